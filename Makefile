@@ -1,0 +1,42 @@
+# Two commands: `make demo` runs the main job, `make test` passes the tests.
+# Both set up everything they need in .venv from Python 3.11, make and a C++ compiler.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+EXTRAS ?=
+
+.PHONY: demo test install check generate clean
+
+demo: $(VENV)/.base
+	$(BIN)/olafctl demo
+
+test: $(VENV)/.test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/olafctl generate --check
+	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+install: $(VENV)/.base
+	$(if $(EXTRAS),$(BIN)/pip install -q -e '.[$(EXTRAS)]')
+
+generate: $(VENV)/.base
+	$(BIN)/olafctl generate
+
+$(VENV)/bin/python:
+	@command -v $(PYTHON) >/dev/null || { echo "olaf needs Python 3.11 or newer: install python3 (or set PYTHON=)"; exit 3; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "olaf needs Python 3.11 or newer; $(PYTHON) is older (set PYTHON=)"; exit 3; }
+	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { echo "olaf needs Python's venv module: install the package python3-venv"; exit 3; }
+	@command -v $${CXX:-g++} >/dev/null || { echo "olaf needs a C++ compiler: install the package g++ (or set CXX=)"; exit 3; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.base: setup.cfg pyproject.toml | $(VENV)/bin/python
+	$(BIN)/pip install -q -e .
+	@touch $@
+
+$(VENV)/.test: $(VENV)/.base
+	$(BIN)/pip install -q -e '.[test]'
+	@touch $@
+
+clean:
+	rm -rf $(VENV) build *.egg-info

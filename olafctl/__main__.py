@@ -1,0 +1,5 @@
+"""``python -m olafctl`` is ``olafctl``."""
+
+from olafctl.cli.main import main
+
+main()

@@ -1,0 +1,1 @@
+"""Age-of-Model: one definition (OLAF §2.2, §6)."""

@@ -1,0 +1,47 @@
+"""A content-addressed store for build results: the same inputs are never built twice."""
+
+import fcntl
+import hashlib
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from olafctl import paths
+
+
+def digest(parts: Iterable[str | bytes | Path]) -> str:
+    """A hex digest of strings, bytes and the contents of files, in order."""
+    total = hashlib.sha256()
+    for part in parts:
+        data = part.read_bytes() if isinstance(part, Path) else part
+        data = data.encode() if isinstance(data, str) else data
+        total.update(len(data).to_bytes(8, "big"))
+        total.update(data)
+    return total.hexdigest()
+
+
+def build_once(kind: str, key: str, build: Callable[[Path], None]) -> tuple[Path, bool]:
+    """The folder that ``build`` filled for ``key``, and whether it was built just now.
+
+    ``build`` writes into an empty temporary folder that is renamed into place only when it returns,
+    so an interrupted build leaves nothing half-made; two processes after the same key build once.
+    """
+    home = paths.cache() / kind
+    done = home / key[:32]
+    if done.is_dir():
+        return done, False
+    home.mkdir(parents=True, exist_ok=True)
+    with (home / f".{key[:32]}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if done.is_dir():
+            return done, False
+        work = Path(tempfile.mkdtemp(prefix=".building-", dir=home))
+        try:
+            build(work)
+            os.rename(work, done)
+        except BaseException:
+            shutil.rmtree(work, ignore_errors=True)
+            raise
+    return done, True

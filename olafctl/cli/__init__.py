@@ -1,0 +1,1 @@
+"""The operator's verbs, one file a verb."""

@@ -1,0 +1,59 @@
+"""The ``olafctl`` command: finds a verb's file when it is asked for, and turns errors into lines."""
+
+import importlib
+import os
+import pkgutil
+import sys
+from typing import Any
+
+import click
+
+from olafctl import __version__
+from olafctl.errors import OlafError
+
+
+class VerbGroup(click.Group):
+    """A group whose sub-commands are the modules of a package, each imported only when named.
+
+    A module ``init.py`` holding ``command`` is the verb ``init``; there is nothing to register.
+    """
+
+    def __init__(self, *args: Any, package: str, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._package = package
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        package = importlib.import_module(self._package)
+        return [module.name for module in pkgutil.iter_modules(package.__path__) if module.name != "main"]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in self.list_commands(ctx):
+            return None
+        command = importlib.import_module(f"{self._package}.{cmd_name}").command
+        assert isinstance(command, click.Command)
+        return command
+
+
+@click.group(cls=VerbGroup, package="olafctl.cli", context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__)
+def olafctl() -> None:
+    """Build, deploy, test and measure Olaf pipelines from one YAML testbed."""
+
+
+def main() -> None:
+    """Run the command line; an :class:`OlafError` becomes one line per problem and its exit code."""
+    try:
+        code = olafctl.main(standalone_mode=False)
+        sys.exit(code if isinstance(code, int) else 0)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("interrupted", err=True)
+        sys.exit(130)
+    except OlafError as error:
+        if os.environ.get("OLAF_DEBUG"):
+            raise
+        for problem in error.problems:
+            click.echo(f"error: {problem}", err=True)
+        sys.exit(error.exit_code)

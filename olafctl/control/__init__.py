@@ -1,0 +1,1 @@
+"""Desired state, actual state, and making them equal."""

@@ -1,0 +1,1 @@
+"""Front ports: veth, TAP, UNIX sockets and pcap files."""

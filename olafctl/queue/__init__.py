@@ -1,0 +1,1 @@
+"""OlafQueue around its Verilog: registers, golden model, Verilated model, measurements."""

@@ -1,0 +1,1 @@
+"""From a testbed to the files that vary with it."""

@@ -1,0 +1,1 @@
+"""Recorded training, sent again through a deployed engine."""

@@ -1,0 +1,107 @@
+"""The one interface behind which every target sits; a new target is one new sub-package."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from olafctl.testbed.model import Testbed, Transport
+
+Progress = Callable[[str], None]
+"""Told, in a few words, each step of long work as it begins."""
+
+
+@dataclass(frozen=True)
+class Device:
+    """A P4Runtime device of a running target."""
+
+    name: str
+    """``vnp4_1`` or ``vnp4_2``."""
+    device_id: int
+    address: str
+    """host:port of its P4Runtime server."""
+    p4info: Path
+    config: Path
+    """The device_config to push."""
+
+
+@dataclass(frozen=True)
+class Attachment:
+    """Where a host outside reaches a front port."""
+
+    number: int
+    transport: Transport
+    path: str
+    """The host side: an interface name, a socket path, or a pcap path."""
+    namespace: str | None = None
+    """The network namespace of the host side's interface."""
+
+
+@dataclass(frozen=True)
+class TimedFrame:
+    """A frame at a front port at a virtual time in ns."""
+
+    time: int
+    port: int
+    frame: bytes
+
+
+class Registers(Protocol):
+    """The queue's registers by name, as the register map defines them."""
+
+    def read(self, name: str) -> int: ...
+
+    def write(self, name: str, value: int) -> None: ...
+
+    def read_all(self) -> dict[str, int]:
+        """All readable registers in one consistent snapshot."""
+
+
+class Running(Protocol):
+    """A target that runs."""
+
+    devices: Sequence[Device]
+    attachments: Sequence[Attachment]
+    registers: Registers
+
+    def alive(self) -> bool:
+        """Whether every process of it answers."""
+
+    def logs(self) -> Sequence[Path]: ...
+
+    def replay(self, frames: Iterator[TimedFrame]) -> Iterator[TimedFrame]:
+        """Run frames (by time, never decreasing) through the engine in virtual time, from virtual
+        time 0 with an empty queue and zeroed counters; yields what leaves, in order.
+
+        Raises OlafError where the target has no virtual time.
+        """
+
+
+@dataclass(frozen=True)
+class Build:
+    """A built pipeline: a folder whose name is the digest of everything that went into it."""
+
+    folder: Path
+    key: str
+    fresh: bool
+    """False when it came from the cache."""
+
+
+class Target(Protocol):
+    """A way to run the pipeline. ``state`` is the deployment's own folder, kept until destroy."""
+
+    name: str
+
+    def missing(self) -> Sequence[str]:
+        """The programs this target needs and does not find."""
+
+    def build(self, testbed: Testbed, progress: Progress) -> Build: ...
+
+    def start(self, testbed: Testbed, build: Build, state: Path, progress: Progress) -> Running:
+        """Bring processes and ports up, nothing programmed yet; on failure leave nothing behind."""
+
+    def find(self, testbed: Testbed, state: Path) -> Running | None:
+        """What runs in ``state``, or None when nothing of it answers."""
+
+    def stop(self, state: Path) -> None:
+        """End every process and remove every port that ``state`` names, also after a crash."""

@@ -1,0 +1,1 @@
+"""Testbeds: the one YAML file that says everything about a deployment."""

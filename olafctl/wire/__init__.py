@@ -1,0 +1,1 @@
+"""The wire format: every header, once (DESIGN §3)."""

@@ -1,0 +1,190 @@
+"""Every header that crosses a wire, defined once.
+
+The P4 headers, the Verilog offsets, the Scapy layers, the C++ structs and the documentation table are
+generated from these tuples (``olafctl generate``); nothing else states a field's width or place.
+Bits are in network order, first field first. Gradients alone are little-endian binary32.
+"""
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+
+@dataclass(frozen=True)
+class Field:
+    """One header field: its name, width in bits, and meaning."""
+
+    name: str
+    bits: int
+    meaning: str
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A header: its name and its fields in network order; always a whole number of bytes."""
+
+    name: str
+    meaning: str
+    fields: tuple[Field, ...]
+
+    @property
+    def bits(self) -> int:
+        """Width in bits."""
+        return sum(field.bits for field in self.fields)
+
+    @property
+    def size(self) -> int:
+        """Length in bytes."""
+        return self.bits // 8
+
+    def offset(self, name: str) -> int:
+        """Bits from the header's first bit to the field's first bit.
+
+        Raises KeyError when there is no such field.
+        """
+        position = 0
+        for field in self.fields:
+            if field.name == name:
+                return position
+            position += field.bits
+        raise KeyError(f"{self.name} has no field {name}")
+
+
+class FrameType(IntEnum):
+    """The Olaf header's ``type``."""
+
+    UPDATE = 1
+    ACK = 2
+    CONTROL = 3
+
+
+class Flag(IntEnum):
+    """Bits of the Olaf header's ``flags``."""
+
+    AGGREGATED = 0x01
+    STATUS = 0x02
+
+
+class Kind(IntEnum):
+    """What VNP4₁ found a frame to be; travels in the tuser and the shim."""
+
+    BYPASS = 0
+    UPDATE = 1
+    ACK = 2
+
+
+class StatusFlag(IntEnum):
+    """Bits of the status header's ``flags``."""
+
+    FULL = 0x01
+    CONGESTED = 0x02
+
+
+VERSION = 1
+UDP_PORT = 20300
+CONTROL_TOS = 0xFC
+BEAT_BYTES = 64
+LANES = 16
+
+# BMv2 drops on port 511; front ports are 1 … MAX_FRONT_PORT and 0 means "by the forwarding table".
+MAX_FRONT_PORT = 499
+QUEUE_PORT = 500
+CPU_PORT = 510
+
+ETHERNET = Layout(
+    "ethernet",
+    "Ethernet II",
+    (
+        Field("dst_addr", 48, "destination MAC address"),
+        Field("src_addr", 48, "source MAC address"),
+        Field("ether_type", 16, "payload protocol"),
+    ),
+)
+
+IPV4 = Layout(
+    "ipv4",
+    "IPv4 without options",
+    (
+        Field("version", 4, "4"),
+        Field("ihl", 4, "header length in 32-bit words; Olaf frames carry no options"),
+        Field("tos", 8, "type of service; one value is reserved for control messages"),
+        Field("total_len", 16, "bytes from the first byte of this header"),
+        Field("identification", 16, "fragment identification"),
+        Field("flags", 3, "reserved, don't fragment, more fragments"),
+        Field("frag_offset", 13, "fragment offset in 8-byte units"),
+        Field("ttl", 8, "time to live; the engine leaves it alone"),
+        Field("protocol", 8, "17 for UDP"),
+        Field("hdr_checksum", 16, "header checksum"),
+        Field("src_addr", 32, "source address"),
+        Field("dst_addr", 32, "destination address"),
+    ),
+)
+
+UDP = Layout(
+    "udp",
+    "UDP",
+    (
+        Field("src_port", 16, "source port"),
+        Field("dst_port", 16, "destination port"),
+        Field("length", 16, "bytes from the first byte of this header"),
+        Field("checksum", 16, "0 for Olaf frames: the payload changes in flight"),
+    ),
+)
+
+OLAF = Layout(
+    "olaf",
+    "The Olaf header, 22 bytes, so that gradients start at byte 64 of the frame",
+    (
+        Field("version", 4, "1"),
+        Field("type", 4, "1 UPDATE, 2 ACK, 3 CONTROL"),
+        Field("flags", 8, "bit 0 AGGREGATED, bit 1 STATUS (a status header follows)"),
+        Field("count", 16, "worker updates merged into this frame; 1 from a worker"),
+        Field("seq", 32, "the newest constituent's sequence number at its worker"),
+        Field("reward", 32, "binary32 mean episode reward; of a merged frame the highest"),
+        Field("gen_time", 64, "ns since the epoch when the newest constituent was generated"),
+        Field("length", 16, "number of gradient values"),
+    ),
+)
+
+STATUS = Layout(
+    "olaf_status",
+    "Queue status, inserted after the Olaf header of an ACK by VNP4₂",
+    (
+        Field("occupancy", 24, "updates waiting in the queue, in slots"),
+        Field("active_clusters", 16, "clusters that sent within the activity window"),
+        Field("slots", 16, "Q_max, the queue's size in slots"),
+        Field("flags", 8, "bit 0 FULL, bit 1 CONGESTED (more active clusters than slots)"),
+    ),
+)
+
+TUSER = Layout(
+    "tuser",
+    "What travels beside a frame between VNP4 blocks and OlafQueue: as AXI4-Stream tuser (first field "
+    "in the least significant bits), or as a shim header in front of the frame where there is no tuser",
+    (
+        Field("size", 16, "frame length in bytes, without this header"),
+        Field("src", 16, "front port the frame came in by"),
+        Field("dst", 16, "front port it must leave by; 0 leaves it to the forwarding table"),
+        Field("kind", 8, "0 BYPASS, 1 UPDATE, 2 ACK"),
+        Field("cluster", 16, "cluster index, 0 … clusters-1"),
+        Field("worker", 32, "worker id"),
+        Field("occupancy", 24, "written by the queue: as in the status header"),
+        Field("active_clusters", 16, "written by the queue"),
+        Field("slots", 16, "written by the queue"),
+        Field("status_flags", 8, "written by the queue"),
+    ),
+)
+
+PACKET_IN = Layout(
+    "packet_in",
+    "In front of a frame punted to the control plane",
+    (Field("ingress_port", 16, "front port the frame came in by"),),
+)
+
+PACKET_OUT = Layout(
+    "packet_out",
+    "In front of a frame sent by the control plane",
+    (Field("egress_port", 16, "front port to leave by"),),
+)
+
+ALL = (ETHERNET, IPV4, UDP, OLAF, STATUS, TUSER, PACKET_IN, PACKET_OUT)
+GRADIENT_OFFSET = ETHERNET.size + IPV4.size + UDP.size + OLAF.size
