@@ -8,11 +8,11 @@ device; the data plane forwards packets meanwhile.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 from p4.config.v1 import p4info_pb2
 
-P4Info = p4info_pb2.P4Info
+P4Info: TypeAlias = p4info_pb2.P4Info
 
 
 @dataclass(frozen=True)
