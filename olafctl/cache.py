@@ -2,7 +2,6 @@
 
 import fcntl
 import hashlib
-import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable
@@ -40,7 +39,7 @@ def build_once(kind: str, key: str, build: Callable[[Path], None]) -> tuple[Path
         work = Path(tempfile.mkdtemp(prefix=".building-", dir=home))
         try:
             build(work)
-            os.rename(work, done)
+            work.rename(done)
         except BaseException:
             shutil.rmtree(work, ignore_errors=True)
             raise
