@@ -50,7 +50,7 @@ class Layout:
 
 
 class FrameType(IntEnum):
-    """The Olaf header's ``type``."""
+    """The Olaf header's ``frame_type``."""
 
     UPDATE = 1
     ACK = 2
@@ -135,7 +135,7 @@ OLAF = Layout(
     "The Olaf header, 22 bytes, so that gradients start at byte 64 of the frame",
     (
         Field("version", 4, "1"),
-        Field("type", 4, "1 UPDATE, 2 ACK, 3 CONTROL"),
+        Field("frame_type", 4, "1 UPDATE, 2 ACK, 3 CONTROL"),
         Field("flags", 8, "bit 0 AGGREGATED, bit 1 STATUS (a status header follows)"),
         Field("count", 16, "worker updates merged into this frame; 1 from a worker"),
         Field("seq", 32, "the newest constituent's sequence number at its worker"),
@@ -156,10 +156,11 @@ STATUS = Layout(
     ),
 )
 
+# As AXI4-Stream tuser the first field is in the least significant bits; where there is no tuser (BMv2,
+# the twin) the same fields travel in network order as a shim header.
 TUSER = Layout(
     "tuser",
-    "What travels beside a frame between VNP4 blocks and OlafQueue: as AXI4-Stream tuser (first field "
-    "in the least significant bits), or as a shim header in front of the frame where there is no tuser",
+    "What travels beside a frame between the VNP4 blocks and OlafQueue: tuser, or a shim in front of it",
     (
         Field("size", 16, "frame length in bytes, without this header"),
         Field("src", 16, "front port the frame came in by"),

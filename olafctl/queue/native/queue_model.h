@@ -3,23 +3,13 @@
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
+#include "../../wire/native/tuser.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 typedef struct olaf_queue olaf_queue;
-
-// The fields of TUSER (olafctl/wire/layouts.py), in host order.
-typedef struct {
-    uint16_t size, src, dst;
-    uint8_t kind;
-    uint16_t cluster;
-    uint32_t worker;
-    uint32_t occupancy;
-    uint16_t active_clusters, slots;
-    uint8_t status_flags;
-} olaf_tuser;
 
 // A new queue after reset, at cycle 0. The library is one set of Verilog parameters.
 olaf_queue *olaf_queue_new(void);

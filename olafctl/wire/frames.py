@@ -1,0 +1,179 @@
+"""Olaf frames in Python: headers packed and unpacked by their layouts, gradients as numpy arrays."""
+
+import struct
+from dataclasses import dataclass
+from ipaddress import IPv4Address
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+
+from olafctl.wire import layouts
+from olafctl.wire.layouts import FrameType, Layout
+
+Gradient = npt.NDArray[np.float32]
+Values = dict[str, int]
+
+_HEADERS = (layouts.ETHERNET, layouts.IPV4, layouts.UDP, layouts.OLAF)
+
+
+def pack(layout: Layout, values: Values) -> bytes:
+    """A header's bytes in network order; fields not named are zero.
+
+    Raises ValueError for a value that does not fit its field and for a name that is no field.
+    """
+    total = 0
+    left = dict(values)
+    for field in layout.fields:
+        value = left.pop(field.name, 0)
+        if not 0 <= value < 1 << field.bits:
+            raise ValueError(f"{layout.name}.{field.name}: {value} does not fit {field.bits} bits")
+        total = total << field.bits | value
+    if left:
+        raise ValueError(f"{layout.name} has no field {', '.join(left)}")
+    return total.to_bytes(layout.size, "big")
+
+
+def unpack(layout: Layout, data: bytes) -> Values:
+    """A header's fields from its first ``layout.size`` bytes.
+
+    Raises ValueError when there are fewer.
+    """
+    if len(data) < layout.size:
+        raise ValueError(f"{layout.name} needs {layout.size} bytes, not {len(data)}")
+    total = int.from_bytes(data[: layout.size], "big")
+    values = {}
+    for field in reversed(layout.fields):
+        values[field.name] = total & ((1 << field.bits) - 1)
+        total >>= field.bits
+    return values
+
+
+def float_bits(value: float) -> int:
+    """The bits of ``value`` as binary32."""
+    return int.from_bytes(struct.pack(">f", value), "big")
+
+
+def bits_float(bits: int) -> float:
+    """The binary32 with these bits."""
+    return float(struct.unpack(">f", bits.to_bytes(4, "big"))[0])
+
+
+def mac_bits(mac: str) -> int:
+    """``aa:bb:cc:dd:ee:ff`` as an integer."""
+    return int(mac.replace(":", ""), 16)
+
+
+def ipv4_checksum(header: bytes) -> int:
+    """The checksum of an IPv4 header whose checksum field is zero (RFC 791)."""
+    total: int = sum(struct.unpack(f">{len(header) // 2}H", header))
+    while total >> 16:
+        total = (total & 0xFFFF) + (total >> 16)
+    return ~total & 0xFFFF
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """One end of a flow: MAC, IPv4 address and UDP port."""
+
+    mac: str
+    ip: IPv4Address
+    port: int
+
+
+@dataclass(frozen=True)
+class OlafFrame:
+    """An update or ACK with its addresses; ``gradient`` has shape (n,), binary32."""
+
+    source: Endpoint
+    destination: Endpoint
+    frame_type: FrameType
+    flags: int
+    count: int
+    seq: int
+    reward: float
+    gen_time: int
+    """ns since the epoch."""
+    gradient: Gradient
+    status: Values | None = None
+
+    def encode(self) -> bytes:
+        """The whole Ethernet frame."""
+        payload = self.gradient.astype("<f4", copy=False).tobytes()
+        status = b"" if self.status is None else pack(layouts.STATUS, self.status)
+        olaf = {
+            "version": layouts.VERSION,
+            "frame_type": int(self.frame_type),
+            "flags": self.flags,
+            "count": self.count,
+            "seq": self.seq,
+            "reward": float_bits(self.reward),
+            "gen_time": self.gen_time,
+            "length": len(self.gradient),
+        }
+        body = pack(layouts.OLAF, olaf) + status + payload
+        udp = {
+            "src_port": self.source.port,
+            "dst_port": self.destination.port,
+            "length": layouts.UDP.size + len(body),
+        }
+        ipv4 = {
+            "version": 4,
+            "ihl": 5,
+            "total_len": layouts.IPV4.size + layouts.UDP.size + len(body),
+            "ttl": 64,
+            "protocol": 17,
+            "src_addr": int(self.source.ip),
+            "dst_addr": int(self.destination.ip),
+        }
+        ipv4["hdr_checksum"] = ipv4_checksum(pack(layouts.IPV4, ipv4))
+        ethernet = {
+            "dst_addr": mac_bits(self.destination.mac),
+            "src_addr": mac_bits(self.source.mac),
+            "ether_type": 0x0800,
+        }
+        return pack(layouts.ETHERNET, ethernet) + pack(layouts.IPV4, ipv4) + pack(layouts.UDP, udp) + body
+
+    @classmethod
+    def decode(cls, frame: bytes) -> Self:
+        """An Olaf frame from its bytes.
+
+        Raises ValueError when the frame is not IPv4/UDP/Olaf or shorter than its header says.
+        """
+        ethernet, ipv4, udp, olaf = _unpack_headers(frame)
+        if ethernet["ether_type"] != 0x0800 or ipv4["ihl"] != 5 or ipv4["protocol"] != 17:
+            raise ValueError("not an IPv4 UDP frame without options")
+        if olaf["version"] != layouts.VERSION:
+            raise ValueError(f"Olaf version {olaf['version']}, not {layouts.VERSION}")
+        start = layouts.GRADIENT_OFFSET
+        status = None
+        if olaf["flags"] & layouts.Flag.STATUS:
+            status = unpack(layouts.STATUS, frame[start:])
+            start += layouts.STATUS.size
+        end = start + 4 * olaf["length"]
+        if len(frame) < end:
+            raise ValueError(f"{len(frame)} bytes, but its header says {end}")
+        return cls(
+            source=Endpoint(_mac(ethernet["src_addr"]), IPv4Address(ipv4["src_addr"]), udp["src_port"]),
+            destination=Endpoint(_mac(ethernet["dst_addr"]), IPv4Address(ipv4["dst_addr"]), udp["dst_port"]),
+            frame_type=FrameType(olaf["frame_type"]),
+            flags=olaf["flags"],
+            count=olaf["count"],
+            seq=olaf["seq"],
+            reward=bits_float(olaf["reward"]),
+            gen_time=olaf["gen_time"],
+            gradient=np.frombuffer(frame[start:end], "<f4"),
+            status=status,
+        )
+
+
+def _unpack_headers(frame: bytes) -> list[Values]:
+    headers = []
+    for layout in _HEADERS:
+        headers.append(unpack(layout, frame))
+        frame = frame[layout.size :]
+    return headers
+
+
+def _mac(bits: int) -> str:
+    return bits.to_bytes(6, "big").hex(":")

@@ -1,0 +1,5 @@
+        packet.emit(hdr.ethernet);
+        packet.emit(hdr.ipv4);
+        packet.emit(hdr.udp);
+        packet.emit(hdr.olaf);
+        packet.emit(hdr.status);

@@ -1,0 +1,39 @@
+// Ethernet / IPv4 / UDP / Olaf. What is not exactly that, options and fragments included, is accepted
+// as far as it was understood and left untouched from there on. Included inside each top's parser.
+    state parse_frame {
+        packet.extract(hdr.ethernet);
+        transition select(hdr.ethernet.ether_type) {
+            ETHER_TYPE_IPV4: parse_ipv4;
+            default: accept;
+        }
+    }
+
+    state parse_ipv4 {
+        packet.extract(hdr.ipv4);
+        transition select(hdr.ipv4.version, hdr.ipv4.ihl, hdr.ipv4.flags, hdr.ipv4.frag_offset, hdr.ipv4.protocol) {
+            (4, 5, 0 &&& 1, 0, PROTOCOL_UDP): parse_udp;
+            default: accept;
+        }
+    }
+
+    state parse_udp {
+        packet.extract(hdr.udp);
+        transition select(hdr.udp.src_port, hdr.udp.dst_port) {
+            (_, OLAF_UDP_PORT): parse_olaf;
+            (OLAF_UDP_PORT, _): parse_olaf;
+            default: accept;
+        }
+    }
+
+    state parse_olaf {
+        packet.extract(hdr.olaf);
+        transition select(hdr.olaf.version, hdr.olaf.frame_type, hdr.olaf.flags) {
+            (OLAF_VERSION, OLAF_TYPE_ACK, OLAF_FLAG_STATUS &&& OLAF_FLAG_STATUS): parse_status;
+            default: accept;
+        }
+    }
+
+    state parse_status {
+        packet.extract(hdr.status);
+        transition accept;
+    }
