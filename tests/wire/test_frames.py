@@ -1,0 +1,119 @@
+"""The Python codec, the Scapy layers, the C shim and the layouts agree on every byte."""
+
+import ctypes
+import os
+import subprocess
+from ipaddress import IPv4Address
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scapy.layers.l2 import Ether
+
+from olafctl import paths
+from olafctl.wire import layouts
+from olafctl.wire.frames import Endpoint, OlafFrame, pack, unpack
+from olafctl.wire.layouts import Flag, FrameType, Layout
+from olafctl.wire.scapy_layers import Olaf, OlafStatus
+
+WORKER = Endpoint("02:00:00:00:00:01", IPv4Address("10.0.0.1"), 40001)
+SERVER = Endpoint("02:00:00:00:00:fe", IPv4Address("10.0.0.254"), layouts.UDP_PORT)
+
+
+def values_of(layout: Layout) -> st.SearchStrategy[dict[str, int]]:
+    return st.fixed_dictionaries({f.name: st.integers(0, (1 << f.bits) - 1) for f in layout.fields})
+
+
+@pytest.mark.parametrize("layout", layouts.ALL, ids=lambda layout: layout.name)
+def test_every_layout_is_whole_bytes_with_distinct_fields(layout: Layout) -> None:
+    assert layout.bits % 8 == 0
+    assert len({field.name for field in layout.fields}) == len(layout.fields)
+
+
+def test_gradients_start_at_byte_64() -> None:
+    assert layouts.GRADIENT_OFFSET == layouts.BEAT_BYTES
+
+
+@given(values=st.sampled_from(layouts.ALL).flatmap(lambda lay: st.tuples(st.just(lay), values_of(lay))))
+def test_unpack_inverts_pack(values: tuple[Layout, dict[str, int]]) -> None:
+    layout, fields = values
+    assert unpack(layout, pack(layout, fields)) == fields
+
+
+def test_a_value_too_wide_or_a_field_unknown_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"olaf\.count"):
+        pack(layouts.OLAF, {"count": 1 << 16})
+    with pytest.raises(ValueError, match="no field colour"):
+        pack(layouts.OLAF, {"colour": 1})
+    with pytest.raises(ValueError, match="needs 22 bytes"):
+        unpack(layouts.OLAF, bytes(21))
+
+
+@given(
+    gradient=st.lists(st.floats(width=32, allow_nan=False), max_size=40),
+    reward=st.floats(width=32, allow_nan=False),
+    seq=st.integers(0, 2**32 - 1),
+    gen_time=st.integers(0, 2**64 - 1),
+)
+def test_decode_inverts_encode(gradient: list[float], reward: float, seq: int, gen_time: int) -> None:
+    sent = OlafFrame(
+        WORKER, SERVER, FrameType.UPDATE, 0, 1, seq, reward, gen_time, np.array(gradient, np.float32)
+    )
+    got = OlafFrame.decode(sent.encode())
+    assert got.encode() == sent.encode()
+    assert (got.source, got.destination, got.seq, got.gen_time) == (WORKER, SERVER, seq, gen_time)
+    assert got.gradient.tobytes() == sent.gradient.tobytes()
+
+
+def test_scapy_reads_what_the_codec_wrote() -> None:
+    status = {"occupancy": 5, "active_clusters": 9, "slots": 8, "flags": 1}
+    gradient = np.arange(4, dtype=np.float32)
+    ack = OlafFrame(SERVER, WORKER, FrameType.ACK, Flag.STATUS, 3, 7, 1.5, 11, gradient, status)
+    packet = Ether(ack.encode())
+    assert packet[Olaf].reward == 1.5
+    assert packet[Olaf].seq == 7
+    assert {name: packet[OlafStatus].getfieldval(name) for name in status} == status
+    assert bytes(packet[OlafStatus].payload) == gradient.tobytes()
+    assert bytes(packet) == ack.encode()
+
+
+@pytest.fixture(scope="module")
+def c_shim(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
+    """The generated C functions as a shared library."""
+    folder = tmp_path_factory.mktemp("shim")
+    header = paths.sources() / "olafctl/wire/native/tuser.h"
+    source = folder / "shim.cpp"
+    source.write_text(
+        f'#include "{header}"\n'
+        'extern "C" void echo(const uint8_t *in, uint8_t *out) '
+        "{ olaf_tuser t; olaf_shim_read(&t, in); olaf_shim_write(&t, out); }\n"
+        'extern "C" uint32_t worker(const uint8_t *in) '
+        "{ olaf_tuser t; olaf_shim_read(&t, in); return t.worker; }\n"
+    )
+    library = folder / "shim.so"
+    subprocess.run(
+        [os.environ.get("CXX", "g++"), "-shared", "-fPIC", "-Wall", "-Werror", source, "-o", library],
+        check=True,
+    )
+    return ctypes.CDLL(str(library))
+
+
+@given(values=values_of(layouts.TUSER))
+def test_the_c_shim_agrees_with_the_layout(c_shim: ctypes.CDLL, values: dict[str, int]) -> None:
+    shim = pack(layouts.TUSER, values)
+    out = ctypes.create_string_buffer(len(shim))
+    c_shim.echo(shim, out)
+    assert out.raw == shim
+    assert c_shim.worker(shim) & 0xFFFFFFFF == values["worker"]
+
+
+def test_generated_files_are_up_to_date() -> None:
+    from click.testing import CliRunner
+
+    from olafctl.cli.generate import command
+
+    result = CliRunner().invoke(command, ["--check"])
+    assert result.exit_code == 0, result.exception
+    assert Path(paths.sources() / "p4src/headers.p4").is_file()
