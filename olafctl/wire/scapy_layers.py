@@ -16,7 +16,7 @@ from olafctl.wire.layouts import Flag, Layout
 
 def _fields(layout: Layout, defaults: dict[str, int]) -> list[Any]:
     return [
-        IEEEFloatField(field.name, 0.0)
+        IEEEFloatField(field.name, 0)
         if field.name == "reward"
         else BitField(field.name, defaults.get(field.name, 0), field.bits)
         for field in layout.fields
