@@ -1,0 +1,59 @@
+// Front ports for native code: frames in and out of an interface, a UNIX socket, or pcap files.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace olaf {
+
+constexpr size_t MAX_FRAME = 16384;
+constexpr size_t BATCH = 64;
+
+struct PortStats {
+    uint64_t rx_frames = 0;
+    uint64_t rx_bytes = 0;
+    uint64_t rx_dropped = 0;  // too long, or cut off by the kernel
+    uint64_t tx_frames = 0;
+    uint64_t tx_bytes = 0;
+    uint64_t tx_dropped = 0;  // nobody there, or the other side does not keep up
+};
+
+// Takes the frames that a port received; `frame` is valid during the call.
+class Sink {
+  public:
+    virtual ~Sink() = default;
+    virtual void frame(const uint8_t *frame, size_t length) = 0;
+};
+
+class Port {
+  public:
+    virtual ~Port() = default;
+
+    // Level-triggered: readable as long as receive() has something to do.
+    virtual int fd() const = 0;
+
+    // Hand up to BATCH waiting frames to `sink`; never blocks.
+    virtual void receive(Sink &sink) = 0;
+
+    // Queue a frame (it is copied); it is on its way at the latest after flush().
+    virtual void send(const uint8_t *frame, size_t length) = 0;
+    virtual void flush() {}
+
+    PortStats stats;
+
+  protected:
+    void received(Sink &sink, const uint8_t *frame, size_t length) {
+        stats.rx_frames++;
+        stats.rx_bytes += length;
+        sink.frame(frame, length);
+    }
+};
+
+// Each throws std::runtime_error with a message for people.
+std::unique_ptr<Port> open_interface(const std::string &name);      // AF_PACKET, e.g. one end of a veth
+std::unique_ptr<Port> open_tap(int fd);                             // an attached /dev/net/tun
+std::unique_ptr<Port> open_seqpacket(int listening);                // a listening SOCK_SEQPACKET socket
+std::unique_ptr<Port> open_pcap(const std::string &in, const std::string &out);  // either may be empty
+
+}  // namespace olaf

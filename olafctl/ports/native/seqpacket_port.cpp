@@ -1,0 +1,109 @@
+// A UNIX SOCK_SEQPACKET socket: one message a frame. Every host that connects is on the same segment:
+// what the port sends reaches each of them. A sender is held back, not dropped, when the port is behind.
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "failure.h"
+#include "ports.h"
+
+namespace olaf {
+namespace {
+
+constexpr int EVENTS = 16;
+
+void widen(int fd) {
+    int size = 8 << 20;
+    if (setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof size) < 0)
+        setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof size);
+}
+
+class SeqpacketPort final : public Port {
+  public:
+    explicit SeqpacketPort(int listening) : listening_(listening) {
+        epoll_ = checked(epoll_create1(EPOLL_CLOEXEC), "epoll");
+        watch(listening_);
+    }
+
+    ~SeqpacketPort() override {
+        for (int host : hosts_) close(host);
+        close(listening_);
+        close(epoll_);
+    }
+
+    int fd() const override { return epoll_; }
+
+    void receive(Sink &sink) override {
+        std::array<epoll_event, EVENTS> events;
+        int count = epoll_wait(epoll_, events.data(), EVENTS, 0);
+        for (int i = 0; i < count; i++) {
+            int fd = events[size_t(i)].data.fd;
+            if (fd == listening_) {
+                admit();
+            } else {
+                drain(fd, sink);
+            }
+        }
+    }
+
+    void send(const uint8_t *frame, size_t length) override {
+        bool reached = false;
+        for (int host : hosts_) {
+            if (::send(host, frame, length, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0) reached = true;
+        }
+        if (!reached) {
+            stats.tx_dropped++;
+            return;
+        }
+        stats.tx_frames++;
+        stats.tx_bytes += length;
+    }
+
+  private:
+    void watch(int fd) {
+        epoll_event event{};
+        event.events = EPOLLIN;
+        event.data.fd = fd;
+        checked(epoll_ctl(epoll_, EPOLL_CTL_ADD, fd, &event), "epoll");
+    }
+
+    void admit() {
+        int host = accept4(listening_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        if (host < 0) return;
+        widen(host);
+        watch(host);
+        hosts_.push_back(host);
+    }
+
+    void drain(int host, Sink &sink) {
+        for (size_t i = 0; i < BATCH; i++) {
+            ssize_t length = recv(host, frame_.data(), frame_.size(), MSG_DONTWAIT | MSG_TRUNC);
+            if (length < 0 && (errno == EAGAIN || errno == EINTR)) return;
+            if (length <= 0) {
+                hosts_.erase(std::find(hosts_.begin(), hosts_.end(), host));
+                close(host);
+                return;
+            }
+            if (size_t(length) > frame_.size()) {
+                stats.rx_dropped++;
+            } else {
+                received(sink, frame_.data(), size_t(length));
+            }
+        }
+    }
+
+    int listening_;
+    int epoll_;
+    std::vector<int> hosts_;
+    std::array<uint8_t, MAX_FRAME> frame_;
+};
+
+}  // namespace
+
+std::unique_ptr<Port> open_seqpacket(int listening) { return std::make_unique<SeqpacketPort>(listening); }
+
+}  // namespace olaf
