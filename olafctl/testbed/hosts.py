@@ -1,0 +1,96 @@
+"""Hosts: parameter servers, workers and others, and the addresses no two of them may share."""
+
+from ipaddress import IPv4Address
+
+from olafctl.testbed import quantities
+from olafctl.testbed.model import Host
+from olafctl.testbed.ports import FrontPorts
+from olafctl.testbed.quantities import Unreadable, whole
+from olafctl.testbed.source import Place, Report, Section
+
+_NOWHERE = IPv4Address("0.0.0.0")
+_PORT_REMEDY = "say which front port leads to it, such as port: 1"
+_IP_REMEDY = "give its address, such as ip: 10.0.0.1"
+
+udp_port = whole(1, 65535)
+
+
+class Directory:
+    """Every host read so far; names, IPv4 and MAC addresses are unique over all of them."""
+
+    def __init__(self, report: Report) -> None:
+        self._report = report
+        self._taken: dict[tuple[str, str], tuple[str, Place]] = {}
+
+    def add(self, host: Host, section: Section) -> None:
+        """Note a host; what another host already has is reported."""
+        self._claim("name", host.name, host, section)
+        if host.ip != _NOWHERE:
+            self._claim("ip", str(host.ip), host, section)
+            self._claim("mac", host.mac, host, section)
+
+    def has_address(self, address: IPv4Address) -> str | None:
+        """The name of the host with this address."""
+        found = self._taken.get(("ip", str(address)))
+        return found[0] if found else None
+
+    def _claim(self, field: str, value: str, host: Host, section: Section) -> None:
+        place = section.place(field)
+        if (field, value) in self._taken:
+            owner, at = self._taken[field, value]
+            shared = f"{value} is already taken by {owner} on line {at.line}"
+            if field == "name":
+                shared = f"the name {value!r} is already taken on line {at.line}"
+            self._report.add(place, shared, f"every host has its own {field}")
+        else:
+            self._taken[field, value] = (host.name, place)
+
+
+def default_mac(ip: IPv4Address) -> str:
+    """A locally administered MAC address made from an IPv4 address."""
+    return ":".join(f"{byte:02x}" for byte in b"\x02\x00" + ip.packed)
+
+
+def front_port(section: Section, ports: FrontPorts) -> int:
+    """The number of the front port that a section's ``port`` names; 0 (reported) when it is wrong."""
+    return section.required("port", ports.number, 0, _PORT_REMEDY)
+
+
+def read(section: Section, ports: FrontPorts, default_name: str, default_udp_port: int) -> Host:
+    """A host's own fields. The caller takes any others and closes the section."""
+    ip = section.required("ip", quantities.ipv4, _NOWHERE, _IP_REMEDY)
+    return Host(
+        name=section.value("name", quantities.name, default_name),
+        port=front_port(section, ports),
+        mac=section.value("mac", quantities.mac, default_mac(ip)),
+        ip=ip,
+        udp_port=section.value("udp_port", udp_port, default_udp_port),
+    )
+
+
+def read_all(
+    section: Section,
+    field: str,
+    singular: str,
+    ports: FrontPorts,
+    directory: Directory,
+    default_udp_port: int,
+) -> tuple[Host, ...]:
+    """The hosts of a list field; an absent one is empty."""
+    hosts = []
+    for index, entry in enumerate(section.sections(field)):
+        host = read(entry, ports, f"{singular}{index}" if index else singular, default_udp_port)
+        entry.close()
+        directory.add(host, entry)
+        hosts.append(host)
+    return tuple(hosts)
+
+
+def address_after(first: IPv4Address, offset: int) -> IPv4Address:
+    """The address ``offset`` after ``first``.
+
+    Raises Unreadable beyond the last IPv4 address.
+    """
+    if int(first) + offset >= 1 << 32:
+        raise Unreadable("the addresses run past 255.255.255.255", "begin lower")
+    return first + offset

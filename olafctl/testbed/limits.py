@@ -1,0 +1,36 @@
+"""What the pipeline can hold: the bounds that a testbed is checked against.
+
+Table sizes are the same for every testbed, so that one compiled pipeline serves them all.
+"""
+
+from olafctl.wire import layouts
+
+WORKERS = 1024
+"""Entries of VNP4₁'s ``workers`` and VNP4₂'s ``members``."""
+PARAMETER_SERVERS = 16
+CLUSTERS = 1024
+"""Entries of ``cluster_multicast``, and the most cluster indices the queue can track."""
+FORWARDING = 2048
+BRIDGING = 2048
+
+SLOTS = 1024
+"""The most slots that the queue's occupancy and slot registers can count and memories can hold."""
+MIN_BEATS = 2
+"""One beat of headers and one of gradients."""
+MAX_BEATS = 142
+"""A 9036-byte jumbo frame in 64-byte beats."""
+MAX_ADDER_LATENCY = 8
+MAX_RATE = 128_000_000_000
+"""bit/s: 512 bits at 250 MHz."""
+MIN_WINDOW = 4
+"""ns: one clock cycle."""
+MAX_WINDOW = (1 << 32) * 4 - 4
+"""ns: 32 bits of clock cycles."""
+
+FRONT_PORTS = range(1, layouts.MAX_FRONT_PORT + 1)
+INTERFACE_NAME = 15
+"""Linux allows interface names of this many characters."""
+SOCKET_PATH = 107
+"""sockaddr_un holds this many bytes of path."""
+FILE_SIZE = 4 << 20
+"""bytes: no honest testbed is larger."""

@@ -1,0 +1,210 @@
+"""Words to values: whole numbers, rates, durations and addresses as people write them.
+
+Each reader takes the text of a YAML scalar and raises :class:`Unreadable` with what is wrong and the
+remedy; the caller knows the place.
+"""
+
+import re
+from collections.abc import Callable
+from enum import StrEnum
+from ipaddress import AddressValueError, IPv4Address, IPv4Network, NetmaskValueError
+from typing import TypeVar
+
+V = TypeVar("V")
+E = TypeVar("E", bound=StrEnum)
+Reader = Callable[[str], V]
+
+OFF = frozenset({"", "~", "null", "none", "off", "no", "false", "unlimited"})
+
+_RATES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+_DURATIONS = {"ns": 1, "us": 10**3, "µs": 10**3, "μs": 10**3, "ms": 10**6, "s": 10**9}
+_NUMBER = r"([+-]?[0-9][0-9_]*(?:\.[0-9]+)?(?:e[+-]?[0-9]{1,3})?)"
+_RATE = re.compile(_NUMBER + r"\s*([kmgt]?)(?:bit/s|b/s|bps|bit)", re.IGNORECASE)
+_DURATION = re.compile(_NUMBER + r"\s*(ns|us|µs|μs|ms|s)", re.IGNORECASE)
+_MAC = re.compile(r"[0-9a-fA-F]{2}([:-][0-9a-fA-F]{2}){5}")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
+_RANGE = re.compile(r"([0-9]{1,6})\s*(?:-|…|\.\.)\s*([0-9]{1,6})")
+
+
+class Unreadable(Exception):
+    """A text that is no such value: what is wrong with it, and the remedy."""
+
+    def __init__(self, what: str, remedy: str) -> None:
+        super().__init__(what)
+        self.what = what
+        self.remedy = remedy
+
+
+def whole(low: int, high: int) -> Reader[int]:
+    """A whole number within ``low`` … ``high``, in decimal or 0x hexadecimal."""
+
+    def read(text: str) -> int:
+        try:
+            value = int(text, 0) if text[:2].lower() == "0x" else int(text, 10)
+        except ValueError:
+            raise Unreadable(
+                f"{text!r} is not a whole number", f"give a number from {low} to {high}"
+            ) from None
+        if not low <= value <= high:
+            raise Unreadable(f"{_short(value)} is out of range", f"give a number from {low} to {high}")
+        return value
+
+    return read
+
+
+def power_of_two(high: int) -> Reader[int]:
+    """A power of two up to ``high``."""
+
+    def read(text: str) -> int:
+        value = whole(1, high)(text)
+        if value & (value - 1):
+            below = 1 << (value.bit_length() - 1)
+            raise Unreadable(f"{value} is not a power of two", f"give {below} or {below * 2}")
+        return value
+
+    return read
+
+
+def rate(high: int) -> Reader[int | None]:
+    """A rate such as ``40 Gb/s``, in bit/s and at most ``high``; ``off`` is None."""
+    remedy = f"give a rate such as 40 Gb/s, above 0 and up to {high // 10**9} Gb/s, or off"
+
+    def read(text: str) -> int | None:
+        if text.lower() in OFF:
+            return None
+        match = _RATE.fullmatch(text)
+        if match is None:
+            raise Unreadable(f"{text!r} is not a rate", remedy)
+        value = _scaled(match[1], _RATES[match[2].lower()])
+        if not 0 < value <= high:
+            raise Unreadable(f"{text} is an impossible rate", remedy)
+        return value
+
+    return read
+
+
+def duration(low: int, high: int) -> Reader[int]:
+    """A duration such as ``1 ms``, in ns and within ``low`` … ``high``."""
+    remedy = f"give a duration such as 1 ms, from {low} ns to {high / 10**9:.0f} s"
+
+    def read(text: str) -> int:
+        match = _DURATION.fullmatch(text)
+        if match is None:
+            raise Unreadable(f"{text!r} is not a duration", remedy)
+        value = _scaled(match[1], _DURATIONS[match[2].lower()])
+        if not low <= value <= high:
+            raise Unreadable(f"{text} is out of range", remedy)
+        return value
+
+    return read
+
+
+def threshold(text: str) -> float | None:
+    """A number of at least 0 that a binary32 can hold; ``off`` is None."""
+    remedy = "give a number of at least 0, or off"
+    if text.lower() in OFF:
+        return None
+    try:
+        value = float(text)
+    except ValueError:
+        raise Unreadable(f"{text!r} is not a number", remedy) from None
+    if not 0 <= value <= 3.4028234663852886e38:
+        raise Unreadable(f"{text} is out of range", remedy)
+    return value
+
+
+def choice(kind: type[E]) -> Reader[E]:
+    """One of an enumeration's values."""
+    known = [member.value for member in kind]
+
+    def read(text: str) -> E:
+        try:
+            return kind(text.lower())
+        except ValueError:
+            raise Unreadable(f"{text!r} is not one of {', '.join(known)}", _nearest(text, known)) from None
+
+    return read
+
+
+def one_of(known: list[str]) -> Reader[str]:
+    """One of some words."""
+
+    def read(text: str) -> str:
+        if text not in known:
+            raise Unreadable(f"{text!r} is not one of {', '.join(known)}", _nearest(text, known))
+        return text
+
+    return read
+
+
+def name(text: str) -> str:
+    """A name of up to 40 letters, digits, dots, dashes and underscores."""
+    if _NAME.fullmatch(text) is None:
+        raise Unreadable(
+            f"{text[:50]!r} is no name",
+            "use up to 40 letters, digits, '.', '-' and '_', beginning with a letter or digit",
+        )
+    return text
+
+
+def mac(text: str) -> str:
+    """A unicast MAC address, in lower case with colons."""
+    if _MAC.fullmatch(text) is None:
+        raise Unreadable(f"{text!r} is not a MAC address", "write six bytes such as 02:00:0a:00:00:01")
+    value = text.lower().replace("-", ":")
+    if value == "00:00:00:00:00:00":
+        raise Unreadable("the MAC address is all zeros", "give the host's own address, or leave mac out")
+    if int(value[:2], 16) & 1:
+        raise Unreadable(f"{value} is a multicast address", "a host's MAC has an even first byte, such as 02")
+    return value
+
+
+def ipv4(text: str) -> IPv4Address:
+    """A unicast IPv4 address that a host can have."""
+    try:
+        value = IPv4Address(text)
+    except AddressValueError:
+        raise Unreadable(f"{text!r} is not an IPv4 address", "write it as 10.0.0.1") from None
+    if value.is_multicast or value.is_unspecified or int(value) == 0xFFFFFFFF:
+        raise Unreadable(f"{value} is no host's address", "give a unicast address such as 10.0.0.1")
+    return value
+
+
+def network(text: str) -> IPv4Network:
+    """An IPv4 prefix without host bits."""
+    try:
+        return IPv4Network(text)
+    except (AddressValueError, NetmaskValueError):
+        raise Unreadable(f"{text!r} is not an IPv4 prefix", "write it as 10.0.0.0/8") from None
+    except ValueError:
+        inside = IPv4Network(text, strict=False)
+        raise Unreadable(f"{text} has bits set after its prefix", f"write {inside}") from None
+
+
+def span(text: str, low: int, high: int) -> range:
+    """``4`` or ``2-9`` as a range, both ends included and within ``low`` … ``high``."""
+    match = _RANGE.fullmatch(text)
+    bounds = (match[1], match[2]) if match else (text, text)
+    first, last = (whole(low, high)(bound) for bound in bounds)
+    if last < first:
+        raise Unreadable(f"{text} ends before it begins", f"write {last}-{first}")
+    return range(first, last + 1)
+
+
+def _scaled(number: str, unit: int) -> int:
+    try:
+        return round(float(number) * unit)
+    except OverflowError:
+        return -1
+
+
+def _nearest(text: str, known: list[str]) -> str:
+    from difflib import get_close_matches
+
+    near = get_close_matches(text.lower(), known, 1)
+    return f"did you mean {near[0]}?" if near else f"use {known[0]}"
+
+
+def _short(value: int) -> str:
+    text = str(value) if abs(value) < 10**24 else f"a number of {value.bit_length()} bits"
+    return text

@@ -1,0 +1,247 @@
+"""A YAML file as sections that know their lines: every problem is collected with its place."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TypeVar
+
+import yaml
+
+from olafctl.errors import BadInput, Problem
+from olafctl.testbed import limits
+from olafctl.testbed.quantities import Reader, Unreadable
+
+V = TypeVar("V")
+
+
+@dataclass(frozen=True)
+class Place:
+    """A line of the file (from 1) and the field that stands there."""
+
+    line: int
+    field: str
+
+
+@dataclass
+class Report:
+    """The problems found so far in one file."""
+
+    path: Path
+    problems: list[tuple[Place, Problem]] = field(default_factory=list)
+
+    def add(self, place: Place, what: str, remedy: str) -> None:
+        where = f"{self.path}:{place.line}" + (f": {place.field}" if place.field else "")
+        self.problems.append((place, Problem(what, where, remedy)))
+
+    def raise_any(self) -> None:
+        """Raise BadInput with every problem, by line; does nothing when there is none."""
+        if self.problems:
+            by_line = sorted(self.problems, key=lambda item: item[0].line)
+            raise BadInput(*dict.fromkeys(problem for _, problem in by_line))
+
+
+class Section:
+    """One YAML mapping. Fields are taken by name; :meth:`close` reports those that nobody took."""
+
+    def __init__(self, report: Report, place: Place, fields: dict[str, tuple[Place, yaml.Node]]) -> None:
+        self.report = report
+        self.own_place = place
+        self._fields = fields
+        self._known: set[str] = set()
+
+    def has(self, name: str) -> bool:
+        """Whether the mapping holds the field, even if empty."""
+        self._known.add(name)
+        return name in self._fields
+
+    def place(self, name: str) -> Place:
+        """Where the field stands, or where it is missed."""
+        if name in self._fields:
+            return self._fields[name][0]
+        return Place(self.own_place.line, _below(self.own_place.field, name))
+
+    def text(self, name: str) -> str | None:
+        """The text of a scalar field; None when it is absent or (reported) no scalar."""
+        if not self.has(name):
+            return None
+        return scalar(self.report, *self._fields[name])
+
+    def value(self, name: str, read: Reader[V], default: V) -> V:
+        """A field's value; ``default`` when it is absent, or wrong (and reported)."""
+        text = self.text(name)
+        if text is None:
+            return default
+        return attempt(self.report, self.place(name), read, text, default)
+
+    def required(self, name: str, read: Reader[V], default: V, remedy: str) -> V:
+        """As :meth:`value`, but the field's absence is a problem; ``default`` only lets reading go on."""
+        if not self.has(name):
+            self.report.add(self.place(name), "is missing", remedy)
+        return self.value(name, read, default)
+
+    def sections(self, name: str) -> Iterator["Section"]:
+        """The mappings of a list field; a single mapping counts as a list of one."""
+        if not self.has(name):
+            return
+        place, node = self._fields[name]
+        if isinstance(node, yaml.MappingNode):
+            yield from _section(self.report, place, node)
+        else:
+            for item_place, item in items(self.report, place, node):
+                yield from _section(self.report, item_place, item)
+
+    def section(self, name: str) -> "Section":
+        """A mapping field; an empty section when it is absent or (reported) no mapping."""
+        if self.has(name):
+            place, node = self._fields[name]
+            if not _is_empty(node):
+                for found in _section(self.report, place, node):
+                    return found
+        return Section(self.report, self.place(name), {})
+
+    def texts(self, name: str) -> list[tuple[Place, str]]:
+        """The scalars of a list field; a single scalar counts as a list of one."""
+        if not self.has(name):
+            return []
+        place, node = self._fields[name]
+        if isinstance(node, yaml.ScalarNode):
+            return [(place, node.value.strip())]
+        found = [(at, scalar(self.report, at, item)) for at, item in items(self.report, place, node)]
+        return [(at, text) for at, text in found if text is not None]
+
+    def is_list(self, name: str) -> bool:
+        """Whether the field holds a list."""
+        return self.has(name) and isinstance(self._fields[name][1], yaml.SequenceNode)
+
+    def is_scalar(self, name: str) -> bool:
+        """Whether the field holds neither a list nor a mapping."""
+        return self.has(name) and isinstance(self._fields[name][1], yaml.ScalarNode)
+
+    def close(self) -> None:
+        """Report every field that nothing asked for."""
+        for name, (place, _) in self._fields.items():
+            if name not in self._known:
+                near = get_close_matches(name, self._known, 1)
+                known = ", ".join(sorted(self._known))
+                self.report.add(
+                    place, "unknown key", f"did you mean {near[0]}?" if near else f"known here: {known}"
+                )
+
+
+def read(path: Path) -> tuple[Report, Section]:
+    """The file's outermost mapping.
+
+    Raises BadInput when the file cannot be read, is not YAML, or holds no mapping.
+    """
+    report = Report(path)
+    node = _compose(path)
+    start = Place(1, "")
+    if node is None or _is_empty(node):
+        raise BadInput(Problem("is empty", str(path), "`olafctl init` writes a testbed to start from"))
+    for section in _section(report, start, node):
+        report.raise_any()
+        return report, section
+    report.raise_any()
+    raise AssertionError("a node that is no section is reported")
+
+
+def scalar(report: Report, place: Place, node: yaml.Node) -> str | None:
+    """A scalar's text; None (reported) for a list or a mapping."""
+    if isinstance(node, yaml.ScalarNode):
+        return str(node.value).strip()
+    report.add(place, f"expected one value, found {_kind(node)}", "write it as `name: value`")
+    return None
+
+
+def items(report: Report, place: Place, node: yaml.Node) -> Iterator[tuple[Place, yaml.Node]]:
+    """A list's items with their places; a non-list is reported."""
+    if isinstance(node, yaml.SequenceNode):
+        for index, item in enumerate(node.value):
+            yield Place(_line(item), f"{place.field}[{index}]"), item
+    elif not _is_empty(node):
+        report.add(place, f"expected a list, found {_kind(node)}", "begin each item with '- '")
+
+
+def attempt(report: Report, place: Place, reader: Reader[V], text: str, default: V) -> V:
+    """The value of ``text``; ``default`` when it cannot be read (and that is reported)."""
+    try:
+        return reader(text)
+    except Unreadable as error:
+        report.add(place, error.what, error.remedy)
+        return default
+
+
+def _compose(path: Path) -> yaml.Node | None:
+    where = str(path)
+    try:
+        if path.is_dir():
+            raise BadInput(Problem("is a folder", where, "name a testbed's YAML file"))
+        if path.stat().st_size > limits.FILE_SIZE:
+            raise BadInput(Problem("is larger than 4 MB", where, "a testbed is a short YAML file"))
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise BadInput(Problem(f"byte {error.start} is not UTF-8", where, "save it as UTF-8")) from None
+    except FileNotFoundError:
+        raise BadInput(
+            Problem("no such file", where, "`olafctl init` writes a testbed to start from")
+        ) from None
+    except OSError as error:
+        raise BadInput(Problem(f"cannot be read: {error.strerror}", where, "check its permissions")) from None
+    try:
+        return yaml.compose(text, Loader=yaml.SafeLoader)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line = mark.line + 1 if mark else 1
+        raise BadInput(_syntax(where, line, text, error.problem or "is not YAML")) from None
+    except yaml.YAMLError as error:
+        raise BadInput(
+            Problem(f"is not YAML: {str(error).splitlines()[0]}", where, "save it as text")
+        ) from None
+    except RecursionError:
+        raise BadInput(Problem("is nested too deeply", where, "a testbed needs five levels")) from None
+
+
+def _syntax(where: str, line: int, text: str, what: str) -> Problem:
+    lines = text.splitlines()
+    if line <= len(lines) and "\t" in lines[line - 1][: len(lines[line - 1]) - len(lines[line - 1].lstrip())]:
+        return Problem("a tab in the indentation", f"{where}:{line}", "YAML indents with spaces")
+    return Problem(f"bad YAML: {what}", f"{where}:{line}", "check quotes, brackets, colons and indentation")
+
+
+def _section(report: Report, place: Place, node: yaml.Node) -> Iterator[Section]:
+    if not isinstance(node, yaml.MappingNode):
+        report.add(place, f"expected fields, found {_kind(node)}", "write `name: value` lines")
+        return
+    fields: dict[str, tuple[Place, yaml.Node]] = {}
+    for key, value in node.value:
+        if not isinstance(key, yaml.ScalarNode):
+            report.add(Place(_line(key), place.field), f"{_kind(key)} as a key", "use a plain word")
+            continue
+        name = str(key.value)
+        at = Place(_line(key), _below(place.field, name))
+        if name in fields:
+            report.add(at, f"given twice, first on line {fields[name][0].line}", "keep one of them")
+        else:
+            fields[name] = (at, value)
+    yield Section(report, place, fields)
+
+
+def _line(node: yaml.Node) -> int:
+    return int(node.start_mark.line) + 1
+
+
+def _below(path: str, name: str) -> str:
+    return f"{path}.{name}" if path else name
+
+
+def _is_empty(node: yaml.Node) -> bool:
+    return isinstance(node, yaml.ScalarNode) and node.value in ("", "~", "null")
+
+
+def _kind(node: yaml.Node) -> str:
+    if isinstance(node, yaml.SequenceNode):
+        return "a list"
+    if isinstance(node, yaml.MappingNode):
+        return "a mapping"
+    return "nothing" if _is_empty(node) else f"the value {str(node.value)[:40]!r}"
