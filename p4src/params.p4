@@ -1,8 +1,8 @@
 // What varies with a testbed: ports, ids and table sizes.
-const bit<16> OLAF_UDP_PORT = 20300;
-const bit<8>  CONTROL_TOS = 0xFC;
-const bit<9>  QUEUE_PORT = 500;
-const bit<9>  CPU_PORT = 510;
+#define OLAF_UDP_PORT 16w20300
+#define CONTROL_TOS 8w0xFC
+#define QUEUE_PORT 9w500
+#define CPU_PORT 9w510
 
 #define WORKERS_SIZE 1024
 #define PARAMETER_SERVERS_SIZE 16

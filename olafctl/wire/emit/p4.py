@@ -18,16 +18,19 @@ def header(layout: Layout) -> str:
 
 
 def headers() -> str:
-    """``p4src/headers.p4``: every header type, and the constants that give the fields meaning."""
+    """``p4src/headers.p4``: every header type, and the constants that give the fields meaning.
+
+    Constants are macros because each program uses only some, and a compiler warns of an unused ``const``.
+    """
     constants = [
-        ("bit<16>", "ETHER_TYPE_IPV4", "0x0800"),
-        ("bit<8>", "PROTOCOL_UDP", "17"),
-        ("bit<4>", "OLAF_VERSION", str(layouts.VERSION)),
-        *(("bit<4>", f"OLAF_TYPE_{kind.name}", str(kind.value)) for kind in FrameType),
-        *(("bit<8>", f"OLAF_FLAG_{flag.name}", f"0x{flag.value:02X}") for flag in Flag),
-        *(("bit<8>", f"KIND_{kind.name}", str(kind.value)) for kind in Kind),
-        ("bit<16>", "OLAF_STATUS_BYTES", str(layouts.STATUS.size)),
-        ("bit<16>", "PACKET_OUT_BYTES", str(layouts.PACKET_OUT.size)),
+        ("ETHER_TYPE_IPV4", "16w0x0800"),
+        ("PROTOCOL_UDP", "8w17"),
+        ("OLAF_VERSION", f"4w{layouts.VERSION}"),
+        *((f"OLAF_TYPE_{kind.name}", f"4w{kind.value}") for kind in FrameType),
+        *((f"OLAF_FLAG_{flag.name}", f"8w0x{flag.value:02X}") for flag in Flag),
+        *((f"KIND_{kind.name}", f"8w{kind.value}") for kind in Kind),
+        ("OLAF_STATUS_BYTES", f"16w{layouts.STATUS.size}"),
+        ("PACKET_OUT_BYTES", f"16w{layouts.PACKET_OUT.size}"),
     ]
-    lines = "".join(f"const {kind} {name} = {value};\n" for kind, name, value in constants)
+    lines = "".join(f"#define {name} {value}\n" for name, value in constants)
     return _HEAD + lines + "\n" + "\n".join(header(layout) for layout in layouts.ALL)
