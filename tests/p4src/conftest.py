@@ -1,0 +1,75 @@
+"""VNP4₁ and VNP4₂, compiled to native code, with the entries of a small testbed."""
+
+from collections.abc import Iterator
+
+import pytest
+from olafctl.p4.compiler import compile_program
+from olafctl.p4.native import NativeSwitch
+
+from olafctl import paths
+from olafctl.p4runtime.dataplane import ActionCall, Exact, Key, Lpm, Replica
+from olafctl.wire.frames import Endpoint, mac_bits
+from olafctl.wire.layouts import CPU_PORT
+from tests.p4src.frames import (
+    NEIGHBOUR,
+    NEIGHBOUR_PORT,
+    SERVER,
+    SERVER_PORT,
+    STRANGER,
+    STRANGER_PORT,
+    WORKER,
+    WORKER_PORT,
+)
+
+FLOOD_GROUP = 100
+
+
+class Programmer:
+    """Adds entries by names, as the P4Info numbers them."""
+
+    def __init__(self, program: str) -> None:
+        compiled = compile_program(paths.sources() / "p4src" / f"{program}.p4")
+        self._info = compiled.p4info
+        self.switch = NativeSwitch(cpu_port=CPU_PORT)
+        self.switch.commit(self.switch.prepare(compiled.p4info, compiled.device_config))
+
+    def add(self, table: str, match: int | Lpm, action: str, *params: int) -> None:
+        """Insert an entry into a table with one key field."""
+        table_id = next(t.preamble.id for t in self._info.tables if t.preamble.alias == table)
+        action_id = next(a.preamble.id for a in self._info.actions if a.preamble.alias == action)
+        key: Key = (Exact(match) if isinstance(match, int) else match,)
+        self.switch.insert(table_id, key, 0, ActionCall(action_id, params))
+
+
+def address(endpoint: Endpoint) -> int:
+    """An endpoint's IPv4 address as a table key."""
+    return int(endpoint.ip)
+
+
+@pytest.fixture(scope="session")
+def vnp4_1() -> Iterator[NativeSwitch]:
+    """VNP4₁: a worker with an id in cluster 5, a worker without one in cluster 6, one parameter server."""
+    programmer = Programmer("vnp4_1")
+    programmer.add("workers", address(WORKER), "assign", 5, 77)
+    programmer.add("workers", address(NEIGHBOUR), "assign", 6, 0)
+    programmer.add("parameter_servers", address(SERVER), "admit")
+    yield programmer.switch
+
+
+@pytest.fixture(scope="session")
+def vnp4_2() -> Iterator[NativeSwitch]:
+    """VNP4₂: cluster 5 is the worker and the neighbour; forwarding, bridging and flooding as usual."""
+    programmer = Programmer("vnp4_2")
+    programmer.add("cluster_multicast", 5, "multicast", 6)
+    programmer.switch.set_multicast_group(6, [Replica(WORKER_PORT, 1), Replica(NEIGHBOUR_PORT, 2)])
+    for member, endpoint in enumerate((WORKER, NEIGHBOUR), start=1):
+        programmer.add("members", member, "deliver", mac_bits(endpoint.mac), address(endpoint), endpoint.port)
+    programmer.add("forwarding", Lpm(address(WORKER) & 0xFFFFFF00, 24), "forward", SERVER_PORT)
+    programmer.add("forwarding", Lpm(address(WORKER), 32), "forward", WORKER_PORT)
+    programmer.add("forwarding", Lpm(address(STRANGER), 32), "forward", STRANGER_PORT)
+    programmer.add("bridging", mac_bits(WORKER.mac), "forward", WORKER_PORT)
+    programmer.add("bridging", (1 << 48) - 1, "flood", FLOOD_GROUP)
+    programmer.switch.set_multicast_group(
+        FLOOD_GROUP, [Replica(port, 0) for port in (WORKER_PORT, NEIGHBOUR_PORT, SERVER_PORT)]
+    )
+    yield programmer.switch

@@ -1,0 +1,135 @@
+"""VNP4₂, sentence by sentence (OLAF §5, §7): status into ACKs, ACKs to the cluster, the rest forwarded."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from olafctl.p4.native import NativeSwitch
+from scapy.layers.inet import IP, UDP
+from scapy.layers.l2 import ARP, Ether
+from scapy.packet import Raw
+
+from olafctl.wire import layouts
+from olafctl.wire.frames import OlafFrame, ipv4_checksum, pack
+from olafctl.wire.layouts import CPU_PORT, QUEUE_PORT, Flag, Kind
+from tests.p4src.frames import (
+    NEIGHBOUR,
+    NEIGHBOUR_PORT,
+    PLAIN,
+    SERVER_PORT,
+    STRANGER,
+    STRANGER_PORT,
+    WORKER,
+    WORKER_PORT,
+    ack,
+    update,
+)
+
+STATUS = {"occupancy": 6, "active_clusters": 9, "slots": 8, "flags": 2}
+
+
+def from_queue(kind: Kind, frame: bytes, cluster: int = 5, src: int = 0, dst: int = 0) -> bytes:
+    """``frame`` with the shim that OlafQueue puts in front of it."""
+    values = {
+        "size": len(frame),
+        "src": src,
+        "dst": dst,
+        "kind": kind,
+        "cluster": cluster,
+        "occupancy": STATUS["occupancy"],
+        "active_clusters": STATUS["active_clusters"],
+        "slots": STATUS["slots"],
+        "status_flags": STATUS["flags"],
+    }
+    return pack(layouts.TUSER, values) + frame
+
+
+def test_the_outgoing_update_is_forwarded_unmodified_to_the_parameter_server(vnp4_2: NativeSwitch) -> None:
+    frame = update().encode()
+    assert vnp4_2.process(QUEUE_PORT, from_queue(Kind.UPDATE, frame)) == [(SERVER_PORT, frame)]
+
+
+def test_an_ack_reaches_exactly_the_members_of_its_cluster_with_status(
+    vnp4_2: NativeSwitch,
+) -> None:
+    sent = ack()
+    copies = sorted(vnp4_2.process(QUEUE_PORT, from_queue(Kind.ACK, sent.encode())))
+    assert [port for port, _ in copies] == [WORKER_PORT, NEIGHBOUR_PORT]
+    for (_, copy), member in zip(copies, (WORKER, NEIGHBOUR), strict=True):
+        expected = replace(sent, destination=member, flags=int(Flag.STATUS), status=STATUS)
+        assert copy == expected.encode()
+
+
+def test_lengths_and_checksum_of_an_ack_with_status_are_right(vnp4_2: NativeSwitch) -> None:
+    [(_, copy), _] = vnp4_2.process(QUEUE_PORT, from_queue(Kind.ACK, ack().encode()))
+    packet = Ether(copy)
+    assert packet[IP].len == len(copy) - layouts.ETHERNET.size
+    assert packet[UDP].len == packet[IP].len - layouts.IPV4.size
+    header = copy[layouts.ETHERNET.size : layouts.ETHERNET.size + layouts.IPV4.size]
+    assert ipv4_checksum(header) == 0
+    assert np.array_equal(OlafFrame.decode(copy).gradient, ack().gradient)
+
+
+@pytest.mark.parametrize(("upstream", "kept"), [(3, STATUS["occupancy"]), (7, 7)])
+def test_of_two_engines_the_fuller_queue_is_reported(vnp4_2: NativeSwitch, upstream: int, kept: int) -> None:
+    status = {"occupancy": upstream, "active_clusters": 2, "slots": 4, "flags": 0}
+    frame = replace(ack(), flags=int(Flag.STATUS), status=status).encode()
+    [(_, copy), _] = vnp4_2.process(QUEUE_PORT, from_queue(Kind.ACK, frame))
+    assert len(copy) == len(frame)
+    got = OlafFrame.decode(copy).status
+    assert got == (status if kept == upstream else STATUS)
+
+
+def test_an_ack_of_a_cluster_without_a_group_goes_to_its_worker_alone(vnp4_2: NativeSwitch) -> None:
+    sent = ack()
+    expected = replace(sent, flags=int(Flag.STATUS), status=STATUS).encode()
+    out = vnp4_2.process(QUEUE_PORT, from_queue(Kind.ACK, sent.encode(), cluster=9))
+    assert out == [(WORKER_PORT, expected)]
+
+
+def test_other_ip_traffic_follows_the_longest_prefix_untouched(vnp4_2: NativeSwitch) -> None:
+    frame = bytes(PLAIN / IP(dst=str(STRANGER.ip), ttl=1) / UDP(dport=53) / Raw(bytes(100)))
+    assert vnp4_2.process(QUEUE_PORT, from_queue(Kind.BYPASS, frame)) == [(STRANGER_PORT, frame)]
+
+
+def test_a_wrong_ip_checksum_of_somebody_else_is_not_repaired(vnp4_2: NativeSwitch) -> None:
+    frame = bytes(PLAIN / IP(dst=str(STRANGER.ip), chksum=0x1234) / UDP(dport=53) / Raw(bytes(10)))
+    assert vnp4_2.process(QUEUE_PORT, from_queue(Kind.BYPASS, frame)) == [(STRANGER_PORT, frame)]
+
+
+def test_a_broadcast_is_flooded_to_every_port_but_its_own(vnp4_2: NativeSwitch) -> None:
+    frame = bytes(Ether(dst="ff:ff:ff:ff:ff:ff") / ARP())
+    out = vnp4_2.process(QUEUE_PORT, from_queue(Kind.BYPASS, frame, src=WORKER_PORT))
+    assert sorted(out) == [(NEIGHBOUR_PORT, frame), (SERVER_PORT, frame)]
+
+
+def test_other_traffic_is_bridged_by_its_mac_or_dropped(vnp4_2: NativeSwitch) -> None:
+    known = bytes(Ether(dst=WORKER.mac, type=0x88B5) / Raw(b"x" * 50))
+    unknown = bytes(Ether(dst="02:00:00:00:00:77", type=0x88B5) / Raw(b"x" * 50))
+    assert vnp4_2.process(QUEUE_PORT, from_queue(Kind.BYPASS, known)) == [(WORKER_PORT, known)]
+    assert vnp4_2.process(QUEUE_PORT, from_queue(Kind.BYPASS, unknown)) == []
+
+
+def test_a_port_chosen_upstream_wins_over_the_tables(vnp4_2: NativeSwitch) -> None:
+    frame = bytes(Ether(dst=WORKER.mac) / IP(dst=str(WORKER.ip)) / Raw(b"hello"))
+    assert vnp4_2.process(QUEUE_PORT, from_queue(Kind.BYPASS, frame, dst=9)) == [(9, frame)]
+
+
+def test_a_packet_out_leaves_by_its_port(vnp4_2: NativeSwitch) -> None:
+    frame = bytes(PLAIN / Raw(b"from the control plane"))
+    out = vnp4_2.process(CPU_PORT, pack(layouts.PACKET_OUT, {"egress_port": 4}) + frame)
+    assert out == [(4, frame)]
+
+
+def test_what_comes_in_by_a_front_port_or_without_a_whole_shim_is_dropped(vnp4_2: NativeSwitch) -> None:
+    frame = from_queue(Kind.ACK, ack().encode())
+    assert vnp4_2.process(WORKER_PORT, frame) == []
+    for length in range(1, layouts.TUSER.size):
+        assert vnp4_2.process(QUEUE_PORT, frame[:length]) == []
+
+
+def test_truncated_frames_behind_a_shim_never_gain_a_status(vnp4_2: NativeSwitch) -> None:
+    whole = ack().encode()
+    for length in range(1, layouts.GRADIENT_OFFSET):
+        for _, out in vnp4_2.process(QUEUE_PORT, from_queue(Kind.ACK, whole[:length])):
+            assert out == whole[:length]
