@@ -89,8 +89,8 @@ def read_all(
 def address_after(first: IPv4Address, offset: int) -> IPv4Address:
     """The address ``offset`` after ``first``.
 
-    Raises Unreadable beyond the last IPv4 address.
+    Raises Unreadable beyond the last address that a host can have.
     """
-    if int(first) + offset >= 1 << 32:
-        raise Unreadable("the addresses run past 255.255.255.255", "begin lower")
+    if int(first) + offset >= (1 << 32) - 1:
+        raise Unreadable("the addresses run past 255.255.255.254", "begin lower")
     return first + offset

@@ -89,8 +89,7 @@ def read(section: Section) -> FrontPorts:
 def _read_entry(entry: Section, ports: FrontPorts) -> None:
     report = entry.report
     field = "numbers" if entry.has("numbers") else "number"
-    entry.has("number")
-    if field == "numbers" and entry.has("number"):
+    if entry.has("number") and field == "numbers":
         report.add(entry.place("number"), "beside numbers", "give one of them")
     numbers = entry.required(field, _front_ports, range(0), f"give one of {_LOW} … {_HIGH}")
     transport = entry.value("transport", _transport, None)

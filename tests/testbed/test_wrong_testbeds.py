@@ -1,0 +1,70 @@
+"""Every wrong testbed is answered with one clear line per problem and exit code 2."""
+
+from pathlib import Path
+
+import pytest
+
+from olafctl import testbed
+from olafctl.errors import EXIT_BAD_INPUT, BadInput
+from tests.testbed.wrong_testbeds import RIGHT, TABLE, Wrong
+
+
+def test_the_unchanged_testbed_is_right(tmp_path: Path) -> None:
+    path = tmp_path / "right.yaml"
+    path.write_text(RIGHT)
+    assert [worker.name for worker in testbed.load(path).workers] == [
+        "a0",
+        "a1",
+        "b0-w0",
+        "b0-w1",
+        "b1-w0",
+        "b1-w1",
+    ]
+
+
+def test_the_table_is_long_enough_and_its_names_differ() -> None:
+    assert len(TABLE) >= 30
+    assert len({wrong.name for wrong in TABLE}) == len(TABLE)
+
+
+@pytest.mark.parametrize("wrong", TABLE, ids=lambda wrong: wrong.name)
+def test_each_problem_is_one_line_with_place_and_remedy(wrong: Wrong, tmp_path: Path) -> None:
+    path = tmp_path / "wrong.yaml"
+    path.write_text(RIGHT.replace(wrong.old, wrong.new))
+    with pytest.raises(BadInput) as caught:
+        testbed.load(path)
+    assert caught.value.exit_code == EXIT_BAD_INPUT
+    assert [str(problem) for problem in caught.value.problems] == [f"{path}:{said}" for said in wrong.said]
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"name: \xff\n", "byte 6 is not UTF-8 (save it as UTF-8)"),
+        (b"name: \x00\n", "is not YAML: unacceptable character #x0000: "),
+        (b"#" * (4 << 20) + b"##", "is larger than 4 MB (a testbed is a short YAML file)"),
+    ],
+    ids=["not-utf8", "nul", "huge"],
+)
+def test_a_file_that_is_no_text_is_refused(content: bytes, said: str, tmp_path: Path) -> None:
+    path = tmp_path / "wrong.yaml"
+    path.write_bytes(content)
+    with pytest.raises(BadInput) as caught:
+        testbed.load(path)
+    assert str(caught.value).startswith(f"{path}: {said}")
+
+
+def test_a_missing_file_and_a_folder_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="no such file"):
+        testbed.load(tmp_path / "absent.yaml")
+    with pytest.raises(BadInput, match="is a folder"):
+        testbed.load(tmp_path)
+
+
+def test_aliases_to_aliases_do_not_explode(tmp_path: Path) -> None:
+    path = tmp_path / "laughs.yaml"
+    layers = [f"l{n}: &l{n} [{', '.join([f'*l{n - 1}'] * 9)}]" for n in range(1, 12)]
+    path.write_text("\n".join(["l0: &l0 [lol]", *layers, RIGHT]))
+    with pytest.raises(BadInput) as caught:
+        testbed.load(path)
+    assert len(caught.value.problems) == 12
