@@ -15,7 +15,7 @@ def read(section: Section) -> Engine:
         adder_latency=section.value("adder_latency", whole(1, limits.MAX_ADDER_LATENCY), 4),
         mode=section.value("mode", choice(Mode), Mode.OLAF),
         reward_threshold=section.value("reward_threshold", threshold, None),
-        output_rate=section.value("output_rate", rate(limits.MAX_RATE), None),
+        output_rate=section.value("output_rate", rate(limits.MIN_RATE, limits.MAX_RATE), None),
         active_window=section.value(
             "active_window", duration(limits.MIN_WINDOW, limits.MAX_WINDOW), 10_000_000
         ),

@@ -20,12 +20,14 @@ MIN_BEATS = 2
 MAX_BEATS = 142
 """A 9036-byte jumbo frame in 64-byte beats."""
 MAX_ADDER_LATENCY = 8
+MIN_RATE = 4_000
+"""bit/s: what the rate register can still express."""
 MAX_RATE = 128_000_000_000
 """bit/s: 512 bits at 250 MHz."""
 MIN_WINDOW = 4
 """ns: one clock cycle."""
-MAX_WINDOW = (1 << 32) * 4 - 4
-"""ns: 32 bits of clock cycles."""
+MAX_WINDOW = ((1 << 31) - 1) * 4
+"""ns: clock cycles below 2^31, so that ages can be told apart from their wrap."""
 
 FRONT_PORTS = range(1, layouts.MAX_FRONT_PORT + 1)
 INTERFACE_NAME = 15

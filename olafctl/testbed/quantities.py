@@ -65,9 +65,9 @@ def power_of_two(high: int) -> Reader[int]:
     return read
 
 
-def rate(high: int) -> Reader[int | None]:
-    """A rate such as ``40 Gb/s``, in bit/s and at most ``high``; ``off`` is None."""
-    remedy = f"give a rate such as 40 Gb/s, above 0 and up to {high // 10**9} Gb/s, or off"
+def rate(low: int, high: int) -> Reader[int | None]:
+    """A rate such as ``40 Gb/s``, in bit/s and within ``low`` … ``high``; ``off`` is None."""
+    remedy = f"give a rate such as 40 Gb/s, from {low // 10**3} kb/s to {high // 10**9} Gb/s, or off"
 
     def read(text: str) -> int | None:
         if text.lower() in OFF:
@@ -76,7 +76,7 @@ def rate(high: int) -> Reader[int | None]:
         if match is None:
             raise Unreadable(f"{text!r} is not a rate", remedy)
         value = _scaled(match[1], _RATES[match[2].lower()])
-        if not 0 < value <= high:
+        if not low <= value <= high:
             raise Unreadable(f"{text} is an impossible rate", remedy)
         return value
 
@@ -85,7 +85,7 @@ def rate(high: int) -> Reader[int | None]:
 
 def duration(low: int, high: int) -> Reader[int]:
     """A duration such as ``1 ms``, in ns and within ``low`` … ``high``."""
-    remedy = f"give a duration such as 1 ms, from {low} ns to {high / 10**9:.0f} s"
+    remedy = f"give a duration such as 1 ms, from {low} ns to {high // 10**8 / 10} s"
 
     def read(text: str) -> int:
         match = _DURATION.fullmatch(text)

@@ -48,7 +48,7 @@ def changed(name: str, old: str, new: str, *said: str) -> Wrong:
 ENGINE = "engine: {clusters: 4, slots: 8, beats: 24}"
 A0 = "{name: a0, port: 2, ip: 10.0.1.1, id: 7}"
 B = "{count: 2, workers: 2, name: b, ports: 2-3, ip: 10.0.2.1}"
-RATE_REMEDY = "(give a rate such as 40 Gb/s, above 0 and up to 128 Gb/s, or off)"
+RATE_REMEDY = "(give a rate such as 40 Gb/s, from 4 kb/s to 128 Gb/s, or off)"
 
 TABLE = [
     # The file
@@ -254,13 +254,13 @@ TABLE = [
         "window-without-unit",
         "beats: 24",
         "active_window: 10",
-        "5: engine.active_window: '10' is not a duration (give a duration such as 1 ms, from 4 ns to 17 s)",
+        "5: engine.active_window: '10' is not a duration (give a duration such as 1 ms, from 4 ns to 8.5 s)",
     ),
     changed(
         "window-too-long",
         "beats: 24",
         "active_window: 1 h",
-        "5: engine.active_window: '1 h' is not a duration (give a duration such as 1 ms, from 4 ns to 17 s)",
+        "5: engine.active_window: '1 h' is not a duration (give a duration such as 1 ms, from 4 ns to 8.5 s)",
     ),
     # UDP port and ToS
     changed(
