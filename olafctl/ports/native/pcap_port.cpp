@@ -1,14 +1,12 @@
 // pcap files as a port: frames appended to one file arrive, frames that leave are appended to another.
 // Recorded times do not matter here; virtual time is where they do.
 #include <fcntl.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <sys/eventfd.h>
-
-#include <sys/epoll.h>
 
 #include <array>
 #include <vector>
@@ -50,6 +48,7 @@ class PcapPort final : public Port {
     }
 
     int fd() const override { return epoll_; }
+    bool patient() const override { return true; }
 
     void receive(Sink &sink) override {
         std::array<char, 4096> events;

@@ -40,7 +40,11 @@ class Port {
     virtual void send(const uint8_t *frame, size_t length) = 0;
     virtual void flush() {}
 
+    // Frames wait in it however late they are fetched: worth leaving there until somebody wants them.
+    virtual bool patient() const { return false; }
+
     PortStats stats;
+    bool broken = false;  // nothing will come any more: do not wait for it
 
   protected:
     void received(Sink &sink, const uint8_t *frame, size_t length) {

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 
 #include "failure.h"
 #include "ports.h"
@@ -19,7 +20,10 @@ class TapPort final : public Port {
     void receive(Sink &sink) override {
         for (size_t i = 0; i < BATCH; i++) {
             ssize_t length = read(fd_, frame_.data(), frame_.size());
-            if (length <= 0) return;
+            if (length <= 0) {
+                broken = length < 0 && errno != EAGAIN && errno != EINTR && errno != EIO;
+                return;
+            }
             if (size_t(length) > MAX_FRAME) {
                 stats.rx_dropped++;
             } else {

@@ -1,0 +1,193 @@
+"""The host side of a front port: send frames into the pipeline, receive what it delivers."""
+
+import socket
+import struct
+import time
+from pathlib import Path
+from typing import Protocol
+
+from olafctl.errors import OlafError, Problem
+from olafctl.ports import unix
+from olafctl.ports.namespace import within
+from olafctl.ports.pcap import PcapReader, PcapWriter
+from olafctl.targets.interface import Attachment
+from olafctl.testbed.model import Transport
+
+_MAX_FRAME = 16384
+_SOL_PACKET = 263
+_PACKET_AUXDATA = 8
+_PACKET_IGNORE_OUTGOING = 23
+_SO_RCVBUFFORCE = 33
+_BUFFER = 32 << 20
+_AUXDATA = struct.Struct("=IIIHHHH")
+_VLAN_VALID = 1 << 4
+_VLAN_TPID_VALID = 1 << 6
+_PCAP_INTERVAL = 0.002
+
+
+class HostPort(Protocol):
+    """One host on a front port; not for use by two threads in the same direction."""
+
+    def send(self, frame: bytes) -> None:
+        """Send a whole Ethernet frame, held back while the pipeline is behind. Raises OlafError."""
+
+    def receive(self, timeout: float) -> bytes | None:
+        """The next frame, or None when none arrives within ``timeout`` seconds.
+
+        Raises OlafError when the pipeline is gone.
+        """
+
+    def fileno(self) -> int:
+        """Readable when a frame waits, for select; -1 where there is no such thing (pcap)."""
+
+    def close(self) -> None: ...
+
+
+def open_host_port(attachment: Attachment) -> HostPort:
+    """The host side of ``attachment``.
+
+    Raises OlafError when it is not there or this user may not open it.
+    """
+    try:
+        match attachment.transport:
+            case Transport.VETH | Transport.TAP:
+                return InterfaceHostPort(attachment.path, attachment.namespace)
+            case Transport.UNIX:
+                return UnixHostPort(Path(attachment.path))
+            case Transport.PCAP:
+                return PcapHostPort(attachment.path)
+    except OSError as error:
+        raise OlafError(
+            Problem(
+                f"cannot be opened: {error.strerror or error}",
+                f"port {attachment.number} ({attachment.transport} {attachment.path})",
+                "is it deployed? see olafctl status",
+            )
+        ) from error
+
+
+class InterfaceHostPort:
+    """A host at a network interface, one end of a veth or a TAP."""
+
+    def __init__(self, interface: str, namespace: str | None = None) -> None:
+        """Open ``interface`` in ``namespace``. Raises OSError."""
+        self._interface = interface
+        self._socket = within(namespace, lambda: _packet_socket(interface))
+
+    def send(self, frame: bytes) -> None:
+        try:
+            self._socket.send(frame)
+        except OSError as error:
+            raise _gone(self._interface, error) from error
+
+    def receive(self, timeout: float) -> bytes | None:
+        self._socket.settimeout(timeout)
+        try:
+            frame, ancillary, _, _ = self._socket.recvmsg(_MAX_FRAME, socket.CMSG_SPACE(_AUXDATA.size))
+        except (TimeoutError, BlockingIOError):
+            return None
+        except OSError as error:
+            raise _gone(self._interface, error) from error
+        finally:
+            self._socket.settimeout(None)
+        return _with_vlan_tag(frame, ancillary)
+
+    def fileno(self) -> int:
+        return self._socket.fileno()
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+class UnixHostPort:
+    """A host at a UNIX socket port; several hosts at one socket share the segment."""
+
+    def __init__(self, path: Path) -> None:
+        """Connect to ``path``. Raises OSError."""
+        self._path = path
+        self._socket = unix.connect(path, socket.SOCK_SEQPACKET)
+
+    def send(self, frame: bytes) -> None:
+        try:
+            self._socket.send(frame)
+        except OSError as error:
+            raise _gone(str(self._path), error) from error
+
+    def receive(self, timeout: float) -> bytes | None:
+        self._socket.settimeout(timeout)
+        try:
+            frame = self._socket.recv(_MAX_FRAME)
+        except (TimeoutError, BlockingIOError):
+            return None
+        except OSError as error:
+            raise _gone(str(self._path), error) from error
+        finally:
+            self._socket.settimeout(None)
+        if not frame:
+            raise _gone(str(self._path), ConnectionResetError(0, "closed by the pipeline"))
+        return frame
+
+    def fileno(self) -> int:
+        return self._socket.fileno()
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+class PcapHostPort:
+    """A host behind pcap files: what it sends is appended to the first, what it gets is read from the
+    second; ``files`` is ``IN,OUT`` as the pipeline sees them."""
+
+    def __init__(self, files: str) -> None:
+        """Open both. Raises OSError."""
+        into, _, out = files.partition(",")
+        self._writer = PcapWriter(Path(into))
+        self._reader = PcapReader(Path(out))
+
+    def send(self, frame: bytes) -> None:
+        self._writer.write(frame)
+
+    def receive(self, timeout: float) -> bytes | None:
+        end = time.monotonic() + timeout
+        while (record := self._reader.next()) is None:
+            if time.monotonic() >= end:
+                return None
+            time.sleep(_PCAP_INTERVAL)
+        return record[1]
+
+    def fileno(self) -> int:
+        return -1
+
+    def close(self) -> None:
+        self._writer.close()
+        self._reader.close()
+
+
+def _packet_socket(interface: str) -> socket.socket:
+    opened = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
+    try:
+        opened.setsockopt(_SOL_PACKET, _PACKET_IGNORE_OUTGOING, 1)
+        opened.setsockopt(_SOL_PACKET, _PACKET_AUXDATA, 1)
+        try:
+            opened.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, _BUFFER)
+        except PermissionError:
+            opened.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _BUFFER)
+        opened.bind((interface, 3))  # ETH_P_ALL
+    except BaseException:
+        opened.close()
+        raise
+    return opened
+
+
+def _with_vlan_tag(frame: bytes, ancillary: list[tuple[int, int, bytes]]) -> bytes:
+    for level, kind, data in ancillary:
+        if level == _SOL_PACKET and kind == _PACKET_AUXDATA and len(data) >= _AUXDATA.size:
+            status, _, _, _, _, tci, tpid = _AUXDATA.unpack(data[: _AUXDATA.size])
+            if status & _VLAN_VALID:
+                kind = tpid if status & _VLAN_TPID_VALID else 0x8100
+                return frame[:12] + struct.pack(">HH", kind, tci) + frame[12:]
+    return frame
+
+
+def _gone(where: str, error: OSError) -> OlafError:
+    return OlafError(Problem(f"lost: {error.strerror or error}", where, "is it deployed? see olafctl status"))

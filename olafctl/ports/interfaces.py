@@ -1,0 +1,142 @@
+"""A deployment's veth pairs and namespace: named after its state folder, so that they are found again
+with nothing but that folder, whatever died in between."""
+
+import hashlib
+import shutil
+import subprocess
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from olafctl.errors import OlafError, Problem
+from olafctl.ports import offload
+from olafctl.ports.namespace import within
+
+MTU = 9600
+_NET_ADMIN = 12
+_SYSCTL = Path("/proc/sys/net/ipv6/conf")
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A veth pair: ``inner`` at the pipeline, ``outer`` for the host; ``outer`` in the deployment's
+    namespace, or beside ``inner`` when ``internal`` (between two processes of one target)."""
+
+    inner: str
+    outer: str
+    internal: bool = False
+
+
+def _mark(state: Path) -> str:
+    return hashlib.sha256(str(state.resolve()).encode()).hexdigest()[:6]
+
+
+def namespace_of(state: Path) -> str:
+    """The namespace that holds the host sides of the deployment in ``state``."""
+    return f"olaf-{state.name}-{_mark(state)}"
+
+
+def interface_of(state: Path, tail: str) -> str:
+    """An interface name of the deployment in ``state``; ``tail`` of up to 5 characters tells which."""
+    name = f"olaf{_mark(state)}{tail}"
+    assert len(name) <= 15, name
+    return name
+
+
+def why_not() -> str | None:
+    """Why this user cannot make interfaces, or None when it can."""
+    if shutil.which("ip") is None:
+        return "the program `ip` (package iproute2) is not installed"
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith("CapEff:") and not int(line.split()[1], 16) >> _NET_ADMIN & 1:
+            return "making interfaces needs root (CAP_NET_ADMIN)"
+    return None
+
+
+def create(state: Path, pairs: Sequence[Pair]) -> None:
+    """Make the namespace of ``state`` and ``pairs`` in it, up and silent: no IPv6, no ARP answers
+    from the pipeline's side, no offloads.
+
+    Raises OlafError; what was made until then is left for :func:`remove`.
+    """
+    namespace = namespace_of(state)
+    _ip(["netns", "add", namespace])
+    _ip(["-n", namespace, "link", "set", "lo", "up"])
+    within(namespace, lambda: _silence_ipv6("default"))
+    _batch([], [_add(pair, namespace) for pair in pairs])
+    here = [pair.inner for pair in pairs] + [pair.outer for pair in pairs if pair.internal]
+    outside = [pair.outer for pair in pairs if not pair.internal]
+    for name in here:
+        _silence_ipv6(name)
+    _batch([], [f"link set {name} arp off addrgenmode none mtu {MTU} up" for name in here])
+    _batch(["-n", namespace], [f"link set {name} addrgenmode none mtu {MTU} up" for name in outside])
+    for name in here:
+        offload.disable(name)
+    within(namespace, lambda: [offload.disable(name) for name in outside])
+
+
+def adopt(state: Path, interface: str, name: str) -> None:
+    """Move ``interface`` (a TAP) into the namespace of ``state`` as ``name``, and bring it up.
+
+    Raises OlafError.
+    """
+    namespace = namespace_of(state)
+    _ip(["link", "set", interface, "netns", namespace, "name", name])
+    _ip(["-n", namespace, "link", "set", name, "addrgenmode", "none", "mtu", str(MTU), "up"])
+    within(namespace, lambda: offload.disable(name))
+
+
+def remove(state: Path) -> None:
+    """Remove every interface and the namespace of ``state``; what is not there is fine.
+
+    Raises OlafError when something of it stays.
+    """
+    found = left_of(state)
+    if not found:
+        return
+    namespace = namespace_of(state)
+    # One by one: taking a namespace away first removes its pairs at some later time.
+    for name in found:
+        if name != namespace:
+            subprocess.run(["ip", "link", "delete", name], capture_output=True, check=False)
+    subprocess.run(["ip", "netns", "delete", namespace], capture_output=True, check=False)
+    if still := left_of(state):
+        remedy = "as root: ip link delete, ip netns delete"
+        raise OlafError(*(Problem("could not be removed", name, remedy) for name in still))
+
+
+def left_of(state: Path) -> Sequence[str]:
+    """The names of the interfaces here and of the namespace that ``state`` still owns."""
+    prefix = interface_of(state, "")
+    interfaces = Path("/sys/class/net")
+    found = sorted(entry.name for entry in interfaces.glob(f"{prefix}*")) if interfaces.is_dir() else []
+    namespace = namespace_of(state)
+    return [*found, namespace] if (Path("/run/netns") / namespace).exists() else found
+
+
+def _add(pair: Pair, namespace: str) -> str:
+    place = "" if pair.internal else f" netns {namespace}"
+    return f"link add {pair.inner} type veth peer name {pair.outer}{place}"
+
+
+def _silence_ipv6(interface: str) -> None:
+    # A read-only /proc/sys (containers) leaves addrgenmode none, which is enough for no noise.
+    with suppress(OSError):
+        (_SYSCTL / interface / "disable_ipv6").write_text("1")
+
+
+def _ip(arguments: Sequence[str]) -> None:
+    _run([*arguments], None)
+
+
+def _batch(options: Sequence[str], lines: Sequence[str]) -> None:
+    if lines:
+        _run([*options, "-batch", "-"], "\n".join(lines) + "\n")
+
+
+def _run(arguments: Sequence[str], given: str | None) -> None:
+    done = subprocess.run(["ip", *arguments], input=given, capture_output=True, text=True, check=False)
+    if done.returncode:
+        message = " ".join(done.stderr.split()) or f"exit code {done.returncode}"
+        raise OlafError(Problem(message, f"ip {' '.join(arguments)}", "olafctl destroy, then deploy again"))

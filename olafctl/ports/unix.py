@@ -1,0 +1,60 @@
+"""UNIX sockets at any path: the kernel takes at most 107 bytes, a state folder may be longer."""
+
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def short(path: Path) -> Iterator[str]:
+    """A name for ``path`` that fits a socket address, valid inside the ``with`` block.
+
+    Raises OSError when the folder does not exist.
+    """
+    folder = os.open(path.parent, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        yield f"/proc/self/fd/{folder}/{path.name}"
+    finally:
+        os.close(folder)
+
+
+def listen(path: Path, kind: socket.SocketKind) -> socket.socket:
+    """A listening socket at ``path``; replaces a socket that a dead process left there.
+
+    Raises OSError, FileExistsError when something answers at ``path`` or it is no socket.
+    """
+    if path.exists():
+        if not path.is_socket() or _answers(path, kind):
+            raise FileExistsError(f"{path} is in use")
+        path.unlink()
+    listening = socket.socket(socket.AF_UNIX, kind)
+    with short(path) as name:
+        listening.bind(name)
+    listening.listen(64)
+    return listening
+
+
+def connect(path: Path, kind: socket.SocketKind, timeout: float | None = None) -> socket.socket:
+    """A socket connected to ``path``.
+
+    Raises OSError when nobody listens there.
+    """
+    connected = socket.socket(socket.AF_UNIX, kind)
+    connected.settimeout(timeout)
+    try:
+        with short(path) as name:
+            connected.connect(name)
+    except BaseException:
+        connected.close()
+        raise
+    return connected
+
+
+def _answers(path: Path, kind: socket.SocketKind) -> bool:
+    try:
+        connect(path, kind, timeout=1.0).close()
+    except (ConnectionRefusedError, OSError):
+        return False
+    return True

@@ -1,0 +1,24 @@
+#include "emission.h"
+#include "wirings.h"
+
+namespace olaf {
+
+void LoneSwitch::arrived(unsigned port, const uint8_t *frame, size_t length, uint64_t now) {
+    if (!program_) {
+        losses.no_pipeline++;
+        return;
+    }
+    process(program_, port, frame, length, now, [&](unsigned out, const uint8_t *bytes, size_t size) {
+        if (out == cpu_port_) {
+            if (!engine_.punt(0, bytes, size)) losses.packet_ins++;
+        } else if (!engine_.send(out, bytes, size)) {
+            losses.misrouted++;
+        }
+    });
+}
+
+void LoneSwitch::packet_out(unsigned, const uint8_t *frame, size_t length, uint64_t now) {
+    arrived(cpu_port_, frame, length, now);
+}
+
+}  // namespace olaf

@@ -1,0 +1,58 @@
+// Frames on their way to the control plane: a bounded queue, so that a flood of them costs the data
+// plane nothing but the frames that do not fit.
+#pragma once
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+namespace olaf {
+
+struct PacketIn {
+    unsigned device;
+    std::vector<uint8_t> frame;
+};
+
+class PacketIns {
+  public:
+    // False when the queue is full and the frame was dropped.
+    bool put(unsigned device, const uint8_t *frame, size_t length) {
+        {
+            std::lock_guard<std::mutex> lock(mutex_);
+            if (waiting_.size() >= CAPACITY) return false;
+            waiting_.push_back({device, {frame, frame + length}});
+        }
+        changed_.notify_one();
+        return true;
+    }
+
+    // The next frame; nothing after `patience` or once closed.
+    std::optional<PacketIn> take(std::chrono::milliseconds patience) {
+        std::unique_lock<std::mutex> lock(mutex_);
+        changed_.wait_for(lock, patience, [this] { return closed_ || !waiting_.empty(); });
+        if (waiting_.empty()) return std::nullopt;
+        PacketIn first = std::move(waiting_.front());
+        waiting_.pop_front();
+        return first;
+    }
+
+    void close() {
+        {
+            std::lock_guard<std::mutex> lock(mutex_);
+            closed_ = true;
+        }
+        changed_.notify_all();
+    }
+
+  private:
+    static constexpr size_t CAPACITY = 4096;
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::deque<PacketIn> waiting_;
+    bool closed_ = false;
+};
+
+}  // namespace olaf

@@ -1,0 +1,115 @@
+#include "queue_stage.h"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <cstring>
+#include <stdexcept>
+
+namespace olaf {
+namespace {
+
+// How far the queue may run ahead of the wall clock: enough to pass a frame through at once, little
+// enough for a limited output rate to hold over any time that a person or a test can see.
+constexpr uint64_t LOOKAHEAD_CYCLES = 2500;
+constexpr uint64_t SLICE_CYCLES = 50000;
+constexpr uint64_t PACE_NS = 1000000;
+
+}  // namespace
+
+QueueLibrary::QueueLibrary(const std::string &path) : path_(path) {
+    handle_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (handle_ == nullptr) throw std::runtime_error(dlerror());
+    find(create, "olaf_queue_new");
+    find(destroy, "olaf_queue_free");
+    find(offer, "olaf_queue_offer");
+    find(run, "olaf_queue_run");
+    find(settle, "olaf_queue_settle");
+    find(cycle, "olaf_queue_cycle");
+    find(take, "olaf_queue_take");
+    find(read, "olaf_queue_read");
+    find(write, "olaf_queue_write");
+}
+
+template <typename Function>
+void QueueLibrary::find(Function &function, const char *name) {
+    function = reinterpret_cast<Function>(dlsym(handle_, name));
+    if (function == nullptr) throw std::runtime_error(path_ + " has no " + name);
+}
+
+QueueStage::QueueStage(const std::string &library) : library_(library), queue_(library_.create()) {}
+
+QueueStage::~QueueStage() { library_.destroy(queue_); }
+
+bool QueueStage::offer_at(const uint8_t *frame, size_t length, uint64_t cycle) {
+    if (length <= OLAF_SHIM_BYTES) return false;
+    olaf_tuser tuser;
+    olaf_shim_read(&tuser, frame);
+    library_.offer(queue_, &tuser, frame + OLAF_SHIM_BYTES, length - OLAF_SHIM_BYTES, cycle);
+    return true;
+}
+
+bool QueueStage::offer_now(const uint8_t *frame, size_t length, uint64_t now) {
+    if (!busy_) catch_up(now);
+    busy_ = true;
+    return offer_at(frame, length, cycle());
+}
+
+void QueueStage::catch_up(uint64_t now) {
+    uint64_t wall = (now - origin_) / NS_PER_CYCLE;
+    if (wall > cycle()) library_.run(queue_, wall);
+}
+
+uint64_t QueueStage::advance(uint64_t now, const Leave &leave) {
+    if (!busy_) return UINT64_MAX;
+    uint64_t wall = (now - origin_) / NS_PER_CYCLE;
+    uint64_t ahead = wall + LOOKAHEAD_CYCLES;
+    if (ahead <= cycle()) return PACE_NS;
+    uint64_t budget = std::min(ahead - cycle(), SLICE_CYCLES);
+    busy_ = library_.settle(queue_, budget) >= budget;
+    take_all(leave);
+    if (!busy_) return UINT64_MAX;
+    // Slower than the hardware: let the clock of the model be late, rather than chase it for ever.
+    if (cycle() + LOOKAHEAD_CYCLES < wall) origin_ = now - cycle() * NS_PER_CYCLE;
+    return 0;
+}
+
+void QueueStage::run_until(uint64_t cycle, const Leave &leave) {
+    library_.run(queue_, cycle);
+    take_all(leave);
+}
+
+void QueueStage::finish(const Leave &leave) {
+    while (library_.settle(queue_, SLICE_CYCLES) >= SLICE_CYCLES) take_all(leave);
+    take_all(leave);
+}
+
+void QueueStage::restart(const std::vector<uint32_t> &settings) {
+    std::vector<uint32_t> values;
+    for (uint32_t offset : settings) values.push_back(read(offset));
+    library_.destroy(queue_);
+    queue_ = library_.create();
+    for (size_t i = 0; i < settings.size(); i++) write(settings[i], values[i]);
+    origin_ = 0;
+}
+
+uint32_t QueueStage::read(uint32_t offset) { return library_.read(queue_, offset); }
+
+void QueueStage::write(uint32_t offset, uint32_t value) {
+    library_.write(queue_, offset, value);
+    busy_ = true;
+}
+
+void QueueStage::take_all(const Leave &leave) {
+    olaf_tuser tuser;
+    const uint8_t *frame;
+    uint64_t first, last;
+    while (size_t length = library_.take(queue_, &tuser, &frame, &first, &last)) {
+        out_.resize(OLAF_SHIM_BYTES + length);
+        olaf_shim_write(&tuser, out_.data());
+        std::memcpy(out_.data() + OLAF_SHIM_BYTES, frame, length);
+        leave(out_.data(), out_.size(), first, last);
+    }
+}
+
+}  // namespace olaf
