@@ -1,0 +1,30 @@
+"""The P4 sources of a testbed: the plain programs, and the one file of what varies."""
+
+from olafctl import paths
+from olafctl.render.templates import fill
+from olafctl.testbed import limits
+from olafctl.testbed.model import Testbed
+from olafctl.wire import layouts
+
+
+def sources(testbed: Testbed) -> dict[str, str]:
+    """Every P4 file by name; ``vnp4_1.p4`` and ``vnp4_2.p4`` are the v1model tops."""
+    files = {path.name: path.read_text() for path in sorted((paths.sources() / "p4src").glob("*.p4"))}
+    files["params.p4"] = params(testbed.udp_port, testbed.control_tos)
+    return files
+
+
+def params(udp_port: int = layouts.UDP_PORT, control_tos: int = layouts.CONTROL_TOS) -> str:
+    """``params.p4``: what the programs take from the testbed, and the table sizes."""
+    return fill(
+        "p4/params.p4.j2",
+        udp_port=udp_port,
+        control_tos=control_tos,
+        queue_port=layouts.QUEUE_PORT,
+        cpu_port=layouts.CPU_PORT,
+        workers_size=limits.WORKERS,
+        parameter_servers_size=limits.PARAMETER_SERVERS,
+        clusters_size=limits.CLUSTERS,
+        forwarding_size=limits.FORWARDING,
+        bridging_size=limits.BRIDGING,
+    )

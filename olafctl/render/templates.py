@@ -1,0 +1,26 @@
+"""Jinja2 as Olaf uses it: an undefined variable is an error, and line ends stay as written."""
+
+from functools import cache
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from olafctl import paths
+
+
+@cache
+def _environment() -> Environment:
+    # What is rendered is P4 and Verilog, never HTML.
+    return Environment(
+        loader=FileSystemLoader(paths.sources() / "templates"),
+        undefined=StrictUndefined,
+        autoescape=False,
+        keep_trailing_newline=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def fill(name: str, **values: Any) -> str:
+    """The template ``name`` (below ``templates/``) filled with ``values``."""
+    return _environment().get_template(name).render(**values)
