@@ -71,9 +71,8 @@ def create(state: Path, pairs: Sequence[Pair]) -> None:
         _silence_ipv6(name)
     _batch([], [f"link set {name} arp off addrgenmode none mtu {MTU} up" for name in here])
     _batch(["-n", namespace], [f"link set {name} addrgenmode none mtu {MTU} up" for name in outside])
-    for name in here:
-        offload.disable(name)
-    within(namespace, lambda: [offload.disable(name) for name in outside])
+    _disable_offloads(here)
+    within(namespace, lambda: _disable_offloads(outside))
 
 
 def adopt(state: Path, interface: str, name: str) -> None:
@@ -118,6 +117,11 @@ def left_of(state: Path) -> Sequence[str]:
 def _add(pair: Pair, namespace: str) -> str:
     place = "" if pair.internal else f" netns {namespace}"
     return f"link add {pair.inner} type veth peer name {pair.outer}{place}"
+
+
+def _disable_offloads(interfaces: Sequence[str]) -> None:
+    for name in interfaces:
+        offload.disable(name)
 
 
 def _silence_ipv6(interface: str) -> None:

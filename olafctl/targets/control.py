@@ -1,0 +1,134 @@
+"""The control socket of a process: a JSON line asks, a JSON line answers; a name may take the stream over."""
+
+import json
+import socket
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from olafctl.errors import BadInput, OlafError, Problem
+from olafctl.ports import unix
+
+_LONGEST_LINE = 1 << 20
+_PATIENCE = 30.0
+
+Handler = Callable[[dict[str, Any]], Any]
+TakeOver = Callable[[socket.socket], None]
+
+
+class ControlServer:
+    """Answers at a UNIX socket, each connection on a thread of its own."""
+
+    def __init__(
+        self, path: Path, handlers: Mapping[str, Handler], take_overs: Mapping[str, TakeOver]
+    ) -> None:
+        """Listen at ``path``. Raises OSError."""
+        self._handlers = handlers
+        self._take_overs = take_overs
+        self._path = path
+        self._listening = unix.listen(path, socket.SOCK_STREAM)
+        threading.Thread(target=self._accept, name="control", daemon=True).start()
+
+    def close(self) -> None:
+        """Answer nobody any more."""
+        self._path.unlink(missing_ok=True)
+        with suppress(OSError):
+            self._listening.shutdown(socket.SHUT_RDWR)
+        self._listening.close()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                peer, _ = self._listening.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._converse, args=(peer,), name="control peer", daemon=True).start()
+
+    def _converse(self, peer: socket.socket) -> None:
+        with peer, suppress(OSError):
+            line = _read_line(peer)
+            if not line:
+                return
+            answer, take_over = self._answer(line)
+            peer.sendall(json.dumps(answer).encode() + b"\n")
+            if take_over is not None:
+                take_over(peer)
+
+    def _answer(self, line: bytes) -> tuple[dict[str, Any], TakeOver | None]:
+        try:
+            request = _parse(line)
+            name = request.get("do")
+            if name in self._take_overs:
+                return {"value": None}, self._take_overs[name]
+            if name not in self._handlers:
+                raise BadInput(Problem(f"there is no request {name!r}", "control socket"))
+            return {"value": self._handlers[name](request)}, None
+        except OlafError as error:
+            return {"problems": [vars(problem) for problem in error.problems]}, None
+        except (KeyError, TypeError, ValueError) as error:
+            return {"problems": [vars(Problem(f"not understood: {error!r}", "control socket"))]}, None
+
+
+def ask(path: Path, name: str, **arguments: Any) -> Any:
+    """The answer of the process at ``path``.
+
+    Raises OlafError with what the process objects to, or when nobody answers.
+    """
+    with _connected(path) as peer:
+        return _exchange(peer, path, {"do": name, **arguments})
+
+
+def take_over(path: Path, name: str) -> socket.socket:
+    """A stream to the process at ``path``, which now speaks ``name``'s own language. Raises OlafError."""
+    peer = _connected(path)
+    try:
+        _exchange(peer, path, {"do": name})
+        peer.settimeout(None)
+    except BaseException:
+        peer.close()
+        raise
+    return peer
+
+
+def _connected(path: Path) -> socket.socket:
+    try:
+        return unix.connect(path, socket.SOCK_STREAM, _PATIENCE)
+    except OSError as error:
+        raise _silent(path, error) from error
+
+
+def _exchange(peer: socket.socket, path: Path, request: dict[str, Any]) -> Any:
+    try:
+        peer.sendall(json.dumps(request).encode() + b"\n")
+        line = _read_line(peer)
+        answer = json.loads(line)
+    except (OSError, ValueError) as error:
+        raise _silent(path, error) from error
+    if "problems" in answer:
+        raise OlafError(*(Problem(**problem) for problem in answer["problems"]))
+    return answer["value"]
+
+
+def _silent(path: Path, error: Exception) -> OlafError:
+    return OlafError(Problem(f"does not answer: {error}", str(path), "olafctl status, then deploy again"))
+
+
+def _parse(line: bytes) -> dict[str, Any]:
+    request = json.loads(line)
+    if not isinstance(request, dict):
+        raise ValueError("a request is a JSON object")
+    return request
+
+
+def _read_line(peer: socket.socket) -> bytes:
+    """One line, byte by byte beyond what is there: what follows it belongs to whoever takes over."""
+    line = b""
+    while not line.endswith(b"\n"):
+        seen = peer.recv(65536, socket.MSG_PEEK)
+        if not seen or len(line) > _LONGEST_LINE:
+            return b""
+        end = seen.find(b"\n") + 1 or len(seen)
+        line += peer.recv(end)
+    return line

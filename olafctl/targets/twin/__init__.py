@@ -1,0 +1,1 @@
+"""The twin: both compiled P4 blocks and the Verilated OlafQueue in one process."""
