@@ -1,0 +1,40 @@
+"""Members as they are now: the testbed's clusters, with the workers that were moved at run time."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from olafctl.control.store import Regrouped
+from olafctl.errors import BadInput, Problem
+from olafctl.testbed.model import Testbed
+
+
+def effective(testbed: Testbed, moved: Iterable[Regrouped]) -> Testbed:
+    """``testbed`` with moved workers in their new clusters.
+
+    A move is void once its worker is gone or its testbed gives it another home: the file was edited since.
+    """
+    for move in moved:
+        home = {worker.name: worker.cluster for worker in testbed.workers}.get(move.worker)
+        if home == move.home and any(cluster.index == move.cluster for cluster in testbed.clusters):
+            testbed = with_worker_in(testbed, move.worker, move.cluster)
+    return testbed
+
+
+def with_worker_in(testbed: Testbed, worker: str, index: int) -> Testbed:
+    """``testbed`` with one worker in the cluster of that index; its member number stays.
+
+    Raises BadInput when there is no such worker or cluster.
+    """
+    found = next((candidate for candidate in testbed.workers if candidate.name == worker), None)
+    if found is None:
+        raise BadInput(Problem(f"there is no worker {worker!r}", testbed.name, "see olafctl status"))
+    if all(cluster.index != index for cluster in testbed.clusters):
+        raise BadInput(Problem(f"there is no cluster with index {index}", testbed.name, "see olafctl status"))
+    moved = replace(found, cluster=index)
+    clusters = []
+    for cluster in testbed.clusters:
+        workers = tuple(other for other in cluster.workers if other.name != worker)
+        if cluster.index == index:
+            workers = tuple(sorted((*workers, moved), key=lambda member: member.member))
+        clusters.append(replace(cluster, workers=workers))
+    return replace(testbed, clusters=tuple(clusters))

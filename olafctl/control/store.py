@@ -1,0 +1,156 @@
+"""What was asked for and what was last known to run, kept in the deployment's own folder (SQLite).
+
+The row ``wanted`` is written before anything is touched and the row ``running`` after everything was
+verified, so whatever a crash interrupts can be told apart and finished, or undone, by the next deploy.
+"""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from olafctl import paths
+from olafctl.errors import BadInput, OlafError, Problem
+
+FILE = "deployment.db"
+_VERSION = 1
+_SCHEMA = """
+create table if not exists deployment (
+    role text primary key,
+    testbed text not null,
+    source text not null,
+    target text not null,
+    build text not null
+) strict;
+create table if not exists regrouped (
+    worker text primary key, home integer not null, cluster integer not null
+) strict;
+"""
+
+
+class Role(StrEnum):
+    """Which of a deployment's two testbeds a row holds."""
+
+    WANTED = "wanted"
+    RUNNING = "running"
+
+
+@dataclass(frozen=True)
+class Record:
+    """A testbed as it was deployed: its YAML text, the file it came from, its target and its build's key."""
+
+    testbed: str
+    source: Path
+    target: str
+    build: str
+
+
+@dataclass(frozen=True)
+class Regrouped:
+    """A worker moved at run time: from the cluster its testbed says (``home``) to ``cluster``, by index."""
+
+    worker: str
+    home: int
+    cluster: int
+
+
+class Store:
+    """One deployment's store; ``folder`` need not exist for reading."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def exists(self) -> bool:
+        """Whether anything was ever stored here."""
+        return (self.folder / FILE).is_file()
+
+    def record(self, role: Role) -> Record | None:
+        """The testbed wanted, or last known to run."""
+        if not self.exists():
+            return None
+        with self._open() as database:
+            row = database.execute(
+                "select testbed, source, target, build from deployment where role = ?", (role,)
+            ).fetchone()
+        return None if row is None else Record(row[0], Path(row[1]), row[2], row[3])
+
+    def put(self, role: Role, record: Record) -> None:
+        """Store a testbed in one role."""
+        with self._open() as database:
+            database.execute(
+                "insert or replace into deployment values (?, ?, ?, ?, ?)",
+                (role, record.testbed, str(record.source), record.target, record.build),
+            )
+
+    def forget(self, role: Role) -> None:
+        """Remove the testbed of one role."""
+        with self._open() as database:
+            database.execute("delete from deployment where role = ?", (role,))
+
+    def regrouped(self) -> tuple[Regrouped, ...]:
+        """The workers moved at run time."""
+        if not self.exists():
+            return ()
+        with self._open() as database:
+            rows = database.execute("select worker, home, cluster from regrouped order by worker").fetchall()
+        return tuple(Regrouped(*row) for row in rows)
+
+    def put_regrouped(self, moved: Regrouped) -> None:
+        """Store a worker's new cluster; back home is no longer moved."""
+        with self._open() as database:
+            database.execute("delete from regrouped where worker = ?", (moved.worker,))
+            if moved.cluster != moved.home:
+                database.execute(
+                    "insert into regrouped values (?, ?, ?)", (moved.worker, moved.home, moved.cluster)
+                )
+
+    @contextmanager
+    def _open(self) -> Iterator[sqlite3.Connection]:
+        path = self.folder / FILE
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with closing(sqlite3.connect(path, timeout=10)) as database:
+                version = database.execute("pragma user_version").fetchone()[0]
+                if version > _VERSION:
+                    raise OlafError(Problem("was written by a newer Olaf", str(path), "use that one"))
+                with database:
+                    database.executescript(_SCHEMA)
+                    database.execute(f"pragma user_version = {_VERSION}")
+                with database:
+                    yield database
+        except (sqlite3.Error, OSError) as error:
+            remedy = "`olafctl destroy` removes it"
+            raise OlafError(Problem(f"cannot be used: {error}", str(path), remedy)) from error
+
+
+def folder_of(name: str) -> Path:
+    """The folder of the deployment ``name``."""
+    return paths.state() / name
+
+
+def all_names() -> tuple[str, ...]:
+    """The names of every deployment stored here, running or not."""
+    home = paths.state()
+    if not home.is_dir():
+        return ()
+    return tuple(sorted(folder.name for folder in home.iterdir() if (folder / FILE).is_file()))
+
+
+def pick(name: str | None) -> Store:
+    """The store of the deployment ``name``; of the only one when None.
+
+    Raises BadInput when there is none, or several and none named.
+    """
+    names = all_names()
+    shown = ", ".join(names) or "none"
+    if name is not None:
+        if name not in names:
+            raise BadInput(Problem(f"there is no deployment {name!r}", remedy=f"deployed: {shown}"))
+        return Store(folder_of(name))
+    if not names:
+        raise BadInput(Problem("nothing is deployed", remedy="olafctl deploy TESTBED"))
+    if len(names) > 1:
+        raise BadInput(Problem("several deployments", remedy=f"name one of {shown}"))
+    return Store(folder_of(names[0]))
