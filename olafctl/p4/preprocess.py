@@ -1,0 +1,62 @@
+"""The C preprocessor's part of P4_16 (§6.2 of its specification): ``#include``, macros, conditions."""
+
+import io
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pcpp
+
+from olafctl.p4.refuse import Pos, Refused
+
+HOME = Path(__file__).parent / "include"
+"""Where ``core.p4`` and ``v1model.p4`` lie."""
+
+
+class _P4Preprocessor(pcpp.Preprocessor):  # type: ignore[misc]  # pcpp has no type information
+    def __init__(self) -> None:
+        super().__init__()
+        self.line_directive = "#line"
+        self.refusal: Refused | None = None
+
+    def on_error(self, file: str, line: int, message: str) -> None:
+        self.refusal = self.refusal or Refused(Pos(file, line, 1), "preprocessor", message)
+
+    def on_include_not_found(self, malformed: bool, system: bool, directory: str, path: str) -> None:
+        self.on_error(self.source, self.linemacro, f"#include of {path!r}: no such file in the include path")
+        raise pcpp.OutputDirective(pcpp.Action.IgnoreAndRemove)
+
+    def on_unknown_macro_in_defined_expr(self, token: Any) -> bool:
+        return False
+
+    def on_unknown_macro_in_expr(self, ident: str) -> int:
+        return 0
+
+    def on_comment(self, token: Any) -> bool:
+        return False
+
+
+def preprocess(source: Path, include: Sequence[Path] = (), defines: Mapping[str, str] | None = None) -> str:
+    """The program as one text with ``#line`` marks, which :func:`olafctl.p4.syntax.tokens.tokenize` reads.
+
+    Raises Refused, at the place of an ``#error``, a missing include or a malformed directive.
+    """
+    return preprocess_text(source.read_text(errors="replace"), str(source), include, defines)
+
+
+def preprocess_text(
+    text: str, name: str, include: Sequence[Path] = (), defines: Mapping[str, str] | None = None
+) -> str:
+    """As :func:`preprocess`, of a text that was read from ``name``."""
+    engine = _P4Preprocessor()
+    for folder in (*include, HOME):
+        engine.add_path(str(folder))
+    engine.define("__P4C__ 1")
+    for macro, value in (defines or {}).items():
+        engine.define(f"{macro} {value}")
+    engine.parse(text, name)
+    output = io.StringIO()
+    engine.write(output)
+    if engine.refusal:
+        raise engine.refusal
+    return output.getvalue()
