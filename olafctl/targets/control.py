@@ -59,7 +59,7 @@ class ControlServer:
     def _answer(self, line: bytes) -> tuple[dict[str, Any], TakeOver | None]:
         try:
             request = _parse(line)
-            name = request.get("do")
+            name = str(request.get("do"))
             if name in self._take_overs:
                 return {"value": None}, self._take_overs[name]
             if name not in self._handlers:

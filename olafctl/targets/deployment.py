@@ -1,0 +1,78 @@
+"""What a target wrote down about a deployment before it made anything, and how all of it is undone."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from olafctl.targets import front_ports, processes
+from olafctl.targets.front_ports import FrontPort
+from olafctl.targets.interface import Attachment, Device
+from olafctl.testbed.model import Transport
+
+_RECORD = "deployment.json"
+
+
+@dataclass(frozen=True)
+class Deployment:
+    """A deployment's parts. Device addresses are known only once it runs; they are empty before."""
+
+    target: str
+    ports: Sequence[FrontPort]
+    devices: Sequence[Device]
+    queue_library: Path
+
+    @property
+    def attachments(self) -> Sequence[Attachment]:
+        """The host sides of the front ports."""
+        return [port.outer for port in self.ports]
+
+
+def save(state: Path, deployment: Deployment) -> None:
+    """Write ``deployment`` down in ``state``, in one step."""
+    new = state / f"{_RECORD}.new"
+    new.write_text(json.dumps(asdict(deployment), default=str, indent=1) + "\n")
+    new.replace(state / _RECORD)
+
+
+def load(state: Path) -> Deployment | None:
+    """What was written down in ``state``; None when nothing readable is there."""
+    try:
+        record = json.loads((state / _RECORD).read_text())
+        return Deployment(
+            record["target"],
+            [_port(port) for port in record["ports"]],
+            [device(entry) for entry in record["devices"]],
+            Path(record["queue_library"]),
+        )
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def device(entry: dict[str, Any]) -> Device:
+    """A Device from its JSON form."""
+    return Device(
+        entry["name"], entry["device_id"], entry["address"], Path(entry["p4info"]), Path(entry["config"])
+    )
+
+
+def undo(state: Path) -> None:
+    """End every process, remove every interface and socket of the deployment in ``state``.
+
+    What is not there is fine. Raises OlafError when something stays.
+    """
+    if not state.is_dir():
+        return
+    processes.end_all(state)
+    recorded = load(state)
+    front_ports.remove(state, recorded.ports if recorded else ())
+    for path in state.glob("*.sock"):
+        path.unlink(missing_ok=True)
+    (state / _RECORD).unlink(missing_ok=True)
+
+
+def _port(entry: dict[str, Any]) -> FrontPort:
+    outer = entry["outer"]
+    attachment = Attachment(outer["number"], Transport(outer["transport"]), outer["path"], outer["namespace"])
+    return FrontPort(entry["number"], Transport(entry["transport"]), entry["inner"], attachment)

@@ -1,0 +1,34 @@
+"""Attaches front ports to an engine."""
+
+import socket
+from pathlib import Path
+
+from olafctl.errors import OlafError, Problem
+from olafctl.ports import interfaces, unix
+from olafctl.ports.tap import open_tap
+from olafctl.targets.front_ports import FrontPort
+from olafctl.targets.twin.engine import Engine
+from olafctl.testbed.model import Transport
+
+
+def attach(engine: Engine, port: FrontPort, state: Path) -> None:
+    """Open ``port`` of the deployment in ``state`` and give it to ``engine``.
+
+    Raises OlafError.
+    """
+    try:
+        match port.transport:
+            case Transport.VETH:
+                engine.add_interface(port.number, port.inner)
+            case Transport.TAP:
+                engine.add_tap(port.number, open_tap(port.inner))
+                interfaces.adopt(state, port.inner, port.outer.path)
+            case Transport.UNIX:
+                engine.add_socket(port.number, unix.listen(Path(port.inner), socket.SOCK_SEQPACKET))
+            case Transport.PCAP:
+                into, _, out = port.inner.partition(",")
+                engine.add_pcap(port.number, Path(into) if into else None, Path(out) if out else None)
+    except OSError as error:
+        raise OlafError(
+            Problem(f"cannot be opened: {error}", f"port {port.number} ({port.transport} {port.inner})")
+        ) from error
