@@ -1,0 +1,173 @@
+"""p4runtime-shell's client, made fit for a long-lived process.
+
+``P4RuntimeClient`` ends the process when a switch does not answer, waits for ever on calls, and its
+receiving thread outlives a failure. Here a refused stream is an exception, every call has a deadline
+and the thread is a daemon; the requests themselves stay the shell's.
+"""
+
+import contextlib
+import queue
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import grpc
+from google.rpc import code_pb2
+from p4.v1 import p4runtime_pb2, p4runtime_pb2_grpc
+from p4runtime_sh.p4runtime import P4RuntimeClient
+
+_OPTIONS = [
+    ("grpc.max_receive_message_length", -1),
+    # A batch reports an error for each of its updates in the trailing metadata (P4Runtime App. C.1).
+    ("grpc.max_metadata_size", 32 << 20),
+    ("grpc.absolute_max_metadata_size", 32 << 20),
+    ("grpc.enable_http_proxy", 0),
+]
+_STREAM_KINDS = ("arbitration", "packet", "digest", "idle_timeout_notification", "error", "unknown")
+_KEPT = 4096  # of each kind of stream message that nobody has fetched
+
+
+class StreamEnded(Exception):
+    """The StreamChannel is gone; ``code`` is the gRPC status' name and ``message`` its text."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(f"{code}: {message}" if message else code)
+        self.code = code
+        self.message = message
+
+
+class _Deadline(grpc.UnaryUnaryClientInterceptor, grpc.UnaryStreamClientInterceptor):  # type: ignore[misc]  # grpc has no types
+    """Gives every call that has none a deadline in seconds."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+
+    def intercept_unary_unary(self, call: Callable[..., Any], details: Any, request: Any) -> Any:
+        return call(self._timed(details), request)
+
+    def intercept_unary_stream(self, call: Callable[..., Any], details: Any, request: Any) -> Any:
+        return call(self._timed(details), request)
+
+    def _timed(self, details: Any) -> Any:
+        return details if details.timeout is not None else details._replace(timeout=self._seconds)
+
+
+class Client(P4RuntimeClient):  # type: ignore[misc]  # p4runtime-shell has no types
+    """One device's client; ``election_id`` is (high, low), None for one that never becomes primary.
+
+    ``timeout`` is in seconds, for the connection and for every call. Raises StreamEnded.
+    """
+
+    def __init__(
+        self, device_id: int, address: str, election_id: tuple[int, int] | None, timeout: float
+    ) -> None:
+        self.device_id = device_id
+        self.election_id = election_id or (0, 0)
+        self.role_name = None
+        self.timeout = timeout
+        self._elects = election_id is not None
+        self._bare_channel = grpc.insecure_channel(address, options=_OPTIONS)
+        self.channel = grpc.intercept_channel(self._bare_channel, _Deadline(timeout))
+        self.stub = p4runtime_pb2_grpc.P4RuntimeStub(self.channel)
+        self.ended: StreamEnded | None = None
+        self.arbitration: Any = None
+        self.changed = threading.Condition()
+        try:
+            self._wait_for_server()
+            self.set_up_stream()
+        except BaseException:
+            self.tear_down()
+            raise
+
+    def set_up_stream(self) -> None:
+        self.stream_out_q: queue.Queue[Any] = queue.Queue()
+        self.stream_in_q: dict[str, queue.Queue[Any]] = {kind: queue.Queue(_KEPT) for kind in _STREAM_KINDS}
+        self.stream = self.stub.StreamChannel(iter(self.stream_out_q.get, None))
+        self.stream_recv_thread = threading.Thread(target=self._receive, name="p4runtime", daemon=True)
+        self.stream_recv_thread.start()
+        self.handshake()
+
+    def handshake(self) -> None:
+        """Arbitrate with the current election id and wait for the switch's answer. Raises StreamEnded."""
+        request = p4runtime_pb2.StreamMessageRequest()
+        request.arbitration.device_id = self.device_id
+        if self._elects:
+            request.arbitration.election_id.high, request.arbitration.election_id.low = self.election_id
+        with self.changed:
+            self.arbitration = None
+            self.stream_out_q.put(request)
+            answered = self.changed.wait_for(lambda: self.arbitration or self.ended, self.timeout)
+        if self.ended:
+            raise self.ended
+        if not answered:
+            raise StreamEnded("DEADLINE_EXCEEDED", f"no answer to the arbitration in {self.timeout:g} s")
+
+    def elect(self, election_id: tuple[int, int]) -> None:
+        """Arbitrate again with another election id. Raises StreamEnded."""
+        self.election_id = election_id
+        self._elects = True
+        self.handshake()
+
+    @property
+    def is_primary(self) -> bool:
+        answer = self.arbitration
+        return bool(answer and self.ended is None and answer.status.code == code_pb2.OK)
+
+    def messages(self, kind: str, timeout: float | None) -> Iterator[Any]:
+        """Stream messages as they come, until the stream ends or ``timeout`` seconds bring none."""
+        while True:
+            try:
+                message = self.stream_in_q[kind].get(timeout=timeout)
+            except queue.Empty:
+                return
+            if message is None:
+                self._put(kind, None)
+                return
+            yield message
+
+    def tear_down(self) -> None:
+        """Close the stream and the channel; may be called twice."""
+        if hasattr(self, "stream_out_q"):
+            self.stream_out_q.put(None)
+            self.stream.cancel()
+            self.stream_recv_thread.join(self.timeout)
+        self._bare_channel.close()
+
+    def _wait_for_server(self) -> None:
+        ready = grpc.channel_ready_future(self._bare_channel)
+        try:
+            ready.result(self.timeout)
+        except grpc.FutureTimeoutError:
+            ready.cancel()
+            raise StreamEnded("UNAVAILABLE", f"no P4Runtime server answers in {self.timeout:g} s") from None
+
+    def _receive(self) -> None:
+        ended = StreamEnded("UNAVAILABLE", "the switch closed the stream")
+        try:
+            for message in self.stream:
+                kind = message.WhichOneof("update")
+                if kind == "arbitration":
+                    with self.changed:
+                        self.arbitration = message.arbitration
+                        self.changed.notify_all()
+                else:
+                    self._put(kind if kind in self.stream_in_q else "unknown", message)
+        except grpc.RpcError as error:
+            ended = StreamEnded(error.code().name, error.details() or "")
+        finally:
+            with self.changed:
+                self.ended = ended
+                self.changed.notify_all()
+            for kind in self.stream_in_q:
+                self._put(kind, None)
+
+    def _put(self, kind: str, message: Any) -> None:
+        """Keep the newest messages: a slow reader must not make the process grow."""
+        waiting = self.stream_in_q[kind]
+        while True:
+            try:
+                waiting.put_nowait(message)
+                return
+            except queue.Full:
+                with contextlib.suppress(queue.Empty):
+                    waiting.get_nowait()

@@ -1,0 +1,455 @@
+"""A controller's session with one P4Runtime device, in the program's own names.
+
+Built on p4runtime-shell's client. Works with Olaf's agent and with BMv2's simple_switch_grpc.
+
+    with Session.connect("127.0.0.1:9559", device_id=1, election_id=1, name="vnp4_1") as session:
+        session.push(p4info, config)
+        session.insert(TableEntry("workers", {"worker_addr": 1}, "assign", {"cluster": 1, "worker": 7}))
+        assert session.entries("workers") == {...}
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import grpc
+from google.protobuf import text_format
+from p4.config.v1 import p4info_pb2
+from p4.v1 import p4runtime_pb2
+
+from olafctl.errors import BadInput, OlafError, Problem
+from olafctl.p4runtime import bytestrings, messages
+from olafctl.p4runtime.client import Client, StreamEnded
+from olafctl.p4runtime.dataplane import CounterData, P4Info
+from olafctl.p4runtime.entities import (
+    CloneSession,
+    DefaultAction,
+    DigestMessage,
+    Entity,
+    MulticastGroup,
+    PacketIn,
+    TableEntry,
+)
+from olafctl.p4runtime.failures import Failure, P4RuntimeFailed, WriteFailed, details
+from olafctl.p4runtime.program import InvalidP4Info, Program
+
+_BATCH = 1000
+_PUSH_SECONDS = 300.0  # a twin compiles the program first
+
+
+class Change(Enum):
+    """What an update does to its entity."""
+
+    INSERT = p4runtime_pb2.Update.INSERT
+    MODIFY = p4runtime_pb2.Update.MODIFY
+    DELETE = p4runtime_pb2.Update.DELETE
+
+
+class PushAction(Enum):
+    """What a push does with the pipeline (P4Runtime §14)."""
+
+    VERIFY = p4runtime_pb2.SetForwardingPipelineConfigRequest.VERIFY
+    VERIFY_AND_SAVE = p4runtime_pb2.SetForwardingPipelineConfigRequest.VERIFY_AND_SAVE
+    VERIFY_AND_COMMIT = p4runtime_pb2.SetForwardingPipelineConfigRequest.VERIFY_AND_COMMIT
+    COMMIT = p4runtime_pb2.SetForwardingPipelineConfigRequest.COMMIT
+    RECONCILE_AND_COMMIT = p4runtime_pb2.SetForwardingPipelineConfigRequest.RECONCILE_AND_COMMIT
+
+
+@dataclass(frozen=True)
+class Update:
+    change: Change
+    entity: Entity
+
+    def __str__(self) -> str:
+        return f"{self.change.name.lower()} {self.entity}"
+
+
+class Session:
+    """See the module. Every method that talks to the switch raises P4RuntimeFailed (an OlafError)."""
+
+    def __init__(self, client: Client, name: str) -> None:
+        self._client = client
+        self.device_id: int = client.device_id
+        self.name = name
+        self._program: Program | None = None
+
+    @classmethod
+    def connect(
+        cls,
+        address: str,
+        device_id: int,
+        *,
+        election_id: int | None = 1,
+        name: str = "",
+        timeout: float = 10.0,
+    ) -> "Session":
+        """Open the stream and arbitrate; ``address`` is host:port or unix:path.
+
+        ``election_id`` is up to 128 bits; None asks for a backup that never becomes primary. Whether
+        this session is primary says :attr:`is_primary`. ``timeout`` in seconds bounds every call.
+        """
+        name = name or f"device {device_id}"
+        where = f"{name} at {address}"
+        try:
+            client = Client(device_id, address, _halves(election_id), timeout)
+        except StreamEnded as error:
+            raise P4RuntimeFailed(where, error.code, error.message, "connecting") from None
+        return cls(client, where)
+
+    def __enter__(self) -> "Session":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the stream; never blocks for longer than the session's timeout."""
+        self._client.tear_down()
+
+    @property
+    def is_primary(self) -> bool:
+        """Whether the switch's newest arbitration message named this session primary."""
+        return self._client.is_primary
+
+    @property
+    def alive(self) -> bool:
+        """Whether the stream is open."""
+        return self._client.ended is None
+
+    @property
+    def election_id(self) -> int:
+        high, low = self._client.election_id
+        return int(high << 64 | low)
+
+    def elect(self, election_id: int) -> bool:
+        """Arbitrate again with another election id; returns whether this session is now primary."""
+        try:
+            self._client.elect(_halves(election_id) or (0, 0))
+        except StreamEnded as error:
+            raise P4RuntimeFailed(self.name, error.code, error.message, "arbitrating") from None
+        return self.is_primary
+
+    def wait_for_primary(self, primary: bool = True, timeout: float | None = None) -> bool:
+        """Wait until this session is (or, with False, is no longer) primary; False after ``timeout`` s."""
+        client = self._client
+        with client.changed:
+            client.changed.wait_for(lambda: client.is_primary == primary or client.ended, timeout)
+        return self.is_primary == primary
+
+    def api_version(self) -> str:
+        """The switch's P4Runtime version, as 1.4.1."""
+        request = p4runtime_pb2.CapabilitiesRequest()
+        return str(
+            self._call(
+                "asking for its version", self._client.stub.Capabilities, request
+            ).p4runtime_api_version
+        )
+
+    # Pipeline
+
+    @property
+    def program(self) -> Program:
+        """The pipeline's P4Info, fetched from the switch when this session did not push it."""
+        if self._program is None:
+            request = p4runtime_pb2.GetForwardingPipelineConfigRequest(
+                device_id=self.device_id,
+                response_type=p4runtime_pb2.GetForwardingPipelineConfigRequest.P4INFO_AND_COOKIE,
+            )
+            answer = self._call(
+                "reading its pipeline", self._client.stub.GetForwardingPipelineConfig, request
+            )
+            if not answer.HasField("config") or not answer.config.HasField("p4info"):
+                raise P4RuntimeFailed(
+                    self.name, "FAILED_PRECONDITION", "it has no pipeline", "reading its pipeline"
+                )
+            self._program = self._indexed(answer.config.p4info)
+        return self._program
+
+    def push(
+        self,
+        p4info: P4Info | Path,
+        config: bytes | Path,
+        *,
+        action: PushAction = PushAction.VERIFY_AND_COMMIT,
+        cookie: int | None = None,
+    ) -> None:
+        """Give the switch a pipeline: the P4Info (a message or its text file) and the device config."""
+        info = p4info if isinstance(p4info, p4info_pb2.P4Info) else _p4info_file(p4info)
+        program = self._indexed(info)
+        request = p4runtime_pb2.SetForwardingPipelineConfigRequest(
+            device_id=self.device_id, action=action.value
+        )
+        request.election_id.high, request.election_id.low = self._client.election_id
+        if action is not PushAction.COMMIT:
+            request.config.p4info.CopyFrom(info)
+            request.config.p4_device_config = config.read_bytes() if isinstance(config, Path) else config
+            if cookie is not None:
+                request.config.cookie.cookie = cookie
+        push = self._client.stub.SetForwardingPipelineConfig
+        self._call("setting its pipeline", push, request, timeout=_PUSH_SECONDS)
+        if action is not PushAction.VERIFY:
+            self._program = program
+
+    def cookie(self) -> int | None:
+        """The cookie of the switch's pipeline; None when it has no pipeline or no cookie."""
+        request = p4runtime_pb2.GetForwardingPipelineConfigRequest(
+            device_id=self.device_id,
+            response_type=p4runtime_pb2.GetForwardingPipelineConfigRequest.COOKIE_ONLY,
+        )
+        try:
+            answer = self._call("reading its cookie", self._client.stub.GetForwardingPipelineConfig, request)
+        except P4RuntimeFailed as error:
+            if error.code == "FAILED_PRECONDITION":  # how BMv2 says that it has none
+                return None
+            raise
+        return int(answer.config.cookie.cookie) if answer.config.HasField("cookie") else None
+
+    # Writes
+
+    def insert(self, *entities: Entity) -> None:
+        self.write(Update(Change.INSERT, entity) for entity in entities)
+
+    def modify(self, *entities: Entity) -> None:
+        self.write(Update(Change.MODIFY, entity) for entity in entities)
+
+    def delete(self, *entities: Entity) -> None:
+        self.write(Update(Change.DELETE, entity) for entity in entities)
+
+    def write(self, updates: Iterable[Update], *, rollback: bool = False) -> None:
+        """Send updates in order, up to 1000 in a request.
+
+        Without ``rollback`` every update is tried and WriteFailed lists the refused ones; with it the
+        updates go in one request and either all are applied or none. A name or value that does not fit
+        the program raises BadInput and nothing is sent.
+        """
+        wanted = list(updates)
+        program = self.program
+        encoded = [self._encoded(program, update) for update in wanted]
+        failures: list[Failure] = []
+        size = len(wanted) if rollback else _BATCH
+        for start in range(0, len(wanted), max(size, 1)):
+            request = p4runtime_pb2.WriteRequest(
+                device_id=self.device_id, updates=encoded[start : start + size]
+            )
+            if rollback:
+                request.atomicity = p4runtime_pb2.WriteRequest.ROLLBACK_ON_ERROR
+            request.election_id.high, request.election_id.low = self._client.election_id
+            try:
+                self._client.stub.Write(request)
+            except grpc.RpcError as error:
+                failures += self._failures(error, wanted[start : start + size], start)
+        if failures:
+            raise WriteFailed(self.name, failures)
+
+    # Reads
+
+    def entries(self, table: str = "") -> set[TableEntry]:
+        """The entries of one table, or of all; default actions are not among them."""
+        program = self.program
+        query = p4runtime_pb2.Entity()
+        query.table_entry.table_id = self._table_id(table) if table else 0
+        found = (messages.from_table_entry(program, entity.table_entry) for entity in self._read([query]))
+        return {entry for entry in found if isinstance(entry, TableEntry)}
+
+    def default_action(self, table: str) -> DefaultAction:
+        """A table's default action as it is now."""
+        query = p4runtime_pb2.Entity()
+        query.table_entry.table_id = self._table_id(table)
+        query.table_entry.is_default_action = True
+        for entity in self._read([query]):
+            found = messages.from_table_entry(self.program, entity.table_entry)
+            if isinstance(found, DefaultAction):
+                return found
+        return DefaultAction(self.program.table_named(table).alias)
+
+    def multicast_groups(self) -> set[MulticastGroup]:
+        query = p4runtime_pb2.Entity()
+        query.packet_replication_engine_entry.multicast_group_entry.SetInParent()
+        found = (messages.from_entity(self.program, entity) for entity in self._read([query]))
+        return {group for group in found if isinstance(group, MulticastGroup)}
+
+    def clone_sessions(self) -> set[CloneSession]:
+        query = p4runtime_pb2.Entity()
+        query.packet_replication_engine_entry.clone_session_entry.SetInParent()
+        found = (messages.from_entity(self.program, entity) for entity in self._read([query]))
+        return {session for session in found if isinstance(session, CloneSession)}
+
+    def direct_counters(self, table: str) -> dict[TableEntry, CounterData]:
+        """The direct counter of each entry of a table."""
+        query = p4runtime_pb2.Entity()
+        query.table_entry.table_id = self._table_id(table)
+        query.table_entry.counter_data.SetInParent()
+        counted: dict[TableEntry, CounterData] = {}
+        for entity in self._read([query]):
+            entry = messages.from_table_entry(self.program, entity.table_entry)
+            if isinstance(entry, TableEntry):
+                counted[entry] = _counter_data(entity.table_entry.counter_data)
+        return counted
+
+    def default_counter(self, table: str) -> CounterData:
+        """The direct counter of a table's default action: the packets that matched nothing."""
+        query = p4runtime_pb2.Entity()
+        query.table_entry.table_id = self._table_id(table)
+        query.table_entry.is_default_action = True
+        query.table_entry.counter_data.SetInParent()
+        answers = [entity.table_entry.counter_data for entity in self._read([query])]
+        return _counter_data(answers[0]) if answers else CounterData(0, 0)
+
+    def counter(self, name: str) -> list[CounterData]:
+        """The values of an indirect counter, by index."""
+        query = p4runtime_pb2.Entity()
+        query.counter_entry.counter_id = self._resolved(self.program.counter_named, name)
+        found = {
+            e.counter_entry.index.index: _counter_data(e.counter_entry.data) for e in self._read([query])
+        }
+        return [found[index] for index in sorted(found)]
+
+    def register(self, name: str) -> list[int]:
+        """The values of a register of plain integers, by index. BMv2 answers UNIMPLEMENTED."""
+        query = p4runtime_pb2.Entity()
+        query.register_entry.register_id = self._resolved(self.program.register_named, name)
+        found = {
+            e.register_entry.index.index: int.from_bytes(e.register_entry.data.bitstring, "big")
+            for e in self._read([query])
+        }
+        return [found[index] for index in sorted(found)]
+
+    # Packets and digests
+
+    def packet_out(self, payload: bytes, metadata: Mapping[str, int] | None = None) -> None:
+        """Send a packet into the data plane; ``metadata`` by the ``packet_out`` header's field names."""
+        request = p4runtime_pb2.StreamMessageRequest()
+        request.packet.payload = payload
+        left = dict(metadata or {})
+        for field in self.program.packet_out:
+            value = left.pop(field.name, 0)
+            if value < 0 or value >> field.bits:
+                raise BadInput(
+                    Problem(f"packet-out field {field.name}: {value} does not fit in {field.bits} bits")
+                )
+            request.packet.metadata.add(metadata_id=field.id, value=bytestrings.encode(value))
+        if left:
+            raise BadInput(
+                Problem(f"the program's packet_out header has no field {', '.join(left)}", self.name)
+            )
+        self._client.stream_out_q.put(request)
+
+    def packets(self, timeout: float | None = None) -> Iterator[PacketIn]:
+        """Packets from the data plane, until the stream ends or ``timeout`` seconds bring none."""
+        names = {field.id: field.name for field in self.program.packet_in}
+        for message in self._client.messages("packet", timeout):
+            metadata = {
+                names[each.metadata_id]: int.from_bytes(each.value, "big")
+                for each in message.packet.metadata
+                if each.metadata_id in names
+            }
+            yield PacketIn(message.packet.payload, metadata)
+
+    def subscribe(
+        self, digest: str, *, max_list: int = 1, max_wait_ns: int = 0, ack_wait_ns: int = 0
+    ) -> None:
+        """Ask for a program's digests; :meth:`digests` gives them."""
+        update = p4runtime_pb2.Update(type=Change.INSERT.value)
+        entry = update.entity.digest_entry
+        entry.digest_id = self._resolved(self.program.digest_named, digest)
+        entry.config.max_list_size = max_list
+        entry.config.max_timeout_ns = max_wait_ns
+        entry.config.ack_timeout_ns = ack_wait_ns
+        request = p4runtime_pb2.WriteRequest(device_id=self.device_id, updates=[update])
+        request.election_id.high, request.election_id.low = self._client.election_id
+        self._call(f"asking for digest {digest}", self._client.stub.Write, request)
+
+    def digests(self, timeout: float | None = None) -> Iterator[DigestMessage]:
+        """Digest lists, each acknowledged when the next is asked for; ends as :meth:`packets` does."""
+        for message in self._client.messages("digest", timeout):
+            digest = message.digest
+            yield DigestMessage(
+                self.program.digests[digest.digest_id].alias,
+                digest.list_id,
+                tuple(messages.plain_values(data) for data in digest.data),
+            )
+            ack = p4runtime_pb2.StreamMessageRequest()
+            ack.digest_ack.digest_id = digest.digest_id
+            ack.digest_ack.list_id = digest.list_id
+            self._client.stream_out_q.put(ack)
+
+    # Underneath
+
+    def _call(self, doing: str, call: Any, request: Any, **options: Any) -> Any:
+        try:
+            return call(request, **options)
+        except grpc.RpcError as error:
+            raise self._failed(error, doing) from None
+
+    def _read(self, queries: Sequence[Any]) -> list[Any]:
+        request = p4runtime_pb2.ReadRequest(device_id=self.device_id, entities=queries)
+        try:
+            return [entity for answer in self._client.stub.Read(request) for entity in answer.entities]
+        except grpc.RpcError as error:
+            raise self._failed(error, f"reading {_kind(queries[0])}") from None
+
+    def _failed(self, error: Any, doing: str) -> P4RuntimeFailed:
+        for code, message in details(error):
+            if code != "OK":
+                return P4RuntimeFailed(self.name, code, message, doing)
+        return P4RuntimeFailed(self.name, error.code().name, error.details() or "", doing)
+
+    def _failures(self, error: Any, updates: Sequence[Update], start: int) -> list[Failure]:
+        reported = details(error)
+        if not reported:
+            raise self._failed(error, f"writing {len(updates)} updates") from None
+        return [
+            Failure(start + index, code, message, str(update))
+            for index, ((code, message), update) in enumerate(zip(reported, updates, strict=False))
+            if code != "OK"
+        ]
+
+    def _encoded(self, program: Program, update: Update) -> Any:
+        try:
+            entity = messages.to_entity(program, update.entity)
+        except ValueError as error:
+            raise BadInput(Problem(str(error), f"{self.name}: {update}")) from None
+        return p4runtime_pb2.Update(type=update.change.value, entity=entity)
+
+    def _table_id(self, table: str) -> int:
+        return self._resolved(self.program.table_named, table)
+
+    def _resolved(self, lookup: Any, name: str) -> int:
+        try:
+            return int(lookup(name).id)
+        except KeyError as error:
+            raise BadInput(Problem(error.args[0], self.name)) from None
+
+    def _indexed(self, p4info: P4Info) -> Program:
+        try:
+            return Program(p4info)
+        except InvalidP4Info as error:
+            raise OlafError(Problem(f"the P4Info cannot be used: {error}", self.name)) from None
+
+
+def _halves(election_id: int | None) -> tuple[int, int] | None:
+    if election_id is None:
+        return None
+    if election_id < 0 or election_id >> 128:
+        raise BadInput(Problem(f"election id {election_id} does not fit in 128 bits"))
+    return election_id >> 64, election_id & (1 << 64) - 1
+
+
+def _p4info_file(path: Path) -> P4Info:
+    try:
+        return text_format.Parse(path.read_text(), p4info_pb2.P4Info(), allow_unknown_field=True)
+    except (OSError, UnicodeDecodeError, text_format.ParseError) as error:
+        raise BadInput(Problem(f"cannot read the P4Info: {error}", str(path))) from None
+
+
+def _counter_data(data: Any) -> CounterData:
+    return CounterData(data.packet_count, data.byte_count)
+
+
+def _kind(query: Any) -> str:
+    return str(query.WhichOneof("entity")).replace("_", " ")
