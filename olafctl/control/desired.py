@@ -12,23 +12,21 @@ from olafctl.control.pipeline import (
     VNP4_2,
     WORKERS,
 )
-from olafctl.control.state import Call, DeviceState, EntryId, Group, State
-from olafctl.p4runtime.dataplane import Exact, Lpm, Replica
+from olafctl.control.state import State, device_state
+from olafctl.p4runtime.entities import Lpm, MulticastGroup, Replica, TableEntry
 from olafctl.queue.registers import CLOCK_HZ, MODE_FIFO, MODE_OLAF, rate_word
 from olafctl.testbed.model import Engine, Host, Mode, Testbed
 from olafctl.wire.frames import float_bits, mac_bits
 
 BROADCAST = (1 << 48) - 1
 
-_Entries = Iterator[tuple[EntryId, Call]]
-
 
 def desired(testbed: Testbed) -> State:
     """The state that makes a pipeline serve ``testbed``; a pure function of it."""
     return State(
         devices={
-            VNP4_1: DeviceState(entries=dict(_identify(testbed))),
-            VNP4_2: DeviceState(entries=dict(_forward(testbed)), groups=dict(_groups(testbed))),
+            VNP4_1: device_state(_identify(testbed)),
+            VNP4_2: device_state([*_groups(testbed), *_forward(testbed)]),
         },
         registers=registers(testbed.engine),
     )
@@ -52,35 +50,39 @@ def flood_group(testbed: Testbed) -> int:
     return testbed.engine.clusters + 1
 
 
-def _identify(testbed: Testbed) -> _Entries:
+def _identify(testbed: Testbed) -> Iterator[TableEntry]:
     for worker in testbed.workers:
-        key = (WORKERS.name, (Exact(int(worker.ip)),))
-        yield key, Call("assign", (worker.cluster, worker.worker_id))
+        params = {"cluster": worker.cluster, "worker": worker.worker_id}
+        yield TableEntry(WORKERS, {"worker_addr": int(worker.ip)}, "assign", params)
     for server in testbed.parameter_servers:
-        yield (PARAMETER_SERVERS.name, (Exact(int(server.ip)),)), Call("admit", ())
+        yield TableEntry(PARAMETER_SERVERS, {"server_addr": int(server.ip)}, "admit")
 
 
-def _forward(testbed: Testbed) -> _Entries:
+def _forward(testbed: Testbed) -> Iterator[TableEntry]:
     for cluster in testbed.clusters:
         if cluster.workers:
-            yield (CLUSTER_MULTICAST.name, (Exact(cluster.index),)), Call("multicast", (cluster.group,))
+            group = {"group": cluster.group}
+            yield TableEntry(CLUSTER_MULTICAST, {"cluster": cluster.index}, "multicast", group)
     for worker in testbed.workers:
-        copy = (mac_bits(worker.mac), int(worker.ip), worker.udp_port)
-        yield (MEMBERS.name, (Exact(worker.member),)), Call("deliver", copy)
+        copy = {"mac": mac_bits(worker.mac), "addr": int(worker.ip), "port": worker.udp_port}
+        yield TableEntry(MEMBERS, {"member": worker.member}, "deliver", copy)
     for host in _everyone(testbed):
-        yield (FORWARDING.name, (Lpm(int(host.ip), 32),)), Call("forward", (host.port,))
-        yield (BRIDGING.name, (Exact(mac_bits(host.mac)),)), Call("forward", (host.port,))
+        port = {"port": host.port}
+        yield TableEntry(FORWARDING, {"dst_addr": Lpm(int(host.ip), 32)}, "forward", port)
+        yield TableEntry(BRIDGING, {"dst_mac": mac_bits(host.mac)}, "forward", port)
     for route in testbed.routes:
-        key = (FORWARDING.name, (Lpm(int(route.prefix.network_address), route.prefix.prefixlen),))
-        yield key, Call("forward", (route.port,))
-    yield (BRIDGING.name, (Exact(BROADCAST),)), Call("flood", (flood_group(testbed),))
+        prefix = Lpm(int(route.prefix.network_address), route.prefix.prefixlen)
+        yield TableEntry(FORWARDING, {"dst_addr": prefix}, "forward", {"port": route.port})
+    yield TableEntry(BRIDGING, {"dst_mac": BROADCAST}, "flood", {"group": flood_group(testbed)})
 
 
-def _groups(testbed: Testbed) -> Iterator[tuple[int, Group]]:
+def _groups(testbed: Testbed) -> Iterator[MulticastGroup]:
     for cluster in testbed.clusters:
         if cluster.workers:
-            yield cluster.group, frozenset(Replica(worker.port, worker.member) for worker in cluster.workers)
-    yield flood_group(testbed), frozenset(Replica(port.number, 0) for port in testbed.ports)
+            yield MulticastGroup(
+                cluster.group, [Replica(worker.port, worker.member) for worker in cluster.workers]
+            )
+    yield MulticastGroup(flood_group(testbed), [Replica(port.number, 0) for port in testbed.ports])
 
 
 def _everyone(testbed: Testbed) -> Iterable[Host]:

@@ -5,12 +5,13 @@ members, growing groups, tables; then, the other way round, tables, shrinking gr
 a worker's cluster only once VNP4₂ can serve that cluster. A change in place is one modification.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
-from olafctl.control.pipeline import DEVICES, MEMBERS, TABLES, VNP4_1, VNP4_2, show_action, show_key
-from olafctl.control.state import Call, DeviceState, EntryId, Group, State
+from olafctl.control.pipeline import DEVICES, MEMBERS, VNP4_1, VNP4_2, show_action, show_key, show_replicas
+from olafctl.control.state import DeviceState, State
+from olafctl.p4runtime.entities import MulticastGroup, TableEntry
 
 
 class Op(Enum):
@@ -23,40 +24,43 @@ class Op(Enum):
 
 @dataclass(frozen=True)
 class EntryChange:
-    """One table entry's change; ``after`` is None for a deletion."""
+    """One table entry's change; ``before`` is None of an insertion, ``after`` of a deletion."""
 
     op: Op
-    entry: EntryId
-    before: Call | None
-    after: Call | None
+    before: TableEntry | None
+    after: TableEntry | None
+
+    @property
+    def entity(self) -> TableEntry:
+        """What a Write carries for this change."""
+        entry = self.after or self.before
+        assert entry is not None
+        return entry
 
     def __str__(self) -> str:
-        table = TABLES[self.entry[0]]
-        head = f"{self.op.value} {table.name} {show_key(table, self.entry[1])}"
-        calls = [show_action(table, call.action, call.params) for call in (self.before, self.after) if call]
-        return f"{head} -> {' => '.join(calls)}"
+        calls = [show_action(entry) for entry in (self.before, self.after) if entry]
+        return f"{self.op.value} {self.entity.table} {show_key(self.entity)} -> {' => '.join(calls)}"
 
 
 @dataclass(frozen=True)
 class GroupChange:
-    """One multicast group's change; an empty ``after`` of a deletion is no group at all."""
+    """One multicast group's change; an absent group has no replicas."""
 
     op: Op
-    group: int
-    before: Group
-    after: Group
+    before: MulticastGroup
+    after: MulticastGroup
+
+    @property
+    def entity(self) -> MulticastGroup:
+        """What a Write carries for this change."""
+        return self.after
 
     def __str__(self) -> str:
-        text = f"{self.op.value} group {self.group}"
-        gained, gone = self.after - self.before, self.before - self.after
-        for sign, replicas in (("+", gained), ("-", gone)):
-            if replicas:
-                ordered = sorted((replica.egress_port, replica.instance) for replica in replicas)
-                text += (
-                    f" {sign}{{"
-                    + ", ".join(f"port {p} member {m}" if m else f"port {p}" for p, m in ordered)
-                    + "}"
-                )
+        text = f"{self.op.value} group {self.after.group_id}"
+        for sign, more, less in (("+", self.after, self.before), ("-", self.before, self.after)):
+            changed = MulticastGroup(more.group_id, set(more.replicas) - set(less.replicas))
+            if changed.replicas:
+                text += f" {sign}{{{show_replicas(changed)}}}"
         return text
 
 
@@ -139,31 +143,35 @@ def plan(actual: State, wanted: State) -> Plan:
     return Plan(tuple(step for step in steps if step.changes), registers)
 
 
-def _entry_changes(old: Mapping[EntryId, Call], new: Mapping[EntryId, Call]) -> Iterator[EntryChange]:
-    for entry, call in new.items():
-        if entry not in old:
-            yield EntryChange(Op.INSERT, entry, None, call)
-        elif old[entry] != call:
-            yield EntryChange(Op.MODIFY, entry, old[entry], call)
-    for entry, call in old.items():
-        if entry not in new:
-            yield EntryChange(Op.DELETE, entry, call, None)
+def _entry_changes(
+    old: Mapping[Hashable, TableEntry], new: Mapping[Hashable, TableEntry]
+) -> Iterator[EntryChange]:
+    for key, entry in new.items():
+        if key not in old:
+            yield EntryChange(Op.INSERT, None, entry)
+        elif old[key] != entry:
+            yield EntryChange(Op.MODIFY, old[key], entry)
+    for key, entry in old.items():
+        if key not in new:
+            yield EntryChange(Op.DELETE, entry, None)
 
 
-def _group_changes(old: Mapping[int, Group], new: Mapping[int, Group], shrink: bool) -> Iterator[GroupChange]:
+def _group_changes(
+    old: Mapping[int, MulticastGroup], new: Mapping[int, MulticastGroup], shrink: bool
+) -> Iterator[GroupChange]:
     """Growing brings each group to the union of before and after; shrinking takes it from there to after."""
-    for group, after in new.items():
-        before = old.get(group, frozenset())
-        both = before | after
+    for number, after in new.items():
+        before = old.get(number, MulticastGroup(number))
+        both = MulticastGroup(number, {*before.replicas, *after.replicas})
         if shrink and both != after:
-            yield GroupChange(Op.MODIFY, group, both, after)
-        elif not shrink and group not in old:
-            yield GroupChange(Op.INSERT, group, frozenset(), after)
+            yield GroupChange(Op.MODIFY, both, after)
+        elif not shrink and number not in old:
+            yield GroupChange(Op.INSERT, before, after)
         elif not shrink and both != before:
-            yield GroupChange(Op.MODIFY, group, before, both)
-    for group, before in old.items():
-        if shrink and group not in new:
-            yield GroupChange(Op.DELETE, group, before, frozenset())
+            yield GroupChange(Op.MODIFY, before, both)
+    for number, before in old.items():
+        if shrink and number not in new:
+            yield GroupChange(Op.DELETE, before, MulticastGroup(number))
 
 
 def _adds(change: EntryChange) -> bool:
@@ -171,4 +179,4 @@ def _adds(change: EntryChange) -> bool:
 
 
 def _is_member(change: EntryChange) -> bool:
-    return change.entry[0] == MEMBERS.name
+    return change.entity.table == MEMBERS

@@ -1,31 +1,17 @@
 """The state of a deployment as values that can be compared: entries, multicast groups, registers."""
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from olafctl.p4runtime.dataplane import Key, Replica
-
-EntryId = tuple[str, Key]
-"""A table's name and an entry's key."""
-
-
-@dataclass(frozen=True)
-class Call:
-    """An action by name with its parameters, in the program's order."""
-
-    action: str
-    params: tuple[int, ...]
-
-
-Group = frozenset[Replica]
+from olafctl.p4runtime.entities import MulticastGroup, TableEntry
 
 
 @dataclass(frozen=True)
 class DeviceState:
-    """What one P4Runtime device holds."""
+    """What one P4Runtime device holds: entries by their keys, multicast groups by their ids."""
 
-    entries: Mapping[EntryId, Call] = field(default_factory=dict)
-    groups: Mapping[int, Group] = field(default_factory=dict)
+    entries: Mapping[Hashable, TableEntry] = field(default_factory=dict)
+    groups: Mapping[int, MulticastGroup] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -34,3 +20,15 @@ class State:
 
     devices: Mapping[str, DeviceState]
     registers: Mapping[str, int]
+
+
+def device_state(entities: Iterable[TableEntry | MulticastGroup]) -> DeviceState:
+    """The state that these entities are."""
+    entries: dict[Hashable, TableEntry] = {}
+    groups: dict[int, MulticastGroup] = {}
+    for entity in entities:
+        if isinstance(entity, TableEntry):
+            entries[entity.key] = entity
+        else:
+            groups[entity.group_id] = entity
+    return DeviceState(entries, groups)

@@ -1,0 +1,179 @@
+"""A plan leads from any state to any other, and at no step does anything point at what is not there."""
+
+from ipaddress import IPv4Address
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from olafctl import paths, testbed
+from olafctl.control.desired import desired
+from olafctl.control.membership import with_worker_in
+from olafctl.control.pipeline import DEVICES, MEMBERS, VNP4_2
+from olafctl.control.plan import EntryChange, Op, Plan, plan
+from olafctl.control.state import DeviceState, State, device_state
+from olafctl.p4runtime.entities import Exact, MulticastGroup, TableEntry
+from olafctl.testbed.model import Cluster, Engine, Host, Mode, Port, Testbed, Worker
+
+EMPTY = State({device: DeviceState() for device in DEVICES}, {})
+
+
+def bed(workers: list[tuple[int, int, int]], engine: Engine) -> Testbed:
+    """A testbed of (host number, front port, cluster) workers."""
+    clusters = [
+        Cluster(
+            index,
+            f"c{index}",
+            index + 1,
+            tuple(
+                Worker(
+                    name=f"w{number}",
+                    port=port,
+                    mac=f"02:00:00:00:00:{number:02x}",
+                    ip=IPv4Address(number),
+                    udp_port=20300,
+                    cluster=index,
+                    worker_id=0,
+                    member=number,
+                )
+                for number, port, cluster in workers
+                if cluster == index
+            ),
+        )
+        for index in range(engine.clusters)
+    ]
+    return Testbed(
+        name="bed",
+        source=Path("bed.yaml"),
+        target="twin",
+        engine=engine,
+        udp_port=20300,
+        control_tos=0xFC,
+        ports=tuple(Port(number, f"p{number}", None, None) for number in range(1, 5)),
+        parameter_servers=(Host("ps", 1, "02:00:00:00:00:fe", IPv4Address("10.0.0.254"), 20300),),
+        clusters=tuple(clusters),
+        hosts=(),
+        routes=(),
+    )
+
+
+engines = st.builds(
+    Engine,
+    clusters=st.sampled_from([4, 8]),
+    slots=st.just(8),
+    beats=st.just(24),
+    adder_latency=st.just(4),
+    mode=st.sampled_from(Mode),
+    reward_threshold=st.sampled_from([None, 1.5]),
+    output_rate=st.sampled_from([None, 20 * 10**9]),
+    active_window=st.just(10**6),
+)
+beds = st.builds(
+    bed,
+    st.lists(
+        st.tuples(st.integers(1, 9), st.integers(1, 4), st.integers(0, 3)),
+        unique_by=lambda worker: worker[0],
+        max_size=9,
+    ),
+    engines,
+)
+
+
+def follow(start: State, changes: Plan) -> list[State]:
+    """The states that a device set goes through, Write by Write, registers last."""
+    states = [start]
+    for step in changes.steps:
+        before = states[-1].devices[step.device]
+        entries, groups = dict(before.entries), dict(before.groups)
+        for change in step.changes:
+            if isinstance(change, EntryChange):
+                assert (change.op is Op.INSERT) == (change.entity.key not in entries)
+                if change.op is Op.DELETE:
+                    del entries[change.entity.key]
+                else:
+                    entries[change.entity.key] = change.entity
+            else:
+                assert (change.op is Op.INSERT) == (change.entity.group_id not in groups)
+                if change.op is Op.DELETE:
+                    del groups[change.entity.group_id]
+                else:
+                    groups[change.entity.group_id] = change.entity
+        devices = {**states[-1].devices, step.device: DeviceState(entries, groups)}
+        states.append(State(devices, states[-1].registers))
+    registers = {**states[-1].registers, **{change.name: change.after for change in changes.registers}}
+    return [*states, State(states[-1].devices, registers)]
+
+
+def assert_nothing_dangles(state: DeviceState) -> None:
+    for entry in state.entries.values():
+        if "group" in entry.params:
+            assert entry.params["group"] in state.groups
+    members = {entry.match["member"] for entry in state.entries.values() if entry.table == MEMBERS}
+    for group in state.groups.values():
+        assert {Exact(replica.instance) for replica in group.replicas if replica.instance} <= members
+
+
+@settings(max_examples=60, deadline=None)
+@given(beds, beds)
+def test_a_plan_leads_to_the_wanted_state_and_nothing_dangles_on_the_way(old: Testbed, new: Testbed) -> None:
+    states = follow(desired(old), plan(desired(old), desired(new)))
+    assert states[-1] == desired(new)
+    for state in states:
+        assert_nothing_dangles(state.devices[VNP4_2])
+
+
+@settings(max_examples=30, deadline=None)
+@given(beds)
+def test_from_nothing_everything_is_inserted_and_then_there_is_nothing_to_do(new: Testbed) -> None:
+    changes = plan(EMPTY, desired(new))
+    assert {change.op for step in changes.steps for change in step.changes} == {Op.INSERT}
+    assert follow(EMPTY, changes)[-1] == desired(new)
+    assert plan(desired(new), desired(new)).size == 0
+
+
+def test_regrouping_grows_the_new_group_first_and_shrinks_the_old_one_last() -> None:
+    small = testbed.load(paths.sources() / "testbeds" / "nine-clusters.yaml")
+    moved = with_worker_in(small, "cluster0-w0", 1)
+    assert list(plan(desired(small), desired(moved)).lines()) == [
+        "~ vnp4_2 group 2 +{port 2 member 1}",
+        "~ vnp4_1 workers worker_addr 10.0.1.1 -> assign(cluster 0, worker 0) => assign(cluster 1, worker 0)",
+        "~ vnp4_2 group 1 -{port 2 member 1}",
+    ]
+
+
+def test_a_change_of_mode_and_rate_is_a_change_of_registers_alone(tmp_path: Path) -> None:
+    path = tmp_path / "bed.yaml"
+    text = (paths.sources() / "testbeds" / "laptop.yaml").read_text()
+    path.write_text(
+        text.replace("mode: olaf", "mode: fifo").replace("output_rate: off", "output_rate: 20 Gb/s")
+    )
+    old = testbed.load(paths.sources() / "testbeds" / "laptop.yaml")
+    assert list(plan(desired(old), desired(testbed.load(path))).lines()) == [
+        "~ queue register mode 0 => 1",
+        "~ queue register rate 0 => 5242880",
+    ]
+
+
+@pytest.mark.parametrize("name", ["laptop", "nine-clusters", "hundred-clusters"])
+def test_every_worker_is_assigned_delivered_to_and_in_its_group(name: str) -> None:
+    bed = testbed.load(paths.sources() / "testbeds" / f"{name}.yaml")
+    state = desired(bed)
+    entries = [entry for device in DEVICES for entry in state.devices[device].entries.values()]
+    for worker in bed.workers:
+        assert (
+            TableEntry(
+                "workers", {"worker_addr": int(worker.ip)}, "assign", {"cluster": worker.cluster, "worker": 0}
+            )
+            in entries
+        )
+        group = state.devices[VNP4_2].groups[worker.cluster + 1]
+        assert (worker.port, worker.member) in [(r.egress_port, r.instance) for r in group.replicas]
+    assert sum(len(list(group.replicas)) for group in state.devices[VNP4_2].groups.values()) == len(
+        bed.workers
+    ) + len(bed.ports)
+
+
+def test_entities_sort_themselves_into_a_device_state() -> None:
+    entry, group = TableEntry("bridging", {"dst_mac": 1}, "forward", {"port": 2}), MulticastGroup(3)
+    assert device_state([entry, group]) == DeviceState({entry.key: entry}, {3: group})
