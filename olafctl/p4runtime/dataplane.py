@@ -8,7 +8,7 @@ device; the data plane forwards packets meanwhile.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from p4.config.v1 import p4info_pb2
 
@@ -107,6 +107,18 @@ class Replica:
     instance: int
 
 
+@dataclass(frozen=True)
+class InitialEntry:
+    """An entry that the program itself declares, with ``entries`` or ``const entries``."""
+
+    table_id: int
+    key: Key
+    priority: int
+    """Larger wins, 0 in a table without priorities."""
+    action: ActionCall
+    is_const: bool
+
+
 class PipelineRefused(Exception):
     """The pipeline configuration cannot run on this device; the message says why."""
 
@@ -144,7 +156,10 @@ class DataPlane(Protocol):
         """Set the default action; None restores the program's own."""
 
     def direct_counter(self, table_id: int, key: Key, priority: int) -> CounterData:
-        """An entry's direct counter."""
+        """An entry's direct counter; the key () means the default entry.
+
+        Raises Unsupported for the default entry where the device does not count misses.
+        """
 
     def set_direct_counter(self, table_id: int, key: Key, priority: int, data: CounterData) -> None: ...
 
@@ -193,3 +208,11 @@ class DataPlane(Protocol):
 
     def on_digest(self, receive: Callable[[int, Sequence[bytes]], None]) -> None:
         """Call ``receive(digest_id, fields)`` for each digest; fields as canonical byte strings."""
+
+
+@runtime_checkable
+class HasInitialEntries(Protocol):
+    """A data plane that can say which entries a program declares, for reads to show them."""
+
+    def initial_entries(self, pipeline: Any) -> Sequence[InitialEntry]:
+        """The entries of the program of ``pipeline`` (from ``prepare``), in source order."""
