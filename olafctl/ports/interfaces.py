@@ -20,12 +20,10 @@ _SYSCTL = Path("/proc/sys/net/ipv6/conf")
 
 @dataclass(frozen=True)
 class Pair:
-    """A veth pair: ``inner`` at the pipeline, ``outer`` for the host; ``outer`` in the deployment's
-    namespace, or beside ``inner`` when ``internal`` (between two processes of one target)."""
+    """A veth pair: ``inner`` at the pipeline, ``outer`` for the host, in the deployment's namespace."""
 
     inner: str
     outer: str
-    internal: bool = False
 
 
 def _mark(state: Path) -> str:
@@ -35,6 +33,11 @@ def _mark(state: Path) -> str:
 def namespace_of(state: Path) -> str:
     """The namespace that holds the host sides of the deployment in ``state``."""
     return f"olaf-{state.name}-{_mark(state)}"
+
+
+def cables_of(state: Path) -> str:
+    """The namespace that holds the cables between processes of the deployment in ``state``."""
+    return f"{namespace_of(state)}-cables"
 
 
 def interface_of(state: Path, tail: str) -> str:
@@ -55,24 +58,36 @@ def why_not() -> str | None:
 
 
 def create(state: Path, pairs: Sequence[Pair]) -> None:
-    """Make the namespace of ``state`` and ``pairs`` in it, up and silent: no IPv6, no ARP answers
+    """Make the namespace of ``state`` and ``pairs`` into it, up and silent: no IPv6, no ARP answers
     from the pipeline's side, no offloads.
 
     Raises OlafError; what was made until then is left for :func:`remove`.
     """
     namespace = namespace_of(state)
-    _ip(["netns", "add", namespace])
-    _ip(["-n", namespace, "link", "set", "lo", "up"])
-    within(namespace, lambda: _silence_ipv6("default"))
-    _batch([], [_add(pair, namespace) for pair in pairs])
-    here = [pair.inner for pair in pairs] + [pair.outer for pair in pairs if pair.internal]
-    outside = [pair.outer for pair in pairs if not pair.internal]
-    for name in here:
+    _add_namespace(namespace)
+    _batch(
+        [], [f"link add {pair.inner} type veth peer name {pair.outer} netns {namespace}" for pair in pairs]
+    )
+    inner = [pair.inner for pair in pairs]
+    outer = [pair.outer for pair in pairs]
+    for name in inner:
         _silence_ipv6(name)
-    _batch([], [f"link set {name} arp off addrgenmode none mtu {MTU} up" for name in here])
-    _batch(["-n", namespace], [f"link set {name} addrgenmode none mtu {MTU} up" for name in outside])
-    _disable_offloads(here)
-    within(namespace, lambda: _disable_offloads(outside))
+    _batch([], [f"link set {name} arp off addrgenmode none mtu {MTU} up" for name in inner])
+    _batch(["-n", namespace], [f"link set {name} addrgenmode none mtu {MTU} up" for name in outer])
+    _disable_offloads(inner)
+    within(namespace, lambda: _disable_offloads(outer))
+
+
+def create_cables(state: Path, pairs: Sequence[Pair]) -> None:
+    """Make ``pairs`` with both ends in a namespace of their own, where nothing but the deployment's
+    processes hears them. Raises OlafError."""
+    namespace = cables_of(state)
+    _add_namespace(namespace)
+    ends = [name for pair in pairs for name in (pair.inner, pair.outer)]
+    options = ["-n", namespace]
+    _batch(options, [f"link add {pair.inner} type veth peer name {pair.outer}" for pair in pairs])
+    _batch(options, [f"link set {name} arp off addrgenmode none mtu {MTU} up" for name in ends])
+    within(namespace, lambda: _disable_offloads(ends))
 
 
 def adopt(state: Path, interface: str, name: str) -> None:
@@ -94,34 +109,32 @@ def remove(state: Path) -> None:
     found = left_of(state)
     if not found:
         return
-    namespace = namespace_of(state)
+    namespaces = (namespace_of(state), cables_of(state))
     # One by one: taking a namespace away first removes its pairs at some later time.
     for name in found:
-        if name != namespace:
+        if name not in namespaces:
             subprocess.run(["ip", "link", "delete", name], capture_output=True, check=False)
-    subprocess.run(["ip", "netns", "delete", namespace], capture_output=True, check=False)
+    for name in namespaces:
+        if name in found:
+            subprocess.run(["ip", "netns", "delete", name], capture_output=True, check=False)
     if still := left_of(state):
         remedy = "as root: ip link delete, ip netns delete"
         raise OlafError(*(Problem("could not be removed", name, remedy) for name in still))
 
 
 def left_of(state: Path) -> Sequence[str]:
-    """The names of the interfaces here and of the namespace that ``state`` still owns."""
+    """The names of the interfaces here and of the namespaces that ``state`` still owns."""
     prefix = interface_of(state, "")
     interfaces = Path("/sys/class/net")
     found = sorted(entry.name for entry in interfaces.glob(f"{prefix}*")) if interfaces.is_dir() else []
-    namespace = namespace_of(state)
-    return [*found, namespace] if (Path("/run/netns") / namespace).exists() else found
+    namespaces = (namespace_of(state), cables_of(state))
+    return [*found, *(name for name in namespaces if (Path("/run/netns") / name).exists())]
 
 
-def _add(pair: Pair, namespace: str) -> str:
-    place = "" if pair.internal else f" netns {namespace}"
-    return f"link add {pair.inner} type veth peer name {pair.outer}{place}"
-
-
-def _disable_offloads(interfaces: Sequence[str]) -> None:
-    for name in interfaces:
-        offload.disable(name)
+def _add_namespace(name: str) -> None:
+    _ip(["netns", "add", name])
+    _ip(["-n", name, "link", "set", "lo", "up"])
+    within(name, lambda: _silence_ipv6("default"))
 
 
 def _silence_ipv6(interface: str) -> None:

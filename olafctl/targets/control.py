@@ -71,7 +71,7 @@ class ControlServer:
             return {"problems": [vars(Problem(f"not understood: {error!r}", "control socket"))]}, None
 
 
-def ask(path: Path, name: str, **arguments: Any) -> Any:
+def ask(path: Path, name: str, /, **arguments: Any) -> Any:
     """The answer of the process at ``path``.
 
     Raises OlafError with what the process objects to, or when nobody answers.

@@ -41,16 +41,16 @@ def plan(testbed: Testbed, state: Path, progress: Progress) -> Sequence[FrontPor
     return [_place(port, port.transport or default, testbed, state) for port in testbed.ports]
 
 
-def make(state: Path, ports: Sequence[FrontPort], internal: Sequence[interfaces.Pair] = ()) -> None:
-    """Make the veths, namespace and folders that ``ports`` (and ``internal`` pairs) need.
+def make(state: Path, ports: Sequence[FrontPort]) -> None:
+    """Make the veths, namespace and folders that ``ports`` need.
 
     Raises OlafError.
     """
     pairs = [
         interfaces.Pair(port.inner, port.outer.path) for port in ports if port.transport is Transport.VETH
     ]
-    if pairs or internal or any(port.transport is Transport.TAP for port in ports):
-        interfaces.create(state, [*pairs, *internal])
+    if pairs or any(port.transport is Transport.TAP for port in ports):
+        interfaces.create(state, pairs)
     for port in ports:
         if port.transport in (Transport.UNIX, Transport.PCAP):
             for name in port.inner.split(","):

@@ -70,11 +70,15 @@ class LoneSwitch final : public Wiring {
     Switch program_;
 };
 
-// OlafQueue alone, between two switches that are processes of their own.
+// OlafQueue between two switches that are processes of their own, and the cables between these and the
+// front ports. A switch that listened at a front port itself would also hear what the other one sends
+// there, so each has a cable of its own for every front port.
 class Relay final : public Wiring {
   public:
-    static constexpr unsigned FROM_FIRST = 1;
-    static constexpr unsigned TO_SECOND = 2;
+    static constexpr unsigned FROM_FIRST = 500;   // VNP4₁'s queue port
+    static constexpr unsigned TO_SECOND = 501;    // VNP4₂'s queue port
+    static constexpr unsigned FIRST_FRONT = 1000;   // + n: VNP4₁'s front port n
+    static constexpr unsigned SECOND_FRONT = 2000;  // + n: VNP4₂'s front port n
 
     Relay(Engine &engine, const std::string &queue_library) : queue(queue_library), engine_(engine) {}
 
