@@ -1,0 +1,62 @@
+"""One replay: set the engine, send the schedule, measure, and put the engine back as it was."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+
+from olafctl.queue.registers import MODE_FIFO, MODE_OLAF, rate_word
+from olafctl.replay.frames import Receptions, receptions, updates
+from olafctl.replay.measure import Measurement, measure
+from olafctl.replay.schedule import Schedule
+from olafctl.replay.trace import Trace
+from olafctl.targets.interface import Registers, Running
+from olafctl.testbed.model import Mode, Testbed
+
+_MODES = {Mode.OLAF: MODE_OLAF, Mode.FIFO: MODE_FIFO}
+
+
+@dataclass(frozen=True)
+class Setting:
+    """The engine while a trace is replayed."""
+
+    mode: Mode
+    rate: int | None
+    """Output rate in bit/s; None leaves the output unconstrained."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A replay's setting, its figures, and the receptions they come from."""
+
+    setting: Setting
+    measurement: Measurement
+    receptions: Receptions
+
+
+def replay(
+    running: Running, testbed: Testbed, trace: Trace, schedule: Schedule, values: int, setting: Setting
+) -> Outcome:
+    """Send the schedule, ``values`` gradient values a frame, through a running engine in virtual time.
+
+    Raises OlafError where the target has no virtual time.
+    """
+    cluster_of = np.array([worker.cluster for worker in testbed.workers], dtype=np.int64)
+    with _set(running.registers, setting):
+        arrived = receptions(testbed, running.replay(updates(testbed, trace, schedule, values)))
+        counters = running.registers.read_all()
+    return Outcome(setting, measure(schedule.time, cluster_of[schedule.worker], arrived, counters), arrived)
+
+
+@contextmanager
+def _set(registers: Registers, setting: Setting) -> Iterator[None]:
+    wanted = {"mode": _MODES[setting.mode], "rate": rate_word(setting.rate)}
+    before = {name: registers.read(name) for name in wanted}
+    try:
+        for name, value in wanted.items():
+            registers.write(name, value)
+        yield
+    finally:
+        for name, value in before.items():
+            registers.write(name, value)

@@ -1,0 +1,1 @@
+"""The recorder (extra ``[train]``): asynchronous PPO on heterogeneous workers, kept as a trace."""
