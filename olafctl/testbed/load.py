@@ -8,13 +8,14 @@ from olafctl.testbed.source import Section
 from olafctl.wire import layouts
 
 
-def load(path: Path | str) -> Testbed:
-    """Read, check and expand a testbed.
+def load(path: Path | str, text: str | None = None) -> Testbed:
+    """Read, check and expand a testbed: the file at ``path``, or ``text`` that was read from there before.
 
     Raises BadInput with one problem a line (``file:line: field: what (remedy)``), all of them at once.
     """
     path = Path(path)
-    report, top = source.read(path)
+    text = source.text_of(path) if text is None else text
+    report, top = source.read(path, text)
     name = top.value("name", quantities.name, _name_of(path))
     target = top.value("target", quantities.one_of(list(known_targets())), "twin")
     udp_port = top.value("udp_port", hosts.udp_port, layouts.UDP_PORT)
@@ -39,6 +40,7 @@ def load(path: Path | str) -> Testbed:
         clusters=groups,
         hosts=others,
         routes=prefixes,
+        text=text,
     )
     _check_sizes(testbed, top)
     report.raise_any()
@@ -47,7 +49,9 @@ def load(path: Path | str) -> Testbed:
 
 def known_targets() -> tuple[str, ...]:
     """The targets a testbed may name."""
-    return ("twin", "bmv2", "opennic")
+    from olafctl.targets import registry  # itself in need of the testbed's model
+
+    return tuple(sorted({"bmv2", "twin", *registry.names()}))
 
 
 def _check_sizes(testbed: Testbed, top: Section) -> None:

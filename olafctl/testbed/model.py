@@ -1,6 +1,6 @@
 """What a testbed says, as values: already checked, every default filled in, every range expanded."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
@@ -111,6 +111,8 @@ class Testbed:
     hosts: tuple[Host, ...]
     """Hosts that are neither workers nor parameter servers."""
     routes: tuple[Route, ...]
+    text: str = field(default="", repr=False, compare=False)
+    """The YAML it was read from."""
 
     @property
     def workers(self) -> tuple[Worker, ...]:

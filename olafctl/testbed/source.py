@@ -129,13 +129,35 @@ class Section:
                 )
 
 
-def read(path: Path) -> tuple[Report, Section]:
-    """The file's outermost mapping.
+def text_of(path: Path) -> str:
+    """The file's text.
 
-    Raises BadInput when the file cannot be read, is not YAML, or holds no mapping.
+    Raises BadInput when it cannot be read or is no text.
+    """
+    where = str(path)
+    try:
+        if path.is_dir():
+            raise BadInput(Problem("is a folder", where, "name a testbed's YAML file"))
+        if path.stat().st_size > limits.FILE_SIZE:
+            raise BadInput(Problem("is larger than 4 MB", where, "a testbed is a short YAML file"))
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise BadInput(Problem(f"byte {error.start} is not UTF-8", where, "save it as UTF-8")) from None
+    except FileNotFoundError:
+        raise BadInput(
+            Problem("no such file", where, "`olafctl init` writes a testbed to start from")
+        ) from None
+    except OSError as error:
+        raise BadInput(Problem(f"cannot be read: {error.strerror}", where, "check its permissions")) from None
+
+
+def read(path: Path, text: str) -> tuple[Report, Section]:
+    """The outermost mapping of ``text``, which came from ``path``.
+
+    Raises BadInput when it is not YAML or holds no mapping.
     """
     report = Report(path)
-    node = _compose(path)
+    node = _compose(str(path), text)
     start = Place(1, "")
     if node is None or _is_empty(node):
         raise BadInput(Problem("is empty", str(path), "`olafctl init` writes a testbed to start from"))
@@ -172,22 +194,7 @@ def attempt(report: Report, place: Place, reader: Reader[V], text: str, default:
         return default
 
 
-def _compose(path: Path) -> yaml.Node | None:
-    where = str(path)
-    try:
-        if path.is_dir():
-            raise BadInput(Problem("is a folder", where, "name a testbed's YAML file"))
-        if path.stat().st_size > limits.FILE_SIZE:
-            raise BadInput(Problem("is larger than 4 MB", where, "a testbed is a short YAML file"))
-        text = path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise BadInput(Problem(f"byte {error.start} is not UTF-8", where, "save it as UTF-8")) from None
-    except FileNotFoundError:
-        raise BadInput(
-            Problem("no such file", where, "`olafctl init` writes a testbed to start from")
-        ) from None
-    except OSError as error:
-        raise BadInput(Problem(f"cannot be read: {error.strerror}", where, "check its permissions")) from None
+def _compose(where: str, text: str) -> yaml.Node | None:
     try:
         return yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.MarkedYAMLError as error:

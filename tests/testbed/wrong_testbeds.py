@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from olafctl.testbed.load import known_targets
+
 RIGHT = """\
 name: small
 target: twin
@@ -120,7 +122,7 @@ TABLE = [
         "unknown-target",
         "target: twin",
         "target: twim",
-        "2: target: 'twim' is not one of twin, bmv2, opennic (did you mean twin?)",
+        f"2: target: 'twim' is not one of {', '.join(known_targets())} (did you mean twin?)",
     ),
     changed(
         "unknown-mode",

@@ -1,0 +1,204 @@
+"""Deploy: from whatever runs, or nothing, to a testbed's pipeline, verified; or back to what ran before."""
+
+import fcntl
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from olafctl import testbed as testbeds
+from olafctl.control import devices
+from olafctl.control.desired import desired
+from olafctl.control.membership import effective
+from olafctl.control.pipeline import DEVICES
+from olafctl.control.plan import Plan, plan
+from olafctl.control.state import DeviceState, State
+from olafctl.control.store import Record, Role, Store, folder_of
+from olafctl.errors import MissingTool, OlafError, Problem
+from olafctl.targets import registry
+from olafctl.targets.interface import Build, Progress, Running, Target
+from olafctl.testbed.model import Testbed
+
+_NOTHING = State({name: DeviceState() for name in DEVICES}, {})
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a deploy did, or (dry) would do."""
+
+    name: str
+    started: bool
+    """Whether processes and ports were brought up, because nothing fitting ran."""
+    pushed: tuple[str, ...]
+    """Devices that were given their pipeline."""
+    changes: Plan
+    programming: float
+    """Seconds from the first P4Runtime message to the verified state."""
+
+    @property
+    def changed(self) -> bool:
+        """Whether anything was done at all."""
+        return self.started or bool(self.pushed) or self.changes.size > 0
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """A testbed with everything needed to bring it up."""
+
+    testbed: Testbed
+    target: Target
+    build: Build
+    state: Path
+
+
+def deploy(testbed: Testbed, progress: Progress, *, dry_run: bool = False) -> Outcome:
+    """Make ``testbed`` run. When it already does, nothing is touched.
+
+    Raises OlafError after going back to what ran before, or to nothing when nothing did.
+    """
+    store = Store(folder_of(testbed.name))
+    wanted = _prepare(effective(testbed, store.regrouped()), store.folder, progress)
+    if dry_run:
+        return _foresee(wanted, store)
+    with locked(store.folder):
+        before = store.record(Role.RUNNING)
+        reusable = _reusable(wanted, store)
+        store.put(Role.WANTED, _record(wanted))
+        try:
+            outcome = _bring_up(wanted, reusable, store, progress)
+        except BaseException as error:
+            _roll_back(before, store, progress, error)
+            raise
+        store.put(Role.RUNNING, _record(wanted))
+        store.forget(Role.WANTED)
+        return outcome
+
+
+def build(testbed: Testbed, progress: Progress) -> Build:
+    """Render, check and compile ``testbed`` for its target; from the cache when nothing changed.
+
+    Raises OlafError; MissingTool when a program that the target needs is not installed.
+    """
+    return _prepare(testbed, folder_of(testbed.name), progress).build
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Only one of us changes a deployment at a time.
+
+    Raises OlafError when another is at it.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise OlafError(
+                Problem("another olafctl is changing this deployment", folder.name, "wait for it to end")
+            ) from None
+        yield
+
+
+def find(store: Store) -> tuple[Testbed, Running | None]:
+    """A deployment's testbed as it is now, and what runs of it.
+
+    Raises OlafError when the stored testbed cannot be read.
+    """
+    record = store.record(Role.RUNNING) or store.record(Role.WANTED)
+    if record is None:
+        raise OlafError(Problem("nothing was ever deployed", store.folder.name, "olafctl deploy TESTBED"))
+    testbed = effective(testbeds.load(record.source, record.testbed), store.regrouped())
+    return testbed, registry.get(record.target).find(testbed, store.folder)
+
+
+def stop(store: Store) -> None:
+    """End whatever runs in the store's folder, whichever target brought it up. Raises OlafError."""
+    for name in registry.names():
+        registry.get(name).stop(store.folder)
+
+
+def _prepare(testbed: Testbed, state: Path, progress: Progress) -> _Wanted:
+    target = registry.get(testbed.target)
+    missing = target.missing()
+    if missing:
+        remedy = f"put it on PATH, or use another target ({', '.join(registry.names())})"
+        raise MissingTool(
+            *(
+                Problem(f"the target {target.name} needs {tool}", str(testbed.source), remedy)
+                for tool in missing
+            )
+        )
+    return _Wanted(testbed, target, target.build(testbed, progress), state)
+
+
+def _record(wanted: _Wanted) -> Record:
+    return Record(wanted.testbed.text, wanted.testbed.source.resolve(), wanted.target.name, wanted.build.key)
+
+
+def _reusable(wanted: _Wanted, store: Store) -> Running | None:
+    """What runs, when it is this build on these ports; None when it must be started anew."""
+    for role in Role:
+        record = store.record(role)
+        if record is None:
+            continue
+        try:
+            ports = testbeds.load(record.source, record.testbed).ports
+        except OlafError:
+            return None
+        if (record.target, record.build, ports) != (
+            wanted.target.name,
+            wanted.build.key,
+            wanted.testbed.ports,
+        ):
+            return None
+    running = wanted.target.find(wanted.testbed, wanted.state)
+    return running if running is not None and running.alive() else None
+
+
+def _foresee(wanted: _Wanted, store: Store) -> Outcome:
+    """What :func:`deploy` would do; touches nothing."""
+    state = desired(wanted.testbed)
+    running = _reusable(wanted, store) if store.exists() else None
+    if running is None:
+        return Outcome(wanted.testbed.name, True, DEVICES, plan(_NOTHING, state), 0)
+    with devices.watching(running) as sessions:
+        if not devices.has_pipelines(running, sessions):
+            return Outcome(wanted.testbed.name, False, DEVICES, plan(_NOTHING, state), 0)
+        actual = devices.read(running, sessions, list(state.registers))
+    return Outcome(wanted.testbed.name, False, (), plan(actual, state), 0)
+
+
+def _bring_up(wanted: _Wanted, running: Running | None, store: Store, progress: Progress) -> Outcome:
+    """Start what does not run, program it and read it back."""
+    started = running is None
+    if running is None:
+        progress(f"starting {wanted.testbed.name} on {wanted.target.name}")
+        stop(store)
+        running = wanted.target.start(wanted.testbed, wanted.build, wanted.state, progress)
+    begin = time.monotonic()
+    with devices.controlling(running) as sessions:
+        pushed = devices.push_pipelines(running, sessions)
+        progress("programming tables and groups")
+        changes = devices.converge(running, sessions, desired(wanted.testbed))
+    return Outcome(wanted.testbed.name, started, pushed, changes, time.monotonic() - begin)
+
+
+def _roll_back(before: Record | None, store: Store, progress: Progress, error: BaseException) -> None:
+    """Make the testbed of ``before`` run again; end everything when there is none."""
+    if before is None:
+        progress("going back: nothing ran before")
+        stop(store)
+        shutil.rmtree(store.folder, ignore_errors=True)
+        return
+    progress("going back to what ran before")
+    try:
+        testbed = effective(testbeds.load(before.source, before.testbed), store.regrouped())
+        old = _prepare(testbed, store.folder, progress)
+        _bring_up(old, _reusable(old, store), store, progress)
+    except OlafError as second:
+        problems = error.problems if isinstance(error, OlafError) else ()
+        remedy = "olafctl status shows what is left; olafctl destroy ends it"
+        raise OlafError(*problems, *second.problems, Problem("could not go back", remedy=remedy)) from error
+    store.forget(Role.WANTED)

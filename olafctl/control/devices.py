@@ -1,0 +1,119 @@
+"""The devices of a running target over P4Runtime: read what they hold, carry out a plan, read it back."""
+
+import hashlib
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from itertools import islice
+
+from olafctl.control.plan import Op, Plan, plan
+from olafctl.control.state import State, device_state
+from olafctl.errors import OlafError, Problem
+from olafctl.p4runtime.session import Change, Session, Update
+from olafctl.targets.interface import Device, Running
+
+Sessions = Mapping[str, Session]
+
+_CHANGES = {Op.INSERT: Change.INSERT, Op.MODIFY: Change.MODIFY, Op.DELETE: Change.DELETE}
+_SHOWN = 10
+
+
+@contextmanager
+def controlling(running: Running) -> Iterator[Sessions]:
+    """Sessions with every device, each primary: the newest controller wins over any older one.
+
+    Raises OlafError when a device does not answer or lets nobody control it.
+    """
+    election = time.time_ns()
+    with ExitStack() as stack:
+        sessions = {}
+        for device in running.devices:
+            session = stack.enter_context(
+                Session.connect(device.address, device.device_id, election_id=election, name=device.name)
+            )
+            if not session.is_primary:
+                raise OlafError(Problem("another controller is primary", session.name, "end that one first"))
+            sessions[device.name] = session
+        yield sessions
+
+
+@contextmanager
+def watching(running: Running) -> Iterator[Sessions]:
+    """Sessions that only read. Raises OlafError when a device does not answer."""
+    with ExitStack() as stack:
+        yield {
+            device.name: stack.enter_context(
+                Session.connect(device.address, device.device_id, election_id=None, name=device.name)
+            )
+            for device in running.devices
+        }
+
+
+def push_pipelines(running: Running, sessions: Sessions) -> tuple[str, ...]:
+    """Give each device its pipeline, unless it runs that one already; returns who got one.
+
+    Raises OlafError.
+    """
+    pushed = []
+    for device in running.devices:
+        cookie = _cookie(device)
+        session = sessions[device.name]
+        if session.cookie() != cookie:
+            session.push(device.p4info, device.config, cookie=cookie)
+            pushed.append(device.name)
+    return tuple(pushed)
+
+
+def has_pipelines(running: Running, sessions: Sessions) -> bool:
+    """Whether every device runs its pipeline. Raises OlafError."""
+    return all(sessions[device.name].cookie() == _cookie(device) for device in running.devices)
+
+
+def read(running: Running, sessions: Sessions, names: Iterator[str] | list[str]) -> State:
+    """The state of every device, and of the queue's registers ``names``. Raises OlafError."""
+    return State(
+        devices={
+            name: device_state([*session.entries(), *session.multicast_groups()])
+            for name, session in sessions.items()
+        },
+        registers={name: running.registers.read(name) for name in names},
+    )
+
+
+def converge(running: Running, sessions: Sessions, wanted: State) -> Plan:
+    """Make the actual state equal ``wanted`` and read it back; returns what had to be changed.
+
+    Raises OlafError when a write is refused or what is read back differs.
+    """
+    names = list(wanted.registers)
+    changes = plan(read(running, sessions, names), wanted)
+    if changes.size:
+        carry_out(changes, running, sessions)
+        verify(running, sessions, wanted)
+    return changes
+
+
+def carry_out(changes: Plan, running: Running, sessions: Sessions) -> None:
+    """Do every step in order, each one Write after the other. Raises OlafError at the first refusal."""
+    for step in changes.steps:
+        sessions[step.device].write(Update(_CHANGES[change.op], change.entity) for change in step.changes)
+    for change in changes.registers:
+        running.registers.write(change.name, change.after)
+
+
+def verify(running: Running, sessions: Sessions, wanted: State) -> None:
+    """Read everything back.
+
+    Raises OlafError with the differences.
+    """
+    left = plan(read(running, sessions, list(wanted.registers)), wanted)
+    if left.size:
+        shown = [Problem(line, "read back differs") for line in islice(left.lines(), _SHOWN)]
+        if left.size > _SHOWN:
+            shown.append(Problem(f"and {left.size - _SHOWN} more", "read back differs"))
+        raise OlafError(*shown)
+
+
+def _cookie(device: Device) -> int:
+    content = device.p4info.read_bytes() + device.config.read_bytes()
+    return int.from_bytes(hashlib.sha256(content).digest()[:8], "big") or 1
