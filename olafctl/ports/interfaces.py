@@ -2,6 +2,7 @@
 with nothing but that folder, whatever died in between."""
 
 import hashlib
+import re
 import shutil
 import subprocess
 from collections.abc import Sequence
@@ -66,14 +67,15 @@ def create(state: Path, pairs: Sequence[Pair]) -> None:
     namespace = namespace_of(state)
     _add_namespace(namespace)
     _batch(
-        [], [f"link add {pair.inner} type veth peer name {pair.outer} netns {namespace}" for pair in pairs]
+        [],
+        [f"link add name {pair.inner} type veth peer name {pair.outer} netns {namespace}" for pair in pairs],
     )
     inner = [pair.inner for pair in pairs]
     outer = [pair.outer for pair in pairs]
     for name in inner:
         _silence_ipv6(name)
-    _batch([], [f"link set {name} arp off addrgenmode none mtu {MTU} up" for name in inner])
-    _batch(["-n", namespace], [f"link set {name} addrgenmode none mtu {MTU} up" for name in outer])
+    _batch([], [f"link set dev {name} arp off addrgenmode none mtu {MTU} up" for name in inner])
+    _batch(["-n", namespace], [f"link set dev {name} addrgenmode none mtu {MTU} up" for name in outer])
     _disable_offloads(inner)
     within(namespace, lambda: _disable_offloads(outer))
 
@@ -85,8 +87,8 @@ def create_cables(state: Path, pairs: Sequence[Pair]) -> None:
     _add_namespace(namespace)
     ends = [name for pair in pairs for name in (pair.inner, pair.outer)]
     options = ["-n", namespace]
-    _batch(options, [f"link add {pair.inner} type veth peer name {pair.outer}" for pair in pairs])
-    _batch(options, [f"link set {name} arp off addrgenmode none mtu {MTU} up" for name in ends])
+    _batch(options, [f"link add name {pair.inner} type veth peer name {pair.outer}" for pair in pairs])
+    _batch(options, [f"link set dev {name} arp off addrgenmode none mtu {MTU} up" for name in ends])
     within(namespace, lambda: _disable_offloads(ends))
 
 
@@ -96,8 +98,8 @@ def adopt(state: Path, interface: str, name: str) -> None:
     Raises OlafError.
     """
     namespace = namespace_of(state)
-    _ip(["link", "set", interface, "netns", namespace, "name", name])
-    _ip(["-n", namespace, "link", "set", name, "addrgenmode", "none", "mtu", str(MTU), "up"])
+    _ip(["link", "set", "dev", interface, "netns", namespace, "name", name])
+    _ip(["-n", namespace, "link", "set", "dev", name, "addrgenmode", "none", "mtu", str(MTU), "up"])
     within(namespace, lambda: offload.disable(name))
 
 
@@ -113,7 +115,7 @@ def remove(state: Path) -> None:
     # One by one: taking a namespace away first removes its pairs at some later time.
     for name in found:
         if name not in namespaces:
-            subprocess.run(["ip", "link", "delete", name], capture_output=True, check=False)
+            subprocess.run(["ip", "link", "delete", "dev", name], capture_output=True, check=False)
     for name in namespaces:
         if name in found:
             subprocess.run(["ip", "netns", "delete", name], capture_output=True, check=False)
@@ -137,6 +139,11 @@ def _add_namespace(name: str) -> None:
     within(name, lambda: _silence_ipv6("default"))
 
 
+def _disable_offloads(interfaces: Sequence[str]) -> None:
+    for name in interfaces:
+        offload.disable(name)
+
+
 def _silence_ipv6(interface: str) -> None:
     # A read-only /proc/sys (containers) leaves addrgenmode none, which is enough for no noise.
     with suppress(OSError):
@@ -156,4 +163,12 @@ def _run(arguments: Sequence[str], given: str | None) -> None:
     done = subprocess.run(["ip", *arguments], input=given, capture_output=True, text=True, check=False)
     if done.returncode:
         message = " ".join(done.stderr.split()) or f"exit code {done.returncode}"
-        raise OlafError(Problem(message, f"ip {' '.join(arguments)}", "olafctl destroy, then deploy again"))
+        raise OlafError(Problem(message, _failed(arguments, given, done.stderr), "see olafctl status"))
+
+
+def _failed(arguments: Sequence[str], given: str | None, message: str) -> str:
+    """The command that failed; of a batch the line that ``message`` names."""
+    failed = re.search(r"Command failed -:(\d+)", message)
+    if given is None or failed is None:
+        return f"ip {' '.join(arguments)}"
+    return f"ip {' '.join([*arguments[:-2], given.splitlines()[int(failed[1]) - 1]])}"

@@ -38,9 +38,12 @@ class Process:
 
 
 def spawn(
-    argv: Sequence[str], state: Path, log: Path, pass_fds: Sequence[int] = ()
+    argv: Sequence[str], state: Path, log: Path, pass_fds: Sequence[int] = (), folder: Path | None = None
 ) -> subprocess.Popen[bytes]:
-    """Start ``argv`` in a session of its own, its output going to ``log``. Raises OlafError."""
+    """Start ``argv`` in a session of its own (and in ``folder``), its output going to ``log``.
+
+    Raises OlafError.
+    """
     env = {**os.environ, _MARK: str(state.resolve())}
     try:
         with log.open("ab") as output:
@@ -51,6 +54,7 @@ def spawn(
                 stderr=output,
                 env=env,
                 pass_fds=pass_fds,
+                cwd=folder,
                 start_new_session=True,
             )
     except OSError as error:
@@ -71,7 +75,7 @@ def spawn_ready(argv: Sequence[str], state: Path, log: Path, seconds: float) -> 
             os.close(writing)
         answer = _read_all(reading, seconds)
         if not answer:
-            raise OlafError(Problem(_last_words(log), "starting", f"see {log}"))
+            raise OlafError(Problem(last_words(log), "starting", f"see {log}"))
         return json.loads(answer)
     except BaseException:
         if process is not None:
@@ -109,6 +113,12 @@ def end_all(state: Path) -> None:
             return
     problems = (Problem("does not end", f"process {process.pid}", "end it as its owner") for process in mine)
     raise OlafError(*problems)
+
+
+def last_words(log: Path) -> str:
+    """The end of ``log`` on one line, for an error."""
+    lines = [line for line in log.read_text(errors="replace").splitlines() if line.strip()]
+    return " / ".join(lines[-_LAST_LINES:]) or "ended without a word"
 
 
 def _all() -> Iterator[Process]:
@@ -174,8 +184,3 @@ def _readable(descriptor: int, end: float) -> bool:
     waiting = select.poll()
     waiting.register(descriptor, select.POLLIN)
     return bool(waiting.poll(max(end - time.monotonic(), 0) * 1000))
-
-
-def _last_words(log: Path) -> str:
-    lines = [line for line in log.read_text(errors="replace").splitlines() if line.strip()]
-    return " / ".join(lines[-_LAST_LINES:]) or "ended without a word"

@@ -177,11 +177,6 @@ class Engine:
             raise OlafError(Problem(message.decode(errors="replace"), where))
 
 
-def describe(stats: PortStats | Losses) -> dict[str, int]:
-    """Counters by name."""
-    return dict(vars(stats))
-
-
 _POINTER = ctypes.c_void_p
 _SIGNATURES: Sequence[tuple[str, Any, tuple[Any, ...]]] = (
     ("new", _POINTER, ()),

@@ -5,44 +5,23 @@ from pathlib import Path
 from typing import Any
 
 from olafctl.errors import OlafError
+from olafctl.targets import queue_process
 from olafctl.targets.control import ask, take_over
 from olafctl.targets.deployment import Deployment, device
 from olafctl.targets.interface import Attachment, Device, TimedFrame
 from olafctl.targets.replay_client import exchange
 
-SOCKET = "twin.sock"
-LOG = "twin.log"
-
-
-class SocketRegisters:
-    """The queue's registers by name, over the control socket of the process that holds the queue."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def read(self, name: str) -> int:
-        """The value of register ``name``. Raises OlafError."""
-        return int(ask(self._path, "read", name=name))
-
-    def write(self, name: str, value: int) -> None:
-        """Set register ``name``. Raises OlafError."""
-        ask(self._path, "write", name=name, value=value)
-
-    def read_all(self) -> dict[str, int]:
-        """All readable registers in one consistent snapshot. Raises OlafError."""
-        return {name: int(value) for name, value in ask(self._path, "read_all").items()}
-
 
 class RunningTwin:
     """See :class:`olafctl.targets.interface.Running`."""
 
-    def __init__(self, state: Path, deployment: Deployment) -> None:
+    def __init__(self, state: Path, recorded: Deployment) -> None:
         """Raises OlafError when the twin in ``state`` does not answer."""
         self._state = state
-        self._socket = state / SOCKET
+        self._socket = state / queue_process.SOCKET
         self.devices: Sequence[Device] = [device(entry) for entry in ask(self._socket, "devices")]
-        self.attachments: Sequence[Attachment] = deployment.attachments
-        self.registers = SocketRegisters(self._socket)
+        self.attachments: Sequence[Attachment] = recorded.attachments
+        self.registers = queue_process.SocketRegisters(self._socket)
 
     def alive(self) -> bool:
         """Whether the process answers."""
@@ -54,7 +33,7 @@ class RunningTwin:
 
     def logs(self) -> Sequence[Path]:
         """The process's log."""
-        return [self._state / LOG]
+        return [self._state / queue_process.LOG]
 
     def stats(self) -> dict[str, Any]:
         """``ports``: by number, frames and bytes each way; ``losses``: frames that went nowhere."""

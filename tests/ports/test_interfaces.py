@@ -1,0 +1,67 @@
+"""A deployment's veths and namespaces: made, usable, silent, and found again by the folder alone."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from olafctl.errors import OlafError
+from olafctl.ports import interfaces
+from olafctl.ports.host import InterfaceHostPort
+from olafctl.ports.interfaces import Pair
+from olafctl.ports.namespace import within
+
+FRAME = bytes(12) + b"\x88\xb5" + bytes(46)
+
+pytestmark = pytest.mark.skipif(interfaces.why_not() is not None, reason=str(interfaces.why_not()))
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> Iterator[Path]:
+    folder = tmp_path / "bed"
+    folder.mkdir()
+    yield folder
+    interfaces.remove(folder)
+
+
+def test_a_pair_carries_frames_between_here_and_the_namespace(state: Path) -> None:
+    inner = interfaces.interface_of(state, "p1")
+    interfaces.create(state, [Pair(inner, "worker1")])
+    near, far = InterfaceHostPort(inner), InterfaceHostPort("worker1", interfaces.namespace_of(state))
+    tagged = FRAME[:12] + b"\x81\x00\x00\x07" + FRAME[12:]
+    for frame in (FRAME, tagged, bytes(12) + b"\x88\xb5" + bytes(9022)):
+        far.send(frame)
+        assert near.receive(5.0) == frame
+        near.send(frame)
+        assert far.receive(5.0) == frame
+
+
+def test_nothing_is_on_a_new_pair(state: Path) -> None:
+    inner = interfaces.interface_of(state, "p1")
+    interfaces.create(state, [Pair(inner, "worker1")])
+    assert InterfaceHostPort("worker1", interfaces.namespace_of(state)).receive(0.3) is None
+
+
+def test_remove_leaves_nothing_and_may_be_repeated(state: Path) -> None:
+    interfaces.create(state, [Pair(interfaces.interface_of(state, "p1"), "a")])
+    interfaces.create_cables(state, [Pair("b", "c")])
+    assert len(interfaces.left_of(state)) == 3
+    interfaces.remove(state)
+    assert list(interfaces.left_of(state)) == []
+    interfaces.remove(state)
+
+
+def test_a_pair_that_cannot_be_made_is_an_error_with_its_place(state: Path) -> None:
+    with pytest.raises(OlafError, match="a-name-longer-than-15"):
+        interfaces.create(state, [Pair("a-name-longer-than-15", "worker1")])
+
+
+def test_two_deployments_do_not_meet(state: Path, tmp_path: Path) -> None:
+    other = tmp_path / "elsewhere" / "bed"
+    assert interfaces.namespace_of(state) != interfaces.namespace_of(other)
+    assert interfaces.interface_of(state, "p499") != interfaces.interface_of(other, "p499")
+
+
+def test_there_is_no_entering_a_namespace_that_is_not_there() -> None:
+    with pytest.raises(OSError, match="No such file"):
+        within("olaf-no-such-namespace", lambda: None)

@@ -1,0 +1,70 @@
+"""pcap files grow record by record, and are read while they do."""
+
+import struct
+from pathlib import Path
+
+import pytest
+from scapy.utils import PcapReader as ScapyReader
+from scapy.utils import wrpcap
+
+from olafctl.ports.pcap import PcapReader, PcapWriter
+
+FRAME = bytes(range(60))
+
+
+def test_frames_come_back_with_their_times(tmp_path: Path) -> None:
+    writer = PcapWriter(tmp_path / "a.pcap")
+    writer.write(FRAME, 1_700_000_000_123_456_789)
+    writer.write(FRAME[:14], 5)
+    assert list(PcapReader(tmp_path / "a.pcap")) == [(1_700_000_000_123_456_789, FRAME), (5, FRAME[:14])]
+
+
+def test_others_can_read_what_is_written(tmp_path: Path) -> None:
+    PcapWriter(tmp_path / "a.pcap").write(FRAME, 10**9)
+    with ScapyReader(str(tmp_path / "a.pcap")) as reader:
+        assert [bytes(packet) for packet in reader] == [FRAME]
+
+
+def test_what_others_write_can_be_read(tmp_path: Path) -> None:
+    wrpcap(str(tmp_path / "a.pcap"), [FRAME])
+    assert [frame for _, frame in PcapReader(tmp_path / "a.pcap")] == [FRAME]
+
+
+def test_a_big_endian_microsecond_file_is_read(tmp_path: Path) -> None:
+    header = struct.pack(">IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1)
+    record = struct.pack(">IIII", 1, 2, len(FRAME), len(FRAME)) + FRAME
+    (tmp_path / "a.pcap").write_bytes(header + record)
+    assert list(PcapReader(tmp_path / "a.pcap")) == [(10**9 + 2000, FRAME)]
+
+
+def test_an_incomplete_record_is_not_there_yet(tmp_path: Path) -> None:
+    path = tmp_path / "a.pcap"
+    PcapWriter(path).write(FRAME, 7)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-1])
+    reader = PcapReader(path)
+    assert reader.next() is None
+    path.write_bytes(whole)
+    assert reader.next() == (7, FRAME)
+    assert reader.next() is None
+
+
+def test_an_empty_file_is_not_there_yet(tmp_path: Path) -> None:
+    (tmp_path / "a.pcap").touch()
+    reader = PcapReader(tmp_path / "a.pcap")
+    assert reader.next() is None
+    PcapWriter(tmp_path / "a.pcap").write(FRAME, 9)
+    assert reader.next() == (9, FRAME)
+
+
+@pytest.mark.parametrize(
+    ("content", "word"),
+    [
+        (b"not a capture, but long enough to look like one", "not a pcap file"),
+        (struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 101), "Ethernet"),
+    ],
+)
+def test_other_files_are_named(tmp_path: Path, content: bytes, word: str) -> None:
+    (tmp_path / "a.pcap").write_bytes(content)
+    with pytest.raises(ValueError, match=word):
+        PcapReader(tmp_path / "a.pcap").next()

@@ -1,0 +1,84 @@
+"""A deployment's processes are found and ended by its folder, whoever started or lost them."""
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from olafctl.errors import OlafError
+from olafctl.targets import processes
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> Iterator[Path]:
+    yield tmp_path
+    processes.end_all(tmp_path)
+
+
+def python(code: str) -> list[str]:
+    return [sys.executable, "-c", code]
+
+
+READY = """
+import json, os, sys, time
+with os.fdopen(int(sys.argv[-1]), "w") as pipe:
+    json.dump({"pid": os.getpid()}, pipe)
+time.sleep(600)
+"""
+STUBBORN = READY.replace(
+    "time.sleep", "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep"
+)
+
+
+def test_a_process_says_that_it_is_ready(state: Path) -> None:
+    answer = processes.spawn_ready(python(READY), state, state / "log", 20)
+    assert [process.pid for process in processes.of(state)] == [answer["pid"]]
+
+
+def test_a_process_that_ends_is_an_error_with_its_last_words(state: Path) -> None:
+    with pytest.raises(OlafError, match="no such queue"):
+        processes.spawn_ready(python("raise SystemExit('no such queue')"), state, state / "log", 20)
+    assert not processes.of(state)
+
+
+def test_a_process_that_says_nothing_is_ended(state: Path) -> None:
+    with pytest.raises(OlafError):
+        processes.spawn_ready(python("import time; time.sleep(600)"), state, state / "log", 0.2)
+    assert not processes.of(state)
+
+
+def test_end_all_ends_children_that_were_left_alone(state: Path) -> None:
+    code = "import subprocess, sys; subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'])"
+    processes.spawn(python(code), state, state / "log").wait()
+    assert len(processes.of(state)) == 1
+    processes.end_all(state)
+    assert not processes.of(state)
+
+
+def test_a_process_that_ignores_sigterm_is_killed(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "_POLITE_SECONDS", 0.3)
+    processes.spawn_ready(python(STUBBORN), state, state / "log", 20)
+    processes.end_all(state)
+    assert not processes.of(state)
+
+
+def test_others_are_left_alone(state: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    processes.spawn_ready(python(READY), other, other / "log", 20)
+    processes.end_all(state)
+    assert len(processes.of(other)) == 1
+    processes.end_all(other)
+
+
+def test_a_later_process_of_the_same_pid_is_another() -> None:
+    mine = next(process for process in processes._all() if process.pid == os.getpid())
+    assert mine.alive()
+    assert not processes.Process(mine.pid, mine.started + 1).alive()
+
+
+def test_a_program_that_is_not_there_is_named(state: Path) -> None:
+    with pytest.raises(OlafError, match="no-such-program"):
+        processes.spawn(["no-such-program"], state, state / "log")
