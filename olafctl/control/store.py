@@ -131,11 +131,11 @@ def folder_of(name: str) -> Path:
 
 
 def all_names() -> tuple[str, ...]:
-    """The names of every deployment stored here, running or not."""
+    """The names of every deployment that has a folder here, running or not, whole or not."""
     home = paths.state()
     if not home.is_dir():
         return ()
-    return tuple(sorted(folder.name for folder in home.iterdir() if (folder / FILE).is_file()))
+    return tuple(sorted(folder.name for folder in home.iterdir() if folder.is_dir()))
 
 
 def pick(name: str | None) -> Store:

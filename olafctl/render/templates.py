@@ -21,6 +21,6 @@ def _environment() -> Environment:
     )
 
 
-def fill(name: str, **values: Any) -> str:
-    """The template ``name`` (below ``templates/``) filled with ``values``."""
-    return _environment().get_template(name).render(**values)
+def fill(template: str, /, **values: Any) -> str:
+    """The template of that name below ``templates/``, filled with ``values``."""
+    return _environment().get_template(template).render(**values)

@@ -1,0 +1,63 @@
+"""``olafctl deploy``: make a testbed run."""
+
+import json
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from olafctl.control.deploy import Outcome
+
+
+@click.command()
+@click.argument("testbed")
+@click.option("--dry-run", is_flag=True, help="Print the plan as a diff and change nothing.")
+@click.option("--json", "as_json", is_flag=True, help="Print what was done as JSON.")
+def command(testbed: str, dry_run: bool, as_json: bool) -> None:
+    """Make TESTBED (a YAML file, or the name of a shipped testbed) run, programmed and verified.
+
+    What already fits stays untouched; a second deploy changes nothing. If anything fails, what ran before
+    runs again. Lines of the plan begin with + (added), ~ (changed) or - (removed).
+    """
+    from olafctl import testbed as testbeds
+    from olafctl.control.console import tell
+    from olafctl.control.deploy import deploy
+
+    outcome = deploy(testbeds.load(testbeds.locate(testbed)), tell, dry_run=dry_run)
+    if as_json:
+        click.echo(json.dumps(_as_json(outcome, dry_run), indent=2))
+        return
+    if dry_run:
+        _show_plan(outcome)
+        return
+    if not outcome.changed:
+        click.echo(f"{outcome.name} runs already; nothing changed")
+        return
+    done = "started" if outcome.started else "changed in place"
+    click.echo(
+        f"{outcome.name}: {done}, {outcome.changes.size} changes programmed and verified "
+        f"in {outcome.programming:.2f} s"
+    )
+
+
+def _show_plan(outcome: "Outcome") -> None:
+    if not outcome.changed:
+        click.echo(f"{outcome.name} runs already; nothing to change")
+    if outcome.started:
+        click.echo("+ processes and ports")
+    for device in outcome.pushed:
+        click.echo(f"+ {device} pipeline")
+    for line in outcome.changes.lines():
+        click.secho(line, fg={"+": "green", "-": "red"}.get(line[0], "yellow"))
+
+
+def _as_json(outcome: "Outcome", dry_run: bool) -> dict[str, object]:
+    return {
+        "name": outcome.name,
+        "dry_run": dry_run,
+        "changed": outcome.changed,
+        "started": outcome.started,
+        "pipelines": list(outcome.pushed),
+        "changes": list(outcome.changes.lines()),
+        "programming_seconds": round(outcome.programming, 4),
+    }

@@ -1,0 +1,23 @@
+"""``olafctl destroy``: end a deployment and remove everything of it."""
+
+import click
+
+
+@click.command()
+@click.argument("name", required=False)
+@click.option("--all", "everything", is_flag=True, help="Destroy every deployment.")
+def command(name: str | None, everything: bool) -> None:
+    """End deployment NAME (the only one, when left out): processes, ports and files, also after a crash."""
+    from olafctl.control import store
+    from olafctl.control.destroy import destroy
+    from olafctl.errors import BadInput, Problem
+
+    if everything and name:
+        raise BadInput(Problem("a name and --all", remedy="give one of them"))
+    if everything and not store.all_names():
+        click.echo("nothing is deployed")
+        return
+    chosen = [store.pick(each) for each in store.all_names()] if everything else [store.pick(name)]
+    for deployment in chosen:
+        destroy(deployment)
+        click.echo(f"destroyed {deployment.folder.name}")

@@ -1,0 +1,44 @@
+"""``olafctl init``: a commented testbed to start from."""
+
+from pathlib import Path
+
+import click
+
+_PORTS_AT_MOST = 8
+
+
+@click.command()
+@click.argument("path", type=click.Path(path_type=Path), default="testbed.yaml")
+@click.option("--clusters", type=click.IntRange(1, 1024), default=1, show_default=True)
+@click.option(
+    "--workers", type=click.IntRange(1, 1024), default=2, show_default=True, help="In each cluster."
+)
+@click.option("--slots", type=click.IntRange(1, 1024), default=8, show_default=True, help="Of the queue.")
+@click.option("--target", default="twin", show_default=True)
+@click.option("--force", is_flag=True, help="Replace the file if it is there.")
+def command(path: Path, clusters: int, workers: int, slots: int, target: str, force: bool) -> None:
+    """Write a testbed to PATH (testbed.yaml, when left out), each field explained, ready to be deployed."""
+    from olafctl import testbed as testbeds
+    from olafctl.errors import BadInput, OlafError, Problem
+    from olafctl.render.templates import fill
+
+    if path.exists() and not force:
+        raise BadInput(Problem("is there already", str(path), "choose another path, or use --force"))
+    text = fill(
+        "testbed/testbed.yaml.j2",
+        name=path.stem,
+        target=target,
+        clusters=clusters,
+        workers=workers,
+        slots=slots,
+        indices=max(16, 1 << (clusters - 1).bit_length()),
+        last_port=1 + min(clusters * workers, _PORTS_AT_MOST),
+    )
+    testbeds.load(path, text)
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise OlafError(
+            Problem(f"cannot be written: {error.strerror}", str(path), "choose another path")
+        ) from None
+    click.echo(f"wrote {path}; next: olafctl deploy {path}")

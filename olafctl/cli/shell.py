@@ -1,0 +1,37 @@
+"""``olafctl shell``: p4runtime-shell on a device of a deployment."""
+
+import os
+import sys
+import time
+
+import click
+
+
+@click.command()
+@click.argument("device", metavar="DEVICE")
+@click.option("--name", help="The deployment, when there are several.")
+@click.option("--print", "show", is_flag=True, help="Print the command line instead of running it.")
+def command(device: str, name: str | None, show: bool) -> None:
+    """Drop into p4runtime-shell on DEVICE (vnp4_1 or vnp4_2), as its primary controller.
+
+    What is changed there is changed back by the next deploy.
+    """
+    from olafctl.control.deploy import find
+    from olafctl.control.store import pick
+    from olafctl.errors import BadInput, OlafError, Problem
+
+    store = pick(name)
+    _, running = find(store)
+    if running is None:
+        raise OlafError(Problem("is not running", store.folder.name, "olafctl deploy TESTBED"))
+    chosen = next((each for each in running.devices if each.name == device), None)
+    if chosen is None:
+        known = ", ".join(each.name for each in running.devices)
+        raise BadInput(Problem(f"there is no device {device!r}", store.folder.name, f"one of {known}"))
+    election = f"0,{time.time_ns()}"
+    line = [sys.executable, "-m", "p4runtime_sh", "--grpc-addr", chosen.address]
+    line += ["--device-id", str(chosen.device_id), "--election-id", election]
+    if show:
+        click.echo(" ".join(line))
+        return
+    os.execv(line[0], line)

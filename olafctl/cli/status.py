@@ -1,0 +1,102 @@
+"""``olafctl status``: what is deployed, what it holds and what it has counted."""
+
+import json
+from typing import Any
+
+import click
+
+
+@click.command()
+@click.argument("name", required=False)
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON, every entry and counter.")
+@click.pass_context
+def command(context: click.Context, name: str | None, as_json: bool) -> None:
+    """Show deployment NAME (the only one, when left out): ports, tables, groups, queue and counters.
+
+    Ends with 0 when it runs and is as it was deployed, 1 when it does not run or differs.
+    """
+    from olafctl.control.status import healthy, status
+    from olafctl.control.store import pick
+
+    report = status(pick(name))
+    if as_json:
+        click.echo(json.dumps(report, indent=2))
+    else:
+        _show(report)
+    context.exit(0 if healthy(report) else 1)
+
+
+def _show(report: dict[str, Any]) -> None:
+    state = "runs" if report["running"] else "does not run"
+    workers = sum(len(cluster["workers"]) for cluster in report["clusters"])
+    servers = len(report["parameter_servers"])
+    click.echo(f"{report['name']} ({report['testbed']}) {state} on {report['target']}")
+    click.echo(f"{len(report['clusters'])} clusters, {workers} workers, {servers} parameter servers")
+    for worker, cluster in ((w, c) for c in report["clusters"] for w in c["workers"]):
+        if worker["moved_from"] is not None:
+            click.echo(
+                f"{worker['name']} was moved from cluster {worker['moved_from']} to {cluster['index']}"
+            )
+    if report["interrupted"]:
+        click.echo("a deploy was interrupted: run it again, or destroy")
+    if not report["running"]:
+        return
+    _table(
+        "ports", ("port", "name", "transport", "host side", "frames in", "out", "dropped"), _port_rows(report)
+    )
+    _table("tables", ("device", "table", "entries", "of", "packets", "missed"), _table_rows(report))
+    _table("groups", ("device", "groups", "replicas"), _group_rows(report))
+    shown = ((name, value) for name, value in report["queue"].items() if value or not _is_counter(name))
+    _table("queue", ("register", "value"), list(shown))
+    for line in report["drift"]:
+        click.echo(f"differs from what was deployed: {line}")
+
+
+def _port_rows(report: dict[str, Any]) -> list[tuple[Any, ...]]:
+    rows = []
+    for port in report["ports"]:
+        where = f"{port['path']} in {port['namespace']}" if port["namespace"] else port["path"]
+        count = port["counters"]
+        dropped = count.get("rx_dropped", 0) + count.get("tx_dropped", 0) if count else ""
+        frames = (count.get("rx_frames", ""), count.get("tx_frames", ""), dropped)
+        rows.append((port["number"], port["name"], port["transport"], where, *frames))
+    return rows
+
+
+def _table_rows(report: dict[str, Any]) -> list[tuple[Any, ...]]:
+    rows = []
+    for device, held in report["devices"].items():
+        for table, content in held["tables"].items():
+            packets = sum(entry["packets"] for entry in content["entries"])
+            missed = content["missed"]["packets"] if content["missed"] else "-"
+            rows.append((device, table, len(content["entries"]), content["size"], packets, missed))
+    return rows
+
+
+def _group_rows(report: dict[str, Any]) -> list[tuple[Any, ...]]:
+    return [
+        (device, len(held["groups"]), sum(len(replicas) for replicas in held["groups"].values()))
+        for device, held in report["devices"].items()
+        if held["groups"]
+    ]
+
+
+def _is_counter(name: str) -> bool:
+    from olafctl.queue.registers import BY_NAME, Access
+
+    return name in BY_NAME and BY_NAME[name].access is Access.COUNTER
+
+
+def _table(title: str, heads: tuple[str, ...], rows: list[tuple[Any, ...]]) -> None:
+    cells = [heads, *(tuple(str(cell) for cell in row) for row in rows)]
+    widths = [max(len(row[column]) for row in cells) for column in range(len(heads))]
+    numeric = [
+        all(isinstance(row[column], int) for row in rows) and bool(rows) for column in range(len(heads))
+    ]
+    click.echo(f"\n{title}")
+    for row in cells:
+        padded = (
+            cell.rjust(width) if right else cell.ljust(width)
+            for cell, width, right in zip(row, widths, numeric, strict=True)
+        )
+        click.echo("  " + "  ".join(padded).rstrip())

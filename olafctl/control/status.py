@@ -1,0 +1,147 @@
+"""Status: what a deployment is asked to be, what its devices and queue hold, and where they differ."""
+
+from dataclasses import asdict
+from itertools import islice
+from typing import Any, Protocol, runtime_checkable
+
+from olafctl.control import devices
+from olafctl.control.deploy import find
+from olafctl.control.desired import desired
+from olafctl.control.devices import Sessions
+from olafctl.control.pipeline import TABLES, show_action, show_key
+from olafctl.control.plan import plan
+from olafctl.control.store import Role, Store
+from olafctl.p4runtime.dataplane import CounterData
+from olafctl.p4runtime.failures import P4RuntimeFailed
+from olafctl.p4runtime.session import Session
+from olafctl.targets.interface import Running
+from olafctl.testbed.model import Testbed
+
+_MOST_DRIFT = 100
+
+Json = dict[str, Any]
+
+
+@runtime_checkable
+class CountsPorts(Protocol):
+    """A running target that counts frames at its front ports."""
+
+    def stats(self) -> Json:
+        """``ports``: by number, counters by name."""
+
+
+def status(store: Store) -> Json:
+    """Everything an operator may ask about a deployment, ready to be printed as JSON.
+
+    Raises OlafError when the stored testbed cannot be read or a device breaks off.
+    """
+    testbed, running = find(store)
+    alive = running is not None and running.alive()
+    report: Json = {
+        "name": testbed.name,
+        "testbed": str(testbed.source),
+        "target": testbed.target,
+        "running": alive,
+        "interrupted": store.record(Role.WANTED) is not None,
+        "clusters": _clusters(testbed, store),
+        "parameter_servers": [
+            {"name": host.name, "ip": str(host.ip), "port": host.port} for host in testbed.parameter_servers
+        ],
+    }
+    if running is None or not alive:
+        return report
+    with devices.watching(running) as sessions:
+        report["ports"] = _ports(testbed, running)
+        report["devices"] = _devices(running, sessions)
+        report["queue"] = running.registers.read_all()
+        report["drift"] = _drift(testbed, running, sessions)
+    return report
+
+
+def healthy(report: Json) -> bool:
+    """Whether everything runs and is as it was asked to be."""
+    return bool(report["running"]) and not report["interrupted"] and not report["drift"]
+
+
+def _clusters(testbed: Testbed, store: Store) -> list[Json]:
+    homes = {move.worker: move.home for move in store.regrouped()}
+    return [
+        {
+            "index": cluster.index,
+            "name": cluster.name,
+            "group": cluster.group,
+            "workers": [
+                {
+                    "name": worker.name,
+                    "ip": str(worker.ip),
+                    "port": worker.port,
+                    "member": worker.member,
+                    "moved_from": homes.get(worker.name),
+                }
+                for worker in cluster.workers
+            ],
+        }
+        for cluster in testbed.clusters
+    ]
+
+
+def _ports(testbed: Testbed, running: Running) -> list[Json]:
+    counted = running.stats().get("ports", {}) if isinstance(running, CountsPorts) else {}
+    names = {port.number: port.name for port in testbed.ports}
+    return [
+        {
+            "number": attachment.number,
+            "name": names.get(attachment.number, ""),
+            "transport": attachment.transport.value,
+            "path": attachment.path,
+            "namespace": attachment.namespace,
+            "counters": counted.get(attachment.number, counted.get(str(attachment.number), {})),
+        }
+        for attachment in running.attachments
+    ]
+
+
+def _devices(running: Running, sessions: Sessions) -> Json:
+    return {
+        device.name: {
+            "device_id": device.device_id,
+            "address": device.address,
+            "tables": {table: _table(sessions[device.name], table) for table in TABLES[device.name]},
+            "groups": {
+                str(group.group_id): [
+                    {"port": replica.egress_port, "member": replica.instance} for replica in group.replicas
+                ]
+                for group in sorted(
+                    sessions[device.name].multicast_groups(), key=lambda group: group.group_id
+                )
+            },
+        }
+        for device in running.devices
+    }
+
+
+def _table(session: Session, table: str) -> Json:
+    counted = session.direct_counters(table)
+    return {
+        "size": session.program.table_named(table).size,
+        "entries": [
+            {"key": show_key(entry), "action": show_action(entry), **asdict(count)}
+            for entry, count in sorted(counted.items(), key=lambda item: str(item[0]))
+        ],
+        "missed": _missed(session, table),
+    }
+
+
+def _missed(session: Session, table: str) -> Json | None:
+    """What matched no entry; None where the device does not count that."""
+    try:
+        missed: CounterData = session.default_counter(table)
+    except P4RuntimeFailed:
+        return None
+    return asdict(missed)
+
+
+def _drift(testbed: Testbed, running: Running, sessions: Sessions) -> list[str]:
+    wanted = desired(testbed)
+    changes = plan(devices.read(running, sessions, list(wanted.registers)), wanted)
+    return list(islice(changes.lines(), _MOST_DRIFT))
