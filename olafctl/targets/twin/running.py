@@ -9,7 +9,7 @@ from olafctl.targets import queue_process
 from olafctl.targets.control import ask, take_over
 from olafctl.targets.deployment import Deployment, device
 from olafctl.targets.interface import Attachment, Device, TimedFrame
-from olafctl.targets.replay_client import exchange
+from olafctl.targets.replay_stream import exchange
 
 
 class RunningTwin:

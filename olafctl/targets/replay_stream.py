@@ -1,4 +1,4 @@
-"""The outside of a virtual-time session: frames with times written to a stream, frames with times read.
+"""A virtual-time session seen from Python: frames with times written to a stream, frames with times read.
 
 The record is ``olafctl/targets/twin/native/replay.h``'s: time ns u64, port u32, length u32, then the frame.
 """
@@ -46,6 +46,12 @@ def exchange(peer: socket.socket, frames: Iterator[TimedFrame]) -> Iterator[Time
         peer.close()
     if failures:
         raise failures[0]
+
+
+def refuse(peer: socket.socket, message: str) -> None:
+    """From the engine's side: end the session at once with ``message``."""
+    text = message.encode()
+    peer.sendall(_RECORD.pack(_END, 1, len(text)) + text)
 
 
 def _write(peer: socket.socket, frames: Iterator[TimedFrame]) -> None:
