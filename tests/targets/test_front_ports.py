@@ -1,0 +1,78 @@
+"""Where front ports lie: chosen, named, made and taken away."""
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from olafctl.errors import OlafError
+from olafctl.ports import interfaces
+from olafctl.targets import front_ports
+from olafctl.testbed import load
+from olafctl.testbed.model import Port, Testbed, Transport
+
+LAPTOP = Path(__file__).resolve().parents[2] / "testbeds" / "laptop.yaml"
+
+
+def bed_with(tmp_path: Path, *ports: Port) -> Testbed:
+    return dataclasses.replace(load(LAPTOP), source=tmp_path / "bed.yaml", ports=ports)
+
+
+def forbid(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(interfaces, "why_not", lambda: "making interfaces needs root (CAP_NET_ADMIN)")
+
+
+def test_without_rights_ports_are_sockets_and_one_notice_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forbid(monkeypatch)
+    notices: list[str] = []
+    bed = bed_with(tmp_path, Port(1, "ps", None, None), Port(2, "w", None, None))
+    ports = front_ports.plan(bed, tmp_path / "state", notices.append)
+    assert [port.transport for port in ports] == [Transport.UNIX, Transport.UNIX]
+    assert ports[0].outer.path == ports[0].inner == str(tmp_path / "state" / "ports" / "1.sock")
+    assert len(notices) == 1
+    assert "needs root" in notices[0]
+
+
+def test_without_rights_an_asked_for_veth_is_an_error_for_each_port(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forbid(monkeypatch)
+    bed = bed_with(tmp_path, Port(1, "ps", Transport.VETH, None), Port(2, "w", Transport.TAP, None))
+    with pytest.raises(OlafError) as caught:
+        front_ports.plan(bed, tmp_path, lambda _: None)
+    assert [problem.where.rsplit(" ", 1)[1] for problem in caught.value.problems] == ["1", "2"]
+
+
+def test_relative_paths_are_beside_the_testbed(tmp_path: Path) -> None:
+    bed = bed_with(
+        tmp_path,
+        Port(1, "a", Transport.UNIX, "run/a.sock"),
+        Port(2, "b", Transport.PCAP, "b"),
+        Port(3, "c", Transport.PCAP, "c.in,/tmp/c.out"),
+    )
+    inner = [port.inner for port in front_ports.plan(bed, tmp_path / "state", lambda _: None)]
+    assert inner == [
+        f"{tmp_path}/run/a.sock",
+        f"{tmp_path}/b.in.pcap,{tmp_path}/b.out.pcap",
+        f"{tmp_path}/c.in,/tmp/c.out",
+    ]
+
+
+@pytest.mark.skipif(interfaces.why_not() is not None, reason=str(interfaces.why_not()))
+def test_veths_are_named_after_their_ports_in_the_deployments_namespace(tmp_path: Path) -> None:
+    bed = bed_with(
+        tmp_path,
+        Port(1, "ps", None, None),
+        Port(2, "a-name-that-is-too-long", None, None),
+        Port(499, "x", Transport.VETH, "eth0"),
+    )
+    state = tmp_path / "state"
+    ports = front_ports.plan(bed, state, lambda _: None)
+    assert [port.outer.path for port in ports] == ["ps", "port2", "eth0"]
+    assert {port.outer.namespace for port in ports} == {interfaces.namespace_of(state)}
+    front_ports.make(state, ports)
+    assert len(interfaces.left_of(state)) == 4
+    front_ports.remove(state, ports)
+    assert not interfaces.left_of(state)
