@@ -3,6 +3,8 @@
 import os
 import shutil
 import subprocess
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from olafctl import cache
@@ -15,7 +17,8 @@ _CONTRACTS = (
     _PACKAGE / "p4/runtime/switch_abi.h",
     _PACKAGE / "queue/native/queue_model.h",
 )
-_FLAGS = ("-std=c++20", "-O2", "-fPIC", "-shared", "-pthread", "-Wall", "-Wextra")
+_FLAGS = ("-std=c++20", "-O2", "-fPIC", "-pthread", "-Wall", "-Wextra")
+_PARALLEL = 2
 
 
 def engine_library() -> Path:
@@ -33,12 +36,25 @@ def engine_library() -> Path:
     key = cache.digest([version, " ".join(_FLAGS), *sources, *_CONTRACTS])
 
     def build(folder: Path) -> None:
-        units = [str(path) for path in sources if path.suffix == ".cpp"]
-        output = ["-o", str(folder / "engine.so"), *units, "-ldl"]
-        done = subprocess.run([found, *_FLAGS, *output], capture_output=True, text=True, check=False)
-        if done.returncode:
-            problem = done.stderr.strip().splitlines()[:5]
-            raise OlafError(*(Problem(line, "compiling the engine") for line in problem))
+        units = [path for path in sources if path.suffix == ".cpp"]
+        objects = [folder / f"{path.stem}.o" for path in units]
+        with ThreadPoolExecutor(_PARALLEL) as pool:
+            for done in [
+                pool.submit(_run, [found, *_FLAGS, "-c", str(unit), "-o", str(target)])
+                for unit, target in zip(units, objects, strict=True)
+            ]:
+                done.result()
+        output = ["-shared", "-o", str(folder / "engine.so"), *map(str, objects), "-ldl"]
+        _run([found, *_FLAGS, *output])
+        for path in objects:
+            path.unlink()
 
     folder, _ = cache.build_once("engine", key, build)
     return folder / "engine.so"
+
+
+def _run(command: Sequence[str]) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        problem = done.stderr.strip().splitlines()[:5] or [f"exit code {done.returncode}"]
+        raise OlafError(*(Problem(line, "compiling the engine") for line in problem))

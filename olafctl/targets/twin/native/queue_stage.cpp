@@ -70,7 +70,7 @@ uint64_t QueueStage::advance(uint64_t now, const Leave &leave) {
     take_all(leave);
     if (!busy_) return UINT64_MAX;
     // Slower than the hardware: let the clock of the model be late, rather than chase it for ever.
-    if (cycle() + LOOKAHEAD_CYCLES < wall) origin_ = now - cycle() * NS_PER_CYCLE;
+    if (cycle() + LOOKAHEAD_CYCLES < wall) resume(now);
     return 0;
 }
 
@@ -90,7 +90,6 @@ void QueueStage::restart(const std::vector<uint32_t> &settings) {
     library_.destroy(queue_);
     queue_ = library_.create();
     for (size_t i = 0; i < settings.size(); i++) write(settings[i], values[i]);
-    origin_ = 0;
 }
 
 uint32_t QueueStage::read(uint32_t offset) { return library_.read(queue_, offset); }

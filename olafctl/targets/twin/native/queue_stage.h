@@ -54,6 +54,9 @@ class QueueStage {
     // A new queue with the same values in the registers at `settings`, its clock just started.
     void restart(const std::vector<uint32_t> &settings);
 
+    // Back to the wall clock: the current cycle is `now`.
+    void resume(uint64_t now) { origin_ = now - cycle() * NS_PER_CYCLE; }
+
     uint64_t cycle() const { return library_.cycle(queue_); }
     uint32_t read(uint32_t offset);
     void write(uint32_t offset, uint32_t value);

@@ -91,7 +91,10 @@ class Session {
 class Exclusive {
   public:
     explicit Exclusive(Engine &engine) : engine_(engine) { engine_.set_exclusive(true); }
-    ~Exclusive() { engine_.set_exclusive(false); }
+    ~Exclusive() {
+        engine_.act([this](Wiring &wiring) { static_cast<Twin &>(wiring).queue.resume(engine_.now()); });
+        engine_.set_exclusive(false);
+    }
 
   private:
     Engine &engine_;
