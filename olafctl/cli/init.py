@@ -13,7 +13,7 @@ _PORTS_AT_MOST = 8
 @click.option(
     "--workers", type=click.IntRange(1, 1024), default=2, show_default=True, help="In each cluster."
 )
-@click.option("--slots", type=click.IntRange(1, 1024), default=8, show_default=True, help="Of the queue.")
+@click.option("--slots", type=click.IntRange(1, 1023), default=8, show_default=True, help="Of the queue.")
 @click.option("--target", default="twin", show_default=True)
 @click.option("--force", is_flag=True, help="Replace the file if it is there.")
 def command(path: Path, clusters: int, workers: int, slots: int, target: str, force: bool) -> None:

@@ -17,6 +17,7 @@ from olafctl.control.plan import Plan, plan
 from olafctl.control.state import DeviceState, State
 from olafctl.control.store import Record, Role, Store, folder_of
 from olafctl.errors import MissingTool, OlafError, Problem
+from olafctl.render.pipeline import render
 from olafctl.targets import registry
 from olafctl.targets.interface import Build, Progress, Running, Target
 from olafctl.testbed.model import Testbed
@@ -130,6 +131,8 @@ def _prepare(testbed: Testbed, state: Path, progress: Progress) -> _Wanted:
                 for tool in missing
             )
         )
+    progress("rendering and checking")
+    render(testbed)
     return _Wanted(testbed, target, target.build(testbed, progress), state)
 
 

@@ -13,13 +13,14 @@ CLUSTERS = 1024
 FORWARDING = 2048
 BRIDGING = 2048
 
-SLOTS = 1024
-"""The most slots that the queue's occupancy and slot registers can count and memories can hold."""
+SLOTS = 1023
+"""The most slots OlafQueue can have."""
 MIN_BEATS = 2
 """One beat of headers and one of gradients."""
 MAX_BEATS = 142
 """A 9036-byte jumbo frame in 64-byte beats."""
-MAX_ADDER_LATENCY = 8
+MIN_ADDER_LATENCY = 3
+MAX_ADDER_LATENCY = 6
 MIN_RATE = 4_000
 """bit/s: what the rate register can still express."""
 MAX_RATE = 128_000_000_000

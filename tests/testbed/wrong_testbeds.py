@@ -141,13 +141,13 @@ TABLE = [
         "word-for-a-number",
         "slots: 8",
         "slots: eight",
-        "5: engine.slots: 'eight' is not a whole number (give a number from 1 to 1024)",
+        "5: engine.slots: 'eight' is not a whole number (give a number from 1 to 1023)",
     ),
     changed(
         "fraction-for-a-number",
         "slots: 8",
         "slots: 8.5",
-        "5: engine.slots: '8.5' is not a whole number (give a number from 1 to 1024)",
+        "5: engine.slots: '8.5' is not a whole number (give a number from 1 to 1023)",
     ),
     changed(
         "list-for-a-value",
@@ -190,13 +190,13 @@ TABLE = [
         "no-slots",
         "slots: 8",
         "slots: 0",
-        "5: engine.slots: 0 is out of range (give a number from 1 to 1024)",
+        "5: engine.slots: 0 is out of range (give a number from 1 to 1023)",
     ),
     changed(
         "absurd-slots",
         "slots: 8",
         f"slots: 1{'0' * 4000}",
-        "5: engine.slots: a number of 13288 bits is out of range (give a number from 1 to 1024)",
+        "5: engine.slots: a number of 13288 bits is out of range (give a number from 1 to 1023)",
     ),
     changed(
         "beats-hold-headers-only",
@@ -541,6 +541,6 @@ TABLE = [
         "name: small\ntarget: twin\nudp_port: 0\ncontrol_tos: 0xFF\nengine: {slots: 0}\n",
         "3: udp_port: 0 is out of range (give a number from 1 to 65535)",
         "4: control_tos: 0xFF has ECN bits set, which routers change (clear the low two bits: 0xFC)",
-        "5: engine.slots: 0 is out of range (give a number from 1 to 1024)",
+        "5: engine.slots: 0 is out of range (give a number from 1 to 1023)",
     ),
 ]

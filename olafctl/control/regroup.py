@@ -1,0 +1,41 @@
+"""Move a worker to another cluster while traffic flows (OLAF §7, control plane)."""
+
+from olafctl.control import devices
+from olafctl.control.deploy import find, locked
+from olafctl.control.desired import desired
+from olafctl.control.membership import with_worker_in
+from olafctl.control.plan import Plan
+from olafctl.control.store import Regrouped, Store
+from olafctl.errors import OlafError, Problem
+from olafctl.testbed.model import Testbed
+
+
+def regroup(store: Store, worker: str, cluster: int) -> Plan:
+    """Put a worker into the cluster of that index; returns what was changed, verified by reading back.
+
+    No frame is lost meanwhile: the worker is in both groups before it leaves the old one. When this
+    returns, nothing of the old cluster reaches it any more. Redeploying the same testbed keeps the move.
+    Raises BadInput when there is no such worker or cluster, OlafError when nothing runs or a write fails;
+    in both cases everything stays, or is put back, as it was.
+    """
+    with locked(store.folder):
+        testbed, running = find(store)
+        if running is None:
+            raise OlafError(Problem("is not running", store.folder.name, "olafctl deploy TESTBED"))
+        moved = with_worker_in(testbed, worker, cluster)
+        with devices.controlling(running) as sessions:
+            try:
+                changes = devices.converge(running, sessions, desired(moved))
+            except OlafError:
+                devices.converge(running, sessions, desired(testbed))
+                raise
+        store.put_regrouped(Regrouped(worker, _home(store, worker, testbed), cluster))
+        return changes
+
+
+def _home(store: Store, worker: str, testbed: Testbed) -> int:
+    """The cluster that the testbed's file puts the worker in."""
+    for move in store.regrouped():
+        if move.worker == worker:
+            return move.home
+    return next(each.cluster for each in testbed.workers if each.name == worker)
