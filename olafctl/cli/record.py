@@ -18,11 +18,18 @@ from olafctl.errors import MissingTool, Problem
 )
 @click.option("--workers", type=click.IntRange(1, 1000), default=27, show_default=True)
 @click.option(
+    "--cluster-size",
+    type=click.IntRange(1),
+    default=3,
+    show_default=True,
+    help="Workers on machines of one speed.",
+)
+@click.option(
     "--updates", type=click.IntRange(1, 60_000), default=500, show_default=True, help="Of each worker."
 )
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True)
 @click.option("--force", is_flag=True, help="Overwrite a trace that exists.")
-def command(output: Path, workers: int, updates: int, seed: int, force: bool) -> None:
+def command(output: Path, workers: int, cluster_size: int, updates: int, seed: int, force: bool) -> None:
     """Record asynchronous PPO on LunarLander-v3 as a trace (needs the extra [train]).
 
     27 workers with 500 updates each take about ten minutes on one core.
@@ -39,7 +46,7 @@ def command(output: Path, workers: int, updates: int, seed: int, force: bool) ->
         ) from error
     from olafctl.replay import trace as traces
 
-    trace = record(workers, updates, seed, _Line())
+    trace = record(workers, cluster_size, updates, seed, _Line())
     traces.save(trace, output)
     size = output.stat().st_size / 1e6
     click.echo(

@@ -23,7 +23,7 @@ from olafctl.replay.trace import Trace, quantise
 from olafctl.train import experience, network, ppo
 from olafctl.train.server import RunningAverage
 
-SLOWEST = 2.0
+SLOWEST = 3.0
 MOST_EPISODES = 2
 POOL_STRIDE = 25
 """Every so many updates of a worker its gradient is kept whole."""
@@ -86,15 +86,17 @@ class _Tape:
         self.norm[at] = np.linalg.norm(gradient)
 
 
-def record(workers: int, updates: int, seed: int, progress: Progress) -> Trace:
+def record(workers: int, cluster_size: int, updates: int, seed: int, progress: Progress) -> Trace:
     """Train until every worker has sent ``updates`` updates, and return all of them.
+
+    Workers 0 … cluster_size-1 are the first cluster, and so on: a cluster's machines are alike.
 
     The seed fixes speeds, initial weights and episodes; the times are measured, and with them the order
     in which updates meet, so two recordings are alike but not identical.
     """
     torch.set_num_threads(1)
     random = np.random.default_rng(seed)
-    team = [_worker(speed, random) for speed in _speeds(workers, random)]
+    team = [_worker(speed, random) for speed in _speeds(workers, cluster_size, random)]
     weights = network.initial(random)
     _warm(weights)
     server = RunningAverage(weights)
@@ -115,7 +117,7 @@ def record(workers: int, updates: int, seed: int, progress: Progress) -> Trace:
         if sent[index] < updates:
             result = team[index].work(server.weights)
             heapq.heappush(pending, (team[index].seconds, index, result))
-    header = _header(seed, [worker.speed for worker in team])
+    header = _header(seed, cluster_size, [worker.speed for worker in team])
     return Trace(
         header=header,
         time=tape.time,
@@ -128,13 +130,17 @@ def record(workers: int, updates: int, seed: int, progress: Progress) -> Trace:
     )
 
 
-def _speeds(workers: int, random: np.random.Generator) -> list[Speed]:
-    """Slowdowns log-uniform in [1, SLOWEST], and 1 … MOST_EPISODES episodes an update, dealt at random."""
-    slowdowns = SLOWEST ** random.random(workers)
+def _speeds(workers: int, cluster_size: int, random: np.random.Generator) -> list[Speed]:
+    """One slowdown a cluster, evenly spaced in [1, SLOWEST] by ratio; 1 … MOST_EPISODES episodes an update.
+
+    Both are dealt at random.
+    """
+    clusters = -(-workers // cluster_size)
+    slowdowns = random.permutation(np.geomspace(1, SLOWEST, clusters))
     episodes = random.permutation(np.arange(workers) % MOST_EPISODES + 1)
     return [
-        Speed(round(float(slowdown), 3), int(count))
-        for slowdown, count in zip(slowdowns, episodes, strict=True)
+        Speed(round(float(slowdowns[worker // cluster_size]), 3), int(episodes[worker]))
+        for worker in range(workers)
     ]
 
 
@@ -152,7 +158,7 @@ def _warm(weights: network.Vector) -> None:
     _worker(Speed(1.0, 1), np.random.default_rng(0)).work(weights)
 
 
-def _header(seed: int, speeds: list[Speed]) -> dict[str, Any]:
+def _header(seed: int, cluster_size: int, speeds: list[Speed]) -> dict[str, Any]:
     return {
         "recorded": datetime.now(UTC).date().isoformat(),
         "environment": experience.ENVIRONMENT,
@@ -170,6 +176,7 @@ def _header(seed: int, speeds: list[Speed]) -> dict[str, Any]:
             "trace_decay": experience.TRACE_DECAY,
         },
         "parameters": network.PARAMETERS,
+        "cluster_size": cluster_size,
         "workers": [asdict(speed) for speed in speeds],
         "time": "CPU time of episodes and gradient × slowdown, ns; ideal network",
         "gradients": (

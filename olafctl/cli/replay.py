@@ -1,0 +1,103 @@
+"""``olafctl replay``: send a recorded training through what is deployed, and measure at the server."""
+
+import json
+from pathlib import Path
+
+import click
+
+from olafctl.errors import BadInput, OlafError, Problem
+from olafctl.testbed import quantities
+
+_FILE = click.Path(dir_okay=False, path_type=Path)
+
+
+@click.command()
+@click.argument("trace_path", metavar="TRACE", type=_FILE)
+@click.option(
+    "--testbed", metavar="NAME|YAML", help="The deployment; may be left out when there is only one."
+)
+@click.option("--mode", type=click.Choice(["olaf", "fifo"]), help="Override the testbed's queue mode.")
+@click.option("--rate", metavar="RATE", help="Override the output rate: 40G, 2.5G, off.")
+@click.option(
+    "--offered", metavar="RATE", default="60G", show_default=True, help="Mean rate of all updates together."
+)
+@click.option(
+    "--frame-bytes", type=int, default=256, show_default=True, help="Gradients are cut to fit; 64 + 4·n."
+)
+@click.option("--updates", type=click.IntRange(1), help="Only the first N updates of each worker.")
+@click.option("--plot", metavar="PNG", type=_FILE, help="Save Age-of-Model over time.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON; ages in ns, rates in bit/s.")
+def command(
+    trace_path: Path,
+    testbed: str | None,
+    mode: str | None,
+    rate: str | None,
+    offered: str,
+    frame_bytes: int,
+    updates: int | None,
+    plot: Path | None,
+    as_json: bool,
+) -> None:
+    """Replay a recorded training through the deployed engine, in virtual time.
+
+    The engine's mode and rate are put back afterwards. Exit code 1 when what was sent, received and
+    counted does not add up.
+    """
+    out_rate = None if rate is None else _rate("--rate", rate)
+    in_rate = _rate("--offered", offered)
+    if in_rate is None:
+        raise BadInput(Problem("the offered rate must be a rate", "--offered", "such as 60G"))
+
+    from olafctl.control.deploy import find
+    from olafctl.control.store import pick
+    from olafctl.replay import report
+    from olafctl.replay import trace as traces
+    from olafctl.replay.frames import values_in
+    from olafctl.replay.run import Setting, replay
+    from olafctl.replay.schedule import schedule
+    from olafctl.testbed.model import Mode
+
+    trace = traces.load(trace_path)
+    values = values_in(frame_bytes, trace)
+    store = pick(_deployment(testbed))
+    deployed, running = find(store)
+    if running is None:
+        raise OlafError(Problem("is not running", deployed.name, "olafctl deploy it first"))
+    setting = Setting(
+        mode=deployed.engine.mode if mode is None else Mode(mode),
+        rate=deployed.engine.output_rate if rate is None else out_rate,
+    )
+    plan = schedule(trace, len(deployed.workers), in_rate, frame_bytes, updates)
+    outcome = replay(running, deployed, trace, plan, values, setting)
+    figures = outcome.measurement
+    if plot is not None:
+        from olafctl.replay import plot as plots
+
+        plots.ages([outcome], deployed.clusters[0].index, plan.duration, plot)
+    if as_json:
+        click.echo(json.dumps({"trace": trace.header, **report.as_json(setting, figures)}, indent=1))
+    else:
+        click.echo(report.source_text(trace, plan, len(deployed.workers), frame_bytes))
+        click.echo(report.table(setting, figures))
+    if figures.violations:
+        raise OlafError(*(Problem(violation, "conservation") for violation in figures.violations))
+
+
+def _rate(option: str, text: str) -> int | None:
+    """``40G`` and every other way to write a rate in a testbed; ``off`` is None."""
+    written = text.strip()
+    if written[-1:] in tuple("0123456789kKmMgGtT"):
+        written += "b/s"
+    try:
+        return quantities.rate(10_000, 128 * 10**9)(written)
+    except quantities.Unreadable as error:
+        raise BadInput(Problem(error.what, option, "give a rate such as 40G, or off")) from error
+
+
+def _deployment(named: str | None) -> str | None:
+    """A deployment's name from its name or its YAML file."""
+    if named is None or Path(named).suffix not in (".yaml", ".yml"):
+        return named
+    from olafctl.testbed import load
+
+    return load(named).name

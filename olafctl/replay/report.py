@@ -1,0 +1,113 @@
+"""A replay's figures as a table for people and as JSON."""
+
+from typing import Any
+
+from olafctl.replay.measure import Measurement
+from olafctl.replay.run import Setting
+from olafctl.replay.schedule import Schedule
+from olafctl.replay.trace import Trace
+from olafctl.testbed.model import Mode
+
+
+def rate_text(rate: float | None) -> str:
+    """A rate as people write it."""
+    if rate is None:
+        return "unlimited"
+    for unit, size in (("Gb/s", 1e9), ("Mb/s", 1e6), ("kb/s", 1e3)):
+        if rate >= size:
+            return f"{rate / size:.4g} {unit}"
+    return f"{rate:g} b/s"
+
+
+def mode_text(mode: Mode) -> str:
+    """A mode as the paper writes it."""
+    return {Mode.OLAF: "Olaf", Mode.FIFO: "FIFO"}[mode]
+
+
+def source_text(trace: Trace, schedule: Schedule, workers: int, frame_bytes: int) -> str:
+    """What was sent, in a line or two."""
+    offered = len(schedule.time) * frame_bytes * 8 / max(schedule.duration, 1)
+    lines = [
+        f"{len(schedule.time)} updates of {workers} workers in {schedule.duration / 1000:.1f} µs: "
+        f"{offered:.1f} Gb/s offered on average, frames of {frame_bytes} bytes"
+    ]
+    if workers > trace.workers:
+        lines.append(
+            f"(worker k sends what worker k mod {trace.workers} recorded, turned round; docs/traces.md)"
+        )
+    return "\n".join(lines)
+
+
+def table(setting: Setting, figures: Measurement) -> str:
+    """One replay: fates of the updates, then the clusters' ages."""
+    share = 100 / figures.sent
+    lines = [
+        f"{mode_text(setting.mode)}, output {rate_text(setting.rate)}",
+        f"  sent            {figures.sent:7}",
+        f"  received at PS  {figures.received:7}  {share * figures.received:5.1f} %",
+        f"  merged          {figures.merged:7}  {share * figures.merged:5.1f} %",
+        f"  replaced        {figures.replaced:7}  {share * figures.replaced:5.1f} %",
+        f"  lost            {figures.lost:7}  {share * figures.lost:5.1f} %  {_causes(figures)}".rstrip(),
+        f"  merged updates per frame: {_counts(figures)}",
+        f"  Age-of-Model    average {_us(figures.average_age)}, peak {_us(figures.average_peak)} "
+        f"(means over clusters), Jain {_plain(figures.fairness)}",
+        f"                  average {_us(figures.average_age_together)} as long as every worker sends",
+        "",
+        "  cluster  received  AoM average   mean peak  highest peak",
+    ]
+    lines += [
+        f"  {age.cluster:7}  {age.received:8}  {_us(age.average):>11}  {_us(age.mean_peak):>10}"
+        f"  {_us(age.highest_peak):>12}"
+        for age in figures.ages
+    ]
+    lines += [f"  NOT CONSERVED: {violation}" for violation in figures.violations]
+    return "\n".join(lines)
+
+
+def as_json(setting: Setting, figures: Measurement) -> dict[str, Any]:
+    """One replay's figures; ages in ns, loss as a share of 1, rates in bit/s."""
+    return {
+        "mode": setting.mode.value,
+        "rate": setting.rate,
+        "sent": figures.sent,
+        "received": figures.received,
+        "merged": figures.merged,
+        "replaced": figures.replaced,
+        "lost": figures.lost,
+        "loss": figures.loss,
+        "causes": figures.causes,
+        "counts": {str(size): frames for size, frames in figures.counts.items()},
+        "aom_average": figures.average_age,
+        "aom_average_together": figures.average_age_together,
+        "aom_peak": figures.average_peak,
+        "fairness": figures.fairness,
+        "clusters": [
+            {
+                "cluster": age.cluster,
+                "received": age.received,
+                "aom_average": age.average,
+                "aom_average_together": age.average_together,
+                "aom_mean_peak": age.mean_peak,
+                "aom_highest_peak": age.highest_peak,
+            }
+            for age in figures.ages
+        ],
+        "violations": list(figures.violations),
+    }
+
+
+def _causes(figures: Measurement) -> str:
+    named = [f"{name.removeprefix('dropped_')} {count}" for name, count in figures.causes.items()]
+    return f"({', '.join(named)})" if named else ""
+
+
+def _counts(figures: Measurement) -> str:
+    return ", ".join(f"{size}: {frames}" for size, frames in figures.counts.items()) or "none"
+
+
+def _us(nanoseconds: float | None) -> str:
+    return "–" if nanoseconds is None else f"{nanoseconds / 1000:.3f} µs"
+
+
+def _plain(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3f}"
