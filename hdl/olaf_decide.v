@@ -1,0 +1,25 @@
+// Algorithm 1 of OLAF with the reward rule of §3: what becomes of an update, by what waits.
+`include "olaf_fates.vh"
+module olaf_decide (
+    input  wire [2:0]  fault,          // the update's own, found in its headers
+    input  wire        fifo,
+    input  wire        full,
+    input  wire        waiting,        // an unlocked update of its cluster is in the queue
+    input  wire        replaceable,    // replace_status
+    input  wire        same_worker,
+    input  wire        aggregated,     // it is itself an aggregate
+    input  wire        same_length,
+    input  wire        reward_enable,
+    input  wire        reward_above,   // the waiting update's by more than the threshold
+    input  wire        reward_below,
+    output reg  [3:0]  fate
+);
+    always @*
+        if (fault != 3'd0) fate = `OLAF_DROP_FAULT;
+        else if (fifo || !waiting) fate = full ? `OLAF_DROP_FULL : `OLAF_APPEND;
+        else if (!same_length) fate = `OLAF_DROP_MISMATCH;
+        else if (replaceable && same_worker && !aggregated) fate = `OLAF_REPLACE_WORKER;
+        else if (reward_enable && reward_above) fate = `OLAF_REPLACE_REWARD;
+        else if (reward_enable && reward_below) fate = `OLAF_DROP_REWARD;
+        else fate = `OLAF_MERGE;
+endmodule

@@ -1,0 +1,131 @@
+// IEEE 754 binary32 addition: round to nearest, ties to even; subnormals in full; a NaN result is the
+// canonical quiet NaN 7fc00000. One addition a cycle, LATENCY cycles through.
+//
+// With `copy`, one operand must be -0 and the other leaves unchanged bit for bit, a NaN too: so headers
+// and unmerged payload pass through the same pipeline.
+module olaf_fp32_add #(
+    parameter LATENCY = 4  // 2 … 6 cycles; 4 keeps every step within 12 levels of logic at 250 MHz
+) (
+    input  wire               clk,
+    input  wire [LATENCY-1:0] step,  // step[i]: the i-th register takes a new value
+    input  wire               copy,
+    input  wire [31:0]        a,
+    input  wire [31:0]        b,
+    output wire [31:0]        sum
+);
+    localparam CUT_IN = LATENCY >= 6 ? 1 : 0;
+    localparam CUT_SWAP = LATENCY >= 3 ? 1 : 0;
+    localparam CUT_ALIGN = LATENCY >= 5 ? 1 : 0;
+    localparam CUT_NORM = LATENCY >= 4 ? 1 : 0;
+    localparam AT_SWAP = CUT_IN;
+    localparam AT_ALIGN = AT_SWAP + CUT_SWAP;
+    localparam AT_ADD = AT_ALIGN + CUT_ALIGN;
+    localparam AT_NORM = AT_ADD + 1;
+
+    // 0. The operands.
+    wire [31:0] x, y;
+    wire        plain;
+    olaf_stage #(65, CUT_IN) cut_in (clk, step[0], {copy, a, b}, {plain, x, y});
+
+    // 1. The larger magnitude first; how far the smaller one's mantissa must move.
+    wire        swap = x[30:0] < y[30:0];
+    wire [31:0] big = swap ? y : x;
+    wire [30:0] lesser = swap ? x[30:0] : y[30:0];
+    wire        big_special = &big[30:23];
+    wire        big_normal = |big[30:23];
+    wire        small_normal = |lesser[30:23];
+    wire [7:0]  distance = big[30:23] - lesser[30:23];
+    // A subnormal has exponent 1, not 0: beside a normal number that is one place less to move.
+    wire [23:0] small_mantissa = small_normal ? {1'b1, lesser[22:0]}
+                               : big_normal   ? {lesser[22:0], 1'b0}
+                               :                {1'b0, lesser[22:0]};
+    wire not_a_number = !plain && (&big[30:23])
+                      && (|big[22:0] || ((&lesser[30:23]) && x[31] != y[31]));
+
+    wire        sign_1, subtract_1, special_1, nan_1, normal_1;
+    wire [7:0]  exponent_1;
+    wire [22:0] fraction_1;
+    wire [23:0] small_1;
+    wire [4:0]  move_1;
+    olaf_stage #(65, CUT_SWAP) cut_swap (
+        clk, step[AT_SWAP],
+        {big[31], x[31] ^ y[31], big_special, not_a_number, big_normal, big[30:23], big[22:0],
+         big_special ? 24'd0 : small_mantissa, |distance[7:5] ? 5'd31 : distance[4:0]},
+        {sign_1, subtract_1, special_1, nan_1, normal_1, exponent_1, fraction_1, small_1, move_1}
+    );
+
+    // 2. The smaller mantissa in place, with guard, round and sticky bits.
+    reg  [26:0] aligned;
+    reg         sticky;
+    integer     place;
+    always @* begin
+        aligned = {small_1, 3'd0};
+        sticky = 1'b0;
+        for (place = 4; place >= 0; place = place - 1)
+            if (move_1[place]) begin
+                sticky = sticky | |(aligned & ((27'd1 << (1 << place)) - 27'd1));
+                aligned = aligned >> (1 << place);
+            end
+    end
+
+    wire        sign_2, subtract_2, special_2, nan_2, normal_2;
+    wire [7:0]  exponent_2;
+    wire [22:0] fraction_2;
+    wire [26:0] small_2;
+    olaf_stage #(63, CUT_ALIGN) cut_align (
+        clk, step[AT_ALIGN],
+        {sign_1, subtract_1, special_1, nan_1, normal_1, exponent_1, fraction_1, aligned[26:1],
+         aligned[0] | sticky},
+        {sign_2, subtract_2, special_2, nan_2, normal_2, exponent_2, fraction_2, small_2}
+    );
+
+    // 3. The sum, and a mark where a subnormal result's leading bit must stay.
+    wire [27:0] large_2 = {1'b0, normal_2, fraction_2, 3'd0};
+    wire [27:0] addend_2 = {28{subtract_2}} ^ {1'b0, small_2};
+    // The carry in rides below the lowest bit, so that one carry chain does it all.
+    wire [27:0] total;
+    wire        below;
+    assign {total, below} = {large_2, 1'b1} + {addend_2, subtract_2};
+    wire [7:0]  effective = normal_2 ? exponent_2 : 8'd1;
+    wire [27:0] mark = 28'h8000000 >> effective;
+
+    wire        sign_3, subtract_3, special_3, nan_3;
+    wire [7:0]  exponent_3;
+    wire [27:0] total_3, mark_3;
+    olaf_stage #(68, 1) cut_add (
+        clk, step[AT_ADD],
+        {sign_2, subtract_2, special_2, nan_2, effective, total, mark},
+        {sign_3, subtract_3, special_3, nan_3, exponent_3, total_3, mark_3}
+    );
+
+    // 4. The leading bit to the top, but no further than the mark.
+    wire [27:0] seen = total_3 | mark_3;
+    reg  [4:0]  zeros;
+    integer     bit_index;
+    always @* begin
+        zeros = 5'd28;
+        for (bit_index = 0; bit_index < 28; bit_index = bit_index + 1)
+            if (seen[bit_index]) zeros = 5'd27 - bit_index[4:0];
+    end
+    wire [27:0] shifted = total_3 << zeros;
+    wire [7:0]  exponent_top = exponent_3 + 8'd1 - {3'd0, zeros};
+
+    wire        sign_4, nan_4, infinite_4;
+    wire [7:0]  exponent_4;
+    wire [26:0] shifted_4;
+    olaf_stage #(38, CUT_NORM) cut_norm (
+        clk, step[AT_NORM],
+        {sign_3 & ~(subtract_3 & ~|total_3), nan_3, total_3[27] & (&exponent_3[7:1]) & ~special_3,
+         shifted[27] ? exponent_top : 8'd0, shifted[26:0]},
+        {sign_4, nan_4, infinite_4, exponent_4, shifted_4}
+    );
+
+    // 5. Rounded; a carry out of the fraction is exactly a step of the exponent.
+    wire        up = shifted_4[3] & (shifted_4[4] | |shifted_4[2:0]);
+    wire [30:0] rounded = {exponent_4, shifted_4[26:4]} + {30'd0, up};
+    wire [31:0] result = nan_4 ? 32'h7fc00000
+                       : infinite_4 ? {sign_4, 31'h7f800000}
+                       : {sign_4, rounded};
+    olaf_stage #(32, 1) cut_out (clk, step[LATENCY-1], result, sum);
+    wire unused = below;
+endmodule

@@ -1,0 +1,147 @@
+// Where frames come in: tells updates from all else, checks each update against what it declares, and
+// hands on exactly the beats it declared.
+//
+// An update's fate is settled by the end of its last declared beat. Until then one that proves bad is
+// undone without a trace, unless it has begun to leave; then its missing beats are filled in, so that
+// what leaves is always a whole frame of the declared size.
+`include "olaf_layout.vh"
+`include "olaf_fates.vh"
+module olaf_ingress #(
+    parameter CLUSTERS = 16,
+    parameter BEATS = 24
+) (
+    input  wire         clk,
+    input  wire         rst,
+
+    input  wire [511:0] s_tdata,
+    input  wire [63:0]  s_tkeep,
+    input  wire [`OLAF_TUSER_BITS-1:0] s_tuser,
+    input  wire         s_tlast,
+    input  wire         s_tvalid,
+    output wire         s_tready,
+
+    // The beat at hand, for the bypass and for the queue.
+    output reg  [511:0] data,
+    output reg  [63:0]  keep,
+    output reg  [`OLAF_TUSER_BITS-1:0] user,
+    output reg          last,
+    output wire         first,
+
+    output wire         bypass_valid,
+    input  wire         bypass_ready,
+
+    output wire         update_valid,
+    input  wire         update_ready,
+    output wire         update_first,
+    output wire         missing,       // the beat, or part of it, never came
+    output wire [2:0]   fault,         // with the first beat
+
+    // The end of the update that was handed on last.
+    input  wire         decided,       // its fate is known
+    input  wire         leaving,       // it has begun to leave
+    output wire         ended,
+    output wire [1:0]   ending,
+    output wire         repaired,
+    output wire         doubtful       // it proved bad: it must not begin to leave now
+);
+    localparam RUN = 2'd0, JUDGE = 2'd1, FILL = 2'd2, SWALLOW = 2'd3;
+
+    reg         valid /* verilator public_flat_rd */;
+    reg         inner;        // in the middle of a frame
+    reg         inner_update;
+    reg  [1:0]  state /* verilator public_flat_rd */;
+    reg  [1:0]  verdict;
+    reg         more;          // the frame goes on after its declared end
+    reg         fill;          // it ended before its last declared beat
+    reg         torn;          // a beat before the last came incomplete
+    reg  [9:0]  index;         // beats of the frame before this one
+    reg  [9:0]  last_index;    // of the last declared beat
+    reg  [63:0] tail_keep;     // bytes of the last declared beat
+
+    wire [15:0] size = user[`OLAF_TUSER_SIZE];
+    wire [15:0] cluster = user[`OLAF_TUSER_CLUSTER];
+    wire [15:0] length = {data[8*62+:8], data[8*63+:8]};
+    wire        of_update = inner ? inner_update : user[`OLAF_TUSER_KIND] == 8'd1;
+    wire [17:0] size_by_length = {length, 2'd0} + 18'd64;
+
+    assign first = !inner;
+    assign update_first = first && state == RUN;
+    assign fault = data[`OLAF_OLAF_VERSION] != 4'd1 || data[`OLAF_OLAF_FRAME_TYPE] != 4'd1 ? `OLAF_FAULT_HEADER
+                 : {2'd0, size} != size_by_length ? `OLAF_FAULT_LENGTH
+                 : {16'd0, size} > 64 * BEATS ? `OLAF_FAULT_OVERSIZE
+                 : {16'd0, cluster} >= CLUSTERS ? `OLAF_FAULT_CLUSTER
+                 : `OLAF_FAULT_NONE;
+    wire faulty = first && fault != `OLAF_FAULT_NONE;
+
+    // What the frame declares, from its first beat.
+    wire [15:0] size_less_one = size - 16'd1;
+    wire [9:0]  declared_last = size_less_one[15:6];
+    wire [63:0] declared_keep = ~(64'hfffffffffffffffe << size_less_one[5:0]);
+    wire [9:0]  at = update_first ? 10'd0 : index;
+    wire        at_last = at == (first ? declared_last : last_index);
+    wire [63:0] due = !at_last ? {64{1'b1}} : first ? declared_keep : tail_keep;
+    wire        incomplete = |(due & ~keep);
+    wire        excess = |(keep & ~due);
+
+    // Without its headers whole an update must not begin to leave: it is bad at once.
+    wire headless = first && incomplete;
+    wire [1:0]  judged = faulty ? `OLAF_END_GOOD
+                       : headless || !at_last ? `OLAF_END_TRUNCATED
+                       : !last ? `OLAF_END_OVERLONG
+                       : incomplete || torn && inner ? `OLAF_END_TRUNCATED
+                       : excess ? `OLAF_END_OVERLONG
+                       : `OLAF_END_GOOD;
+    wire over = faulty || headless || at_last || last;
+    wire running = state == RUN && valid && of_update;
+
+    assign bypass_valid = state == RUN && valid && !of_update;
+    assign update_valid = running || state == FILL;
+    assign missing = state == FILL || incomplete;
+
+    wire taken = running && update_ready;
+    wire leaves = taken || (bypass_valid && bypass_ready) || (state == SWALLOW && valid);
+    assign s_tready = !rst && (!valid || leaves);
+
+    wire good_now = taken && over && judged == `OLAF_END_GOOD && decided && !first;
+    wire settled = state == JUDGE && decided && !(fill && leaving);
+    wire filled = state == FILL && update_ready && index == last_index;
+    assign ended = good_now || settled || filled;
+    assign repaired = filled || (settled && leaving && verdict != `OLAF_END_GOOD);
+    assign ending = settled && !leaving ? verdict : `OLAF_END_GOOD;
+    assign doubtful = state == JUDGE && verdict != `OLAF_END_GOOD;
+
+    always @(posedge clk)
+        if (rst) begin
+            valid <= 1'b0;
+            inner <= 1'b0;
+            state <= RUN;
+        end else begin
+            if (s_tready) valid <= s_tvalid;
+            if (leaves) inner <= !last;
+            case (state)
+                RUN: if (taken && over && !good_now) state <= JUDGE;
+                JUDGE: if (decided) state <= fill && leaving ? FILL : more ? SWALLOW : RUN;
+                FILL: if (filled) state <= RUN;
+                SWALLOW: if (valid && last) state <= RUN;
+            endcase
+        end
+
+    always @(posedge clk) begin
+        if (s_tready && s_tvalid) begin
+            data <= s_tdata;
+            keep <= s_tkeep;
+            user <= s_tuser;
+            last <= s_tlast;
+        end
+        if (leaves && first) inner_update <= of_update;
+        if (taken || (state == FILL && update_ready)) index <= at + 10'd1;
+        if (taken) begin
+            if (first) last_index <= declared_last;
+            if (first) tail_keep <= declared_keep;
+            torn <= (inner && torn) || incomplete;
+            verdict <= judged;
+            more <= !last;
+            fill <= !at_last && !faulty;
+        end
+    end
+endmodule

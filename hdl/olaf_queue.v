@@ -1,0 +1,355 @@
+// OlafQueue: a queue that combines updates while they wait (OLAF §3, §4, §12.1; docs/registers.md).
+//
+// AXI4-Stream in and out, one 64-byte beat a cycle, tuser as in olaf_layout.vh; AXI4-Lite registers.
+//
+//   s_axis ─ ingress ─┬─ enqueue ─ merge ─ payload store ─ dequeue ─┬─ output ─ m_axis
+//                     └───────────────── bypass ────────────────────┘
+//
+// After reset the input waits until the tables are empty: max(CLUSTERS, SLOTS) cycles.
+`include "olaf_layout.vh"
+`include "olaf_fates.vh"
+`include "olaf_beside.vh"
+module olaf_queue #(
+    parameter CLUSTERS = 16,      // cluster indices tracked, 1 … 1024; updates of others are dropped
+    parameter SLOTS = 8,          // updates the queue holds (Q_max), 1 … 1023
+    parameter BEATS = 24,         // 64-byte beats a slot holds: 24 for 1536 B, 142 for 9036 B jumbo; 2 … 1024
+    parameter LANES = 16,         // binary32 adders; 16 fill a 512-bit beat, and no other number does
+    parameter ADDER_LATENCY = 4,  // cycles through an adder, 3 … 6; 4 merges 256-byte updates without a gap
+    parameter BYPASS_BITS = 9     // log2 of the bypass buffer's beats
+) (
+    input  wire         aclk,
+    input  wire         aresetn,
+
+    input  wire [32*LANES-1:0] s_axis_tdata,
+    input  wire [4*LANES-1:0]  s_axis_tkeep,
+    input  wire [`OLAF_TUSER_BITS-1:0] s_axis_tuser,
+    input  wire         s_axis_tlast,
+    input  wire         s_axis_tvalid,
+    output wire         s_axis_tready,
+
+    output wire [32*LANES-1:0] m_axis_tdata,
+    output wire [4*LANES-1:0]  m_axis_tkeep,
+    output wire [`OLAF_TUSER_BITS-1:0] m_axis_tuser,
+    output wire         m_axis_tlast,
+    output wire         m_axis_tvalid,
+    input  wire         m_axis_tready,
+
+    input  wire [11:0]  s_axil_awaddr,
+    input  wire         s_axil_awvalid,
+    output wire         s_axil_awready,
+    input  wire [31:0]  s_axil_wdata,
+    input  wire [3:0]   s_axil_wstrb,
+    input  wire         s_axil_wvalid,
+    output wire         s_axil_wready,
+    output wire [1:0]   s_axil_bresp,
+    output wire         s_axil_bvalid,
+    input  wire         s_axil_bready,
+    input  wire [11:0]  s_axil_araddr,
+    input  wire         s_axil_arvalid,
+    output wire         s_axil_arready,
+    output wire [31:0]  s_axil_rdata,
+    output wire [1:0]   s_axil_rresp,
+    output wire         s_axil_rvalid,
+    input  wire         s_axil_rready
+);
+    localparam CLUSTER_BITS = CLUSTERS > 1 ? $clog2(CLUSTERS) : 1;
+    localparam PLACE_BITS = SLOTS > 1 ? $clog2(SLOTS) : 1;
+    localparam SEGMENT_BITS = $clog2(SLOTS + 1);
+    localparam BEAT_BITS = $clog2(BEATS);
+    localparam ADDR_BITS = SEGMENT_BITS + BEAT_BITS;
+    localparam DEPTH = (SLOTS + 1) << BEAT_BITS;
+    localparam CLEAR_STEPS = CLUSTERS > SLOTS ? CLUSTERS : SLOTS;
+
+    wire rst = !aresetn;
+
+    // Empties the tables after reset.
+    reg         clearing /* verilator public_flat_rd */;
+    reg  [15:0] clearing_step;
+    always @(posedge aclk)
+        if (rst) begin
+            clearing <= 1'b1;
+            clearing_step <= 16'd0;
+        end else if (clearing) begin
+            clearing_step <= clearing_step + 16'd1;
+            clearing <= {16'd0, clearing_step} != CLEAR_STEPS - 1;
+        end
+    wire queue_rst = rst || clearing;
+
+    // Settings.
+    wire [31:0] mode, reward_enable, reward_threshold, rate, hold, active_window;
+    wire [63:0] now;
+
+    // Ingress.
+    wire [511:0] in_data;
+    wire [63:0]  in_keep;
+    wire [`OLAF_TUSER_BITS-1:0] in_user;
+    wire         in_last, in_first, in_missing, update_first;
+    wire [2:0]   in_fault;
+    wire         bypass_in_valid, bypass_in_ready, update_valid, update_ready;
+    wire         ended, repaired, doubtful;
+    wire [1:0]   ending;
+
+    // The arriving update, and what is settled at its end.
+    wire         arriving, old_headers, leaving, commit, committed, known_sender, tracked;
+    wire         after_locked, saturated, commit_replaceable;
+    wire [3:0]   fate;
+    wire [2:0]   fault;
+    wire [PLACE_BITS-1:0]   at_place, old_place;
+    wire [SEGMENT_BITS-1:0] at_segment, merge_segment, old_segment, free_segment;
+    wire [15:0]  merged_count;
+    wire [31:0]  merged_reward, commit_worker;
+    wire [`OLAF_BESIDE_BITS-1:0] arriving_beside;
+    wire [CLUSTER_BITS-1:0] look_cluster, commit_cluster;
+    wire         present, replaceable;
+    wire [31:0]  replaceable_by;
+    wire [PLACE_BITS-1:0]   present_place;
+    wire         appended = committed && fate == `OLAF_APPEND;
+
+    // The out list and the dequeue.
+    wire [PLACE_BITS-1:0]   head, tail, after_head, start_place;
+    wire [PLACE_BITS:0]     count /* verilator public_flat_rd */;
+    wire [SEGMENT_BITS-1:0] start_segment, leave_segment;
+    wire [`OLAF_BESIDE_BITS-1:0] start_beside, leave_beside;
+    wire [BEAT_BITS-1:0]    leave_beat;
+    wire [15:0]  start_size;
+    wire         busy /* verilator public_flat_rd */;
+    wire         start /* verilator public_flat_rd */;
+    wire         depart /* verilator public_flat_rd */;
+    wire         settled /* verilator public_flat_rd */;
+    wire         rate_allows, cut_through, readable, issue, issue_first, issue_last;
+
+    // Payload.
+    wire         beat_valid, beat_ready, beat_first, beat_missing;
+    wire [511:0] beat_data, write_data, merge_data, leave_data;
+    wire         write, merge_read, opening, opened, merge_idle;
+    wire [ADDR_BITS-1:0] write_addr, merge_addr;
+
+    // Bypass and output.
+    wire         bypass_valid, bypass_first, bypass_last, bypass_within, bypass_accepted, bypass_dropped;
+    wire [511:0] bypass_data;
+    wire [63:0]  bypass_keep;
+    wire [`OLAF_TUSER_BITS-1:0] bypass_user;
+    wire         output_free, output_idle, sent_update, sent_bypass;
+    wire         bypass_issue = output_free && bypass_valid && !busy;
+    wire [15:0]  active_clusters /* verilator public_flat_rd */;
+
+    assign settled = commit;
+
+    olaf_ingress #(.CLUSTERS(CLUSTERS), .BEATS(BEATS)) ingress (
+        .clk(aclk), .rst(queue_rst),
+        .s_tdata(s_axis_tdata), .s_tkeep(s_axis_tkeep), .s_tuser(s_axis_tuser), .s_tlast(s_axis_tlast),
+        .s_tvalid(s_axis_tvalid), .s_tready(s_axis_tready),
+        .data(in_data), .keep(in_keep), .user(in_user), .last(in_last), .first(in_first),
+        .bypass_valid(bypass_in_valid), .bypass_ready(bypass_in_ready),
+        .update_valid(update_valid), .update_ready(update_ready), .update_first(update_first),
+        .missing(in_missing), .fault(in_fault),
+        .decided(arriving), .leaving(leaving),
+        .ended(ended), .ending(ending), .repaired(repaired), .doubtful(doubtful)
+    );
+
+    olaf_cluster_table #(
+        .CLUSTERS(CLUSTERS), .CLUSTER_BITS(CLUSTER_BITS), .PLACE_BITS(PLACE_BITS)
+    ) cluster_table (
+        .clk(aclk), .clearing(clearing), .clearing_cluster(clearing_step[CLUSTER_BITS-1:0]),
+        .cluster(look_cluster), .present(present), .place(present_place),
+        .replaceable(replaceable), .replaceable_by(replaceable_by),
+        .append(appended && tracked), .change(committed && tracked), .changed(commit_cluster),
+        .new_place(at_place), .new_replaceable(commit_replaceable), .new_worker(commit_worker),
+        .depart(depart && leave_beside[`OLAF_BESIDE_TRACKED]),
+        .departed(leave_beside[48 +: CLUSTER_BITS])
+    );
+
+    olaf_free_list #(.SLOTS(SLOTS), .SEGMENT_BITS(SEGMENT_BITS), .PLACE_BITS(PLACE_BITS)) free_list (
+        .clk(aclk), .clearing(queue_rst), .clearing_step(clearing_step),
+        .take(appended), .first(free_segment), .give(depart), .given(leave_segment)
+    );
+
+    olaf_out_list #(
+        .SLOTS(SLOTS), .SEGMENT_BITS(SEGMENT_BITS), .PLACE_BITS(PLACE_BITS),
+        .BESIDE_BITS(`OLAF_BESIDE_BITS)
+    ) out_list (
+        .clk(aclk), .rst(queue_rst),
+        .append(appended), .set_segment(committed), .set_beside(committed && !old_headers),
+        .set_place(at_place), .segment(at_segment), .beside(arriving_beside),
+        .depart(depart), .head(head), .tail(tail), .after_head(after_head), .count(count),
+        .look_place(start_place), .look_segment(start_segment), .look_beside(start_beside),
+        .old_place(old_place), .old_segment(old_segment)
+    );
+
+    olaf_enqueue #(
+        .SLOTS(SLOTS), .CLUSTER_BITS(CLUSTER_BITS), .SEGMENT_BITS(SEGMENT_BITS), .PLACE_BITS(PLACE_BITS)
+    ) enqueue (
+        .clk(aclk), .rst(queue_rst),
+        .fifo(mode[0]), .reward_enable(reward_enable[0]), .reward_threshold(reward_threshold),
+        .in_valid(update_valid), .in_ready(update_ready), .in_first(update_first), .in_missing(in_missing),
+        .in_fault(in_fault), .in_data(in_data), .in_user(in_user), .ended(ended), .ending(ending),
+        .cluster(look_cluster), .present(present), .place(present_place),
+        .replaceable(replaceable), .replaceable_by(replaceable_by),
+        .count(count), .tail(tail), .busy(busy), .head(head), .start(start), .start_place(start_place),
+        .old_place(old_place), .old_segment(old_segment), .free_segment(free_segment),
+        .out_valid(beat_valid), .out_ready(beat_ready), .out_first(beat_first),
+        .out_missing(beat_missing), .out_data(beat_data),
+        .arriving(arriving), .fate(fate), .at_place(at_place), .segment(at_segment),
+        .merge_segment(merge_segment), .old_headers(old_headers), .merged_count(merged_count),
+        .merged_reward(merged_reward), .beside(arriving_beside), .leaving(leaving),
+        .commit(commit), .committed(committed), .known_sender(known_sender), .fault(fault),
+        .tracked(tracked), .after_locked(after_locked), .saturated(saturated),
+        .commit_cluster(commit_cluster), .commit_replaceable(commit_replaceable),
+        .commit_worker(commit_worker)
+    );
+
+    olaf_merge #(
+        .LANES(LANES), .LATENCY(ADDER_LATENCY), .SEGMENT_BITS(SEGMENT_BITS), .BEAT_BITS(BEAT_BITS)
+    ) merge (
+        .clk(aclk), .rst(queue_rst),
+        .in_valid(beat_valid), .in_ready(beat_ready), .in_first(beat_first), .in_missing(beat_missing),
+        .in_data(beat_data),
+        .fate(fate), .segment(at_segment), .merge_segment(merge_segment), .old_headers(old_headers),
+        .merged_count(merged_count), .merged_reward(merged_reward),
+        .read(merge_read), .read_addr(merge_addr), .read_data(merge_data),
+        .write(write), .write_addr(write_addr), .write_data(write_data),
+        .opening(opening), .opened(opened), .idle(merge_idle)
+    );
+
+    olaf_payload_store #(.WIDTH(32*LANES), .DEPTH(DEPTH), .ADDR_BITS(ADDR_BITS)) payload_store (
+        .clk(aclk),
+        .write(write), .write_addr(write_addr), .write_data(write_data),
+        .merge_read(merge_read), .merge_addr(merge_addr), .merge_data(merge_data),
+        .leave_read(issue), .leave_addr({leave_segment, leave_beat}), .leave_data(leave_data)
+    );
+
+    olaf_filled #(
+        .SEGMENTS(SLOTS + 1), .SEGMENT_BITS(SEGMENT_BITS), .BEAT_BITS(BEAT_BITS)
+    ) filled (
+        .clk(aclk), .opening(opening), .opened(opened), .opening_segment(at_segment),
+        .write(write), .write_segment(write_addr[ADDR_BITS-1:BEAT_BITS]),
+        .write_beat(write_addr[BEAT_BITS-1:0]),
+        .segment(leave_segment), .beat(leave_beat), .readable(readable)
+    );
+
+    olaf_rate_limiter rate_limiter (
+        .clk(aclk), .rst(queue_rst), .rate(rate), .start(start), .size(start_size), .allowed(rate_allows)
+    );
+
+    olaf_dequeue #(
+        .SEGMENT_BITS(SEGMENT_BITS), .PLACE_BITS(PLACE_BITS), .BEAT_BITS(BEAT_BITS)
+    ) dequeue (
+        .clk(aclk), .rst(queue_rst), .hold(hold[0]), .rate_allows(rate_allows), .output_free(output_free),
+        .bypass_first(bypass_valid || bypass_within),
+        .count(count), .head(head), .after_head(after_head), .start_segment(start_segment),
+        .start_beside(start_beside),
+        .arriving(arriving), .doubtful(doubtful), .fate(fate), .at_place(at_place),
+        .at_segment(at_segment), .old_headers(old_headers), .arriving_beside(arriving_beside),
+        .start(start), .start_place(start_place), .start_size(start_size), .cut_through(cut_through),
+        .busy(busy), .segment(leave_segment), .beat(leave_beat), .readable(readable),
+        .issue(issue), .issue_first(issue_first), .issue_last(issue_last), .beside(leave_beside),
+        .depart(depart)
+    );
+
+    olaf_bypass #(.DEPTH_BITS(BYPASS_BITS)) bypass (
+        .clk(aclk), .rst(queue_rst),
+        .in_valid(bypass_in_valid), .in_ready(bypass_in_ready), .in_first(in_first), .in_last(in_last),
+        .in_data(in_data), .in_keep(in_keep), .in_user(in_user),
+        .accepted(bypass_accepted), .dropped(bypass_dropped),
+        .out_valid(bypass_valid), .out_first(bypass_first), .out_last(bypass_last),
+        .out_read(bypass_issue), .out_data(bypass_data), .out_keep(bypass_keep), .out_user(bypass_user),
+        .mid(bypass_within)
+    );
+
+    olaf_output #(.SLOTS(SLOTS), .PLACE_BITS(PLACE_BITS)) out (
+        .clk(aclk), .rst(queue_rst), .free(output_free),
+        .update_issue(issue), .update_first(issue_first), .update_last(issue_last),
+        .update_beside(leave_beside), .update_data(leave_data),
+        .bypass_issue(bypass_issue), .bypass_first(bypass_first), .bypass_last(bypass_last),
+        .bypass_data(bypass_data), .bypass_keep(bypass_keep), .bypass_user(bypass_user),
+        .occupancy(count), .active_clusters(active_clusters),
+        .m_tdata(m_axis_tdata), .m_tkeep(m_axis_tkeep), .m_tuser(m_axis_tuser), .m_tlast(m_axis_tlast),
+        .m_tvalid(m_axis_tvalid), .m_tready(m_axis_tready),
+        .sent_update(sent_update), .sent_bypass(sent_bypass), .idle(output_idle)
+    );
+
+    olaf_activity #(.CLUSTERS(CLUSTERS), .CLUSTER_BITS(CLUSTER_BITS)) activity (
+        .clk(aclk), .rst(queue_rst), .now(now[31:0]), .window(active_window),
+        .mark(known_sender), .cluster(commit_cluster), .active_clusters(active_clusters)
+    );
+
+    // Frames that came in and have not wholly left.
+    reg  [31:0] resident_updates, resident_bypass;
+    wire [31:0] resident_updates_next = resident_updates + {31'd0, appended} - {31'd0, sent_update};
+    wire [31:0] resident_bypass_next = resident_bypass + {31'd0, bypass_accepted} - {31'd0, sent_bypass};
+    always @(posedge aclk)
+        if (queue_rst) begin
+            resident_updates <= 32'd0;
+            resident_bypass <= 32'd0;
+        end else begin
+            resident_updates <= resident_updates_next;
+            resident_bypass <= resident_bypass_next;
+        end
+
+    wire good = commit && ending == `OLAF_END_GOOD;
+    wire faulty = commit && fate == `OLAF_DROP_FAULT;
+    wire bad_end = commit && fate != `OLAF_DROP_FAULT;
+
+    olaf_registers #(
+        .CLUSTERS(CLUSTERS), .SLOTS(SLOTS), .BEATS(BEATS), .LANES(LANES), .ADDER_LATENCY(ADDER_LATENCY)
+    ) registers (
+        .clk(aclk), .rst(rst), .queue_rst(queue_rst),
+        .s_axil_awaddr(s_axil_awaddr), .s_axil_awvalid(s_axil_awvalid), .s_axil_awready(s_axil_awready),
+        .s_axil_wdata(s_axil_wdata), .s_axil_wstrb(s_axil_wstrb), .s_axil_wvalid(s_axil_wvalid),
+        .s_axil_wready(s_axil_wready), .s_axil_bresp(s_axil_bresp), .s_axil_bvalid(s_axil_bvalid),
+        .s_axil_bready(s_axil_bready), .s_axil_araddr(s_axil_araddr), .s_axil_arvalid(s_axil_arvalid),
+        .s_axil_arready(s_axil_arready), .s_axil_rdata(s_axil_rdata), .s_axil_rresp(s_axil_rresp),
+        .s_axil_rvalid(s_axil_rvalid), .s_axil_rready(s_axil_rready),
+        .mode(mode), .reward_enable(reward_enable), .reward_threshold(reward_threshold), .rate(rate),
+        .hold(hold), .active_window(active_window),
+        .occupancy({{(31-PLACE_BITS){1'b0}}, count}), .active_clusters({16'd0, active_clusters}),
+        .resident_updates(resident_updates), .resident_bypass(resident_bypass),
+        .resident_updates_next(resident_updates_next), .resident_bypass_next(resident_bypass_next),
+        .inc_cycle(1'b1),
+        .inc_in_updates(commit),
+        .inc_out_updates(sent_update),
+        .inc_in_bypass(bypass_accepted || bypass_dropped),
+        .inc_out_bypass(sent_bypass),
+        .inc_appended(appended),
+        .inc_merged(committed && fate == `OLAF_MERGE),
+        .inc_replaced_worker(committed && fate == `OLAF_REPLACE_WORKER),
+        .inc_replaced_reward(committed && fate == `OLAF_REPLACE_REWARD),
+        .inc_dropped_full(good && fate == `OLAF_DROP_FULL),
+        .inc_dropped_reward(good && fate == `OLAF_DROP_REWARD),
+        .inc_dropped_mismatch(good && fate == `OLAF_DROP_MISMATCH),
+        .inc_dropped_header(faulty && fault == `OLAF_FAULT_HEADER),
+        .inc_dropped_length(faulty && fault == `OLAF_FAULT_LENGTH),
+        .inc_dropped_oversize(faulty && fault == `OLAF_FAULT_OVERSIZE),
+        .inc_dropped_cluster(faulty && fault == `OLAF_FAULT_CLUSTER),
+        .inc_dropped_truncated(bad_end && ending == `OLAF_END_TRUNCATED),
+        .inc_dropped_overlong(bad_end && ending == `OLAF_END_OVERLONG),
+        .inc_dropped_bypass(bypass_dropped),
+        .inc_locked_appends(appended && after_locked),
+        .inc_saturations(committed && saturated),
+        .inc_cut_through(cut_through),
+        .inc_repaired(repaired),
+        .inc_input_stalls(s_axis_tvalid && !s_axis_tready),
+        .inc_input_beats(s_axis_tvalid && s_axis_tready),
+        .inc_output_beats(m_axis_tvalid && m_axis_tready),
+        .now(now)
+    );
+
+    // Nothing moves, and nothing will unless a beat arrives or an update may begin to leave.
+    wire still /* verilator public_flat_rd */;
+    assign still = !clearing && merge_idle && output_idle && !busy && !bypass_valid && !arriving
+                && !commit && !beat_valid;
+    wire unused = &{1'b0, still, now, mode[31:1], reward_enable[31:1], hold[31:1], settled};
+
+    olaf_queue_checks #(
+        .SLOTS(SLOTS), .LANES(LANES), .SEGMENT_BITS(SEGMENT_BITS), .PLACE_BITS(PLACE_BITS)
+    ) checks (
+        .clk(aclk), .rst(queue_rst),
+        .m_axis({m_axis_tdata, m_axis_tkeep, m_axis_tuser, m_axis_tlast}),
+        .m_valid(m_axis_tvalid), .m_ready(m_axis_tready),
+        .committed(committed), .appended(appended), .place(at_place), .segment(at_segment),
+        .spare_next(appended ? free_segment : merge_segment), .cluster(arriving_beside[48 +: 16]),
+        .tracked(tracked),
+        .depart(depart), .departed(head), .given(leave_segment),
+        .busy(busy), .head(head), .count(count)
+    );
+endmodule

@@ -1,0 +1,394 @@
+// Generated from olafctl/queue/registers.py by `python -m olafctl.queue.generate`: do not edit.
+//
+// The AXI4-Lite registers: settings, and status and counters as of the last snapshot.
+module olaf_registers #(
+    parameter CLUSTERS = 0,
+    parameter SLOTS = 0,
+    parameter BEATS = 0,
+    parameter LANES = 0,
+    parameter ADDER_LATENCY = 0
+) (
+    input  wire        clk,
+    input  wire        rst,          // of the port and the settings
+    input  wire        queue_rst,    // of the counters
+
+    input  wire [11:0] s_axil_awaddr,
+    input  wire        s_axil_awvalid,
+    output wire        s_axil_awready,
+    input  wire [31:0] s_axil_wdata,
+    input  wire [3:0]  s_axil_wstrb,
+    input  wire        s_axil_wvalid,
+    output wire        s_axil_wready,
+    output reg  [1:0]  s_axil_bresp,
+    output reg         s_axil_bvalid,
+    input  wire        s_axil_bready,
+    input  wire [11:0] s_axil_araddr,
+    input  wire        s_axil_arvalid,
+    output wire        s_axil_arready,
+    output reg  [31:0] s_axil_rdata,
+    output reg  [1:0]  s_axil_rresp,
+    output reg         s_axil_rvalid,
+    input  wire        s_axil_rready,
+
+    output reg  [31:0] mode,
+    output reg  [31:0] reward_enable,
+    output reg  [31:0] reward_threshold,
+    output reg  [31:0] rate,
+    output reg  [31:0] hold,
+    output reg  [31:0] active_window,
+
+    input  wire [31:0] occupancy,
+    input  wire [31:0] active_clusters,
+    input  wire [31:0] resident_updates,
+    input  wire [31:0] resident_bypass,
+    input  wire [31:0] resident_updates_next,
+    input  wire [31:0] resident_bypass_next,
+
+    input  wire        inc_cycle,
+    input  wire        inc_in_updates,
+    input  wire        inc_out_updates,
+    input  wire        inc_in_bypass,
+    input  wire        inc_out_bypass,
+    input  wire        inc_appended,
+    input  wire        inc_merged,
+    input  wire        inc_replaced_worker,
+    input  wire        inc_replaced_reward,
+    input  wire        inc_dropped_full,
+    input  wire        inc_dropped_reward,
+    input  wire        inc_dropped_mismatch,
+    input  wire        inc_dropped_header,
+    input  wire        inc_dropped_length,
+    input  wire        inc_dropped_oversize,
+    input  wire        inc_dropped_cluster,
+    input  wire        inc_dropped_truncated,
+    input  wire        inc_dropped_overlong,
+    input  wire        inc_dropped_bypass,
+    input  wire        inc_locked_appends,
+    input  wire        inc_saturations,
+    input  wire        inc_cut_through,
+    input  wire        inc_repaired,
+    input  wire        inc_input_stalls,
+    input  wire        inc_input_beats,
+    input  wire        inc_output_beats,
+    output wire [63:0] now
+);
+    localparam [1:0] OKAY = 2'b00, SLVERR = 2'b10;
+
+    reg [63:0] cycle /* verilator public_flat_rw */;
+    reg [63:0] in_updates /* verilator public_flat_rw */;
+    reg [63:0] out_updates /* verilator public_flat_rw */;
+    reg [63:0] in_bypass /* verilator public_flat_rw */;
+    reg [63:0] out_bypass /* verilator public_flat_rw */;
+    reg [63:0] appended /* verilator public_flat_rw */;
+    reg [63:0] merged /* verilator public_flat_rw */;
+    reg [63:0] replaced_worker /* verilator public_flat_rw */;
+    reg [63:0] replaced_reward /* verilator public_flat_rw */;
+    reg [63:0] dropped_full /* verilator public_flat_rw */;
+    reg [63:0] dropped_reward /* verilator public_flat_rw */;
+    reg [63:0] dropped_mismatch /* verilator public_flat_rw */;
+    reg [63:0] dropped_header /* verilator public_flat_rw */;
+    reg [63:0] dropped_length /* verilator public_flat_rw */;
+    reg [63:0] dropped_oversize /* verilator public_flat_rw */;
+    reg [63:0] dropped_cluster /* verilator public_flat_rw */;
+    reg [63:0] dropped_truncated /* verilator public_flat_rw */;
+    reg [63:0] dropped_overlong /* verilator public_flat_rw */;
+    reg [63:0] dropped_bypass /* verilator public_flat_rw */;
+    reg [63:0] locked_appends /* verilator public_flat_rw */;
+    reg [63:0] saturations /* verilator public_flat_rw */;
+    reg [63:0] cut_through /* verilator public_flat_rw */;
+    reg [63:0] repaired /* verilator public_flat_rw */;
+    reg [63:0] input_stalls /* verilator public_flat_rw */;
+    reg [63:0] input_beats /* verilator public_flat_rw */;
+    reg [63:0] output_beats /* verilator public_flat_rw */;
+
+    reg [31:0] shown_occupancy;
+    reg [31:0] shown_active_clusters;
+    reg [31:0] shown_resident_updates;
+    reg [31:0] shown_resident_bypass;
+    reg [63:0] shown_cycle;
+    reg [63:0] shown_in_updates;
+    reg [63:0] shown_out_updates;
+    reg [63:0] shown_in_bypass;
+    reg [63:0] shown_out_bypass;
+    reg [63:0] shown_appended;
+    reg [63:0] shown_merged;
+    reg [63:0] shown_replaced_worker;
+    reg [63:0] shown_replaced_reward;
+    reg [63:0] shown_dropped_full;
+    reg [63:0] shown_dropped_reward;
+    reg [63:0] shown_dropped_mismatch;
+    reg [63:0] shown_dropped_header;
+    reg [63:0] shown_dropped_length;
+    reg [63:0] shown_dropped_oversize;
+    reg [63:0] shown_dropped_cluster;
+    reg [63:0] shown_dropped_truncated;
+    reg [63:0] shown_dropped_overlong;
+    reg [63:0] shown_dropped_bypass;
+    reg [63:0] shown_locked_appends;
+    reg [63:0] shown_saturations;
+    reg [63:0] shown_cut_through;
+    reg [63:0] shown_repaired;
+    reg [63:0] shown_input_stalls;
+    reg [63:0] shown_input_beats;
+    reg [63:0] shown_output_beats;
+
+    assign now = cycle;
+
+    // Writes: address and data are taken together.
+    wire write = s_axil_awvalid && s_axil_wvalid && !s_axil_bvalid;
+    wire [31:0] mask = {{8{s_axil_wstrb[3]}}, {8{s_axil_wstrb[2]}}, {8{s_axil_wstrb[1]}}, {8{s_axil_wstrb[0]}}};
+    assign s_axil_awready = write;
+    assign s_axil_wready = write;
+
+    wire do_clear = write && s_axil_awaddr == 12'h058 && s_axil_wstrb[0] && s_axil_wdata[0];
+    wire do_snapshot = write && s_axil_awaddr == 12'h05c && s_axil_wstrb[0] && s_axil_wdata[0];
+
+    always @(posedge clk)
+        if (rst) begin
+            s_axil_bvalid <= 1'b0;
+            mode <= 32'd0;
+            reward_enable <= 32'd0;
+            reward_threshold <= 32'd0;
+            rate <= 32'd0;
+            hold <= 32'd0;
+            active_window <= 32'd250000;
+        end else begin
+            if (s_axil_bready) s_axil_bvalid <= 1'b0;
+            if (write) begin
+                s_axil_bvalid <= 1'b1;
+                s_axil_bresp <= OKAY;
+                case (s_axil_awaddr)
+                    12'h040: mode <= (mode & ~mask) | (s_axil_wdata & mask);
+                    12'h044: reward_enable <= (reward_enable & ~mask) | (s_axil_wdata & mask);
+                    12'h048: reward_threshold <= (reward_threshold & ~mask) | (s_axil_wdata & mask);
+                    12'h04c: rate <= (rate & ~mask) | (s_axil_wdata & mask);
+                    12'h050: hold <= (hold & ~mask) | (s_axil_wdata & mask);
+                    12'h054: active_window <= (active_window & ~mask) | (s_axil_wdata & mask);
+                    12'h058: ;
+                    12'h05c: ;
+                    default: s_axil_bresp <= SLVERR;
+                endcase
+            end
+        end
+
+    // Reads.
+    assign s_axil_arready = !s_axil_rvalid;
+    always @(posedge clk)
+        if (rst) s_axil_rvalid <= 1'b0;
+        else if (s_axil_arvalid && s_axil_arready) s_axil_rvalid <= 1'b1;
+        else if (s_axil_rready) s_axil_rvalid <= 1'b0;
+
+    always @(posedge clk)
+        if (s_axil_arvalid && s_axil_arready) begin
+            s_axil_rresp <= OKAY;
+            case (s_axil_araddr)
+                12'h008: s_axil_rdata <= CLUSTERS;
+                12'h00c: s_axil_rdata <= SLOTS;
+                12'h010: s_axil_rdata <= BEATS;
+                12'h014: s_axil_rdata <= LANES;
+                12'h018: s_axil_rdata <= ADDER_LATENCY;
+                12'h000: s_axil_rdata <= 32'd1330397510;
+                12'h004: s_axil_rdata <= 32'd1;
+                12'h01c: s_axil_rdata <= 32'd250000000;
+                12'h040: s_axil_rdata <= mode;
+                12'h044: s_axil_rdata <= reward_enable;
+                12'h048: s_axil_rdata <= reward_threshold;
+                12'h04c: s_axil_rdata <= rate;
+                12'h050: s_axil_rdata <= hold;
+                12'h054: s_axil_rdata <= active_window;
+                12'h058: s_axil_rdata <= 32'd0;
+                12'h05c: s_axil_rdata <= 32'd0;
+                12'h080: s_axil_rdata <= shown_occupancy;
+                12'h084: s_axil_rdata <= shown_active_clusters;
+                12'h088: s_axil_rdata <= shown_resident_updates;
+                12'h08c: s_axil_rdata <= shown_resident_bypass;
+                12'h100: s_axil_rdata <= shown_cycle[31:0];
+                12'h104: s_axil_rdata <= shown_cycle[63:32];
+                12'h108: s_axil_rdata <= shown_in_updates[31:0];
+                12'h10c: s_axil_rdata <= shown_in_updates[63:32];
+                12'h110: s_axil_rdata <= shown_out_updates[31:0];
+                12'h114: s_axil_rdata <= shown_out_updates[63:32];
+                12'h118: s_axil_rdata <= shown_in_bypass[31:0];
+                12'h11c: s_axil_rdata <= shown_in_bypass[63:32];
+                12'h120: s_axil_rdata <= shown_out_bypass[31:0];
+                12'h124: s_axil_rdata <= shown_out_bypass[63:32];
+                12'h128: s_axil_rdata <= shown_appended[31:0];
+                12'h12c: s_axil_rdata <= shown_appended[63:32];
+                12'h130: s_axil_rdata <= shown_merged[31:0];
+                12'h134: s_axil_rdata <= shown_merged[63:32];
+                12'h138: s_axil_rdata <= shown_replaced_worker[31:0];
+                12'h13c: s_axil_rdata <= shown_replaced_worker[63:32];
+                12'h140: s_axil_rdata <= shown_replaced_reward[31:0];
+                12'h144: s_axil_rdata <= shown_replaced_reward[63:32];
+                12'h148: s_axil_rdata <= shown_dropped_full[31:0];
+                12'h14c: s_axil_rdata <= shown_dropped_full[63:32];
+                12'h150: s_axil_rdata <= shown_dropped_reward[31:0];
+                12'h154: s_axil_rdata <= shown_dropped_reward[63:32];
+                12'h158: s_axil_rdata <= shown_dropped_mismatch[31:0];
+                12'h15c: s_axil_rdata <= shown_dropped_mismatch[63:32];
+                12'h160: s_axil_rdata <= shown_dropped_header[31:0];
+                12'h164: s_axil_rdata <= shown_dropped_header[63:32];
+                12'h168: s_axil_rdata <= shown_dropped_length[31:0];
+                12'h16c: s_axil_rdata <= shown_dropped_length[63:32];
+                12'h170: s_axil_rdata <= shown_dropped_oversize[31:0];
+                12'h174: s_axil_rdata <= shown_dropped_oversize[63:32];
+                12'h178: s_axil_rdata <= shown_dropped_cluster[31:0];
+                12'h17c: s_axil_rdata <= shown_dropped_cluster[63:32];
+                12'h180: s_axil_rdata <= shown_dropped_truncated[31:0];
+                12'h184: s_axil_rdata <= shown_dropped_truncated[63:32];
+                12'h188: s_axil_rdata <= shown_dropped_overlong[31:0];
+                12'h18c: s_axil_rdata <= shown_dropped_overlong[63:32];
+                12'h190: s_axil_rdata <= shown_dropped_bypass[31:0];
+                12'h194: s_axil_rdata <= shown_dropped_bypass[63:32];
+                12'h198: s_axil_rdata <= shown_locked_appends[31:0];
+                12'h19c: s_axil_rdata <= shown_locked_appends[63:32];
+                12'h1a0: s_axil_rdata <= shown_saturations[31:0];
+                12'h1a4: s_axil_rdata <= shown_saturations[63:32];
+                12'h1a8: s_axil_rdata <= shown_cut_through[31:0];
+                12'h1ac: s_axil_rdata <= shown_cut_through[63:32];
+                12'h1b0: s_axil_rdata <= shown_repaired[31:0];
+                12'h1b4: s_axil_rdata <= shown_repaired[63:32];
+                12'h1b8: s_axil_rdata <= shown_input_stalls[31:0];
+                12'h1bc: s_axil_rdata <= shown_input_stalls[63:32];
+                12'h1c0: s_axil_rdata <= shown_input_beats[31:0];
+                12'h1c4: s_axil_rdata <= shown_input_beats[63:32];
+                12'h1c8: s_axil_rdata <= shown_output_beats[31:0];
+                12'h1cc: s_axil_rdata <= shown_output_beats[63:32];
+                default: begin
+                    s_axil_rdata <= 32'd0;
+                    s_axil_rresp <= SLVERR;
+                end
+            endcase
+        end
+
+    // Counters. in_updates and in_bypass restart at what is resident, so that they stay the sum of all fates.
+    always @(posedge clk)
+        if (queue_rst) begin
+            cycle <= 64'd0;
+            in_updates <= 64'd0;
+            out_updates <= 64'd0;
+            in_bypass <= 64'd0;
+            out_bypass <= 64'd0;
+            appended <= 64'd0;
+            merged <= 64'd0;
+            replaced_worker <= 64'd0;
+            replaced_reward <= 64'd0;
+            dropped_full <= 64'd0;
+            dropped_reward <= 64'd0;
+            dropped_mismatch <= 64'd0;
+            dropped_header <= 64'd0;
+            dropped_length <= 64'd0;
+            dropped_oversize <= 64'd0;
+            dropped_cluster <= 64'd0;
+            dropped_truncated <= 64'd0;
+            dropped_overlong <= 64'd0;
+            dropped_bypass <= 64'd0;
+            locked_appends <= 64'd0;
+            saturations <= 64'd0;
+            cut_through <= 64'd0;
+            repaired <= 64'd0;
+            input_stalls <= 64'd0;
+            input_beats <= 64'd0;
+            output_beats <= 64'd0;
+        end else begin
+            if (inc_cycle) cycle <= cycle + 64'd1;
+            if (inc_in_updates) in_updates <= in_updates + 64'd1;
+            if (inc_out_updates) out_updates <= out_updates + 64'd1;
+            if (inc_in_bypass) in_bypass <= in_bypass + 64'd1;
+            if (inc_out_bypass) out_bypass <= out_bypass + 64'd1;
+            if (inc_appended) appended <= appended + 64'd1;
+            if (inc_merged) merged <= merged + 64'd1;
+            if (inc_replaced_worker) replaced_worker <= replaced_worker + 64'd1;
+            if (inc_replaced_reward) replaced_reward <= replaced_reward + 64'd1;
+            if (inc_dropped_full) dropped_full <= dropped_full + 64'd1;
+            if (inc_dropped_reward) dropped_reward <= dropped_reward + 64'd1;
+            if (inc_dropped_mismatch) dropped_mismatch <= dropped_mismatch + 64'd1;
+            if (inc_dropped_header) dropped_header <= dropped_header + 64'd1;
+            if (inc_dropped_length) dropped_length <= dropped_length + 64'd1;
+            if (inc_dropped_oversize) dropped_oversize <= dropped_oversize + 64'd1;
+            if (inc_dropped_cluster) dropped_cluster <= dropped_cluster + 64'd1;
+            if (inc_dropped_truncated) dropped_truncated <= dropped_truncated + 64'd1;
+            if (inc_dropped_overlong) dropped_overlong <= dropped_overlong + 64'd1;
+            if (inc_dropped_bypass) dropped_bypass <= dropped_bypass + 64'd1;
+            if (inc_locked_appends) locked_appends <= locked_appends + 64'd1;
+            if (inc_saturations) saturations <= saturations + 64'd1;
+            if (inc_cut_through) cut_through <= cut_through + 64'd1;
+            if (inc_repaired) repaired <= repaired + 64'd1;
+            if (inc_input_stalls) input_stalls <= input_stalls + 64'd1;
+            if (inc_input_beats) input_beats <= input_beats + 64'd1;
+            if (inc_output_beats) output_beats <= output_beats + 64'd1;
+            if (do_clear) begin
+                in_updates <= {32'd0, resident_updates_next};
+                out_updates <= 64'd0;
+                in_bypass <= {32'd0, resident_bypass_next};
+                out_bypass <= 64'd0;
+                appended <= 64'd0;
+                merged <= 64'd0;
+                replaced_worker <= 64'd0;
+                replaced_reward <= 64'd0;
+                dropped_full <= 64'd0;
+                dropped_reward <= 64'd0;
+                dropped_mismatch <= 64'd0;
+                dropped_header <= 64'd0;
+                dropped_length <= 64'd0;
+                dropped_oversize <= 64'd0;
+                dropped_cluster <= 64'd0;
+                dropped_truncated <= 64'd0;
+                dropped_overlong <= 64'd0;
+                dropped_bypass <= 64'd0;
+                locked_appends <= 64'd0;
+                saturations <= 64'd0;
+                cut_through <= 64'd0;
+                repaired <= 64'd0;
+                input_stalls <= 64'd0;
+                input_beats <= 64'd0;
+                output_beats <= 64'd0;
+            end
+        end
+
+    always @(posedge clk)
+        if (do_snapshot) begin
+            shown_occupancy <= occupancy;
+            shown_active_clusters <= active_clusters;
+            shown_resident_updates <= resident_updates;
+            shown_resident_bypass <= resident_bypass;
+            shown_cycle <= cycle;
+            shown_in_updates <= in_updates;
+            shown_out_updates <= out_updates;
+            shown_in_bypass <= in_bypass;
+            shown_out_bypass <= out_bypass;
+            shown_appended <= appended;
+            shown_merged <= merged;
+            shown_replaced_worker <= replaced_worker;
+            shown_replaced_reward <= replaced_reward;
+            shown_dropped_full <= dropped_full;
+            shown_dropped_reward <= dropped_reward;
+            shown_dropped_mismatch <= dropped_mismatch;
+            shown_dropped_header <= dropped_header;
+            shown_dropped_length <= dropped_length;
+            shown_dropped_oversize <= dropped_oversize;
+            shown_dropped_cluster <= dropped_cluster;
+            shown_dropped_truncated <= dropped_truncated;
+            shown_dropped_overlong <= dropped_overlong;
+            shown_dropped_bypass <= dropped_bypass;
+            shown_locked_appends <= locked_appends;
+            shown_saturations <= saturations;
+            shown_cut_through <= cut_through;
+            shown_repaired <= repaired;
+            shown_input_stalls <= input_stalls;
+            shown_input_beats <= input_beats;
+            shown_output_beats <= output_beats;
+        end
+
+`ifndef SYNTHESIS
+    // Conservation, at every instant.
+    wire [63:0] fates = out_updates + merged + replaced_worker + replaced_reward + dropped_full + dropped_reward + dropped_mismatch + dropped_header + dropped_length + dropped_oversize + dropped_cluster + dropped_truncated + dropped_overlong;
+    always @(posedge clk)
+        if (!queue_rst && (in_updates != fates + {32'd0, resident_updates}
+                        || in_bypass != out_bypass + dropped_bypass + {32'd0, resident_bypass})) begin
+            $display("olaf_registers: conservation broken: %0d updates in, %0d accounted for and %0d resident",
+                     in_updates, fates, resident_updates);
+            $stop;
+        end
+`endif
+endmodule

@@ -1,0 +1,199 @@
+"""A Verilated OlafQueue to drive from Python: frames in, frames out, registers by name, time in cycles."""
+
+import ctypes
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from olafctl.errors import OlafError, Problem
+from olafctl.queue.registers import QueueRegisters
+from olafctl.wire.layouts import Kind
+
+CYCLE_NS = 4
+
+
+@dataclass(frozen=True)
+class Sidecar:
+    """What travels beside a frame: the fields of TUSER (``olafctl/wire/layouts.py``)."""
+
+    size: int
+    src: int = 0
+    dst: int = 0
+    kind: int = Kind.BYPASS
+    cluster: int = 0
+    worker: int = 0
+    occupancy: int = 0
+    active_clusters: int = 0
+    slots: int = 0
+    status_flags: int = 0
+
+
+@dataclass(frozen=True)
+class Departure:
+    """A frame that left, and the cycles of its first and last beat."""
+
+    sidecar: Sidecar
+    frame: bytes
+    first: int
+    last: int
+
+
+@dataclass(frozen=True)
+class Instant:
+    """A cycle in which the queue did something; several may be true."""
+
+    cycle: int
+    begun: bool
+    left: bool
+    decided: bool
+    settled: bool
+    status: bool
+
+
+class _Tuser(ctypes.Structure):
+    _fields_ = (
+        ("size", ctypes.c_uint16),
+        ("src", ctypes.c_uint16),
+        ("dst", ctypes.c_uint16),
+        ("kind", ctypes.c_uint8),
+        ("cluster", ctypes.c_uint16),
+        ("worker", ctypes.c_uint32),
+        ("occupancy", ctypes.c_uint32),
+        ("active_clusters", ctypes.c_uint16),
+        ("slots", ctypes.c_uint16),
+        ("status_flags", ctypes.c_uint8),
+    )
+
+
+class _Instant(ctypes.Structure):
+    _fields_ = (("cycle", ctypes.c_uint64), ("what", ctypes.c_uint32))
+
+
+_NAMES = tuple(name for name, _ in _Tuser._fields_)
+_u64, _u32, _handle = ctypes.c_uint64, ctypes.c_uint32, ctypes.c_void_p
+_SIGNATURES: dict[str, tuple[object, tuple[object, ...]]] = {
+    "new": (_handle, ()),
+    "free": (None, (_handle,)),
+    "offer": (None, (_handle, ctypes.POINTER(_Tuser), ctypes.c_char_p, ctypes.c_size_t, _u64)),
+    "run": (None, (_handle, _u64)),
+    "settle": (_u64, (_handle, _u64)),
+    "cycle": (_u64, (_handle,)),
+    "take": (
+        ctypes.c_size_t,
+        (
+            _handle,
+            ctypes.POINTER(_Tuser),
+            ctypes.POINTER(ctypes.c_void_p),
+            ctypes.POINTER(_u64),
+            ctypes.POINTER(_u64),
+        ),
+    ),
+    "read": (_u32, (_handle, _u32)),
+    "write": (None, (_handle, _u32, _u32)),
+    "disturb": (None, (_handle, _u64, _u32, _u32, _u32)),
+    "block": (None, (_handle, ctypes.c_int)),
+    "watch": (None, (_handle, ctypes.c_int)),
+    "instants": (ctypes.c_size_t, (_handle, ctypes.POINTER(ctypes.POINTER(_Instant)))),
+    "failures": (_u64, ()),
+}
+
+
+class QueueModel:
+    """One queue after reset, at cycle 0, of a library that ``verilate.build_queue`` made.
+
+    Every call that lets time pass raises OlafError when an assertion in the Verilog fails.
+    """
+
+    def __init__(self, library: Path) -> None:
+        self._library = ctypes.CDLL(str(library))
+        for name, (result, arguments) in _SIGNATURES.items():
+            function = self._library[f"olaf_queue_{name}"]
+            function.restype = result
+            function.argtypes = arguments
+            setattr(self._library, f"olaf_queue_{name}", function)
+        self._failures = self._library.olaf_queue_failures()
+        self._queue = self._library.olaf_queue_new()
+        self._cycle = self._library.olaf_queue_cycle
+        self.registers = QueueRegisters(self._read, self._write)
+
+    def close(self) -> None:
+        """Give the queue's memory back; the model is not to be used after."""
+        self._library.olaf_queue_free(self._queue)
+        self._queue = None
+
+    def __enter__(self) -> "QueueModel":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def cycle(self) -> int:
+        """Cycles since reset."""
+        return int(self._cycle(self._queue))
+
+    def offer(self, sidecar: Sidecar, frame: bytes, cycle: int = 0) -> None:
+        """Put a frame behind those already offered, to be presented at ``cycle`` or soon after."""
+        user = _Tuser(*(int(getattr(sidecar, name)) for name in _NAMES))
+        self._library.olaf_queue_offer(self._queue, user, frame, len(frame), cycle)
+
+    def run(self, cycle: int) -> None:
+        """Let time pass up to and excluding ``cycle``."""
+        self._library.olaf_queue_run(self._queue, cycle)
+        self._check()
+
+    def settle(self, limit: int) -> int:
+        """Let time pass until nothing moves any more, at most ``limit`` cycles; the cycles that passed."""
+        passed = int(self._library.olaf_queue_settle(self._queue, limit))
+        self._check()
+        return passed
+
+    def take(self) -> Iterator[Departure]:
+        """The frames that left completely since the last call, in order."""
+        user, frame = _Tuser(), ctypes.c_void_p()
+        first, last = _u64(), _u64()
+        while length := self._library.olaf_queue_take(self._queue, user, frame, first, last):
+            sidecar = Sidecar(*(getattr(user, name) for name in _NAMES))
+            yield Departure(sidecar, ctypes.string_at(frame.value or 0, length), first.value, last.value)
+
+    def disturb(self, seed: int, idle: float = 0.0, stop: float = 0.0, resume: float = 0.5) -> None:
+        """Make the source fall idle and the sink stop at random, with these chances a cycle."""
+        chances = (round(chance * 65536) for chance in (idle, stop, resume))
+        self._library.olaf_queue_disturb(self._queue, seed, *chances)
+
+    def block(self, blocked: bool) -> None:
+        """Stop the sink, or let it go on."""
+        self._library.olaf_queue_block(self._queue, blocked)
+
+    def watch(self) -> None:
+        """Record instants from now on."""
+        self._library.olaf_queue_watch(self._queue, 1)
+
+    def instants(self) -> list[Instant]:
+        """What was recorded since the last call."""
+        recorded = ctypes.POINTER(_Instant)()
+        count = self._library.olaf_queue_instants(self._queue, ctypes.byref(recorded))
+        return [
+            Instant(entry.cycle, *(bool(entry.what >> bit & 1) for bit in range(5)))
+            for entry in recorded[:count]
+        ]
+
+    def _read(self, offset: int) -> int:
+        value = int(self._library.olaf_queue_read(self._queue, offset))
+        self._check()
+        return value
+
+    def _write(self, offset: int, value: int) -> None:
+        self._library.olaf_queue_write(self._queue, offset, value)
+        self._check()
+
+    def _check(self) -> None:
+        if self._library.olaf_queue_failures() != self._failures:
+            raise OlafError(
+                Problem("an assertion in OlafQueue's Verilog failed", remedy="see standard error")
+            )
+
+
+def without_status(sidecar: Sidecar) -> Sidecar:
+    """``sidecar`` as it was before the queue wrote its status into it."""
+    return replace(sidecar, occupancy=0, active_clusters=0, slots=0, status_flags=0)

@@ -1,0 +1,326 @@
+// The Verilated OlafQueue behind queue_model.h and queue_probe.h.
+// Only the C interface is visible: a process may hold several queues of different parameters.
+#pragma GCC visibility push(default)
+#include "queue_probe.h"
+#pragma GCC visibility pop
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "Volaf.h"
+#include "Volaf___024root.h"
+#include "verilated.h"
+
+namespace {
+
+constexpr size_t beat_bytes = 64;
+std::atomic<uint64_t> failures{0};
+
+struct Frame {
+    olaf_tuser user;
+    std::vector<uint8_t> bytes;
+    uint64_t first, last;  // cycles; of a frame still to come, `first` is the earliest
+};
+
+// The tuser's fields from the least significant bit on, as in olaf_layout.vh.
+constexpr int tuser_words = 6;
+struct Bits {
+    uint32_t *words;
+    int at = 0;
+    void put(uint64_t value, int width) {
+        for (int bit = 0; bit < width; ++bit, ++at)
+            if (value >> bit & 1) words[at / 32] |= 1u << at % 32;
+    }
+    uint64_t get(int width) {
+        uint64_t value = 0;
+        for (int bit = 0; bit < width; ++bit, ++at) value |= uint64_t(words[at / 32] >> at % 32 & 1) << bit;
+        return value;
+    }
+};
+
+void pack(const olaf_tuser &user, uint32_t *words) {
+    std::fill(words, words + tuser_words, 0);
+    Bits bits{words};
+    bits.put(user.size, 16), bits.put(user.src, 16), bits.put(user.dst, 16), bits.put(user.kind, 8);
+    bits.put(user.cluster, 16), bits.put(user.worker, 32), bits.put(user.occupancy, 24);
+    bits.put(user.active_clusters, 16), bits.put(user.slots, 16), bits.put(user.status_flags, 8);
+}
+
+olaf_tuser unpack(uint32_t *words) {
+    Bits bits{words};
+    olaf_tuser user;
+    user.size = bits.get(16), user.src = bits.get(16), user.dst = bits.get(16), user.kind = bits.get(8);
+    user.cluster = bits.get(16), user.worker = bits.get(32), user.occupancy = bits.get(24);
+    user.active_clusters = bits.get(16), user.slots = bits.get(16), user.status_flags = bits.get(8);
+    return user;
+}
+
+// A stream that stops and resumes at random.
+struct Restless {
+    uint32_t stop = 0, resume = 65536;
+    bool stopped = false;
+    void step(uint32_t chance) { stopped = stopped ? chance >= resume : chance < stop; }
+};
+
+}  // namespace
+
+void vl_stop(const char *file, int line, const char *) VL_MT_UNSAFE {
+    ++failures;
+    std::fprintf(stderr, "OlafQueue: assertion failed at %s:%d\n", file, line);
+}
+void vl_finish(const char *, int, const char *) VL_MT_UNSAFE {}
+void vl_fatal(const char *file, int line, const char *hier, const char *what) VL_MT_UNSAFE {
+    std::fprintf(stderr, "OlafQueue: %s at %s:%d in %s\n", what, file, line, hier);
+    std::abort();
+}
+
+struct olaf_queue {
+    VerilatedContext context;
+    std::unique_ptr<Volaf> top;
+    uint64_t cycle = 0;
+
+    std::deque<Frame> source;
+    size_t at = 0;          // the beat of source.front() to present next
+    bool presented = false;
+    std::vector<uint8_t> leaving;
+    olaf_tuser leaving_user{};
+    uint64_t leaving_first = 0;
+    std::deque<Frame> done;
+    Frame taken{};
+
+    Restless idle, stop;
+    bool blocked = false, watching = false;
+    uint64_t random = 1;
+    std::vector<olaf_instant> instants, handed_out;
+
+    olaf_queue() : top(new Volaf(&context)) {
+        top->aclk = 0;
+        top->aresetn = 0;
+        top->m_axis_tready = 1;
+        for (int edge = 0; edge < 4; ++edge) edge_up();
+        top->aresetn = 1;
+        do edge_up();
+        while (root().olaf_queue__DOT__clearing);
+        cycle = 0;
+    }
+    ~olaf_queue() { top->final(); }
+
+    Volaf___024root &root() const { return *top->rootp; }
+
+    void edge_up() {
+        top->aclk = 1;
+        top->eval();
+        top->aclk = 0;
+        top->eval();
+    }
+
+    uint32_t chance() {
+        random ^= random << 13, random ^= random >> 7, random ^= random << 17;
+        return random >> 20 & 0xffff;
+    }
+
+    void present() {
+        if (presented) return;
+        top->s_axis_tvalid = 0;
+        if (source.empty() || source.front().first > cycle) return;
+        if (idle.stop) idle.step(chance());
+        if (idle.stopped) return;
+        const Frame &frame = source.front();
+        size_t count = std::min(frame.bytes.size() - at, beat_bytes);
+        uint32_t beat[beat_bytes / 4] = {};
+        std::memcpy(beat, frame.bytes.data() + at, count);
+        std::memcpy(&top->s_axis_tdata[0], beat, beat_bytes);
+        top->s_axis_tkeep = count == beat_bytes ? ~uint64_t(0) : (uint64_t(1) << count) - 1;
+        top->s_axis_tlast = at + count == frame.bytes.size();
+        if (at == 0) {
+            uint32_t words[tuser_words];
+            pack(frame.user, words);
+            std::memcpy(&top->s_axis_tuser[0], words, sizeof words);
+        }
+        top->s_axis_tvalid = 1;
+        presented = true;
+    }
+
+    void collect() {
+        if (leaving.empty()) {
+            uint32_t words[tuser_words];
+            std::memcpy(words, &top->m_axis_tuser[0], sizeof words);
+            leaving_user = unpack(words);
+            leaving_first = cycle;
+        }
+        uint64_t keep = top->m_axis_tkeep;
+        size_t count = keep == ~uint64_t(0) ? beat_bytes : __builtin_ctzll(~keep);
+        const uint8_t *data = reinterpret_cast<const uint8_t *>(&top->m_axis_tdata[0]);
+        leaving.insert(leaving.end(), data, data + count);
+        if (top->m_axis_tlast) {
+            done.push_back({leaving_user, std::move(leaving), leaving_first, cycle});
+            leaving.clear();
+        }
+    }
+
+    void watch() {
+        uint32_t what = root().olaf_queue__DOT__start * OLAF_BEGUN | root().olaf_queue__DOT__depart * OLAF_LEFT |
+                        root().olaf_queue__DOT__enqueue__DOT__deciding * OLAF_DECIDED |
+                        root().olaf_queue__DOT__settled * OLAF_SETTLED |
+                        root().olaf_queue__DOT__out__DOT__status_sampled * OLAF_STATUS;
+        if (what) instants.push_back({cycle, what});
+    }
+
+    // One cycle: settle the inputs, see what is exchanged at its end, and let the edge pass.
+    void clock() {
+        present();
+        if (stop.stop) stop.step(chance());
+        top->m_axis_tready = !stop.stopped && !blocked;
+        top->eval();
+        if (watching) watch();
+        if (presented && top->s_axis_tready) {
+            presented = false;
+            at += beat_bytes;
+            if (at >= source.front().bytes.size()) {
+                source.pop_front();
+                at = 0;
+            }
+        }
+        if (top->m_axis_tvalid && top->m_axis_tready) collect();
+        edge_up();
+        ++cycle;
+    }
+
+    bool still() const { return root().olaf_queue__DOT__still && !presented && leaving.empty(); }
+    int64_t debt() const { return int64_t(root().olaf_queue__DOT__rate_limiter__DOT__debt << 27) >> 27; }
+
+    // Cycles for which nothing can happen but the passing of time, at most up to `end`.
+    uint64_t quiet(uint64_t end) const {
+        if (!still()) return 0;
+        if (!source.empty()) end = std::min(end, source.front().first);
+        if (end <= cycle) return 0;
+        uint64_t span = end - cycle;
+        uint32_t rate = root().olaf_queue__DOT__rate;
+        if (root().olaf_queue__DOT__count && !(root().olaf_queue__DOT__hold & 1)) {
+            if (rate == 0 || debt() <= 0) return 0;
+            span = std::min<uint64_t>(span, (debt() - 1) / rate);
+        }
+        // Each cluster's last cycles are walked through, so that its activity ends as it would have.
+        if (root().olaf_queue__DOT__active_clusters)
+            span = std::min<uint64_t>(span, 1u << 30) > OLAF_CLUSTERS
+                       ? std::min<uint64_t>(span, 1u << 30) - OLAF_CLUSTERS
+                       : 0;
+        return span / OLAF_CLUSTERS * OLAF_CLUSTERS;
+    }
+
+    void skip(uint64_t span) {
+        root().olaf_queue__DOT__registers__DOT__cycle += span;
+        if (uint32_t rate = root().olaf_queue__DOT__rate; rate && debt() > 0) {
+            uint64_t paying = std::min<uint64_t>(span, (debt() + rate - 1) / rate);
+            root().olaf_queue__DOT__rate_limiter__DOT__debt =
+                uint64_t(debt() - int64_t(paying * rate)) & ((uint64_t(1) << 37) - 1);
+        }
+        cycle += span;
+        top->eval();
+    }
+
+    void run(uint64_t end) {
+        while (cycle < end)
+            if (uint64_t span = quiet(end); span > 0)
+                skip(span);
+            else
+                clock();
+    }
+
+    bool waiting() const {
+        bool leaves = root().olaf_queue__DOT__count && !(root().olaf_queue__DOT__hold & 1);
+        return !source.empty() || leaves || !still();
+    }
+};
+
+extern "C" {
+
+olaf_queue *olaf_queue_new(void) { return new olaf_queue; }
+void olaf_queue_free(olaf_queue *queue) { delete queue; }
+
+void olaf_queue_offer(olaf_queue *queue, const olaf_tuser *user, const uint8_t *frame, size_t length,
+                      uint64_t cycle) {
+    if (length > 0) queue->source.push_back({*user, {frame, frame + length}, cycle, 0});
+}
+
+void olaf_queue_run(olaf_queue *queue, uint64_t cycle) { queue->run(cycle); }
+
+uint64_t olaf_queue_settle(olaf_queue *queue, uint64_t limit) {
+    uint64_t start = queue->cycle;
+    while (queue->cycle - start < limit && queue->waiting())
+        if (uint64_t span = queue->quiet(start + limit); span > 0)
+            queue->skip(span);
+        else
+            queue->clock();
+    return queue->cycle - start;
+}
+
+uint64_t olaf_queue_cycle(const olaf_queue *queue) { return queue->cycle; }
+
+size_t olaf_queue_take(olaf_queue *queue, olaf_tuser *user, const uint8_t **frame, uint64_t *first,
+                       uint64_t *last) {
+    if (queue->done.empty()) return 0;
+    queue->taken = std::move(queue->done.front());
+    queue->done.pop_front();
+    *user = queue->taken.user;
+    *frame = queue->taken.bytes.data();
+    *first = queue->taken.first;
+    *last = queue->taken.last;
+    return queue->taken.bytes.size();
+}
+
+uint32_t olaf_queue_read(olaf_queue *queue, uint32_t offset) {
+    Volaf &top = *queue->top;
+    top.s_axil_araddr = offset;
+    top.s_axil_arvalid = 1;
+    top.s_axil_rready = 0;
+    do queue->clock();
+    while (!top.s_axil_rvalid);
+    top.s_axil_arvalid = 0;
+    uint32_t value = top.s_axil_rdata;
+    top.s_axil_rready = 1;
+    queue->clock();
+    top.s_axil_rready = 0;
+    return value;
+}
+
+void olaf_queue_write(olaf_queue *queue, uint32_t offset, uint32_t value) {
+    Volaf &top = *queue->top;
+    top.s_axil_awaddr = offset;
+    top.s_axil_wdata = value;
+    top.s_axil_wstrb = 0xf;
+    top.s_axil_awvalid = top.s_axil_wvalid = 1;
+    top.s_axil_bready = 0;
+    do queue->clock();
+    while (!top.s_axil_bvalid);
+    top.s_axil_awvalid = top.s_axil_wvalid = 0;
+    top.s_axil_bready = 1;
+    queue->clock();
+    top.s_axil_bready = 0;
+}
+
+void olaf_queue_disturb(olaf_queue *queue, uint64_t seed, uint32_t idle, uint32_t stop, uint32_t resume) {
+    queue->random = seed * 0x9e3779b97f4a7c15u | 1;
+    queue->idle = {idle, resume};
+    queue->stop = {stop, resume};
+}
+
+void olaf_queue_block(olaf_queue *queue, int blocked) { queue->blocked = blocked; }
+
+void olaf_queue_watch(olaf_queue *queue, int on) { queue->watching = on; }
+
+size_t olaf_queue_instants(olaf_queue *queue, const olaf_instant **instants) {
+    queue->handed_out = std::move(queue->instants);
+    queue->instants.clear();
+    *instants = queue->handed_out.data();
+    return queue->handed_out.size();
+}
+
+uint64_t olaf_queue_failures(void) { return failures; }
+
+}  // extern "C"

@@ -1,0 +1,39 @@
+// Beyond queue_model.h, for tests and measurements: a restless source and sink, and the instants at
+// which the queue decided, locked and released.
+#pragma once
+#include "queue_model.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// One cycle in which something happened; `what` is a set of olaf_queue_event bits.
+typedef struct {
+    uint64_t cycle;
+    uint32_t what;
+} olaf_instant;
+
+enum olaf_queue_event {
+    OLAF_BEGUN = 1,    // the update next in line began to leave: it is locked
+    OLAF_LEFT = 2,     // the leaving update's last beat was read: its slot is free
+    OLAF_DECIDED = 4,  // the fate of the next offered update was decided
+    OLAF_SETTLED = 8,  // and is settled: the update has arrived to its end
+    OLAF_STATUS = 16,  // the status of the next frame out was taken
+};
+
+// Chances, of 65536 in each cycle, that the source falls idle or the sink stops, and that it resumes.
+void olaf_queue_disturb(olaf_queue *, uint64_t seed, uint32_t idle, uint32_t stop, uint32_t resume);
+
+// Let the sink take nothing at all (1) or go on (0).
+void olaf_queue_block(olaf_queue *, int blocked);
+
+// Record instants from now on. They stay valid until the next call, which forgets them.
+void olaf_queue_watch(olaf_queue *, int on);
+size_t olaf_queue_instants(olaf_queue *, const olaf_instant **);
+
+// How often an assertion in the Verilog failed, in any queue of this process.
+uint64_t olaf_queue_failures(void);
+
+#ifdef __cplusplus
+}
+#endif
