@@ -1,0 +1,1 @@
+"""BMv2: two ``simple_switch_grpc`` and OlafQueue, Verilated, in a process between them."""

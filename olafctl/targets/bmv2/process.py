@@ -1,0 +1,67 @@
+"""The queue process of the bmv2 target: ``python -m olafctl.targets.bmv2.process STATE``.
+
+Holds OlafQueue, the front ports, the cables to both switches and the loopback ports of their gRPC servers.
+"""
+
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from olafctl.errors import OlafError
+from olafctl.ports.interfaces import cables_of
+from olafctl.ports.namespace import within
+from olafctl.targets import deployment, main_thread
+from olafctl.targets.bmv2.forwarder import Forwarder
+from olafctl.targets.bmv2.wiring import Cable, cables
+from olafctl.targets.control import ControlServer
+from olafctl.targets.queue_control import handlers
+from olafctl.targets.queue_process import SOCKET
+from olafctl.targets.twin.attach import attach
+from olafctl.targets.twin.engine import Engine
+
+
+def grpc_socket(state: Path, device_id: int) -> Path:
+    """Where switch ``device_id`` serves P4Runtime."""
+    return state / f"vnp4_{device_id}.grpc.sock"
+
+
+@click.command()
+@click.argument("state", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@click.option("--ready-fd", type=int)
+def main(state: Path, ready_fd: int | None) -> None:
+    """Run the queue process of the deployment in STATE."""
+    recorded = deployment.load(state)
+    if recorded is None:
+        raise click.ClickException(f"{state} holds no deployment")
+    try:
+        engine = Engine()
+        engine.wire_relay(recorded.queue_library)
+        for cable in cables([port.number for port in recorded.ports]):
+            _plug(engine, cable, state)
+        for port in recorded.ports:
+            attach(engine, port, state)
+    except OlafError as error:
+        raise click.ClickException(str(error)) from error
+    engine.start()
+    forwarder = Forwarder([grpc_socket(state, device.device_id) for device in recorded.devices])
+    devices = [
+        replace(device, address=address)
+        for device, address in zip(recorded.devices, forwarder.addresses, strict=True)
+    ]
+    numbers = [port.number for port in recorded.ports]
+    control = ControlServer(state / SOCKET, handlers(engine, numbers, devices), {})
+
+    def close() -> None:
+        control.close()
+        engine.close()
+
+    main_thread.serve(ready_fd, forwarder.addresses, close)
+
+
+def _plug(engine: Engine, cable: Cable, state: Path) -> None:
+    within(cables_of(state), lambda: engine.add_interface(cable.relay_port, cable.pair.outer))
+
+
+if __name__ == "__main__":
+    main()

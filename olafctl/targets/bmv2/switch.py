@@ -1,0 +1,72 @@
+"""One ``simple_switch_grpc``: its command line and its start."""
+
+import subprocess
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from socket import SOCK_STREAM
+
+from olafctl.errors import OlafError, Problem
+from olafctl.ports import unix
+from olafctl.ports.interfaces import cables_of
+from olafctl.targets import processes
+from olafctl.targets.bmv2.process import grpc_socket
+from olafctl.targets.bmv2.wiring import cables
+from olafctl.wire.layouts import CPU_PORT
+
+PROGRAM = "simple_switch_grpc"
+_START_SECONDS = 30.0
+_POLL_SECONDS = 0.02
+
+
+def log_of(state: Path, device_id: int) -> Path:
+    """The log of switch ``device_id``, its own messages and what it prints."""
+    return state / f"vnp4_{device_id}.log"
+
+
+def start(state: Path, device_id: int, front: Sequence[int]) -> None:
+    """Start switch ``device_id`` without a program, on its cables. Raises OlafError."""
+    grpc_socket(state, device_id).unlink(missing_ok=True)
+    # Its Thrift server has no other way to listen at less than every address; nothing else lives in there.
+    inside = ["ip", "netns", "exec", cables_of(state)]
+    process = processes.spawn(
+        [*inside, *_command(device_id, front)], state, log_of(state, device_id), folder=state
+    )
+    end = time.monotonic() + _START_SECONDS
+    while not answers(state, device_id):
+        if process.poll() is not None or time.monotonic() > end:
+            log = log_of(state, device_id)
+            raise OlafError(Problem(processes.last_words(log), f"starting {PROGRAM}", f"see {log}"))
+        time.sleep(_POLL_SECONDS)
+
+
+def answers(state: Path, device_id: int) -> bool:
+    """Whether switch ``device_id`` accepts connections."""
+    with suppress(OSError):
+        unix.connect(grpc_socket(state, device_id), SOCK_STREAM, 1.0).close()
+        return True
+    return False
+
+
+def _command(device_id: int, front: Sequence[int]) -> list[str]:
+    # Paths relative to the state folder: socket addresses are short.
+    name = f"vnp4_{device_id}"
+    general = ["--no-p4", "--device-id", str(device_id), "--log-console", "--log-level", "warn"]
+    for cable in cables(front):
+        if cable.device == device_id:
+            general += ["-i", f"{cable.switch_port}@{cable.pair.inner}"]
+    # What a build lacks it refuses as an option.
+    if "--thrift-port" in _help():
+        general += ["--thrift-port", str(9090 + device_id)]
+    if "--notifications-addr" in _help():
+        general += ["--notifications-addr", f"ipc://{name}.ipc.sock"]
+    own = ["--grpc-server-addr", f"unix:{name}.grpc.sock", "--cpu-port", str(CPU_PORT)]
+    return [PROGRAM, *general, "--", *own]
+
+
+@cache
+def _help() -> str:
+    done = subprocess.run([PROGRAM, "--help"], capture_output=True, text=True, check=False)
+    return done.stdout + done.stderr

@@ -1,0 +1,147 @@
+"""The bmv2 target: the reference that the twin is held against."""
+
+import shutil
+import subprocess
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from olafctl.errors import MissingTool, OlafError, Problem
+from olafctl.ports import interfaces
+from olafctl.ports.interfaces import create_cables
+from olafctl.targets import deployment, front_ports, processes, queue_process, rendered
+from olafctl.targets.bmv2 import switch
+from olafctl.targets.bmv2.wiring import cables
+from olafctl.targets.control import ask
+from olafctl.targets.deployment import Deployment
+from olafctl.targets.interface import Attachment, Build, Device, Progress, TimedFrame
+from olafctl.targets.queue_library import queue_library
+from olafctl.targets.queue_process import LOG, SOCKET, SocketRegisters
+from olafctl.targets.twin.compile import engine_library
+from olafctl.testbed.model import Testbed
+
+COMPILER = "p4c-bm2-ss"
+_PARALLEL = 2
+
+
+class RunningBmv2:
+    """See :class:`olafctl.targets.interface.Running`."""
+
+    def __init__(self, state: Path, recorded: Deployment) -> None:
+        """Raises OlafError when the queue process in ``state`` does not answer."""
+        self._state = state
+        self.devices: Sequence[Device] = [
+            deployment.device(entry) for entry in ask(state / SOCKET, "devices")
+        ]
+        self.attachments: Sequence[Attachment] = recorded.attachments
+        self.registers = SocketRegisters(state / SOCKET)
+
+    def alive(self) -> bool:
+        """Whether the queue process and both switches answer."""
+        try:
+            ask(self._state / SOCKET, "devices")
+        except OlafError:
+            return False
+        return all(switch.answers(self._state, device.device_id) for device in self.devices)
+
+    def logs(self) -> Sequence[Path]:
+        """The switches' logs and the queue process's."""
+        switches = [switch.log_of(self._state, device.device_id) for device in self.devices]
+        return [*switches, self._state / LOG]
+
+    def stats(self) -> dict[str, object]:
+        """``ports``: by number, frames and bytes each way; ``losses``: frames that went nowhere."""
+        stats: dict[str, object] = ask(self._state / SOCKET, "stats")
+        return stats
+
+    def replay(self, frames: Iterator[TimedFrame]) -> Iterator[TimedFrame]:
+        """Raises OlafError: BMv2 has no virtual time."""
+        raise OlafError(Problem("bmv2 has no virtual time", "replay", "deploy the testbed on the twin"))
+
+
+class Bmv2:
+    """See :class:`olafctl.targets.interface.Target`."""
+
+    name = "bmv2"
+
+    def missing(self) -> Sequence[str]:
+        """The programs that are not on PATH."""
+        return [name for name in (COMPILER, switch.PROGRAM, "ip") if shutil.which(name) is None]
+
+    def build(self, testbed: Testbed, progress: Progress) -> Build:
+        """JSON and P4Info of both blocks, the Verilated queue, the engine. Raises OlafError."""
+        self._require()
+        version = subprocess.run([COMPILER, "--version"], capture_output=True, check=False).stdout
+
+        def everything(folder: Path) -> None:
+            rendered.write_p4(testbed, folder / "p4")
+            with ThreadPoolExecutor(_PARALLEL) as pool:
+                work = [pool.submit(queue_library, testbed.engine, progress), pool.submit(engine_library)]
+                work += [pool.submit(_compile, folder, name, progress) for name in rendered.BLOCKS]
+                for part in work:
+                    part.result()
+
+        return rendered.build_once(self.name, testbed, [version], everything)
+
+    def start(self, testbed: Testbed, build: Build, state: Path, progress: Progress) -> RunningBmv2:
+        """Cables, front ports, the queue process and both switches. Raises OlafError."""
+        self._require()
+        if reason := interfaces.why_not():
+            raise OlafError(Problem(reason, "target bmv2", "run as root, or use the target twin"))
+        deployment.undo(state)
+        state.mkdir(parents=True, exist_ok=True)
+        devices = [
+            Device(block, number, "", build.folder / f"{block}.p4info.txtpb", build.folder / f"{block}.json")
+            for number, block in enumerate(rendered.BLOCKS, 1)
+        ]
+        ports = front_ports.plan(testbed, state, progress)
+        numbers = [port.number for port in ports]
+        recorded = Deployment(self.name, ports, devices, queue_library(testbed.engine, progress))
+        try:
+            deployment.save(state, recorded)
+            progress("plugging cables")
+            front_ports.make(state, ports)
+            create_cables(state, [cable.pair for cable in cables(numbers)])
+            progress("starting the queue process")
+            queue_process.start("olafctl.targets.bmv2.process", state)
+            for device in devices:
+                progress(f"starting {switch.PROGRAM} for {device.name}")
+                switch.start(state, device.device_id, numbers)
+            return RunningBmv2(state, recorded)
+        except BaseException:
+            deployment.undo(state)
+            raise
+
+    def find(self, testbed: Testbed, state: Path) -> RunningBmv2 | None:
+        """What runs in ``state``, if all of it answers."""
+        recorded = deployment.load(state)
+        if recorded is None or recorded.target != self.name or not processes.of(state):
+            return None
+        try:
+            running = RunningBmv2(state, recorded)
+        except OlafError:
+            return None
+        return running if running.alive() else None
+
+    def stop(self, state: Path) -> None:
+        """See :func:`olafctl.targets.deployment.undo`."""
+        deployment.undo(state)
+
+    def _require(self) -> None:
+        if missing := self.missing():
+            remedy = "install p4lang-p4c, p4lang-bmv2 and iproute2, or use the target twin"
+            raise MissingTool(*(Problem("is not on PATH", name, remedy) for name in missing))
+
+
+def _compile(folder: Path, name: str, progress: Progress) -> None:
+    progress(f"compiling {name} with {COMPILER}")
+    source = folder / "p4" / f"{name}.p4"
+    output = ["--p4runtime-files", str(folder / f"{name}.p4info.txtpb"), "-o", str(folder / f"{name}.json")]
+    command = [COMPILER, "--std", "p4-16", *output, str(source)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        problem = done.stderr.strip().splitlines()[:5] or [f"exit code {done.returncode}"]
+        raise OlafError(*(Problem(line, name) for line in problem))
+
+
+TARGET = Bmv2()

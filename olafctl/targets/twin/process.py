@@ -1,0 +1,83 @@
+"""The twin's process: ``python -m olafctl.targets.twin.process STATE``.
+
+One native thread moves frames; Python serves P4Runtime for both blocks and the control socket.
+"""
+
+import socket
+import threading
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from olafctl.errors import OlafError
+from olafctl.targets import deployment, main_thread
+from olafctl.targets.control import ControlServer, TakeOver
+from olafctl.targets.deployment import Deployment
+from olafctl.targets.interface import Device
+from olafctl.targets.queue_control import handlers
+from olafctl.targets.queue_process import SOCKET
+from olafctl.targets.replay_stream import refuse
+from olafctl.targets.twin.attach import attach
+from olafctl.targets.twin.engine import Engine
+from olafctl.targets.twin.serve import ServedDevice, serve_device
+
+
+@click.command()
+@click.argument("state", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@click.option("--ready-fd", type=int)
+def main(state: Path, ready_fd: int | None) -> None:
+    """Run the twin deployed in STATE."""
+    recorded = deployment.load(state)
+    if recorded is None:
+        raise click.ClickException(f"{state} holds no deployment")
+    engine = Engine()
+    try:
+        engine.wire_twin(recorded.queue_library)
+        for port in recorded.ports:
+            attach(engine, port, state)
+        served = [
+            serve_device(engine, index, device.device_id) for index, device in enumerate(recorded.devices)
+        ]
+    except OlafError as error:
+        raise click.ClickException(str(error)) from error
+    devices = _addressed(recorded, served)
+    engine.start()
+    numbers = [port.number for port in recorded.ports]
+    answers = handlers(engine, numbers, devices)
+    control = ControlServer(state / SOCKET, answers, {"replay": _one_replay_at_a_time(engine)})
+
+    def close() -> None:
+        control.close()
+        for device in served:
+            device.stop()
+        engine.close()
+
+    main_thread.serve(ready_fd, [device.address for device in devices], close)
+
+
+def _addressed(recorded: Deployment, served: Sequence[ServedDevice]) -> Sequence[Device]:
+    pairs = zip(recorded.devices, served, strict=True)
+    return [replace(device, address=server.address) for device, server in pairs]
+
+
+def _one_replay_at_a_time(engine: Engine) -> TakeOver:
+    running = threading.Lock()
+
+    def replay(peer: socket.socket) -> None:
+        if not running.acquire(blocking=False):
+            refuse(peer, "another replay is running")
+            return
+        try:
+            engine.replay(peer)
+        except OlafError as error:
+            print(error, flush=True)  # the peer is gone: only the log can be told
+        finally:
+            running.release()
+
+    return replay
+
+
+if __name__ == "__main__":
+    main()

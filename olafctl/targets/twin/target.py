@@ -1,0 +1,87 @@
+"""The twin target: the default, with nothing to install but Python packages and a C++ compiler."""
+
+import os
+import shutil
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from olafctl.errors import OlafError
+from olafctl.targets import deployment, front_ports, processes, queue_process, rendered
+from olafctl.targets.deployment import Deployment
+from olafctl.targets.interface import Build, Device, Progress
+from olafctl.targets.queue_library import queue_library
+from olafctl.targets.twin.compile import engine_library
+from olafctl.targets.twin.pipeline import compile_block
+from olafctl.targets.twin.running import RunningTwin
+from olafctl.testbed.model import Testbed
+
+_PARALLEL = 2
+
+
+class Twin:
+    """See :class:`olafctl.targets.interface.Target`."""
+
+    name = "twin"
+
+    def missing(self) -> Sequence[str]:
+        """The C++ compiler, when it is not on PATH."""
+        compiler = os.environ.get("CXX") or "g++"
+        return [] if shutil.which(compiler) else [compiler]
+
+    def build(self, testbed: Testbed, progress: Progress) -> Build:
+        """Both blocks compiled, the queue Verilated, the engine compiled. Raises OlafError."""
+
+        def block(folder: Path, name: str) -> None:
+            progress(f"compiling {name}")
+            compile_block(folder / "p4" / f"{name}.p4", folder / name)
+
+        def everything(folder: Path) -> None:
+            rendered.write_p4(testbed, folder / "p4")
+            with ThreadPoolExecutor(_PARALLEL) as pool:
+                # What takes longest first.
+                work = [pool.submit(queue_library, testbed.engine, progress), pool.submit(engine_library)]
+                work += [pool.submit(block, folder, name) for name in rendered.BLOCKS]
+                for part in work:
+                    part.result()
+
+        return rendered.build_once(self.name, testbed, [], everything)
+
+    def start(self, testbed: Testbed, build: Build, state: Path, progress: Progress) -> RunningTwin:
+        """Front ports and the process. Raises OlafError."""
+        deployment.undo(state)
+        state.mkdir(parents=True, exist_ok=True)
+        ports = front_ports.plan(testbed, state, progress)
+        devices = [
+            Device(name, number, "", build.folder / name / "p4info.txtpb", build.folder / name / "config")
+            for number, name in enumerate(rendered.BLOCKS, 1)
+        ]
+        library = queue_library(testbed.engine, progress)
+        recorded = Deployment(self.name, ports, devices, library)
+        try:
+            deployment.save(state, recorded)
+            progress("making ports")
+            front_ports.make(state, ports)
+            progress("starting the twin")
+            queue_process.start("olafctl.targets.twin.process", state)
+            return RunningTwin(state, recorded)
+        except BaseException:
+            deployment.undo(state)
+            raise
+
+    def find(self, testbed: Testbed, state: Path) -> RunningTwin | None:
+        """What runs in ``state``, if it answers."""
+        recorded = deployment.load(state)
+        if recorded is None or recorded.target != self.name or not processes.of(state):
+            return None
+        try:
+            return RunningTwin(state, recorded)
+        except OlafError:
+            return None
+
+    def stop(self, state: Path) -> None:
+        """See :func:`olafctl.targets.deployment.undo`."""
+        deployment.undo(state)
+
+
+TARGET = Twin()
