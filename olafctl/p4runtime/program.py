@@ -160,6 +160,9 @@ class Program:
             counter.preamble.id: counter.direct_table_id for counter in p4info.direct_counters
         }
         self.direct_meters = {meter.preamble.id: meter.direct_table_id for meter in p4info.direct_meters}
+        self.meter_types: dict[int, int] = {
+            meter.preamble.id: meter.spec.type for meter in (*p4info.meters, *p4info.direct_meters)
+        }
         self.tables = _by_id(self._table(table) for table in p4info.tables)
         for profile in self.profiles.values():
             if unknown := [hex(id) for id in profile.table_ids if id not in self.tables]:

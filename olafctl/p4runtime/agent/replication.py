@@ -1,0 +1,145 @@
+"""Multicast groups and clone sessions (P4Runtime §9.5)."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from olafctl.p4runtime import bytestrings
+from olafctl.p4runtime.agent.entries import Undo
+from olafctl.p4runtime.agent.forwarding import Forwarding, ReplicaSet
+from olafctl.p4runtime.agent.refusal import Code, Refusal, invalid, not_found
+from olafctl.p4runtime.dataplane import Replica
+
+_IDENTIFIER_BITS = 16  # of a port, a multicast group and an instance, in v1model's and Olaf's metadata
+
+
+def insert_group(forwarding: Forwarding, message: Any) -> Undo:
+    group_id = _group_id(message)
+    if group_id in forwarding.multicast_groups:
+        raise Refusal(Code.ALREADY_EXISTS, f"multicast group {group_id} exists already")
+    return _put_group(forwarding, group_id, _replica_set(message))
+
+
+def modify_group(forwarding: Forwarding, message: Any) -> Undo:
+    return _put_group(forwarding, _existing_group(forwarding, message), _replica_set(message))
+
+
+def delete_group(forwarding: Forwarding, message: Any) -> Undo:
+    return _put_group(forwarding, _existing_group(forwarding, message), None)
+
+
+def insert_session(forwarding: Forwarding, message: Any) -> Undo:
+    session_id = _session_id(message)
+    if session_id in forwarding.clone_sessions:
+        raise Refusal(Code.ALREADY_EXISTS, f"clone session {session_id} exists already")
+    return _put_session(forwarding, session_id, _session(message))
+
+
+def modify_session(forwarding: Forwarding, message: Any) -> Undo:
+    return _put_session(forwarding, _existing_session(forwarding, message), _session(message))
+
+
+def delete_session(forwarding: Forwarding, message: Any) -> Undo:
+    return _put_session(forwarding, _existing_session(forwarding, message), None)
+
+
+def replay(forwarding: Forwarding) -> None:
+    """Give the device every group and session again."""
+    for id, group in forwarding.multicast_groups.items():
+        forwarding.plane.set_multicast_group(id, group.replicas)
+    for id, session in forwarding.clone_sessions.items():
+        forwarding.plane.set_clone_session(id, session.replicas, session.packet_length)
+
+
+def _put_group(forwarding: Forwarding, group_id: int, group: ReplicaSet | None) -> Undo:
+    def send(new: ReplicaSet | None) -> None:
+        forwarding.plane.set_multicast_group(group_id, new.replicas if new else None)
+
+    return _put(forwarding.multicast_groups, group_id, group, send)
+
+
+def _put_session(forwarding: Forwarding, session_id: int, session: ReplicaSet | None) -> Undo:
+    def send(new: ReplicaSet | None) -> None:
+        if new is None:
+            forwarding.plane.set_clone_session(session_id, None)
+        else:
+            forwarding.plane.set_clone_session(session_id, new.replicas, new.packet_length)
+
+    return _put(forwarding.clone_sessions, session_id, session, send)
+
+
+def _put(
+    kept: dict[int, ReplicaSet], id: int, wanted: ReplicaSet | None, send: Callable[[ReplicaSet | None], None]
+) -> Undo:
+    def become(new: ReplicaSet | None) -> None:
+        send(new)
+        if new is None:
+            kept.pop(id, None)
+        else:
+            kept[id] = new
+
+    before = kept.get(id)
+    become(wanted)
+    return lambda: become(before)
+
+
+def _session(message: Any) -> ReplicaSet:
+    if message.class_of_service:
+        raise invalid("this device has one class of service, 0")
+    if message.packet_length_bytes < 0:
+        raise invalid("a packet length cannot be negative")
+    return _replica_set(message, message.packet_length_bytes)
+
+
+def _replica_set(message: Any, packet_length: int = 0) -> ReplicaSet:
+    replicas = _replicas(message.replicas)
+    return ReplicaSet(replicas, message.SerializeToString(), packet_length)
+
+
+def _replicas(messages: Sequence[Any]) -> tuple[Replica, ...]:
+    replicas = []
+    for each in messages:
+        if each.instance >> _IDENTIFIER_BITS:
+            raise invalid(f"replica instance {each.instance} does not fit in {_IDENTIFIER_BITS} bits")
+        replicas.append(Replica(_port(each), each.instance))
+    if len(set(replicas)) != len(replicas):
+        raise invalid("two replicas have the same port and instance")
+    return tuple(replicas)
+
+
+def _port(message: Any) -> int:
+    if message.WhichOneof("port_kind") != "port":
+        port = message.egress_port
+        if port >> _IDENTIFIER_BITS:
+            raise invalid(f"replica port {port} does not fit in {_IDENTIFIER_BITS} bits")
+        return int(port)
+    try:
+        return bytestrings.decode(message.port, _IDENTIFIER_BITS)
+    except ValueError as error:
+        raise invalid(f"replica port: {error}") from None
+
+
+def _group_id(message: Any) -> int:
+    group_id: int = message.multicast_group_id
+    if not 0 < group_id < 1 << _IDENTIFIER_BITS:
+        raise invalid(f"multicast group id {group_id} is not in 1…{(1 << _IDENTIFIER_BITS) - 1}")
+    return group_id
+
+
+def _existing_group(forwarding: Forwarding, message: Any) -> int:
+    group_id = _group_id(message)
+    if group_id not in forwarding.multicast_groups:
+        raise not_found(f"there is no multicast group {group_id}")
+    return group_id
+
+
+def _session_id(message: Any) -> int:
+    if message.session_id == 0:
+        raise invalid("a clone session's id cannot be 0")
+    return int(message.session_id)
+
+
+def _existing_session(forwarding: Forwarding, message: Any) -> int:
+    session_id = _session_id(message)
+    if session_id not in forwarding.clone_sessions:
+        raise not_found(f"there is no clone session {session_id}")
+    return session_id

@@ -1,0 +1,68 @@
+"""A stand-in for the data plane of a pipeline that is saved and not committed: it only counts room.
+
+The agent's own state remembers the writes; committing replays them to the device.
+"""
+
+from collections import Counter
+from typing import Any
+
+from olafctl.p4runtime.dataplane import ActionSpec, CounterData, Key, TableFull
+from olafctl.p4runtime.program import Program
+
+
+class SavedPlane:
+    """Takes every write that a device with the program's table sizes would; counters stay where set."""
+
+    def __init__(self, program: Program) -> None:
+        self._sizes = {id: table.size for id, table in program.tables.items()}
+        self._held: Counter[int] = Counter()
+        self.counters: dict[tuple[int, int], CounterData] = {}
+        self.direct_counters: dict[tuple[int, Key, int], CounterData] = {}
+        self.registers: dict[tuple[int, int], int] = {}
+
+    def insert(self, table_id: int, key: Key, priority: int, action: ActionSpec) -> None:
+        if self._sizes[table_id] and self._held[table_id] >= self._sizes[table_id]:
+            raise TableFull
+        self._held[table_id] += 1
+
+    def delete(self, table_id: int, key: Key, priority: int) -> None:
+        self._held[table_id] -= 1
+        self.direct_counters.pop((table_id, key, priority), None)
+
+    def direct_counter(self, table_id: int, key: Key, priority: int) -> CounterData:
+        return self.direct_counters.get((table_id, key, priority), CounterData(0, 0))
+
+    def set_direct_counter(self, table_id: int, key: Key, priority: int, data: CounterData) -> None:
+        self.direct_counters[table_id, key, priority] = data
+
+    def counter(self, counter_id: int, index: int) -> CounterData:
+        return self.counters.get((counter_id, index), CounterData(0, 0))
+
+    def set_counter(self, counter_id: int, index: int, data: CounterData) -> None:
+        self.counters[counter_id, index] = data
+
+    def register(self, register_id: int, index: int) -> int:
+        return self.registers.get((register_id, index), 0)
+
+    def set_register(self, register_id: int, index: int, value: int) -> None:
+        self.registers[register_id, index] = value
+
+    def __getattr__(self, name: str) -> Any:
+        """The other writes need nothing remembered."""
+        if name in _FORGOTTEN:
+            return lambda *arguments: None
+        raise AttributeError(name)
+
+
+_FORGOTTEN = {
+    "modify",
+    "quiesce",
+    "set_clone_session",
+    "set_default",
+    "set_direct_meter",
+    "set_group",
+    "set_member",
+    "set_meter",
+    "set_multicast_group",
+    "set_value_set",
+}

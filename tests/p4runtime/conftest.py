@@ -1,0 +1,43 @@
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from google.protobuf import text_format
+from p4.config.v1 import p4info_pb2
+
+from olafctl.p4runtime.agent import Agent, serve
+from olafctl.p4runtime.dataplane import ActionCall, Exact, InitialEntry, P4Info
+from olafctl.p4runtime.session import Session
+from tests.p4runtime.memory_plane import MemoryPlane
+
+P4INFO_FILE = Path(__file__).with_name("program.p4info.txt")
+CONSTANT, PRESET, FORWARD, NO_ACTION = 0x02000004, 0x02000007, 0x01000001, 0x01000002
+DECLARED = (
+    InitialEntry(CONSTANT, (Exact(1),), 0, ActionCall(FORWARD, (5, 6)), True),
+    InitialEntry(CONSTANT, (Exact(2),), 0, ActionCall(NO_ACTION, ()), True),
+    InitialEntry(PRESET, (Exact(7),), 0, ActionCall(NO_ACTION, ()), False),
+)
+
+
+@pytest.fixture(scope="session")
+def p4info() -> P4Info:
+    return text_format.Parse(P4INFO_FILE.read_text(), p4info_pb2.P4Info())
+
+
+@pytest.fixture
+def plane() -> MemoryPlane:
+    return MemoryPlane(DECLARED)
+
+
+@pytest.fixture
+def agent(plane: MemoryPlane) -> Iterator[Agent]:
+    with serve({1: plane}, "127.0.0.1:0") as agent:
+        yield agent
+
+
+@pytest.fixture
+def session(agent: Agent, p4info: P4Info) -> Iterator[Session]:
+    """A primary whose pipeline runs."""
+    with Session.connect(agent.address, 1, election_id=10) as session:
+        session.push(p4info, b"program", cookie=99)
+        yield session
