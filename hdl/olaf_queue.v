@@ -337,7 +337,7 @@ module olaf_queue #(
     // Nothing moves, and nothing will unless a beat arrives or an update may begin to leave.
     wire still /* verilator public_flat_rd */;
     assign still = !clearing && merge_idle && output_idle && !busy && !bypass_valid && !arriving
-                && !commit && !beat_valid;
+                && !commit && !beat_valid && !update_valid && !bypass_in_valid;
     wire unused = &{1'b0, still, now, mode[31:1], reward_enable[31:1], hold[31:1], settled};
 
     olaf_queue_checks #(
