@@ -27,6 +27,13 @@ QueueStage *queue_of(Wiring &wiring) {
     return nullptr;
 }
 
+// The queue as it is by now on its clock, which follows the wall's unless a replay runs.
+QueueStage *queue_at_present(Engine &engine, Wiring &wiring) {
+    QueueStage *queue = queue_of(wiring);
+    if (queue != nullptr && !engine.exclusive()) queue->catch_up(engine.now());
+    return queue;
+}
+
 }  // namespace
 
 extern "C" {
@@ -93,14 +100,14 @@ size_t olaf_engine_take_packet_in(Engine *engine, int milliseconds, unsigned *de
 uint32_t olaf_engine_read(Engine *engine, uint32_t offset) {
     uint32_t value = 0;
     engine->act([&](Wiring &wiring) {
-        if (auto *queue = queue_of(wiring)) value = queue->read(offset);
+        if (auto *queue = queue_at_present(*engine, wiring)) value = queue->read(offset);
     });
     return value;
 }
 
 void olaf_engine_write(Engine *engine, uint32_t offset, uint32_t value) {
     engine->act([&](Wiring &wiring) {
-        if (auto *queue = queue_of(wiring)) queue->write(offset, value);
+        if (auto *queue = queue_at_present(*engine, wiring)) queue->write(offset, value);
     });
 }
 

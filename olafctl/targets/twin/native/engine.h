@@ -65,6 +65,7 @@ class Engine {
 
     // While exclusive, ports are left alone and the wiring's clock stands still.
     void set_exclusive(bool exclusive);
+    bool exclusive() const { return exclusive_; }
 
     // From the wiring, with the turn held. False when there is no such port.
     bool send(unsigned port, const uint8_t *frame, size_t length);

@@ -50,12 +50,13 @@ bool QueueStage::offer_at(const uint8_t *frame, size_t length, uint64_t cycle) {
 }
 
 bool QueueStage::offer_now(const uint8_t *frame, size_t length, uint64_t now) {
-    if (!busy_) catch_up(now);
+    catch_up(now);
     busy_ = true;
     return offer_at(frame, length, cycle());
 }
 
 void QueueStage::catch_up(uint64_t now) {
+    if (busy_) return;
     uint64_t wall = (now - origin_) / NS_PER_CYCLE;
     if (wall > cycle()) library_.run(queue_, wall);
 }

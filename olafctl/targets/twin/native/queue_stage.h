@@ -45,6 +45,7 @@ class QueueStage {
     // catches up when it is next wanted.
     bool offer_now(const uint8_t *frame, size_t length, uint64_t now);
     uint64_t advance(uint64_t now, const Leave &leave);
+    void catch_up(uint64_t now);
 
     // Virtual time.
     bool offer_at(const uint8_t *frame, size_t length, uint64_t cycle);
@@ -63,7 +64,6 @@ class QueueStage {
 
   private:
     void take_all(const Leave &leave);
-    void catch_up(uint64_t now);
 
     QueueLibrary library_;
     olaf_queue *queue_;
