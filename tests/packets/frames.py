@@ -1,0 +1,95 @@
+"""Updates, ACKs and what should become of them, as Scapy packets."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scapy.layers.inet import IP, UDP
+from scapy.layers.l2 import Ether
+from scapy.packet import Packet, Raw
+
+from olafctl.testbed.model import Host, Worker
+from olafctl.wire.layouts import Flag, FrameType
+from olafctl.wire.scapy_layers import Olaf, OlafStatus
+from tests.packets.live import Live, udp
+
+Gradient = npt.NDArray[np.float32]
+
+
+def gradient(seed: int, values: int = 40) -> Gradient:
+    """Values of many magnitudes and both signs, of which few sums are exact."""
+    random = np.random.default_rng(seed)
+    return (random.standard_normal(values) * 10.0 ** random.integers(-3, 4, values)).astype(np.float32)
+
+
+def update(
+    live: Live,
+    worker: Worker,
+    values: Gradient,
+    *,
+    seq: int = 1,
+    reward: float = 0.0,
+    gen_time: int = 1_000,
+) -> Packet:
+    """A worker's update to the parameter server."""
+    header = Olaf(frame_type=FrameType.UPDATE, seq=seq, reward=reward, gen_time=gen_time, length=len(values))
+    payload = Raw(values.astype("<f4").tobytes())
+    return whole(udp(worker, live.server, live.testbed.udp_port) / header / payload)
+
+
+def ack(live: Live, worker: Worker, values: Gradient, *, seq: int = 1) -> Packet:
+    """The parameter server's ACK for an update of ``worker``."""
+    header = Olaf(frame_type=FrameType.ACK, seq=seq, gen_time=2_000, length=len(values))
+    frame = udp(live.server, worker, worker.udp_port, sport=live.testbed.udp_port)
+    return whole(frame / header / Raw(values.astype("<f4").tobytes()))
+
+
+def whole(packet: Packet) -> Packet:
+    """The packet with every length and checksum filled in."""
+    return Ether(bytes(packet))
+
+
+def delivered(frame: Packet, member: Worker, status: OlafStatus) -> Packet:
+    """What ``member`` must get of an ACK: its own addresses, and the status after the Olaf header."""
+    expected = Ether(bytes(frame))
+    expected[Ether].dst = member.mac
+    expected[IP].dst = str(member.ip)
+    expected[UDP].dport = member.udp_port
+    body = bytes(expected[UDP].payload)
+    header, rest = Olaf(body[:22]), body[22:]
+    header.flags = int(header.flags) | Flag.STATUS
+    expected[UDP].remove_payload()
+    for layer, fields in ((IP, ("len", "chksum")), (UDP, ("len",))):
+        for field in fields:
+            delattr(expected[layer], field)
+    return whole(expected / Raw(bytes(header) + bytes(status) + rest))
+
+
+@dataclass(frozen=True)
+class Got:
+    """An Olaf frame that arrived, taken apart without relying on its UDP port."""
+
+    frame: bytes
+
+    @property
+    def ether(self) -> Packet:
+        return Ether(self.frame)
+
+    @property
+    def olaf(self) -> Packet:
+        return Olaf(bytes(self.ether[UDP].payload))
+
+    @property
+    def values(self) -> Gradient:
+        body = bytes(self.ether[UDP].payload)
+        start = 22 + (8 if int(self.olaf.flags) & Flag.STATUS else 0)
+        return np.frombuffer(body[start:], "<f4")
+
+    @property
+    def status(self) -> OlafStatus:
+        return OlafStatus(bytes(self.ether[UDP].payload)[22:30])
+
+
+def at(arrived: dict[int, list[bytes]], host: Host) -> list[Got]:
+    """The Olaf frames that arrived for ``host`` at its port."""
+    return [Got(frame) for frame in arrived.get(host.port, []) if Ether(frame).dst == host.mac]

@@ -1,0 +1,180 @@
+"""A live deployment seen from its hosts: send and receive real frames, in a known order, without sleeping.
+
+A barrier sends a broadcast marker from every front port and waits until the markers have come out at all the
+others. A port's frames stay in order, so behind a barrier everything sent before it has reached the queue,
+and everything that had left the queue has arrived.
+"""
+
+import itertools
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from scapy.layers.inet import IP, UDP
+from scapy.layers.l2 import Ether
+from scapy.packet import Packet
+
+from olafctl.control.store import Store
+from olafctl.ports.host import HostPort, open_host_port
+from olafctl.queue.registers import FATES
+from olafctl.targets.interface import Running
+from olafctl.testbed.model import Cluster, Host, Testbed, Worker
+
+DEADLINE = 20.0
+"""Seconds after which something that must happen is taken not to."""
+MARKER = 0x88B5
+"""An EtherType for local experiments (IEEE 802)."""
+STRANGER_MAC = "02:00:99:99:99:99"
+BROADCAST = "ff:ff:ff:ff:ff:ff"
+
+Arrivals = dict[int, list[bytes]]
+"""Frames by the front port they arrived at, in order."""
+
+
+class Counted(dict[str, int]):
+    """How much each of the queue's counters grew."""
+
+
+@dataclass
+class Live:
+    """A deployment: its testbed, what runs, and the hosts' sides of its front ports."""
+
+    store: Store
+    testbed: Testbed
+    running: Running
+
+    def __post_init__(self) -> None:
+        self._hosts: dict[int, HostPort] = {
+            attachment.number: open_host_port(attachment) for attachment in self.running.attachments
+        }
+        self._inbox: Arrivals = {number: [] for number in self._hosts}
+        self._nonces = itertools.count(time.time_ns())
+        everyone = (*self.testbed.parameter_servers, *self.testbed.workers, *self.testbed.hosts)
+        self._senders = {STRANGER_MAC, *(host.mac for host in everyone)}
+
+    def close(self) -> None:
+        for port in self._hosts.values():
+            port.close()
+
+    # Who is there
+
+    @property
+    def server(self) -> Host:
+        return self.testbed.parameter_servers[0]
+
+    def cluster(self, workers: int, nth: int = 0) -> Cluster:
+        """The ``nth`` cluster of at least so many workers."""
+        fitting = [cluster for cluster in self.testbed.clusters if len(cluster.workers) >= workers]
+        return fitting[nth]
+
+    @property
+    def ports(self) -> Sequence[int]:
+        return tuple(self._hosts)
+
+    # Frames in and out
+
+    def send(self, host: Host, frame: Packet | bytes) -> None:
+        """Send a frame from where ``host`` is."""
+        self.send_at(host.port, frame)
+
+    def send_at(self, port: int, frame: Packet | bytes) -> None:
+        """Send a frame into a front port."""
+        self._hosts[port].send(bytes(frame))
+
+    def barrier(self) -> None:
+        """Return once everything sent before has reached the queue, and what had left it has arrived."""
+        for sender in self.ports:
+            marker = bytes(
+                Ether(src=STRANGER_MAC, dst=BROADCAST, type=MARKER) / next(self._nonces).to_bytes(50, "big")
+            )
+            self.send_at(sender, marker)
+            for receiver in self.ports:
+                if receiver != sender:
+                    self._read_until(receiver, marker)
+
+    def arrivals(self) -> Arrivals:
+        """What has arrived since the last call, behind a barrier and with the queue at rest; only ports
+        where something did."""
+        self.barrier()
+        if not self.running.registers.read("hold"):
+            self.wait(lambda now: now["resident_updates"] == 0)
+            self.barrier()
+        taken = {number: frames for number, frames in self._inbox.items() if frames}
+        self._inbox = {number: [] for number in self._hosts}
+        return taken
+
+    def exchange(self, *sent: tuple[Host, Packet | bytes]) -> Arrivals:
+        """Send frames one behind the other, each in the queue before the next; what arrives in the end."""
+        for host, frame in sent:
+            self.send(host, frame)
+            self.barrier()
+        return self.arrivals()
+
+    def expect(self, port: int, frame: bytes) -> None:
+        """Read a port until ``frame`` arrives. Fails after the deadline."""
+        self._read_until(port, frame)
+
+    # The queue
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Inside, no update begins to leave the queue."""
+        with self.settings(hold=1):
+            yield
+
+    @contextmanager
+    def settings(self, **values: int) -> Iterator[None]:
+        """Inside, registers of the queue have other values."""
+        registers = self.running.registers
+        before = {name: registers.read(name) for name in values}
+        try:
+            for name, value in values.items():
+                registers.write(name, value)
+            yield
+        finally:
+            for name, value in before.items():
+                registers.write(name, value)
+
+    @contextmanager
+    def counting(self) -> Iterator[Counted]:
+        """How the counters grew inside is known after it."""
+        before = self.running.registers.read_all()
+        grown = Counted()
+        yield grown
+        now = self.running.registers.read_all()
+        grown.update({name: now[name] - before[name] for name in now})
+
+    def wait(self, reached: Callable[[dict[str, int]], bool]) -> dict[str, int]:
+        """Read the registers until ``reached`` says so. Fails after the deadline."""
+        end = time.monotonic() + DEADLINE
+        while not reached(now := self.running.registers.read_all()):
+            assert time.monotonic() < end, f"not reached within {DEADLINE} s; registers: {now}"
+        return now
+
+    def assert_conserved(self) -> None:
+        """Every update that came in has left, was combined, was dropped, or is still there."""
+        now = self.running.registers.read_all()
+        accounted = now["out_updates"] + now["merged"] + now["resident_updates"]
+        assert now["in_updates"] == accounted + sum(now[fate] for fate in FATES)
+
+    def _read_until(self, port: int, marker: bytes) -> None:
+        """Read a port up to ``marker``; frames of our hosts go to the inbox, the kernel's own nowhere."""
+        end = time.monotonic() + DEADLINE
+        while True:
+            frame = self._hosts[port].receive(max(end - time.monotonic(), 0))
+            assert frame is not None, f"nothing more at port {port} within {DEADLINE} s"
+            if frame == marker:
+                return
+            ether = Ether(frame)
+            if ether.type != MARKER and ether.src in self._senders:
+                self._inbox[port].append(frame)
+
+
+def udp(source: Host | Worker, destination: Host, dport: int, sport: int | None = None) -> Packet:
+    """Ethernet, IPv4 and UDP without a checksum, from one host to another."""
+    return (
+        Ether(src=source.mac, dst=destination.mac)
+        / IP(src=str(source.ip), dst=str(destination.ip))
+        / UDP(sport=source.udp_port if sport is None else sport, dport=dport, chksum=0)
+    )

@@ -1,0 +1,49 @@
+"""Control messages (DESIGN §3): the reserved type of service takes a frame to the control plane alone."""
+
+import pytest
+from scapy.layers.inet import IP
+from scapy.packet import Raw
+
+from olafctl.control import devices
+from olafctl.control.pipeline import VNP4_1, VNP4_2
+from tests.packets.conftest import needs
+from tests.packets.frames import gradient, update, whole
+from tests.packets.live import DEADLINE, Live, udp
+
+
+@pytest.mark.parametrize("action", [b"\x01", b"\x03\x00\x00\x00\x05", b""])
+def test_reserved_tos_is_punted_with_its_port_and_goes_nowhere_else(live: Live, action: bytes) -> None:
+    needs(live)
+    worker = live.cluster(1).workers[0]
+    message = udp(worker, live.server, 20301) / Raw(action)
+    message[IP].tos = live.testbed.control_tos
+    sent = bytes(whole(message))
+    with devices.controlling(live.running) as sessions:
+        assert live.exchange((worker, sent)) == {}
+        packet = next(sessions[VNP4_1].packets(DEADLINE))
+    assert packet.payload == sent
+    assert packet.metadata["ingress_port"] == worker.port
+
+
+def test_even_an_update_with_the_reserved_tos_is_punted(live: Live) -> None:
+    needs(live)
+    worker = live.cluster(1).workers[0]
+    message = update(live, worker, gradient(1))
+    message[IP].tos = live.testbed.control_tos
+    del message[IP].chksum
+    sent = bytes(whole(message))
+    with devices.controlling(live.running) as sessions, live.counting() as counted:
+        assert live.exchange((worker, sent)) == {}
+        assert next(sessions[VNP4_1].packets(DEADLINE)).payload == sent
+    assert counted["in_updates"] == 0
+
+
+def test_the_control_plane_answers_by_packet_out(live: Live) -> None:
+    """A packet-out leaves by the port it names, unchanged."""
+    needs(live)
+    worker = live.cluster(1).workers[0]
+    answer = bytes(udp(live.server, worker, worker.udp_port) / Raw(b"\x08"))
+    with devices.controlling(live.running) as sessions:
+        for device in (VNP4_1, VNP4_2):
+            sessions[device].packet_out(answer, {"egress_port": worker.port})
+            live.expect(worker.port, answer)

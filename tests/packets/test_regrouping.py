@@ -1,0 +1,110 @@
+"""Re-grouping workers on the fly (OLAF §7, P4 control plane) while traffic flows."""
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from olafctl.control.regroup import regroup
+from olafctl.testbed.model import Cluster, Worker
+from tests.packets.conftest import needs
+from tests.packets.frames import ack, at, gradient, update
+from tests.packets.live import Live
+
+
+@pytest.fixture
+def moved(live: Live) -> Iterator[tuple[Worker, Cluster, Cluster]]:
+    """A worker, its home, and the cluster it is to go to; afterwards it is back home."""
+    needs(live, clusters=2, workers=2)
+    home, other = live.cluster(2), live.cluster(2, 1)
+    yield home.workers[0], home, other
+    regroup(live.store, home.workers[0].name, home.index)
+
+
+def reached(live: Live, worker: Worker, seq: int) -> list[str]:
+    """The workers who get a copy of an ACK to ``worker``."""
+    arrived = live.exchange((live.server, ack(live, worker, gradient(1), seq=seq)))
+    everyone = [(other, at(arrived, other)) for other in live.testbed.workers]
+    assert all(frame.olaf.seq == seq for _, frames in everyone for frame in frames)
+    return [other.name for other, frames in everyone for _ in frames]
+
+
+def test_after_the_write_returns_the_old_group_reaches_the_worker_no_more(
+    live: Live, moved: tuple[Worker, Cluster, Cluster]
+) -> None:
+    worker, home, other = moved
+    stays = [member.name for member in home.workers[1:]]
+    regroup(live.store, worker.name, other.index)
+    assert sorted(reached(live, home.workers[1], 1)) == sorted(stays)
+    expected = sorted([worker.name, *(member.name for member in other.workers)])
+    assert sorted(reached(live, other.workers[0], 2)) == expected
+    assert sorted(reached(live, worker, 3)) == expected
+
+
+def test_updates_of_a_moved_worker_merge_with_its_new_cluster(
+    live: Live, moved: tuple[Worker, Cluster, Cluster]
+) -> None:
+    worker, _, other = moved
+    regroup(live.store, worker.name, other.index)
+    companion = other.workers[0]
+    with live.held():
+        live.exchange(
+            (companion, update(live, companion, gradient(1))), (worker, update(live, worker, gradient(2)))
+        )
+    [got] = at(live.arrivals(), live.server)
+    assert got.values.tobytes() == (gradient(1) + gradient(2)).tobytes()
+
+
+def test_nothing_is_lost_while_workers_move(live: Live, moved: tuple[Worker, Cluster, Cluster]) -> None:
+    """ACKs flow to both clusters, each one behind the other, while the worker goes back and forth.
+
+    Everyone who stays gets every ACK exactly once, and the worker itself gets each ACK of the cluster
+    that it is in for as long as the write that moves it has not begun and after it has returned.
+    """
+    worker, home, other = moved
+    stop = threading.Event()
+    failures: list[BaseException] = []
+    moves = 0
+
+    def move() -> None:
+        nonlocal moves
+        try:
+            while not stop.is_set():
+                regroup(live.store, worker.name, other.index if moves % 2 == 0 else home.index)
+                moves += 1
+        except BaseException as error:
+            failures.append(error)
+
+    mover = threading.Thread(target=move)
+    mover.start()
+    try:
+        seq = 0
+        while (moves < 6 or seq < 40) and not failures:
+            seq += 1
+            for cluster in (home, other):
+                staying = [member.name for member in cluster.workers if member != worker]
+                names = reached(live, cluster.workers[-1], seq)
+                assert sorted(name for name in names if name != worker.name) == sorted(staying)
+                assert names.count(worker.name) <= 1
+    finally:
+        stop.set()
+        mover.join()
+    assert not failures
+    assert moves >= 6
+
+
+def test_updates_flow_while_workers_move(live: Live, moved: tuple[Worker, Cluster, Cluster]) -> None:
+    """Every update sent meanwhile arrives, alone or merged."""
+    worker, home, other = moved
+    sent = 0
+    with live.counting() as counted:
+        for index in (other.index, home.index, other.index):
+            mover = threading.Thread(target=regroup, args=(live.store, worker.name, index))
+            mover.start()
+            while mover.is_alive():
+                sent += 1
+                live.exchange((worker, update(live, worker, gradient(sent), seq=sent)))
+            mover.join()
+    assert sent >= 3
+    assert counted["in_updates"] == sent
+    assert counted["out_updates"] + counted["merged"] + counted["replaced_worker"] == sent
