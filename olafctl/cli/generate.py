@@ -1,5 +1,6 @@
 """``olafctl generate``: write, or check, everything that is generated from the one definition of it."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import click
@@ -8,30 +9,34 @@ from olafctl import paths
 from olafctl.errors import OlafError, Problem
 
 
-def _generated() -> dict[str, str]:
-    from olafctl.wire.emit import cpp, markdown, p4, verilog
+def generated() -> Mapping[Path, str]:
+    """Every generated file's text, by its place relative to the sources."""
+    from olafctl.queue import generate
+    from olafctl.render.p4 import params
+    from olafctl.wire.emit import cpp, markdown, p4
 
     return {
-        "p4src/headers.p4": p4.headers(),
-        "hdl/olaf_wire.vh": verilog.parameters(),
-        "olafctl/wire/native/tuser.h": cpp.tuser(),
-        "docs/wire-format.md": markdown.page(),
+        Path("p4src/headers.p4"): p4.headers(),
+        Path("p4src/params.p4"): params(),
+        Path("olafctl/wire/native/tuser.h"): cpp.tuser(),
+        Path("docs/wire-format.md"): markdown.page(),
+        **generate.generated(),
     }
 
 
 @click.command()
 @click.option("--check", is_flag=True, help="Change nothing; fail if a file is not what would be written.")
 def command(check: bool) -> None:
-    """Write the files generated from the header layouts and the register map."""
+    """Write the files generated from the header layouts, the register map and the templates' defaults."""
     home = paths.sources()
-    stale = [name for name, text in _generated().items() if _text(home / name) != text]
+    stale = {place: text for place, text in generated().items() if _text(home / place) != text}
     if check and stale:
         raise OlafError(
-            *(Problem("differs from its definition", name, "run `olafctl generate`") for name in stale)
+            *(Problem("differs from its definition", str(name), "run `olafctl generate`") for name in stale)
         )
-    for name in stale:
-        (home / name).write_text(_generated()[name])
-        click.echo(f"wrote {name}")
+    for place, text in stale.items():
+        (home / place).write_text(text)
+        click.echo(f"wrote {place}")
     if not stale:
         click.echo("generated files are up to date")
 
