@@ -68,7 +68,8 @@ def undo(state: Path) -> None:
     recorded = load(state)
     front_ports.remove(state, recorded.ports if recorded else ())
     for path in state.glob("*.sock"):
-        path.unlink(missing_ok=True)
+        if path.is_socket():
+            path.unlink(missing_ok=True)
     (state / _RECORD).unlink(missing_ok=True)
 
 

@@ -34,23 +34,23 @@ def main(state: Path, ready_fd: int | None) -> None:
     recorded = deployment.load(state)
     if recorded is None:
         raise click.ClickException(f"{state} holds no deployment")
+    engine = Engine()
+    numbers = [port.number for port in recorded.ports]
     try:
-        engine = Engine()
         engine.wire_relay(recorded.queue_library)
-        for cable in cables([port.number for port in recorded.ports]):
+        for cable in cables(numbers):
             _plug(engine, cable, state)
         for port in recorded.ports:
             attach(engine, port, state)
-    except OlafError as error:
+        forwarder = Forwarder([grpc_socket(state, device.device_id) for device in recorded.devices])
+        devices = [
+            replace(device, address=address)
+            for device, address in zip(recorded.devices, forwarder.addresses, strict=True)
+        ]
+        control = ControlServer(state / SOCKET, handlers(engine, numbers, devices), {})
+    except (OlafError, OSError) as error:
         raise click.ClickException(str(error)) from error
     engine.start()
-    forwarder = Forwarder([grpc_socket(state, device.device_id) for device in recorded.devices])
-    devices = [
-        replace(device, address=address)
-        for device, address in zip(recorded.devices, forwarder.addresses, strict=True)
-    ]
-    numbers = [port.number for port in recorded.ports]
-    control = ControlServer(state / SOCKET, handlers(engine, numbers, devices), {})
 
     def close() -> None:
         control.close()

@@ -1,0 +1,81 @@
+"""The laptop testbed, brought up and programmed on each target that this machine can run."""
+
+import dataclasses
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from olafctl.control import devices
+from olafctl.control.desired import desired
+from olafctl.ports import interfaces
+from olafctl.ports.host import HostPort, open_host_port
+from olafctl.targets import registry
+from olafctl.targets.interface import Build, Running, Target
+from olafctl.testbed import load
+from olafctl.testbed.model import Testbed
+
+LAPTOP = Path(__file__).resolve().parents[2] / "testbeds" / "laptop.yaml"
+
+
+def quietly(step: str) -> None:
+    """No progress in tests."""
+
+
+def program(running: Running, bed: Testbed) -> None:
+    """Push both pipelines and write all that ``bed`` wants."""
+    with devices.controlling(running) as sessions:
+        devices.push_pipelines(running, sessions)
+        devices.converge(running, sessions, desired(bed))
+
+
+@dataclass
+class Built:
+    """A target with the laptop testbed built for it."""
+
+    target: Target
+    testbed: Testbed
+    build: Build
+
+
+@dataclass
+class Live:
+    """A running, programmed deployment and the host sides of its ports by number."""
+
+    running: Running
+    testbed: Testbed
+    state: Path
+    target: Target
+    ports: dict[int, HostPort]
+
+
+def why_not(name: str) -> str | None:
+    """Why ``name`` cannot run here."""
+    if missing := registry.get(name).missing():
+        return f"{name} needs {', '.join(missing)}"
+    return interfaces.why_not() if name == "bmv2" else None
+
+
+@pytest.fixture(scope="session", params=["twin", "bmv2"])
+def built(request: pytest.FixtureRequest) -> Built:
+    name = request.param
+    if reason := why_not(name):
+        pytest.skip(reason)
+    bed = dataclasses.replace(load(LAPTOP), target=name)
+    target = registry.get(name)
+    return Built(target, bed, target.build(bed, quietly))
+
+
+@pytest.fixture(scope="session")
+def live(built: Built, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
+    state = tmp_path_factory.mktemp(built.target.name) / "laptop"
+    running = built.target.start(built.testbed, built.build, state, quietly)
+    try:
+        program(running, built.testbed)
+        ports = {port.number: open_host_port(port) for port in running.attachments}
+        yield Live(running, built.testbed, state, built.target, ports)
+        for port in ports.values():
+            port.close()
+    finally:
+        built.target.stop(state)
