@@ -22,6 +22,9 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
     "--offered", metavar="RATE", default="60G", show_default=True, help="Mean rate of all updates together."
 )
 @click.option(
+    "--link", metavar="RATE", default="100G", show_default=True, help="The workers' link: the most offered."
+)
+@click.option(
     "--frame-bytes", type=int, default=256, show_default=True, help="Gradients are cut to fit; 64 + 4·n."
 )
 @click.option("--updates", type=click.IntRange(1), help="Only the first N updates of each worker.")
@@ -33,6 +36,7 @@ def command(
     mode: str | None,
     rate: str | None,
     offered: str,
+    link: str,
     frame_bytes: int,
     updates: int | None,
     plot: Path | None,
@@ -44,9 +48,7 @@ def command(
     counted does not add up.
     """
     out_rate = None if rate is None else _rate("--rate", rate)
-    in_rate = _rate("--offered", offered)
-    if in_rate is None:
-        raise BadInput(Problem("the offered rate must be a rate", "--offered", "such as 60G"))
+    mean, most = _finite("--offered", offered), _finite("--link", link)
 
     from olafctl.control.deploy import find
     from olafctl.control.store import pick
@@ -54,7 +56,7 @@ def command(
     from olafctl.replay import trace as traces
     from olafctl.replay.frames import values_in
     from olafctl.replay.run import Setting, replay
-    from olafctl.replay.schedule import schedule
+    from olafctl.replay.schedule import Load, schedule
     from olafctl.testbed.model import Mode
 
     trace = traces.load(trace_path)
@@ -67,13 +69,13 @@ def command(
         mode=deployed.engine.mode if mode is None else Mode(mode),
         rate=deployed.engine.output_rate if rate is None else out_rate,
     )
-    plan = schedule(trace, len(deployed.workers), in_rate, frame_bytes, updates)
+    plan = schedule(trace, len(deployed.workers), Load(mean, most, frame_bytes), updates)
     outcome = replay(running, deployed, trace, plan, values, setting)
     figures = outcome.measurement
     if plot is not None:
         from olafctl.replay import plot as plots
 
-        plots.ages([outcome], deployed.clusters[0].index, plan.duration, plot)
+        plots.ages([outcome], deployed, plan, frame_bytes, plot)
     if as_json:
         click.echo(json.dumps({"trace": trace.header, **report.as_json(setting, figures)}, indent=1))
     else:
@@ -92,6 +94,13 @@ def _rate(option: str, text: str) -> int | None:
         return quantities.rate(10_000, 128 * 10**9)(written)
     except quantities.Unreadable as error:
         raise BadInput(Problem(error.what, option, "give a rate such as 40G, or off")) from error
+
+
+def _finite(option: str, text: str) -> int:
+    rate = _rate(option, text)
+    if rate is None:
+        raise BadInput(Problem("cannot be unlimited", option, "give a rate such as 60G"))
+    return rate
 
 
 def _deployment(named: str | None) -> str | None:

@@ -21,8 +21,6 @@ class ClusterAge:
     received: int
     average: float | None
     """From the cluster's first update sent to its last."""
-    average_together: float | None
-    """The same, but only as long as every worker of the replay still sends."""
     mean_peak: float | None
     highest_peak: int | None
 
@@ -63,35 +61,24 @@ class Measurement:
         return _mean([age.average for age in self.ages])
 
     @property
-    def average_age_together(self) -> float | None:
-        """The same, as long as every worker still sends: the engine under all of its load."""
-        return _mean([age.average_together for age in self.ages])
-
-    @property
     def average_peak(self) -> float | None:
         """ns: the mean of the clusters' mean peaks; None when a cluster has none."""
         return _mean([age.mean_peak for age in self.ages])
 
 
 def measure(
-    sent_time: Indices,
-    sent_worker: Indices,
-    cluster_of: Indices,
-    receptions: Receptions,
-    counters: Mapping[str, int],
+    sent_time: Indices, sent_cluster: Indices, receptions: Receptions, counters: Mapping[str, int]
 ) -> Measurement:
     """Put together a replay's figures.
 
-    ``sent_time`` (ns) and ``sent_worker`` have one entry an update sent, ``cluster_of`` one a worker;
-    ``counters`` are the engine's registers afterwards. A cluster is observed from its first update sent
-    to its last: before and after that its age says nothing about the engine.
+    ``sent_time`` (ns) and ``sent_cluster`` have one entry an update sent; ``counters`` are the engine's
+    registers afterwards. A cluster is observed from its first update sent to its last: before and after
+    that its age says nothing about the engine.
     """
-    sent_cluster = cluster_of[sent_worker]
-    together = min(int(sent_time[sent_worker == worker].max()) for worker in np.unique(sent_worker))
     causes = {name: counters[name] for name in FATES if name.startswith("dropped_") and counters[name]}
     sizes, frames = np.unique(receptions.count, return_counts=True)
     ages = tuple(
-        _age(int(cluster), sent_time[sent_cluster == cluster], together, receptions)
+        _age(int(cluster), sent_time[sent_cluster == cluster], receptions)
         for cluster in np.unique(sent_cluster)
     )
     averages = [age.average for age in ages if age.average is not None]
@@ -141,20 +128,18 @@ def _replaced(counters: Mapping[str, int]) -> int:
     return sum(counters[name] for name in FATES if name.startswith("replaced_"))
 
 
-def _age(cluster: int, sent: Indices, together: int, receptions: Receptions) -> ClusterAge:
+def _age(cluster: int, sent: Indices, receptions: Receptions) -> ClusterAge:
     mine = receptions.cluster == cluster
     generated, time = receptions.generated[mine], receptions.time[mine]
     start, end = int(sent.min()), int(sent.max())
     if start == end:
-        return ClusterAge(cluster, len(time), None, None, None, None)
+        return ClusterAge(cluster, len(time), None, None, None)
     ages = aom.ages(generated, time, start, end)
-    loaded = aom.ages(generated, time, start, together).average if together > start else None
     peaks = ages.valid_peaks
     return ClusterAge(
         cluster=cluster,
         received=len(time),
         average=None if ages.average is None else float(ages.average),
-        average_together=None if loaded is None else float(loaded),
         mean_peak=None if ages.mean_peak is None else float(ages.mean_peak),
         highest_peak=int(peaks.max()) if len(peaks) else None,
     )

@@ -14,17 +14,19 @@ from olafctl.replay.frames import Receptions
 from olafctl.replay.measure import cdf
 from olafctl.replay.report import mode_text, rate_text
 from olafctl.replay.run import Outcome
-from olafctl.testbed.model import Mode
+from olafctl.replay.schedule import Schedule
+from olafctl.testbed.model import Mode, Testbed
 
 matplotlib.use("Agg")
 from matplotlib import pyplot
 
 Floats = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.int64]
 
 _COLOURS = {Mode.OLAF: "#0b6e4f", Mode.FIFO: "#c1440e"}
 _CDF_COLOURS = ("#0b6e4f", "#2f6690", "#c1440e", "#6d597a")
 _BINS = 160
-_CLOSE_UP = 40
+_CLOSE_UP = 16
 """Receptions of one cluster that the close-up shows, about."""
 
 
@@ -51,47 +53,72 @@ def aggregations(outcomes: Sequence[Outcome], path: Path) -> None:
     _save(figure, path)
 
 
-def ages(outcomes: Sequence[Outcome], cluster: int, duration: int, path: Path) -> None:
-    """Age-of-Model over time: the mean over clusters, and one cluster's sawtooth in the middle, close up.
+def ages(
+    outcomes: Sequence[Outcome], testbed: Testbed, schedule: Schedule, frame_bytes: int, path: Path
+) -> None:
+    """Three panels over time: what is offered, the mean Age-of-Model, and one cluster's sawtooth close up.
 
-    ``duration`` is the replay's in ns. Raises OlafError when ``path`` cannot be written.
+    Raises OlafError when ``path`` cannot be written.
     """
-    figure, (whole, close) = pyplot.subplots(2, 1, figsize=(8.0, 6.4), layout="constrained")
-    span = _close_up(outcomes[0].receptions, cluster, duration)
-    grid = np.linspace(0, duration, 16 * _BINS + 1)
+    cluster_of = np.array([worker.cluster for worker in testbed.workers], dtype=np.int64)
+    sent_cluster = cluster_of[schedule.worker]
+    figure, (load, whole, close) = pyplot.subplots(
+        3, 1, figsize=(8.0, 8.0), layout="constrained", height_ratios=(1, 2, 2)
+    )
+    edges = np.linspace(0, schedule.duration, _BINS + 1)
+    offered = np.histogram(schedule.time, edges)[0] * frame_bytes * 8 / (edges[1] - edges[0])
+    load.fill_between(edges[:-1] / 1e3, offered, step="post", color="#888888", alpha=0.45, lw=0)
+    first = int(cluster_of.min())
+    span = _close_up(outcomes[0].receptions, first, schedule.duration)
     for outcome in outcomes:
+        rate = outcome.setting.rate
         style: dict[str, Any] = {
             "color": _COLOURS[outcome.setting.mode],
-            "label": f"{mode_text(outcome.setting.mode)} {rate_text(outcome.setting.rate)}",
+            "label": f"{mode_text(outcome.setting.mode)}, {rate_text(rate)}",
             "lw": 1.4,
         }
-        binned = _mean_age(outcome.receptions, grid)[1:].reshape(_BINS, -1).mean(axis=1)
-        whole.plot(grid[8:-1:16] / 1e3, binned / 1e3, **style)
-        close.plot(*_sawtooth(outcome.receptions, cluster, span), **style)
-    whole.axvspan(span[0] / 1e3, span[1] / 1e3, color="#888888", alpha=0.3, lw=0)
-    whole.set(title="Age-of-Model at the parameter server, mean over clusters", xlim=(0, duration / 1e3))
-    close.set(title=f"cluster {cluster}, close up", xlim=(span[0] / 1e3, span[1] / 1e3))
+        if rate is not None:
+            load.axhline(rate / 1e9, color="black", lw=0.8, ls="--")
+        whole.plot(
+            edges[:-1] / 1e3, _mean_age(outcome.receptions, schedule.time, sent_cluster, edges), **style
+        )
+        close.plot(*_sawtooth(outcome.receptions, first, span), **style)
+    for axes in (load, whole):
+        axes.axvspan(span[0] / 1e3, span[1] / 1e3, color="#2f6690", alpha=0.15, lw=0)
+        axes.set_xlim(0, schedule.duration / 1e3)
+    load.set(title="Updates offered, and the output (dashed)", ylabel="Gb/s")
+    whole.set(title="Age-of-Model at the parameter server, mean over the clusters still sending", ylabel="µs")
+    close.set(
+        title=f"Cluster {first}, close up",
+        xlabel="virtual time, µs",
+        ylabel="µs",
+        xlim=(span[0] / 1e3, span[1] / 1e3),
+    )
     for axes in (whole, close):
-        axes.set(xlabel="virtual time, µs", ylabel="AoM, µs", ylim=(0, None))
-        axes.legend(loc="upper left", frameon=False, ncols=len(outcomes))
+        axes.set_ylim(0, axes.get_ylim()[1] * 1.15)
+        axes.legend(loc="upper right", frameon=False, ncols=len(outcomes))
     _save(figure, path)
 
 
-def _mean_age(receptions: Receptions, grid: Floats) -> Floats:
-    """Δ averaged over the clusters at each time of ``grid``; before a first reception since time 0."""
-    total = np.zeros(len(grid))
-    clusters = np.unique(receptions.cluster)
-    for cluster in clusters:
+def _mean_age(receptions: Receptions, sent: Indices, sent_cluster: Indices, edges: Floats) -> Floats:
+    """µs: Δ averaged within each bin, then over the clusters that still send in it."""
+    within = 16
+    grid = np.linspace(edges[0], edges[-1], within * (len(edges) - 1), endpoint=False)
+    rows = []
+    for cluster in np.unique(sent_cluster):
         mine = receptions.cluster == cluster
         freshest = np.maximum.accumulate(np.concatenate(([0], receptions.generated[mine])))
-        total += grid - freshest[np.searchsorted(receptions.time[mine], grid, side="right")]
-    return total / len(clusters)
+        age = grid - freshest[np.searchsorted(receptions.time[mine], grid, side="right")]
+        age[grid > sent[sent_cluster == cluster].max()] = np.nan
+        rows.append(age)
+    return np.asarray(np.nanmean(np.array(rows), axis=0).reshape(-1, within).mean(axis=1) / 1e3)
 
 
 def _close_up(receptions: Receptions, cluster: int, duration: int) -> tuple[int, int]:
     times = receptions.time[receptions.cluster == cluster]
     width = duration * _CLOSE_UP // max(len(times), _CLOSE_UP)
-    return duration // 4, min(duration // 4 + width, duration)
+    start = duration // 20
+    return start, min(start + width, duration)
 
 
 def _sawtooth(receptions: Receptions, cluster: int, span: tuple[int, int]) -> tuple[Floats, Floats]:

@@ -51,7 +51,6 @@ def table(setting: Setting, figures: Measurement) -> str:
         f"  merged updates per frame: {_counts(figures)}",
         f"  Age-of-Model    average {_us(figures.average_age)}, peak {_us(figures.average_peak)} "
         f"(means over clusters), Jain {_plain(figures.fairness)}",
-        f"                  average {_us(figures.average_age_together)} as long as every worker sends",
         "",
         "  cluster  received  AoM average   mean peak  highest peak",
     ]
@@ -78,7 +77,6 @@ def as_json(setting: Setting, figures: Measurement) -> dict[str, Any]:
         "causes": figures.causes,
         "counts": {str(size): frames for size, frames in figures.counts.items()},
         "aom_average": figures.average_age,
-        "aom_average_together": figures.average_age_together,
         "aom_peak": figures.average_peak,
         "fairness": figures.fairness,
         "clusters": [
@@ -86,7 +84,6 @@ def as_json(setting: Setting, figures: Measurement) -> dict[str, Any]:
                 "cluster": age.cluster,
                 "received": age.received,
                 "aom_average": age.average,
-                "aom_average_together": age.average_together,
                 "aom_mean_peak": age.mean_peak,
                 "aom_highest_peak": age.highest_peak,
             }

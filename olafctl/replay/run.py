@@ -46,7 +46,7 @@ def replay(
     with _set(running.registers, setting):
         arrived = receptions(testbed, running.replay(updates(testbed, trace, schedule, values)))
         counters = running.registers.read_all()
-    figures = measure(schedule.time, schedule.worker, cluster_of, arrived, counters)
+    figures = measure(schedule.time, cluster_of[schedule.worker], arrived, counters)
     return Outcome(setting, figures, arrived)
 
 

@@ -32,14 +32,25 @@ class Schedule:
         return int(self.time[-1] - self.time[0])
 
 
-def schedule(
-    trace: Trace, workers: int, offered: float, frame_bytes: int, updates: int | None = None
-) -> Schedule:
-    """The trace's updates as ``workers`` workers send them, at a mean rate of ``offered`` bit/s.
+@dataclass(frozen=True)
+class Load:
+    """How a trace is put on the wire."""
 
-    Time is scaled by one factor, so that all frames of ``frame_bytes`` together take as long as a link of
-    ``offered`` bit/s would: what is bursty in the training stays bursty, what is uneven stays uneven.
-    ``updates`` keeps only each worker's first ones. Raises BadInput when the trace has fewer.
+    offered: float
+    """bit/s of all updates together, on average from the first to the last."""
+    link: float
+    """bit/s of the workers' link into the engine, the most that is ever offered."""
+    frame_bytes: int
+
+
+def schedule(trace: Trace, workers: int, load: Load, updates: int | None = None) -> Schedule:
+    """The trace's updates as ``workers`` workers send them; ``updates`` keeps each worker's first ones.
+
+    Time is scaled by one factor, so that all frames together take as long as a link of ``load.offered``
+    would: what is bursty in the training stays bursty, what is uneven stays uneven. All workers share one
+    link; an update that finds it busy is finished and sent when the link is free, since a worker trains
+    until it may send (OLAF §1). Raises BadInput when the trace has fewer updates, or a link slower than
+    what it is to carry.
     """
     kept = trace.updates if updates is None else updates
     if kept > trace.updates:
@@ -48,24 +59,31 @@ def schedule(
                 f"{kept} updates of each worker, but the trace holds {trace.updates}", remedy="ask for fewer"
             )
         )
+    if load.link < load.offered:
+        raise BadInput(Problem("the workers' link is slower than what they offer", remedy="raise the link"))
     time, source, update = spread(trace, workers)
     time, update = time[:, :kept], update[:, :kept]
-    span = time.size * frame_bytes * 8 / offered * 1e9
+    bits = load.frame_bytes * 8
+    span = time.size * bits / load.offered * 1e9
     first, last = int(time.min()), int(time.max())
     if last == first:
-        raise BadInput(
-            Problem("a trace of a single instant has no rate", remedy="replay at least two updates")
-        )
-    scaled = np.rint((time - first) * (span / (last - first))).astype(np.int64)
-    order = np.argsort(scaled, axis=None, kind="stable")
-    row, seq = np.unravel_index(order, scaled.shape)
+        raise BadInput(Problem("a single update has no rate", remedy="replay at least two"))
+    wanted = np.asarray((time - first) * (span / (last - first)), dtype=np.float64)
+    order = np.argsort(wanted, axis=None, kind="stable")
+    row, seq = np.unravel_index(order, wanted.shape)
     return Schedule(
-        time=scaled.ravel()[order],
+        time=_serialised(wanted.ravel()[order], bits / load.link * 1e9),
         worker=row.astype(np.int64),
         seq=seq.astype(np.int64),
         source=source[row],
         update=update.ravel()[order],
     )
+
+
+def _serialised(wanted: npt.NDArray[np.float64], width: float) -> Indices:
+    """Rising times no earlier than ``wanted`` and at least ``width`` ns apart, each as early as can be."""
+    slots = np.arange(len(wanted)) * width
+    return np.asarray(np.rint(slots + np.maximum.accumulate(wanted - slots)), dtype=np.int64)
 
 
 def spread(trace: Trace, workers: int) -> tuple[Indices, Indices, Indices]:

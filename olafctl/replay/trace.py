@@ -2,6 +2,7 @@
 
 import json
 import zipfile
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,9 @@ Indices = npt.NDArray[np.int64]
 
 FORMAT = "olaf-trace"
 VERSION = 1
+MOST_KEPT = 1 << 16
+"""Rows of the pool that an index can reach."""
+
 _LEVELS = 127
 
 _ARRAYS: dict[str, tuple[str, int]] = {
@@ -111,7 +115,7 @@ def load(path: Path) -> Trace:
             arrays = {name: file[name] for name in _ARRAYS}
     except OSError as error:
         raise BadInput(Problem(error.strerror or "cannot be read", str(path), "name a trace file")) from error
-    except (ValueError, KeyError, EOFError, zipfile.BadZipFile, AttributeError) as error:
+    except (ValueError, TypeError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise BadInput(
             Problem("is not an Olaf trace", str(path), "`olafctl record` makes one; see docs/traces.md")
         ) from error

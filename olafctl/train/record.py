@@ -19,7 +19,8 @@ import gymnasium
 import numpy as np
 import torch
 
-from olafctl.replay.trace import Trace, quantise
+from olafctl.errors import BadInput, Problem
+from olafctl.replay.trace import MOST_KEPT, Trace, quantise
 from olafctl.train import experience, network, ppo
 from olafctl.train.server import RunningAverage
 
@@ -92,8 +93,14 @@ def record(workers: int, cluster_size: int, updates: int, seed: int, progress: P
     Workers 0 … cluster_size-1 are the first cluster, and so on: a cluster's machines are alike.
 
     The seed fixes speeds, initial weights and episodes; the times are measured, and with them the order
-    in which updates meet, so two recordings are alike but not identical.
+    in which updates meet, so two recordings are alike but not identical. Raises BadInput when a trace
+    cannot hold so many.
     """
+    kept = workers * -(-updates // POOL_STRIDE)
+    if kept > MOST_KEPT:
+        raise BadInput(
+            Problem(f"{kept} gradients to keep, but a trace holds at most {MOST_KEPT}", remedy="record fewer")
+        )
     torch.set_num_threads(1)
     random = np.random.default_rng(seed)
     team = [_worker(speed, random) for speed in _speeds(workers, cluster_size, random)]

@@ -1,0 +1,107 @@
+"""Whole replays, through an event-level engine; the twin's own are in tests/targets and the demo."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from olafctl.errors import OlafError
+from olafctl.queue.registers import MODE_FIFO, rate_word
+from olafctl.replay import plot, report
+from olafctl.replay import trace as traces
+from olafctl.replay.run import Outcome, Setting, replay
+from olafctl.replay.schedule import Load, Schedule, schedule
+from olafctl.replay.trace import Trace
+from olafctl.targets.interface import TimedFrame
+from olafctl.testbed.model import Mode
+from tests.replay import small
+from tests.replay.stand_in import StandIn
+
+TESTBED = small.testbed("nine-clusters")
+
+
+@pytest.fixture(scope="module")
+def trace() -> Trace:
+    return traces.load(small.SHIPPED)
+
+
+@pytest.fixture(scope="module")
+def plan(trace: Trace) -> Schedule:
+    return schedule(trace, 27, Load(60e9, 100e9, 256), updates=60)
+
+
+@pytest.fixture(scope="module")
+def outcomes(trace: Trace, plan: Schedule) -> dict[Mode, Outcome]:
+    return {
+        mode: replay(StandIn(TESTBED), TESTBED, trace, plan, 48, Setting(mode, 20 * 10**9)) for mode in Mode
+    }
+
+
+def test_nothing_is_unaccounted_for(outcomes: dict[Mode, Outcome]) -> None:
+    for outcome in outcomes.values():
+        figures = outcome.measurement
+        assert figures.violations == ()
+        assert figures.sent == 27 * 60
+        assert (
+            sum(size * frames for size, frames in figures.counts.items()) == figures.received + figures.merged
+        )
+        assert figures.received + figures.merged + figures.replaced + figures.lost == figures.sent
+
+
+def test_olaf_loses_less_and_is_fresher_than_fifo(outcomes: dict[Mode, Outcome]) -> None:
+    fifo, olaf = (outcomes[mode].measurement for mode in (Mode.FIFO, Mode.OLAF))
+    assert fifo.merged == fifo.replaced == 0
+    assert olaf.lost * 5 < fifo.lost
+    assert olaf.average_age is not None and fifo.average_age is not None
+    assert olaf.average_age < 0.6 * fifo.average_age
+
+
+def test_the_engine_is_put_back_as_it_was(trace: Trace, plan: Schedule) -> None:
+    engine = StandIn(TESTBED)
+    engine.write("mode", MODE_FIFO)
+    engine.write("rate", rate_word(5 * 10**9))
+    replay(engine, TESTBED, trace, plan, 48, Setting(Mode.OLAF, None))
+    assert (engine.read("mode"), engine.read("rate")) == (MODE_FIFO, rate_word(5 * 10**9))
+
+
+def test_the_engine_is_put_back_after_a_failure(trace: Trace, plan: Schedule) -> None:
+    class Broken(StandIn):
+        def replay(self, frames: Iterator[TimedFrame]) -> Iterator[TimedFrame]:
+            raise OlafError("has no virtual time")
+
+    engine = Broken(TESTBED)
+    engine.write("mode", MODE_FIFO)
+    with pytest.raises(OlafError, match="no virtual time"):
+        replay(engine, TESTBED, trace, plan, 48, Setting(Mode.OLAF, None))
+    assert engine.read("mode") == MODE_FIFO
+
+
+def test_the_table_and_the_json_say_the_same(outcomes: dict[Mode, Outcome]) -> None:
+    outcome = outcomes[Mode.OLAF]
+    data = report.as_json(outcome.setting, outcome.measurement)
+    text = report.table(outcome.setting, outcome.measurement)
+    assert text.startswith("Olaf, output 20 Gb/s\n")
+    for name in ("sent", "received", "merged", "replaced", "lost"):
+        assert f"{data[name]:7}" in text
+    assert data["lost"] == sum(data["causes"].values())
+    assert [row["cluster"] for row in data["clusters"]] == list(range(9))
+    assert f"{data['aom_average'] / 1000:.3f} µs" in text
+
+
+def test_a_violation_is_shown(outcomes: dict[Mode, Outcome]) -> None:
+    from dataclasses import replace as changed
+
+    figures = changed(outcomes[Mode.OLAF].measurement, violations=("frames: 1 ≠ 2",))
+    assert "NOT CONSERVED: frames: 1 ≠ 2" in report.table(Setting(Mode.OLAF, None), figures)
+
+
+def test_plots_are_images(outcomes: dict[Mode, Outcome], plan: Schedule, tmp_path: Path) -> None:
+    plot.ages(list(outcomes.values()), TESTBED, plan, 256, tmp_path / "ages.png")
+    plot.aggregations([outcomes[Mode.OLAF]], tmp_path / "cdf.png")
+    for name in ("ages.png", "cdf.png"):
+        assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_plot_that_cannot_be_written_is_told(outcomes: dict[Mode, Outcome], tmp_path: Path) -> None:
+    with pytest.raises(OlafError, match="cannot write the plot"):
+        plot.aggregations([outcomes[Mode.OLAF]], tmp_path / "absent" / "cdf.png")

@@ -1,0 +1,74 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+pytest.importorskip("torch", reason="the extra [train] is not installed")
+pytest.importorskip("gymnasium", reason="the extra [train] is not installed")
+pytest.importorskip("Box2D", reason="the extra [train] is not installed")
+
+from olafctl.cli.record import command
+from olafctl.errors import BadInput
+from olafctl.replay import trace as traces
+from olafctl.replay.trace import Trace
+from olafctl.train.record import record
+
+told: list[tuple[int, int]] = []
+
+
+@pytest.fixture(scope="module")
+def recorded() -> Trace:
+    return record(4, 2, 3, 5, lambda done, total, _: told.append((done, total)))
+
+
+def test_every_worker_is_recorded_whole(recorded: Trace) -> None:
+    assert (recorded.workers, recorded.updates, recorded.values) == (4, 3, 2205)
+    assert np.all(np.diff(recorded.time, axis=1) > 0)
+    assert recorded.time.min() > 0
+    assert recorded.steps.min() > 0
+    assert recorded.norm.min() > 0
+    assert recorded.accepted.any()
+    assert told == [(done, 12) for done in range(1, 13)]
+
+
+def test_workers_of_a_cluster_are_of_one_speed_and_clusters_are_not(recorded: Trace) -> None:
+    slowdowns = [worker["slowdown"] for worker in recorded.header["workers"]]
+    assert slowdowns[0] == slowdowns[1] != slowdowns[2] == slowdowns[3]
+    assert {min(slowdowns), max(slowdowns)} == {1.0, 3.0}
+    assert {worker["episodes"] for worker in recorded.header["workers"]} == {1, 2}
+
+
+def test_provenance_is_recorded(recorded: Trace) -> None:
+    assert recorded.header["environment"] == "LunarLander-v3"
+    assert recorded.header["seed"] == 5
+    assert set(recorded.header["versions"]) == {"python", "numpy", "torch", "gymnasium", "box2d"}
+
+
+def test_a_recording_survives_its_file(recorded: Trace, tmp_path: Path) -> None:
+    traces.save(recorded, tmp_path / "t.npz")
+    assert np.array_equal(traces.load(tmp_path / "t.npz").pool, recorded.pool)
+
+
+def test_the_command_records(tmp_path: Path) -> None:
+    result = CliRunner().invoke(command, ["-o", str(tmp_path / "t.npz"), "--workers", "1", "--updates", "1"])
+    assert result.exit_code == 0, result.output
+    assert "1 workers × 1 updates of 2205 values" in result.output
+    assert traces.load(tmp_path / "t.npz").updates == 1
+
+
+def test_nothing_is_overwritten_unasked(tmp_path: Path) -> None:
+    (tmp_path / "t.npz").write_text("mine")
+    result = CliRunner().invoke(command, ["-o", str(tmp_path / "t.npz")])
+    assert (result.exit_code, (tmp_path / "t.npz").read_text()) == (2, "mine")
+
+
+def test_a_folder_that_is_not_there_is_told_before_training(tmp_path: Path) -> None:
+    result = CliRunner().invoke(command, ["-o", str(tmp_path / "absent" / "t.npz")])
+    assert result.exit_code == 2
+    assert "there is no folder" in result.output
+
+
+def test_more_gradients_than_a_trace_can_index_are_refused() -> None:
+    with pytest.raises(BadInput, match="at most 65536"):
+        record(1000, 3, 60_000, 1, lambda *_: None)
