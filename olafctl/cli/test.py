@@ -36,6 +36,8 @@ def command(
     if running is None or not running.alive():
         raise OlafError(Problem("is not running", store.folder.name, "olafctl deploy TESTBED"))
     home = paths.sources()
+    if not (home / "tests" / "packets").is_dir():
+        raise OlafError(Problem("the packet tests are not installed", str(home), "use a checkout of Olaf"))
     line = [sys.executable, "-m", "pytest", str(home / "tests" / "packets"), f"--rootdir={home}"]
     line += ["-p", "no:cacheprovider"]
     line += ["-v"] if verbose else []

@@ -57,7 +57,8 @@ def test_flags_say_full_and_congested(live: Live) -> None:
     needs(live, clusters=slots + 1)
     with live.settings(active_window=LONG):
         got = status_after(live, slots + 1)
-    assert (got.status.occupancy, got.status.active_clusters) == (slots, len(live.testbed.clusters))
+    assert got.status.occupancy == slots
+    assert got.status.active_clusters > slots
     assert got.status.flags == StatusFlag.FULL | StatusFlag.CONGESTED
     with live.settings(active_window=1):
         live.wait(lambda now: now["active_clusters"] == 0)

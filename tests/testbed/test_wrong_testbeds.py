@@ -6,7 +6,10 @@ import pytest
 
 from olafctl import testbed
 from olafctl.errors import EXIT_BAD_INPUT, BadInput
-from tests.testbed.wrong_testbeds import RIGHT, TABLE, Wrong
+from tests.testbed import wrong_places, wrong_testbeds
+from tests.testbed.wrong_testbeds import RIGHT, Wrong
+
+TABLE = [*wrong_testbeds.TABLE, *wrong_places.TABLE]
 
 
 def test_the_unchanged_testbed_is_right(tmp_path: Path) -> None:

@@ -1,0 +1,46 @@
+"""The command line as an operator meets it: its own state folder, what it prints, how it ends."""
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from olafctl.cli import main
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a command ended and what it said."""
+
+    code: int
+    out: str
+    err: str
+
+
+Run = Callable[..., Ended]
+
+
+@pytest.fixture
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty state folder, not yet made."""
+    folder = tmp_path / "state"
+    monkeypatch.setenv("OLAF_STATE", str(folder))
+    monkeypatch.delenv("OLAF_DEBUG", raising=False)
+    return folder
+
+
+@pytest.fixture
+def run(state: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Runs ``olafctl`` with arguments."""
+
+    def olafctl(*arguments: object) -> Ended:
+        monkeypatch.setattr(sys, "argv", ["olafctl", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            main.main()
+        said = capsys.readouterr()
+        assert isinstance(ended.value.code, int)
+        return Ended(ended.value.code, said.out, said.err)
+
+    return olafctl

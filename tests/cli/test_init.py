@@ -1,0 +1,45 @@
+"""``olafctl init``: a commented testbed that loads."""
+
+from pathlib import Path
+
+import pytest
+
+from olafctl import testbed
+from tests.cli.conftest import Run
+
+
+@pytest.mark.parametrize(("clusters", "workers"), [(1, 2), (1, 1), (9, 3), (100, 3), (1024, 1)])
+def test_what_it_writes_loads_and_explains_itself(
+    clusters: int, workers: int, run: Run, tmp_path: Path
+) -> None:
+    path = tmp_path / "mine.yaml"
+    ended = run("init", path, "--clusters", clusters, "--workers", workers, "--slots", 5)
+    assert (ended.code, ended.out) == (0, f"wrote {path}; next: olafctl deploy {path}\n")
+    bed = testbed.load(path)
+    assert (bed.name, len(bed.clusters), len(bed.workers)) == ("mine", clusters, clusters * workers)
+    assert (bed.engine.slots, bed.engine.clusters >= clusters) == (5, True)
+    assert path.read_text().count("#") > 20
+
+
+def test_it_replaces_a_file_only_when_told_to(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text("precious")
+    ended = run("init", path)
+    assert (ended.code, path.read_text()) == (2, "precious")
+    assert ended.err == f"error: {path}: is there already (choose another path, or use --force)\n"
+    assert run("init", path, "--force").code == 0
+    assert testbed.load(path).name == "mine"
+
+
+def test_what_would_not_load_is_not_written(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    ended = run("init", path, "--clusters", 600, "--workers", 3)
+    assert ended.code == 2
+    assert "more workers than the 1024 entries of the table `workers`" in ended.err
+    assert not path.exists()
+
+
+def test_a_folder_that_is_not_there_is_said_so(run: Run, tmp_path: Path) -> None:
+    ended = run("init", tmp_path / "absent" / "mine.yaml")
+    assert ended.code == 1
+    assert "cannot be written: No such file or directory" in ended.err

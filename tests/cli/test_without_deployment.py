@@ -1,0 +1,71 @@
+"""Verbs on deployments that are not there, or of which only pieces are left."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run
+
+VERBS = [("status",), ("test",), ("logs",), ("destroy",), ("shell", "vnp4_1")]
+
+
+@pytest.mark.parametrize("verb", VERBS, ids=lambda verb: verb[0])
+def test_nothing_is_deployed(verb: tuple[str, ...], run: Run, state: Path) -> None:
+    ended = run(*verb)
+    assert (ended.code, ended.err) == (2, "error: nothing is deployed (olafctl deploy TESTBED)\n")
+    assert not state.exists()
+
+
+@pytest.mark.parametrize("verb", VERBS, ids=lambda verb: verb[0])
+def test_of_several_one_must_be_named(verb: tuple[str, ...], run: Run, state: Path) -> None:
+    (state / "one").mkdir(parents=True)
+    (state / "two").mkdir()
+    ended = run(*verb)
+    assert (ended.code, ended.err) == (2, "error: several deployments (name one of one, two)\n")
+
+
+def test_a_name_that_is_none(run: Run, state: Path) -> None:
+    (state / "one").mkdir(parents=True)
+    ended = run("destroy", "../one")
+    assert (ended.code, ended.err) == (2, "error: there is no deployment '../one' (deployed: one)\n")
+    assert (state / "one").is_dir()
+
+
+def test_destroy_removes_what_a_crash_left(run: Run, state: Path) -> None:
+    left = state / "one"
+    (left / "ports").mkdir(parents=True)
+    (left / "deployment.json").write_text("{half a rec")
+    (left / "deployment.db").write_text("not a database")
+    ended = run("destroy", "one")
+    assert (ended.code, ended.out) == (0, "destroyed one\n")
+    assert list(state.iterdir()) == []
+
+
+def test_destroy_all(run: Run, state: Path) -> None:
+    (state / "one").mkdir(parents=True)
+    (state / "two").mkdir()
+    assert run("destroy", "--all").out == "destroyed one\ndestroyed two\n"
+    assert run("destroy", "--all").out == "nothing is deployed\n"
+    assert run("destroy", "one", "--all").code == 2
+
+
+def test_logs_of_what_has_crashed(run: Run, state: Path) -> None:
+    (state / "one").mkdir(parents=True)
+    (state / "one" / "twin.log").write_bytes(b"first\nsecond\nlast \xff words\n")
+    assert run("logs", "-n", 2).out == "twin.log: second\ntwin.log: last \\xff words\n"
+    assert run("logs", "--paths").out == f"{state}/one/twin.log\n"
+
+
+@pytest.mark.parametrize("verb", [("status",), ("test",), ("shell", "vnp4_1")], ids=lambda verb: verb[0])
+def test_a_store_that_is_no_database_is_said_so(verb: tuple[str, ...], run: Run, state: Path) -> None:
+    (state / "one").mkdir(parents=True)
+    (state / "one" / "deployment.db").write_text("not a database, but long enough to look like a file")
+    ended = run(*verb)
+    assert ended.code == 1
+    assert "cannot be used: file is not a database (`olafctl destroy` removes it)" in ended.err
+
+
+def test_an_empty_folder_was_never_deployed(run: Run, state: Path) -> None:
+    (state / "one").mkdir(parents=True)
+    ended = run("status")
+    assert (ended.code, ended.err) == (1, "error: one: nothing was ever deployed (olafctl deploy TESTBED)\n")

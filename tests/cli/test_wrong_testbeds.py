@@ -1,0 +1,32 @@
+"""Whatever verb is given a wrong testbed: one clear line per problem, exit code 2, nothing started."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run
+from tests.testbed import wrong_places, wrong_testbeds
+from tests.testbed.wrong_testbeds import RIGHT, Wrong
+
+
+@pytest.mark.parametrize("wrong", [*wrong_testbeds.TABLE, *wrong_places.TABLE], ids=lambda wrong: wrong.name)
+def test_deploy_says_one_line_per_problem_and_starts_nothing(
+    wrong: Wrong, run: Run, state: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "wrong.yaml"
+    path.write_text(RIGHT.replace(wrong.old, wrong.new))
+    ended = run("deploy", path)
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err.splitlines() == [f"error: {path}:{said}" for said in wrong.said]
+    assert not state.exists()
+
+
+@pytest.mark.parametrize("verb", ["build", "deploy"])
+def test_a_testbed_that_is_not_there(verb: str, run: Run, state: Path) -> None:
+    ended = run(verb, "nowhere.yaml")
+    assert ended.code == 2
+    assert ended.err == (
+        "error: nowhere.yaml: no such file "
+        "(`olafctl init` writes a testbed; shipped: hundred-clusters, laptop, nine-clusters)\n"
+    )
+    assert not state.exists()

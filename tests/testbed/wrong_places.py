@@ -1,0 +1,259 @@
+"""Wrong testbeds whose ports, hosts, clusters and routes do not fit together."""
+
+from tests.testbed.wrong_testbeds import changed
+
+B = "{count: 2, workers: 2, name: b, ports: 2-3, ip: 10.0.2.1}"
+
+TABLE = [
+    # Ports
+    changed(
+        "port-zero",
+        "{number: 1, name: ps}",
+        "{number: 0, name: ps}",
+        "7: ports[0].number: 0 is out of range (give a number from 1 to 499)",
+        "10: parameter_servers[0].port: there is no port 'ps' "
+        "(declare it under ports; known: 2 (tor2), 3 (tor3))",
+        "18: hosts[0].port: there is no port '1' (declare it under ports; known: 2 (tor2), 3 (tor3))",
+    ),
+    changed(
+        "port-beyond-the-front",
+        "{numbers: 2-3, name: tor}",
+        "{numbers: 2-3, name: tor}\n  - {number: 500}",
+        "9: ports[2].number: 500 is out of range (give a number from 1 to 499)",
+    ),
+    changed(
+        "port-range-backwards",
+        "numbers: 2-3",
+        "numbers: 3-2",
+        "8: ports[1].numbers: 3-2 ends before it begins (write 2-3)",
+        "14: clusters[0].workers[0].port: there is no port '2' (declare it under ports; known: 1 (ps))",
+        "15: clusters[0].workers[1].port: there is no port '3' (declare it under ports; known: 1 (ps))",
+        "16: clusters[1].ports: there is no port '2' (declare it under ports; known: 1 (ps))",
+        "20: routes[0].port: there is no port '2' (declare it under ports; known: 1 (ps))",
+    ),
+    changed(
+        "port-ranges-overlap",
+        "{numbers: 2-3, name: tor}",
+        "{numbers: 1-3, name: tor}",
+        "8: ports[1]: port 1 is already declared on line 7 (renumber one)",
+    ),
+    changed(
+        "port-name-twice",
+        "{numbers: 2-3, name: tor}",
+        "{numbers: 2-3, name: tor}\n  - {number: 4, name: ps}",
+        "9: ports[2]: the name 'ps' is already taken on line 7 (rename one)",
+    ),
+    changed(
+        "port-without-number",
+        "{numbers: 2-3, name: tor}",
+        "{numbers: 2-3, name: tor}\n  - {name: spare}",
+        "9: ports[2].number: is missing (give one of 1 … 499)",
+    ),
+    changed(
+        "port-paths-same",
+        "{numbers: 2-3, name: tor}",
+        "{numbers: 2-3, name: tor, transport: unix, path: /tmp/tor.sock}",
+        "8: ports[1]: path /tmp/tor.sock is also port 2's on line 8 "
+        "(give each port a path of its own, with {number} in a range's)",
+    ),
+    changed(
+        "port-paths-overlap",
+        "{numbers: 2-3, name: tor}",
+        "{numbers: 2-3, name: tor}\n"
+        "  - {number: 4, transport: unix, path: /tmp/a}\n"
+        "  - {number: 5, transport: unix, path: /tmp/a/b}",
+        "10: ports[3]: path /tmp/a/b overlaps port 4's path /tmp/a on line 9 "
+        "(give each port a path of its own, with {number} in a range's)",
+    ),
+    changed(
+        "path-without-transport",
+        "{number: 1, name: ps}",
+        "{number: 1, name: ps, path: /tmp/ps}",
+        "7: ports[0].path: a path needs a transport (add transport: veth, tap, unix, pcap)",
+    ),
+    changed(
+        "interface-name-too-long",
+        "{number: 1, name: ps}",
+        "{number: 1, name: ps, transport: veth, path: parameter-server}",
+        "7: ports[0].path: 'parameter-server' is no interface name (use up to 15 characters without /)",
+    ),
+    # Hosts
+    changed(
+        "worker-on-undeclared-port",
+        "{name: a0, port: 2,",
+        "{name: a0, port: 9,",
+        "14: clusters[0].workers[0].port: there is no port '9' "
+        "(declare it under ports; known: 1 (ps), 2 (tor2), 3 (tor3))",
+    ),
+    changed(
+        "worker-without-port",
+        "{name: a0, port: 2,",
+        "{name: a0,",
+        "14: clusters[0].workers[0].port: is missing (say which front port leads to it, such as port: 1)",
+    ),
+    changed(
+        "worker-without-address",
+        "ip: 10.0.1.1,",
+        "",
+        "14: clusters[0].workers[0].ip: is missing (give its address, such as ip: 10.0.0.1)",
+    ),
+    changed(
+        "address-malformed",
+        "ip: 10.0.1.1,",
+        "ip: 10.0.1.256,",
+        "14: clusters[0].workers[0].ip: '10.0.1.256' is not an IPv4 address (write it as 10.0.0.1)",
+    ),
+    changed(
+        "address-multicast",
+        "ip: 10.0.1.1,",
+        "ip: 224.0.0.1,",
+        "14: clusters[0].workers[0].ip: 224.0.0.1 is no host's address "
+        "(give a unicast address such as 10.0.0.1)",
+    ),
+    changed(
+        "address-twice",
+        "ip: 10.0.1.2",
+        "ip: 10.0.1.1",
+        "15: clusters[0].workers[1].ip: 10.0.1.1 is already taken by a0 on line 14 "
+        "(every host has its own ip)",
+        "15: clusters[0].workers[1].mac: 02:00:0a:00:01:01 is already taken by a0 on line 14 "
+        "(every host has its own mac)",
+    ),
+    changed(
+        "server-is-a-worker",
+        "ip: 10.0.0.254",
+        "ip: 10.0.1.1, mac: 02:00:00:00:00:01",
+        "14: clusters[0].workers[0].ip: 10.0.1.1 is already taken by ps on line 10 "
+        "(every host has its own ip)",
+    ),
+    changed(
+        "generated-address-taken",
+        "ip: 10.0.2.1",
+        "ip: 10.0.0.252",
+        "16: clusters[1].ip: 10.0.0.254 is already taken by ps on line 10 (every host has its own ip)",
+        "16: clusters[1].mac: 02:00:0a:00:00:fe is already taken by ps on line 10 "
+        "(every host has its own mac)",
+    ),
+    changed(
+        "mac-twice",
+        "id: 7",
+        "mac: 02:00:0a:00:01:02",
+        "15: clusters[0].workers[1].mac: 02:00:0a:00:01:02 is already taken by a0 on line 14 "
+        "(every host has its own mac)",
+    ),
+    changed(
+        "mac-multicast",
+        "id: 7",
+        "mac: 01:00:5e:00:00:01",
+        "14: clusters[0].workers[0].mac: 01:00:5e:00:00:01 is a multicast address "
+        "(a host's MAC has an even first byte, such as 02)",
+    ),
+    changed(
+        "mac-malformed",
+        "id: 7",
+        "mac: 02:00:5e",
+        "14: clusters[0].workers[0].mac: '02:00:5e' is not a MAC address "
+        "(write six bytes such as 02:00:0a:00:00:01)",
+    ),
+    changed(
+        "host-name-twice",
+        "name: gateway",
+        "name: a0",
+        "18: hosts[0].name: the name 'a0' is already taken on line 14 (every host has its own name)",
+    ),
+    changed(
+        "worker-udp-port-zero",
+        "id: 7",
+        "udp_port: 0",
+        "14: clusters[0].workers[0].udp_port: 0 is out of range (give a number from 1 to 65535)",
+    ),
+    changed(
+        "no-parameter-server",
+        "parameter_servers:\n  - {name: ps, port: ps, ip: 10.0.0.254}\n",
+        "",
+        "1: parameter_servers: has no parameter server (add one, such as - {port: 1, ip: 10.0.0.254})",
+    ),
+    # Clusters
+    changed(
+        "worker-id-twice",
+        "id: 8",
+        "id: 7",
+        "15: clusters[0].workers[1].id: 7 is already a0's (ids differ within a cluster)",
+    ),
+    changed(
+        "more-clusters-than-the-engine",
+        "count: 2,",
+        "count: 4,",
+        "16: clusters[1]: cluster index 4, but the engine tracks 4 clusters "
+        "(raise engine.clusters, or take clusters out)",
+    ),
+    changed(
+        "cluster-index-beyond-the-engine",
+        "  - name: a\n",
+        "  - index: 4\n    name: a\n",
+        "12: clusters[0].index: cluster index 4, but the engine tracks 4 clusters "
+        "(raise engine.clusters, or take clusters out)",
+    ),
+    changed(
+        "cluster-index-twice",
+        B,
+        B.replace("count: 2", "index: 0"),
+        "16: clusters[1].index: index 0 is already taken on line 12 (renumber one)",
+    ),
+    changed(
+        "cluster-name-twice",
+        B,
+        B.replace("count: 2", "count: 1").replace("name: b", "name: a"),
+        "16: clusters[1].name: the name 'a' is already taken on line 12 (rename one)",
+    ),
+    changed(
+        "more-workers-than-table-entries",
+        B,
+        B.replace("workers: 2", "workers: 1023"),
+        "16: clusters[1]: more workers than the 1024 entries of the table `workers` "
+        "(take workers out, or use a second engine)",
+    ),
+    changed(
+        "more-workers-than-a-table-in-one-cluster",
+        B,
+        B.replace("workers: 2", "workers: 1000000000"),
+        "16: clusters[1].workers: 1000000000 is out of range (give a number from 1 to 1024)",
+    ),
+    changed(
+        "generated-without-ports",
+        "ports: 2-3, ",
+        "",
+        "16: clusters[1].ports: is missing (say which front ports lead there, such as 2-4)",
+    ),
+    changed(
+        "generated-past-the-last-address",
+        "ip: 10.0.2.1",
+        "ip: 255.255.255.254",
+        "16: clusters[1].ip: the addresses run past 255.255.255.254 (begin lower)",
+    ),
+    # Routes
+    changed(
+        "route-with-host-bits",
+        "10.0.0.0/8",
+        "10.0.0.1/8",
+        "20: routes[0].prefix: 10.0.0.1/8 has bits set after its prefix (write 10.0.0.0/8)",
+    ),
+    changed(
+        "route-twice",
+        "{prefix: 10.0.0.0/8, port: 2}",
+        "{prefix: 10.0.0.0/8, port: 2}\n  - {prefix: 10.0.0.0/8, port: 3}",
+        "21: routes[1].prefix: 10.0.0.0/8 is already routed on line 20 (keep one)",
+    ),
+    changed(
+        "route-overlaps-a-host",
+        "10.0.0.0/8",
+        "10.0.1.1/32",
+        "20: routes[0].prefix: 10.0.1.1/32 overlaps a0, which has its own port (take it out)",
+    ),
+    changed(
+        "route-malformed",
+        "10.0.0.0/8",
+        "10.0.0.0/33",
+        "20: routes[0].prefix: '10.0.0.0/33' is not an IPv4 prefix (write it as 10.0.0.0/8)",
+    ),
+]
