@@ -8,13 +8,15 @@ and the thread is a daemon; the requests themselves stay the shell's.
 import contextlib
 import queue
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import grpc
 from google.rpc import code_pb2
 from p4.v1 import p4runtime_pb2, p4runtime_pb2_grpc
 from p4runtime_sh.p4runtime import P4RuntimeClient
+
+from olafctl.p4runtime import wire
 
 _OPTIONS = [
     ("grpc.max_receive_message_length", -1),
@@ -69,6 +71,7 @@ class Client(P4RuntimeClient):  # type: ignore[misc]  # p4runtime-shell has no t
         self._bare_channel = grpc.insecure_channel(address, options=_OPTIONS)
         self.channel = grpc.intercept_channel(self._bare_channel, _Deadline(timeout))
         self.stub = p4runtime_pb2_grpc.P4RuntimeStub(self.channel)
+        self._write = self.channel.unary_unary("/p4.v1.P4Runtime/Write")
         self.ended: StreamEnded | None = None
         self.arbitration: Any = None
         self.changed = threading.Condition()
@@ -101,6 +104,18 @@ class Client(P4RuntimeClient):  # type: ignore[misc]  # p4runtime-shell has no t
             raise self.ended
         if not answered:
             raise StreamEnded("DEADLINE_EXCEEDED", f"no answer to the arbitration in {self.timeout:g} s")
+
+    def write_updates(self, updates: Iterable[bytes], rollback: bool) -> None:
+        """Write serialised ``p4.v1.Update`` messages as one batch. Raises grpc.RpcError."""
+        high, low = self.election_id
+        atomicity = p4runtime_pb2.WriteRequest.ROLLBACK_ON_ERROR if rollback else 0
+        request = [
+            wire.number(1, self.device_id),
+            wire.message(3, wire.number(1, high) + wire.number(2, low)),
+            *(wire.message(4, update) for update in updates),
+            wire.number(5, atomicity),
+        ]
+        self._write(b"".join(request))
 
     def elect(self, election_id: tuple[int, int]) -> None:
         """Arbitrate again with another election id. Raises StreamEnded."""

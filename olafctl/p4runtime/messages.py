@@ -6,36 +6,32 @@ What has no name in the P4Info, or a value too wide for its field, raises ValueE
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from p4.v1 import p4runtime_pb2
-
-from olafctl.p4runtime import bytestrings
+from olafctl.p4runtime import bytestrings, encoding, wire
 from olafctl.p4runtime.dataplane import Exact, Lpm, Match, Optional, Range, Replica, Ternary
 from olafctl.p4runtime.entities import CloneSession, DefaultAction, Entity, MulticastGroup, TableEntry
 from olafctl.p4runtime.program import Action, MatchField, MatchKind, Program, Table
 
 
-def to_entity(program: Program, entity: Entity) -> Any:
-    """The ``p4.v1.Entity`` of a named entity. Raises ValueError."""
-    message = p4runtime_pb2.Entity()
+def to_update(program: Program, change: int, entity: Entity) -> bytes:
+    """The ``p4.v1.Update`` of a named entity; ``change`` is its Update.Type. Raises ValueError."""
+    return wire.number(1, change) + wire.message(2, _entity(program, entity))
+
+
+def _entity(program: Program, entity: Entity) -> bytes:
     match entity:
         case TableEntry():
-            _put_entry(program, entity, message.table_entry)
+            return wire.message(2, _entry(program, entity))
         case DefaultAction():
             table = _table(program, entity.table)
-            message.table_entry.table_id = table.id
-            message.table_entry.is_default_action = True
-            if entity.action:
-                _put_action(table, entity.action, entity.params, message.table_entry.action.action)
+            action = _call(table, entity.action, entity.params) if entity.action else b""
+            return wire.message(2, wire.number(1, table.id) + action + wire.number(8, True))
         case MulticastGroup():
-            group = message.packet_replication_engine_entry.multicast_group_entry
-            group.multicast_group_id = entity.group_id
-            _put_replicas(entity.replicas, group.replicas)
+            group = wire.number(1, entity.group_id) + _replica_bytes(entity.replicas)
+            return wire.message(9, wire.message(1, group))
         case CloneSession():
-            session = message.packet_replication_engine_entry.clone_session_entry
-            session.session_id = entity.session_id
-            session.packet_length_bytes = entity.packet_length
-            _put_replicas(entity.replicas, session.replicas)
-    return message
+            length = wire.number(4, entity.packet_length)
+            session = wire.number(1, entity.session_id) + _replica_bytes(entity.replicas) + length
+            return wire.message(9, wire.message(2, session))
 
 
 def from_entity(program: Program, message: Any) -> Entity:
@@ -79,48 +75,50 @@ def from_table_entry(program: Program, message: Any) -> TableEntry | DefaultActi
     )
 
 
-def _put_entry(program: Program, entry: TableEntry, message: Any) -> None:
+def _entry(program: Program, entry: TableEntry) -> bytes:
     table = _table(program, entry.table)
-    message.table_id = table.id
-    message.priority = entry.priority
-    left = dict(entry.match)
+    parts = [wire.number(1, table.id)]
     for field in table.fields:
-        match = left.pop(field.name, None)
+        match = entry.match.get(field.name)
         if match is not None:
-            _put_match(field, match, message.match.add())
+            parts.append(wire.message(2, encoding.field_match(field.id, _checked(field, match))))
         elif field.kind is MatchKind.EXACT:
             raise ValueError(f"table {table.alias}: the exact key field {field.name} is missing")
-    if left:
-        known = ", ".join(field.name for field in table.fields)
-        raise ValueError(f"table {table.alias} has no key field {', '.join(left)} (known: {known})")
+    known = [field.name for field in table.fields]
+    if unknown := [name for name in entry.match if name not in known]:
+        raise ValueError(f"table {table.alias} has no key field {unknown[0]} (known: {', '.join(known)})")
     if entry.action:
-        _put_action(table, entry.action, entry.params, message.action.action)
+        parts.append(_call(table, entry.action, entry.params))
     elif entry.member:
-        message.action.action_profile_member_id = entry.member
+        parts.append(wire.message(3, wire.number(2, entry.member)))
     elif entry.group:
-        message.action.action_profile_group_id = entry.group
+        parts.append(wire.message(3, wire.number(3, entry.group)))
+    parts.append(wire.signed(4, entry.priority))
+    return b"".join(parts)
 
 
-def _put_match(field: MatchField, match: Match | int, message: Any) -> None:
-    message.field_id = field.id
+def _checked(field: MatchField, match: Match | int) -> Match:
+    """A match that is of the field's kind and fits its width."""
+    numbers: tuple[int, ...]
     match (field.kind, match):
         case (MatchKind.EXACT, Exact(value)):
-            message.exact.value = _bytes(value, field.bits, field.name)
+            numbers = (value,)
         case (MatchKind.OPTIONAL, Exact(value) | Optional(value)):
-            message.optional.value = _bytes(value, field.bits, field.name)
-        case (MatchKind.LPM, Lpm(value, prefix_len)):
-            message.lpm.value = _bytes(value, field.bits, field.name)
-            message.lpm.prefix_len = prefix_len
+            numbers, match = (value,), Optional(value)
+        case (MatchKind.LPM, Lpm(value, _)):
+            numbers = (value,)
         case (MatchKind.TERNARY, Ternary(value, mask)):
-            message.ternary.value = _bytes(value, field.bits, field.name)
-            message.ternary.mask = _bytes(mask, field.bits, field.name)
+            numbers = (value, mask)
         case (MatchKind.RANGE, Range(low, high)):
-            message.range.low = _bytes(low, field.bits, field.name)
-            message.range.high = _bytes(high, field.bits, field.name)
+            numbers = (low, high)
         case _:
             raise ValueError(
                 f"key field {field.name} is {field.kind.name.lower()}; {match} is not such a match"
             )
+    for each in numbers:
+        _fits(each, field.bits, f"key field {field.name}")
+    assert not isinstance(match, int)
+    return match
 
 
 def _match_from(message: Any) -> Match:
@@ -142,17 +140,17 @@ def _match_from(message: Any) -> Match:
             raise ValueError(f"a match of kind {kind} has no typed form")
 
 
-def _put_action(table: Table, name: str, params: Mapping[str, int], message: Any) -> None:
+def _call(table: Table, name: str, params: Mapping[str, int]) -> bytes:
+    """The TableAction field of a TableEntry."""
     action = _action(table, name)
-    missing = {param.name for param in action.params} ^ set(params)
-    if missing:
+    if len(params) != len(action.params) or any(param.name not in params for param in action.params):
         known = ", ".join(param.name for param in action.params) or "none"
-        raise ValueError(
-            f"action {action.alias}: {', '.join(sorted(missing))} missing or unknown (it has: {known})"
-        )
-    message.action_id = action.id
+        given = ", ".join(params) or "none"
+        raise ValueError(f"action {action.alias} has the parameters {known}; given were {given}")
     for param in action.params:
-        message.params.add(param_id=param.id, value=_bytes(params[param.name], param.bits, param.name))
+        _fits(params[param.name], param.bits, f"parameter {param.name}")
+    values = [params[param.name] for param in action.params]
+    return wire.message(3, wire.message(1, encoding.action_call(action, values)))
 
 
 def _action_from(program: Program, message: Any) -> tuple[str, dict[str, int]]:
@@ -163,10 +161,12 @@ def _action_from(program: Program, message: Any) -> tuple[str, dict[str, int]]:
     return action.alias, {names[each.param_id]: int.from_bytes(each.value, "big") for each in message.params}
 
 
-def _put_replicas(replicas: Iterable[Replica], message: Any) -> None:
-    for replica in replicas:
-        # The deprecated field: every server up to 1.5 takes it, and older ones take nothing else.
-        message.add(egress_port=replica.egress_port, instance=replica.instance)
+def _replica_bytes(replicas: Iterable[Replica]) -> bytes:
+    # egress_port is the deprecated field: every server takes it, and older ones take nothing else.
+    return b"".join(
+        wire.message(2, wire.number(1, replica.egress_port) + wire.number(2, replica.instance))
+        for replica in replicas
+    )
 
 
 def _replicas(message: Any) -> list[Replica]:
@@ -179,10 +179,9 @@ def _replicas(message: Any) -> list[Replica]:
     ]
 
 
-def _bytes(value: int, bits: int, what: str) -> bytes:
+def _fits(value: int, bits: int, what: str) -> None:
     if value < 0 or value >> bits:
         raise ValueError(f"{what}: {bytestrings.shown(value)} does not fit in {bits} bits")
-    return bytestrings.encode(value)
 
 
 def _table(program: Program, name: str) -> Table:

@@ -164,6 +164,7 @@ class Program:
             meter.preamble.id: meter.spec.type for meter in (*p4info.meters, *p4info.direct_meters)
         }
         self.tables = _by_id(self._table(table) for table in p4info.tables)
+        self._tables_named: dict[str, Table] = {}
         for profile in self.profiles.values():
             if unknown := [hex(id) for id in profile.table_ids if id not in self.tables]:
                 raise InvalidP4Info(
@@ -174,7 +175,9 @@ class Program:
         self.packet_out = tuple(_parameter(field, "packet_out") for field in headers.get("packet_out", ()))
 
     def table_named(self, name: str) -> Table:
-        return _named(self.tables.values(), name, "table")
+        if name not in self._tables_named:
+            self._tables_named[name] = _named(self.tables.values(), name, "table")
+        return self._tables_named[name]
 
     def action_named(self, name: str, table: Table | None = None) -> Action:
         return _named((table.actions if table else self.actions).values(), name, "action")

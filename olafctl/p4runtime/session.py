@@ -233,14 +233,8 @@ class Session:
         failures: list[Failure] = []
         size = len(wanted) if rollback else _BATCH
         for start in range(0, len(wanted), max(size, 1)):
-            request = p4runtime_pb2.WriteRequest(
-                device_id=self.device_id, updates=encoded[start : start + size]
-            )
-            if rollback:
-                request.atomicity = p4runtime_pb2.WriteRequest.ROLLBACK_ON_ERROR
-            request.election_id.high, request.election_id.low = self._client.election_id
             try:
-                self._client.stub.Write(request)
+                self._client.write_updates(encoded[start : start + size], rollback)
             except grpc.RpcError as error:
                 failures += self._failures(error, wanted[start : start + size], start)
         if failures:
@@ -409,12 +403,11 @@ class Session:
             if code != "OK"
         ]
 
-    def _encoded(self, program: Program, update: Update) -> Any:
+    def _encoded(self, program: Program, update: Update) -> bytes:
         try:
-            entity = messages.to_entity(program, update.entity)
+            return messages.to_update(program, update.change.value, update.entity)
         except ValueError as error:
             raise BadInput(Problem(str(error), f"{self.name}: {update}")) from None
-        return p4runtime_pb2.Update(type=update.change.value, entity=entity)
 
     def _table_id(self, table: str) -> int:
         return self._resolved(self.program.table_named, table)

@@ -8,6 +8,7 @@ from p4.config.v1 import p4info_pb2
 from olafctl.p4runtime.agent import Agent, serve
 from olafctl.p4runtime.dataplane import ActionCall, Exact, InitialEntry, P4Info
 from olafctl.p4runtime.session import Session
+from tests.p4runtime.controller import Controller
 from tests.p4runtime.memory_plane import MemoryPlane
 
 P4INFO_FILE = Path(__file__).with_name("program.p4info.txt")
@@ -41,3 +42,18 @@ def session(agent: Agent, p4info: P4Info) -> Iterator[Session]:
     with Session.connect(agent.address, 1, election_id=10) as session:
         session.push(p4info, b"program", cookie=99)
         yield session
+
+
+@pytest.fixture
+def controller(agent: Agent) -> Iterator[Controller]:
+    """A bare connection that has not arbitrated."""
+    with Controller(agent.address) as controller:
+        yield controller
+
+
+@pytest.fixture
+def primary(controller: Controller, p4info: P4Info) -> Controller:
+    """The primary of a device whose pipeline runs."""
+    assert controller.arbitrate(10).status.code == 0
+    assert controller.set_pipeline("VERIFY_AND_COMMIT", p4info, cookie=99) == "OK"
+    return controller

@@ -2,27 +2,12 @@
 
 from p4.v1 import p4runtime_pb2
 
-from olafctl.p4runtime import wire
+from olafctl.p4runtime import encoding, wire
 from olafctl.p4runtime.agent.entries import DefaultEntry, Entry
-from olafctl.p4runtime.bytestrings import encode
-from olafctl.p4runtime.dataplane import (
-    ActionCall,
-    ActionSpec,
-    CounterData,
-    Exact,
-    GroupRef,
-    Lpm,
-    Match,
-    MemberRef,
-    MeterConfig,
-    Optional,
-    Range,
-    Ternary,
-)
+from olafctl.p4runtime.dataplane import ActionCall, CounterData, Match, MeterConfig
 from olafctl.p4runtime.program import Program, Table
 
 _TABLE_ENTRY = 2  # in Entity; the numbers below are those of p4runtime.proto
-_OPERANDS = {Exact: 2, Ternary: 3, Lpm: 4, Range: 6, Optional: 7}
 
 
 def priority(entry: Entry) -> bytes:
@@ -41,7 +26,7 @@ def table_entry(program: Program, table: Table, entry: Entry) -> bytes:
         entry.encoded = b"".join(
             (
                 entry_key(table, entry),
-                wire.message(3, _action(program, entry.action)),
+                wire.message(3, encoding.table_action(program, entry.action)),
                 priority(entry),
                 wire.number(5, entry.controller_metadata),
                 wire.text(11, entry.metadata),
@@ -55,7 +40,7 @@ def entry_key(table: Table, entry: Entry) -> bytes:
     """A TableEntry with the table and the match only."""
     matches = zip(table.fields, entry.key, strict=True)
     return wire.number(1, table.id) + b"".join(
-        wire.message(2, wire.number(1, field.id) + _match(match))
+        wire.message(2, encoding.field_match(field.id, match))
         for field, match in matches
         if match is not None
     )
@@ -67,7 +52,7 @@ def default_entry(program: Program, table: Table, default: DefaultEntry) -> byte
     return b"".join(
         (
             wire.number(1, table.id),
-            wire.message(3, _action(program, action)) if action else b"",
+            wire.message(3, encoding.table_action(program, action)) if action else b"",
             wire.number(5, default.controller_metadata),
             wire.number(8, True),
             wire.text(11, default.metadata),
@@ -97,43 +82,9 @@ def meter(config: MeterConfig) -> bytes:
 
 def match_message(field_id: int, match: Match) -> p4runtime_pb2.FieldMatch:
     """A FieldMatch as protobuf, for the rarer messages."""
-    return p4runtime_pb2.FieldMatch.FromString(wire.number(1, field_id) + _match(match))
+    return p4runtime_pb2.FieldMatch.FromString(encoding.field_match(field_id, match))
 
 
 def call_message(program: Program, call: ActionCall) -> p4runtime_pb2.Action:
     """An Action as protobuf, for the rarer messages."""
-    return p4runtime_pb2.Action.FromString(_call(program, call))
-
-
-def _match(match: Match) -> bytes:
-    assert match is not None
-    if isinstance(match, Exact | Optional):
-        operands = wire.message(1, encode(match.value))
-    elif isinstance(match, Lpm):
-        operands = wire.message(1, encode(match.value)) + wire.number(2, match.prefix_len)
-    elif isinstance(match, Ternary):
-        operands = wire.message(1, encode(match.value)) + wire.message(2, encode(match.mask))
-    else:
-        operands = wire.message(1, encode(match.low)) + wire.message(2, encode(match.high))
-    return wire.message(_OPERANDS[type(match)], operands)
-
-
-def _action(program: Program, action: ActionSpec) -> bytes:
-    if isinstance(action, ActionCall):
-        return wire.message(1, _call(program, action))
-    if isinstance(action, MemberRef):
-        return wire.number(2, action.member_id)
-    if isinstance(action, GroupRef):
-        return wire.number(3, action.group_id)
-    actions = (
-        wire.message(1, wire.message(1, _call(program, each.action)) + wire.number(2, each.weight))
-        for each in action
-    )
-    return wire.message(4, b"".join(actions))
-
-
-def _call(program: Program, call: ActionCall) -> bytes:
-    params = zip(program.actions[call.action_id].params, call.params, strict=True)
-    return wire.number(1, call.action_id) + b"".join(
-        wire.message(4, wire.number(2, param.id) + wire.message(3, encode(value))) for param, value in params
-    )
+    return p4runtime_pb2.Action.FromString(encoding.action_call(program.actions[call.action_id], call.params))

@@ -1,0 +1,154 @@
+"""A controller of plain protobuf and gRPC: nothing of the project's between a test and the agent."""
+
+import queue
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import grpc
+from google.protobuf import text_format
+from google.rpc import code_pb2, status_pb2
+from p4.v1 import p4runtime_pb2, p4runtime_pb2_grpc
+
+SECONDS = 10.0
+
+
+class Controller:
+    """A channel with at most one stream; ``election_id`` goes into every write."""
+
+    def __init__(self, address: str, device_id: int = 1) -> None:
+        options = [("grpc.max_metadata_size", 1 << 24), ("grpc.absolute_max_metadata_size", 1 << 24)]
+        self.channel = grpc.insecure_channel(address, options=options)
+        self.stub = p4runtime_pb2_grpc.P4RuntimeStub(self.channel)
+        self.device_id = device_id
+        self.election_id: int | None = None
+        self.role = ""
+        self._requests: queue.Queue[Any] = queue.Queue()
+        self._responses: queue.Queue[Any] = queue.Queue()
+        self._stream: Any = None
+
+    def __enter__(self) -> "Controller":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.disconnect()
+        self.channel.close()
+
+    def send(self, request: Any) -> None:
+        if self._stream is None:
+            self._stream = self.stub.StreamChannel(iter(self._requests.get, None))
+            threading.Thread(target=self._receive, daemon=True).start()
+        self._requests.put(request)
+
+    def arbitrate(self, election_id: int | None, role: str = "", device_id: int | None = None) -> Any:
+        """Send a MasterArbitrationUpdate and return the next arbitration answer."""
+        self.election_id, self.role = election_id, role
+        request = p4runtime_pb2.StreamMessageRequest()
+        request.arbitration.device_id = self.device_id if device_id is None else device_id
+        if role:
+            request.arbitration.role.name = role
+        if election_id is not None:
+            request.arbitration.election_id.high = election_id >> 64
+            request.arbitration.election_id.low = election_id & (1 << 64) - 1
+        self.send(request)
+        return self.next("arbitration")
+
+    def next(self, kind: str) -> Any:
+        """The next message of the stream, which must be of ``kind``; "end" is the stream's status name."""
+        got, message = self._responses.get(timeout=SECONDS)
+        assert got == kind, (got, message)
+        return message
+
+    def disconnect(self) -> None:
+        if self._stream is not None:
+            self._requests.put(None)
+            self._stream.cancel()
+            self._stream = None
+
+    def half_close(self) -> None:
+        self._requests.put(None)
+
+    def write(self, *updates: Any, atomicity: int = 0) -> list[str]:
+        """The code of each update, or of the whole call as one string."""
+        request = p4runtime_pb2.WriteRequest(device_id=self.device_id, updates=updates, atomicity=atomicity)
+        request.role = self.role
+        if self.election_id is not None:
+            request.election_id.high = self.election_id >> 64
+            request.election_id.low = self.election_id & (1 << 64) - 1
+        try:
+            self.stub.Write(request, timeout=SECONDS)
+        except grpc.RpcError as error:
+            return codes(error)
+        return ["OK"] * len(updates)
+
+    def read(self, *entities: Any) -> list[Any]:
+        request = p4runtime_pb2.ReadRequest(device_id=self.device_id, entities=entities)
+        return [entity for answer in self.stub.Read(request, timeout=SECONDS) for entity in answer.entities]
+
+    def read_codes(self, *entities: Any) -> list[str]:
+        try:
+            self.read(*entities)
+        except grpc.RpcError as error:
+            return codes(error)
+        return ["OK"] * len(entities)
+
+    def set_pipeline(
+        self, action: str, p4info: Any = None, config: bytes = b"program", cookie: int = 0
+    ) -> str:
+        kind = p4runtime_pb2.SetForwardingPipelineConfigRequest
+        request = kind(device_id=self.device_id, action=kind.Action.Value(action), role=self.role)
+        if self.election_id is not None:
+            request.election_id.high = self.election_id >> 64
+            request.election_id.low = self.election_id & (1 << 64) - 1
+        if p4info is not None:
+            request.config.p4info.CopyFrom(p4info)
+            request.config.p4_device_config = config
+            request.config.cookie.cookie = cookie
+        try:
+            self.stub.SetForwardingPipelineConfig(request, timeout=SECONDS)
+        except grpc.RpcError as error:
+            return str(error.code().name)
+        return "OK"
+
+    def _receive(self) -> None:
+        stream = self._stream
+        try:
+            for message in stream:
+                kind = message.WhichOneof("update")
+                self._responses.put((kind, getattr(message, kind)))
+            self._responses.put(("end", "OK"))
+        except grpc.RpcError as error:
+            self._responses.put(("end", error.code().name))
+
+
+def codes(error: Any) -> list[str]:
+    """The code of each element of a failed batch; of a call that failed as a whole, its one code."""
+    for name, value in error.trailing_metadata() or ():
+        if name == "grpc-status-details-bin":
+            status = status_pb2.Status.FromString(value)
+            assert status.code == error.code().value[0] == code_pb2.UNKNOWN
+            assert status.message == error.details()
+            found = []
+            for each in status.details:
+                detail = p4runtime_pb2.Error()
+                assert each.Unpack(detail)
+                assert bool(detail.message) == bool(detail.canonical_code), "a message for each error"
+                found.append(code_pb2.Code.Name(detail.canonical_code))
+            return found
+    assert error.details(), "a message for each error"
+    return [error.code().name]
+
+
+def entity(text: str) -> Any:
+    """A p4.v1.Entity from its text form."""
+    return text_format.Parse(text, p4runtime_pb2.Entity())
+
+
+def update(change: str, text: str) -> Any:
+    """A p4.v1.Update from its type's name and its entity's text form."""
+    return p4runtime_pb2.Update(type=p4runtime_pb2.Update.Type.Value(change), entity=entity(text))
+
+
+def texts(entities: Sequence[Any]) -> list[str]:
+    """Entities as one-line text, sorted: to compare what a read gave."""
+    return sorted(text_format.MessageToString(each, as_one_line=True) for each in entities)

@@ -1,0 +1,145 @@
+"""Elections: P4Runtime §5."""
+
+from google.rpc import code_pb2
+from p4.v1 import p4runtime_pb2
+
+from olafctl.p4runtime.agent import Agent
+from olafctl.p4runtime.dataplane import P4Info
+from tests.p4runtime.controller import Controller, update
+
+HUGE = (1 << 128) - 1
+GROUP = update(
+    "INSERT", "packet_replication_engine_entry { multicast_group_entry { multicast_group_id: 1 } }"
+)
+OK, TAKEN, NOBODY = code_pb2.OK, code_pb2.ALREADY_EXISTS, code_pb2.NOT_FOUND
+
+
+def _id(answer: object) -> int:
+    return answer.election_id.high << 64 | answer.election_id.low  # type: ignore[attr-defined]  # protobuf
+
+
+def test_the_highest_election_id_is_primary(agent: Agent, p4info: P4Info) -> None:
+    with Controller(agent.address) as first, Controller(agent.address) as second:
+        answer = first.arbitrate(5)
+        assert (answer.device_id, answer.status.code, _id(answer)) == (1, OK, 5)
+        assert first.set_pipeline("VERIFY_AND_COMMIT", p4info) == "OK"
+
+        lower = second.arbitrate(4)
+        assert (lower.status.code, _id(lower)) == (TAKEN, 5)
+        assert second.write(GROUP) == ["PERMISSION_DENIED"]
+        assert second.set_pipeline("VERIFY_AND_COMMIT", p4info) == "PERMISSION_DENIED"
+        assert second.read() == []
+
+        assert second.arbitrate(HUGE).status.code == OK
+        deposed = first.next("arbitration")
+        assert (deposed.status.code, _id(deposed)) == (TAKEN, HUGE)
+        assert first.write(GROUP) == ["PERMISSION_DENIED"]
+        assert second.write(GROUP) == ["OK"]
+
+
+def test_when_the_primary_goes_nobody_is_primary_until_a_higher_or_equal_id(
+    agent: Agent, p4info: P4Info
+) -> None:
+    with Controller(agent.address) as primary, Controller(agent.address) as backup:
+        primary.arbitrate(7)
+        primary.set_pipeline("VERIFY_AND_COMMIT", p4info)
+        backup.arbitrate(3)
+        primary.disconnect()
+        alone = backup.next("arbitration")
+        assert (alone.status.code, _id(alone)) == (NOBODY, 7)
+        assert backup.write(GROUP) == ["PERMISSION_DENIED"]
+        assert backup.arbitrate(6).status.code == NOBODY
+        assert backup.arbitrate(7).status.code == OK
+        assert backup.write(GROUP) == ["OK"]
+
+
+def test_a_primary_can_step_down(agent: Agent) -> None:
+    with Controller(agent.address) as first, Controller(agent.address) as second:
+        first.arbitrate(7)
+        second.arbitrate(3)
+        assert first.arbitrate(2).status.code == NOBODY
+        assert second.next("arbitration").status.code == NOBODY
+
+
+def test_without_an_election_id_nobody_becomes_primary(controller: Controller) -> None:
+    answer = controller.arbitrate(None)
+    assert answer.status.code == NOBODY
+    assert not answer.HasField("election_id")
+    assert controller.write() == ["PERMISSION_DENIED"]
+
+
+def test_election_id_zero_is_an_election_id(controller: Controller) -> None:
+    answer = controller.arbitrate(0)
+    assert answer.status.code == OK
+    assert answer.HasField("election_id")
+
+
+def test_an_election_id_in_use_ends_the_stream(agent: Agent) -> None:
+    with Controller(agent.address) as first, Controller(agent.address) as second:
+        first.arbitrate(7)
+        request = p4runtime_pb2.StreamMessageRequest()
+        request.arbitration.device_id = 1
+        request.arbitration.election_id.low = 7
+        second.send(request)
+        assert second.next("end") == "INVALID_ARGUMENT"
+        assert first.arbitrate(7).status.code == OK
+
+
+def test_an_unknown_device_ends_the_stream(controller: Controller) -> None:
+    request = p4runtime_pb2.StreamMessageRequest()
+    request.arbitration.device_id = 9
+    controller.send(request)
+    assert controller.next("end") == "NOT_FOUND"
+
+
+def test_a_stream_keeps_its_device_and_role(controller: Controller) -> None:
+    controller.arbitrate(7)
+    request = p4runtime_pb2.StreamMessageRequest()
+    request.arbitration.device_id = 1
+    request.arbitration.role.name = "other"
+    request.arbitration.election_id.low = 7
+    controller.send(request)
+    assert controller.next("end") == "FAILED_PRECONDITION"
+
+
+def test_a_role_configuration_is_refused(controller: Controller) -> None:
+    request = p4runtime_pb2.StreamMessageRequest()
+    request.arbitration.device_id = 1
+    request.arbitration.role.config.type_url = "type.example/config"
+    controller.send(request)
+    assert controller.next("end") == "INVALID_ARGUMENT"
+
+
+def test_each_role_has_its_own_primary(agent: Agent, p4info: P4Info) -> None:
+    with Controller(agent.address) as one, Controller(agent.address) as other:
+        assert one.arbitrate(5).status.code == OK
+        answer = other.arbitrate(5, role="telemetry")
+        assert (answer.status.code, answer.role.name) == (OK, "telemetry")
+        assert one.set_pipeline("VERIFY_AND_COMMIT", p4info) == "OK"
+        assert other.write(GROUP) == ["OK"]
+        other.role = "nobody"
+        assert other.write(GROUP) == ["NOT_FOUND"]
+
+
+def test_half_closing_the_stream_ends_it(controller: Controller) -> None:
+    controller.arbitrate(1)
+    controller.half_close()
+    assert controller.next("end") == "OK"
+
+
+def test_streams_beyond_the_limit_are_refused_and_calls_still_served(agent: Agent) -> None:
+    crowd = [Controller(agent.address) for _ in range(48)]
+    try:
+        for place, each in enumerate(crowd):
+            each.arbitrate(place)
+        with Controller(agent.address) as late:
+            request = p4runtime_pb2.StreamMessageRequest()
+            request.arbitration.device_id = 1
+            late.send(request)
+            assert late.next("end") == "RESOURCE_EXHAUSTED"
+            version = late.stub.Capabilities(p4runtime_pb2.CapabilitiesRequest(), timeout=10)
+            assert version.p4runtime_api_version == "1.4.1"
+    finally:
+        for each in crowd:
+            each.disconnect()
+            each.channel.close()
