@@ -167,7 +167,7 @@ def _foresee(wanted: _Wanted, store: Store) -> Outcome:
     if running is None:
         return Outcome(wanted.testbed.name, True, DEVICES, plan(_NOTHING, state), 0)
     with devices.watching(running) as sessions:
-        if not devices.has_pipelines(running, sessions):
+        if not all(devices.has_pipeline(device, sessions) for device in running.devices):
             return Outcome(wanted.testbed.name, False, DEVICES, plan(_NOTHING, state), 0)
         actual = devices.read(running, sessions, list(state.registers))
     return Outcome(wanted.testbed.name, False, (), plan(actual, state), 0)

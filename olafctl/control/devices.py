@@ -56,17 +56,15 @@ def push_pipelines(running: Running, sessions: Sessions) -> tuple[str, ...]:
     """
     pushed = []
     for device in running.devices:
-        cookie = _cookie(device)
-        session = sessions[device.name]
-        if session.cookie() != cookie:
-            session.push(device.p4info, device.config, cookie=cookie)
+        if not has_pipeline(device, sessions):
+            sessions[device.name].push(device.p4info, device.config, cookie=_cookie(device))
             pushed.append(device.name)
     return tuple(pushed)
 
 
-def has_pipelines(running: Running, sessions: Sessions) -> bool:
-    """Whether every device runs its pipeline. Raises OlafError."""
-    return all(sessions[device.name].cookie() == _cookie(device) for device in running.devices)
+def has_pipeline(device: Device, sessions: Sessions) -> bool:
+    """Whether ``device`` runs its pipeline. Raises OlafError."""
+    return sessions[device.name].cookie() == _cookie(device)
 
 
 def read(running: Running, sessions: Sessions, names: Iterator[str] | list[str]) -> State:

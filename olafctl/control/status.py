@@ -106,17 +106,26 @@ def _devices(running: Running, sessions: Sessions) -> Json:
         device.name: {
             "device_id": device.device_id,
             "address": device.address,
-            "tables": {table: _table(sessions[device.name], table) for table in TABLES[device.name]},
-            "groups": {
-                str(group.group_id): [
-                    {"port": replica.egress_port, "member": replica.instance} for replica in group.replicas
-                ]
-                for group in sorted(
-                    sessions[device.name].multicast_groups(), key=lambda group: group.group_id
-                )
-            },
+            "pipeline": devices.has_pipeline(device, sessions),
+            **_contents(device.name, sessions[device.name], devices.has_pipeline(device, sessions)),
         }
         for device in running.devices
+    }
+
+
+def _contents(name: str, session: Session, has_pipeline: bool) -> Json:
+    """A device's tables and groups; none without its pipeline."""
+    if not has_pipeline:
+        return {"tables": {}, "groups": {}}
+    groups = sorted(session.multicast_groups(), key=lambda group: group.group_id)
+    return {
+        "tables": {table: _table(session, table) for table in TABLES[name]},
+        "groups": {
+            str(group.group_id): [
+                {"port": replica.egress_port, "member": replica.instance} for replica in group.replicas
+            ]
+            for group in groups
+        },
     }
 
 
@@ -142,6 +151,9 @@ def _missed(session: Session, table: str) -> Json | None:
 
 
 def _drift(testbed: Testbed, running: Running, sessions: Sessions) -> list[str]:
+    lacking = [device for device in running.devices if not devices.has_pipeline(device, sessions)]
+    if lacking:
+        return [f"+ {device.name} pipeline" for device in lacking]
     wanted = desired(testbed)
     changes = plan(devices.read(running, sessions, list(wanted.registers)), wanted)
     return list(islice(changes.lines(), _MOST_DRIFT))

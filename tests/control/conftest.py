@@ -1,0 +1,38 @@
+"""A state folder of our own with the twin's real programs behind it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from olafctl import paths
+from olafctl import testbed as testbeds
+from olafctl.control.deploy import Outcome, deploy
+from olafctl.control.destroy import destroy
+from olafctl.control.store import Store, all_names, folder_of
+from olafctl.testbed.model import Testbed
+
+
+@pytest.fixture
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The state folder; whatever is deployed in it is destroyed afterwards."""
+    folder = tmp_path / "s"
+    monkeypatch.setenv("OLAF_STATE", str(folder))
+    yield folder
+    for name in all_names():
+        destroy(Store(folder_of(name)))
+
+
+def bed(path: Path, *changes: tuple[str, str]) -> Testbed:
+    """The shipped laptop testbed on UNIX sockets, written to ``path`` with texts replaced."""
+    text = (paths.sources() / "testbeds" / "laptop.yaml").read_text()
+    for old, new in (("name: uplink}", "name: uplink, transport: unix}"), *changes):
+        assert text.count(old) == 1, old
+        text = text.replace(old, new)
+    path.write_text(text)
+    return testbeds.load(path)
+
+
+def quietly(testbed: Testbed, *, dry_run: bool = False) -> Outcome:
+    """Deploy without a word."""
+    return deploy(testbed, lambda step: None, dry_run=dry_run)

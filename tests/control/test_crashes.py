@@ -1,0 +1,83 @@
+"""kill -9 of anything, in the middle of a deploy or a run, and then a deploy: it converges."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from olafctl.control.deploy import find
+from olafctl.control.destroy import destroy
+from olafctl.control.status import healthy, status
+from olafctl.control.store import Store, folder_of
+from olafctl.targets import processes
+from tests.control.conftest import bed, quietly
+
+STEPS = ["rendering", "starting laptop", "making ports", "starting the twin", "programming"]
+
+
+def killed_at(step: str, path: Path) -> None:
+    """Run a deploy in a process of its own and kill it as soon as it says that ``step`` begins."""
+    line = [sys.executable, "-m", "olafctl", "deploy", str(path)]
+    with subprocess.Popen(line, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True) as process:
+        assert process.stderr is not None
+        for said in process.stderr:
+            if step in said:
+                process.kill()
+                return
+        pytest.fail(f"the deploy never said {step!r}")
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_first_deploy_killed_in_any_step_converges_when_run_again(
+    step: str, state: Path, tmp_path: Path
+) -> None:
+    laptop = bed(tmp_path / "bed.yaml")
+    killed_at(step, laptop.source)
+    assert quietly(laptop).changed
+    assert healthy(status(Store(folder_of("laptop"))))
+    assert quietly(laptop).changed is False
+
+
+@pytest.mark.parametrize("step", STEPS[1:])
+def test_a_change_killed_in_any_step_converges_both_ways(step: str, state: Path, tmp_path: Path) -> None:
+    old = bed(tmp_path / "old.yaml")
+    new = bed(tmp_path / "new.yaml", ("\nparameter_servers:", "  - {number: 9}\n\nparameter_servers:"))
+    quietly(old)
+    killed_at(step, new.source)
+    store = Store(folder_of("laptop"))
+    quietly(old)
+    assert (healthy(status(store)), len(status(store)["ports"])) == (True, 4)
+    quietly(new)
+    assert (healthy(status(store)), len(status(store)["ports"])) == (True, 5)
+
+
+def test_every_process_killed_while_running_is_brought_back(state: Path, tmp_path: Path) -> None:
+    laptop = bed(tmp_path / "bed.yaml")
+    quietly(laptop)
+    store = Store(folder_of("laptop"))
+    for process in processes.of(store.folder):
+        os.kill(process.pid, signal.SIGKILL)
+    assert status(store)["running"] is False
+    outcome = quietly(laptop)
+    assert outcome.started
+    assert healthy(status(store))
+
+
+def test_destroy_after_a_kill_leaves_nothing(state: Path, tmp_path: Path) -> None:
+    laptop = bed(tmp_path / "bed.yaml")
+    killed_at("programming", laptop.source)
+    store = Store(folder_of("laptop"))
+    destroy(store)
+    assert list(state.iterdir()) == []
+    assert list(processes.of(store.folder)) == []
+
+
+def test_an_interrupted_deploy_is_told_by_status(state: Path, tmp_path: Path) -> None:
+    laptop = bed(tmp_path / "bed.yaml")
+    killed_at("programming", laptop.source)
+    report = status(Store(folder_of("laptop")))
+    assert (report["interrupted"], healthy(report)) == (True, False)
+    assert find(Store(folder_of("laptop")))[0].name == "laptop"

@@ -1,0 +1,204 @@
+"""Deploy on the twin: programmed, verified, idempotent, in place where possible, and never half."""
+
+from pathlib import Path
+
+import pytest
+
+from olafctl import paths
+from olafctl import testbed as testbeds
+from olafctl.control import devices
+from olafctl.control.deploy import find, locked
+from olafctl.control.desired import desired
+from olafctl.control.destroy import destroy
+from olafctl.control.regroup import regroup
+from olafctl.control.status import healthy, status
+from olafctl.control.store import Role, Store, folder_of
+from olafctl.errors import BadInput, OlafError
+from olafctl.p4runtime.entities import TableEntry
+from olafctl.targets import processes
+from tests.control.conftest import bed, quietly
+
+
+def pids(store: Store) -> list[int]:
+    return sorted(process.pid for process in processes.of(store.folder))
+
+
+def test_a_deployed_testbed_runs_as_it_says_and_a_second_deploy_changes_nothing(
+    state: Path, tmp_path: Path
+) -> None:
+    laptop = bed(tmp_path / "bed.yaml")
+    first = quietly(laptop)
+    assert first.started and first.pushed == ("vnp4_1", "vnp4_2") and first.changes.size > 20
+    store = Store(folder_of("laptop"))
+    report = status(store)
+    assert healthy(report)
+    assert {name: len(table["entries"]) for name, table in report["devices"]["vnp4_2"]["tables"].items()} == {
+        "cluster_multicast": 1,
+        "members": 2,
+        "forwarding": 5,
+        "bridging": 5,
+    }
+    before = pids(store)
+    assert quietly(laptop, dry_run=True).changed is False
+    second = quietly(laptop)
+    assert (second.changed, second.changes.size, pids(store)) == (False, 0, before)
+
+
+def test_three_hundred_workers_are_programmed_within_two_seconds(state: Path) -> None:
+    hundred = testbeds.load(paths.sources() / "testbeds" / "hundred-clusters.yaml")
+    outcome = quietly(hundred)
+    assert outcome.changes.size > 1400
+    assert outcome.programming <= 2.0
+    assert quietly(hundred).changed is False
+
+
+def test_a_dry_run_says_what_a_deploy_then_does(state: Path, tmp_path: Path) -> None:
+    laptop = bed(tmp_path / "bed.yaml")
+    foreseen = quietly(laptop, dry_run=True)
+    assert not state.exists() or not any(state.iterdir())
+    done = quietly(laptop)
+    assert foreseen.started and foreseen.pushed == done.pushed
+    said = {line for line in foreseen.changes.lines() if " queue " not in line}
+    assert {line for line in done.changes.lines() if " queue " not in line} == said
+    fifo = bed(tmp_path / "fifo.yaml", ("mode: olaf", "mode: fifo"))
+    assert list(quietly(fifo, dry_run=True).changes.lines()) == ["~ queue register mode 0 => 1"]
+    assert find(Store(folder_of("laptop")))[1].registers.read("mode") == 0  # type: ignore[union-attr]  # it runs
+
+
+def test_what_can_be_changed_in_place_is(state: Path, tmp_path: Path) -> None:
+    quietly(bed(tmp_path / "bed.yaml"))
+    store = Store(folder_of("laptop"))
+    before = pids(store)
+    third = "      - {name: lander-w2, port: 3, ip: 10.0.1.3}\n\nhosts:"
+    outcome = quietly(bed(tmp_path / "more.yaml", ("\nhosts:", third), ("mode: olaf", "mode: fifo")))
+    assert (outcome.started, outcome.pushed, pids(store)) == (False, (), before)
+    assert [line.split(" -> ")[0] for line in outcome.changes.lines()] == [
+        "+ vnp4_2 members member 3",
+        "~ vnp4_2 group 1 +{port 3 member 3}",
+        "+ vnp4_2 forwarding dst_addr 10.0.1.3/32",
+        "+ vnp4_2 bridging dst_mac 02:00:0a:00:01:03",
+        "+ vnp4_1 workers worker_addr 10.0.1.3",
+        "~ queue register mode 0 => 1",
+    ]
+    assert healthy(status(store))
+
+
+def test_another_set_of_ports_is_a_new_start(state: Path, tmp_path: Path) -> None:
+    quietly(bed(tmp_path / "bed.yaml"))
+    store = Store(folder_of("laptop"))
+    before = pids(store)
+    outcome = quietly(
+        bed(tmp_path / "more.yaml", ("\nparameter_servers:", "  - {number: 9}\n\nparameter_servers:"))
+    )
+    assert outcome.started
+    assert not set(pids(store)) & set(before)
+    assert [port["number"] for port in status(store)["ports"]] == [1, 2, 3, 4, 9]
+
+
+def test_drift_is_seen_and_mended(state: Path, tmp_path: Path) -> None:
+    laptop = bed(tmp_path / "bed.yaml")
+    quietly(laptop)
+    store = Store(folder_of("laptop"))
+    _, running = find(store)
+    assert running is not None
+    with devices.controlling(running) as sessions:
+        intruder = TableEntry("workers", {"worker_addr": 7}, "assign", {"cluster": 3, "worker": 3})
+        sessions["vnp4_1"].insert(intruder)
+    running.registers.write("hold", 1)
+    drift = [
+        "- vnp4_1 workers worker_addr 0.0.0.7 -> assign(cluster 3, worker 3)",
+        "~ queue register hold 1 => 0",
+    ]
+    report = status(store)
+    assert (report["drift"], healthy(report)) == (drift, False)
+    assert list(quietly(laptop).changes.lines()) == drift
+    assert healthy(status(store))
+
+
+def test_a_pipeline_lost_by_a_device_is_pushed_again(state: Path, tmp_path: Path) -> None:
+    laptop = bed(tmp_path / "bed.yaml")
+    quietly(laptop)
+    _, running = find(Store(folder_of("laptop")))
+    assert running is not None
+    with devices.controlling(running) as sessions:
+        device = next(device for device in running.devices if device.name == "vnp4_1")
+        sessions["vnp4_1"].push(device.p4info, device.config, cookie=1)
+    outcome = quietly(laptop)
+    assert (outcome.started, outcome.pushed) == (False, ("vnp4_1",))
+    assert [line.split()[2] for line in outcome.changes.lines()] == [
+        "workers",
+        "workers",
+        "parameter_servers",
+    ]
+
+
+def test_a_deploy_that_cannot_start_goes_back_to_what_ran(state: Path, tmp_path: Path) -> None:
+    laptop = bed(tmp_path / "bed.yaml")
+    quietly(laptop)
+    store = Store(folder_of("laptop"))
+    blocked = tmp_path / "no-folder"
+    blocked.write_text("a file where a socket's folder would have to be")
+    broken = bed(
+        tmp_path / "broken.yaml",
+        ("name: uplink, transport: unix}", f"name: uplink, transport: unix, path: {blocked}/4.sock}}"),
+    )
+    with pytest.raises(OlafError):
+        quietly(broken)
+    report = status(store)
+    assert (report["testbed"], report["interrupted"], healthy(report)) == (
+        str(tmp_path / "bed.yaml"),
+        False,
+        True,
+    )
+    assert quietly(laptop).changed is False
+
+
+def test_a_first_deploy_that_cannot_start_leaves_nothing(state: Path, tmp_path: Path) -> None:
+    blocked = tmp_path / "no-folder"
+    blocked.write_text("a file where a socket's folder would have to be")
+    broken = bed(
+        tmp_path / "broken.yaml",
+        ("name: uplink, transport: unix}", f"name: uplink, transport: unix, path: {blocked}/4.sock}}"),
+    )
+    with pytest.raises(OlafError):
+        quietly(broken)
+    assert not folder_of("laptop").exists()
+    assert pids(Store(folder_of("laptop"))) == []
+
+
+def test_two_deploys_at_once_do_not_mix(state: Path, tmp_path: Path) -> None:
+    laptop = bed(tmp_path / "bed.yaml")
+    with (
+        locked(folder_of("laptop")),
+        pytest.raises(OlafError, match="another olafctl is changing this deployment"),
+    ):
+        quietly(laptop)
+
+
+def test_a_moved_worker_stays_moved_until_its_testbed_says_otherwise(state: Path, tmp_path: Path) -> None:
+    second = "  - name: rover\n    workers:\n      - {name: rover-w0, port: 3, ip: 10.0.1.9}\n\nhosts:"
+    pair = bed(tmp_path / "pair.yaml", ("\nhosts:", second))
+    quietly(pair)
+    store = Store(folder_of("laptop"))
+    assert regroup(store, "lander-w0", 1).size == 3
+    assert quietly(pair).changed is False
+    [_, rover] = status(store)["clusters"]
+    assert [(w["name"], w["moved_from"]) for w in rover["workers"]] == [("lander-w0", 0), ("rover-w0", None)]
+    assert regroup(store, "lander-w0", 0).size == 3
+    assert desired(find(store)[0]) == desired(pair)
+    with pytest.raises(BadInput, match="there is no worker 'nobody'"):
+        regroup(store, "nobody", 1)
+    with pytest.raises(BadInput, match="there is no cluster with index 7"):
+        regroup(store, "lander-w0", 7)
+    assert healthy(status(store))
+
+
+def test_destroy_leaves_no_process_and_no_file(state: Path, tmp_path: Path) -> None:
+    quietly(bed(tmp_path / "bed.yaml"))
+    store = Store(folder_of("laptop"))
+    before = pids(store)
+    assert before
+    destroy(store)
+    assert list(state.iterdir()) == []
+    assert not any(Path(f"/proc/{pid}").exists() for pid in before)
+    assert store.record(Role.RUNNING) is None
