@@ -2,7 +2,7 @@
 
 import hashlib
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from itertools import islice
 
@@ -67,7 +67,7 @@ def has_pipeline(device: Device, sessions: Sessions) -> bool:
     return sessions[device.name].cookie() == _cookie(device)
 
 
-def read(running: Running, sessions: Sessions, names: Iterator[str] | list[str]) -> State:
+def read(running: Running, sessions: Sessions, names: Iterable[str]) -> State:
     """The state of every device, and of the queue's registers ``names``. Raises OlafError."""
     return State(
         devices={
