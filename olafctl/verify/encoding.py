@@ -1,0 +1,155 @@
+"""A system and the negation of an objective, put to Z3."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from olafctl.verify import laws
+from olafctl.verify.arrivals import Arrivals, Update, begin_at_zero
+from olafctl.verify.exhaustive import scope
+from olafctl.verify.goals import Goal
+from olafctl.verify.numbers import Arithmetic, Bool, Numbers
+from olafctl.verify.objective import Kind, Objective
+from olafctl.verify.system import System, Transmission
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """The choices that change the time a verdict takes and never the verdict."""
+
+    numbers: Numbers = Numbers.REAL
+    work: bool = True
+    """The output's remaining work decides waiting and loss; False counts Q_k slot by slot (§12.3)."""
+    windows: bool = True
+    """Orders that the arrival windows settle are constants."""
+    symmetry: bool = True
+    """Clusters alike but for their names keep the order of their phases; the earliest phase is 0."""
+    bounds: bool = True
+    """Consequences of the laws (bounded waiting) stated beside them."""
+    incremental: bool = True
+    """Peak and loss: short horizons first, as a violation is never undone later."""
+
+
+class Question:
+    """One horizon of a system, asked of Z3: satisfiable by the schedules that violate the objective."""
+
+    def __init__(self, system: System, objective: Objective, encoding: Encoding) -> None:
+        self.system = system
+        self.arithmetic = Arithmetic(encoding.numbers, _largest(system))
+        self._encoding = encoding
+        inside = scope(system, objective)
+        kinds = _kinds(system, set(inside)) if encoding.symmetry else tuple(range(len(system.clusters)))
+        self.arrivals = Arrivals(system, self.arithmetic, windows=encoding.windows, symmetry=kinds)
+        self.constraints: list[Bool] = []
+        for update in self.arrivals.updates:
+            self.constraints += self._engine(update)
+        if system.controlled:
+            for flow in self.arrivals.flows:
+                self.constraints += self._control(flow)
+        flows = [self.arrivals.flows[index] for index in inside]
+        self.constraints += Goal(
+            system, objective, flows, self.arithmetic, bounds=encoding.bounds
+        ).constraints
+        if encoding.symmetry and _shiftable(system, objective):
+            self.constraints.append(begin_at_zero(self.arrivals))
+        self.constraints += self.arrivals.constraints + self.arrivals.order()
+        for constraint in self.constraints:
+            if constraint is not True:
+                self.arithmetic.solver.add(constraint)
+
+    @property
+    def solver(self) -> Any:
+        """The Z3 solver that holds the question."""
+        return self.arithmetic.solver
+
+    def _engine(self, update: Update) -> Iterator[Bool]:
+        """The engine's laws for one update."""
+        ahead = self._ahead(update)
+        yield from laws.output_free(update, ahead)
+        if self._encoding.work:
+            full = laws.full_by_work(update, self.system) if self._can_fill else False
+            yield from laws.service_time(update)
+        else:
+            everyone = self._everyone_before(update)
+            rest = self.arithmetic.variable(f"rest {update.cluster} {update.place}")
+            waiting = laws.queue_on_arrival(update, self.arrivals.flows, self.arrivals)
+            constraints, sending = laws.rest_of_transmission(update, rest, everyone, self.system)
+            full = laws.full_by_count(waiting, sending, self.system)
+            yield from constraints
+            yield from laws.wait_by_count(update, waiting, rest, self.system, self.arithmetic.constant(0))
+        yield from laws.single_slot(update, full)
+        yield from laws.departure(update, self.system)
+        yield from laws.freshness(update)
+        if self._encoding.bounds:
+            yield from laws.bounded_wait(update, self.system)
+
+    @property
+    def _can_fill(self) -> bool:
+        """Whether a queue can be full at all: F clusters hold at most F waiting and one leaving update."""
+        return self.system.capacity < len(self.system.clusters)
+
+    def _control(self, flow: Sequence[Update]) -> Iterator[Bool]:
+        """Transmission control of one cluster (§5)."""
+        credit = self.arithmetic.constant(0)
+        for update in flow:
+            name = f"{update.cluster} {update.place}"
+            last_ack = self.arithmetic.variable(f"ACK {name}")
+            yield from laws.feedback_age(update, last_ack, flow, self.system)
+            if self.system.transmission is Transmission.EXPECTED:
+                after = self.arithmetic.variable(f"credit {name}")
+                yield from laws.expected_decision(update, last_ack, after, credit, self.system)
+                credit = after
+            else:
+                yield from laws.decision(update, last_ack, flow, self.system)
+
+    def _everyone_before(self, update: Update) -> list[tuple[Bool, Update]]:
+        pairs = [(self.arrivals.precedes(other, update), other) for other in self.arrivals.updates]
+        return [(precedes, other) for precedes, other in pairs if precedes is not False]
+
+    def _ahead(self, update: Update) -> list[tuple[Bool, Update]]:
+        """The updates that may be the last before ``update``: ``done`` never falls along the order."""
+        sure, maybe = [], []
+        for flow in self.arrivals.flows:
+            last = None
+            for other in flow:
+                precedes = self.arrivals.precedes(other, update)
+                if precedes is False:
+                    break
+                if precedes is True:
+                    last = other
+                else:
+                    maybe.append((precedes, other))
+            if last is not None:
+                sure.append(last)
+        latest = [
+            (True, one)
+            for one in sure
+            if not any(one is not other and self.arrivals.precedes(one, other) is True for other in sure)
+        ]
+        return latest + maybe
+
+
+def _kinds(system: System, inside: set[int]) -> tuple[int, ...]:
+    """A number a cluster, the same for clusters that differ in name only."""
+    traits = [
+        (cluster.period, cluster.phase, cluster.workers, cluster.jitter, index in inside)
+        for index, cluster in enumerate(system.clusters)
+    ]
+    return tuple(traits.index(trait) for trait in traits)
+
+
+def _shiftable(system: System, objective: Objective) -> bool:
+    """Whether moving all arrivals alike changes nothing: no feedback, no age from 0, all phases free."""
+    free = all(cluster.phase == (0, cluster.period - system.tick) for cluster in system.clusters)
+    return free and not system.controlled and objective.kind is not Kind.PEAK
+
+
+def _largest(system: System) -> int:
+    """A bound on every number in the question, in ticks."""
+    last = max(
+        rounds * cluster.period + cluster.jitter
+        for rounds, cluster in zip(system.rounds, system.clusters, strict=True)
+    )
+    busy = (len(system.clusters) + 2) * system.service
+    count = max(system.generations)
+    return (last + busy + system.ack_delay + system.certain_after) // system.tick * count * count

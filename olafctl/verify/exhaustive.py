@@ -1,0 +1,120 @@
+"""Every schedule of a small system, run through the discrete-event model."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations_with_replacement, product
+
+from olafctl.errors import BadInput, Problem
+from olafctl.verify.objective import Objective, Outcome, Violation, violation
+from olafctl.verify.schedule import Schedule, Update
+from olafctl.verify.simulation import Simulation
+from olafctl.verify.system import Cluster, System
+
+Source = tuple[int, int]
+"""(cluster, worker)."""
+
+First = frozenset[tuple[Source, Source]]
+"""Pairs of sources that met at one instant: the former is first, then and whenever they meet again."""
+
+
+@dataclass(frozen=True)
+class Enumeration:
+    """How many schedules there are, and the worst violation with its schedule (None: none violates)."""
+
+    schedules: int
+    worst: tuple[Schedule, Violation] | None
+
+
+def enumerate_all(system: System, objective: Objective, limit: int = 5_000_000) -> Enumeration:
+    """Try every phase, jitter, order of simultaneous updates and decision of ``system``.
+
+    Raises BadInput when there are more than ``limit`` schedules.
+    """
+    names = scope(system, objective)
+    count, worst = 0, None
+    for schedule, outcome in every_schedule(system):
+        count += 1
+        if count > limit:
+            raise BadInput(
+                Problem(f"more than {limit} schedules", remedy="a coarser --tick or fewer updates")
+            )
+        found = violation(objective, outcome, names)
+        if found and (worst is None or _worse(found, worst[1])):
+            worst = (Schedule(system, schedule), found)
+    return Enumeration(count, worst)
+
+
+def scope(system: System, objective: Objective) -> dict[int, str]:
+    """The clusters an objective speaks of, by index. Raises BadInput when it names an unknown one."""
+    if not objective.clusters:
+        return {index: cluster.name for index, cluster in enumerate(system.clusters)}
+    return {system.index(name): name for name in objective.clusters}
+
+
+def every_schedule(system: System) -> Iterator[tuple[tuple[Update, ...], Outcome]]:
+    """Each schedule of ``system`` with what it comes to."""
+    for flows in product(*(tuple(_arrivals(system, index)) for index in range(len(system.clusters)))):
+        yield from _runs(Simulation(system), flows, (0,) * len(flows), frozenset(), ())
+
+
+def _arrivals(system: System, index: int) -> Iterator[tuple[tuple[int, Source, int], ...]]:
+    """Each possible sequence of a cluster's (time, source, seq), in time order."""
+    cluster, rounds = system.clusters[index], system.rounds[index]
+    grid = range(cluster.phase[0], cluster.phase[1] + 1, system.tick)
+    seen = set()
+    for phases in combinations_with_replacement(grid, cluster.workers):
+        for late in _lateness(cluster, rounds, system.tick):
+            times = tuple(
+                phases[worker] + turn * cluster.period + late[turn * cluster.workers + worker]
+                for turn in range(rounds)
+                for worker in range(cluster.workers)
+            )
+            if tuple(sorted(times)) != times or times in seen:
+                continue
+            seen.add(times)
+            yield tuple(
+                (time, (index, place % cluster.workers), place // cluster.workers)
+                for place, time in enumerate(times)
+            )
+
+
+def _lateness(cluster: Cluster, rounds: int, tick: int) -> Iterator[tuple[int, ...]]:
+    return product(range(0, cluster.jitter + 1, tick), repeat=rounds * cluster.workers)
+
+
+def _runs(
+    state: Simulation,
+    flows: tuple[tuple[tuple[int, Source, int], ...], ...],
+    places: tuple[int, ...],
+    first: First,
+    done: tuple[Update, ...],
+) -> Iterator[tuple[tuple[Update, ...], Outcome]]:
+    """Continue from ``state``: of the updates that come next, each may, and each decision."""
+    heads = {
+        index: flow[place]
+        for index, (flow, place) in enumerate(zip(flows, places, strict=True))
+        if place < len(flow)
+    }
+    if not heads:
+        yield done, state.finish()
+        return
+    now = min(time for time, _, _ in heads.values())
+    meeting = {index: source for index, (time, source, _) in heads.items() if time == now}
+    for index, source in meeting.items():
+        others = [other for which, other in meeting.items() if which != index]
+        if any((other, source) in first for other in others):
+            continue
+        known = first | {(source, other) for other in others if state.system.exact}
+        _, _, seq = heads[index]
+        onward = (*places[:index], places[index] + 1, *places[index + 1 :])
+        for sent in state.choices(now, index):
+            after = state.copy()
+            after.offer(now, index, sent)
+            update = Update(now, index, source[1] + 1, seq, sent)
+            yield from _runs(after, flows, onward, known, (*done, update))
+
+
+def _worse(one: Violation, other: Violation) -> bool:
+    if one.excess is None or other.excess is None:
+        return one.excess is None and other.excess is not None
+    return one.excess > other.excess

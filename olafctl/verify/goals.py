@@ -1,0 +1,125 @@
+"""The negation of each objective: what Z3 looks for, a schedule that violates it."""
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from olafctl.verify import laws
+from olafctl.verify.arrivals import Update
+from olafctl.verify.numbers import Arithmetic, Bool, Numbers, Term, both, either, implies, negation, z3
+from olafctl.verify.objective import Kind, Objective
+from olafctl.verify.system import System
+
+
+class Goal:
+    """Constraints that hold exactly of the schedules violating ``objective`` in the clusters ``scope``."""
+
+    def __init__(
+        self,
+        system: System,
+        objective: Objective,
+        flows: Sequence[Sequence[Update]],
+        arithmetic: Arithmetic,
+        *,
+        bounds: bool,
+    ) -> None:
+        self._system, self._flows, self._arithmetic, self._bounds = system, flows, arithmetic, bounds
+        self.constraints: list[Bool] = []
+        bound = objective.bound / system.tick
+        if objective.kind is Kind.LOSS_FREE:
+            self.constraints.append(either(*(update.lost for flow in flows for update in flow)))
+        elif objective.kind is Kind.PEAK:
+            self.constraints.append(either(*(self._too_old(flow, bound) for flow in flows)))
+        elif objective.kind is Kind.AVERAGE:
+            means = [self._mean(flow) for flow in flows]
+            self.constraints.append(
+                either(*(mean.above(bound) for mean in means), *(m.starved for m in means))
+            )
+        else:
+            means = [self._mean(flow) for flow in flows]
+            apart = [one.apart(other, bound) for one in means for other in means if one is not other]
+            self.constraints.append(either(*apart, *(mean.starved for mean in means)))
+
+    def _too_old(self, flow: Sequence[Update], bound: Fraction) -> Bool:
+        """Some Δ_p, or the age at the last generation, exceeds ``bound`` (whole ticks: > ⌊bound⌋)."""
+        whole = int(bound)
+        peaks = [both(laws.has_peak(update), laws.peak(update) > whole) for update in flow]
+        return either(*peaks, laws.final_age(flow[-1]) > whole)
+
+    def _mean(self, flow: Sequence[Update]) -> "Mean":
+        """avg Δ_p of a cluster over its peaks within the horizon."""
+        name = flow[0].cluster
+        total: Term = self._arithmetic.constant(0)
+        for update in flow:
+            exists = laws.has_peak(update)
+            if exists is False:
+                continue
+            grown = self._arithmetic.variable(f"peaks {name} {update.place}")
+            self.constraints.append(implies(exists, grown == total + laws.peak(update)))
+            self.constraints.append(implies(negation(exists), grown == total))
+            total = grown
+        mean = Mean(self._arithmetic, str(name), total, [laws.has_peak(update) for update in flow[1:]])
+        self.constraints += mean.constraints
+        if self._bounds and self._arithmetic.numbers is not Numbers.BITS:
+            self.constraints += self._mean_bounds(mean, name)
+        return mean
+
+    def _mean_bounds(self, mean: "Mean", index: int) -> list[Bool]:
+        """Where nothing is withheld or lost: period - jitter ≤ avg Δ_p ≤ period + jitter + F·p/C.
+
+        A consequence of the laws: a slot opens after its predecessor left with the update before, which
+        was generated one period, give or take the jitter, earlier; then ``bounded_wait``.
+        """
+        system, cluster = self._system, self._system.clusters[index]
+        count = len(system.clusters)
+        if system.controlled or system.capacity < count or cluster.workers > 1:
+            return []
+        highest = cluster.period + cluster.jitter + count * system.service
+        lowest = cluster.period - cluster.jitter
+        value = mean.value * system.tick
+        return [either(mean.starved, both(value >= lowest, value <= highest))]
+
+
+class Mean:
+    """total / count, with the count of ``flags`` case by case, so that everything stays linear."""
+
+    def __init__(self, arithmetic: Arithmetic, name: str, total: Term, flags: Sequence[Bool]) -> None:
+        self._bits = arithmetic.numbers is Numbers.BITS
+        self.total = total
+        self.starved = negation(either(*flags))
+        self.cases = [
+            (count, z3.PbEq([(flag, 1) for flag in flags], count)) for count in range(1, len(flags) + 1)
+        ]
+        self.value: Term = None
+        self.constraints: list[Bool] = []
+        if not self._bits:
+            self.value = z3.Real(f"average {name}")
+            real = z3.ToReal(total) if arithmetic.numbers is Numbers.INTEGER else total
+            self.constraints = [z3.Implies(case, count * self.value == real) for count, case in self.cases]
+
+    def above(self, bound: Fraction) -> Bool:
+        """avg Δ_p > bound."""
+        if not self._bits:
+            return both(z3.Not(self.starved), self.value > _rational(bound))
+        return either(*(both(case, self.total > int(bound * count)) for count, case in self.cases))
+
+    def apart(self, other: "Mean", bound: Fraction) -> Bool:
+        """avg Δ_p of this minus that of ``other`` > bound."""
+        if not self._bits:
+            return both(
+                z3.Not(self.starved), z3.Not(other.starved), self.value - other.value > _rational(bound)
+            )
+        return either(
+            *(
+                both(mine, theirs, self.total * n - other.total * m > int(bound * m * n))
+                for m, mine in self.cases
+                for n, theirs in other.cases
+            )
+        )
+
+
+def _rational(value: Fraction) -> Term:
+    return (
+        z3.RealVal(value.numerator) / value.denominator
+        if value.denominator > 1
+        else z3.RealVal(value.numerator)
+    )

@@ -1,0 +1,225 @@
+"""The laws of OLAF §12.2 and §12.3, one function each, over integer ticks.
+
+Readings, where the paper leaves room (docs/verify.md gives the reasons):
+
+* D(k) is when the first beat of k's slot leaves, so an empty engine has D = A, as T_Q = Q·p/C says.
+* An update that joins a waiting one keeps its place (§4); the slot's D and T_Q belong to its first update.
+* A departure at the very instant of an arrival comes first: D(k) ≤ A(k+1) (§12.2), not < (§12.3).
+* T_Q counts the rest of a transmission under way, which Q·p/C leaves out.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from olafctl.verify.arrivals import Arrivals, Update
+from olafctl.verify.numbers import Bool, Term, both, either, implies, negation, z3
+from olafctl.verify.system import SlotFreed, System, Transmission
+
+NEVER = -1
+"""Before any update: freshness of a cluster nothing was taken from."""
+
+
+def departed_before(update: Update) -> Bool:
+    """D(k-1) ≤ A(k): no update of its cluster waits when ``update`` arrives."""
+    return True if update.previous is None else update.previous.departure <= update.arrival
+
+
+def single_slot(update: Update, full: Bool) -> list[Bool]:
+    """At most one waiting update a cluster (§4): k opens a slot iff D(k-1) ≤ A(k), else it joins.
+
+    Joined (replaced or aggregated), the earlier one never departs itself: the indicator
+    1{D(k) ≤ A(k+1)} of §12.2 is 0. A full queue drops what would open a slot (Algorithm 1, line 22).
+    """
+    alone = both(update.sent, departed_before(update))
+    return [update.opens == both(alone, negation(full)), update.lost == both(alone, full)]
+
+
+def departure(update: Update, system: System) -> list[Bool]:
+    """D(k) = A(k) + T_Q(k) for a slot; a cluster's last D stands until it opens the next."""
+    wait = update.departure - update.arrival
+    service = system.service // system.tick
+    kept = negation(update.opens)
+    before = -service if update.previous is None else update.previous.departure
+    return [
+        implies(update.opens, both(wait >= 0, update.done == update.departure + service)),
+        implies(kept, both(update.departure == before, update.done == update.free)),
+    ]
+
+
+def service_time(update: Update) -> list[Bool]:
+    """T_Q(k): the time to send all that is ahead; departures are p/C apart (§12.2, third law).
+
+    ``free`` is when the output has sent all that is ahead, so D(k) = max(A(k), free).
+    """
+    starts = update.departure
+    exact = either(starts <= update.arrival, starts <= update.free)
+    return [implies(update.opens, both(starts >= update.free, exact))]
+
+
+def output_free(update: Update, ahead: Iterable[tuple[Bool, Update]]) -> list[Bool]:
+    """``free``: the largest ``done`` of the updates that precede ``update``, 0 if none does."""
+    at_least = [update.free >= 0]
+    one_of = [update.free <= 0]
+    for precedes, other in ahead:
+        at_least.append(implies(precedes, update.free >= other.done))
+        one_of.append(both(precedes, update.free <= other.done))
+    return [*at_least, either(*one_of)]
+
+
+def full_by_work(update: Update, system: System) -> Bool:
+    """The queue is full: the output will be busy for more than ``capacity`` services.
+
+    Equivalent to counting slots, because departures of one busy period are exactly p/C apart.
+    """
+    return update.free > update.arrival + system.capacity * (system.service // system.tick)
+
+
+def queue_on_arrival(update: Update, flows: Sequence[Sequence[Update]], arrivals: Arrivals) -> list[Bool]:
+    """Q_k^v = Σ_u 1{∃n: A^u(n) < A^v(k) ∧ D^u(n) > A^v(k)} (§12.3): one indicator a cluster."""
+    return [
+        either(*(both(arrivals.precedes(other, update), other.departure > update.arrival) for other in flow))
+        for flow in flows
+    ]
+
+
+def full_by_count(waiting: Sequence[Bool], sending: Bool, system: System) -> Bool:
+    """F of Algorithm 1: Q_k and, until it is sent, the update being sent fill all Q_max slots."""
+    held = [*waiting, sending] if system.slot_freed is SlotFreed.SENT else list(waiting)
+    sure = sum(flag is True for flag in held)
+    unsure = [(flag, 1) for flag in held if not isinstance(flag, bool)]
+    if sure + len(unsure) < system.slots:
+        return False
+    return True if sure >= system.slots else z3.PbGe(unsure, system.slots - sure)
+
+
+def wait_by_count(
+    update: Update, waiting: Sequence[Bool], rest: Term, system: System, zero: Term
+) -> list[Bool]:
+    """T_Q^v(k) = Q_k^v · p/C (§12.3), plus the rest of a transmission under way (``zero``: a constant 0)."""
+    service = system.service // system.tick
+    ahead = sum((z3.If(flag, zero + service, zero) for flag in waiting if flag is not False), zero)
+    return [implies(update.opens, update.departure == update.arrival + rest + ahead)]
+
+
+def rest_of_transmission(
+    update: Update, rest: Term, ahead: Iterable[tuple[Bool, Update]], system: System
+) -> tuple[list[Bool], Bool]:
+    """``rest`` = D(x) + p/C - A(k) of the update x being sent on arrival, else 0; and whether one is."""
+    service = system.service // system.tick
+    constraints, exact = [rest >= 0], [rest <= 0]
+    for precedes, other in ahead:
+        left = other.departure + service - update.arrival
+        begun = both(precedes, other.opens, other.departure <= update.arrival)
+        constraints.append(implies(begun, rest >= left))
+        exact.append(both(begun, rest <= left))
+    return [*constraints, either(*exact)], rest > 0
+
+
+def ack_queue(update: Update, updates: Iterable[Update], arrivals: Arrivals) -> Term:
+    """ACK_Q: the queue when the slot ``update`` opens departs (§12.2, fourth law).
+
+    Σ 1{A(k) < A^u(n) < D(k) ∧ A^u(n) ≥ D^u(n-1)}: what opened a slot behind it meanwhile.
+    """
+    return z3.Sum(
+        [z3.IntVal(0)]
+        + [
+            z3.If(both(arrivals.precedes(update, other), other.opens, other.arrival < update.departure), 1, 0)
+            for other in updates
+            if other is not update and arrivals.precedes(update, other) is not False
+        ]
+    )
+
+
+def freshness(update: Update) -> list[Bool]:
+    """Which A the cluster's slot holds, and which had left before: l = max{i < k: D(i) ≤ A(i+1)} (§6)."""
+    taken = both(update.sent, z3.Not(update.lost))
+    before = NEVER if update.previous is None else update.previous.newest
+    left = NEVER if update.previous is None else update.previous.received
+    return [
+        implies(taken, update.newest == update.arrival),
+        implies(negation(taken), update.newest == before),
+        implies(update.opens, update.received == before),
+        implies(z3.Not(update.opens), update.received == left),
+    ]
+
+
+def has_peak(update: Update) -> Bool:
+    """``update`` opens a slot and its cluster was heard of before, so Δ_p exists."""
+    return False if update.previous is None else both(update.opens, update.received >= 0)
+
+
+def peak(update: Update) -> Term:
+    """Δ_p(k) = D(k) - A(l), l the latest departed update before k (§6, §12.3)."""
+    return update.departure - update.received
+
+
+def final_age(update: Update) -> Term:
+    """The age the cluster has when it generates ``update``: from 0 as long as nothing has left."""
+    previous = update.previous
+    if previous is None:
+        return update.arrival
+    heard = z3.If(previous.departure <= update.arrival, previous.newest, previous.received)
+    return update.arrival - z3.If(heard >= 0, heard, 0)
+
+
+def feedback_age(update: Update, last_ack: Term, flow: Sequence[Update], system: System) -> list[Bool]:
+    """Δ_w(k) = A(k) - ``last_ack``: ACKs arrive R after D, and one came at 0 (§5, §12.2)."""
+    delay = system.ack_delay // system.tick
+    at_least, one_of = [last_ack >= 0], [last_ack <= 0]
+    for other in flow[: update.place]:
+        ack = other.departure + delay
+        come = both(other.opens, ack <= update.arrival)
+        at_least.append(implies(come, last_ack >= ack))
+        one_of.append(both(come, last_ack <= ack))
+    return [*at_least, either(*one_of)]
+
+
+def fresh(update: Update, last_ack: Term, system: System) -> Bool:
+    """1{Δ_w(k) ≤ Δ_T} (§12.2, fifth law)."""
+    return (update.arrival - last_ack) * system.tick <= system.threshold
+
+
+def certain(update: Update, last_ack: Term, system: System) -> Bool:
+    """P_s(k) = 1 (§5): Q_max/N + v·(Δ_w - Δ_T) ≥ 1 solved for Δ_w, which then also exceeds Δ_T."""
+    return update.arrival - last_ack >= -(-system.certain_after // system.tick)
+
+
+def probability(update: Update, last_ack: Term, system: System) -> tuple[int, Term]:
+    """(d, d·P_s(k)) before the cap at 1 and for stale feedback, as integers (§5)."""
+    steepness, count = system.steepness, len(system.clusters)
+    whole = steepness.denominator * count
+    late = (update.arrival - last_ack) * system.tick - system.threshold
+    return whole, system.slots * steepness.denominator + steepness.numerator * count * late
+
+
+def decision(update: Update, last_ack: Term, flow: Sequence[Update], system: System) -> list[Bool]:
+    """For all outcomes: sent where P_s = 1, free elsewhere (P_s is never 0, as Q_max ≥ 1)."""
+    laws = [implies(certain(update, last_ack, system), update.sent)]
+    if system.transmission is Transmission.BOUNDED and update.place >= system.patience:
+        recent = flow[update.place - system.patience : update.place + 1]
+        laws.append(either(*(other.sent for other in recent)))
+    return laws
+
+
+def expected_decision(
+    update: Update, last_ack: Term, credit: Term, before: Term, system: System
+) -> list[Bool]:
+    """The expected rate: credits of P_s add up, and a whole one sends (an error-free mean rate)."""
+    whole, scaled = probability(update, last_ack, system)
+    base = system.slots * system.steepness.denominator
+    gain = z3.If(fresh(update, last_ack, system), base, z3.If(scaled >= whole, whole, scaled))
+    return [
+        update.sent == (before + gain >= whole),
+        credit == before + gain - z3.If(update.sent, whole, 0),
+    ]
+
+
+def bounded_wait(update: Update, system: System) -> list[Bool]:
+    """D(k) ≤ A(k) + F·p/C, a consequence of the laws that spares the solver an induction.
+
+    On arrival at most one update of each other cluster waits, and one is being sent.
+    """
+    count, service = len(system.clusters), system.service // system.tick
+    return [
+        implies(update.opens, update.departure <= update.arrival + count * service),
+        update.free <= update.arrival + (count + 1) * service,
+    ]

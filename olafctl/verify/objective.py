@@ -1,0 +1,103 @@
+"""What is to hold of every schedule, and how far a simulated schedule is from it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+
+from olafctl.errors import BadInput, Problem
+
+
+class Kind(StrEnum):
+    """The objectives."""
+
+    FAIRNESS = "fairness"
+    """|avg Δ_p^u - avg Δ_p^v| ≤ bound for any two clusters (OLAF §6)."""
+    AVERAGE = "average"
+    """avg Δ_p ≤ bound for each cluster."""
+    PEAK = "peak"
+    """Every Δ_p ≤ bound, and so the age each cluster has come to when it generates its last update."""
+    LOSS_FREE = "loss-free"
+    """No update is dropped at a full queue."""
+
+
+@dataclass(frozen=True)
+class Objective:
+    """A kind, its bound in ns, and the clusters it speaks of (empty: all of them).
+
+    A cluster without any peak within the horizon satisfies neither fairness nor an average: starved.
+    """
+
+    kind: Kind
+    bound: Fraction = Fraction(0)
+    clusters: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.bound < 0:
+            raise BadInput(Problem(f"the bound is {self.bound} ns", f"objective {self.kind}", "not negative"))
+        if self.kind is Kind.FAIRNESS and len(self.clusters) == 1:
+            raise BadInput(
+                Problem("fairness between one cluster and itself", "objective", "name two or none")
+            )
+
+    def __str__(self) -> str:
+        of = f" of {', '.join(self.clusters)}" if self.clusters else ""
+        if self.kind is Kind.LOSS_FREE:
+            return f"loss-free{of}"
+        return f"{self.kind} ≤ {milliseconds(self.bound)}{of}"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one schedule came to, per cluster index: peaks and final age in ns, and updates lost."""
+
+    peaks: Sequence[Sequence[int]]
+    final_age: Sequence[int]
+    lost: Sequence[int]
+
+
+@dataclass(frozen=True)
+class Violation:
+    """By how much an outcome misses an objective, and where; ``excess`` None: starved."""
+
+    excess: Fraction | None
+    clusters: tuple[int, ...]
+    what: str
+
+
+def violation(objective: Objective, outcome: Outcome, names: Mapping[int, str]) -> Violation | None:
+    """The worst violation of ``objective`` by ``outcome``, or None when it holds.
+
+    ``names`` maps the indices of the clusters the objective speaks of to their names.
+    """
+    if objective.kind is Kind.LOSS_FREE:
+        worst = max(names, key=lambda index: outcome.lost[index])
+        lost = outcome.lost[worst]
+        return Violation(Fraction(lost), (worst,), f"{names[worst]} loses {lost}") if lost else None
+    if objective.kind is Kind.PEAK:
+        ages = {index: max([*outcome.peaks[index], outcome.final_age[index]]) for index in names}
+        worst = max(ages, key=lambda index: ages[index])
+        what = f"the age of {names[worst]} reaches {milliseconds(ages[worst])}"
+        return _beyond(Fraction(ages[worst]), objective.bound, (worst,), what)
+    starved = [index for index in names if not outcome.peaks[index]]
+    if starved:
+        return Violation(None, (starved[0],), f"{names[starved[0]]} is starved: no peak within the horizon")
+    means = {index: Fraction(sum(outcome.peaks[index]), len(outcome.peaks[index])) for index in names}
+    high, low = max(means, key=lambda index: means[index]), min(means, key=lambda index: means[index])
+    if objective.kind is Kind.AVERAGE:
+        what = f"the average peak age of {names[high]} is {milliseconds(means[high])}"
+        return _beyond(means[high], objective.bound, (high,), what)
+    what = (
+        f"average peak ages are {milliseconds(means[high])} for {names[high]}"
+        f" and {milliseconds(means[low])} for {names[low]}"
+    )
+    return _beyond(means[high] - means[low], objective.bound, (high, low), what)
+
+
+def milliseconds(time: int | Fraction) -> str:
+    """A time in ns as people read it, in milliseconds; rounded only past a tenth of a nanosecond."""
+    return f"{float(Fraction(time) / 1_000_000):.7f}".rstrip("0").rstrip(".") + " ms"
+
+
+def _beyond(value: Fraction, bound: Fraction, clusters: tuple[int, ...], what: str) -> Violation | None:
+    return Violation(value - bound, clusters, what) if value > bound else None
