@@ -26,7 +26,7 @@ def build_once(
     """The build of ``testbed`` for ``target`` with ``tools`` (their versions or sources), filled by ``fill``
     when it is not in the cache."""
     p4 = [part for item in sorted(sources(testbed).items()) for part in item]
-    queue = [repr(parameters_of(testbed.engine)), *verilog_sources()]
+    queue: list[str | Path] = [repr(parameters_of(testbed.engine)), *verilog_sources()]
     key = cache.digest([target, *tools, *p4, *queue])
     folder, fresh = cache.build_once(target, key, fill)
     return Build(folder, folder.name, fresh)

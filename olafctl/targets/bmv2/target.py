@@ -3,8 +3,9 @@
 import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 from olafctl.errors import MissingTool, OlafError, Problem
 from olafctl.ports import interfaces
@@ -76,7 +77,10 @@ class Bmv2:
         def everything(folder: Path) -> None:
             rendered.write_p4(testbed, folder / "p4")
             with ThreadPoolExecutor(_PARALLEL) as pool:
-                work = [pool.submit(queue_library, testbed.engine, progress), pool.submit(engine_library)]
+                work: list[Future[Any]] = [
+                    pool.submit(queue_library, testbed.engine, progress),
+                    pool.submit(engine_library),
+                ]
                 work += [pool.submit(_compile, folder, name, progress) for name in rendered.BLOCKS]
                 for part in work:
                     part.result()

@@ -46,7 +46,7 @@ class Engine:
     """One engine. Wire it first, then add ports, then start; not usable after ``close``."""
 
     def __init__(self) -> None:
-        self._library = _load(engine_library())
+        self._library = load_native()
         self._handle = ctypes.c_void_p(self._library.olaf_engine_new())
         self._receivers: dict[int, PacketIn] = {}
         self._punts: threading.Thread | None = None
@@ -179,45 +179,64 @@ class Engine:
 
 _POINTER = ctypes.c_void_p
 _SIGNATURES: Sequence[tuple[str, Any, tuple[Any, ...]]] = (
-    ("new", _POINTER, ()),
-    ("free", None, (_POINTER,)),
+    ("engine_new", _POINTER, ()),
+    ("engine_free", None, (_POINTER,)),
     (
-        "wire_twin",
+        "engine_wire_twin",
         ctypes.c_char_p,
         (_POINTER, ctypes.c_uint, ctypes.c_uint, ctypes.c_uint, ctypes.c_char_p),
     ),
-    ("wire_relay", ctypes.c_char_p, (_POINTER, ctypes.c_char_p)),
-    ("wire_switch", ctypes.c_char_p, (_POINTER, ctypes.c_uint)),
-    ("add_interface", ctypes.c_char_p, (_POINTER, ctypes.c_uint, ctypes.c_char_p)),
-    ("add_tap", ctypes.c_char_p, (_POINTER, ctypes.c_uint, ctypes.c_int)),
-    ("add_seqpacket", ctypes.c_char_p, (_POINTER, ctypes.c_uint, ctypes.c_int)),
-    ("add_pcap", ctypes.c_char_p, (_POINTER, ctypes.c_uint, ctypes.c_char_p, ctypes.c_char_p)),
-    ("start", None, (_POINTER,)),
-    ("stop", None, (_POINTER,)),
-    ("set_switch", None, (_POINTER, ctypes.c_uint, _POINTER, _POINTER)),
-    ("quiesce", None, (_POINTER,)),
-    ("packet_out", None, (_POINTER, ctypes.c_uint, ctypes.c_char_p, ctypes.c_size_t)),
+    ("engine_wire_relay", ctypes.c_char_p, (_POINTER, ctypes.c_char_p)),
+    ("engine_wire_switch", ctypes.c_char_p, (_POINTER, ctypes.c_uint)),
+    ("engine_add_interface", ctypes.c_char_p, (_POINTER, ctypes.c_uint, ctypes.c_char_p)),
+    ("engine_add_tap", ctypes.c_char_p, (_POINTER, ctypes.c_uint, ctypes.c_int)),
+    ("engine_add_seqpacket", ctypes.c_char_p, (_POINTER, ctypes.c_uint, ctypes.c_int)),
+    ("engine_add_pcap", ctypes.c_char_p, (_POINTER, ctypes.c_uint, ctypes.c_char_p, ctypes.c_char_p)),
+    ("engine_start", None, (_POINTER,)),
+    ("engine_stop", None, (_POINTER,)),
+    ("engine_set_switch", None, (_POINTER, ctypes.c_uint, _POINTER, _POINTER)),
+    ("engine_quiesce", None, (_POINTER,)),
+    ("engine_packet_out", None, (_POINTER, ctypes.c_uint, ctypes.c_char_p, ctypes.c_size_t)),
     (
-        "take_packet_in",
+        "engine_take_packet_in",
         ctypes.c_size_t,
         (_POINTER, ctypes.c_int, ctypes.POINTER(ctypes.c_uint), ctypes.c_char_p, ctypes.c_size_t),
     ),
-    ("read", ctypes.c_uint32, (_POINTER, ctypes.c_uint32)),
-    ("write", None, (_POINTER, ctypes.c_uint32, ctypes.c_uint32)),
-    ("port_stats", ctypes.c_int, (_POINTER, ctypes.c_uint, ctypes.POINTER(ctypes.c_uint64))),
-    ("losses", None, (_POINTER, ctypes.POINTER(ctypes.c_uint64))),
+    ("engine_read", ctypes.c_uint32, (_POINTER, ctypes.c_uint32)),
+    ("engine_write", None, (_POINTER, ctypes.c_uint32, ctypes.c_uint32)),
+    ("engine_port_stats", ctypes.c_int, (_POINTER, ctypes.c_uint, ctypes.POINTER(ctypes.c_uint64))),
+    ("engine_losses", None, (_POINTER, ctypes.POINTER(ctypes.c_uint64))),
+    ("load_open", ctypes.c_char_p, (ctypes.c_char_p, ctypes.POINTER(_POINTER))),
+    ("load_close", None, (_POINTER,)),
     (
-        "replay",
+        "load_measure",
+        None,
+        (
+            _POINTER,
+            _POINTER,
+            ctypes.c_char_p,
+            ctypes.c_size_t,
+            ctypes.c_size_t,
+            ctypes.c_uint64,
+            ctypes.c_uint64,
+            ctypes.c_int,
+            ctypes.POINTER(ctypes.c_uint64),
+        ),
+    ),
+    (
+        "engine_replay",
         ctypes.c_char_p,
         (_POINTER, ctypes.c_int, ctypes.POINTER(ctypes.c_uint32), ctypes.c_size_t),
     ),
 )
 
 
-def _load(library: Path) -> ctypes.CDLL:
+def load_native() -> ctypes.CDLL:
+    """The engine's library with its functions' types declared."""
+    library = engine_library()
     loaded = ctypes.CDLL(str(library))
     for name, result, arguments in _SIGNATURES:
-        function = getattr(loaded, f"olaf_engine_{name}")
+        function = getattr(loaded, f"olaf_{name}")
         function.restype = result
         function.argtypes = arguments
     return loaded

@@ -3,8 +3,9 @@
 import os
 import shutil
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 from olafctl.errors import OlafError
 from olafctl.targets import deployment, front_ports, processes, queue_process, rendered
@@ -40,7 +41,10 @@ class Twin:
             rendered.write_p4(testbed, folder / "p4")
             with ThreadPoolExecutor(_PARALLEL) as pool:
                 # What takes longest first.
-                work = [pool.submit(queue_library, testbed.engine, progress), pool.submit(engine_library)]
+                work: list[Future[Any]] = [
+                    pool.submit(queue_library, testbed.engine, progress),
+                    pool.submit(engine_library),
+                ]
                 work += [pool.submit(block, folder, name) for name in rendered.BLOCKS]
                 for part in work:
                     part.result()

@@ -2,6 +2,7 @@
 // valid until the thread's next call, or null.
 #include <unistd.h>
 
+#include "../../../ports/native/load.h"
 #include "replay.h"
 
 using namespace olaf;
@@ -133,6 +134,24 @@ void olaf_engine_losses(Engine *engine, uint64_t *four) {
 // Runs a virtual-time session on `socket` to its end; twins only.
 const char *olaf_engine_replay(Engine *engine, int socket, const uint32_t *settings, size_t count) {
     return attempt([&] { replay(*engine, socket, {settings, settings + count}); });
+}
+
+// Two interfaces for olaf_load_measure.
+const char *olaf_load_open(const char *interface, Port **port) {
+    return attempt([&] { *port = open_interface(interface).release(); });
+}
+
+void olaf_load_close(Port *port) { delete port; }
+
+// `frames` are `kinds` frames of `length` bytes each; `result` is sent, received, ns.
+void olaf_load_measure(Port *out, Port *in, const char *frames, size_t kinds, size_t length, uint64_t count,
+                       uint64_t window, int patience_ms, uint64_t *result) {
+    std::vector<std::string> separate;
+    for (size_t i = 0; i < kinds; i++) separate.emplace_back(frames + i * length, length);
+    LoadResult measured = measure(*out, *in, separate.data(), kinds, count, window, patience_ms);
+    result[0] = measured.sent;
+    result[1] = measured.received;
+    result[2] = measured.nanoseconds;
 }
 
 }  // extern "C"
