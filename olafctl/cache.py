@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from olafctl import paths
+from olafctl.errors import OlafError, Problem
 
 
 def digest(parts: Iterable[str | bytes | Path]) -> str:
@@ -26,12 +27,17 @@ def build_once(kind: str, key: str, build: Callable[[Path], None]) -> tuple[Path
 
     ``build`` writes into an empty temporary folder that is renamed into place only when it returns,
     so an interrupted build leaves nothing half-made; two processes after the same key build once.
+    Raises OlafError when the cache cannot be written.
     """
     home = paths.cache() / kind
     done = home / key[:32]
     if done.is_dir():
         return done, False
-    home.mkdir(parents=True, exist_ok=True)
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        remedy = "make it writable, or set OLAF_CACHE"
+        raise OlafError(Problem(f"cannot be used: {error.strerror}", str(home), remedy)) from None
     with (home / f".{key[:32]}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if done.is_dir():

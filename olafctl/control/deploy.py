@@ -91,8 +91,13 @@ def locked(folder: Path) -> Iterator[None]:
 
     Raises OlafError when another is at it.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "lock").open("w") as lock:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        opened = (folder / "lock").open("w")
+    except OSError as error:
+        remedy = "make it writable, or set OLAF_STATE"
+        raise OlafError(Problem(f"cannot be used: {error.strerror}", str(folder), remedy)) from None
+    with opened as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -51,7 +51,7 @@ def known_targets() -> tuple[str, ...]:
     """The targets a testbed may name."""
     from olafctl.targets import registry  # itself in need of the testbed's model
 
-    return tuple(sorted({"bmv2", "twin", *registry.names()}))
+    return tuple(registry.names())
 
 
 def _check_sizes(testbed: Testbed, top: Section) -> None:
