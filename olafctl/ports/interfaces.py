@@ -15,7 +15,7 @@ from olafctl.ports import offload
 from olafctl.ports.namespace import within
 
 MTU = 9600
-_NET_ADMIN = 12
+_CAPABILITIES = {12: "CAP_NET_ADMIN", 13: "CAP_NET_RAW", 21: "CAP_SYS_ADMIN"}
 _SYSCTL = Path("/proc/sys/net/ipv6/conf")
 
 
@@ -53,8 +53,10 @@ def why_not() -> str | None:
     if shutil.which("ip") is None:
         return "the program `ip` (package iproute2) is not installed"
     for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith("CapEff:") and not int(line.split()[1], 16) >> _NET_ADMIN & 1:
-            return "making interfaces needs root (CAP_NET_ADMIN)"
+        if line.startswith("CapEff:"):
+            held = int(line.split()[1], 16)
+            if lacking := [name for bit, name in _CAPABILITIES.items() if not held >> bit & 1]:
+                return f"making interfaces needs root ({', '.join(lacking)})"
     return None
 
 

@@ -1,0 +1,64 @@
+"""``olafctl bench twin``: frames a second through the whole pipeline."""
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from olafctl.targets.measure import Rate
+
+
+@click.command()
+@click.argument("testbed", default="laptop")
+@click.option("--frames", type=click.IntRange(1), default=20_000, show_default=True, help="Frames to send.")
+@click.option("--size", type=int, default=256, show_default=True, help="Bytes of each update.")
+@click.option(
+    "--window", type=click.IntRange(1, 4096), default=64, show_default=True, help="Frames under way."
+)
+@click.option("--beside", type=click.Choice(["bmv2"]), help="Measure this target's chain over veth as well.")
+@click.option("--json", "as_json", is_flag=True, help="Print the measurements as JSON.")
+def command(testbed: str, frames: int, size: int, window: int, beside: str | None, as_json: bool) -> None:
+    """Measure frames/s through VNP4₁ → queue → VNP4₂ of TESTBED on the twin, in virtual time and over veth.
+
+    The queue is in FIFO mode, so that every update that goes in comes out.
+    """
+    import dataclasses
+
+    from olafctl import testbed as testbeds
+    from olafctl.control.console import tell
+    from olafctl.targets import measure
+
+    bed = dataclasses.replace(testbeds.load(testbeds.locate(testbed)), target="twin")
+    updates = measure.updates(bed, size)
+    results: dict[str, Any] = {}
+    with measure.deployed(bed, tell) as running:
+        tell("measuring virtual time")
+        results["twin, virtual time"] = measure.virtual(running, bed, updates, frames)
+        reason = measure.why_no_veth(running)
+        if reason is None:
+            tell("measuring over veth")
+        results["twin, veth"] = reason or measure.wall(running, bed, updates, frames, window)
+    if beside is not None and reason is None:
+        other = dataclasses.replace(bed, target=beside)
+        with measure.deployed(other, tell) as running:
+            tell(f"measuring {beside} over veth")
+            results[f"{beside}, veth"] = measure.wall(running, other, updates, frames, window)
+    if as_json:
+        click.echo(json.dumps({name: _as_json(result) for name, result in results.items()}, indent=2))
+        return
+    for name, result in results.items():
+        click.echo(f"{name:<20}{_line(result)}")
+
+
+def _as_json(result: "Rate | str") -> dict[str, Any]:
+    if isinstance(result, str):
+        return {"skipped": result}
+    return {**vars(result), "frames_per_second": result.per_second}
+
+
+def _line(result: "Rate | str") -> str:
+    if isinstance(result, str):
+        return f"skipped: {result}"
+    lost = result.frames - result.received
+    return f"{result.per_second:>12,.0f} frames/s  ({result.frames} in {result.seconds:.2f} s, {lost} lost)"
