@@ -1,0 +1,370 @@
+"""Table entries: P4Runtime §9.1, each rule with its code, and the state unchanged when it is broken."""
+
+import pytest
+
+from olafctl.p4runtime.dataplane import ActionCall, Exact, Lpm, MeterConfig, Optional, Range, Ternary
+from tests.p4runtime.controller import Controller, entity, texts, update
+from tests.p4runtime.memory_plane import MemoryPlane
+
+FORWARD = r"""action { action { action_id: 0x01000001
+    params { param_id: 1 value: "\x02" } params { param_id: 2 value: "\x03" } } }"""
+NO_ACTION = "action { action { action_id: 0x01000002 } }"
+MARK = "action { action { action_id: 0x01000003 } }"
+ADDRESS = r'match { field_id: 1 exact { value: "\x0a" } }'
+PORT = r'match { field_id: 2 exact { value: "\x01" } }'
+EXACT = f"table_id: 0x02000001 {ADDRESS} {PORT}"
+LPM = r'table_id: 0x02000002 match { field_id: 1 lpm { value: "\x0a\x00\x00\x00" prefix_len: 8 } }'
+TERNARY = r"""table_id: 0x02000003 priority: 7
+    match { field_id: 1 ternary { value: "\x01\x20" mask: "\x0f\xf0" } }
+    match { field_id: 2 range { low: "\x05" high: "\x01\x00" } }
+    match { field_id: 3 optional { value: "\x00" } }"""
+CONSTANT = r'table_id: 0x02000004 match { field_id: 1 exact { value: "\x01" } }'
+PRESET = r'table_id: 0x02000007 match { field_id: 1 exact { value: "\x07" } }'
+INVALID, DENIED = "INVALID_ARGUMENT", "PERMISSION_DENIED"
+CALL = ActionCall(0x01000001, (2, 3))
+KEY = (0x02000001, (Exact(10), Exact(1)), 0)
+
+
+def _entry(change: str, text: str) -> object:
+    return update(change, f"table_entry {{ {text} }}")
+
+
+def test_every_kind_of_match_reaches_the_data_plane(primary: Controller, plane: MemoryPlane) -> None:
+    entries = (EXACT, LPM, TERNARY, "table_id: 0x02000003 priority: 1")
+    assert primary.write(*(_entry("INSERT", f"{text} {FORWARD}") for text in entries)) == ["OK"] * 4
+    expected = {
+        KEY: CALL,
+        (0x02000002, (Lpm(0x0A000000, 8),), 0): CALL,
+        (0x02000003, (Ternary(0x120, 0xFF0), Range(5, 256), Optional(0)), 7): CALL,
+        (0x02000003, (None, None, None), 1): CALL,
+    }
+    assert {key: plane.entries[key] for key in expected} == expected
+
+
+def test_reads_give_back_what_was_written(primary: Controller) -> None:
+    written = [entity(f"table_entry {{ {text} {FORWARD} }}") for text in (EXACT, LPM, TERNARY)]
+    written[0].table_entry.metadata = b"\x00\xff"
+    written[1].table_entry.controller_metadata = 1 << 63
+    for each in written:
+        change = update("INSERT", "")
+        change.entity.CopyFrom(each)
+        assert primary.write(change) == ["OK"]
+        assert primary.read(entity(f"table_entry {{ table_id: {each.table_entry.table_id} }}")) == [each]
+
+
+def test_padded_values_are_accepted_and_read_back_canonical(primary: Controller) -> None:
+    padded = EXACT.replace(r"\x0a", r"\x00\x00\x00\x00\x00\x0a").replace(r"\x01", r"\x00\x01")
+    assert primary.write(_entry("INSERT", f"{padded} {FORWARD}")) == ["OK"]
+    assert primary.write(_entry("INSERT", f"{EXACT} {FORWARD}")) == ["ALREADY_EXISTS"]
+    assert primary.read(entity("table_entry { table_id: 0x02000001 }")) == [
+        entity(f"table_entry {{ {EXACT} {FORWARD} }}")
+    ]
+
+
+def test_modify_and_delete(primary: Controller, plane: MemoryPlane) -> None:
+    assert primary.write(_entry("INSERT", f"{EXACT} {FORWARD}")) == ["OK"]
+    assert primary.write(_entry("MODIFY", f'{EXACT} {MARK} metadata: "m"')) == ["OK"]
+    assert plane.entries[KEY] == ActionCall(0x01000003, ())
+    assert primary.write(_entry("MODIFY", EXACT)) == ["OK"], "without an action, the action stays"
+    assert plane.entries[KEY] == ActionCall(0x01000003, ())
+    nonsense = "action { action { action_id: 77 } } meter_config { cir: -1 } idle_timeout_ns: 4"
+    assert primary.write(_entry("DELETE", f"{EXACT} {nonsense}")) == ["OK"], "only the key counts"
+    assert KEY not in plane.entries
+
+
+WRONG = {
+    "unknown table": ("INSERT", f"table_id: 0x02ffffff {ADDRESS} {FORWARD}", INVALID),
+    "table id zero": ("INSERT", f"{ADDRESS} {FORWARD}", INVALID),
+    "unknown field": (
+        "INSERT",
+        rf'{EXACT} match {{ field_id: 9 exact {{ value: "\x01" }} }} {FORWARD}',
+        INVALID,
+    ),
+    "a field twice": ("INSERT", f"{EXACT} {PORT} {FORWARD}", INVALID),
+    "exact field missing": ("INSERT", f"table_id: 0x02000001 {PORT} {FORWARD}", INVALID),
+    "wrong match kind": (
+        "INSERT",
+        LPM.replace("0x02000002", "0x02000001") + PORT + FORWARD,
+        INVALID,
+    ),
+    "match without a kind": (
+        "INSERT",
+        f"table_id: 0x02000002 match {{ field_id: 1 }} {FORWARD}",
+        INVALID,
+    ),
+    "empty value": ("INSERT", EXACT.replace(r"\x0a", "") + FORWARD, INVALID),
+    "value too wide": ("INSERT", EXACT.replace(r"\x01", r"\x02\x00") + FORWARD, INVALID),
+    "prefix length zero": ("INSERT", LPM.replace("prefix_len: 8", "") + FORWARD, INVALID),
+    "prefix too long": ("INSERT", LPM.replace("8", "33") + FORWARD, INVALID),
+    "bits beyond the prefix": ("INSERT", LPM.replace("8", "4") + FORWARD, INVALID),
+    "zero mask": (
+        "INSERT",
+        TERNARY.replace(r"\x01\x20", r"\x00").replace(r"\x0f\xf0", r"\x00") + FORWARD,
+        INVALID,
+    ),
+    "value outside its mask": (
+        "INSERT",
+        TERNARY.replace(r"\x01\x20", r"\x01\x21") + FORWARD,
+        INVALID,
+    ),
+    "range upside down": ("INSERT", TERNARY.replace(r"\x05", r"\x01\x01") + FORWARD, INVALID),
+    "range of everything": (
+        "INSERT",
+        TERNARY.replace(r"\x05", r"\x00").replace(r"\x01\x00", r"\xff\xff") + FORWARD,
+        INVALID,
+    ),
+    "priority missing": ("INSERT", TERNARY.replace("priority: 7", "") + FORWARD, INVALID),
+    "negative priority": ("INSERT", TERNARY.replace("7", "-7", 1) + FORWARD, INVALID),
+    "needless priority": ("INSERT", f"{EXACT} {FORWARD} priority: 1", INVALID),
+    "no action": ("INSERT", EXACT, INVALID),
+    "unknown action": ("INSERT", f"{EXACT} action {{ action {{ action_id: 9 }} }}", INVALID),
+    "default-only action": ("INSERT", f"{EXACT} {NO_ACTION}", DENIED),
+    "parameter missing": (
+        "INSERT",
+        EXACT + FORWARD.replace(r'params { param_id: 1 value: "\x02" }', ""),
+        INVALID,
+    ),
+    "unknown parameter": (
+        "INSERT",
+        EXACT + FORWARD.replace("param_id: 2", "param_id: 3"),
+        INVALID,
+    ),
+    "a parameter twice": (
+        "INSERT",
+        EXACT + FORWARD.replace("param_id: 2", "param_id: 1"),
+        INVALID,
+    ),
+    "parameter too wide": ("INSERT", EXACT + FORWARD.replace(r"\x03", r"\x10\x00\x00"), INVALID),
+    "member in a direct table": (
+        "INSERT",
+        f"{EXACT} action {{ action_profile_member_id: 1 }}",
+        INVALID,
+    ),
+    "inserting a default entry": (
+        "INSERT",
+        f"table_id: 0x02000001 is_default_action: true {FORWARD}",
+        INVALID,
+    ),
+    "deleting a default entry": (
+        "DELETE",
+        "table_id: 0x02000001 is_default_action: true",
+        INVALID,
+    ),
+    "inserting without a key": ("INSERT", f"table_id: 0x02000006 {FORWARD}", INVALID),
+    "constant entry asked for": ("INSERT", f"{EXACT} {FORWARD} is_const: true", INVALID),
+    "idle timeout": ("INSERT", f"{EXACT} {FORWARD} idle_timeout_ns: 5", INVALID),
+    "no direct counter": ("INSERT", f"{LPM} {FORWARD} counter_data {{ }}", INVALID),
+    "no direct meter": ("INSERT", f"{LPM} {FORWARD} meter_config {{ }}", INVALID),
+    "negative counter": (
+        "INSERT",
+        f"{EXACT} {FORWARD} counter_data {{ packet_count: -1 }}",
+        INVALID,
+    ),
+    "meter colours": ("INSERT", f"{EXACT} {FORWARD} meter_counter_data {{ }}", "UNIMPLEMENTED"),
+    "excess burst": ("INSERT", f"{EXACT} {FORWARD} meter_config {{ eburst: 1 }}", INVALID),
+    "modifying what is not there": ("MODIFY", f"{EXACT} {FORWARD}", "NOT_FOUND"),
+    "deleting what is not there": ("DELETE", EXACT, "NOT_FOUND"),
+    "inserting into a constant table": (
+        "INSERT",
+        CONSTANT.replace(r"\x01", r"\x03") + FORWARD,
+        DENIED,
+    ),
+    "modifying a constant entry": ("MODIFY", f"{CONSTANT} {FORWARD}", DENIED),
+    "deleting a constant entry": ("DELETE", CONSTANT, DENIED),
+    "modifying a constant default": (
+        "MODIFY",
+        f"table_id: 0x02000002 is_default_action: true {FORWARD}",
+        DENIED,
+    ),
+    "a table-only default": (
+        "MODIFY",
+        f"table_id: 0x02000001 is_default_action: true {MARK}",
+        DENIED,
+    ),
+    "a default with a match": ("MODIFY", f"{EXACT} is_default_action: true {FORWARD}", INVALID),
+    "a default with a priority": (
+        "MODIFY",
+        f"table_id: 0x02000003 priority: 1 is_default_action: true {FORWARD}",
+        INVALID,
+    ),
+    "unspecified type": ("UNSPECIFIED", f"{EXACT} {FORWARD}", INVALID),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_is_wrong_is_refused_and_changes_nothing(
+    primary: Controller, plane: MemoryPlane, name: str
+) -> None:
+    change, text, code = WRONG[name]
+    everything = entity("table_entry { }")
+    before = plane.state(), texts(primary.read(everything))
+    assert primary.write(_entry(change, text)) == [code]
+    assert (plane.state(), texts(primary.read(everything))) == before
+
+
+def test_an_update_without_an_entity(primary: Controller) -> None:
+    assert primary.write(update("INSERT", "")) == [INVALID]
+    assert primary.write(update("INSERT", "extern_entry { }")) == ["UNIMPLEMENTED"]
+
+
+def test_a_full_table(primary: Controller, plane: MemoryPlane) -> None:
+    routes = [LPM.replace(r"\x0a", rf"\x{each:02x}") + FORWARD for each in range(1, 6)]
+    assert primary.write(*(_entry("INSERT", each) for each in routes)) == ["OK"] * 4 + ["RESOURCE_EXHAUSTED"]
+    assert len(primary.read(entity("table_entry { table_id: 0x02000002 }"))) == 4
+    assert primary.write(_entry("DELETE", routes[0]), _entry("INSERT", routes[4])) == ["OK", "OK"]
+
+
+def test_every_update_is_tried_and_reported_in_order(primary: Controller, plane: MemoryPlane) -> None:
+    good, twice = _entry("INSERT", f"{EXACT} {FORWARD}"), _entry("INSERT", f"{EXACT} {FORWARD}")
+    missing, other = _entry("DELETE", LPM), _entry("INSERT", f"{LPM} {FORWARD}")
+    assert primary.write(good, missing, twice, other) == ["OK", "NOT_FOUND", "ALREADY_EXISTS", "OK"]
+    assert len(plane.entries) == 5
+
+
+def test_rollback_takes_everything_back(primary: Controller, plane: MemoryPlane) -> None:
+    kept = f"{TERNARY} {FORWARD}"
+    counted = f"{EXACT} {FORWARD} counter_data {{ packet_count: 5 }} meter_config {{ cir: 1 pir: 1 }}"
+    assert primary.write(_entry("INSERT", kept), _entry("INSERT", counted)) == ["OK", "OK"]
+    before = plane.state(), texts(primary.read(entity("table_entry { }")))
+    batch = [
+        _entry("INSERT", f"{LPM} {FORWARD}"),
+        _entry("MODIFY", f"{TERNARY} {NO_ACTION}"),
+        _entry("MODIFY", f"{EXACT} {MARK} counter_data {{ packet_count: 9 }}"),
+        _entry("DELETE", EXACT),
+        _entry("MODIFY", f"table_id: 0x02000003 is_default_action: true {FORWARD}"),
+        _entry("DELETE", CONSTANT),
+        _entry("DELETE", PRESET),
+    ]
+    rollback = 1
+    assert primary.write(*batch, atomicity=rollback) == ["ABORTED"] * 5 + [DENIED, "ABORTED"]
+    assert (plane.state(), texts(primary.read(entity("table_entry { }")))) == before
+    assert primary.write(*batch[:5], atomicity=rollback) == ["OK"] * 5
+    assert KEY not in plane.entries
+
+
+def test_batches_that_the_data_plane_must_see_at_once(primary: Controller) -> None:
+    one, other = _entry("INSERT", f"{EXACT} {FORWARD}"), _entry("INSERT", f"{LPM} {FORWARD}")
+    assert primary.write(one, other, atomicity=2) == ["UNIMPLEMENTED"]
+    assert primary.write(one, atomicity=2) == ["OK"]
+
+
+def test_the_default_entry(primary: Controller, plane: MemoryPlane) -> None:
+    query = entity("table_entry { table_id: 0x02000001 is_default_action: true }")
+    program = entity(f"table_entry {{ table_id: 0x02000001 is_default_action: true {NO_ACTION} }}")
+    assert primary.read(query) == [program]
+    mine = f'table_id: 0x02000001 is_default_action: true metadata: "m" {FORWARD}'
+    assert primary.write(_entry("MODIFY", mine)) == ["OK"]
+    assert plane.defaults == {0x02000001: CALL}
+    assert primary.read(query) == [entity(f"table_entry {{ {mine} }}")]
+    assert primary.write(_entry("MODIFY", "table_id: 0x02000001 is_default_action: true")) == ["OK"]
+    assert plane.defaults == {}
+    assert primary.read(query) == [program]
+
+
+def test_defaults_are_read_only_when_asked_for(primary: Controller) -> None:
+    defaults = primary.read(entity("table_entry { is_default_action: true }"))
+    assert len(defaults) == 7
+    assert [each.table_entry.table_id for each in defaults if each.table_entry.is_const] == [0x02000002]
+    assert not any(each.table_entry.is_default_action for each in primary.read(entity("table_entry { }")))
+
+
+def test_declared_entries_are_read_and_only_the_constant_ones_stay(
+    primary: Controller, plane: MemoryPlane
+) -> None:
+    constant = primary.read(entity("table_entry { table_id: 0x02000004 }"))
+    assert [each.table_entry.is_const for each in constant] == [True, True]
+    assert constant[0].table_entry.action.action.action_id == 0x01000001
+    (preset,) = primary.read(entity("table_entry { table_id: 0x02000007 }"))
+    assert preset == entity(f"table_entry {{ {PRESET} {NO_ACTION} }}")
+    assert primary.write(_entry("MODIFY", f"{PRESET} {FORWARD}"), _entry("DELETE", PRESET)) == ["OK", "OK"]
+    assert primary.write(_entry("MODIFY", f"{CONSTANT} counter_data {{ packet_count: 3 }}")) == ["OK"]
+    assert plane.direct_counters[0x02000004, (Exact(1),), 0].packets == 3
+
+
+def test_reads_select_by_every_filter(primary: Controller) -> None:
+    low = TERNARY.replace("priority: 7", "priority: 3") + FORWARD
+    assert (
+        primary.write(
+            _entry("INSERT", f'{EXACT} {FORWARD} metadata: "m"'),
+            _entry("INSERT", EXACT.replace(r"\x0a", r"\x0b") + MARK),
+            _entry("INSERT", f"{TERNARY} {FORWARD} controller_metadata: 6"),
+            _entry("INSERT", low),
+        )
+        == ["OK"] * 4
+    )
+
+    def selected(text: str) -> int:
+        return len(primary.read(entity(f"table_entry {{ {text} }}")))
+
+    assert selected("") == 7
+    assert selected("table_id: 0x02000001") == 2
+    assert selected(EXACT) == 1
+    assert selected(f"table_id: 0x02000001 {MARK}") == 1
+    assert selected('table_id: 0x02000001 metadata: "m"') == 1
+    assert selected("table_id: 0x02000003 controller_metadata: 6") == 1
+    assert selected("table_id: 0x02000003 priority: 3") == 1
+    assert selected(TERNARY) == 1
+    assert selected(TERNARY.replace("priority: 7", "")) == 2
+    assert selected(LPM) == 0
+    assert primary.read_codes(
+        entity("table_entry { table_id: 5 }"),
+        entity("table_entry { priority: 3 }"),
+        entity("table_entry { table_id: 0x02000001 }"),
+        entity(f"table_entry {{ table_id: 0x02000001 {PORT} }}"),
+        entity("table_entry { table_id: 0x02000001 action { action_profile_group_id: 1 } }"),
+        entity("table_entry { table_id: 0x02000001 time_since_last_hit { } }"),
+        entity(""),
+    ) == [
+        INVALID,
+        INVALID,
+        "OK",
+        INVALID,
+        "UNIMPLEMENTED",
+        INVALID,
+        INVALID,
+    ]
+
+
+def test_direct_resources_of_an_entry(primary: Controller, plane: MemoryPlane) -> None:
+    config = "meter_config { cir: 1 cburst: 2 pir: 3 pburst: 4 }"
+    assert primary.write(
+        _entry("INSERT", f"{EXACT} {FORWARD} counter_data {{ packet_count: 1 byte_count: 64 }} {config}")
+    ) == ["OK"]
+    assert plane.direct_meters[KEY] == MeterConfig(1, 2, 3, 4)
+
+    (plain,) = primary.read(entity("table_entry { table_id: 0x02000001 }"))
+    assert not plain.table_entry.HasField("counter_data")
+    assert not plain.table_entry.HasField("meter_config")
+    (full,) = primary.read(entity("table_entry { table_id: 0x02000001 counter_data { } meter_config { } }"))
+    assert full.table_entry.counter_data.byte_count == 64
+    assert full.table_entry.meter_config.pburst == 4
+
+    assert primary.write(_entry("MODIFY", f"{EXACT} {FORWARD}")) == ["OK"]
+    assert plane.direct_counters[KEY].packets == 1, "an unset counter stays"
+    assert KEY not in plane.direct_meters, "an unset meter goes back to its default"
+
+    direct = f"direct_counter_entry {{ table_entry {{ {EXACT} }} data {{ packet_count: 8 }} }}"
+    assert primary.write(update("MODIFY", direct)) == ["OK"]
+    (counter,) = primary.read(entity(f"direct_counter_entry {{ table_entry {{ {EXACT} }} }}"))
+    assert counter.direct_counter_entry.data.packet_count == 8
+    meter = f"direct_meter_entry {{ table_entry {{ {EXACT} }} config {{ cir: 5 pir: 5 }} }}"
+    assert primary.write(update("MODIFY", meter)) == ["OK"]
+    assert primary.read(entity(f"direct_meter_entry {{ table_entry {{ {EXACT} }} }}")) == [entity(meter)]
+
+    absent = EXACT.replace(r"\x0a", r"\x0b")
+    assert primary.write(
+        update("INSERT", direct),
+        update("DELETE", meter),
+        update("MODIFY", f"direct_counter_entry {{ table_entry {{ {absent} }} data {{ }} }}"),
+        update("MODIFY", "direct_counter_entry { data { } }"),
+        update("MODIFY", f"direct_counter_entry {{ table_entry {{ {LPM} }} data {{ }} }}"),
+    ) == [INVALID, INVALID, "NOT_FOUND", INVALID, INVALID]
+    assert primary.read_codes(entity(f"direct_counter_entry {{ table_entry {{ {absent} }} }}")) == [
+        "NOT_FOUND"
+    ]
+    assert len(primary.read(entity("direct_counter_entry { table_entry { } }"))) == 3
+
+
+def test_a_device_that_lacks_a_facility_says_so(primary: Controller) -> None:
+    query = "table_entry { table_id: 0x02000001 is_default_action: true counter_data { } }"
+    assert primary.read_codes(entity(query)) == ["UNIMPLEMENTED"]
