@@ -26,6 +26,7 @@ module olaf_enqueue #(
     // Beats from ingress.
     input  wire                    in_valid,
     output wire                    in_ready,
+    output wire                    idle,
     input  wire                    in_first,
     input  wire                    in_missing,
     input  wire [2:0]              in_fault,
@@ -87,7 +88,7 @@ module olaf_enqueue #(
     localparam KEPT_BITS = 16 + 32 + 32 + 32 + 32 + 64 + 16;  // see `kept`
 
     // Beats on their way, and the first beat's tuser and lookups beside them.
-    reg         f_valid /* verilator public_flat_rd */, d_valid /* verilator public_flat_rd */;
+    reg         f_valid, d_valid;
     reg         f_first, d_first, f_missing, d_missing;
     reg [511:0] f_data, d_data;
     reg [`OLAF_TUSER_OCCUPANCY_LOW-1:0] f_user, d_user;
@@ -102,6 +103,7 @@ module olaf_enqueue #(
 
     wire go = out_ready;
     assign in_ready = go;
+    assign idle = !f_valid && !d_valid && !arriving;
     assign out_valid = d_valid;
     assign out_first = d_first;
     assign out_missing = d_missing;

@@ -42,14 +42,15 @@ module olaf_ingress #(
     output wire         ended,
     output wire [1:0]   ending,
     output wire         repaired,
-    output wire         doubtful       // it proved bad: it must not begin to leave now
+    output wire         doubtful,      // it proved bad: it must not begin to leave now
+    output wire         idle
 );
     localparam RUN = 2'd0, JUDGE = 2'd1, FILL = 2'd2, SWALLOW = 2'd3;
 
-    reg         valid /* verilator public_flat_rd */;
+    reg         valid;
     reg         inner;        // in the middle of a frame
     reg         inner_update;
-    reg  [1:0]  state /* verilator public_flat_rd */;
+    reg  [1:0]  state;
     reg  [1:0]  verdict;
     reg         more;          // the frame goes on after its declared end
     reg         fill;          // it ended before its last declared beat
@@ -108,6 +109,7 @@ module olaf_ingress #(
     assign ended = good_now || settled || filled;
     assign repaired = filled || (settled && leaving && verdict != `OLAF_END_GOOD);
     assign ending = settled && !leaving ? verdict : `OLAF_END_GOOD;
+    assign idle = !valid && state == RUN;
     assign doubtful = state == JUDGE && verdict != `OLAF_END_GOOD;
 
     always @(posedge clk)

@@ -52,12 +52,12 @@ module olaf_merge #(
     localparam [31:0] NOTHING = 32'h80000000;  // -0, the number that adds nothing to any other
 
     // Issue.
-    reg                 i_valid /* verilator public_flat_rd */;
+    reg                 i_valid;
     reg                 i_first;
     reg [WIDTH-1:0]     i_data;
     reg [BEAT_BITS-1:0] i_beat;
 
-    reg  [LATENCY+1:0]   flying /* verilator public_flat_rd */;
+    reg  [LATENCY+1:0]   flying;
     reg  [(LATENCY+2)*ADDR_BITS-1:0] addr;   // of stage i at i * ADDR_BITS
     reg  [LATENCY:0]     patched;
     reg  [47:0]          patch  [0:LATENCY];

@@ -86,7 +86,7 @@ module olaf_queue #(
     wire         in_last, in_first, in_missing, update_first;
     wire [2:0]   in_fault;
     wire         bypass_in_valid, bypass_in_ready, update_valid, update_ready;
-    wire         ended, repaired, doubtful;
+    wire         ended, repaired, doubtful, ingress_idle, enqueue_idle;
     wire [1:0]   ending;
 
     // The arriving update, and what is settled at its end.
@@ -144,7 +144,8 @@ module olaf_queue #(
         .update_valid(update_valid), .update_ready(update_ready), .update_first(update_first),
         .missing(in_missing), .fault(in_fault),
         .decided(arriving), .leaving(leaving),
-        .ended(ended), .ending(ending), .repaired(repaired), .doubtful(doubtful)
+        .ended(ended), .ending(ending), .repaired(repaired), .doubtful(doubtful),
+        .idle(ingress_idle)
     );
 
     olaf_cluster_table #(
@@ -181,8 +182,8 @@ module olaf_queue #(
     ) enqueue (
         .clk(aclk), .rst(queue_rst),
         .fifo(mode[0]), .reward_enable(reward_enable[0]), .reward_threshold(reward_threshold),
-        .in_valid(update_valid), .in_ready(update_ready), .in_first(update_first), .in_missing(in_missing),
-        .in_fault(in_fault), .in_data(in_data), .in_user(in_user), .ended(ended), .ending(ending),
+        .in_valid(update_valid), .in_ready(update_ready), .idle(enqueue_idle), .in_first(update_first),
+        .in_missing(in_missing), .in_fault(in_fault), .in_data(in_data), .in_user(in_user), .ended(ended), .ending(ending),
         .cluster(look_cluster), .present(present), .place(present_place),
         .replaceable(replaceable), .replaceable_by(replaceable_by),
         .count(count), .tail(tail), .busy(busy), .head(head), .start(start), .start_place(start_place),
@@ -336,8 +337,8 @@ module olaf_queue #(
 
     // Nothing moves, and nothing will unless a beat arrives or an update may begin to leave.
     wire still /* verilator public_flat_rd */;
-    assign still = !clearing && merge_idle && output_idle && !busy && !bypass_valid && !arriving
-                && !commit && !beat_valid && !update_valid && !bypass_in_valid;
+    assign still = !clearing && ingress_idle && enqueue_idle && merge_idle && output_idle && !busy
+                && !bypass_valid;
     wire unused = &{1'b0, still, now, mode[31:1], reward_enable[31:1], hold[31:1], settled};
 
     olaf_queue_checks #(

@@ -15,7 +15,7 @@ from olafctl.errors import BadInput, MissingTool, OlafError, Problem
 LIBRARY = "olaf_queue.so"
 TOP = "olaf_queue"
 _NATIVE = Path(__file__).parent / "native"
-_VERILATE = ("-O3", "--x-assign", "fast", "--x-initial", "fast", "--prefix", "Volaf", "--quiet", "-Wall")
+_VERILATE = ("-O3", "--x-assign", "fast", "--x-initial", "fast", "--prefix", "Volaf", "--quiet", "-Wno-fatal")
 _COMPILE = (
     "-std=c++17",
     "-fPIC",

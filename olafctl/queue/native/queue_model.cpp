@@ -207,11 +207,12 @@ struct olaf_queue {
             if (rate == 0 || debt() <= 0) return 0;
             span = std::min<uint64_t>(span, (debt() - 1) / rate);
         }
-        // Each cluster's last cycles are walked through, so that its activity ends as it would have.
-        if (root().olaf_queue__DOT__active_clusters)
-            span = std::min<uint64_t>(span, 1u << 30) > OLAF_CLUSTERS
-                       ? std::min<uint64_t>(span, 1u << 30) - OLAF_CLUSTERS
-                       : 0;
+        // The last two looks at each cluster are walked through, so that its activity ends as it would have.
+        constexpr uint64_t longest = 1u << 30, walk = 2 * OLAF_CLUSTERS;
+        if (root().olaf_queue__DOT__active_clusters) {
+            span = std::min(span, longest);
+            span -= std::min(span, walk);
+        }
         return span / OLAF_CLUSTERS * OLAF_CLUSTERS;
     }
 
