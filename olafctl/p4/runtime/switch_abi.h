@@ -20,6 +20,17 @@ typedef void (*p4_emit_fn)(void *context, uint32_t port, const uint8_t *frame, s
 typedef void (*p4_process_fn)(p4_switch *, uint32_t port, const uint8_t *frame, size_t length,
                               uint64_t now_ns, p4_emit_fn emit, void *context);
 
+// A compiled program's library exports these under exactly these names. A new switch holds the
+// program's const entries and default actions; NULL when memory ran out.
+p4_switch *p4_switch_new(void);
+void p4_switch_free(p4_switch *);
+void p4_switch_process(p4_switch *, uint32_t port, const uint8_t *frame, size_t length, uint64_t now_ns,
+                       p4_emit_fn emit, void *context);
+
+// Told for the record only: the program itself decides what goes to and comes from this port.
+void p4_switch_set_cpu_port(p4_switch *, uint32_t port);
+uint32_t p4_switch_cpu_port(const p4_switch *);
+
 #ifdef __cplusplus
 }
 #endif

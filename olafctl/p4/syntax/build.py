@@ -49,6 +49,10 @@ class Builder(ExpressionBuilder):
 
     # --- statements
 
+    def statement(self, c: Children) -> tree.Statement:
+        inner: tree.Statement = c[0]
+        return inner
+
     def block(self, c: Children) -> tree.Block:
         return tree.Block(
             place(c), tuple(child for child in nodes(c) if not isinstance(child, Annotated)), _annotations(c)

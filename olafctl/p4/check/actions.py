@@ -1,0 +1,110 @@
+"""Actions and functions: their parameters and bodies."""
+
+from olafctl.p4 import ir
+from olafctl.p4 import types as t
+from olafctl.p4.check.scope import Frame, Scope, TypeName, Value
+from olafctl.p4.check.typing import resolve
+from olafctl.p4.refuse import Refused
+from olafctl.p4.syntax import tree
+
+MAX_DEPTH = 64
+"""Of functions that call each other; more is recursion, which P4 does not have."""
+
+
+def declare_params(params: tuple[tree.Parameter, ...], scope: Scope) -> list[ir.Parameter]:
+    """The parameters as variables of ``scope``; what is ``in`` or without direction cannot be written."""
+    made = []
+    for param in params:
+        type_ = resolve(param.type, scope)
+        local = ir.Local(type_, scope.unit.unique(param.name))
+        extern = isinstance(t.unwrapped(type_), t.Extern)
+        writable = param.direction in ("out", "inout") or extern
+        scope.declare(param.name, Value(local, writable, "is a read-only parameter"), param.pos)
+        made.append(ir.Parameter(param.name, param.direction, local, param.annotations))
+    return made
+
+
+def control_plane_name(name: str, path: str, annotations: tree.Annotations) -> str:
+    """What P4Runtime calls something: its @name, or its own name, inside of its instance's."""
+    for annotation in annotations:
+        if annotation.name == "name" and annotation.body:
+            name = annotation.body[0][1][1:-1]
+    if name.startswith("."):
+        return name[1:]
+    return f"{path}.{name}" if path else name
+
+
+def make_action(declaration: tree.Action, scope: Scope, path: str, block: ir.Block) -> ir.Action:
+    """The action, checked.
+
+    Raises Refused where its parameters' order or its body breaks a rule.
+    """
+    from olafctl.p4.check.statements import check_block
+
+    frame = Frame("action", path, block, pipe=block.kind)
+    inner = scope.inner(frame)
+    params = declare_params(declaration.params, inner)
+    for before, after in zip(params, params[1:], strict=False):
+        if not before.direction and after.direction:
+            raise Refused(declaration.pos, f"action {declaration.name}", "its data must follow its directed parameters")
+    for param in params:
+        if not param.direction and not _plain(param.type):
+            raise Refused(
+                declaration.pos, f"action {declaration.name}", f"a control plane cannot give {param.name}: {param.type}"
+            )
+    body = check_block(declaration.body, inner)
+    name = control_plane_name(declaration.name, path, declaration.annotations)
+    return ir.Action(
+        name, scope.unit.unique(declaration.name), params, declaration.annotations, body, declaration.pos,
+        frame.exits, frame.reads_meter,
+    )  # fmt: skip
+
+
+def _plain(type_: t.Type) -> bool:
+    base = t.stripped(type_)
+    return isinstance(base, t.Bit) or base in (t.BOOL, t.ERROR) or isinstance(base, t.Enum | t.Struct | t.Varbit)
+
+
+def make_function(
+    declaration: tree.Function, types: tuple[t.Type, ...], scope: Scope, node: tree.Node
+) -> ir.Function:
+    """The function for these type arguments, checked once."""
+    from olafctl.p4.check.statements import check_block
+
+    unit = scope.unit
+    key = (id(declaration), types)
+    if key in unit.functions:
+        return unit.functions[key]
+    signature = declaration.signature
+    if unit.depth > MAX_DEPTH:
+        raise Refused(node.pos, signature.name, "functions must not be recursive")
+    outer = scope.inner()
+    for param, type_ in zip(signature.type_params, types, strict=True):
+        outer.declare(param, TypeName(type_), declaration.pos)
+    result = resolve(signature.result, outer) if signature.result else t.VOID
+    frame = Frame("function", result=result)
+    inner = outer.inner(frame)
+    params = declare_params(signature.params, inner)
+    unit.depth += 1
+    body = check_block(declaration.body, inner)
+    unit.depth -= 1
+    if result != t.VOID and not _returns(body):
+        raise Refused(declaration.pos, signature.name, "does not return a value on every path")
+    made = ir.Function(unit.unique(signature.name), params, result, body, frame.exits)
+    unit.functions[key] = made
+    return made
+
+
+def _returns(statement: ir.Statement | None) -> bool:
+    match statement:
+        case ir.Return():
+            return True
+        case ir.Jump(word="exit"):
+            return True
+        case ir.Body(statements=statements):
+            return any(map(_returns, statements))
+        case ir.If(yes=yes, no=no):
+            return _returns(yes) and _returns(no)
+        case ir.Switch(cases=cases):
+            return all(_returns(case.body) for case in cases) and any(c.labels is None for c in cases)
+    return False

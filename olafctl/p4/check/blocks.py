@@ -1,0 +1,138 @@
+"""Parsers and controls, one ir.Block for each instance."""
+
+from olafctl.p4 import ir
+from olafctl.p4 import types as t
+from olafctl.p4.check.actions import control_plane_name, declare_params, make_action
+from olafctl.p4.check.arguments import pair
+from olafctl.p4.check.expressions import check
+from olafctl.p4.check.instances import make_instance
+from olafctl.p4.check.scope import (
+    ActionName,
+    BlockName,
+    Frame,
+    InstanceName,
+    Scope,
+    TableName,
+    Value,
+)
+from olafctl.p4.check.statements import check_block, declare_constant, declare_variable, is_constant
+from olafctl.p4.check.tables import make_table
+from olafctl.p4.check.typing import resolve
+from olafctl.p4.refuse import Pos, Refused
+from olafctl.p4.syntax import tree
+
+MAX_DEPTH = 32
+"""Of blocks inside each other; more is a block that contains itself."""
+
+
+def instantiate(
+    declaration: tree.Parser | tree.Control, args: tuple[tree.Argument, ...], scope: Scope, name: str,
+    annotations: tree.Annotations, pos: Pos, path: str | None = None,
+) -> ir.Block:  # fmt: skip
+    """An instance named ``name`` of a parser or control.
+
+    Raises Refused where its constructor's arguments or its body do not fit.
+    """
+    unit = scope.unit
+    if unit.depth > MAX_DEPTH:
+        raise Refused(pos, declaration.name, "contains itself")
+    if declaration.type_params:
+        raise Refused(declaration.pos, declaration.name, "a parser or control cannot have type parameters")
+    kind = "parser" if isinstance(declaration, tree.Parser) else "control"
+    full = control_plane_name(name, scope.frame.path if path is None else path, annotations)
+    block = ir.Block(kind, full, unit.unique(declaration.name), (), pos=declaration.pos)
+    frame = Frame(kind, full, block)
+    inner = scope.top().inner(frame)
+    _constructor(declaration, args, scope, inner, pos)
+    block.params = declare_params(declaration.params, inner)
+    unit.depth += 1
+    local = inner.inner()
+    for item in declaration.locals:
+        _declare(item, local, block, frame)
+    if isinstance(declaration, tree.Control):
+        block.body = check_block(declaration.body, local)
+    else:
+        from olafctl.p4.check.parsers import make_states
+
+        block.states = make_states(declaration, local.inner(Frame("state", full, block)))
+    unit.depth -= 1
+    block.exits = frame.exits
+    unit.blocks.append(block)
+    return block
+
+
+def _constructor(
+    declaration: tree.Parser | tree.Control, args: tuple[tree.Argument, ...], scope: Scope, inner: Scope, pos: Pos
+) -> None:
+    for param, arg in pair(declaration.constructor, args, declaration.name, pos):
+        node = arg.value if arg else param.default
+        type_ = resolve(param.type, inner)
+        if node is None:
+            raise Refused(pos, declaration.name, f"no argument for {param.name}")
+        if isinstance(type_, t.Extern | t.Block):
+            instance = object_argument(node, scope, param.name)
+            inner.declare(param.name, InstanceName(instance), param.pos)
+            continue
+        value = check(node, scope, type_)
+        if not is_constant(value):
+            raise Refused(node.pos, param.name, "must be known at compile time")
+        inner.declare(param.name, Value(value, False, "is a constructor's parameter"), param.pos)
+
+
+def object_argument(
+    node: tree.Expr, scope: Scope, name: str, path: str | None = None, of_package: bool = False
+) -> ir.Instance | ir.Block:
+    """The extern object, parser or control that a constructor's argument names or makes."""
+    if isinstance(node, tree.Name):
+        entity = scope.look_up(node.name, node.pos, node.top_level)
+        if isinstance(entity, InstanceName):
+            return entity.instance
+    if isinstance(node, tree.Call) and isinstance(node.callee, tree.Name):
+        entity = scope.look_up(node.callee.name, node.callee.pos)
+        if isinstance(entity, BlockName):
+            own = entity.declaration.name if of_package else name
+            annotations = entity.declaration.annotations if of_package else ()
+            return instantiate(entity.declaration, node.args, scope, own, annotations, node.pos, path)
+        base = tree.NamedType(node.callee.pos, node.callee.name)
+        type_ = resolve(tree.Specialized(node.pos, base, node.type_args) if node.type_args else base, scope)
+        if isinstance(type_, t.Extern):
+            full = control_plane_name(name, scope.frame.path, ())
+            return make_instance(type_, node.args, scope, full, (), node.pos)
+    raise Refused(node.pos, name, "an instance is needed here")
+
+
+def _declare(item: tree.Declared, scope: Scope, block: ir.Block, frame: Frame) -> None:
+    match item:
+        case tree.Constant():
+            declare_constant(item, scope)
+        case tree.Variable():
+            block.variables.append(declare_variable(item, scope))
+        case tree.Action():
+            action = make_action(item, scope, frame.path, block)
+            block.actions.append(action)
+            scope.declare(item.name, ActionName(action), item.pos)
+        case tree.Table():
+            table = make_table(item, scope, frame.path, block)
+            block.tables.append(table)
+            scope.declare(item.name, TableName(table), item.pos)
+        case tree.Instance():
+            scope.declare(item.name, InstanceName(make_local_instance(item, scope)), item.pos)
+        case tree.ValueSet():
+            from olafctl.p4.check.parsers import declare_value_set
+
+            declare_value_set(item, scope)
+        case _:
+            raise Refused(item.pos, item.name, "cannot be declared here")
+
+
+def make_local_instance(item: tree.Instance, scope: Scope) -> ir.Instance | ir.Block:
+    """What ``Type(args) name;`` makes inside of a block or at top level."""
+    if item.initializer is not None:
+        raise Refused(item.pos, f"instance {item.name}", "an initializer is not supported")
+    type_ = resolve(item.type, scope)
+    if isinstance(type_, t.Extern):
+        name = control_plane_name(item.name, scope.frame.path, item.annotations)
+        return make_instance(type_, item.args, scope, name, item.annotations, item.pos)
+    if isinstance(type_, t.Block) and isinstance(type_.declaration, tree.Parser | tree.Control):
+        return instantiate(type_.declaration, item.args, scope, item.name, item.annotations, item.pos)
+    raise Refused(item.pos, f"instance {item.name}", f"{type_} cannot be instantiated")

@@ -1,0 +1,57 @@
+"""What a key matches: in table entries and in select cases."""
+
+from olafctl.p4 import ir
+from olafctl.p4 import types as t
+from olafctl.p4.check.expressions import check
+from olafctl.p4.check.scope import Scope
+from olafctl.p4.refuse import Refused
+from olafctl.p4.syntax import tree
+
+
+def key_width(type_: t.Type) -> int | None:
+    """Bits of a type that can be matched on; None when it cannot."""
+    base = t.stripped(type_)
+    if isinstance(base, t.Bit):
+        return base.width
+    if base == t.BOOL:
+        return 1
+    if base == t.ERROR:
+        return 16
+    return 32 if isinstance(base, t.Enum) else None
+
+
+def items(keys: tree.Expr) -> tuple[tree.Expr, ...]:
+    """A key set's parts, one per field."""
+    match keys:
+        case tree.KeyTuple(items=parts) | tree.ListOf(items=parts):
+            return parts
+    return (keys,)
+
+
+def _number(node: tree.Expr, type_: t.Type, scope: Scope) -> int:
+    expr = check(node, scope, type_)
+    if not isinstance(expr, ir.Const) or isinstance(expr.value, str):
+        raise Refused(node.pos, "key set", "must be known at compile time")
+    return int(expr.value)
+
+
+def match(node: tree.Expr, type_: t.Type, scope: Scope) -> ir.Match:
+    """One field's match.
+
+    Raises Refused when it is not constant, or the type does not fit.
+    """
+    match node:
+        case tree.Anything():
+            return ir.Match(None)
+        case tree.Masked(value=value, mask=mask):
+            bits = _number(mask, t.stripped(type_), scope)
+            return ir.Match(_number(value, t.stripped(type_), scope) & bits, bits)
+        case tree.Between(low=low, high=high):
+            base = t.stripped(type_)
+            if isinstance(base, t.Bit) and base.signed:
+                raise Refused(node.pos, "..", "a range of signed numbers is not supported")
+            first, last = _number(low, type_, scope), _number(high, type_, scope)
+            if first > last:
+                raise Refused(node.pos, "..", f"{first} is above {last}")
+            return ir.Match(first, high=last)
+    return ir.Match(_number(node, type_, scope))

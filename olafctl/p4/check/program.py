@@ -1,0 +1,191 @@
+"""A whole program: its declarations, and what its ``main`` is made of."""
+
+from olafctl.p4 import ir
+from olafctl.p4 import types as t
+from olafctl.p4.check.blocks import make_local_instance, object_argument
+from olafctl.p4.check.coercion import coerce
+from olafctl.p4.check.expressions import check, constant_int
+from olafctl.p4.check.scope import (
+    BlockName,
+    Functions,
+    GenericType,
+    InstanceName,
+    OpenAction,
+    Scope,
+    TypeName,
+    Unit,
+)
+from olafctl.p4.check.statements import declare_constant
+from olafctl.p4.check.typing import resolve, struct, unify
+from olafctl.p4.refuse import Pos, Refused
+from olafctl.p4.syntax import tree
+
+_PARTS = ("parser", "verify", "ingress", "egress", "compute", "deparser")
+_PIPES = {"verify": "verify", "ingress": "ingress", "egress": "egress", "compute": "compute"}
+
+
+def check_program(declarations: tree.Program) -> ir.Program:
+    """The program, checked and instantiated from ``main``.
+
+    Raises Refused at the first thing that is wrong or not supported.
+    """
+    unit = Unit()
+    scope = Scope(unit)
+    main: tree.Instance | None = None
+    for node in declarations:
+        if isinstance(node, tree.Instance) and node.name == "main":
+            main = node
+        else:
+            _declare(node, scope)
+    if main is None:
+        last = declarations[-1].pos if declarations else Pos("", 1, 1)
+        raise Refused(last, "program", "has no main")
+    return _instantiate_main(main, scope)
+
+
+def _declare(node: tree.Declared, scope: Scope) -> None:
+    unit = scope.unit
+    match node:
+        case tree.Errors(members=members):
+            for member in members:
+                if member.name in unit.errors:
+                    raise Refused(member.pos, f"error.{member.name}", "declared twice")
+                unit.errors.append(member.name)
+        case tree.MatchKinds(members=members):
+            unit.match_kinds |= {member.name for member in members}
+        case tree.Constant():
+            declare_constant(node, scope)
+        case tree.StructLike():
+            _declare_struct(node, scope)
+        case tree.Enumeration():
+            scope.declare(node.name, TypeName(_enumeration(node, scope)), node.pos)
+        case tree.Alias():
+            _declare_alias(node, scope)
+        case tree.Function() | tree.ExternFunction():
+            scope.declare(node.name, Functions((node,)), node.pos)
+        case tree.ExternObject() | tree.BlockType():
+            entity = GenericType(node)
+            scope.declare(node.name, entity, node.pos)
+        case tree.Action():
+            scope.declare(node.name, OpenAction(node), node.pos)
+        case tree.Parser() | tree.Control():
+            scope.declare(node.name, BlockName(node), node.pos)
+        case tree.Instance():
+            scope.declare(node.name, InstanceName(make_local_instance(node, scope)), node.pos)
+        case _:
+            raise Refused(node.pos, node.name, "cannot be declared at top level")
+
+
+def _declare_struct(node: tree.StructLike, scope: Scope) -> None:
+    if node.type_params:
+        scope.declare(node.name, GenericType(node), node.pos)
+    else:
+        scope.declare(node.name, TypeName(struct(node, node.name, scope)), node.pos)
+
+
+def _declare_alias(node: tree.Alias, scope: Scope) -> None:
+    if isinstance(node.type, tree.StructLike | tree.Enumeration):
+        raise Refused(node.pos, "typedef", "of a declaration in place is not supported")
+    type_ = resolve(node.type, scope)
+    if node.distinct:
+        base = t.unwrapped(type_)
+        if not (isinstance(base, t.Bit) or base == t.BOOL or isinstance(type_, t.Enum | t.NewType)):
+            raise Refused(node.pos, f"type {node.name}", f"cannot be made of {type_}")
+        type_ = t.NewType(node.name, type_, node)
+    scope.declare(node.name, TypeName(type_), node.pos)
+
+
+def _enumeration(node: tree.Enumeration, scope: Scope) -> t.Enum:
+    names = [member.name for member in node.members]
+    for member in node.members:
+        if names.count(member.name) > 1:
+            raise Refused(member.pos, f"enum {node.name}", f"{member.name} is declared twice")
+    if node.underlying is None:
+        for member in node.members:
+            if member.value is not None:
+                raise Refused(member.pos, f"enum {node.name}", "its members have values but it has no type")
+        return t.Enum(node.name, tuple((name, at) for at, name in enumerate(names)))
+    underlying = t.unwrapped(resolve(node.underlying, scope))
+    if not isinstance(underlying, t.Bit):
+        raise Refused(node.pos, f"enum {node.name}", f"cannot be of {underlying}")
+    values: list[tuple[str, int]] = []
+    inner = scope.inner()
+    for member in node.members:
+        if member.value is None:
+            raise Refused(member.pos, f"enum {node.name}", f"{member.name} has no value")
+        value = coerce(check(member.value, inner), underlying, member.pos)
+        if not isinstance(value, ir.Const):
+            raise Refused(member.pos, f"enum {node.name}", f"{member.name}'s value is not constant")
+        values.append((member.name, int(value.value)))
+    return t.Enum(node.name, tuple(values), underlying)
+
+
+def _instantiate_main(node: tree.Instance, scope: Scope) -> ir.Program:
+    base = node.type.base if isinstance(node.type, tree.Specialized) else node.type
+    name = base.name if isinstance(base, tree.NamedType) else ""
+    entity = scope.look_up(name, node.pos)
+    package = entity.declaration if isinstance(entity, GenericType) else None
+    if not isinstance(package, tree.BlockType) or package.kind != "package":
+        raise Refused(node.pos, "main", f"{name} is not a package")
+    if name != "V1Switch" or len(package.params) != len(_PARTS):
+        raise Refused(node.pos, f"package {name}", "only v1model's V1Switch is supported")
+    if len(node.args) != len(_PARTS):
+        raise Refused(node.pos, name, f"{len(node.args)} arguments for {len(_PARTS)} parameters")
+    named = {arg.name: arg for arg in node.args if arg.name}
+    blocks: dict[str, ir.Block] = {}
+    for part, param, positional in zip(_PARTS, package.params, node.args, strict=True):
+        arg = named.get(param.name, positional) if named else positional
+        if arg.value is None:
+            raise Refused(arg.pos, param.name, "needs an instance")
+        block = object_argument(arg.value, scope, param.name, "", of_package=True)
+        if not isinstance(block, ir.Block):
+            raise Refused(arg.pos, param.name, "must be a parser or control")
+        blocks[part] = block
+    headers, metadata = _match_package(package, blocks, scope, node.pos)
+    return _assemble(scope, node, blocks, headers, metadata)
+
+
+def _match_package(
+    package: tree.BlockType, blocks: dict[str, ir.Block], scope: Scope, pos: Pos
+) -> tuple[t.Type, t.Type]:
+    """The types that the package's H and M are; raises Refused when a block's parameters do not fit."""
+    bindings: dict[t.Variable, t.Type] = {}
+    h, m = t.Variable("H", "package"), t.Variable("M", "package")
+    for param, block in zip(package.params, blocks.values(), strict=True):
+        assert isinstance(param.type, tree.Specialized)
+        wanted = scope.look_up(param.type.base.name, pos)
+        assert isinstance(wanted, GenericType) and isinstance(wanted.declaration, tree.BlockType)
+        declaration = wanted.declaration
+        if block.kind != declaration.kind or len(block.params) != len(declaration.params):
+            raise Refused(block.pos, block.name, f"does not have the form of a {declaration.name}")
+        inner = scope.inner()
+        for name, variable in zip(declaration.type_params, (h, m), strict=False):
+            inner.declare(name, TypeName(variable), pos)
+        for formal, actual in zip(declaration.params, block.params, strict=True):
+            type_ = resolve(formal.type, inner)
+            unify(type_, actual.type, bindings)
+            if formal.direction != actual.direction or t.substitute(type_, bindings) != actual.type:
+                raise Refused(block.pos, f"{block.name}: {actual.name}",
+                              f"{declaration.name} needs {formal.direction} {t.substitute(type_, bindings)}")  # fmt: skip
+    return bindings[h], bindings[m]
+
+
+def _assemble(
+    scope: Scope, node: tree.Instance, blocks: dict[str, ir.Block], headers: t.Type, metadata: t.Type
+) -> ir.Program:
+    unit = scope.unit
+    standard = scope.look_up("standard_metadata_t", node.pos)
+    assert isinstance(standard, TypeName) and isinstance(standard.type, t.Struct)
+    if not isinstance(headers, t.Struct) or headers.kind != "struct":
+        raise Refused(node.pos, "main", f"the headers must be a struct, not {headers}")
+    if not isinstance(t.unwrapped(metadata), t.Struct):
+        raise Refused(node.pos, "main", f"the metadata must be a struct, not {metadata}")
+    return ir.Program(
+        headers=headers, metadata=metadata, standard=standard.type, errors=unit.errors, structs=(),
+        functions=tuple(unit.functions.values()), blocks=tuple(unit.blocks), instances=tuple(unit.instances),
+        tables=tuple(unit.tables), value_sets=tuple(unit.value_sets), annotations=node.annotations, **blocks,
+    )  # fmt: skip
+
+
+def constant_size(value: tree.Expr, scope: Scope) -> int:
+    return constant_int(value, scope, "size")

@@ -1,0 +1,183 @@
+"""Statements, checked."""
+
+from olafctl.p4 import ir
+from olafctl.p4 import types as t
+from olafctl.p4.check.calls import call
+from olafctl.p4.check.coercion import coerce
+from olafctl.p4.check.expressions import check, writable
+from olafctl.p4.check.operators import binary
+from olafctl.p4.check.scope import Scope, Value
+from olafctl.p4.check.typing import resolve
+from olafctl.p4.refuse import Pos, Refused
+from olafctl.p4.syntax import tree
+
+
+def check_block(node: tree.Block, scope: Scope) -> ir.Body:
+    """A block's statements in a scope of their own."""
+    inner = scope.inner()
+    return ir.Body(tuple(check_statement(statement, inner) for statement in node.statements))
+
+
+def check_statement(node: tree.Statement, scope: Scope) -> ir.Statement:
+    """One statement.
+
+    Raises Refused where a type, a name or the place does not fit.
+    """
+    match node:
+        case tree.Block():
+            return check_block(node, scope)
+        case tree.Assign():
+            return _assign(node, scope)
+        case tree.Do():
+            return _do(node, scope)
+        case tree.If():
+            condition = check(node.condition, scope, t.BOOL)
+            yes = check_statement(node.yes, scope.inner())
+            return ir.If(condition, yes, check_statement(node.no, scope.inner()) if node.no else None)
+        case tree.Switch():
+            return _switch(node, scope)
+        case tree.Jump():
+            return _jump(node, scope)
+        case tree.Return():
+            return _return(node, scope)
+        case tree.Empty():
+            return ir.Body(())
+        case tree.For() | tree.ForIn():
+            from olafctl.p4.check.loops import check_loop
+
+            return check_loop(node, scope)
+        case tree.Variable():
+            return declare_variable(node, scope)
+        case tree.Constant():
+            declare_constant(node, scope)
+            return ir.Body(())
+        case tree.Instance():
+            raise Refused(node.pos, f"instance {node.name}", "can be declared outside of statements only")
+        case _:
+            raise AssertionError(node)
+
+
+def declare_variable(node: tree.Variable, scope: Scope) -> ir.Declare:
+    """A variable, known from here on."""
+    type_ = resolve(node.type, scope)
+    base = t.unwrapped(type_)
+    if isinstance(base, t.Extern | t.Block) or base in (t.VOID, t.INTEGER, t.STRING, t.MATCH_KIND):
+        raise Refused(node.pos, f"variable {node.name}", f"cannot be of type {type_}")
+    value = check(node.value, scope, type_) if node.value is not None else None
+    local = ir.Local(type_, scope.unit.unique(node.name))
+    scope.declare(node.name, Value(local), node.pos)
+    return ir.Declare(local, value)
+
+
+def declare_constant(node: tree.Constant, scope: Scope) -> None:
+    """A constant, known from here on; raises Refused when its value is not known at compile time."""
+    value = check(node.value, scope, resolve(node.type, scope))
+    if not is_constant(value):
+        raise Refused(node.pos, f"const {node.name}", "its value is not known at compile time")
+    scope.declare(node.name, Value(value, False, "is a constant"), node.pos)
+
+
+def is_constant(expr: ir.Expr) -> bool:
+    if isinstance(expr, ir.Make):
+        return all(map(is_constant, expr.parts))
+    return isinstance(expr, ir.Const | ir.Default)
+
+
+def _assign(node: tree.Assign, scope: Scope) -> ir.Statement:
+    target = writable(node.target, scope)
+    if node.op:
+        made = binary(node.op, target, check(node.value, scope), node.pos)
+        return ir.Assign(target, coerce(made, target.type, node.pos))
+    return ir.Assign(target, check(node.value, scope, target.type))
+
+
+def _do(node: tree.Do, scope: Scope) -> ir.Statement:
+    made = call(node.call, scope)
+    if isinstance(made, ir.Const | ir.IsValid):
+        return ir.Body(())
+    return ir.Do(made)
+
+
+def _jump(node: tree.Jump, scope: Scope) -> ir.Statement:
+    frame = scope.frame
+    if node.word == "exit":
+        if frame.kind in ("parser", "state"):
+            raise Refused(node.pos, "exit", "not allowed in parsers")
+        frame.exits = True
+    elif not frame.loops:
+        raise Refused(node.pos, node.word, "not inside of a loop")
+    return ir.Jump(node.word)
+
+
+def _return(node: tree.Return, scope: Scope) -> ir.Statement:
+    if scope.frame.kind in ("parser", "state"):
+        raise Refused(node.pos, "return", "not allowed in parsers")
+    if node.value is None:
+        if scope.frame.result != t.VOID:
+            raise Refused(node.pos, "return", f"a value of type {scope.frame.result} is needed")
+        return ir.Return(None)
+    if scope.frame.result == t.VOID:
+        raise Refused(node.pos, "return", "no value can be returned here")
+    return ir.Return(check(node.value, scope, scope.frame.result))
+
+
+def _switch(node: tree.Switch, scope: Scope) -> ir.Statement:
+    if scope.frame.kind in ("parser", "state"):
+        raise Refused(node.pos, "switch", "not allowed in parsers")
+    subject = check(node.subject, scope)
+    if isinstance(subject, ir.TableApply) and subject.part == "action_run":
+        label = _action_label(subject.table)
+    else:
+        if subject.type == t.INTEGER or not _comparable(subject.type):
+            raise Refused(node.pos, "switch", f"cannot be over {subject.type}")
+        label = _value_label(subject.type, scope)
+    cases: list[ir.Case] = []
+    waiting: list[int] = []
+    seen: set[int] = set()
+    default_waits = has_default = False
+    for case in node.cases:
+        if has_default and not default_waits:
+            raise Refused(case.pos, "switch", "default must be the last label")
+        if case.label is None:
+            default_waits = has_default = True
+        else:
+            value = label(case.label)
+            if value in seen:
+                raise Refused(case.pos, "switch", "this label appears twice")
+            seen.add(value)
+            waiting.append(value)
+        if case.body is not None:
+            labels = None if default_waits else tuple(waiting)
+            cases.append(ir.Case(labels, check_block(case.body, scope)))
+            waiting, default_waits = [], False
+    return ir.Switch(subject, tuple(cases))
+
+
+def _comparable(type_: t.Type) -> bool:
+    base = t.stripped(type_)
+    return isinstance(base, t.Enum) or base in (t.BOOL, t.ERROR) or (isinstance(base, t.Bit) and base.width <= 64)
+
+
+def _action_label(table: ir.Table):  # type: ignore[no-untyped-def]  # Callable[[tree.Expr], int]
+    def value(label: tree.Expr) -> int:
+        if isinstance(label, tree.Name):
+            for at, entry in enumerate(table.actions):
+                if label.name in (entry.source, entry.action.name):
+                    return at
+        raise Refused(label.pos, "switch", f"{table.name} has no such action")
+
+    return value
+
+
+def _value_label(type_: t.Type, scope: Scope):  # type: ignore[no-untyped-def]  # Callable[[tree.Expr], int]
+    def value(label: tree.Expr) -> int:
+        expr = check(label, scope, type_)
+        if not isinstance(expr, ir.Const) or isinstance(expr.value, str):
+            raise Refused(label.pos, "switch", "a label must be known at compile time")
+        return int(expr.value)
+
+    return value
+
+
+def no_place(pos: Pos, what: str) -> Refused:
+    return Refused(pos, what, "not allowed here")

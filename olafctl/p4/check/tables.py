@@ -1,0 +1,243 @@
+"""Tables: key, actions, default action, entries, and what is attached to them."""
+
+from olafctl.p4 import ir
+from olafctl.p4 import types as t
+from olafctl.p4.check.actions import control_plane_name
+from olafctl.p4.check.arguments import writable
+from olafctl.p4.check.calls import local_action
+from olafctl.p4.check.entries import action_call, check_entries
+from olafctl.p4.check.expressions import check, constant_int
+from olafctl.p4.check.instances import make_instance
+from olafctl.p4.check.keysets import key_width
+from olafctl.p4.check.scope import ActionName, InstanceName, OpenAction, Scope
+from olafctl.p4.check.typing import resolve
+from olafctl.p4.refuse import Refused
+from olafctl.p4.syntax import tree
+
+_KINDS = ("exact", "lpm", "ternary", "range", "optional", "selector")
+_PROPERTIES = frozenset(
+    "key actions default_action entries size implementation counters meters support_timeout"
+    " largest_priority_wins priority_delta".split()
+)
+DEFAULT_SIZE = 1024
+
+
+def make_table(node: tree.Table, scope: Scope, path: str, block: ir.Block) -> ir.Table:
+    """The table, checked.
+
+    Raises Refused at the property that v1model does not have or that does not fit.
+    """
+    properties: dict[str, tree.Property] = {}
+    for item in node.properties:
+        if item.name not in _PROPERTIES:
+            raise Refused(item.pos, f"table property {item.name}", "not one of v1model's")
+        if item.name in properties:
+            raise Refused(item.pos, f"table property {item.name}", "given twice")
+        properties[item.name] = item
+    if "actions" not in properties:
+        raise Refused(node.pos, f"table {node.name}", "has no actions")
+    name = control_plane_name(node.name, path, node.annotations)
+    keys = _keys(properties.get("key"), scope)
+    actions = _actions(properties["actions"], scope)
+    default, data, const = _default(properties.get("default_action"), actions, node, scope)
+    listed = properties.get("entries")
+    match_keys = [key for key in keys if key.kind != "selector"]
+    entries = (
+        check_entries(_entries(listed), listed.const, match_keys, actions, properties, scope, node.name)
+        if listed
+        else []
+    )
+    table = ir.Table(
+        name=name, cpp=scope.unit.unique(node.name), keys=keys, actions=actions, default=default,
+        default_data=data, default_const=const, entries=entries,
+        entries_const=listed is not None and listed.const,
+        size=_size(properties.get("size"), len(entries), scope),
+        counter=_attached(properties.get("counters"), "direct_counter", scope, path),
+        meter=_attached(properties.get("meters"), "direct_meter", scope, path),
+        profile=_profile(properties.get("implementation"), scope, path),
+        idle_timeout=_flag(properties.get("support_timeout"), scope),
+        annotations=node.annotations, pos=node.pos, index=len(scope.unit.tables),
+    )  # fmt: skip
+    _check_whole(table, node)
+    scope.unit.tables.append(table)
+    return table
+
+
+def _check_whole(table: ir.Table, node: tree.Table) -> None:
+    kinds = [key.kind for key in table.keys]
+    if kinds.count("lpm") > 1:
+        raise Refused(node.pos, f"table {node.name}", "more than one lpm key")
+    if "selector" in kinds and (table.profile is None or table.profile.type.name != "action_selector"):
+        raise Refused(node.pos, f"table {node.name}", "selector keys need an action_selector")
+    if table.profile is not None and table.entries:
+        raise Refused(node.pos, f"table {node.name}", "entries of a table with an implementation are not supported")
+    if table.idle_timeout:
+        raise Refused(node.pos, "support_timeout", "idle timeouts are not supported")
+
+
+def _keys(node: tree.Property | None, scope: Scope) -> list[ir.Key]:
+    keys: list[ir.Key] = []
+    for item in node.value if node else ():  # type: ignore[union-attr]  # the grammar makes it a tuple
+        assert isinstance(item, tree.KeyElement)
+        if item.match_kind not in scope.unit.match_kinds:
+            raise Refused(item.pos, f"match kind {item.match_kind}", "not declared")
+        if item.match_kind not in _KINDS:
+            raise Refused(item.pos, f"match kind {item.match_kind}", "not supported")
+        value = check(item.value, scope)
+        if value.type == t.INTEGER or key_width(value.type) is None:
+            raise Refused(item.pos, "table key", f"cannot be of type {value.type}")
+        base = t.stripped(value.type)
+        if item.match_kind == "range" and isinstance(base, t.Bit) and base.signed:
+            raise Refused(item.pos, "table key", "a range of signed numbers is not supported")
+        name = control_plane_name(written(item.value), "", item.annotations)
+        keys.append(ir.Key(value, item.match_kind, name, item.annotations, item.pos))
+    return keys
+
+
+def written(node: tree.Expr) -> str:
+    """The expression as the control plane is told of it."""
+    match node:
+        case tree.Name(name=name):
+            return name
+        case tree.Member(base=base, name=name):
+            return f"{written(base)}.{name}"
+        case tree.Index(base=base, index=index):
+            return f"{written(base)}[{written(index)}]"
+        case tree.Slice(base=base, high=high, low=low):
+            return f"{written(base)}[{written(high)}:{written(low)}]"
+        case tree.Number(value=value):
+            return str(value)
+        case tree.Boolean(value=truth):
+            return str(truth).lower()
+        case tree.Call(callee=callee, args=args):
+            inner = ", ".join(written(a.value) for a in args if a.value)
+            return f"{written(callee)}({inner})"  # type: ignore[arg-type]  # a callee is an expression here
+        case tree.Unary(op=op, operand=operand):
+            return f"{op}{written(operand)}"
+        case tree.Binary(op=op, left=left, right=right):
+            return f"{written(left)} {op} {written(right)}"
+        case tree.Cast(operand=operand):
+            return written(operand)
+        case tree.Mux(condition=condition, yes=yes, no=no):
+            return f"{written(condition)} ? {written(yes)} : {written(no)}"
+    return "key"
+
+
+def _actions(node: tree.Property, scope: Scope) -> list[ir.TableAction]:
+    made: list[ir.TableAction] = []
+    for item in node.value:  # type: ignore[union-attr]  # the grammar makes it a tuple
+        assert isinstance(item, tree.ActionRef)
+        entity = scope.look_up(item.name, item.pos)
+        if isinstance(entity, OpenAction):
+            action = local_action(entity.declaration, scope, item)
+        elif isinstance(entity, ActionName):
+            action = entity.action
+        else:
+            raise Refused(item.pos, item.name, "not an action")
+        if any(other.action is action for other in made):
+            raise Refused(item.pos, item.name, "listed twice")
+        names = {annotation.name for annotation in item.annotations}
+        where = "table_only" if "tableonly" in names else "default_only" if "defaultonly" in names else ""
+        args = _bound(item, action, scope)
+        made.append(ir.TableAction(action, args, item.annotations, where, item.name))
+    return made
+
+
+def _bound(node: tree.ActionRef, action: ir.Action, scope: Scope) -> tuple[ir.Arg, ...]:
+    directed = [param for param in action.params if param.direction]
+    if len(node.args) != len(directed):
+        raise Refused(node.pos, node.name, f"{len(directed)} directed parameters, {len(node.args)} arguments")
+    args = []
+    for param, arg in zip(directed, node.args, strict=True):
+        if arg.value is None:
+            raise Refused(arg.pos, param.name, "needs a value")
+        if param.direction == "in":
+            value = check(arg.value, scope, param.type)
+        else:
+            value = writable(arg.value, scope)
+            if value.type != param.type:
+                raise Refused(arg.pos, param.name, f"is {param.type}, the argument {value.type}")
+        args.append(ir.Arg(param.direction, value, param.type))
+    return tuple(args)
+
+
+def _default(
+    node: tree.Property | None, actions: list[ir.TableAction], table: tree.Table, scope: Scope
+) -> tuple[int, tuple[int, ...], bool]:
+    if node is not None:
+        assert not isinstance(node.value, tuple)
+        at, data = action_call(node.value, actions, scope, table.name)
+        if actions[at].scope == "table_only":
+            raise Refused(node.pos, "default_action", "this action is @tableonly")
+        return at, data, node.const
+    for at, entry in enumerate(actions):
+        if entry.action.name == "NoAction" and entry.scope != "table_only":
+            return at, (), False
+    nothing = scope.top().find("NoAction")
+    if not isinstance(nothing, OpenAction):
+        raise Refused(table.pos, f"table {table.name}", "has no default_action, and NoAction is not declared")
+    action = local_action(nothing.declaration, scope, table)
+    actions.append(ir.TableAction(action, (), (), "default_only", "NoAction"))
+    return len(actions) - 1, (), False
+
+
+def _entries(node: tree.Property) -> list[tree.Entry]:
+    assert isinstance(node.value, tuple)
+    return [entry for entry in node.value if isinstance(entry, tree.Entry)]
+
+
+def _size(node: tree.Property | None, entries: int, scope: Scope) -> int:
+    if node is None:
+        return max(DEFAULT_SIZE, entries)
+    assert not isinstance(node.value, tuple)
+    size = constant_int(node.value, scope, "size")
+    if not 0 <= size < 1 << 31:
+        raise Refused(node.pos, "size", f"{size} is not a number of entries")
+    return max(size, entries)
+
+
+def _flag(node: tree.Property | None, scope: Scope) -> bool:
+    if node is None:
+        return False
+    assert not isinstance(node.value, tuple)
+    value = check(node.value, scope, t.BOOL)
+    if not isinstance(value, ir.Const):
+        raise Refused(node.pos, node.name, "must be known at compile time")
+    return bool(value.value)
+
+
+def _named_instance(node: tree.Property, scope: Scope, path: str) -> ir.Instance:
+    """An extern object by its name, or made in place."""
+    if isinstance(node.value, tree.Name):
+        entity = scope.look_up(node.value.name, node.value.pos)
+        if isinstance(entity, InstanceName) and isinstance(entity.instance, ir.Instance):
+            return entity.instance
+    if isinstance(node.value, tree.Call) and isinstance(node.value.callee, tree.Name):
+        callee = node.value.callee
+        base = tree.NamedType(callee.pos, callee.name)
+        args = node.value.type_args
+        type_ = resolve(tree.Specialized(node.pos, base, args) if args else base, scope)
+        if isinstance(type_, t.Extern):
+            name = control_plane_name(node.name, path, node.annotations)
+            return make_instance(type_, node.value.args, scope, name, node.annotations, node.pos)
+    raise Refused(node.pos, node.name, "an extern object is needed here")
+
+
+def _attached(node: tree.Property | None, extern: str, scope: Scope, path: str) -> ir.Instance | None:
+    if node is None:
+        return None
+    instance = _named_instance(node, scope, path)
+    if instance.type.name != extern:
+        raise Refused(node.pos, node.name, f"needs a {extern}, not a {instance.type}")
+    if any(instance in (other.counter, other.meter) for other in scope.unit.tables):
+        raise Refused(node.pos, node.name, f"{instance.name} already belongs to another table")
+    return instance
+
+
+def _profile(node: tree.Property | None, scope: Scope, path: str) -> ir.Instance | None:
+    if node is None:
+        return None
+    instance = _named_instance(node, scope, path)
+    if instance.type.name not in ("action_profile", "action_selector"):
+        raise Refused(node.pos, "implementation", f"cannot be a {instance.type}")
+    return instance

@@ -1,0 +1,144 @@
+"""Types as written, resolved; and type parameters inferred from arguments."""
+
+from olafctl.p4 import types as t
+from olafctl.p4.check.scope import BlockName, GenericType, Scope, TypeName
+from olafctl.p4.refuse import Pos, Refused
+from olafctl.p4.syntax import tree
+
+_SIMPLE = {s.name: s for s in (t.BOOL, t.ERROR, t.STRING, t.VOID, t.INTEGER, t.MATCH_KIND, t.ANY)}
+MAX_WIDTH = 4096
+"""The widest field that is compiled, in bits."""
+
+
+def resolve(node: tree.Type, scope: Scope) -> t.Type:
+    """The type that ``node`` names in ``scope``.
+
+    Raises Refused where a name is not a type, or a width or size is not a positive constant.
+    """
+    match node:
+        case tree.BaseType(name=name):
+            return _SIMPLE[name]
+        case tree.SizedType(name=name):
+            return _sized(node, scope)
+        case tree.NamedType():
+            return _named(node, scope)
+        case tree.Specialized(base=base, args=args):
+            entity = scope.look_up(base.name, base.pos, base.top_level)
+            if not isinstance(entity, GenericType):
+                raise Refused(node.pos, base.name, "takes no type arguments")
+            return specialize(entity.declaration, tuple(resolve(a, scope) for a in args), scope, node.pos)
+        case tree.StackType(element=element, size=size):
+            inner = resolve(element, scope)
+            if not (t.is_header(inner) or t.is_union(inner) or isinstance(inner, t.Variable)):
+                raise Refused(node.pos, f"array of {inner}", "only headers and header unions make stacks")
+            return t.Stack(inner, _constant(size, scope, "header stack size", 1, 65536))
+        case tree.TupleType(items=items):
+            return t.Tuple(tuple(resolve(item, scope) for item in items))
+        case tree.ListType(item=item):
+            return t.ListOf(resolve(item, scope))
+
+
+def _constant(node: tree.Expr, scope: Scope, what: str, low: int, high: int) -> int:
+    from olafctl.p4.check.expressions import constant_int  # the two need each other
+
+    value = constant_int(node, scope, what)
+    if not low <= value <= high:
+        raise Refused(node.pos, what, f"{value} is not within {low}..{high}")
+    return value
+
+
+def _sized(node: tree.SizedType, scope: Scope) -> t.Type:
+    low = 0 if node.name != "int" else 1
+    width = _constant(node.width, scope, f"{node.name}<> width", low, MAX_WIDTH)
+    if node.name == "varbit":
+        return t.Varbit(width)
+    return t.Bit(width, node.name == "int")
+
+
+def _named(node: tree.NamedType, scope: Scope) -> t.Type:
+    entity = scope.look_up(node.name, node.pos, node.top_level)
+    if isinstance(entity, TypeName):
+        return entity.type
+    if isinstance(entity, BlockName):
+        declaration = entity.declaration
+        kind = "parser" if isinstance(declaration, tree.Parser) else "control"
+        return t.Block(kind, declaration.name, (), declaration)
+    if isinstance(entity, GenericType):
+        params = entity.declaration.type_params
+        return specialize(entity.declaration, (t.ANY,) * len(params), scope, node.pos)
+    raise Refused(node.pos, node.name, "not a type")
+
+
+def specialize(
+    declaration: tree.StructLike | tree.ExternObject | tree.BlockType,
+    args: tuple[t.Type, ...],
+    scope: Scope,
+    pos: Pos,
+) -> t.Type:
+    """The type that a generic declaration makes of ``args``."""
+    params = declaration.type_params
+    if len(params) != len(args):
+        raise Refused(pos, declaration.name, f"takes {len(params)} type arguments, not {len(args)}")
+    match declaration:
+        case tree.ExternObject():
+            return t.Extern(declaration.name, args, declaration)
+        case tree.BlockType():
+            return t.Block(declaration.kind, declaration.name, args, declaration)
+        case tree.StructLike():
+            inner = scope.top().inner()
+            for param, arg in zip(params, args, strict=True):
+                inner.declare(param, TypeName(arg), pos)
+            name = declaration.name + (f"<{', '.join(map(str, args))}>" if args else "")
+            return struct(declaration, name, inner)
+
+
+def struct(declaration: tree.StructLike, name: str, scope: Scope) -> t.Struct:
+    """A struct, header or header union with its fields resolved and checked."""
+    fields: dict[str, t.Type] = {}
+    for member in declaration.fields:
+        if member.name in fields:
+            raise Refused(member.pos, f"{declaration.kind} {name}", f"two fields are named {member.name}")
+        type_ = resolve(member.type, scope)
+        check_field(declaration.kind, type_, member)
+        fields[member.name] = type_
+    return t.Struct(declaration.kind, name, tuple(fields.items()), declaration)
+
+
+def check_field(kind: str, type_: t.Type, member: tree.Field) -> None:
+    base = t.unwrapped(type_)
+    if isinstance(base, t.Extern | t.Block) or base in (t.VOID, t.INTEGER, t.STRING, t.MATCH_KIND):
+        raise Refused(member.pos, f"{kind} field {member.name}", f"cannot be of type {type_}")
+    if kind == "header_union" and not (t.is_header(base) or isinstance(base, t.Variable)):
+        raise Refused(member.pos, f"header_union field {member.name}", "must be a header")
+    if kind == "header":
+        plain = isinstance(base, t.Bit | t.Varbit | t.Variable) or base in (t.BOOL, t.ANY)
+        enum = isinstance(base, t.Enum) and base.underlying is not None
+        nested = isinstance(base, t.Struct) and base.kind == "struct" and t.fixed_width(base) is not None
+        if not (plain or enum or nested):
+            raise Refused(member.pos, f"header field {member.name}", f"cannot be of type {type_}")
+
+
+def unify(formal: t.Type, actual: t.Type, bindings: dict[t.Variable, t.Type]) -> None:
+    """Learn from an argument's type what ``formal``'s type parameters are; mismatches are left to coercion."""
+    match formal, actual:
+        case t.Variable(), _:
+            known = bindings.get(formal)
+            if known is None or known in (t.ANY, t.INTEGER) or (isinstance(known, t.Tuple) and actual != t.ANY):
+                if actual != t.ANY or known is None:
+                    bindings[formal] = actual
+        case t.Stack(), t.Stack():
+            unify(formal.element, actual.element, bindings)
+        case t.ListOf(), t.ListOf():
+            unify(formal.item, actual.item, bindings)
+        case t.Tuple(), t.Tuple():
+            for left, right in zip(formal.items, actual.items, strict=False):
+                unify(left, right, bindings)
+        case t.Extern(), t.Extern():
+            for left, right in zip(formal.args, actual.args, strict=False):
+                unify(left, right, bindings)
+        case t.Struct(), t.Struct():
+            for (_, left), (_, right) in zip(formal.fields, actual.fields, strict=False):
+                unify(left, right, bindings)
+        case t.Struct(), t.Tuple():
+            for (_, left), right in zip(formal.fields, actual.items, strict=False):
+                unify(left, right, bindings)

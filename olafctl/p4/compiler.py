@@ -1,0 +1,127 @@
+"""A P4_16 program for v1model, compiled to a shared library (:file:`olafctl/p4/runtime/switch_abi.h`).
+
+preprocess → parse → check → emit C++ → ``$CXX``. Every result is kept by content, so that nothing is
+compiled twice. The ``device_config`` that a P4Runtime client pushes is the preprocessed program itself:
+text, never native code.
+"""
+
+import json
+import os
+import shlex
+import shutil
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from google.protobuf import text_format
+from p4.config.v1 import p4info_pb2
+
+from olafctl.cache import build_once, digest
+from olafctl.errors import MissingTool, OlafError, Problem
+from olafctl.p4.check.program import check_program
+from olafctl.p4.emit.program import Emitter
+from olafctl.p4.p4info import Describer, description
+from olafctl.p4.preprocess import preprocess
+from olafctl.p4.syntax.parse import parse
+
+_HOME = Path(__file__).parent
+_RUNTIME = _HOME / "runtime"
+_FLAGS = ("-std=c++17", "-fPIC", "-fno-exceptions", "-fno-rtti", "-w")
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Program:
+    """A compiled program."""
+
+    p4info: p4info_pb2.P4Info
+    device_config: bytes
+    """What a P4Runtime client pushes: the preprocessed source."""
+    library: Path
+    cpp: Path
+    description: dict[str, Any]
+    """How ids and widths map to the library's places (for :mod:`olafctl.p4.native`)."""
+    fresh: bool
+    """False when it came from the cache."""
+
+
+def _quiet(_: str) -> None:
+    pass
+
+
+def compile_program(
+    source: Path, include: Sequence[Path] = (), defines: Mapping[str, str] | None = None,
+    progress: Progress = _quiet, optimize: str = "-O2",
+) -> Program:  # fmt: skip
+    """The program in ``source``, compiled.
+
+    Raises Refused (a BadInput) where it is wrong or not supported, MissingTool without a C++ compiler.
+    """
+    progress("preprocessing")
+    return compile_text(preprocess(source, include, defines), progress, optimize)
+
+
+def compile_text(text: str, progress: Progress = _quiet, optimize: str = "-O2") -> Program:
+    """As :func:`compile_program`, of a preprocessed program: a ``device_config``."""
+    compiler = _compiler()
+    key = digest([text, _own_digest(), " ".join(compiler), optimize])
+    folder, fresh = build_once("p4", key, lambda work: _build(work, text, compiler, optimize, progress))
+    info = text_format.Parse((folder / "p4info.txtpb").read_text(), p4info_pb2.P4Info())
+    return Program(
+        info, text.encode(), folder / "program.so", folder / "program.cpp",
+        json.loads((folder / "description.json").read_text()), fresh,
+    )  # fmt: skip
+
+
+def _build(work: Path, text: str, compiler: list[str], optimize: str, progress: Progress) -> None:
+    progress("checking")
+    program = check_program(parse(text))
+    emitter = Emitter(program)
+    cpp = emitter.write()
+    describer = Describer(program, emitter)
+    (work / "p4info.txtpb").write_text(text_format.MessageToString(describer.describe()))
+    (work / "description.json").write_text(json.dumps(description(describer)))
+    (work / "program.cpp").write_text(cpp)
+    progress("compiling C++")
+    runtime = _runtime(compiler)
+    command = [
+        *compiler, *_FLAGS, optimize, "-shared", f"-I{_RUNTIME}", str(work / "program.cpp"),
+        *map(str, sorted(runtime.glob("*.o"))), "-o", str(work / "program.so"),
+    ]  # fmt: skip
+    _run(command)
+
+
+@cache
+def _own_digest() -> str:
+    """Of the compiler itself: another compiler makes another program."""
+    files = sorted(path for path in _HOME.rglob("*") if path.suffix in (".py", ".lark", ".h", ".cpp"))
+    return digest(files)
+
+
+def _compiler() -> list[str]:
+    words = shlex.split(os.environ.get("CXX") or "g++")
+    if shutil.which(words[0]) is None:
+        raise MissingTool(Problem(f"no C++ compiler: {words[0]}", remedy="install g++, or set CXX"))
+    return words
+
+
+def _runtime(compiler: list[str]) -> Path:
+    """The folder with the runtime's object files, the same for all programs."""
+    sources = sorted(_RUNTIME.glob("*.cpp"))
+    key = digest([*sorted(_RUNTIME.glob("*.h")), *sources, " ".join(compiler)])
+
+    def build(work: Path) -> None:
+        for source in sources:
+            _run([*compiler, *_FLAGS, "-O2", "-c", str(source), "-o", str(work / f"{source.stem}.o")])
+
+    return build_once("p4-runtime", key, build)[0]
+
+
+def _run(command: list[str]) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        first = next((line for line in done.stderr.splitlines() if "error" in line), done.stderr[-400:])
+        raise OlafError(Problem(f"the C++ compiler failed: {first}", remedy="this is a defect of Olaf's P4 compiler"))

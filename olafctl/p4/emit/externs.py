@@ -1,0 +1,321 @@
+"""v1model's externs as C++ (BMv2's documentation of simple_switch says what each does)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from olafctl.p4 import ir
+from olafctl.p4 import types as t
+from olafctl.p4.emit import packets
+from olafctl.p4.emit.rows import algorithm, bit_row, digest_words
+from olafctl.p4.emit.writer import words_of
+from olafctl.p4.refuse import Refused
+
+if TYPE_CHECKING:
+    from olafctl.p4.emit.bodies import Body
+    from olafctl.p4.emit.program import Emitter
+
+Emission = Callable[[ir.ExternCall, "Body"], str]
+NO_LIST = "~0u"
+DIGEST_WORDS = 256
+
+
+class Externs:
+    """Each method, by its P4 name, writes one extern's statements and says what its result is."""
+
+    def __init__(self, emitter: Emitter) -> None:
+        self.emitter = emitter
+        self.used: set[str] = set()
+        self.digests: list[tuple[str, t.Type, ir.ExternCall]] = []
+
+    def call(self, node: ir.ExternCall, body: Body) -> str:
+        name = f"{node.owner}_{node.method}" if node.owner else node.method
+        emission: Emission | None = getattr(self, f"do_{name}", None)
+        if emission is None:
+            shown = f"{node.owner}.{node.method}" if node.owner else node.method
+            raise Refused(node.pos, shown, "this extern is not supported")
+        self.used.add(name)
+        return emission(node, body)
+
+    @staticmethod
+    def values(node: ir.ExternCall, body: Body, *which: int) -> list[str]:
+        exprs = [node.args[at].value for at in which]
+        return body.e.row([expr for expr in exprs if expr is not None])
+
+    # --- packets
+
+    def do_packet_in_extract(self, node: ir.ExternCall, body: Body) -> str:
+        packets.extract(node, body)
+        return "0"
+
+    def do_packet_in_lookahead(self, node: ir.ExternCall, body: Body) -> str:
+        return packets.lookahead(node, body)
+
+    def do_packet_in_advance(self, node: ir.ExternCall, body: Body) -> str:
+        bits = body.e.keep(self.values(node, body, 0)[0], t.Bit(32))
+        body.fail_if(f"{bits} % 8 != 0", "ParserInvalidArgument")
+        body.fail_if(f"!x.has({bits})", "PacketTooShort")
+        body.w.line(f"x.at += (u32)({bits} / 8);")
+        return "0"
+
+    def do_packet_in_length(self, node: ir.ExternCall, body: Body) -> str:
+        return "((u64)x.length)"
+
+    def do_packet_out_emit(self, node: ir.ExternCall, body: Body) -> str:
+        expr = node.args[0].value
+        assert expr is not None
+        packets.emit(body.e.value(expr) if not isinstance(expr, ir.Make) else body.e.keep(
+            body.e.value(expr), expr.type), expr.type, body, node.pos)  # fmt: skip
+        return "0"
+
+    def do_verify(self, node: ir.ExternCall, body: Body) -> str:
+        condition, code = self.values(node, body, 0, 1)
+        body.w.line(f"if (!({condition})) {{ x.error = {code}; {body.fail} }}")
+        return "0"
+
+    # --- fate of the packet
+
+    def do_mark_to_drop(self, node: ir.ExternCall, body: Body) -> str:
+        if not node.args or node.args[0].value is None:
+            raise Refused(node.pos, "mark_to_drop()", "without standard_metadata it is not supported")
+        place = body.e.value(node.args[0].value)
+        body.w.line(f"{place}.f_egress_spec = DROP_PORT;\n{place}.f_mcast_grp = 0;")
+        return "0"
+
+    def do_truncate(self, node: ir.ExternCall, body: Body) -> str:
+        body.w.line(f"x.truncate_to = (u32){self.values(node, body, 0)[0]};")
+        return "0"
+
+    def _list(self, node: ir.ExternCall, at: int) -> str:
+        index = node.args[at].value
+        if not isinstance(index, ir.Const):
+            raise Refused(node.pos, node.method, "its field list's number must be known at compile time")
+        return f"{index.value}u"
+
+    def _clone(self, node: ir.ExternCall, body: Body, fields: str) -> str:
+        session = self.values(node, body, 1)[0]
+        body.w.line(f"x.clone = true;\nx.session = (u32){session};\nx.clone_list = {fields};")
+        return "0"
+
+    def do_clone(self, node: ir.ExternCall, body: Body) -> str:
+        return self._clone(node, body, NO_LIST)
+
+    def do_clone_preserving_field_list(self, node: ir.ExternCall, body: Body) -> str:
+        return self._clone(node, body, self._list(node, 2))
+
+    def do_clone3(self, node: ir.ExternCall, body: Body) -> str:
+        self._nothing(node, 2)
+        return self._clone(node, body, NO_LIST)
+
+    def _nothing(self, node: ir.ExternCall, at: int) -> None:
+        data = node.args[at].value
+        if not (isinstance(data, ir.Make) and not data.parts):
+            raise Refused(node.pos, node.method, "with fields it is not supported; use a field list")
+
+    def do_resubmit(self, node: ir.ExternCall, body: Body) -> str:
+        self._nothing(node, 0)
+        body.w.line(f"x.resubmit = true;\nx.resubmit_list = {NO_LIST};")
+        return "0"
+
+    def do_resubmit_preserving_field_list(self, node: ir.ExternCall, body: Body) -> str:
+        body.w.line(f"x.resubmit = true;\nx.resubmit_list = {self._list(node, 0)};")
+        return "0"
+
+    def do_recirculate(self, node: ir.ExternCall, body: Body) -> str:
+        self._nothing(node, 0)
+        body.w.line(f"x.recirculate = true;\nx.recirculate_list = {NO_LIST};")
+        return "0"
+
+    def do_recirculate_preserving_field_list(self, node: ir.ExternCall, body: Body) -> str:
+        body.w.line(f"x.recirculate = true;\nx.recirculate_list = {self._list(node, 0)};")
+        return "0"
+
+    def do_digest(self, node: ir.ExternCall, body: Body) -> str:
+        data = node.args[1].value
+        assert data is not None
+        base = t.unwrapped(data.type)
+        name = base.name if isinstance(base, t.Struct) else f"digest_{len(self.digests)}"
+        known = next((at for at, entry in enumerate(self.digests) if entry[0] == name), None)
+        if known is None:
+            known = len(self.digests)
+            self.digests.append((name, base, node))
+        words = digest_words(data, body, node.pos)
+        if words > DIGEST_WORDS:
+            raise Refused(node.pos, "digest", f"is longer than {DIGEST_WORDS * 64} bits")
+        body.w.line(f"x.digest = true;\nx.digest_id = {known};\nx.digest_words = {words};")
+        return "0"
+
+    # --- arithmetic
+
+    def do_hash(self, node: ir.ExternCall, body: Body) -> str:
+        function = algorithm(node.args[1].value, node.pos)
+        result, data = node.args[0].value, node.args[3].value
+        base, most = self.values(node, body, 2, 4)
+        assert data is not None
+        for at in (2, 4):
+            bound = node.args[at].value
+            if isinstance(bound, ir.Const) and int(bound.value) >> 64:
+                raise Refused(node.pos, "hash", "a base or maximum beyond 64 bits is not supported")
+        row = bit_row(data, body, node.pos)
+        if result is not None:
+            hashed = f"in_range({function}({row}.bytes, {row}.length()), places({base}), places({most}))"
+            self._store(result, hashed, body)
+        return "0"
+
+    @staticmethod
+    def _store(target: ir.Expr, value: str, body: Body) -> None:
+        """A u64 to a place of any width."""
+        base = t.stripped(target.type)
+        if isinstance(base, t.Bit):
+            value = f"cut<{base.width}>(convert<{body.e.cpp(base)}>((u64)({value})))"
+        elif base == t.BOOL:
+            value = f"(({value}) & 1)"
+        body.assign(target, value)
+
+    def do_random(self, node: ir.ExternCall, body: Body) -> str:
+        target = node.args[0].value
+        low, high = (body.e.keep(f"places({v})", t.Bit(64)) for v in self.values(node, body, 1, 2))
+        if target is not None:
+            body.w.line(f"if ({low} <= {high}) {{")
+            self._store(target, f"random_between(x.sw, {low}, {high})", body)
+            body.w.line("}")
+        return "0"
+
+    def do_assert(self, node: ir.ExternCall, body: Body) -> str:
+        body.w.line(f"if (!({self.values(node, body, 0)[0]})) x.failed = true;")
+        return "0"
+
+    do_assume = do_assert
+
+    def do_log_msg(self, node: ir.ExternCall, body: Body) -> str:
+        for arg in node.args[1:]:
+            if arg.value is not None:
+                body.e.value(arg.value)
+        return "0"
+
+    # --- checksums
+
+    def _checksum(self, node: ir.ExternCall, body: Body, payload: bool) -> str:
+        function = algorithm(node.args[3].value, node.pos)
+        data = node.args[1].value
+        assert data is not None
+        row = bit_row(data, body, node.pos)
+        if not payload:
+            return f"{function}({row}.bytes, {row}.length())"
+        if function != "csum16":
+            raise Refused(node.pos, node.method, "supported with HashAlgorithm.csum16 only")
+        return f"csum16_two({row}.bytes, {row}.length(), x.data + x.at, x.length - x.at)"
+
+    def _verify(self, node: ir.ExternCall, body: Body, payload: bool) -> str:
+        stored = node.args[2].value
+        assert stored is not None
+        body.w.line(f"if ({self.values(node, body, 0)[0]}) {{")
+        name = body.e.keep(f"{body.e.cpp(stored.type)}{{}}", stored.type)
+        self._store(ir.Local(stored.type, name), self._checksum(node, body, payload), body)
+        body.w.line(f"if ({name} != {body.e.value(stored)}) x.checksum_error = true;\n}}")
+        return "0"
+
+    def _update(self, node: ir.ExternCall, body: Body, payload: bool) -> str:
+        target = node.args[2].value
+        assert target is not None
+        body.w.line(f"if ({self.values(node, body, 0)[0]}) {{")
+        self._store(target, self._checksum(node, body, payload), body)
+        body.w.line("}")
+        return "0"
+
+    def do_verify_checksum(self, node: ir.ExternCall, body: Body) -> str:
+        return self._verify(node, body, False)
+
+    def do_verify_checksum_with_payload(self, node: ir.ExternCall, body: Body) -> str:
+        return self._verify(node, body, True)
+
+    def do_update_checksum(self, node: ir.ExternCall, body: Body) -> str:
+        return self._update(node, body, False)
+
+    def do_update_checksum_with_payload(self, node: ir.ExternCall, body: Body) -> str:
+        return self._update(node, body, True)
+
+    # --- state
+
+    def _cell(self, node: ir.ExternCall, body: Body, at: int) -> tuple[str, str, str]:
+        """The C++ array, the index in a temporary, and whether it is within."""
+        assert node.instance is not None
+        index = node.args[at].value
+        assert index is not None
+        name = body.e.keep(f"places({body.e.value(index)})", t.Bit(64))
+        array = self.emitter.array(node.instance)
+        return array, name, f"{name} < {self.emitter.cells(node.instance)}u"
+
+    def do_counter_count(self, node: ir.ExternCall, body: Body) -> str:
+        array, index, within = self._cell(node, body, 0)
+        body.w.line(f"if ({within}) count({array}[{index}], x.ingress_length);")
+        return "0"
+
+    def do_direct_counter_count(self, node: ir.ExternCall, body: Body) -> str:
+        return "0"  # a hit counts by itself, as in BMv2
+
+    def do_meter_execute_meter(self, node: ir.ExternCall, body: Body) -> str:
+        assert node.instance is not None
+        array, index, within = self._cell(node, body, 0)
+        target = node.args[1].value
+        units = "x.ingress_length" if self.emitter.counts_bytes(node.instance) else "1"
+        colour = f"meter_colour({array}[{index}], {units}, x.now)"
+        body.w.line(f"if ({within}) {{")
+        if target is not None:
+            self._store(target, colour, body)
+        else:
+            body.w.line(f"{colour};")
+        body.w.line("}")
+        return "0"
+
+    def do_direct_meter_read(self, node: ir.ExternCall, body: Body) -> str:
+        assert node.instance is not None
+        if not self.emitter.is_attached(node.instance):
+            raise Refused(node.pos, node.instance.name, "belongs to no table")
+        if node.args[0].value is not None:
+            self._store(node.args[0].value, f"colour_{node.instance.cpp}", body)
+        return "0"
+
+    def _register_type(self, node: ir.ExternCall) -> t.Type:
+        assert node.instance is not None
+        type_ = node.instance.type.args[0]
+        base = t.stripped(type_)
+        if not (isinstance(base, t.Bit | t.Enum) or base in (t.BOOL, t.ERROR)):
+            raise Refused(node.pos, f"register<{type_}>", "only numbers can be kept in registers")
+        return base
+
+    def do_register_read(self, node: ir.ExternCall, body: Body) -> str:
+        type_ = self._register_type(node)
+        array, index, within = self._cell(node, body, 1)
+        target = node.args[0].value
+        if target is None:
+            return "0"
+        body.w.line(f"if ({within}) {{")
+        words = words_of(type_)
+        name = body.e.keep(f"{body.e.cpp(type_)}{{}}", type_)
+        if words == 1:
+            body.w.line(f"{name} = {array}[{index}];")
+        else:
+            body.w.line(
+                f"for (u32 i = 0; i < {words}; i++)"
+                f" Limbs<{body.e.cpp(type_)}>::set({name}, i, {array}[{index} * {words} + i]);"
+            )
+        body.assign(target, name)
+        body.w.line("}")
+        return "0"
+
+    def do_register_write(self, node: ir.ExternCall, body: Body) -> str:
+        type_ = self._register_type(node)
+        array, index, within = self._cell(node, body, 0)
+        value = self.values(node, body, 1)[0]
+        words = words_of(type_)
+        if words == 1:
+            body.w.line(f"if ({within}) {array}[{index}] = (u64)({value});")
+        else:
+            name = body.e.keep(value, type_)
+            body.w.line(
+                f"if ({within}) for (u32 i = 0; i < {words}; i++)"
+                f" {array}[{index} * {words} + i] = Limbs<{body.e.cpp(type_)}>::get({name}, i);"
+            )
+        return "0"

@@ -1,0 +1,147 @@
+"""Headers out of packets and into them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from olafctl.p4 import ir
+from olafctl.p4 import types as t
+from olafctl.p4.emit.writer import fields
+from olafctl.p4.refuse import Pos, Refused
+
+if TYPE_CHECKING:
+    from olafctl.p4.emit.bodies import Body
+
+
+def extract(node: ir.ExternCall, body: Body) -> None:
+    """``packet.extract(header)`` and ``packet.extract(header, bits)``."""
+    target, type_ = node.args[0].value, node.args[0].type
+    if not t.is_header(t.stripped(type_)):
+        raise Refused(node.pos, "extract", f"{type_} is not a header")
+    if any(isinstance(t.stripped(f), t.Stack) for _, f in fields(type_)):
+        raise Refused(node.pos, "extract", f"{type_} holds a stack")
+    varbit = has_varbit(type_)
+    size = None
+    if len(node.args) > 1:
+        if node.args[1].value is None or not varbit:
+            raise Refused(node.pos, "extract", f"{type_} has no field of variable size")
+        size = body.e.keep(body.e.value(node.args[1].value), node.args[1].type)
+    elif varbit:
+        raise Refused(node.pos, "extract", f"{type_} has a varbit field, so its size must be given")
+    target = body._pin(target) if target is not None else None
+    stack = body.e.value(target.base) if isinstance(target, ir.StackPart) and target.part == "next" else None
+    place = body.e.value(target) if target is not None else body.e.keep(f"{body.e.cpp(type_)}{{}}", type_)
+    _fill(node, body, place, type_, size)
+    if stack is not None:
+        body.w.line(f"{stack}.next++;")
+    if isinstance(target, ir.Field) and t.is_union(t.stripped(target.base.type)):
+        body.w.line(body.only(body.e.value(target.base), target.base.type, target.name))
+
+
+def has_varbit(type_: t.Type) -> bool:
+    base = t.stripped(type_)
+    return isinstance(base, t.Struct) and any(isinstance(t.stripped(f), t.Varbit) for _, f in base.fields)
+
+
+def _fill(node: ir.ExternCall, body: Body, place: str, type_: t.Type, size: str | None) -> None:
+    fixed = sum(t.max_width(f) for _, f in fields(type_) if not isinstance(t.stripped(f), t.Varbit))
+    if fixed % 8:
+        raise Refused(node.pos, f"header {type_}", f"is {fixed} bits long, not a number of bytes")
+    need = f"{fixed}u" if size is None else f"{fixed}ull + {size}"
+    if size is not None:
+        longest = next(t.max_width(f) for _, f in fields(type_) if isinstance(t.stripped(f), t.Varbit))
+        body.fail_if(f"{size} % 8 != 0", "ParserInvalidArgument")
+        body.fail_if(f"{size} > {longest}u", "HeaderTooShort")
+    body.fail_if(f"!x.has({need})", "PacketTooShort")
+    at: str = "x.at * 8"
+    offset = 0
+    lines = []
+    for field, inner in fields(type_):
+        base = t.stripped(inner)
+        if isinstance(base, t.Varbit):
+            wide = body.e.cpp(t.Bit(max(base.width, 1)))
+            lines.append(f"{place}.{field}.value = load_wide<{wide}>(x.data, {at} + {offset}, (u32){size});")
+            lines.append(f"{place}.{field}.bits = (u32){size};")
+            at = f"{at} + (u32){size}"
+            continue
+        lines.append(f"{place}.{field} = {load(inner, f'{at} + {offset}', body, node.pos)};")
+        offset += t.max_width(inner)
+    body.w.line("\n".join([*lines, f"{place}.v = true;", f"x.at += ({need}) / 8;"]))
+
+
+def load(type_: t.Type, at: str, body: Body, pos: Pos) -> str:
+    """A value of ``type_`` from bit ``at`` of the packet."""
+    base = t.stripped(type_)
+    match base:
+        case t.Bit(width=width):
+            return f"load_wide<{body.e.cpp(base)}>(x.data, {at}, {width})"
+        case t.Simple(name="bool"):
+            return f"(load_bits(x.data, {at}, 1) != 0)"
+        case t.Struct(kind="struct" | "header") | t.Tuple():
+            parts, offset = [], 0
+            for _, inner in fields(base):
+                parts.append(load(inner, f"{at} + {offset}", body, pos))
+                offset += t.max_width(inner)
+            if t.is_header(base):
+                parts.append("true")
+            return f"{body.e.cpp(base)}{{{', '.join(parts)}}}"
+    raise Refused(pos, "packet", f"cannot hold a value of type {type_}")
+
+
+def lookahead(node: ir.ExternCall, body: Body) -> str:
+    """``packet.lookahead<T>()``"""
+    width = t.fixed_width(node.type)
+    if width is None:
+        raise Refused(node.pos, "lookahead", f"{node.type} has no fixed width")
+    body.fail_if(f"!x.has({width})", "PacketTooShort")
+    return body.e.keep(load(node.type, "x.at * 8", body, node.pos), node.type)
+
+
+def emit(value: str, type_: t.Type, body: Body, pos: Pos) -> None:
+    """``packet.emit(x)``: every valid header in it, in order."""
+    base = t.stripped(type_)
+    match base:
+        case t.Struct(kind="header"):
+            _emit_header(value, base, body, pos)
+        case t.Struct() | t.Tuple():
+            for field, inner in fields(base):
+                emit(f"{value}.{field}", inner, body, pos)
+        case t.Stack(element=element, size=size):
+            for at in range(size):
+                emit(f"{value}.e[{at}]", element, body, pos)
+        case _:
+            raise Refused(pos, "emit", f"{type_} is neither a header nor made of headers")
+
+
+def _emit_header(value: str, type_: t.Struct, body: Body, pos: Pos) -> None:
+    fixed = sum(t.max_width(f) for _, f in fields(type_) if not isinstance(t.stripped(f), t.Varbit))
+    if fixed % 8:
+        raise Refused(pos, f"header {type_}", f"is {fixed} bits long, not a number of bytes")
+    if fixed == 0 and not has_varbit(type_):
+        return
+    bits = " + ".join([f"{fixed}u", *(f"{value}.{f}.bits" for f, i in fields(type_) if isinstance(t.stripped(i), t.Varbit))])
+    out = body.w.fresh("o")
+    body.w.line(f"if ({value}.v && reserve(x.sw, x.out_at + ({bits} + 7) / 8)) {{\nu8 *{out} = x.sw->out + x.out_at;")
+    at = "0u"
+    offset = 0
+    for field, inner in fields(type_):
+        if isinstance(t.stripped(inner), t.Varbit):
+            part = f"{value}.{field}"
+            body.w.line(f"store_wide({out}, {at} + {offset}, {part}.bits, {part}.value);")
+            at = f"{at} + {part}.bits"
+            continue
+        store(inner, f"{value}.{field}", out, f"{at} + {offset}", body)
+        offset += t.max_width(inner)
+    body.w.line(f"x.out_at += ({bits}) / 8;\n}}")
+
+
+def store(type_: t.Type, value: str, out: str, at: str, body: Body) -> None:
+    base = t.stripped(type_)
+    if isinstance(base, t.Struct):
+        offset = 0
+        for field, inner in fields(base):
+            store(inner, f"{value}.{field}", out, f"{at} + {offset}", body)
+            offset += t.max_width(inner)
+        return
+    cast = f"(u64)({value})" if base == t.BOOL else value
+    body.w.line(f"store_wide({out}, {at}, {t.max_width(base)}, {cast});")

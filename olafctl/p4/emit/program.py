@@ -1,0 +1,284 @@
+"""The whole program as one C++ file."""
+
+from olafctl.p4 import ir
+from olafctl.p4 import types as t
+from olafctl.p4.emit.bodies import Body
+from olafctl.p4.emit.externs import Externs
+from olafctl.p4.emit.tables import write_lookup, write_specs
+from olafctl.p4.emit.writer import Types, fields, words_of
+from olafctl.p4.refuse import Refused
+
+_ARRAYS = {"counter": "counters", "meter": "meters", "register": "registers"}
+
+
+class Emitter:
+    """Writes one program; afterwards knows its digests and the numbers of its arrays."""
+
+    def __init__(self, program: ir.Program) -> None:
+        self.program = program
+        self.types = Types()
+        self.externs = Externs(self)
+        self._actions: dict[str, int] = {}
+        for block in program.blocks:
+            for action in block.actions:
+                self._actions[action.cpp] = len(self._actions)
+        self.arrays: dict[str, list[ir.Instance]] = {
+            extern: [i for i in program.instances if i.type.name == extern] for extern in _ARRAYS
+        }
+
+    # --- what bodies ask
+
+    def error(self, name: str) -> str:
+        return f"{self.program.errors.index(name)}"
+
+    def action_number(self, action: ir.Action) -> int:
+        return self._actions[action.cpp]
+
+    def array(self, instance: ir.Instance) -> str:
+        extern = instance.type.name
+        return f"x.sw->{_ARRAYS[extern]}[{self.arrays[extern].index(instance)}]"
+
+    def cells(self, instance: ir.Instance) -> int:
+        size = instance.args["size"]
+        assert isinstance(size, ir.Const)
+        if int(size.value) > 1 << 26:
+            raise Refused(instance.pos, instance.name, f"{size.value} cells are more than {1 << 26}")
+        return int(size.value)
+
+    def counts_bytes(self, instance: ir.Instance) -> bool:
+        """Whether a meter counts bytes, not packets."""
+        kind = instance.args["type"]
+        assert isinstance(kind, ir.Const) and isinstance(kind.type, t.Enum)
+        return kind.value == dict(kind.type.members)["bytes"]
+
+    def is_attached(self, instance: ir.Instance) -> bool:
+        return any(table.meter is instance for table in self.program.tables)
+
+    # --- the file
+
+    def write(self) -> str:
+        """The C++ text.
+
+        Raises Refused at what cannot be expressed.
+        """
+        program = self.program
+        parts: list[str] = []
+        for function in program.functions:
+            parts += self._function(function)
+        for block in program.blocks:
+            parts += self._parser(block) if block.kind == "parser" else self._control(block)
+        parts += self._pipeline()
+        parts += self._specs()
+        head = ['#include "pipeline.h"', "struct Result { bool hit; u32 action; };"]
+        return "\n".join([*head, *self.types.declarations, *parts, ""])
+
+    def _params(self, params: list[ir.Parameter], shared: bool = False) -> list[str]:
+        made = []
+        for param in params:
+            if isinstance(t.unwrapped(param.type), t.Extern):
+                continue
+            reference = "&" if shared or param.direction in ("out", "inout") else ""
+            made.append(f"{self.types.name(param.type)} {reference}{param.local.name}")
+        return made
+
+    def _function(self, node: ir.Function) -> list[str]:
+        result = "void" if node.result == t.VOID else self.types.name(node.result)
+        leave = "return;" if node.result == t.VOID else f"return {result}{{}};"
+        body = Body(self, leave)
+        body.w.line(f"static inline {result} {node.name}({', '.join(['Context &x', *self._params(list(node.params))])}) {{")
+        body.w.line("(void)x;")
+        self._clear_out(body, list(node.params))
+        body.statement(node.body)
+        if node.result != t.VOID:
+            body.w.line(leave)
+        body.w.line("}")
+        return body.w.lines
+
+    def _clear_out(self, body: Body, params: list[ir.Parameter]) -> None:
+        for param in params:
+            if param.direction == "out" and not isinstance(t.unwrapped(param.type), t.Extern):
+                body.w.line(f"{param.local.name} = {self.types.name(param.type)}{{}};")
+
+    def _parser(self, block: ir.Block) -> list[str]:
+        body = Body(self)
+        w = body.w
+        params = self._params(list(block.params), shared=True)
+        w.line(f"static bool {block.cpp}({', '.join(['Context &x', *params])}) {{")
+        w.line("u32 rounds = 0;\n(void)rounds;")
+        self._clear_out(body, list(block.params))
+        for variable in block.variables:
+            body.statement(variable)
+        w.line("goto s_start;")
+        order = [state.name for state in block.states]
+        for state in block.states:
+            w.line(f"s_{state.name}: __attribute__((unused));\n{{")
+            for statement in state.body.statements:
+                body.statement(statement)
+            self._transition(state, body, order)
+            w.line("}")
+        w.line("}")
+        return w.lines
+
+    def _go(self, state: ir.State, target: str, order: list[str]) -> str:
+        if target == "accept":
+            return "return true;"
+        if target == "reject":
+            return "return false;"
+        back = order.index(target) <= order.index(state.name)
+        limit = f"if (++rounds > MAX_LOOPS) {{ x.error = {self.error('ParserTimeout')}; return false; }} " if back else ""
+        return f"{limit}goto s_{target};"
+
+    def _transition(self, state: ir.State, body: Body, order: list[str]) -> None:
+        node = state.transition
+        if not node.subjects:
+            body.w.line(self._go(state, node.state, order))
+            return
+        values = [body.e.keep(body.e.value(subject), subject.type) for subject in node.subjects]
+        for case in node.cases:
+            if isinstance(case.sets, ir.ValueSet):
+                test = self._in_value_set(case.sets, values, [s.type for s in node.subjects], body)
+            else:
+                tests = []
+                for subject, value, part in zip(node.subjects, values, case.sets, strict=True):
+                    if part.values is not None:
+                        tests.append(self._in_value_set(part.values, [value], [subject.type], body))
+                    elif part.match is not None and part.match.value is not None:
+                        tests.append(self._matches(part.match, value, subject.type))
+                test = " && ".join(tests)
+            go = self._go(state, case.state, order)
+            body.w.line(f"if ({test}) {{ {go} }}" if test else f"{{ {go} }}")
+        body.w.line(f"x.error = {self.error('NoMatch')};\nreturn false;")
+
+    def _matches(self, match: ir.Match, value: str, type_: t.Type) -> str:
+        from olafctl.p4.emit.writer import literal
+
+        assert match.value is not None
+        if match.high is not None:
+            return f"({value} >= {literal(match.value, type_)} && {value} <= {literal(match.high, type_)})"
+        if match.mask is not None:
+            return f"(({value} & {literal(match.mask, type_)}) == {literal(match.value, type_)})"
+        return f"({value} == {literal(match.value, type_)})"
+
+    def _in_value_set(self, values: ir.ValueSet, given: list[str], types: list[t.Type], body: Body) -> str:
+        name = body.w.fresh("key")
+        words = [words_of(type_) for type_ in types]
+        body.w.line(f"u64 {name}[{sum(words)}];")
+        at = 0
+        for value, type_, count in zip(given, types, words, strict=True):
+            base = t.stripped(type_)
+            cpp = self.types.name(base) if isinstance(base, t.Bit) else "u64"
+            for word in range(count):
+                body.w.line(f"{name}[{at}] = Limbs<{cpp}>::get(({cpp})({value}), {word});")
+                at += 1
+        return f"find_ternary<{at}>(x.sw->value_sets[{values.index}], {name})"
+
+    def _control(self, block: ir.Block) -> list[str]:
+        lines = [f"struct {block.cpp} {{", "Context &x;"]
+        lines += [f"{param};" for param in self._params(list(block.params), shared=True)]
+        for variable in block.variables:
+            lines.append(f"{self.types.name(variable.local.type)} {variable.local.name}{{}};")
+        for table in block.tables:
+            if table.meter is not None:
+                lines.append(f"u64 colour_{table.meter.cpp} = 0;")
+        for action in block.actions:
+            lines += self._action(action)
+        for table in block.tables:
+            body = Body(self, "return {false, 0};")
+            write_lookup(table, body, self)
+            lines += body.w.lines
+        body = Body(self)
+        body.w.line("void apply() {")
+        self._clear_out(body, list(block.params))
+        for variable in block.variables:
+            if variable.value is not None:
+                body.w.line(f"{variable.local.name} = {body.e.value(variable.value)};")
+        body.statement(block.body)
+        body.w.line("}\n};")
+        return lines + body.w.lines
+
+    def _action(self, action: ir.Action) -> list[str]:
+        body = Body(self)
+        body.w.line(f"void {action.cpp}({', '.join(self._params(list(action.params)))}) {{")
+        self._clear_out(body, list(action.params))
+        body.statement(action.body)
+        body.w.line("}")
+        return body.w.lines
+
+    # --- pipeline
+
+    def _pipeline(self) -> list[str]:
+        p = self.program
+        used = self.externs.used
+        names = {key: self.types.name(type_) for key, type_ in
+                 (("h", p.headers), ("m", p.metadata), ("s", p.standard))}  # fmt: skip
+        has = {
+            "clones": any(name.startswith("clone") for name in used),
+            "resubmits": any(name.startswith("resubmit") for name in used),
+            "recirculates": any(name.startswith("recirculate") for name in used),
+            "digests": "digest" in used,
+        }
+        lines = ["struct Program {", f"struct State {{ {names['h']} h; {names['m']} m; {names['s']} s; }};"]
+        lines += [f"static const bool {name} = {str(value).lower()};" for name, value in has.items()]
+        lines += [
+            f"static void parse(Context &x, State &s) {{ {p.parser.cpp}(x, s.h, s.m, s.s); }}",
+            f"static void verify(Context &x, State &s) {{ {p.verify.cpp}{{x, s.h, s.m}}.apply(); }}",
+            f"static void ingress(Context &x, State &s) {{ {p.ingress.cpp}{{x, s.h, s.m, s.s}}.apply(); }}",
+            f"static void egress(Context &x, State &s) {{ {p.egress.cpp}{{x, s.h, s.m, s.s}}.apply(); }}",
+            "static u32 deparse(Context &x, State &s) {",
+            f"{p.compute.cpp}{{x, s.h, s.m}}.apply();\nx.exited = false;\nx.out_at = 0;",
+            f"{p.deparser.cpp}{{x, s.h}}.apply();\nx.exited = false;",
+            "const u32 rest = x.length - x.at;",
+            "if (reserve(x.sw, x.out_at + rest)) memcpy(x.sw->out + x.out_at, x.data + x.at, rest), x.out_at += rest;",
+            "return x.out_at;\n}",
+            "static void keep(u32 list, State &to, const State &from) {\n(void)to, (void)from;\nswitch (list) {",
+        ]
+        for number, places in sorted(self.field_lists().items()):
+            copies = " ".join(f"to.{place} = from.{place};" for place in places)
+            lines.append(f"case {number}: {copies} break;")
+        return [*lines, "}\n}\n};"]
+
+    def field_lists(self) -> dict[int, list[str]]:
+        """The metadata's fields under each number of ``@field_list``."""
+        lists: dict[int, list[str]] = {}
+
+        def visit(type_: t.Type, place: str) -> None:
+            base = t.unwrapped(type_)
+            if not (isinstance(base, t.Struct) and base.declaration is not None):
+                return
+            for (name, inner), node in zip(fields(base), base.declaration.fields, strict=True):
+                for annotation in node.annotations:
+                    if annotation.name == "field_list":
+                        for kind, text in annotation.body:
+                            if kind == "INTEGER":
+                                lists.setdefault(int(text, 0), []).append(f"{place}.{name}")
+                            elif kind != ",":
+                                raise Refused(annotation.pos, "@field_list", "needs numbers")
+                visit(inner, f"{place}.{name}")
+
+        visit(self.program.metadata, "m")
+        visit(self.program.standard, "s")
+        return lists
+
+    def _specs(self) -> list[str]:
+        p = self.program
+        lines = write_specs(self)
+        for extern in _ARRAYS:
+            rows = []
+            for instance in self.arrays[extern]:
+                words = words_of(instance.type.args[0]) if extern == "register" else 1
+                measured = extern == "meter" and self.counts_bytes(instance)
+                rows.append(f'{{"{instance.name}", {self.cells(instance)}, {words}, {int(measured)}}}')
+            lines.append(f"static const ArraySpec {extern}_specs[] = {{{', '.join([*rows, '{}'])}}};")
+        entries = sum(len(table.entries) for table in p.tables)
+        lines += [
+            "static const ProgramSpec program_spec = {",
+            f"{len(p.tables)}, {len(p.value_sets)}, {len(self.arrays['counter'])}, {len(self.arrays['meter'])},"
+            f" {len(self.arrays['register'])}, {entries},",
+            "table_specs, value_set_specs, counter_specs, meter_specs, register_specs, entry_specs};",
+            'extern "C" p4_switch *p4_switch_new(void) { return switch_new(&program_spec); }',
+            'extern "C" void p4_switch_free(p4_switch *sw) { switch_free(sw); }',
+            'extern "C" void p4_switch_process(p4_switch *sw, uint32_t port, const uint8_t *frame, size_t length,'
+            " uint64_t now_ns, p4_emit_fn emit, void *context) {",
+            "process_packet<Program>(sw, port, frame, length, now_ns, emit, context);\n}",
+        ]
+        return lines

@@ -1,0 +1,101 @@
+"""What hashes, checksums and digests are computed over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from olafctl.p4 import ir
+from olafctl.p4 import types as t
+from olafctl.p4.emit.writer import fields, words_of
+from olafctl.p4.refuse import Pos, Refused
+
+if TYPE_CHECKING:
+    from olafctl.p4.emit.bodies import Body
+
+ALGORITHMS = {
+    "crc32": "crc32", "crc32_custom": "crc32", "crc16": "crc16", "crc16_custom": "crc16", "identity": "identity",
+    "csum16": "csum16", "xor16": "xor16",
+}  # fmt: skip
+
+
+def algorithm(expr: ir.Expr | None, pos: Pos) -> str:
+    """The C++ function of a HashAlgorithm; a custom CRC is, until configured, the plain one."""
+    if isinstance(expr, ir.Const) and isinstance(expr.type, t.Enum):
+        name = next(name for name, value in expr.type.members if value == expr.value)
+        if name in ALGORITHMS:
+            return ALGORITHMS[name]
+        raise Refused(pos, f"HashAlgorithm.{name}", "not supported")
+    raise Refused(pos, "hash algorithm", "must be known at compile time")
+
+
+def leaves(expr: ir.Expr, value: str) -> Iterator[tuple[str, t.Type, str]]:
+    """The scalars of a value in order: C++ expression, type, and a condition (or nothing).
+
+    As in BMv2, the fields of an invalid header are not there.
+    """
+    if isinstance(expr, ir.Make) and not isinstance(t.stripped(expr.type), t.Stack):
+        raise AssertionError("made values are taken apart before")
+    guard = f"{value.rsplit('.', 1)[0]}.v" if isinstance(expr, ir.Field) and t.is_header(expr.base.type) else ""
+    yield from _leaves(t.stripped(expr.type), value, guard)
+
+
+def _leaves(type_: t.Type, value: str, guard: str) -> Iterator[tuple[str, t.Type, str]]:
+    match type_:
+        case t.Struct(kind="header_union"):
+            for field, inner in fields(type_):
+                yield from _leaves(t.stripped(inner), f"{value}.{field}", guard)
+        case t.Struct() | t.Tuple():
+            inside = f"{value}.v" if t.is_header(type_) else guard
+            for field, inner in fields(type_):
+                yield from _leaves(t.stripped(inner), f"{value}.{field}", inside)
+        case t.Stack(element=element, size=size):
+            for at in range(size):
+                yield from _leaves(t.stripped(element), f"{value}.e[{at}]", guard)
+        case _:
+            yield value, type_, guard
+
+
+def _parts(expr: ir.Expr) -> Iterator[ir.Expr]:
+    if isinstance(expr, ir.Make):
+        for part in expr.parts:
+            yield from _parts(part)
+    else:
+        yield expr
+
+
+def bit_row(expr: ir.Expr, body: Body, pos: Pos) -> str:
+    """Packs a value's bits; the name of the C++ BitRow."""
+    parts = list(_parts(expr))
+    for part in parts:
+        if part.type == t.INTEGER:
+            raise Refused(pos, "hash", "the width of a number in its data is not known")
+    room = sum(t.max_width(part.type) for part in parts)
+    name = body.w.fresh("row")
+    values = body.e.row(parts)
+    body.w.line(f"u8 {name}b[{room // 8 + 24}];\nBitRow {name}{{{name}b, 0}};")
+    for part, value in zip(parts, values, strict=True):
+        for leaf, type_, guard in leaves(part, value):
+            if isinstance(type_, t.Varbit):
+                put = f"{name}.put({leaf}.value, {leaf}.bits);"
+            else:
+                cast = f"(u64)({leaf})" if type_ == t.BOOL else leaf
+                put = f"{name}.put({cast}, {max(t.max_width(type_), 0 if isinstance(type_, t.Bit) else 32 * (type_ != t.BOOL) or 1)});"
+            body.w.line(f"if ({guard}) {put}" if guard else put)
+    return name
+
+
+def digest_words(expr: ir.Expr, body: Body, pos: Pos) -> int:
+    """Writes a digest's scalars to the context; how many words they take."""
+    parts = list(_parts(expr))
+    values = body.e.row(parts)
+    at = 0
+    for part, value in zip(parts, values, strict=True):
+        for leaf, type_, _ in leaves(part, value):
+            if isinstance(type_, t.Varbit) or part.type == t.INTEGER:
+                raise Refused(pos, "digest", f"{part.type} is not supported in it")
+            cpp = body.e.cpp(type_) if isinstance(type_, t.Bit) else "u64"
+            for word in range(words_of(type_)):
+                body.w.line(f"x.digest_data[{at}] = Limbs<{cpp}>::get(({cpp})({leaf}), {word});")
+                at += 1
+    return at

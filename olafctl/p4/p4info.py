@@ -1,0 +1,385 @@
+"""What a control plane is told of a program: ``p4.config.v1.P4Info`` (P4Runtime specification §6).
+
+Ids are those that the program gives by ``@id``; otherwise the prefix of the kind and a hash of the name, as
+other P4 compilers derive them, so that they depend on names alone.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from p4.config.v1 import p4info_pb2
+
+from olafctl.p4 import ir
+from olafctl.p4 import types as t
+from olafctl.p4.check.keysets import key_width
+from olafctl.p4.emit.program import Emitter
+from olafctl.p4.refuse import Refused
+from olafctl.p4.syntax.tree import Annotations
+
+PREFIX = {
+    "action": 0x01, "table": 0x02, "value_set": 0x03, "controller_header": 0x04, "action_profile": 0x11,
+    "counter": 0x12, "direct_counter": 0x13, "meter": 0x14, "direct_meter": 0x15, "register": 0x16, "digest": 0x17,
+}  # fmt: skip
+_SILENT = frozenset("name id hidden field_list match controller_header metadata alias p4runtime_translation".split())
+
+
+def name_hash(name: str) -> int:
+    """Bob Jenkins' one-at-a-time hash, 32 bits."""
+    value = 0
+    for byte in name.encode():
+        value = (value + byte) & 0xFFFFFFFF
+        value = (value + (value << 10)) & 0xFFFFFFFF
+        value ^= value >> 6
+    value = (value + (value << 3)) & 0xFFFFFFFF
+    value ^= value >> 11
+    return (value + (value << 15)) & 0xFFFFFFFF
+
+
+def annotation_text(annotations: Annotations) -> list[str]:
+    """The annotations that a control plane may care about, as written."""
+    made = []
+    for annotation in annotations:
+        if annotation.name not in _SILENT:
+            body = "".join(text for _, text in annotation.body)
+            made.append(f"@{annotation.name}({body})" if annotation.body else f"@{annotation.name}")
+    return made
+
+
+def given_id(annotations: Annotations) -> int | None:
+    """The number of ``@id``."""
+    for annotation in annotations:
+        if annotation.name == "id" and annotation.body:
+            text = annotation.body[0][1].replace("_", "")
+            try:
+                return int(text.split("w")[-1] if "w" in text else text, 0)
+            except ValueError:
+                raise Refused(annotation.pos, "@id", f"{text} is not a number") from None
+    return None
+
+
+class Ids:
+    """Hands out ids: first those that are given, then hashes, by name."""
+
+    def __init__(self) -> None:
+        self._by_name: dict[tuple[str, str], int] = {}
+
+    def assign(self, kind: str, objects: Sequence[tuple[str, Annotations, Any]]) -> None:
+        """Give each (name, annotations, pos) of a kind its id.
+
+        Raises Refused when an ``@id`` has a wrong prefix or is given twice.
+        """
+        prefix = PREFIX[kind] << 24
+        taken: set[int] = set()
+        rest = []
+        for name, annotations, pos in objects:
+            wish = given_id(annotations)
+            if wish is None:
+                rest.append(name)
+                continue
+            wish = wish if wish >> 24 else wish | prefix
+            if wish & 0xFF000000 != prefix:
+                raise Refused(pos, "@id", f"{wish:#010x} does not have the prefix {PREFIX[kind]:#04x} of a {kind}")
+            if wish in taken:
+                raise Refused(pos, "@id", f"{wish:#010x} is used twice")
+            taken.add(wish)
+            self._by_name[kind, name] = wish
+        for name in sorted(rest):
+            value = name_hash(name) & 0xFFFFFF
+            while (prefix | value) in taken or value == 0:
+                value = (value + 1) & 0xFFFFFF
+            taken.add(prefix | value)
+            self._by_name[kind, name] = prefix | value
+
+    def of(self, kind: str, name: str) -> int:
+        return self._by_name[kind, name]
+
+
+def number(annotations: Annotations, position: int) -> int:
+    """The id of a key field or parameter: given, or its position from 1."""
+    given = given_id(annotations)
+    return position + 1 if given is None else given
+
+
+class Describer:
+    """Writes a program's P4Info."""
+
+    def __init__(self, program: ir.Program, emitter: Emitter) -> None:
+        self.program = program
+        self.emitter = emitter
+        self.ids = Ids()
+        self.actions = self._actions()
+        self.info = p4info_pb2.P4Info()
+        self.info.pkg_info.arch = "v1model"
+        self.info.type_info.SetInParent()
+        self._assign()
+
+    def _actions(self) -> list[ir.Action]:
+        """All actions, one per name."""
+        found: dict[str, ir.Action] = {}
+        for block in self.program.blocks:
+            for action in block.actions:
+                found.setdefault(action.name, action)
+        return list(found.values())
+
+    def _instances(self, *externs: str) -> list[ir.Instance]:
+        return [i for i in self.program.instances if i.type.name in externs]
+
+    def _assign(self) -> None:
+        ids = self.ids
+        ids.assign("table", [(x.name, x.annotations, x.pos) for x in self.program.tables])
+        ids.assign("action", [(x.name, x.annotations, x.pos) for x in self.actions])
+        ids.assign("value_set", [(x.name, x.annotations, x.pos) for x in self.program.value_sets])
+        for kind in ("counter", "direct_counter", "meter", "direct_meter", "register"):
+            ids.assign(kind, [(x.name, x.annotations, x.pos) for x in self._instances(kind)])
+        profiles = self._instances("action_profile", "action_selector")
+        ids.assign("action_profile", [(x.name, x.annotations, x.pos) for x in profiles])
+        ids.assign("digest", [(name, (), node.pos) for name, _, node in self.emitter.externs.digests])
+
+    def describe(self) -> p4info_pb2.P4Info:
+        """The P4Info.
+
+        Raises Refused where it cannot say what the program has.
+        """
+        for table in self.program.tables:
+            self._table(table)
+        for action in self.actions:
+            self._action(action)
+        for instance in self._instances("action_profile", "action_selector"):
+            self._profile(instance)
+        for instance in self._instances("counter", "direct_counter", "meter", "direct_meter", "register"):
+            self._array(instance)
+        for values in self.program.value_sets:
+            made = self.info.value_sets.add(size=values.size)
+            self._preamble(made, "value_set", values.name, values.annotations)
+            for at, key in enumerate(values.keys):
+                self._match_field(made.match.add(), key, at)
+        self._controller_headers()
+        self._digests()
+        return self.info
+
+    def _preamble(self, made: Any, kind: str, name: str, annotations: Annotations) -> None:
+        made.preamble.id = self.ids.of(kind, name)
+        made.preamble.name = name
+        made.preamble.alias = self._alias(name)
+        made.preamble.annotations.extend(annotation_text(annotations))
+
+    def _alias(self, name: str) -> str:
+        """The shortest end of the name that nothing else ends with."""
+        names = [x.name for x in (*self.program.tables, *self.actions, *self.program.instances)]
+        parts = name.split(".")
+        for length in range(1, len(parts)):
+            short = ".".join(parts[-length:])
+            if sum(other == short or other.endswith("." + short) for other in names) <= 1:
+                return short
+        return name
+
+    def _match_field(self, made: Any, key: ir.Key, at: int) -> None:
+        made.id = number(key.annotations, at)
+        made.name = key.name
+        made.bitwidth = key_width(key.value.type) or 0
+        kinds = p4info_pb2.MatchField
+        made.match_type = {
+            "exact": kinds.EXACT, "lpm": kinds.LPM, "ternary": kinds.TERNARY, "range": kinds.RANGE,
+            "optional": kinds.OPTIONAL,
+        }[key.kind]  # fmt: skip
+        made.annotations.extend(annotation_text(key.annotations))
+        self._translated(made, key.value.type)
+
+    def _translated(self, made: Any, type_: t.Type) -> None:
+        """Notes a ``type`` that the control plane knows in a form of its own."""
+        while isinstance(type_, t.NewType):
+            declaration = type_.declaration
+            for annotation in declaration.annotations if declaration else ():
+                if annotation.name == "p4runtime_translation":
+                    made.type_name.name = type_.name
+                    uri, width = self._translation(annotation.body)
+                    new = self.info.type_info.new_types[type_.name].translated_type
+                    new.uri = uri
+                    if width is None:
+                        new.sdn_string.SetInParent()
+                        made.bitwidth = 0
+                    else:
+                        new.sdn_bitwidth = width
+                        made.bitwidth = width
+                    return
+            type_ = type_.base
+
+    @staticmethod
+    def _translation(body: tuple[tuple[str, str], ...]) -> tuple[str, int | None]:
+        uri = body[0][1][1:-1] if body else ""
+        last = body[-1][1] if body else ""
+        return uri, int(last, 0) if last.isdigit() else None
+
+    def _table(self, table: ir.Table) -> None:
+        made = self.info.tables.add(size=table.size)
+        self._preamble(made, "table", table.name, table.annotations)
+        for at, key in enumerate(table.match_keys):
+            self._match_field(made.match_fields.add(), key, at)
+        for entry in table.actions:
+            ref = made.action_refs.add(id=self.ids.of("action", entry.action.name))
+            if entry.scope:
+                ref.scope = (p4info_pb2.ActionRef.TABLE_ONLY if entry.scope == "table_only"
+                             else p4info_pb2.ActionRef.DEFAULT_ONLY)  # fmt: skip
+                ref.annotations.append(f"@{entry.scope.replace('_', '')}")
+        default = table.actions[table.default].action
+        if table.default_const:
+            made.const_default_action_id = self.ids.of("action", default.name)
+        if hasattr(made, "initial_default_action"):
+            self._initial(made.initial_default_action, default, table.default_data)
+        if table.profile is not None:
+            made.implementation_id = self.ids.of("action_profile", table.profile.name)
+        for instance, kind in ((table.counter, "direct_counter"), (table.meter, "direct_meter")):
+            if instance is not None:
+                made.direct_resource_ids.append(self.ids.of(kind, instance.name))
+        made.is_const_table = table.entries_const
+        if hasattr(made, "has_initial_entries"):
+            made.has_initial_entries = bool(table.entries)
+
+    def _initial(self, made: Any, action: ir.Action, data: Sequence[int]) -> None:
+        made.action_id = self.ids.of("action", action.name)
+        plain = [param for param in action.params if not param.direction]
+        for at, (param, value) in enumerate(zip(plain, data, strict=True)):
+            size = max(1, (value.bit_length() + 7) // 8)
+            made.arguments.add(param_id=number(param.annotations, at), value=value.to_bytes(size, "big"))
+
+    def _action(self, action: ir.Action) -> None:
+        made = self.info.actions.add()
+        self._preamble(made, "action", action.name, action.annotations)
+        plain = [param for param in action.params if not param.direction]
+        for at, param in enumerate(plain):
+            row = made.params.add(id=number(param.annotations, at), name=param.name)
+            row.bitwidth = key_width(param.type) or 0
+            row.annotations.extend(annotation_text(param.annotations))
+            self._translated(row, param.type)
+
+    def _profile(self, instance: ir.Instance) -> None:
+        size = instance.args["size"]
+        assert isinstance(size, ir.Const)
+        selector = instance.type.name == "action_selector"
+        made = self.info.action_profiles.add(size=int(size.value), with_selector=selector)
+        self._preamble(made, "action_profile", instance.name, instance.annotations)
+        for table in self.program.tables:
+            if table.profile is instance:
+                made.table_ids.append(self.ids.of("table", table.name))
+        for annotation in instance.annotations:
+            if annotation.name == "max_group_size" and annotation.body:
+                made.max_group_size = int(annotation.body[0][1], 0)
+
+    def _table_of(self, instance: ir.Instance) -> int:
+        tables = [table for table in self.program.tables if instance in (table.counter, table.meter)]
+        return self.ids.of("table", tables[0].name) if tables else 0
+
+    def _array(self, instance: ir.Instance) -> None:
+        kind = instance.type.name
+        rows = {
+            "counter": self.info.counters, "direct_counter": self.info.direct_counters, "meter": self.info.meters,
+            "direct_meter": self.info.direct_meters, "register": self.info.registers,
+        }[kind]  # fmt: skip
+        if kind.startswith("direct") and not self._table_of(instance):
+            return
+        made = rows.add()
+        self._preamble(made, kind, instance.name, instance.annotations)
+        if kind.startswith("direct"):
+            made.direct_table_id = self._table_of(instance)
+        else:
+            made.size = self.emitter.cells(instance)
+        if kind == "register":
+            made.type_spec.bitstring.bit.bitwidth = t.max_width(instance.type.args[0])
+        elif kind.endswith("meter"):
+            unit = p4info_pb2.MeterSpec.BYTES if self.emitter.counts_bytes(instance) else p4info_pb2.MeterSpec.PACKETS
+            made.spec.unit = unit
+        else:
+            how = instance.args["type"]
+            assert isinstance(how, ir.Const) and isinstance(how.type, t.Enum)
+            name = next(name for name, value in how.type.members if value == how.value)
+            units = {"packets": "PACKETS", "bytes": "BYTES", "packets_and_bytes": "BOTH"}
+            made.spec.unit = p4info_pb2.CounterSpec.Unit.Value(units[name])
+
+    def _controller_headers(self) -> None:
+        rows = []
+        for _, type_ in self.program.headers.fields:
+            declaration = type_.declaration if isinstance(type_, t.Struct) else None
+            for annotation in declaration.annotations if declaration else ():
+                if annotation.name == "controller_header" and annotation.body and isinstance(type_, t.Struct):
+                    rows.append((annotation.body[0][1][1:-1], type_))
+        self.ids.assign("controller_header", [(name, x.declaration.annotations if x.declaration else (), None)
+                                              for name, x in rows])  # fmt: skip
+        for name, type_ in rows:
+            assert type_.declaration is not None
+            made = self.info.controller_packet_metadata.add()
+            made.preamble.id = self.ids.of("controller_header", name)
+            made.preamble.name = made.preamble.alias = name
+            made.preamble.annotations.append(f'@controller_header("{name}")')
+            for at, ((field, inner), node) in enumerate(zip(type_.fields, type_.declaration.fields, strict=True)):
+                row = made.metadata.add(id=number(node.annotations, at), name=field, bitwidth=t.max_width(inner))
+                row.annotations.extend(annotation_text(node.annotations))
+
+    def _digests(self) -> None:
+        for name, type_, _ in self.emitter.externs.digests:
+            made = self.info.digests.add()
+            self._preamble(made, "digest", name, ())
+            if isinstance(type_, t.Struct):
+                made.type_spec.struct.name = type_.name
+                spec = self.info.type_info.structs[type_.name]
+                for field, inner in type_.fields:
+                    spec.members.add(name=field).type_spec.bitstring.bit.bitwidth = t.max_width(inner)
+            elif isinstance(type_, t.Tuple):
+                for inner in type_.items:
+                    made.type_spec.tuple.members.add().bitstring.bit.bitwidth = t.max_width(inner)
+            else:
+                made.type_spec.bitstring.bit.bitwidth = t.max_width(type_)
+
+
+def description(describer: Describer) -> dict[str, Any]:
+    """What :mod:`olafctl.p4.native` must know to program the library: ids to places, widths to words."""
+    program, emitter, ids = describer.program, describer.emitter, describer.ids
+    from olafctl.p4.emit.rows import _leaves
+    from olafctl.p4.emit.tables import kind
+    from olafctl.p4.emit.writer import words_of
+
+    def fields(keys: Sequence[ir.Key]) -> list[dict[str, Any]]:
+        return [
+            {"name": k.name, "kind": k.kind, "width": key_width(k.value.type), "words": words_of(k.value.type)}
+            for k in keys
+        ]
+
+    entry_at = 0
+    tables = []
+    for table in program.tables:
+        entries = []
+        for entry in table.entries:
+            matches = [[m.value, m.mask, m.high] for m in entry.matches]
+            action = table.actions[entry.action].action
+            entries.append({"place": entry_at, "matches": matches, "priority": entry.priority, "const": entry.const,
+                            "action": ids.of("action", action.name), "data": list(entry.data)})  # fmt: skip
+            entry_at += 1
+        profile = ids.of("action_profile", table.profile.name) if table.profile else 0
+        tables.append({
+            "id": ids.of("table", table.name), "place": table.index, "name": table.name, "kind": kind(table.match_keys),
+            "keys": fields(table.match_keys), "size": table.size, "profile": profile, "entries": entries,
+            "actions": {str(ids.of("action", a.action.name)): emitter.action_number(a.action) for a in table.actions},
+        })  # fmt: skip
+    actions = {
+        str(ids.of("action", a.name)): {
+            "name": a.name,
+            "words": [words_of(p.type) for p in a.params if not p.direction],
+        }
+        for a in describer.actions
+    }
+    arrays = {
+        extern: {
+            str(ids.of(extern, i.name)): {"place": at, "size": emitter.cells(i), "name": i.name,
+                                          "words": words_of(i.type.args[0]) if extern == "register" else 1}
+            for at, i in enumerate(emitter.arrays[extern])
+        }
+        for extern in emitter.arrays
+    }  # fmt: skip
+    sets = [
+        {"id": ids.of("value_set", v.name), "place": v.index, "keys": fields(v.keys), "size": v.size}
+        for v in program.value_sets
+    ]
+    digests = [
+        {"id": ids.of("digest", name), "words": [words_of(leaf) for _, leaf, _ in _leaves(t.stripped(type_), "", "")]}
+        for name, type_, _ in emitter.externs.digests
+    ]
+    return {"tables": tables, "actions": actions, "arrays": arrays, "value_sets": sets, "digests": digests}
