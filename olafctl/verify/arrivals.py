@@ -1,9 +1,10 @@
 """Who generates what when: the free times of a system and the order in which updates reach the engine."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
-from olafctl.verify.numbers import Arithmetic, Bool, Term, either, negation, z3
+from olafctl.verify.numbers import Arithmetic, Bool, Term, either, implies, negation, z3
 from olafctl.verify.system import System
 
 Source = tuple[int, int]
@@ -65,23 +66,37 @@ class Arrivals:
 
     def order(self) -> list[Bool]:
         """The order's own laws, once every needed :meth:`precedes` was asked: no three in a circle."""
+        onward: dict[Any, list[tuple[Any, int]]] = {}
+        for (one, other, offset), relation in self._known.items():
+            if not isinstance(relation, bool):
+                onward.setdefault(one, []).append((other, offset))
+                onward.setdefault(other, []).append((one, -offset))
+        circles: dict[frozenset[tuple[Any, ...]], Bool] = {}
+        for one, edges in onward.items():
+            for other, there in edges:
+                for third, onto in onward[other]:
+                    if third[0] == one[0]:
+                        continue
+                    circle = frozenset(
+                        ((one, other, there), (other, third, onto), (third, one, -there - onto))
+                    )
+                    if circle not in circles:
+                        circles[circle] = either(*(negation(self._recall(*edge)) for edge in circle))
+        clauses = [clause for clause in circles.values() if clause is not True]
+        return clauses + self._keep_flows_in_order()
+
+    def _keep_flows_in_order(self) -> list[Bool]:
+        """What precedes an update also follows none of its cluster's earlier ones, at one instant too."""
         clauses = []
-        known = [(key, literal) for key, literal in self._known.items() if not isinstance(literal, bool)]
-        onward: dict[Any, list[tuple[tuple[Any, ...], Bool]]] = {}
-        for key, literal in known:
-            onward.setdefault(key[0], []).append((key, literal))
-            onward.setdefault(key[1], []).append(((key[1], key[0], -key[2]), negation(literal)))
-        for key, literal in known:
-            for (_, third, offset), then in onward[key[1]]:
-                if third == key[0] or third[0] == key[0][0]:
-                    continue
-                closing = self._known.get((key[0], third, key[2] + offset))
-                if closing is None:
-                    reverse = self._known.get((third, key[0], -key[2] - offset))
-                    closing = None if reverse is None else negation(reverse)
-                if closing is not None and closing is not True:
-                    clauses.append(either(negation(literal), negation(then), closing))
-        return clauses
+        for index, flow in enumerate(self.flows):
+            cluster = self.system.clusters[index]
+            if cluster.workers == 1 and not cluster.jitter:
+                continue
+            for earlier, later in pairwise(flow):
+                for other in self.updates:
+                    if other.cluster != index:
+                        clauses.append(implies(self.precedes(later, other), self.precedes(earlier, other)))
+        return [clause for clause in clauses if clause is not True]
 
     def precedes(self, one: Update, other: Update) -> Bool:
         """Whether ``one`` reaches the engine before ``other``, another cluster's or an earlier update.
@@ -98,6 +113,13 @@ class Arrivals:
         if key not in self._known:
             self._known[key] = self._relation(one, other, key)
         return self._known[key]
+
+    def _recall(self, one: Any, other: Any, offset: int) -> Bool:
+        """A relation asked for before, either way round; False (no obstacle) if it never was."""
+        if (one, other, offset) in self._known:
+            return self._known[one, other, offset]
+        reverse = self._known.get((other, one, -offset))
+        return False if reverse is None else negation(reverse)
 
     def _relation(self, one: Update, other: Update, key: tuple[Any, ...]) -> Bool:
         twins = self._symmetry[one.cluster] == self._symmetry[other.cluster]

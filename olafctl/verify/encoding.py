@@ -6,6 +6,7 @@ from typing import Any
 
 from olafctl.verify import laws
 from olafctl.verify.arrivals import Arrivals, Update, begin_at_zero
+from olafctl.verify.bounds import heard_in_turn, longest_wait
 from olafctl.verify.exhaustive import scope
 from olafctl.verify.goals import Goal
 from olafctl.verify.numbers import Arithmetic, Bool, Numbers
@@ -37,6 +38,7 @@ class Question:
         self.system = system
         self.arithmetic = Arithmetic(encoding.numbers, _largest(system))
         self._encoding = encoding
+        self._wait = longest_wait(system) // system.tick
         inside = scope(system, objective)
         kinds = _kinds(system, set(inside)) if encoding.symmetry else tuple(range(len(system.clusters)))
         self.arrivals = Arrivals(system, self.arithmetic, windows=encoding.windows, symmetry=kinds)
@@ -81,7 +83,9 @@ class Question:
         yield from laws.departure(update, self.system)
         yield from laws.freshness(update)
         if self._encoding.bounds:
-            yield from laws.bounded_wait(update, self.system)
+            yield from laws.bounded_wait(update, self._wait, self.system)
+            if heard_in_turn(self.system) and self.system.clusters[update.cluster].workers == 1:
+                yield from laws.bounded_age(update, self._wait, self.system)
 
     @property
     def _can_fill(self) -> bool:

@@ -5,6 +5,7 @@ from fractions import Fraction
 
 from olafctl.verify import laws
 from olafctl.verify.arrivals import Update
+from olafctl.verify.bounds import heard_in_turn, longest_wait
 from olafctl.verify.numbers import Arithmetic, Bool, Numbers, Term, both, either, implies, negation, z3
 from olafctl.verify.objective import Kind, Objective
 from olafctl.verify.system import System
@@ -64,16 +65,11 @@ class Goal:
         return mean
 
     def _mean_bounds(self, mean: "Mean", index: int) -> list[Bool]:
-        """Where nothing is withheld or lost: period - jitter ≤ avg Δ_p ≤ period + jitter + F·p/C.
-
-        A consequence of the laws: a slot opens after its predecessor left with the update before, which
-        was generated one period, give or take the jitter, earlier; then ``bounded_wait``.
-        """
+        """The bounds of :func:`laws.bounded_age` hold of the mean too, which the solver would have to sum."""
         system, cluster = self._system, self._system.clusters[index]
-        count = len(system.clusters)
-        if system.controlled or system.capacity < count or cluster.workers > 1:
+        if not heard_in_turn(system) or cluster.workers > 1:
             return []
-        highest = cluster.period + cluster.jitter + count * system.service
+        highest = cluster.period + cluster.jitter + longest_wait(system)
         lowest = cluster.period - cluster.jitter
         value = mean.value * system.tick
         return [either(mean.starved, both(value >= lowest, value <= highest))]

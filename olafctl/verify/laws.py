@@ -213,13 +213,25 @@ def expected_decision(
     ]
 
 
-def bounded_wait(update: Update, system: System) -> list[Bool]:
-    """D(k) ≤ A(k) + F·p/C, a consequence of the laws that spares the solver an induction.
-
-    On arrival at most one update of each other cluster waits, and one is being sent.
-    """
-    count, service = len(system.clusters), system.service // system.tick
+def bounded_wait(update: Update, wait: int, system: System) -> list[Bool]:
+    """D ≤ A(k) + ``wait`` ticks (:func:`bounds.longest_wait`): spares the solver an induction."""
+    service = system.service // system.tick
     return [
-        implies(update.opens, update.departure <= update.arrival + count * service),
-        update.free <= update.arrival + (count + 1) * service,
+        update.departure <= update.arrival + wait,
+        update.free <= update.arrival + wait + service,
     ]
+
+
+def bounded_age(update: Update, wait: int, system: System) -> list[Bool]:
+    """Where every update is taken, of one worker: period - jitter ≤ Δ_p ≤ period + jitter + ``wait``.
+
+    A slot opens after its predecessor left with the update before, generated one period, give or take the
+    jitter, earlier. What waits at a generation leaves as a peak later, so the age is below that bound too.
+    """
+    cluster = system.clusters[update.cluster]
+    low = (cluster.period - cluster.jitter) // system.tick
+    high = (cluster.period + cluster.jitter) // system.tick + wait
+    laws = [implies(has_peak(update), both(peak(update) >= low, peak(update) <= high))]
+    if update.previous is not None:
+        laws.append(implies(update.received >= 0, final_age(update) <= high))
+    return laws
