@@ -7,6 +7,7 @@ from olafctl.testbed.model import Port, Transport
 from olafctl.testbed.quantities import Unreadable, choice, name, span
 from olafctl.testbed.source import Place, Report, Section, attempt
 
+_OWN_PATHS = "give each port a path of its own, with {number} in a range's"
 _LOW, _HIGH = limits.FRONT_PORTS[0], limits.FRONT_PORTS[-1]
 
 
@@ -17,7 +18,8 @@ class FrontPorts:
         self._report = report
         self._numbers: dict[int, tuple[Port, Place]] = {}
         self._names: dict[str, Place] = {}
-        self._paths: dict[str, tuple[Port, Place]] = {}
+        self._files: dict[str, tuple[Port, Place]] = {}
+        self._interfaces: dict[str, tuple[Port, Place]] = {}
 
     @property
     def all(self) -> tuple[Port, ...]:
@@ -33,8 +35,12 @@ class FrontPorts:
         if port.name in self._names:
             line = self._names[port.name].line
             self._report.add(place, f"the name {port.name!r} is already taken on line {line}", "rename one")
-        if port.path is not None:
-            self._add_path(port, port.path, place)
+        if port.transport in (Transport.UNIX, Transport.PCAP):
+            for path in (port.path or "").split(",") if port.transport is Transport.PCAP else (port.path,):
+                if path:
+                    self._add_file(port, path, place)
+        elif port.path is not None or port.name not in self._names:
+            self._add_interface(port, port.path or port.name, place)
         self._numbers[port.number] = (port, place)
         self._names[port.name] = place
 
@@ -61,17 +67,25 @@ class FrontPorts:
             return [self.number(text)]
         return [self.number(str(number)) for number in span(text, _LOW, _HIGH)]
 
-    def _add_path(self, port: Port, path: str, place: Place) -> None:
+    def _add_file(self, port: Port, path: str, place: Place) -> None:
         normal = posixpath.normpath(path)
-        for other, (owner, at) in self._paths.items():
+        for other, (owner, at) in self._files.items():
             if normal == other:
                 what = f"path {path} is also port {owner.number}'s on line {at.line}"
             elif normal.startswith(f"{other}/") or other.startswith(f"{normal}/"):
                 what = f"path {path} overlaps port {owner.number}'s path {other} on line {at.line}"
             else:
                 continue
-            self._report.add(place, what, "give each port a path of its own, with {number} in a range's")
-        self._paths[normal] = (port, place)
+            self._report.add(place, what, _OWN_PATHS)
+        self._files[normal] = (port, place)
+
+    def _add_interface(self, port: Port, name: str, place: Place) -> None:
+        """The host's side of a veth or TAP: ``path``, else the port's name."""
+        if name in self._interfaces:
+            owner, at = self._interfaces[name]
+            what = f"interface {name} is also port {owner.number}'s on line {at.line}"
+            self._report.add(place, what, _OWN_PATHS)
+        self._interfaces[name] = (port, place)
 
 
 def read(section: Section) -> FrontPorts:

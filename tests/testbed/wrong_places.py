@@ -66,6 +66,21 @@ TABLE = [
         "(give each port a path of its own, with {number} in a range's)",
     ),
     changed(
+        "pcap-files-shared",
+        "{numbers: 2-3, name: tor}",
+        "{number: 2, transport: pcap, path: 'a.pcap,b.pcap'}\n"
+        "  - {number: 3, transport: pcap, path: 'b.pcap,c.pcap'}",
+        "9: ports[2]: path b.pcap is also port 2's on line 8 "
+        "(give each port a path of its own, with {number} in a range's)",
+    ),
+    changed(
+        "interface-is-another-port-s-name",
+        "{numbers: 2-3, name: tor}",
+        "{numbers: 2-3, name: tor}\n  - {number: 4, transport: veth, path: tor2}",
+        "9: ports[2]: interface tor2 is also port 2's on line 8 "
+        "(give each port a path of its own, with {number} in a range's)",
+    ),
+    changed(
         "path-without-transport",
         "{number: 1, name: ps}",
         "{number: 1, name: ps, path: /tmp/ps}",
