@@ -13,11 +13,15 @@ from olafctl.testbed.model import Testbed
 BLOCKS = ("vnp4_1", "vnp4_2")
 
 
-def write_p4(testbed: Testbed, folder: Path) -> None:
-    """Write every P4 source of ``testbed`` into ``folder``."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, text in sources(testbed).items():
-        (folder / name).write_text(text)
+def p4_folder(testbed: Testbed) -> Path:
+    """The folder with every P4 source of ``testbed``: one a content, so that compilers see the same paths."""
+
+    def write(folder: Path) -> None:
+        for name, text in sources(testbed).items():
+            (folder / name).write_text(text)
+
+    folder, _ = cache.build_once("p4src", cache.digest(_p4_parts(testbed)), write)
+    return folder
 
 
 def build_once(
@@ -25,8 +29,11 @@ def build_once(
 ) -> Build:
     """The build of ``testbed`` for ``target`` with ``tools`` (their versions or sources), filled by ``fill``
     when it is not in the cache."""
-    p4 = [part for item in sorted(sources(testbed).items()) for part in item]
     queue: list[str | Path] = [repr(parameters_of(testbed.engine)), *verilog_sources()]
-    key = cache.digest([target, *tools, *p4, *queue])
+    key = cache.digest([target, *tools, *_p4_parts(testbed), *queue])
     folder, fresh = cache.build_once(target, key, fill)
     return Build(folder, folder.name, fresh)
+
+
+def _p4_parts(testbed: Testbed) -> list[str]:
+    return [part for item in sorted(sources(testbed).items()) for part in item]

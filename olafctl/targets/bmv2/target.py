@@ -75,13 +75,13 @@ class Bmv2:
         version = subprocess.run([COMPILER, "--version"], capture_output=True, check=False).stdout
 
         def everything(folder: Path) -> None:
-            rendered.write_p4(testbed, folder / "p4")
+            source = rendered.p4_folder(testbed)
             with ThreadPoolExecutor(_PARALLEL) as pool:
                 work: list[Future[Any]] = [
                     pool.submit(queue_library, testbed.engine, progress),
                     pool.submit(engine_library),
                 ]
-                work += [pool.submit(_compile, folder, name, progress) for name in rendered.BLOCKS]
+                work += [pool.submit(_compile, source, folder, name, progress) for name in rendered.BLOCKS]
                 for part in work:
                     part.result()
 
@@ -137,11 +137,10 @@ class Bmv2:
             raise MissingTool(*(Problem("is not on PATH", name, remedy) for name in missing))
 
 
-def _compile(folder: Path, name: str, progress: Progress) -> None:
+def _compile(sources: Path, folder: Path, name: str, progress: Progress) -> None:
     progress(f"compiling {name} with {COMPILER}")
-    source = folder / "p4" / f"{name}.p4"
     output = ["--p4runtime-files", str(folder / f"{name}.p4info.txtpb"), "-o", str(folder / f"{name}.json")]
-    command = [COMPILER, "--std", "p4-16", *output, str(source)]
+    command = [COMPILER, "--std", "p4-16", *output, str(sources / f"{name}.p4")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         problem = done.stderr.strip().splitlines()[:5] or [f"exit code {done.returncode}"]

@@ -1,10 +1,18 @@
-"""A P4 block compiled for the twin."""
+"""A P4 block compiled for the twin: what a P4Runtime client pushes."""
 
 from pathlib import Path
 
+from google.protobuf import text_format
+
+P4INFO = "p4info.txtpb"
+CONFIG = "program.p4"
+
 
 def compile_block(source: Path, folder: Path) -> None:
-    """Compile ``source`` into ``folder``. Raises OlafError."""
-    from olafctl.p4.compile import compile_program
+    """Compile ``source``; its P4Info and device_config go into ``folder``. Raises OlafError."""
+    from olafctl.p4.compiler import compile_program
 
-    compile_program(source, folder)
+    program = compile_program(source)
+    folder.mkdir()
+    (folder / P4INFO).write_text(text_format.MessageToString(program.p4info))
+    (folder / CONFIG).write_bytes(program.device_config)

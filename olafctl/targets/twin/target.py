@@ -13,7 +13,7 @@ from olafctl.targets.deployment import Deployment
 from olafctl.targets.interface import Build, Device, Progress
 from olafctl.targets.queue_library import queue_library
 from olafctl.targets.twin.compile import engine_library
-from olafctl.targets.twin.pipeline import compile_block
+from olafctl.targets.twin.pipeline import CONFIG, P4INFO, compile_block
 from olafctl.targets.twin.running import RunningTwin
 from olafctl.testbed.model import Testbed
 
@@ -35,10 +35,9 @@ class Twin:
 
         def block(folder: Path, name: str) -> None:
             progress(f"compiling {name}")
-            compile_block(folder / "p4" / f"{name}.p4", folder / name)
+            compile_block(rendered.p4_folder(testbed) / f"{name}.p4", folder / name)
 
         def everything(folder: Path) -> None:
-            rendered.write_p4(testbed, folder / "p4")
             with ThreadPoolExecutor(_PARALLEL) as pool:
                 # What takes longest first.
                 work: list[Future[Any]] = [
@@ -57,7 +56,7 @@ class Twin:
         state.mkdir(parents=True, exist_ok=True)
         ports = front_ports.plan(testbed, state, progress)
         devices = [
-            Device(name, number, "", build.folder / name / "p4info.txtpb", build.folder / name / "config")
+            Device(name, number, "", build.folder / name / P4INFO, build.folder / name / CONFIG)
             for number, name in enumerate(rendered.BLOCKS, 1)
         ]
         library = queue_library(testbed.engine, progress)
