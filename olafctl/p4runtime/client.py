@@ -76,7 +76,6 @@ class Client(P4RuntimeClient):  # type: ignore[misc]  # p4runtime-shell has no t
         self.arbitration: Any = None
         self.changed = threading.Condition()
         try:
-            self._wait_for_server()
             self.set_up_stream()
         except BaseException:
             self.tear_down()
@@ -85,7 +84,7 @@ class Client(P4RuntimeClient):  # type: ignore[misc]  # p4runtime-shell has no t
     def set_up_stream(self) -> None:
         self.stream_out_q: queue.Queue[Any] = queue.Queue()
         self.stream_in_q: dict[str, queue.Queue[Any]] = {kind: queue.Queue(_KEPT) for kind in _STREAM_KINDS}
-        self.stream = self.stub.StreamChannel(iter(self.stream_out_q.get, None))
+        self.stream = self.stub.StreamChannel(iter(self.stream_out_q.get, None), wait_for_ready=True)
         self.stream_recv_thread = threading.Thread(target=self._receive, name="p4runtime", daemon=True)
         self.stream_recv_thread.start()
         self.handshake()
@@ -103,7 +102,7 @@ class Client(P4RuntimeClient):  # type: ignore[misc]  # p4runtime-shell has no t
         if self.ended:
             raise self.ended
         if not answered:
-            raise StreamEnded("DEADLINE_EXCEEDED", f"no answer to the arbitration in {self.timeout:g} s")
+            raise StreamEnded("UNAVAILABLE", f"no P4Runtime server answers in {self.timeout:g} s")
 
     def write_updates(self, updates: Iterable[bytes], rollback: bool) -> None:
         """Write serialised ``p4.v1.Update`` messages as one batch. Raises grpc.RpcError."""
@@ -147,14 +146,6 @@ class Client(P4RuntimeClient):  # type: ignore[misc]  # p4runtime-shell has no t
             self.stream.cancel()
             self.stream_recv_thread.join(self.timeout)
         self._bare_channel.close()
-
-    def _wait_for_server(self) -> None:
-        ready = grpc.channel_ready_future(self._bare_channel)
-        try:
-            ready.result(self.timeout)
-        except grpc.FutureTimeoutError:
-            ready.cancel()
-            raise StreamEnded("UNAVAILABLE", f"no P4Runtime server answers in {self.timeout:g} s") from None
 
     def _receive(self) -> None:
         ended = StreamEnded("UNAVAILABLE", "the switch closed the stream")

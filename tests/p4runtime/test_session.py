@@ -1,0 +1,274 @@
+"""The client session against the agent: what the rest of olafctl stands on."""
+
+import socket
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from olafctl.errors import BadInput
+from olafctl.p4runtime.agent import Agent, serve
+from olafctl.p4runtime.dataplane import P4Info
+from olafctl.p4runtime.entities import (
+    CloneSession,
+    CounterData,
+    DefaultAction,
+    Exact,
+    Lpm,
+    MulticastGroup,
+    NamedValues,
+    Optional,
+    PacketIn,
+    Range,
+    Replica,
+    TableEntry,
+    Ternary,
+)
+from olafctl.p4runtime.failures import P4RuntimeFailed, WriteFailed
+from olafctl.p4runtime.measure import entries_per_second
+from olafctl.p4runtime.session import Change, PushAction, Session, Update
+from tests.p4runtime.conftest import DECLARED, P4INFO_FILE
+from tests.p4runtime.memory_plane import MemoryPlane
+
+FORWARD = {"port": 1, "label": 77}
+EXACT = TableEntry("exact", {"address": 0x0A000001, "port": 3}, "forward", FORWARD)
+LPM = TableEntry("lpm", {"address": Lpm(0x0A000000, 8)}, "forward", FORWARD)
+RANKED = TableEntry(
+    "ternary",
+    {"value": Ternary(0x120, 0xFF0), "port": Range(5, 256), "maybe": Optional(0)},
+    "forward",
+    FORWARD,
+    priority=7,
+)
+GROUP = MulticastGroup(3, [Replica(2, 1), Replica(1, 1)])
+
+
+def test_entities_are_values() -> None:
+    same = TableEntry(
+        "exact", {"port": Exact(3), "address": Exact(0x0A000001)}, "forward", {"label": 77, "port": 1}
+    )
+    assert {EXACT, same} == {EXACT}
+    assert MulticastGroup(3, (Replica(1, 1), Replica(2, 1))) == GROUP
+    cared = TableEntry("ternary", {"value": Ternary(0, 0), "port": None, "maybe": Optional(1)}, priority=1)
+    assert cared.match == {"maybe": Optional(1)}
+    assert TableEntry("lpm", {"address": Lpm(0, 0)}).match == {}
+    assert EXACT.key == ("exact", NamedValues({"address": Exact(0x0A000001), "port": Exact(3)}), 0)
+    assert str(RANKED).startswith(
+        "ternary[maybe=0x0 port=0x5..0x100 value=0x120&0xff0] priority 7 -> forward("
+    )
+
+
+def test_what_is_written_is_read(session: Session) -> None:
+    wanted = {EXACT, LPM, RANKED}
+    session.insert(*wanted)
+    assert {entry for entry in session.entries() if entry.table in ("exact", "lpm", "ternary")} == wanted
+    assert session.entries("exact") == {EXACT}
+    assert session.entries("ingress.lpm") == {LPM}
+    changed = TableEntry("exact", EXACT.match, "mark")
+    session.write([Update(Change.MODIFY, changed), Update(Change.DELETE, LPM), Update(Change.INSERT, GROUP)])
+    assert session.entries("exact") == {changed}
+    assert session.entries("lpm") == set()
+    assert session.multicast_groups() == {GROUP}
+    session.insert(CloneSession(5, [Replica(1, 0)], packet_length=64))
+    assert session.clone_sessions() == {CloneSession(5, (Replica(1, 0),), 64)}
+
+
+def test_default_actions(session: Session) -> None:
+    assert session.default_action("exact") == DefaultAction("exact", "NoAction")
+    session.modify(DefaultAction("exact", "forward", FORWARD))
+    assert session.default_action("exact") == DefaultAction("exact", "forward", FORWARD)
+    session.modify(DefaultAction("exact"))
+    assert session.default_action("exact") == DefaultAction("exact", "NoAction")
+
+
+def test_counters_and_registers(session: Session, plane: MemoryPlane) -> None:
+    session.insert(EXACT)
+    key = (0x02000001, (Exact(0x0A000001), Exact(3)), 0)
+    plane.direct_counters[key] = CounterData(9, 576)
+    assert session.direct_counters("exact") == {EXACT: CounterData(9, 576)}
+    plane.counters[0x12000001, 2] = CounterData(5, 320)
+    assert session.counter("frames") == [CounterData(0, 0)] * 2 + [CounterData(5, 320), CounterData(0, 0)]
+    plane.registers[0x16000001, 3] = 1 << 47
+    assert session.register("seen") == [0, 0, 0, 1 << 47]
+    with pytest.raises(P4RuntimeFailed, match="UNIMPLEMENTED"):
+        session.default_counter("exact")
+
+
+def test_a_batch_says_which_entry_was_refused_and_why(session: Session) -> None:
+    session.insert(EXACT)
+    with pytest.raises(WriteFailed) as failed:
+        session.insert(LPM, EXACT, TableEntry("lpm", {"address": Lpm(0x0A000001, 8)}, "forward", FORWARD))
+    assert [(each.index, each.code) for each in failed.value.failures] == [
+        (1, "ALREADY_EXISTS"),
+        (2, "INVALID_ARGUMENT"),
+    ]
+    first, second = (str(problem) for problem in failed.value.problems)
+    assert first.startswith("device 1 at 127.0.0.1:")
+    assert "insert exact[address=0xa000001 port=0x3]" in first
+    assert "bits set beyond its prefix" in second
+    assert session.entries("lpm") == {LPM}
+
+
+def test_rollback(session: Session) -> None:
+    with pytest.raises(WriteFailed) as failed:
+        session.write([Update(Change.INSERT, EXACT), Update(Change.DELETE, LPM)], rollback=True)
+    assert [each.code for each in failed.value.failures] == ["ABORTED", "NOT_FOUND"]
+    assert session.entries("exact") == set()
+
+
+@pytest.mark.parametrize(
+    ("entry", "says"),
+    [
+        (TableEntry("nowhere"), "no table named nowhere.*exact"),
+        (TableEntry("exact", {"address": 1}, "mark"), "exact key field port is missing"),
+        (TableEntry("exact", {"address": 1, "port": 1, "x": 1}, "mark"), "no key field x"),
+        (TableEntry("exact", {"address": 1, "port": 512}, "mark"), "0x200 does not fit in 9 bits"),
+        (TableEntry("exact", {"address": 1, "port": Lpm(1, 1)}, "mark"), "port is exact"),
+        (TableEntry("exact", {"address": 1, "port": 1}, "absent"), "no action absent .known: forward"),
+        (
+            TableEntry("exact", {"address": 1, "port": 1}, "forward", {"port": 1}),
+            "has the parameters port, label",
+        ),
+        (
+            TableEntry("exact", {"address": 1, "port": 1}, "forward", {"port": 512, "label": 1}),
+            "parameter port",
+        ),
+    ],
+)
+def test_what_does_not_fit_the_program_is_never_sent(session: Session, entry: TableEntry, says: str) -> None:
+    with pytest.raises(BadInput, match=says):
+        session.insert(EXACT, entry)
+    assert session.entries("exact") == set()
+
+
+def test_primary_and_backup(agent: Agent, session: Session) -> None:
+    assert session.is_primary
+    with Session.connect(agent.address, 1, election_id=1 << 100, name="vnp4_1") as other:
+        assert other.is_primary
+        assert other.election_id == 1 << 100
+        assert session.wait_for_primary(False, timeout=10)
+        with pytest.raises(P4RuntimeFailed, match="PERMISSION_DENIED") as denied:
+            session.insert(EXACT)
+        assert denied.value.code == "PERMISSION_DENIED"
+        other.insert(EXACT)
+    assert not session.is_primary
+    assert session.elect((1 << 100) + 1)
+    session.insert(LPM)
+    with Session.connect(agent.address, 1, election_id=None) as watcher:
+        assert not watcher.is_primary
+        assert watcher.entries("exact") == {EXACT}
+        assert watcher.cookie() == 99
+
+
+def test_pushing(agent: Agent, p4info: P4Info, tmp_path: Path) -> None:
+    config = tmp_path / "program"
+    config.write_bytes(b"bad program")
+    with Session.connect(agent.address, 1) as session:
+        assert session.cookie() is None
+        with pytest.raises(P4RuntimeFailed, match="FAILED_PRECONDITION"):
+            session.entries()
+        with pytest.raises(P4RuntimeFailed, match=r"INVALID_ARGUMENT: program.p4:3:7"):
+            session.push(P4INFO_FILE, config)
+        with pytest.raises(BadInput, match="cannot read the P4Info"):
+            session.push(config, config)
+        session.push(P4INFO_FILE, b"good", cookie=1)
+        session.insert(EXACT)
+        session.push(p4info, b"better", action=PushAction.RECONCILE_AND_COMMIT, cookie=2)
+        assert session.cookie() == 2
+        assert session.entries("exact") == {EXACT}
+
+
+def test_packets(session: Session, plane: MemoryPlane) -> None:
+    packets = session.packets(timeout=10)
+    plane.packet_in(b"\x80\xa0payload")
+    assert next(packets) == PacketIn(b"payload", {"ingress_port": 257, "reason": 2, "padding": 0})
+    with pytest.raises(BadInput, match="no field nonsense"):
+        session.packet_out(b"", {"nonsense": 1})
+    with pytest.raises(BadInput, match="does not fit"):
+        session.packet_out(b"", {"egress_port": 512})
+    session.packet_out(b"hello", {"egress_port": 5})
+    session.elect(11)
+    assert plane.sent == [b"\x02\x80hello"]
+    session.close()
+    assert list(packets) == []
+
+
+def test_digests(session: Session, plane: MemoryPlane) -> None:
+    session.subscribe("learn")
+    plane.digest(0x17000001, [b"\x0a\x0b", b"\x03"])
+    digest = next(session.digests(timeout=10))
+    assert (digest.digest, digest.values) == ("learn", ((0x0A0B, 3),))
+
+
+def test_nobody_at_the_address() -> None:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        address = f"127.0.0.1:{listener.getsockname()[1]}"
+        started = time.monotonic()
+        with pytest.raises(P4RuntimeFailed, match=r"vnp4_1 at 127.0.0.1:\d+: connecting: UNAVAILABLE"):
+            Session.connect(address, 1, name="vnp4_1", timeout=0.3)
+        assert time.monotonic() - started < 5
+
+
+def test_refused_connections(agent: Agent, session: Session) -> None:
+    with pytest.raises(P4RuntimeFailed, match="NOT_FOUND: there is no device 8"):
+        Session.connect(agent.address, 8)
+    with pytest.raises(P4RuntimeFailed, match="election id 10 is used"):
+        Session.connect(agent.address, 1, election_id=10)
+    with pytest.raises(BadInput, match="128 bits"):
+        Session.connect(agent.address, 1, election_id=1 << 128)
+
+
+def test_the_agent_goes_away(plane: MemoryPlane, p4info: P4Info) -> None:
+    agent = serve({1: plane}, "127.0.0.1:0")
+    with Session.connect(agent.address, 1, timeout=2) as session:
+        session.push(p4info, b"program")
+        packets = session.packets()
+        agent.stop()
+        assert list(packets) == []
+        assert not session.alive
+        assert not session.is_primary
+        with pytest.raises(P4RuntimeFailed, match="UNAVAILABLE"):
+            session.entries()
+    agent.stop()
+
+
+def test_nothing_stays_behind(plane: MemoryPlane, p4info: P4Info) -> None:
+    before = {thread for thread in threading.enumerate() if not thread.name.startswith("p4runtime_")}
+    with serve({1: plane}, "127.0.0.1:0") as agent:
+        for _ in range(70):
+            Session.connect(agent.address, 1).close()
+    with pytest.raises(P4RuntimeFailed):
+        Session.connect(agent.address, 1, timeout=0.2)
+    after = {thread for thread in threading.enumerate() if not thread.name.startswith("p4runtime_")}
+    assert {thread.name for thread in after - before if thread.name == "p4runtime"} == set()
+
+
+def test_unix_sockets_and_several_devices(p4info: P4Info, tmp_path: Path) -> None:
+    planes = {1: MemoryPlane(DECLARED), 2: MemoryPlane(DECLARED)}
+    address = f"unix:{tmp_path}/p4runtime"
+    with serve(planes, address) as agent:
+        assert agent.address == address
+        with Session.connect(address, 1) as one, Session.connect(address, 2) as two:
+            one.push(p4info, b"program")
+            two.push(p4info, b"program")
+            one.insert(EXACT)
+            assert two.entries("exact") == set()
+    assert len(planes[1].entries) == 4
+
+
+def test_an_address_in_use(agent: Agent) -> None:
+    with pytest.raises(Exception, match="P4Runtime cannot listen"):
+        serve({1: MemoryPlane()}, agent.address)
+
+
+def test_entry_rates(session: Session) -> None:
+    entries = [
+        TableEntry("exact", {"address": number, "port": 1}, "forward", FORWARD) for number in range(1000)
+    ]
+    rates = entries_per_second(session, entries)
+    assert rates.entries == 1000
+    assert min(rates.inserted, rates.modified, rates.read, rates.deleted) > 500
+    assert session.entries("exact") == set()
