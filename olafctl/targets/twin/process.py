@@ -5,23 +5,22 @@ One native thread moves frames; Python serves P4Runtime for both blocks and the 
 
 import socket
 import threading
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import click
 
 from olafctl.errors import OlafError
+from olafctl.p4runtime.agent import serve
 from olafctl.targets import deployment, main_thread
 from olafctl.targets.control import ControlServer, TakeOver
-from olafctl.targets.deployment import Deployment
-from olafctl.targets.interface import Device
 from olafctl.targets.queue_control import handlers
 from olafctl.targets.queue_process import SOCKET
 from olafctl.targets.replay_stream import refuse
 from olafctl.targets.twin.attach import attach
+from olafctl.targets.twin.device import EngineSwitch
 from olafctl.targets.twin.engine import Engine
-from olafctl.targets.twin.serve import ServedDevice, serve_device
+from olafctl.wire.layouts import CPU_PORT
 
 
 @click.command()
@@ -33,33 +32,31 @@ def main(state: Path, ready_fd: int | None) -> None:
     if recorded is None:
         raise click.ClickException(f"{state} holds no deployment")
     engine = Engine()
+    numbers = [port.number for port in recorded.ports]
     try:
         engine.wire_twin(recorded.queue_library)
         for port in recorded.ports:
             attach(engine, port, state)
-        served = [
-            serve_device(engine, index, device.device_id) for index, device in enumerate(recorded.devices)
-        ]
-    except OlafError as error:
+        switches = {
+            device.device_id: EngineSwitch(engine, place, CPU_PORT)
+            for place, device in enumerate(recorded.devices)
+        }
+        agent = serve(switches, "127.0.0.1:0")
+        devices = [replace(device, address=agent.address) for device in recorded.devices]
+        answers = handlers(engine, numbers, devices)
+        control = ControlServer(state / SOCKET, answers, {"replay": _one_replay_at_a_time(engine)})
+    except (OlafError, OSError) as error:
         raise click.ClickException(str(error)) from error
-    devices = _addressed(recorded, served)
     engine.start()
-    numbers = [port.number for port in recorded.ports]
-    answers = handlers(engine, numbers, devices)
-    control = ControlServer(state / SOCKET, answers, {"replay": _one_replay_at_a_time(engine)})
 
     def close() -> None:
         control.close()
-        for device in served:
-            device.stop()
+        agent.stop()
+        for switch in switches.values():
+            switch.close()
         engine.close()
 
-    main_thread.serve(ready_fd, [device.address for device in devices], close)
-
-
-def _addressed(recorded: Deployment, served: Sequence[ServedDevice]) -> Sequence[Device]:
-    pairs = zip(recorded.devices, served, strict=True)
-    return [replace(device, address=server.address) for device, server in pairs]
+    main_thread.serve(ready_fd, agent.address, close)
 
 
 def _one_replay_at_a_time(engine: Engine) -> TakeOver:

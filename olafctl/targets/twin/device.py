@@ -1,0 +1,30 @@
+"""A compiled program whose packets an engine moves, as the data plane behind a P4Runtime agent."""
+
+from collections.abc import Callable
+
+from olafctl.p4.native import Handle, NativeSwitch
+from olafctl.targets.twin.engine import Engine
+
+
+class EngineSwitch(NativeSwitch):
+    """Device ``place`` of ``engine``: 0 is VNP4₁ or the only one, 1 is VNP4₂."""
+
+    def __init__(self, engine: Engine, place: int, cpu_port: int) -> None:
+        super().__init__(cpu_port)
+        self._engine = engine
+        self._place = place
+        self.on_commit(self._run)
+        self.inject_with(self._packet_out)
+
+    def on_packet_in(self, receive: Callable[[bytes], None]) -> None:
+        """See :meth:`olafctl.p4runtime.dataplane.DataPlane.on_packet_in`."""
+        self._engine.on_packet_in(self._place, receive)
+
+    def _run(self, handle: Handle | None) -> None:
+        if handle is None:
+            self._engine.set_switch(self._place, 0, 0)
+        else:
+            self._engine.set_switch(self._place, handle.process, handle.switch)
+
+    def _packet_out(self, port: int, frame: bytes) -> None:
+        self._engine.packet_out(self._place, frame)
