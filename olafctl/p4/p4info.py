@@ -302,12 +302,12 @@ class Describer:
             for annotation in declaration.annotations if declaration else ():
                 if annotation.name == "controller_header" and annotation.body and isinstance(type_, t.Struct):
                     rows.append((annotation.body[0][1][1:-1], type_))
-        self.ids.assign("controller_header", [(name, x.declaration.annotations if x.declaration else (), None)
-                                              for name, x in rows])  # fmt: skip
+        self.ids.assign("controller_header", [(x.name, x.declaration.annotations if x.declaration else (), None)
+                                              for _, x in rows])  # fmt: skip
         for name, type_ in rows:
             assert type_.declaration is not None
             made = self.info.controller_packet_metadata.add()
-            made.preamble.id = self.ids.of("controller_header", name)
+            made.preamble.id = self.ids.of("controller_header", type_.name)
             made.preamble.name = made.preamble.alias = name
             made.preamble.annotations.append(f'@controller_header("{name}")')
             for at, ((field, inner), node) in enumerate(zip(type_.fields, type_.declaration.fields, strict=True)):

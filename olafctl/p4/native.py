@@ -1,0 +1,280 @@
+"""A compiled program as the data plane behind a P4Runtime agent.
+
+:class:`NativeSwitch` programs the tables of whatever :mod:`olafctl.p4.compiler` made. Packets may be moved
+by others meanwhile: a forwarder takes :attr:`NativeSwitch.handle`, and is told of each new one by
+:meth:`NativeSwitch.on_commit` before the old one goes away.
+"""
+
+import ctypes as c
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from olafctl.errors import OlafError
+from olafctl.p4 import pipeline as pipelines
+from olafctl.p4.native_packets import CPU_PORT, PacketSide
+from olafctl.p4.pipeline import ActionForm, Array, Pipeline, Table
+from olafctl.p4runtime.dataplane import (
+    ActionCall,
+    ActionSpec,
+    CounterData,
+    GroupRef,
+    Key,
+    MemberRef,
+    MeterConfig,
+    P4Info,
+    Replica,
+    TableFull,
+)
+
+_OneShot = tuple[int, list[int]]
+"""A group made for one entry, and its members."""
+
+
+@dataclass(frozen=True)
+class Handle:
+    """What a program that moves packets needs: a ``p4_switch *`` and a ``p4_process_fn``, as addresses."""
+
+    switch: int
+    process: int
+
+
+class NativeSwitch(PacketSide):
+    """One device: a :class:`olafctl.p4runtime.dataplane.DataPlane`, called by one thread at a time."""
+
+    def __init__(self, cpu_port: int = CPU_PORT, optimize: str = "-O2") -> None:
+        super().__init__(cpu_port)
+        self._optimize = optimize
+        self._hooks: list[Callable[[Handle | None], None]] = []
+        self._forget()
+
+    def _forget(self) -> None:
+        self._tables: dict[int, Table] = {}
+        self._arrays: dict[int, Array] = {}
+        self._one_shots: dict[int, _OneShot] = {}
+        self._members: dict[tuple[int, int], int] = {}
+        self._groups: dict[tuple[int, int], int] = {}
+
+    # --- the pipeline
+
+    def prepare(self, p4info: P4Info, device_config: bytes) -> Pipeline:
+        """See :func:`olafctl.p4.pipeline.prepare`."""
+        return pipelines.prepare(p4info, device_config, self._optimize)
+
+    def commit(self, pipeline: Pipeline) -> None:
+        """Run it with empty tables; forwarders have switched over when this returns."""
+        library = pipeline.library
+        switch = library.p4_switch_new()
+        if not switch:
+            raise OlafError("out of memory for a new switch")
+        library.p4_switch_set_cpu_port(switch, self.cpu_port)
+        library.p4_on_digest(switch, self._digest_entry, None)
+        old = (self._pipeline, self._switch)
+        self._pipeline, self._switch = pipeline, switch
+        self._forget()
+        self._tables, self._arrays = pipeline.tables(), pipeline.arrays()
+        for place, entry in pipeline.initial_entries():
+            known = self._tables[entry.table_id].entries
+            known[entry.key, entry.priority] = library.p4_const_entry(switch, place)
+        for hook in self._hooks:
+            hook(self.handle)
+        if old[0] is not None:
+            old[0].library.p4_switch_free(old[1])
+
+    def close(self) -> None:
+        """Take the switch away from forwarders and free it."""
+        if self._pipeline is None:
+            return
+        for hook in self._hooks:
+            hook(None)
+        self._pipeline.library.p4_switch_free(self._switch)
+        self._pipeline, self._switch = None, 0
+        self._forget()
+
+    @property
+    def handle(self) -> Handle | None:
+        """The running switch; None before the first commit."""
+        if self._pipeline is None:
+            return None
+        process = c.cast(self._pipeline.library.p4_switch_process, c.c_void_p).value
+        assert process is not None
+        return Handle(self._switch, process)
+
+    def on_commit(self, hook: Callable[[Handle | None], None]) -> None:
+        """Call ``hook`` with each new switch (None: no more); when it returns, it no longer uses the old one."""
+        self._hooks.append(hook)
+
+    def quiesce(self) -> None:
+        """Return once no packet is in the pipeline that was there at the call."""
+        self.library.p4_quiesce(self._switch)
+
+    # --- entries
+
+    def _direct(self, forms: dict[int, ActionForm], action: ActionCall) -> int:
+        form = forms[action.action_id]
+        data = b"".join([v.to_bytes(n, "little") for v, n in zip(action.params, form.sizes, strict=True)])
+        made: int = self.library.p4_action_direct(form.number, data, len(data) // 8)
+        return made
+
+    def _action(self, table: Table, spec: ActionSpec) -> tuple[int, _OneShot | None]:
+        """The library's action, and what must be freed with it."""
+        library = self.library
+        match spec:
+            case ActionCall():
+                return self._direct(table.actions, spec), None
+            case MemberRef(member_id=member):
+                return library.p4_action_member(self._members[table.profile, member]), None
+            case GroupRef(group_id=group):
+                return library.p4_action_group(self._groups[table.profile, group]), None
+        group, members, weighted = library.p4_group_new(), [], []
+        for part in spec:
+            member = library.p4_member_new(self._direct(table.actions, part.action))
+            members.append(member)
+            weighted += [member] * part.weight
+        self._fill(group, weighted)
+        return library.p4_action_group(group), (group, members)
+
+    def _fill(self, group: int, members: Sequence[int]) -> None:
+        array = (c.c_void_p * max(1, len(members)))(*members)
+        self.library.p4_group_set(self._switch, group, len(members), array)
+
+    def _free_one_shot(self, entry: int) -> None:
+        made = self._one_shots.pop(entry, None)
+        if made is not None:
+            self.library.p4_group_free(self._switch, made[0])
+            for member in made[1]:
+                self.library.p4_member_free(self._switch, member)
+
+    def insert(self, table_id: int, key: Key, priority: int, action: ActionSpec) -> None:
+        """Add an entry. A larger priority wins. Raises TableFull."""
+        table = self._tables[table_id]
+        values, masks, prefix = table.form.encode(key)
+        made, one_shot = self._action(table, action)
+        entry = self.library.p4_insert(self._switch, table.place, values, masks, prefix, priority, made)
+        if not entry:
+            raise TableFull(f"table {table_id:#010x} is full")
+        table.entries[key, priority] = entry
+        if one_shot is not None:
+            self._one_shots[entry] = one_shot
+
+    def modify(self, table_id: int, key: Key, priority: int, action: ActionSpec) -> None:
+        """Replace an entry's action in one step."""
+        table = self._tables[table_id]
+        entry = table.entries[key, priority]
+        made, one_shot = self._action(table, action)
+        self.library.p4_modify(self._switch, entry, made)
+        self._free_one_shot(entry)
+        if one_shot is not None:
+            self._one_shots[entry] = one_shot
+
+    def delete(self, table_id: int, key: Key, priority: int) -> None:
+        """Remove an entry."""
+        table = self._tables[table_id]
+        entry = table.entries.pop((key, priority))
+        self.library.p4_delete(self._switch, table.place, entry)
+        self._free_one_shot(entry)
+
+    def set_default(self, table_id: int, action: ActionCall | None) -> None:
+        """Set the default action; None restores the program's own."""
+        table = self._tables[table_id]
+        made = self._direct(table.actions, action) if action is not None else None
+        self.library.p4_set_default(self._switch, table.place, made)
+
+    # --- counters, meters, registers
+
+    def _entry(self, table_id: int, key: Key, priority: int) -> int:
+        return self._tables[table_id].entries[key, priority]
+
+    def _count(self, entry: int | None, place: int, index: int) -> CounterData:
+        out = (c.c_uint64 * 2)()
+        self.library.p4_counter_get(self._switch, entry, place, index, out)
+        return CounterData(out[0], out[1])
+
+    def direct_counter(self, table_id: int, key: Key, priority: int) -> CounterData:
+        """An entry's direct counter."""
+        return self._count(self._entry(table_id, key, priority), 0, 0)
+
+    def set_direct_counter(self, table_id: int, key: Key, priority: int, data: CounterData) -> None:
+        entry = self._entry(table_id, key, priority)
+        self.library.p4_counter_set(self._switch, entry, 0, 0, data.packets, data.bytes)
+
+    def counter(self, counter_id: int, index: int) -> CounterData:
+        return self._count(None, self._arrays[counter_id].place, index)
+
+    def set_counter(self, counter_id: int, index: int, data: CounterData) -> None:
+        place = self._arrays[counter_id].place
+        self.library.p4_counter_set(self._switch, None, place, index, data.packets, data.bytes)
+
+    @staticmethod
+    def _rates(config: MeterConfig | None) -> "c.Array[c.c_double] | None":
+        return (c.c_double * 4)(config.cir, config.cburst, config.pir, config.pburst) if config else None
+
+    def set_direct_meter(self, table_id: int, key: Key, priority: int, config: MeterConfig | None) -> None:
+        entry = self._entry(table_id, key, priority)
+        self.library.p4_meter_set(self._switch, entry, 0, 0, self._rates(config))
+
+    def set_meter(self, meter_id: int, index: int, config: MeterConfig | None) -> None:
+        place = self._arrays[meter_id].place
+        self.library.p4_meter_set(self._switch, None, place, index, self._rates(config))
+
+    def register(self, register_id: int, index: int) -> int:
+        array = self._arrays[register_id]
+        out = (c.c_uint64 * array.words)()
+        self.library.p4_register_get(self._switch, array.place, index, out)
+        return sum(out[i] << (64 * i) for i in range(array.words))
+
+    def set_register(self, register_id: int, index: int, value: int) -> None:
+        array = self._arrays[register_id]
+        parts = (value >> (64 * i) & 0xFFFFFFFFFFFFFFFF for i in range(array.words))
+        self.library.p4_register_set(self._switch, array.place, index, (c.c_uint64 * array.words)(*parts))
+
+    # --- action profiles, value sets, replication
+
+    def _profile_actions(self, profile_id: int) -> dict[int, ActionForm]:
+        return next((table.actions for table in self._tables.values() if table.profile == profile_id), {})
+
+    def set_member(self, profile_id: int, member_id: int, action: ActionCall | None) -> None:
+        """Create or replace an action profile member; None removes it."""
+        place = (profile_id, member_id)
+        if action is None:
+            self.library.p4_member_free(self._switch, self._members.pop(place))
+            return
+        made = self._direct(self._profile_actions(profile_id), action)
+        if place in self._members:
+            self.library.p4_member_set(self._switch, self._members[place], made)
+        else:
+            self._members[place] = self.library.p4_member_new(made)
+
+    def set_group(self, profile_id: int, group_id: int, members: Sequence[tuple[int, int]] | None) -> None:
+        """Create or replace a selector group of (member id, weight); None removes it."""
+        place = (profile_id, group_id)
+        if members is None:
+            self.library.p4_group_free(self._switch, self._groups.pop(place))
+            return
+        if place not in self._groups:
+            self._groups[place] = self.library.p4_group_new()
+        weighted = [self._members[profile_id, member] for member, weight in members for _ in range(weight)]
+        self._fill(self._groups[place], weighted)
+
+    def set_value_set(self, value_set_id: int, members: Sequence[Key]) -> None:
+        """Replace a parser value set's members."""
+        assert self._pipeline is not None
+        place, form = self._pipeline.value_sets()[value_set_id]
+        rows = [form.encode(member) for member in members]
+        keys, masks = b"".join(row[0] for row in rows), b"".join(row[1] for row in rows)
+        self.library.p4_value_set(self._switch, place, len(rows), keys, masks)
+
+    def _replicate(self, clone: int, number: int, replicas: Sequence[Replica] | None, length: int) -> None:
+        pairs = [n for r in replicas or () for n in (r.egress_port, r.instance)]
+        array = (c.c_uint32 * max(1, len(pairs)))(*pairs)
+        count = -1 if replicas is None else len(replicas)
+        self.library.p4_replicas_set(self._switch, clone, number, count, array, length)
+
+    def set_multicast_group(self, group_id: int, replicas: Sequence[Replica] | None) -> None:
+        """Create or replace a multicast group in one step; None removes it."""
+        self._replicate(0, group_id, replicas, 0)
+
+    def set_clone_session(
+        self, session_id: int, replicas: Sequence[Replica] | None, packet_length: int = 0
+    ) -> None:
+        """Create or replace a clone session; None removes it."""
+        self._replicate(1, session_id, replicas, packet_length)

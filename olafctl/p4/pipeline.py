@@ -1,0 +1,125 @@
+"""A compiled pipeline, ready to run: its library, and where in it things are."""
+
+import ctypes as c
+from dataclasses import dataclass, field
+from typing import Any
+
+from olafctl.errors import OlafError
+from olafctl.p4.compiler import Program, compile_text
+from olafctl.p4.keys import KeyForm
+from olafctl.p4.library import load
+from olafctl.p4.matching import mismatch
+from olafctl.p4runtime.dataplane import ActionCall, Key, P4Info, PipelineRefused
+
+
+@dataclass(frozen=True)
+class InitialEntry:
+    """An entry that the program itself brings."""
+
+    table_id: int
+    key: Key
+    priority: int
+    action: ActionCall
+    const: bool
+
+
+@dataclass(frozen=True)
+class ActionForm:
+    """An action's number in the library, and the bytes of each of its parameters there."""
+
+    number: int
+    sizes: tuple[int, ...]
+
+
+@dataclass
+class Table:
+    """A table's place and what it holds: entries by key and priority, as addresses."""
+
+    place: int
+    form: KeyForm
+    actions: dict[int, ActionForm]
+    profile: int
+    entries: dict[tuple[Key, int], int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Array:
+    """A counter's, meter's or register's place."""
+
+    place: int
+    size: int
+    words: int
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """What :meth:`olafctl.p4.native.NativeSwitch.prepare` returns."""
+
+    program: Program
+    library: c.CDLL
+    p4info: P4Info
+
+    def tables(self) -> dict[int, Table]:
+        """Each table by id, empty."""
+        sizes = {
+            int(name): tuple(8 * n for n in action["words"])
+            for name, action in self.program.description["actions"].items()
+        }
+        made = {}
+        for table in self.program.description["tables"]:
+            actions = {int(name): ActionForm(number, sizes[int(name)]) for name, number in table["actions"].items()}
+            form = KeyForm(table["keys"], table["kind"])
+            made[int(table["id"])] = Table(table["place"], form, actions, table["profile"])
+        return made
+
+    def arrays(self) -> dict[int, Array]:
+        """Counters, meters and registers by id."""
+        made = {}
+        for rows in self.program.description["arrays"].values():
+            for name, row in rows.items():
+                made[int(name)] = Array(row["place"], row["size"], row["words"])
+        return made
+
+    def value_sets(self) -> dict[int, tuple[int, KeyForm]]:
+        """Each value set's place and form by id."""
+        rows = self.program.description["value_sets"]
+        return {row["id"]: (row["place"], KeyForm(row["keys"], "TERNARY")) for row in rows}
+
+    def digests(self) -> list[dict[str, Any]]:
+        """Each digest's id and its fields' words, by place."""
+        rows: list[dict[str, Any]] = self.program.description["digests"]
+        return rows
+
+    def initial_entries(self) -> list[tuple[int, InitialEntry]]:
+        """The program's own entries, each with its place in the library."""
+        made = []
+        for table in self.program.description["tables"]:
+            form = KeyForm(table["keys"], table["kind"])
+            for entry in table["entries"]:
+                action = ActionCall(entry["action"], tuple(entry["data"]))
+                key = form.decode(entry["matches"])
+                made.append(
+                    (entry["place"], InitialEntry(table["id"], key, entry["priority"], action, entry["const"]))
+                )
+        return made
+
+
+def prepare(p4info: P4Info, device_config: bytes, optimize: str) -> Pipeline:
+    """Compile ``device_config``, the preprocessed source, unless that has been done before.
+
+    Raises PipelineRefused when it does not compile, or the P4Info is not its own.
+    """
+    try:
+        text = device_config.decode()
+    except UnicodeDecodeError:
+        raise PipelineRefused("the device_config is not preprocessed P4_16 source") from None
+    if text.lstrip().startswith("{"):
+        raise PipelineRefused("the device_config is BMv2 JSON; this device takes preprocessed P4_16 source")
+    try:
+        program = compile_text(text, optimize=optimize)
+    except OlafError as error:
+        raise PipelineRefused(str(error)) from None
+    difference = mismatch(p4info, program.p4info)
+    if difference:
+        raise PipelineRefused(f"the P4Info does not belong to the device_config: {difference}")
+    return Pipeline(program, load(program.library), p4info)
