@@ -1,9 +1,13 @@
 """A compiled program whose packets an engine moves, as the data plane behind a P4Runtime agent."""
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Sequence
+from queue import SimpleQueue
 
 from olafctl.p4.native import Handle, NativeSwitch
 from olafctl.targets.twin.engine import Engine
+
+_Digest = tuple[int, Sequence[bytes]]
 
 
 class EngineSwitch(NativeSwitch):
@@ -19,6 +23,21 @@ class EngineSwitch(NativeSwitch):
     def on_packet_in(self, receive: Callable[[bytes], None]) -> None:
         """See :meth:`olafctl.p4runtime.dataplane.DataPlane.on_packet_in`."""
         self._engine.on_packet_in(self._place, receive)
+
+    def on_digest(self, receive: Callable[[int, Sequence[bytes]], None]) -> None:
+        """See :meth:`olafctl.p4runtime.dataplane.DataPlane.on_digest`.
+
+        ``receive`` runs on a thread of its own: the one that moves packets must never wait for whoever
+        waits for it.
+        """
+        waiting: SimpleQueue[_Digest] = SimpleQueue()
+
+        def deliver() -> None:
+            while True:
+                receive(*waiting.get())
+
+        threading.Thread(target=deliver, name="digests", daemon=True).start()
+        super().on_digest(lambda digest_id, fields: waiting.put((digest_id, fields)))
 
     def _run(self, handle: Handle | None) -> None:
         if handle is None:
