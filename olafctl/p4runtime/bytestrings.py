@@ -1,4 +1,4 @@
-"""Unsigned integers as P4Runtime's binary strings (P4Runtime §8.4 "Bytestrings").
+"""Unsigned integers as P4Runtime's binary strings (P4Runtime §8.3 "Bytestrings").
 
 A sender uses the shortest big-endian string; a receiver accepts any number of leading zero bytes and
 refuses the empty string and values wider than the P4Info says.

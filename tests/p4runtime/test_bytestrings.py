@@ -1,4 +1,4 @@
-"""Binary strings: the tables of examples in P4Runtime §8.4, and round trips."""
+"""Binary strings: the tables of examples in P4Runtime §8.3, and round trips."""
 
 import pytest
 from hypothesis import given

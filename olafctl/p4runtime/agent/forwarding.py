@@ -55,7 +55,7 @@ class ReplicaSet:
 
 @dataclass(frozen=True)
 class DigestConfig:
-    """Times in nanoseconds; see P4Runtime §9.7."""
+    """Times in nanoseconds; see P4Runtime §9.8."""
 
     max_timeout_ns: int
     max_list_size: int

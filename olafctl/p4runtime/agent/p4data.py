@@ -1,4 +1,4 @@
-"""Values of P4 types as ``p4.v1.P4Data`` (P4Runtime §8.5): what registers and digests carry."""
+"""Values of P4 types as ``p4.v1.P4Data`` (P4Runtime §8.4): what registers and digests carry."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any

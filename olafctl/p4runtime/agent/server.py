@@ -1,4 +1,4 @@
-"""The gRPC server of the agent: calls in, statuses out (P4Runtime §4, §11)."""
+"""The gRPC server of the agent: calls in, statuses out (P4Runtime §10, §12)."""
 
 import threading
 from collections.abc import Iterator, Mapping, Sequence
