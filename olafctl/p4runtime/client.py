@@ -20,7 +20,7 @@ from olafctl.p4runtime import wire
 
 _OPTIONS = [
     ("grpc.max_receive_message_length", -1),
-    # A batch reports an error for each of its updates in the trailing metadata (P4Runtime, "Guidelines for Implementations").
+    # A batch reports an error for each of its updates, all in the trailing metadata (P4Runtime §12.3).
     ("grpc.max_metadata_size", 32 << 20),
     ("grpc.absolute_max_metadata_size", 32 << 20),
     ("grpc.enable_http_proxy", 0),
