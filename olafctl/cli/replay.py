@@ -50,6 +50,7 @@ def command(
     out_rate = None if rate is None else _rate("--rate", rate)
     mean, most = _finite("--offered", offered), _finite("--link", link)
 
+    from olafctl.control.console import tell
     from olafctl.control.deploy import find
     from olafctl.control.store import pick
     from olafctl.replay import report
@@ -70,6 +71,7 @@ def command(
         rate=deployed.engine.output_rate if rate is None else out_rate,
     )
     plan = schedule(trace, len(deployed.workers), Load(mean, most, frame_bytes), updates)
+    tell(f"replaying {len(plan.time)} updates")
     outcome = replay(running, deployed, trace, plan, values, setting)
     figures = outcome.measurement
     if plot is not None:

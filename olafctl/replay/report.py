@@ -8,6 +8,8 @@ from olafctl.replay.schedule import Schedule
 from olafctl.replay.trace import Trace
 from olafctl.testbed.model import Mode
 
+_SCREENFUL = 20
+
 
 def rate_text(rate: float | None) -> str:
     """A rate as people write it."""
@@ -52,12 +54,7 @@ def table(setting: Setting, figures: Measurement) -> str:
         f"  Age-of-Model    average {_us(figures.average_age)}, peak {_us(figures.average_peak)} "
         f"(means over clusters), Jain {_plain(figures.fairness)}",
         "",
-        "  cluster  received  AoM average   mean peak  highest peak",
-    ]
-    lines += [
-        f"  {age.cluster:7}  {age.received:8}  {_us(age.average):>11}  {_us(age.mean_peak):>10}"
-        f"  {_us(age.highest_peak):>12}"
-        for age in figures.ages
+        *_cluster_lines(figures),
     ]
     lines += [f"  NOT CONSERVED: {violation}" for violation in figures.violations]
     return "\n".join(lines)
@@ -91,6 +88,22 @@ def as_json(setting: Setting, figures: Measurement) -> dict[str, Any]:
         ],
         "violations": list(figures.violations),
     }
+
+
+def _cluster_lines(figures: Measurement) -> list[str]:
+    """All clusters, or of more than a screenful the stalest."""
+    shown = figures.ages
+    if len(shown) > _SCREENFUL:
+        shown = tuple(sorted(shown, key=lambda age: -(age.average or float("inf"))))[: _SCREENFUL // 2]
+    lines = ["  cluster  received  AoM average   mean peak  highest peak"]
+    lines += [
+        f"  {age.cluster:7}  {age.received:8}  {_us(age.average):>11}  {_us(age.mean_peak):>10}"
+        f"  {_us(age.highest_peak):>12}"
+        for age in shown
+    ]
+    if len(shown) < len(figures.ages):
+        lines.append(f"  the {len(shown)} stalest of {len(figures.ages)} clusters; --json has all")
+    return lines
 
 
 def _causes(figures: Measurement) -> str:

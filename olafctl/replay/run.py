@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from olafctl.errors import BadInput, Problem
 from olafctl.queue.registers import MODE_FIFO, MODE_OLAF, rate_word
 from olafctl.replay.frames import Receptions, receptions, updates
 from olafctl.replay.measure import Measurement, measure
@@ -13,6 +14,7 @@ from olafctl.replay.schedule import Schedule
 from olafctl.replay.trace import Trace
 from olafctl.targets.interface import Registers, Running
 from olafctl.testbed.model import Mode, Testbed
+from olafctl.wire.layouts import BEAT_BYTES, GRADIENT_OFFSET
 
 _MODES = {Mode.OLAF: MODE_OLAF, Mode.FIFO: MODE_FIFO}
 
@@ -40,8 +42,17 @@ def replay(
 ) -> Outcome:
     """Send the schedule, ``values`` gradient values a frame, through a running engine in virtual time.
 
-    Raises OlafError where the target has no virtual time.
+    Raises BadInput when such a frame does not fit a slot of the engine, OlafError where the target has no
+    virtual time.
     """
+    size, room = GRADIENT_OFFSET + 4 * values, testbed.engine.beats * BEAT_BYTES
+    if size > room:
+        raise BadInput(
+            Problem(
+                f"frames of {size} bytes, but a slot of the engine holds {room}",
+                remedy="replay smaller frames, or give the testbed's engine more beats",
+            )
+        )
     cluster_of = np.array([worker.cluster for worker in testbed.workers], dtype=np.int64)
     with _set(running.registers, setting):
         arrived = receptions(testbed, running.replay(updates(testbed, trace, schedule, values)))

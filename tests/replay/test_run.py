@@ -1,11 +1,12 @@
 """Whole replays, through an event-level engine; the twin's own are in tests/targets and the demo."""
 
 from collections.abc import Iterator
+from dataclasses import replace as replaced
 from pathlib import Path
 
 import pytest
 
-from olafctl.errors import OlafError
+from olafctl.errors import BadInput, OlafError
 from olafctl.queue.registers import MODE_FIFO, rate_word
 from olafctl.replay import plot, report
 from olafctl.replay import trace as traces
@@ -76,6 +77,23 @@ def test_the_engine_is_put_back_after_a_failure(trace: Trace, plan: Schedule) ->
     assert engine.read("mode") == MODE_FIFO
 
 
+def test_frames_that_fit_no_slot_are_refused_before_any_is_sent(trace: Trace, plan: Schedule) -> None:
+    narrow = replaced(TESTBED, engine=replaced(TESTBED.engine, beats=3))
+    engine = StandIn(narrow)
+    with pytest.raises(BadInput, match="frames of 256 bytes, but a slot of the engine holds 192"):
+        replay(engine, narrow, trace, plan, 48, Setting(Mode.OLAF, None))
+    assert engine.read("in_updates") == 0
+
+
+def test_many_clusters_are_cut_to_the_stalest(trace: Trace) -> None:
+    testbed = small.testbed("hundred-clusters")
+    plan = schedule(trace, 300, Load(60e9, 100e9, 256), updates=3)
+    outcome = replay(StandIn(testbed), testbed, trace, plan, 48, Setting(Mode.FIFO, 40 * 10**9))
+    lines = report.table(outcome.setting, outcome.measurement).splitlines()
+    assert lines[-1] == "  the 10 stalest of 100 clusters; --json has all"
+    assert len(lines) < 25
+
+
 def test_the_table_and_the_json_say_the_same(outcomes: dict[Mode, Outcome]) -> None:
     outcome = outcomes[Mode.OLAF]
     data = report.as_json(outcome.setting, outcome.measurement)
@@ -89,9 +107,7 @@ def test_the_table_and_the_json_say_the_same(outcomes: dict[Mode, Outcome]) -> N
 
 
 def test_a_violation_is_shown(outcomes: dict[Mode, Outcome]) -> None:
-    from dataclasses import replace as changed
-
-    figures = changed(outcomes[Mode.OLAF].measurement, violations=("frames: 1 ≠ 2",))
+    figures = replaced(outcomes[Mode.OLAF].measurement, violations=("frames: 1 ≠ 2",))
     assert "NOT CONSERVED: frames: 1 ≠ 2" in report.table(Setting(Mode.OLAF, None), figures)
 
 

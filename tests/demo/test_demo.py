@@ -1,0 +1,51 @@
+"""The demo itself, on the twin; its packet tests are the packet tests' own matter."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from olafctl.control.store import Record, Role, Store, folder_of
+
+
+def demo(state: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    line = [sys.executable, "-m", "olafctl", "demo", *words]
+    environment = {**os.environ, "OLAF_STATE": str(state)}
+    return subprocess.run(line, env=environment, capture_output=True, text=True, timeout=300, check=False)
+
+
+def test_the_demo_shows_table_1_saves_its_plots_and_leaves_nothing(tmp_path: Path) -> None:
+    state, output = tmp_path / "state", tmp_path / "figures"
+    done = demo(state, "--no-tests", "--json", "-o", str(output))
+    assert done.returncode == 0, done.stderr
+    data = json.loads(done.stdout)
+    fifo40, olaf40, fifo20, olaf20, olaf5 = data["ours"]
+    assert [row["violations"] for row in data["ours"]] == [[]] * 5
+    assert 0.5 < fifo40["loss"] < 0.6 and 0.7 < fifo20["loss"] < 0.8
+    assert 5 * olaf40["lost"] <= fifo40["lost"] and 5 * olaf20["lost"] <= fifo20["lost"]
+    assert data["aom_reduction"]["40G"] > 45 and data["aom_reduction"]["20G"] > 60
+    assert olaf5["received"] < olaf20["received"] < olaf40["received"]
+    assert sorted(path.name for path in output.iterdir()) == ["age-of-model.png", "figure6.png"]
+    assert not list(state.glob("*")), "something of the deployment is left"
+
+
+def test_what_is_deployed_already_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OLAF_STATE", str(tmp_path / "state"))
+    store = Store(folder_of("nine-clusters"))
+    store.put(Role.RUNNING, Record("name: nine-clusters", Path("mine.yaml"), "twin", "key"))
+    done = demo(tmp_path / "state", "-o", str(tmp_path))
+    assert done.returncode == 1
+    assert "nine-clusters: is deployed already" in done.stderr
+    assert "olafctl destroy nine-clusters" in done.stderr
+    assert store.record(Role.RUNNING) is not None
+
+
+def test_a_folder_that_cannot_be_made_is_told_before_anything_is_deployed(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    done = demo(tmp_path / "state", "-o", str(tmp_path / "file" / "figures"))
+    assert done.returncode == 1
+    assert "cannot be made" in done.stderr
+    assert not (tmp_path / "state").exists()
