@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from olafctl.p4 import types as t
 from olafctl.p4.refuse import Pos
 from olafctl.p4.syntax.tree import Annotations
+from olafctl.p4.syntax.tree import Expr as ExprNode
 
 # --- expressions -------------------------------------------------------------------------------------------
 
@@ -267,6 +268,8 @@ class Parameter:
     """``in``, ``out``, ``inout``; empty for an action's control plane data."""
     local: Local
     annotations: Annotations = ()
+    default: ExprNode | None = None
+    """What stands in for a missing argument, as written."""
 
     @property
     def type(self) -> t.Type:

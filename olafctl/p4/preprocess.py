@@ -49,7 +49,7 @@ def preprocess_text(
 ) -> str:
     """As :func:`preprocess`, of a text that was read from ``name``."""
     engine = _P4Preprocessor()
-    for folder in (*include, HOME):
+    for folder in (*include, Path(name).parent, HOME):
         engine.add_path(str(folder))
     engine.define("__P4C__ 1")
     for macro, value in (defines or {}).items():

@@ -20,7 +20,7 @@ def declare_params(params: tuple[tree.Parameter, ...], scope: Scope) -> list[ir.
         extern = isinstance(t.unwrapped(type_), t.Extern)
         writable = param.direction in ("out", "inout") or extern
         scope.declare(param.name, Value(local, writable, "is a read-only parameter"), param.pos)
-        made.append(ir.Parameter(param.name, param.direction, local, param.annotations))
+        made.append(ir.Parameter(param.name, param.direction, local, param.annotations, param.default))
     return made
 
 

@@ -222,7 +222,7 @@ def _apply(node: tree.Call, block: ir.Block, method: str, scope: Scope) -> ir.Ex
     if scope.frame.kind != place:
         raise Refused(node.pos, f"{block.name}.apply()", f"a {block.kind} cannot be applied here")
     params = [
-        tree.Parameter(node.pos, p.name, p.annotations, p.direction, tree.BaseType(node.pos, "_"), None)
+        tree.Parameter(node.pos, p.name, p.annotations, p.direction, tree.BaseType(node.pos, "_"), p.default)
         for p in block.params
     ]
     pairs = pair(params, node.args, block.name, node.pos)

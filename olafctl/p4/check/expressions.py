@@ -183,8 +183,6 @@ def _index(node: tree.Index, scope: Scope) -> ir.Expr:
         return ir.Element(type_.items[known], base, index)
     if not (isinstance(index.type, t.Bit) or index.type == t.INTEGER):
         raise Refused(node.pos, "index", f"must be a number, not {index.type}")
-    if isinstance(index.type, t.Bit) and index.type.signed and known is None:
-        raise Refused(node.pos, "index", "a signed index is not supported")
     return ir.Element(type_.element, base, index)
 
 

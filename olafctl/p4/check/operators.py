@@ -57,8 +57,8 @@ def binary(op: str, left: ir.Expr, right: ir.Expr, pos: Pos) -> ir.Expr:
     if op in ("/", "%"):
         if not isinstance(type_, t.Bit) or type_.signed:
             raise Refused(pos, op, f"not defined on {type_}")
-        if not (isinstance(right, ir.Const) and right.value):
-            raise Refused(pos, op, "supported only by a constant other than 0")
+        if isinstance(right, ir.Const) and not right.value:
+            raise Refused(pos, op, "by zero")
     return ir.Binary(t.BOOL if op in _ORDER else type_, op, left, right)
 
 
