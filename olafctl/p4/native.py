@@ -18,12 +18,14 @@ from olafctl.p4runtime.dataplane import (
     ActionSpec,
     CounterData,
     GroupRef,
+    InitialEntry,
     Key,
     MemberRef,
     MeterConfig,
     P4Info,
     Replica,
     TableFull,
+    Unsupported,
 )
 
 _OneShot = tuple[int, list[int]]
@@ -59,6 +61,13 @@ class NativeSwitch(PacketSide):
     def prepare(self, p4info: P4Info, device_config: bytes) -> Pipeline:
         """See :func:`olafctl.p4.pipeline.prepare`."""
         return pipelines.prepare(p4info, device_config, self._optimize)
+
+    def initial_entries(self, pipeline: Pipeline) -> list[InitialEntry]:
+        """The program's own entries, for reads to show them."""
+        return [
+            InitialEntry(entry.table_id, entry.key, entry.priority, entry.action, entry.const)
+            for _, entry in pipeline.initial_entries()
+        ]
 
     def commit(self, pipeline: Pipeline) -> None:
         """Run it with empty tables; forwarders have switched over when this returns."""
@@ -182,6 +191,8 @@ class NativeSwitch(PacketSide):
     # --- counters, meters, registers
 
     def _entry(self, table_id: int, key: Key, priority: int) -> int:
+        if not key:
+            raise Unsupported("this device does not count or meter what matches no entry")
         return self._tables[table_id].entries[key, priority]
 
     def _count(self, entry: int | None, place: int, index: int) -> CounterData:
