@@ -28,7 +28,7 @@ class Encoding:
     bounds: bool = True
     """Consequences of the laws (bounded waiting) stated beside them."""
     incremental: bool = True
-    """Peak and loss: short horizons first, as a violation is never undone later."""
+    """Look for violations within short horizons first, and carry them on."""
 
 
 class Question:

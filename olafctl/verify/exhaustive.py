@@ -1,10 +1,11 @@
 """Every schedule of a small system, run through the discrete-event model."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations_with_replacement, product
+from time import monotonic
 
-from olafctl.errors import BadInput, Problem
 from olafctl.verify.objective import Objective, Outcome, Violation, violation
 from olafctl.verify.schedule import Schedule, Update
 from olafctl.verify.simulation import Simulation
@@ -19,29 +20,28 @@ First = frozenset[tuple[Source, Source]]
 
 @dataclass(frozen=True)
 class Enumeration:
-    """How many schedules there are, and the worst violation with its schedule (None: none violates)."""
+    """How many schedules were run, all of them or not, and the worst violation (None: none violates)."""
 
     schedules: int
+    complete: bool
     worst: tuple[Schedule, Violation] | None
 
 
-def enumerate_all(system: System, objective: Objective, limit: int = 5_000_000) -> Enumeration:
+def enumerate_all(system: System, objective: Objective, deadline: float = math.inf) -> Enumeration:
     """Try every phase, jitter, order of simultaneous updates and decision of ``system``.
 
-    Raises BadInput when there are more than ``limit`` schedules.
+    Stops at ``deadline`` (of ``time.monotonic``). Raises BadInput for an objective on an unknown cluster.
     """
     names = scope(system, objective)
     count, worst = 0, None
     for schedule, outcome in every_schedule(system):
         count += 1
-        if count > limit:
-            raise BadInput(
-                Problem(f"more than {limit} schedules", remedy="a coarser --tick or fewer updates")
-            )
         found = violation(objective, outcome, names)
         if found and (worst is None or _worse(found, worst[1])):
             worst = (Schedule(system, schedule), found)
-    return Enumeration(count, worst)
+        if monotonic() > deadline:
+            return Enumeration(count, False, worst)
+    return Enumeration(count, True, worst)
 
 
 def scope(system: System, objective: Objective) -> dict[int, str]:

@@ -36,8 +36,7 @@ class Arithmetic:
     def __init__(self, numbers: Numbers, largest: int) -> None:
         self.numbers = numbers
         self.width = largest.bit_length() + 2
-        logic = {Numbers.REAL: "QF_LRA", Numbers.INTEGER: "QF_LIA", Numbers.BITS: "QF_BV"}
-        self.solver = z3.SolverFor(logic[numbers])
+        self.solver = z3.SolverFor("QF_BV") if numbers is Numbers.BITS else z3.Solver()
 
     def variable(self, name: str) -> Term:
         """A number."""

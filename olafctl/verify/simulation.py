@@ -4,14 +4,24 @@ It shares nothing with the encoding but the parameters: a list of waiting slots,
 until some time, and what each cluster has received. Everything is an integer nanosecond.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
+from enum import StrEnum
 from fractions import Fraction
 from typing import NamedTuple
 
 from olafctl.verify.objective import Outcome
 from olafctl.verify.schedule import Schedule, Update
 from olafctl.verify.system import SlotFreed, System, Transmission
+
+
+class Fate(StrEnum):
+    """What becomes of a generated update."""
+
+    WITHHELD = "withheld"
+    WAITS = "waits"
+    JOINS = "joins"
+    """Replaces or is aggregated with its cluster's waiting update."""
+    LOST = "lost"
 
 
 class Departure(NamedTuple):
@@ -41,7 +51,6 @@ class Simulation:
     busy_until: int = 0
     departures: list[Departure] = field(default_factory=list)
     lost: list[int] = field(default_factory=list)
-    merged: int = 0
     received: list[int | None] = field(default_factory=list)
     final_age: list[int] = field(default_factory=list)
     acks: list[list[int]] = field(default_factory=list)
@@ -64,7 +73,6 @@ class Simulation:
             self.busy_until,
             self.departures.copy(),
             self.lost.copy(),
-            self.merged,
             self.received.copy(),
             self.final_age.copy(),
             [acks.copy() for acks in self.acks],
@@ -93,8 +101,8 @@ class Simulation:
         """Δ̂ (OLAF §5): ns since the last ACK that reached the cluster by ``time``, one at 0 included."""
         return time - max(ack for ack in self.acks[cluster] if ack <= time)
 
-    def offer(self, time: int, cluster: int, sent: bool) -> None:
-        """A worker generates an update at ``time`` and sends it or not."""
+    def offer(self, time: int, cluster: int, sent: bool) -> Fate:
+        """A worker generates an update at ``time`` and sends it or not; what becomes of it."""
         self._depart(time)
         received = self.received[cluster]
         self.final_age[cluster] = time - (0 if received is None else received)
@@ -102,8 +110,7 @@ class Simulation:
             probability = self.system.probability(self.feedback_age(time, cluster))
             self.credit[cluster] += probability - sent
         self.withheld[cluster] = 0 if sent else self.withheld[cluster] + 1
-        if sent:
-            self._arrive(time, cluster)
+        return self._arrive(time, cluster) if sent else Fate.WITHHELD
 
     def finish(self) -> Outcome:
         """Let everything leave; what the schedule came to."""
@@ -115,17 +122,17 @@ class Simulation:
                 peaks[departure.cluster].append(departure.peak)
         return Outcome(peaks, self.final_age, self.lost)
 
-    def _arrive(self, time: int, cluster: int) -> None:
+    def _arrive(self, time: int, cluster: int) -> Fate:
         for slot in self.waiting:
             if slot.cluster == cluster:
                 slot.newest = time
-                self.merged += 1
-                return
+                return Fate.JOINS
         sending = self.system.slot_freed is SlotFreed.SENT and self.busy_until > time
         if len(self.waiting) + sending >= self.system.slots:
             self.lost[cluster] += 1
-        else:
-            self.waiting.append(_Slot(cluster, time, time))
+            return Fate.LOST
+        self.waiting.append(_Slot(cluster, time, time))
+        return Fate.WAITS
 
     def _depart(self, now: int) -> None:
         """Begin every departure due by ``now``; the head is locked from then on (OLAF §12.1)."""
@@ -146,25 +153,23 @@ class Simulation:
 
 @dataclass(frozen=True)
 class Run:
-    """A simulated schedule: its departures in order, its outcome, and decisions no worker could take."""
+    """A simulated schedule: a fate an update, the departures in order, the outcome, and the decisions no
+    worker could have taken."""
 
+    fates: tuple[Fate, ...]
     departures: tuple[Departure, ...]
     outcome: Outcome
-    merged: int
     impossible: tuple[Update, ...]
 
 
 def simulate(schedule: Schedule) -> Run:
-    """Run a schedule from an empty engine at time 0."""
+    """Run a schedule, its updates in time order, from an empty engine at time 0."""
     simulation = Simulation(schedule.system)
+    fates: list[Fate] = []
     impossible: list[Update] = []
-    for update in _in_order(schedule.updates):
+    for update in schedule.updates:
         if update.sent not in simulation.choices(update.time, update.cluster):
             impossible.append(update)
-        simulation.offer(update.time, update.cluster, update.sent)
+        fates.append(simulation.offer(update.time, update.cluster, update.sent))
     outcome = simulation.finish()
-    return Run(tuple(simulation.departures), outcome, simulation.merged, tuple(impossible))
-
-
-def _in_order(updates: Iterable[Update]) -> list[Update]:
-    return sorted(updates, key=lambda update: update.time)
+    return Run(tuple(fates), tuple(simulation.departures), outcome, tuple(impossible))

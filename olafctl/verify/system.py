@@ -36,9 +36,10 @@ class SlotFreed(StrEnum):
     """When a slot takes another update."""
 
     SENT = "sent"
-    """Once its update is sent out (OLAF §4), p/C after its departure began."""
+    """Once its update is sent out (OLAF §4), p/C after its departure began: the link is the bottleneck."""
     DEPARTURE = "departure"
-    """At D(k) already: the Q of OLAF §12.3 counts D > A only."""
+    """At D(k): the Q of OLAF §12.3 counts D > A only, and so does an engine whose rate limiter is the
+    bottleneck, which reads a frame out at once and then holds back the next."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ class System:
     """R: from D(k) to the reception of its ACK at the workers."""
     patience: int = 0
     """B of Transmission.BOUNDED."""
-    slot_freed: SlotFreed = SlotFreed.SENT
+    slot_freed: SlotFreed = SlotFreed.DEPARTURE
     tick: int = 1
 
     def __post_init__(self) -> None:

@@ -6,9 +6,9 @@ from enum import StrEnum
 
 from olafctl.errors import OlafError, Problem
 from olafctl.verify.encoding import Encoding, Question
-from olafctl.verify.exhaustive import scope
+from olafctl.verify.exhaustive import enumerate_all, scope
 from olafctl.verify.numbers import Numbers, z3
-from olafctl.verify.objective import Kind, Objective, Violation, violation
+from olafctl.verify.objective import Objective, Violation, violation
 from olafctl.verify.schedule import Schedule
 from olafctl.verify.simulation import Run, simulate
 from olafctl.verify.system import System
@@ -54,11 +54,26 @@ def verify(
     chosen = encoding or Encoding()
     begin = time.monotonic()
     found: Counterexample | None = None
-    if chosen.incremental and objective.kind in (Kind.PEAK, Kind.LOSS_FREE, Kind.FAIRNESS, Kind.AVERAGE):
+    if chosen.incremental:
         found = _try_short_horizons(system, objective, chosen, begin, timeout)
     answer = Answer.REJECT if found else Answer.UNKNOWN
     if found is None:
         answer, found = _ask(system, objective, chosen, begin + timeout)
+    return Verdict(answer, system, objective, time.monotonic() - begin, found)
+
+
+def verify_exhaustively(system: System, objective: Objective, timeout: float) -> Verdict:
+    """The second opinion alone: every schedule on the tick simulated, without the solver.
+
+    Unknown when ``timeout`` seconds do not suffice. Raises BadInput as :func:`verify`.
+    """
+    begin = time.monotonic()
+    result = enumerate_all(system, objective, begin + timeout)
+    found = None
+    if result.worst:
+        schedule, violated = result.worst
+        found = Counterexample(schedule, simulate(schedule), violated)
+    answer = Answer.REJECT if found else Answer.ACCEPT if result.complete else Answer.UNKNOWN
     return Verdict(answer, system, objective, time.monotonic() - begin, found)
 
 
