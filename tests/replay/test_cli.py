@@ -1,3 +1,4 @@
+import json
 from pathlib import Path
 
 import pytest
@@ -5,6 +6,7 @@ from click.testing import CliRunner, Result
 
 from olafctl.cli.main import olafctl
 from olafctl.errors import OlafError
+from olafctl.queue.registers import MODE_OLAF
 from tests.replay import small
 
 
@@ -45,6 +47,25 @@ def test_a_file_that_is_no_trace_is_told() -> None:
     result = run(__file__)
     assert isinstance(result.exception, OlafError)
     assert "is not an Olaf trace" in str(result.exception)
+
+
+def test_a_deployed_engine_is_replayed_through_and_put_back(tmp_path: Path) -> None:
+    runner = CliRunner()
+    deployed = runner.invoke(olafctl, ["deploy", "laptop"])
+    assert deployed.exit_code == 0, deployed.output
+    try:
+        words = ["--updates", "50", "--mode", "fifo", "--rate", "5G", "--plot", str(tmp_path / "ages.png")]
+        figures = json.loads(run(str(small.SHIPPED), *words, "--json").stdout)
+        assert (figures["mode"], figures["rate"], figures["sent"]) == ("fifo", 5 * 10**9, 100)
+        assert figures["violations"] == []
+        assert figures["received"] + figures["lost"] == 100
+        assert (tmp_path / "ages.png").read_bytes().startswith(b"\x89PNG")
+        status = json.loads(runner.invoke(olafctl, ["status", "--json"]).stdout)
+        assert (status["queue"]["mode"], status["queue"]["rate"], status["drift"]) == (MODE_OLAF, 0, [])
+        text = run(str(small.SHIPPED), "--updates", "50", "--testbed", "laptop").stdout
+        assert "Olaf, output" in text and "NOT CONSERVED" not in text
+    finally:
+        assert runner.invoke(olafctl, ["destroy", "laptop"]).exit_code == 0
 
 
 def test_help_names_every_option() -> None:
