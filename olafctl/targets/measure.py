@@ -23,7 +23,7 @@ from olafctl.wire.frames import Endpoint, OlafFrame
 from olafctl.wire.layouts import FrameType
 
 _KINDS = 64
-_GAP_NS = 1000
+NS_PER_BEAT = 4
 
 
 @dataclass(frozen=True)
@@ -75,10 +75,15 @@ def updates(testbed: Testbed, size: int) -> Sequence[bytes]:
     ]
 
 
-def virtual(running: Running, testbed: Testbed, frames: Sequence[bytes], count: int) -> Rate:
-    """``count`` frames 1 µs apart in virtual time. Raises OlafError."""
+def line_gap(frames: Sequence[bytes]) -> int:
+    """ns from frame to frame when one beat follows the other: 4 ns for each of them."""
+    return NS_PER_BEAT * -(-len(frames[0]) // layouts.BEAT_BYTES)
+
+
+def virtual(running: Running, testbed: Testbed, frames: Sequence[bytes], count: int, gap: int) -> Rate:
+    """``count`` frames in virtual time, ``gap`` ns from one to the next. Raises OlafError."""
     port = testbed.workers[0].port
-    timed = (TimedFrame(index * _GAP_NS, port, frames[index % len(frames)]) for index in range(count))
+    timed = (TimedFrame(index * gap, port, frames[index % len(frames)]) for index in range(count))
     begin = time.perf_counter()
     received = sum(1 for _ in running.replay(timed))
     return Rate(count, received, time.perf_counter() - begin)

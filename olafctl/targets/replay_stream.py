@@ -76,6 +76,7 @@ def _read(peer: socket.socket) -> Iterator[TimedFrame]:
                 break
             body = data[position + _RECORD.size : after]
             if time == _END:
+                peer.recv(1)  # until the engine has closed it: another session may begin then
                 if port:
                     raise OlafError(Problem(body.decode(errors="replace"), "replay"))
                 return

@@ -33,8 +33,9 @@ def command(testbed: str, frames: int, size: int, window: int, beside: str | Non
     updates = measure.updates(bed, size)
     results: dict[str, Any] = {}
     with measure.deployed(bed, tell) as running:
-        tell("measuring virtual time")
-        results["twin, virtual time"] = measure.virtual(running, bed, updates, frames)
+        for name, gap in (("back to back", measure.line_gap(updates)), ("1 µs apart", 1000)):
+            tell(f"measuring virtual time, frames {name}")
+            results[f"twin, virtual time, {name}"] = measure.virtual(running, bed, updates, frames, gap)
         reason = measure.why_no_veth(running)
         if reason is None:
             tell("measuring over veth")
@@ -48,7 +49,7 @@ def command(testbed: str, frames: int, size: int, window: int, beside: str | Non
         click.echo(json.dumps({name: _as_json(result) for name, result in results.items()}, indent=2))
         return
     for name, result in results.items():
-        click.echo(f"{name:<20}{_line(result)}")
+        click.echo(f"{name:<34}{_line(result)}")
 
 
 def _as_json(result: "Rate | str") -> dict[str, Any]:

@@ -23,6 +23,9 @@ from olafctl.targets.twin.engine import Engine
 from olafctl.wire.layouts import CPU_PORT
 
 
+_HANDOVER_SECONDS = 1.0
+
+
 @click.command()
 @click.argument("state", type=click.Path(path_type=Path, exists=True, file_okay=False))
 @click.option("--ready-fd", type=int)
@@ -63,7 +66,8 @@ def _one_replay_at_a_time(engine: Engine) -> TakeOver:
     running = threading.Lock()
 
     def replay(peer: socket.socket) -> None:
-        if not running.acquire(blocking=False):
+        # One whose peer has just gone needs a moment to notice.
+        if not running.acquire(timeout=_HANDOVER_SECONDS):
             refuse(peer, "another replay is running")
             return
         try:
