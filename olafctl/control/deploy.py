@@ -36,7 +36,7 @@ class Outcome:
     """Devices that were given their pipeline."""
     changes: Plan
     programming: float
-    """Seconds from the first P4Runtime message to the verified state."""
+    """Seconds in which the state was read, written and read back."""
 
     @property
     def changed(self) -> bool:
@@ -184,13 +184,22 @@ def _bring_up(wanted: _Wanted, running: Running | None, store: Store, progress: 
     if running is None:
         progress(f"starting {wanted.testbed.name} on {wanted.target.name}")
         stop(store)
-        running = wanted.target.start(wanted.testbed, wanted.build, wanted.state, progress)
-    begin = time.monotonic()
+        running = _start(wanted, progress)
     with devices.controlling(running) as sessions:
         pushed = devices.push_pipelines(running, sessions)
         progress("programming tables and groups")
+        begin = time.monotonic()
         changes = devices.converge(running, sessions, desired(wanted.testbed))
     return Outcome(wanted.testbed.name, started, pushed, changes, time.monotonic() - begin)
+
+
+def _start(wanted: _Wanted, progress: Progress) -> Running:
+    try:
+        return wanted.target.start(wanted.testbed, wanted.build, wanted.state, progress)
+    except OSError as error:
+        raise OlafError(
+            Problem(f"cannot start: {error.strerror}", str(error.filename or wanted.testbed.source))
+        ) from error
 
 
 def _roll_back(before: Record | None, store: Store, progress: Progress, error: BaseException) -> None:
