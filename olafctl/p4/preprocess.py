@@ -1,6 +1,7 @@
 """The C preprocessor's part of P4_16 (§6.2 of its specification): ``#include``, macros, conditions."""
 
 import io
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,15 @@ HOME = Path(__file__).parent / "include"
 
 
 class _P4Preprocessor(pcpp.Preprocessor):  # type: ignore[misc]  # pcpp has no type information
-    def __init__(self) -> None:
+    def __init__(self, name: str) -> None:
         super().__init__()
         self.line_directive = "#line"
+        # places name files as the caller named them, wherever this package or the program lies
+        home = Path(name).parent
+        self.rewrite_paths = [
+            (re.escape(f"{HOME.absolute()}/") + "(.*)", r"\1"),
+            (re.escape(f"{home.absolute()}/") + "(.*)", f"{home}/\\1" if home != Path() else r"\1"),
+        ]
         self.refusal: Refused | None = None
 
     def on_error(self, file: str, line: int, message: str) -> None:
@@ -48,7 +55,7 @@ def preprocess_text(
     text: str, name: str, include: Sequence[Path] = (), defines: Mapping[str, str] | None = None
 ) -> str:
     """As :func:`preprocess`, of a text that was read from ``name``."""
-    engine = _P4Preprocessor()
+    engine = _P4Preprocessor(name)
     for folder in (*include, Path(name).parent, HOME):
         engine.add_path(str(folder))
     engine.define("__P4C__ 1")

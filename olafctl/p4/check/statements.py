@@ -86,9 +86,33 @@ def is_constant(expr: ir.Expr) -> bool:
 def _assign(node: tree.Assign, scope: Scope) -> ir.Statement:
     target = writable(node.target, scope)
     if node.op:
+        before: list[ir.Statement] = []
+        target = _settled(target, before, scope)
         made = binary(node.op, target, check(node.value, scope), node.pos)
-        return ir.Assign(target, coerce(made, target.type, node.pos))
+        return ir.Body((*before, ir.Assign(target, coerce(made, target.type, node.pos))))
     return ir.Assign(target, check(node.value, scope, target.type))
+
+
+def _settled(target: ir.Expr, before: list[ir.Statement], scope: Scope) -> ir.Expr:
+    """A place that can be named twice: its indices are evaluated once, in ``before``."""
+
+    def once(index: ir.Expr) -> ir.Expr:
+        if isinstance(index, ir.Const):
+            return index
+        local = ir.Local(index.type, scope.unit.unique("at"))
+        before.append(ir.Declare(local, index))
+        return local
+
+    match target:
+        case ir.Element(type=type_, base=base, index=index):
+            return ir.Element(type_, _settled(base, before, scope), once(index))
+        case ir.WindowSlice(type=type_, base=base, start=start):
+            return ir.WindowSlice(type_, _settled(base, before, scope), once(start))
+        case ir.Slice(type=type_, base=base, high=high, low=low):
+            return ir.Slice(type_, _settled(base, before, scope), high, low)
+        case ir.Field(type=type_, base=base, name=name):
+            return ir.Field(type_, _settled(base, before, scope), name)
+    return target
 
 
 def _do(node: tree.Do, scope: Scope) -> ir.Statement:

@@ -99,12 +99,9 @@ class Body:
     # --- assignment
 
     def _assignment(self, target: ir.Expr, value: ir.Expr) -> None:
-        if has_effects(value):
+        if has_effects(value) or has_effects(target):
             target = self._pin(target)
-        made = self.e.value(value)
-        if has_effects(target):
-            made = self.e.keep(made, value.type)
-        self.assign(target, made)
+        self.assign(target, self.e.value(value))
 
     def _pin(self, target: ir.Expr) -> ir.Expr:
         """The target with its indices evaluated now."""
@@ -118,6 +115,9 @@ class Body:
                 return ir.Field(type_, self._pin(base), name)
             case ir.Slice(type=type_, base=base, high=high, low=low):
                 return ir.Slice(type_, self._pin(base), high, low)
+            case ir.WindowSlice(type=type_, base=base, start=start):
+                kept = ir.Local(start.type, self.e.keep(self.e.value(start), start.type))
+                return ir.WindowSlice(type_, self._pin(base), kept)
         return target
 
     def assign(self, target: ir.Expr, value: str) -> None:

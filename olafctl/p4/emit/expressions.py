@@ -86,7 +86,8 @@ class Expressions:
             return f"{self.value(expr.base)}.f_{expr.name}"
         if isinstance(expr, ir.StackPart):
             return self._stack_part(expr)
-        base, index = self.row([expr.base, expr.index])
+        index = self.value(expr.index)
+        base = self.value(expr.base)
         if isinstance(t.stripped(expr.base.type), t.Tuple):
             assert isinstance(expr.index, ir.Const)
             return f"{base}.f{expr.index.value}"

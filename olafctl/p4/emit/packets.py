@@ -29,13 +29,23 @@ def extract(node: ir.ExternCall, body: Body) -> None:
     elif varbit:
         raise Refused(node.pos, "extract", f"{type_} has a varbit field, so its size must be given")
     target = body._pin(target) if target is not None else None
-    stack = body.e.value(target.base) if isinstance(target, ir.StackPart) and target.part == "next" else None
+    stacks = [body.e.value(part.base) for part in _nexts(target)]
+    union = ""
+    if isinstance(target, ir.Field) and t.is_union(t.stripped(target.base.type)):
+        union = body.only(body.e.value(target.base), target.base.type, target.name)
     place = body.e.value(target) if target is not None else body.e.keep(f"{body.e.cpp(type_)}{{}}", type_)
     _fill(node, body, place, type_, size)
-    if stack is not None:
-        body.w.line(f"{stack}.next++;")
-    if isinstance(target, ir.Field) and t.is_union(t.stripped(target.base.type)):
-        body.w.line(body.only(body.e.value(target.base), target.base.type, target.name))
+    body.w.line(" ".join([union, *(f"{stack}.next++;" for stack in stacks)]))
+
+
+def _nexts(target: ir.Expr | None) -> list[ir.StackPart]:
+    """Every ``stack.next`` on the way to an extracted header."""
+    found = []
+    while isinstance(target, ir.Field | ir.Element | ir.StackPart):
+        if isinstance(target, ir.StackPart) and target.part == "next":
+            found.append(target)
+        target = target.base
+    return found
 
 
 def has_varbit(type_: t.Type) -> bool:

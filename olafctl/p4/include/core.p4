@@ -1,6 +1,7 @@
 // The declarations that every P4_16 architecture builds on (P4_16 specification, appendix on core.p4).
-#ifndef OLAF_CORE_P4
-#define OLAF_CORE_P4
+// Programs test this macro to learn whether the file has been included.
+#ifndef _CORE_P4_
+#define _CORE_P4_
 
 error {
     NoError,
