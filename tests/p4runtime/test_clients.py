@@ -1,53 +1,78 @@
 """Clients that nobody here wrote, unmodified, each in its own interpreter.
 
 p4runtime-shell is a dependency and always runs (OLAF_SHELL_PYTHON names another interpreter for it);
-finsy needs its own environment, named by OLAF_FINSY_PYTHON.
+finsy needs its own environment, named by OLAF_FINSY_PYTHON. Both drive the agent over a data plane
+that only remembers, and over a compiled program that moves packets.
 """
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from google.protobuf import text_format
 
-from olafctl.p4runtime.agent import Agent, serve
+from olafctl.p4.compiler import compile_program
+from olafctl.p4.native import NativeSwitch
+from olafctl.p4runtime.agent import serve
 from tests.p4runtime.conftest import DECLARED, P4INFO_FILE
 from tests.p4runtime.memory_plane import MemoryPlane
 
 CLIENTS = Path(__file__).with_name("clients")
+PROGRAM = Path(__file__).with_name("program.p4")
 
 
 class EchoPlane(MemoryPlane):
-    """Sends every packet that the controller injects back to it."""
+    """Sends every packet that the controller injects back to it, as the program does."""
 
     def packet_out(self, frame: bytes) -> None:
         super().packet_out(frame)
         self.packet_in(frame)
 
 
-@pytest.fixture
-def echo() -> Iterator[Agent]:
-    with serve({1: EchoPlane(DECLARED)}, "127.0.0.1:0") as agent:
-        yield agent
+@dataclass(frozen=True)
+class Served:
+    address: str
+    p4info: Path
+    config: Path
 
 
-def test_p4runtime_shell(echo: Agent, tmp_path: Path) -> None:
-    _run(os.environ.get("OLAF_SHELL_PYTHON", sys.executable), "shell_session.py", echo, tmp_path)
+@pytest.fixture(params=["memory", "native"])
+def device(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Served]:
+    p4info, config = tmp_path / "p4info.txt", tmp_path / "config"
+    if request.param == "memory":
+        plane: EchoPlane | NativeSwitch = EchoPlane(DECLARED)
+        shutil.copy(P4INFO_FILE, p4info)
+        config.write_bytes(b"program")
+    else:
+        program = compile_program(PROGRAM, optimize="-O0")
+        plane = NativeSwitch(optimize="-O0")
+        p4info.write_text(text_format.MessageToString(program.p4info))
+        config.write_bytes(program.device_config)
+    with serve({1: plane}, "127.0.0.1:0") as agent:
+        yield Served(agent.address, p4info, config)
+    if isinstance(plane, NativeSwitch):
+        plane.close()
+
+
+def test_p4runtime_shell(device: Served) -> None:
+    _run(os.environ.get("OLAF_SHELL_PYTHON", sys.executable), "shell_session.py", device)
 
 
 @pytest.mark.skipif(
     "OLAF_FINSY_PYTHON" not in os.environ, reason="OLAF_FINSY_PYTHON names no interpreter with finsy"
 )
-def test_finsy(echo: Agent, tmp_path: Path) -> None:
-    _run(os.environ["OLAF_FINSY_PYTHON"], "finsy_session.py", echo, tmp_path)
+def test_finsy(device: Served) -> None:
+    _run(os.environ["OLAF_FINSY_PYTHON"], "finsy_session.py", device)
 
 
-def _run(python: str, script: str, agent: Agent, tmp_path: Path) -> None:
-    config = tmp_path / "program"
-    config.write_bytes(b"program")
-    command = [python, "-u", str(CLIENTS / script), agent.address, str(P4INFO_FILE), str(config)]
+def _run(python: str, script: str, device: Served) -> None:
+    arguments = [device.address, str(device.p4info), str(device.config)]
+    command = [python, "-u", str(CLIENTS / script), *arguments]
     result = subprocess.run(command, capture_output=True, text=True, timeout=90, check=False)
     assert result.stdout.endswith("done\n"), result.stdout + result.stderr
     assert result.returncode == 0
