@@ -3,11 +3,11 @@
 import zlib
 
 import pytest
-from olafctl.p4.native import NativeSwitch
 from scapy.layers.inet import ICMP, IP, TCP, UDP
 from scapy.layers.l2 import ARP, Dot1Q
 from scapy.packet import Raw
 
+from olafctl.p4.native import NativeSwitch
 from olafctl.wire import layouts
 from olafctl.wire.frames import pack, unpack
 from olafctl.wire.layouts import CPU_PORT, QUEUE_PORT, Kind

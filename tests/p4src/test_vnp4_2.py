@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from olafctl.p4.native import NativeSwitch
 from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import ARP, Ether
 from scapy.packet import Raw
 
+from olafctl.p4.native import NativeSwitch
 from olafctl.wire import layouts
 from olafctl.wire.frames import OlafFrame, ipv4_checksum, pack
 from olafctl.wire.layouts import CPU_PORT, QUEUE_PORT, Flag, Kind
