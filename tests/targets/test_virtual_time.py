@@ -1,0 +1,173 @@
+"""Virtual time: frames carry their own times, the queue is exact to the cycle, and runs repeat."""
+
+import dataclasses
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from olafctl.errors import OlafError
+from olafctl.queue.registers import rate_word
+from olafctl.targets import registry
+from olafctl.targets.interface import TimedFrame
+from olafctl.testbed.model import Transport
+from olafctl.wire.frames import OlafFrame
+from olafctl.wire.layouts import FrameType
+
+from .conftest import Built, Live, program, quietly, why_not
+from .test_live import endpoint, update
+
+NS_PER_CYCLE = 4
+
+
+@pytest.fixture(scope="module")
+def twin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
+    """A twin whose ports are UNIX sockets: virtual time does not need them."""
+    if reason := why_not("twin"):
+        pytest.skip(reason)
+    built = make_built()
+    state = tmp_path_factory.mktemp("virtual") / "bed"
+    running = built.target.start(built.testbed, built.build, state, quietly)
+    try:
+        program(running, built.testbed)
+        yield Live(running, built.testbed, state, built.target, {})
+    finally:
+        built.target.stop(state)
+
+
+def make_built() -> Built:
+    from olafctl.testbed import load
+
+    from .conftest import LAPTOP
+
+    bed = load(LAPTOP)
+    ports = tuple(dataclasses.replace(port, transport=Transport.UNIX) for port in bed.ports)
+    bed = dataclasses.replace(bed, ports=ports)
+    target = registry.get("twin")
+    return Built(target, bed, target.build(bed, quietly))
+
+
+def stream(live: Live, count: int, gap: int) -> list[TimedFrame]:
+    workers = live.testbed.workers
+    turns = [(index, workers[index % len(workers)]) for index in range(count)]
+    return [TimedFrame(index * gap, worker.port, update(live, worker, index, 1.0)) for index, worker in turns]
+
+
+def endless(live: Live) -> Iterator[TimedFrame]:
+    frame = update(live, live.testbed.workers[0], 1, 1.0)
+    return (TimedFrame(1000 * index, 2, frame) for index in itertools.count())
+
+
+def test_a_lone_update_takes_a_few_cycles_whenever_it_comes(twin: Live) -> None:
+    latencies = set()
+    for time in (0, 1000, 123_456, 10**9):
+        frame = update(twin, twin.testbed.workers[0], 1, 1.0)
+        (left,) = twin.running.replay(iter([TimedFrame(time, 2, frame)]))
+        assert (left.port, left.frame) == (1, frame)
+        latencies.add((left.time - time) // NS_PER_CYCLE)
+    assert len(latencies) <= 2
+    assert max(latencies) < 20
+
+
+def test_uncongested_frames_all_leave_in_order_and_are_counted_anew(twin: Live) -> None:
+    frames = stream(twin, 500, 1000)
+    for _ in range(2):
+        left = list(twin.running.replay(iter(frames)))
+        assert [item.frame for item in left] == [item.frame for item in frames]
+        assert [item.time for item in left] == sorted(item.time for item in left)
+        counted = twin.running.registers.read_all()
+        assert (counted["in_updates"], counted["out_updates"]) == (500, 500)
+
+
+def test_a_narrow_output_merges_and_conserves(twin: Live) -> None:
+    registers = twin.running.registers
+    registers.write("rate", rate_word(1_000_000_000))
+    try:
+        frames = stream(twin, 600, 100)
+        first = list(twin.running.replay(iter(frames)))
+        again = list(twin.running.replay(iter(frames)))
+        counted = registers.read_all()
+    finally:
+        registers.write("rate", 0)
+    assert first == again
+    assert counted["merged"] > 0
+    assert counted["rate"] == rate_word(1_000_000_000)
+    assert counted["resident_updates"] == 0
+    counts = [OlafFrame.decode(item.frame).count for item in first]
+    assert len(first) == counted["out_updates"]
+    dropped_or_replaced = counted["replaced_worker"] + counted["dropped_full"]
+    assert counted["in_updates"] == 600 == len(first) + counted["merged"] + dropped_or_replaced
+    assert sum(counts) >= len(first)
+    # A second frame does not begin before the first is paid for: 128 bytes at 1 Gb/s take 1024 ns.
+    gaps = np.diff([item.time for item in first])
+    assert gaps.min() >= 1000
+
+
+def test_acks_are_copied_to_every_member_at_one_time(twin: Live) -> None:
+    server, worker = twin.testbed.parameter_servers[0], twin.testbed.workers[0]
+    ends = endpoint(server), endpoint(worker)
+    frame = OlafFrame(*ends, FrameType.ACK, 0, 1, 1, 0.0, 1, np.zeros(0, np.float32)).encode()
+    left = list(twin.running.replay(iter([TimedFrame(400, 1, frame)])))
+    assert [item.port for item in left] == [member.port for member in twin.testbed.workers]
+    assert len({item.time for item in left}) == 1
+    receivers = [OlafFrame.decode(item.frame).destination for item in left]
+    assert receivers == [endpoint(member) for member in twin.testbed.workers]
+
+
+def test_nothing_in_nothing_out(twin: Live) -> None:
+    assert list(twin.running.replay(iter([]))) == []
+
+
+@pytest.mark.parametrize(
+    ("times", "port", "size", "word"),
+    [
+        ([5, 4], 2, 60, "4 ns after one at 5 ns"),
+        ([1], 500, 60, "front port 500"),
+        ([1], 2, 20000, "20000 bytes"),
+    ],
+)
+def test_wrong_frames_end_the_session_with_the_reason(
+    twin: Live, times: list[int], port: int, size: int, word: str
+) -> None:
+    with pytest.raises(OlafError, match=word):
+        list(twin.running.replay(TimedFrame(time, port, bytes(size)) for time in times))
+    assert twin.running.alive()
+
+
+def test_what_the_source_of_frames_raises_comes_out(twin: Live) -> None:
+    def broken() -> Iterator[TimedFrame]:
+        yield TimedFrame(0, 2, update(twin, twin.testbed.workers[0], 1, 1.0))
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        list(twin.running.replay(broken()))
+
+
+def test_a_session_may_be_left_early(twin: Live) -> None:
+    leaving = twin.running.replay(endless(twin))
+    assert next(leaving).port == 1
+    leaving.close()
+    assert len(list(twin.running.replay(iter(stream(twin, 10, 1000))))) == 10
+
+
+def test_one_session_at_a_time(twin: Live) -> None:
+    leaving = twin.running.replay(endless(twin))
+    next(leaving)
+    with pytest.raises(OlafError, match="another replay"):
+        list(twin.running.replay(iter([])))
+    assert twin.running.registers.read("slots") == twin.testbed.engine.slots
+    leaving.close()
+
+
+def test_before_the_pipelines_are_pushed_it_is_refused(tmp_path: Path) -> None:
+    if reason := why_not("twin"):
+        pytest.skip(reason)
+    built = make_built()
+    running = built.target.start(built.testbed, built.build, tmp_path / "bed", quietly)
+    try:
+        with pytest.raises(OlafError, match="no pipeline"):
+            list(running.replay(iter([TimedFrame(0, 2, bytes(60))])))
+    finally:
+        built.target.stop(tmp_path / "bed")
