@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from olafctl.testbed.model import Testbed, Transport
 
@@ -68,6 +68,9 @@ class Running(Protocol):
         """Whether every process of it answers."""
 
     def logs(self) -> Sequence[Path]: ...
+
+    def stats(self) -> dict[str, Any]:
+        """``ports``: by number, frames and bytes each way; ``losses``: those that went nowhere."""
 
     def replay(self, frames: Iterator[TimedFrame]) -> Iterator[TimedFrame]:
         """Run frames (by time, never decreasing) through the engine in virtual time, from virtual

@@ -50,9 +50,9 @@ class RunningBmv2:
         switches = [switch.log_of(self._state, device.device_id) for device in self.devices]
         return [*switches, self._state / LOG]
 
-    def stats(self) -> dict[str, object]:
+    def stats(self) -> dict[str, Any]:
         """``ports``: by number, frames and bytes each way; ``losses``: frames that went nowhere."""
-        stats: dict[str, object] = ask(self._state / SOCKET, "stats")
+        stats: dict[str, Any] = ask(self._state / SOCKET, "stats")
         return stats
 
     def replay(self, frames: Iterator[TimedFrame]) -> Iterator[TimedFrame]:

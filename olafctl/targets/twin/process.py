@@ -22,7 +22,6 @@ from olafctl.targets.twin.device import EngineSwitch
 from olafctl.targets.twin.engine import Engine
 from olafctl.wire.layouts import CPU_PORT
 
-
 _HANDOVER_SECONDS = 1.0
 
 

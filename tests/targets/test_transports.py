@@ -1,0 +1,128 @@
+"""A front port may be a veth, a TAP, a UNIX socket or pcap files: frames go through all of them alike."""
+
+import dataclasses
+import socket
+from pathlib import Path
+
+import pytest
+
+from olafctl.errors import OlafError
+from olafctl.ports import interfaces, unix
+from olafctl.ports.host import UnixHostPort, open_host_port
+from olafctl.ports.pcap import PcapReader, PcapWriter
+from olafctl.targets import registry
+from olafctl.testbed import load
+from olafctl.testbed.model import Testbed, Transport
+
+from .conftest import LAPTOP, Live, program, quietly, why_not
+from .test_live import SOON, ack, update
+
+pytestmark = pytest.mark.skipif(why_not("twin") is not None, reason=str(why_not("twin")))
+
+KINDS = [
+    pytest.param(
+        kind, marks=pytest.mark.skipif(needs_root and bool(interfaces.why_not()), reason="needs root")
+    )
+    for kind, needs_root in (
+        (Transport.VETH, True),
+        (Transport.TAP, True),
+        (Transport.UNIX, False),
+        (Transport.PCAP, False),
+    )
+]
+
+
+def bed_of(kind: Transport) -> Testbed:
+    bed = load(LAPTOP)
+    return dataclasses.replace(
+        bed, ports=tuple(dataclasses.replace(port, transport=kind) for port in bed.ports)
+    )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_updates_and_acks(kind: Transport, tmp_path: Path) -> None:
+    bed, target, state = bed_of(kind), registry.get("twin"), tmp_path / "bed"
+    running = target.start(bed, target.build(bed, quietly), state, quietly)
+    try:
+        program(running, bed)
+        ports = {port.number: open_host_port(port) for port in running.attachments}
+        live = Live(running, bed, state, target, ports)
+        frame = update(live, bed.workers[0], 1, 1.0)
+        ports[2].send(frame)
+        assert ports[1].receive(SOON) == frame
+        ports[1].send(ack(live, bed.workers[0]))
+        assert ports[2].receive(SOON) is not None
+        assert ports[3].receive(SOON) is not None
+        for port in ports.values():
+            port.close()
+    finally:
+        target.stop(state)
+    assert not interfaces.left_of(state)
+
+
+def test_frames_sent_before_a_pipeline_is_pushed_are_counted_as_lost(tmp_path: Path) -> None:
+    bed, target, state = bed_of(Transport.UNIX), registry.get("twin"), tmp_path / "bed"
+    running = target.start(bed, target.build(bed, quietly), state, quietly)
+    try:
+        port = open_host_port(running.attachments[0])
+        port.send(bytes(60))
+        assert port.receive(0.1) is None
+        found = target.find(bed, state)
+        assert found is not None
+        stats = found.stats()
+        assert stats["losses"]["no_pipeline"] == 1
+        assert stats["ports"]["1"]["rx_frames"] == 1
+    finally:
+        target.stop(state)
+
+
+def test_several_hosts_at_one_socket_share_the_segment(tmp_path: Path) -> None:
+    bed, target, state = bed_of(Transport.UNIX), registry.get("twin"), tmp_path / "bed"
+    running = target.start(bed, target.build(bed, quietly), state, quietly)
+    try:
+        program(running, bed)
+        path = Path(running.attachments[0].path)
+        hosts = [UnixHostPort(path) for _ in range(3)]
+        worker = UnixHostPort(Path(running.attachments[1].path))
+        frame = update(Live(running, bed, state, target, {}), bed.workers[0], 1, 1.0)
+        hosts[1].close()
+        worker.send(frame)
+        assert hosts[0].receive(SOON) == frame
+        assert hosts[2].receive(SOON) == frame
+    finally:
+        target.stop(state)
+    with pytest.raises(OlafError, match="lost"):
+        hosts[0].receive(SOON)
+    with pytest.raises(OlafError, match="deployed"):
+        open_host_port(running.attachments[0])
+
+
+def test_a_socket_in_use_stops_the_start(tmp_path: Path) -> None:
+    bed, target, state = bed_of(Transport.UNIX), registry.get("twin"), tmp_path / "bed"
+    (state / "ports").mkdir(parents=True)
+    with unix.listen(state / "ports" / "2.sock", socket.SOCK_SEQPACKET):
+        with pytest.raises(OlafError, match="port 2"):
+            target.start(bed, target.build(bed, quietly), state, quietly)
+        target.stop(state)
+
+
+def test_a_capture_recorded_elsewhere_is_sent_once_both_pipelines_run(tmp_path: Path) -> None:
+    bed, target, state = bed_of(Transport.PCAP), registry.get("twin"), tmp_path / "bed"
+    (state / "ports").mkdir(parents=True)
+    writer = PcapWriter(state / "ports" / "2.in.pcap")
+    for _ in range(100):
+        writer.write(bytes(60))
+    running = target.start(bed, target.build(bed, quietly), state, quietly)
+    try:
+        found = target.find(bed, state)
+        assert found is not None
+        assert found.stats()["ports"]["2"]["rx_frames"] == 0
+        program(running, bed)
+        frame = update(Live(running, bed, state, target, {}), bed.workers[0], 1, 1.0)
+        port = open_host_port(running.attachments[1])
+        port.send(frame)
+        assert open_host_port(running.attachments[0]).receive(SOON) == frame
+        assert found.stats()["ports"]["2"]["rx_frames"] == 101
+    finally:
+        target.stop(state)
+    assert [frame for _, frame in PcapReader(state / "ports" / "1.out.pcap")] == [frame]
