@@ -25,6 +25,8 @@ class KeyForm:
         values, masks, prefix = [], [], 0
         for match, (kind, width, size) in zip(key, self._fields, strict=True):
             value, mask = _bounds(match, width)
+            if kind == "range" and match is None:
+                mask = (1 << width) - 1
             if kind == "lpm":
                 prefix = match.prefix_len if isinstance(match, Lpm) else 0
             values.append(value.to_bytes(size, "little"))
