@@ -1,0 +1,191 @@
+"""The agent over a compiled program: what a controller writes is what packets meet."""
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import grpc
+import pytest
+
+from olafctl.p4.compiler import Program, compile_program
+from olafctl.p4.native import NativeSwitch
+from olafctl.p4runtime.agent import Agent, serve
+from olafctl.p4runtime.entities import (
+    CounterData,
+    DefaultAction,
+    Exact,
+    Lpm,
+    MulticastGroup,
+    PacketIn,
+    Replica,
+    TableEntry,
+    Ternary,
+)
+from olafctl.p4runtime.failures import P4RuntimeFailed, WriteFailed
+from olafctl.p4runtime.session import PushAction, Session
+from tests.p4runtime import messages
+from tests.p4runtime.controller import Controller, codes, update
+
+P4SRC = Path(__file__).parents[2] / "p4src"
+FORWARD = {"port": 4, "label": 77}
+EXACT = TableEntry("exact", {"address": 0x0A000001, "port": 3}, "forward", FORWARD)
+
+
+@pytest.fixture(scope="module")
+def program() -> Program:
+    return compile_program(Path(__file__).with_name("program.p4"), optimize="-O0")
+
+
+@pytest.fixture
+def switch() -> Iterator[NativeSwitch]:
+    switch = NativeSwitch(optimize="-O0")
+    yield switch
+    switch.close()
+
+
+@pytest.fixture
+def agent(switch: NativeSwitch) -> Iterator[Agent]:
+    with serve({1: switch}, "127.0.0.1:0") as agent:
+        yield agent
+
+
+@pytest.fixture
+def session(agent: Agent, program: Program) -> Iterator[Session]:
+    with Session.connect(agent.address, 1, election_id=10) as session:
+        session.push(program.p4info, program.device_config)
+        yield session
+
+
+def _frame(address: int = 0x0A000001, port: int = 0, kind: int = 0, value: int = 0, mac: int = 0) -> bytes:
+    fields = ((address, 4), (port, 2), (kind, 2), (value, 1), (0, 1), (mac, 6))
+    return b"".join(number.to_bytes(size, "big") for number, size in fields)
+
+
+def test_entries_steer_packets_and_count_them(session: Session, switch: NativeSwitch) -> None:
+    frame = _frame()
+    session.insert(EXACT)
+    assert switch.process(3, frame) == [(4, frame)]
+    assert switch.process(2, frame) != [(4, frame)]
+    assert session.direct_counters("exact") == {EXACT: CounterData(1, 16)}
+    session.modify(TableEntry("exact", EXACT.match, "forward", {"port": 6, "label": 1}))
+    assert switch.process(3, frame) == [(6, frame)]
+    session.delete(EXACT)
+    session.modify(DefaultAction("exact", "forward", {"port": 7, "label": 1}))
+    assert switch.process(3, frame) == [(7, frame)]
+
+
+def test_priorities_and_prefixes(session: Session, switch: NativeSwitch) -> None:
+    def to(port: int) -> dict[str, int]:
+        return {"port": port, "label": 0}
+
+    session.insert(
+        TableEntry("lpm", {"address": Lpm(0x0A000000, 8)}, "forward", to(1)),
+        TableEntry("lpm", {"address": Lpm(0x0A010000, 16)}, "forward", to(2)),
+    )
+    assert switch.process(0, _frame(0x0A020000))[0][0] == 1
+    assert switch.process(0, _frame(0x0A010001))[0][0] == 2
+    session.insert(
+        TableEntry("ternary", {"value": Ternary(0x020, 0x0F0)}, "forward", to(3), priority=1),
+        TableEntry("ternary", {"value": Ternary(0x021, 0x0FF)}, "forward", to(4), priority=2),
+    )
+    assert switch.process(0, _frame(0x0A010001, port=0x022))[0][0] == 3
+    assert switch.process(0, _frame(0x0A010001, port=0x021))[0][0] == 4
+
+
+def test_what_the_program_declares_is_read(session: Session, switch: NativeSwitch) -> None:
+    assert session.entries("constant") == {
+        TableEntry("constant", {"value": 1}, "forward", {"port": 5, "label": 6}),
+        TableEntry("constant", {"value": 2}, "NoAction"),
+    }
+    preset = TableEntry("preset", {"value": 7}, "NoAction")
+    assert session.entries("preset") == {preset}
+    with pytest.raises(WriteFailed, match="ALREADY_EXISTS"):
+        session.insert(preset)
+    session.modify(TableEntry("preset", {"value": 7}, "forward", {"port": 8, "label": 0}))
+    assert switch.process(0, _frame(value=7))[0][0] == 8
+    with pytest.raises(P4RuntimeFailed, match="UNIMPLEMENTED"):
+        session.default_counter("exact")
+
+
+def test_arrays(session: Session, switch: NativeSwitch) -> None:
+    switch.process(0, _frame(port=0xFFF, mac=0x020000000001))
+    assert session.counter("frames")[2] == CounterData(1, 16)
+    assert session.register("seen") == [0, 0x020000000001, 0, 0]
+
+
+def test_packets_and_digests(session: Session, switch: NativeSwitch) -> None:
+    session.packet_out(b"hello", {"egress_port": 5})
+    assert next(session.packets(timeout=10)) == PacketIn(
+        b"hello", {"ingress_port": 5, "reason": 0, "padding": 0}
+    )
+    session.subscribe(next(iter(session.program.digests.values())).alias)
+    switch.process(3, _frame(mac=0x020000000009))
+    assert next(session.digests(timeout=10)).values == ((0x020000000009, 3),)
+
+
+def test_reconcile_keeps_what_packets_meet(session: Session, switch: NativeSwitch, program: Program) -> None:
+    session.insert(EXACT, MulticastGroup(3, [Replica(1, 1)]))
+    frame = _frame()
+    switch.process(3, frame)
+    session.push(program.p4info, program.device_config, action=PushAction.RECONCILE_AND_COMMIT)
+    assert switch.process(3, frame) == [(4, frame)]
+    assert session.direct_counters("exact") == {EXACT: CounterData(2, 32)}
+    assert session.multicast_groups() == {MulticastGroup(3, [Replica(1, 1)])}
+
+
+def test_what_does_not_compile_is_refused_and_the_old_program_runs_on(
+    session: Session, switch: NativeSwitch, program: Program
+) -> None:
+    session.insert(EXACT)
+    with pytest.raises(P4RuntimeFailed, match="INVALID_ARGUMENT"):
+        session.push(program.p4info, b"control broken")
+    assert switch.process(3, _frame()) == [(4, _frame())]
+    assert session.entries("exact") == {EXACT}
+
+
+def test_the_projects_programs(switch: NativeSwitch, agent: Agent) -> None:
+    vnp4_1, vnp4_2 = (compile_program(P4SRC / f"{name}.p4", optimize="-O0") for name in ("vnp4_1", "vnp4_2"))
+    with Session.connect(agent.address, 1) as session:
+        session.push(vnp4_1.p4info, vnp4_1.device_config)
+        worker = TableEntry("workers", {"worker_addr": 1}, "assign", {"cluster": 3, "worker": 70000})
+        session.insert(worker, TableEntry("parameter_servers", {"server_addr": 2}, "admit"))
+        assert session.entries("workers") == {worker}
+        assert session.default_action("workers") == DefaultAction("workers", "unknown_worker")
+        size = session.program.table_named("workers").size
+        with pytest.raises(WriteFailed) as full:
+            session.insert(
+                *(
+                    TableEntry("workers", {"worker_addr": n}, "assign", {"cluster": 1, "worker": n})
+                    for n in range(2, size + 3)
+                )
+            )
+        assert {failure.code for failure in full.value.failures} == {"RESOURCE_EXHAUSTED"}
+        assert len(session.entries("workers")) == size
+
+        session.push(vnp4_2.p4info, vnp4_2.device_config)
+        entries = {
+            TableEntry("cluster_multicast", {"cluster": 3}, "multicast", {"group": 3}),
+            TableEntry("forwarding", {"dst_addr": Lpm(0x0A010000, 16)}, "forward", {"port": 2}),
+            TableEntry("bridging", {"dst_mac": Exact(0x020000000001)}, "flood", {"group": 9}),
+            TableEntry("members", {"member": 1}, "deliver", {"mac": 1, "addr": 2, "port": 3}),
+        }
+        session.insert(*entries, MulticastGroup(3, [Replica(1, 1), Replica(2, 2)]))
+        assert session.entries() == entries
+
+
+def test_mutated_messages_between_packets(agent: Agent, switch: NativeSwitch, program: Program) -> None:
+    rng = random.Random(20300)
+    with Controller(agent.address) as controller:
+        controller.arbitrate(10)
+        assert controller.set_pipeline("VERIFY_AND_COMMIT", program.p4info, program.device_config) == "OK"
+        write = controller.channel.unary_unary("/p4.v1.P4Runtime/Write")
+        refused = set[str]()
+        for _ in range(600):
+            try:
+                write(messages.write_request(rng, 10), timeout=10)
+            except grpc.RpcError as error:
+                refused.update(codes(error))
+            switch.process(rng.randint(0, 5), rng.randbytes(rng.choice((0, 5, 16, 40))))
+        assert {"OK", "NOT_FOUND", "INVALID_ARGUMENT"} < refused
+        assert "INTERNAL" not in refused
+        assert controller.write(update("MODIFY", "counter_entry { counter_id: 0x12000001 }")) == ["OK"]
