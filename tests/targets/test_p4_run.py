@@ -1,0 +1,121 @@
+"""``olafctl p4 run``: any v1model program as a switch with real ports and a P4Runtime server."""
+
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from olafctl.p4runtime.session import Session
+from olafctl.ports.host import PcapHostPort, UnixHostPort
+
+from .conftest import why_not
+
+pytestmark = pytest.mark.skipif(why_not("twin") is not None, reason=str(why_not("twin")))
+
+SOON = 5.0
+HUB = """
+#include <core.p4>
+#include <v1model.p4>
+header ethernet_t { bit<48> dst; bit<48> src; bit<16> type; }
+struct headers_t { ethernet_t ethernet; }
+struct meta_t { }
+parser P(packet_in packet, out headers_t hdr, inout meta_t meta, inout standard_metadata_t standard) {
+    state start { packet.extract(hdr.ethernet); transition accept; }
+}
+control Check(inout headers_t hdr, inout meta_t meta) { apply { } }
+control Switch(inout headers_t hdr, inout meta_t meta, inout standard_metadata_t standard) {
+    action send(bit<9> port) { standard.egress_spec = port; }
+    action drop() { mark_to_drop(standard); }
+    table out_of {
+        key = { standard.ingress_port : exact; }
+        actions = { send; drop; }
+        default_action = drop();
+        const entries = { 1 : send(2); 2 : send(1); 3 : send(7); }
+    }
+    apply { out_of.apply(); }
+}
+control Leave(inout headers_t hdr, inout meta_t meta, inout standard_metadata_t standard) { apply { } }
+control Compute(inout headers_t hdr, inout meta_t meta) { apply { } }
+control Deparse(packet_out packet, in headers_t hdr) { apply { packet.emit(hdr.ethernet); } }
+V1Switch(P(), Check(), Switch(), Leave(), Compute(), Deparse()) main;
+"""
+
+
+def start(folder: Path, *options: str) -> subprocess.Popen[str]:
+    (folder / "hub.p4").write_text(HUB)
+    argv = [sys.executable, "-m", "olafctl", "p4", "run", str(folder / "hub.p4"), "--grpc", "127.0.0.1:0"]
+    return subprocess.Popen([*argv, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+@pytest.fixture
+def hub(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """A running hub, and where it serves P4Runtime: port 1 a socket, ports 2 and 3 pcap files."""
+    for name in ("2.in", "3.in"):
+        (tmp_path / name).touch()
+    process = start(
+        tmp_path,
+        *("--port", f"1=unix:{tmp_path}/1.sock"),
+        *("--port", f"2=pcap:{tmp_path}/2.in,{tmp_path}/2.out"),
+        *("--port", f"3=pcap:{tmp_path}/3.in,{tmp_path}/3.out"),
+        *("--device-id", "7"),
+    )
+    assert process.stdout is not None
+    line = process.stdout.readline()
+    found = re.match(r"device 7 at (\S+), 3 ports", line)
+    assert found, line + process.communicate()[1]
+    yield process, found[1]
+    process.kill()
+    process.communicate()
+
+
+def test_frames_go_as_the_program_says_and_are_counted(
+    hub: tuple[subprocess.Popen[str], str], tmp_path: Path
+) -> None:
+    process, _ = hub
+    first = UnixHostPort(tmp_path / "1.sock")
+    second = PcapHostPort(f"{tmp_path}/2.in,{tmp_path}/2.out")
+    third = PcapHostPort(f"{tmp_path}/3.in,{tmp_path}/3.out")
+    frame = bytes(range(100))
+    first.send(frame)
+    assert second.receive(SOON) == frame
+    third.send(frame)
+    second.send(frame[::-1])
+    assert first.receive(SOON) == frame[::-1]
+    process.send_signal(signal.SIGTERM)
+    output, _ = process.communicate(timeout=20)
+    assert process.returncode == 0
+    assert "port 1: 1 in, 1 out, 0 dropped" in output
+    assert "port 2: 1 in, 1 out, 0 dropped" in output
+    assert not (tmp_path / "1.sock").exists()
+
+
+def test_a_client_sees_the_program_that_runs(hub: tuple[subprocess.Popen[str], str]) -> None:
+    with Session.connect(hub[1], 7, election_id=5) as session:
+        assert session.is_primary
+        assert len(list(session.entries())) == 3
+
+
+@pytest.mark.parametrize(
+    ("options", "word", "code"),
+    [
+        (["--port", "1=wire:x"], "no kind 'wire'", 2),
+        (["--port", "1=veth:no-such-if0"], "no-such-if0", 1),
+        (["--port", "1=unix:/no/such/folder/a.sock"], "cannot be opened", 1),
+        (["--port", "1=pcap:/no/such/in,"], "/no/such/in", 1),
+        (["--grpc", "256.0.0.1:1"], "256.0.0.1", 1),
+    ],
+)
+def test_what_cannot_be_opened_is_one_clear_line(
+    tmp_path: Path, options: list[str], word: str, code: int
+) -> None:
+    process = start(tmp_path, *options)
+    output, errors = process.communicate(timeout=60)
+    problems = [line for line in errors.splitlines() if line.startswith("error:")]
+    assert len(problems) == 1, errors
+    assert word in problems[0]
+    assert "Traceback" not in errors
+    assert (process.returncode, output) == (code, "")
