@@ -32,6 +32,7 @@ module olaf_dequeue #(
     input  wire [`OLAF_BESIDE_BITS-1:0] arriving_beside,
 
     output wire                    start,
+    output wire [SEGMENT_BITS-1:0] from_segment,   // with start
     output wire [PLACE_BITS-1:0]   start_place,
     output wire [15:0]             start_size,
     output wire                    cut_through,    // with start: before it has arrived to its end
@@ -39,7 +40,7 @@ module olaf_dequeue #(
 
     output reg  [SEGMENT_BITS-1:0] segment,
     output reg  [BEAT_BITS-1:0]    beat,
-    input  wire                    readable,
+    input  wire [BEAT_BITS:0]      readable,       // beats of `segment` that can be read
     output wire                    issue,          // `beat` of `segment` is read now
     output wire                    issue_first,
     output wire                    issue_last,
@@ -48,7 +49,7 @@ module olaf_dequeue #(
 );
     reg [BEAT_BITS-1:0] last_beat;
 
-    assign issue = busy && readable && output_free;
+    assign issue = busy && {1'b0, beat} < readable && output_free;
     assign issue_first = beat == 0;
     assign issue_last = beat == last_beat;
     assign depart = issue && issue_last;
@@ -63,6 +64,7 @@ module olaf_dequeue #(
     assign start = output_free && (!busy || depart) && !bypass_first && !hold && rate_allows
                 && (heads ? !doubtful : here);
     assign cut_through = start && heads;
+    assign from_segment = heads ? at_segment : start_segment;
 
     wire [`OLAF_BESIDE_BITS-1:0] next_beside = heads && !old_headers ? arriving_beside : start_beside;
     assign start_size = next_beside[`OLAF_BESIDE_SIZE];
@@ -75,7 +77,7 @@ module olaf_dequeue #(
 
     always @(posedge clk)
         if (start) begin
-            segment <= heads ? at_segment : start_segment;
+            segment <= from_segment;
             beside <= next_beside;
             beat <= {BEAT_BITS{1'b0}};
             last_beat <= size_less_one[6 +: BEAT_BITS];

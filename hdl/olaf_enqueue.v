@@ -66,6 +66,7 @@ module olaf_enqueue #(
     output reg  [PLACE_BITS-1:0]   at_place,
     output reg  [SEGMENT_BITS-1:0] segment,
     output reg  [SEGMENT_BITS-1:0] merge_segment, // what it merges with
+    output wire [SEGMENT_BITS-1:0] next_segment,  // of the next update to arrive
     output reg                     old_headers,   // the merged update keeps the waiting one's headers
     output reg  [15:0]             merged_count,
     output reg  [31:0]             merged_reward,
@@ -192,6 +193,7 @@ module olaf_enqueue #(
     wire        deciding /* verilator public_flat_rd */;
     assign deciding = d_valid && d_first && go;
     assign old_place = d_place;
+    assign next_segment = spare;
 
     wire [3:0] decision;
     olaf_decide algorithm_1 (

@@ -11,9 +11,10 @@ module olaf_filled #(
     input  wire                    write,
     input  wire [SEGMENT_BITS-1:0] write_segment,
     input  wire [BEAT_BITS-1:0]    write_beat,
-    input  wire [SEGMENT_BITS-1:0] segment,
-    input  wire [BEAT_BITS-1:0]    beat,
-    output wire                    readable
+    input  wire                    start,        // from now on `start_segment` is leaving
+    input  wire [SEGMENT_BITS-1:0] start_segment,
+    input  wire [SEGMENT_BITS-1:0] segment,      // that is leaving
+    output reg  [BEAT_BITS:0]      readable      // its beats that can be read
 );
     reg [BEAT_BITS:0] beats_of [0:(1<<SEGMENT_BITS)-1];
 
@@ -24,5 +25,19 @@ module olaf_filled #(
             if (opening && opening_segment == each[SEGMENT_BITS-1:0]) beats_of[each] <= {{BEAT_BITS{1'b0}}, opened};
             else if (write && write_segment == each[SEGMENT_BITS-1:0]) beats_of[each] <= {1'b0, write_beat} + 1'b1;
 
-    assign readable = {1'b0, beat} < beats_of[segment];
+    function [BEAT_BITS:0] after_this(
+        input [SEGMENT_BITS-1:0] of, input [BEAT_BITS:0] now,
+        input opens, input opened_now, input [SEGMENT_BITS-1:0] opens_segment,
+        input writes, input [SEGMENT_BITS-1:0] writes_segment, input [BEAT_BITS-1:0] writes_beat
+    );
+        after_this = opens && opens_segment == of   ? {{BEAT_BITS{1'b0}}, opened_now}
+                   : writes && writes_segment == of ? {1'b0, writes_beat} + 1'b1
+                   :                                  now;
+    endfunction
+
+    always @(posedge clk)
+        readable <= start ? after_this(start_segment, beats_of[start_segment], opening, opened, opening_segment,
+                                       write, write_segment, write_beat)
+                          : after_this(segment, beats_of[segment], opening, opened, opening_segment,
+                                       write, write_segment, write_beat);
 endmodule

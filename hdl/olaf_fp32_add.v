@@ -100,14 +100,15 @@ module olaf_fp32_add #(
 
     // 4. The leading bit to the top, but no further than the mark.
     wire [27:0] seen = total_3 | mark_3;
-    reg  [4:0]  zeros;
-    integer     bit_index;
-    always @* begin
-        zeros = 5'd28;
-        for (bit_index = 0; bit_index < 28; bit_index = bit_index + 1)
-            if (seen[bit_index]) zeros = 5'd27 - bit_index[4:0];
-    end
-    wire [27:0] shifted = total_3 << zeros;
+    wire [6:0]  any = {|seen[27:24], |seen[23:20], |seen[19:16], |seen[15:12], |seen[11:8], |seen[7:4],
+                       |seen[3:0]};
+    wire [2:0]  nibble = any[6] ? 3'd0 : any[5] ? 3'd1 : any[4] ? 3'd2 : any[3] ? 3'd3
+                       : any[2] ? 3'd4 : any[1] ? 3'd5 : any[0] ? 3'd6 : 3'd7;
+    wire [31:0] nibbles = {seen, 4'd0} << {nibble, 2'd0};
+    wire [1:0]  place_in = nibbles[31] ? 2'd0 : nibbles[30] ? 2'd1 : nibbles[29] ? 2'd2 : 2'd3;
+    wire [4:0]  zeros = {nibble, place_in};
+    wire [27:0] coarse = total_3 << {nibble, 2'd0};
+    wire [27:0] shifted = coarse << place_in;
     wire [7:0]  exponent_top = exponent_3 + 8'd1 - {3'd0, zeros};
 
     wire        sign_4, nan_4, infinite_4;
@@ -127,5 +128,5 @@ module olaf_fp32_add #(
                        : infinite_4 ? {sign_4, 31'h7f800000}
                        : {sign_4, rounded};
     olaf_stage #(32, 1) cut_out (clk, step[LATENCY-1], result, sum);
-    wire unused = below;
+    wire unused = &{1'b0, below, nibbles[28:0]};
 endmodule

@@ -103,7 +103,8 @@ module olaf_ingress #(
     wire leaves = taken || (bypass_valid && bypass_ready) || (state == SWALLOW && valid);
     assign s_tready = !rst && (!valid || leaves);
 
-    wire good_now = taken && over && judged == `OLAF_END_GOOD && decided && !first;
+    // The common case, in few levels of logic: what the first beat declared is in registers by now.
+    wire good_now = taken && !first && last && index == last_index && keep == tail_keep && !torn && decided;
     wire settled = state == JUDGE && decided && !(fill && leaving);
     wire filled = state == FILL && update_ready && index == last_index;
     assign ended = good_now || settled || filled;

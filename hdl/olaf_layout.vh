@@ -1,4 +1,4 @@
-// Generated from olafctl/wire/layouts.py by `python -m olafctl.queue.generate`: do not edit.
+// Generated from olafctl/wire/layouts.py by `olafctl generate`: do not edit.
 // A header field of more than one byte is in network order: its first byte is its lowest here.
 `ifndef OLAF_LAYOUT_VH
 `define OLAF_LAYOUT_VH

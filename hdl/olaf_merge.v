@@ -30,6 +30,8 @@ module olaf_merge #(
     input  wire [3:0]              fate,
     input  wire [SEGMENT_BITS-1:0] segment,
     input  wire [SEGMENT_BITS-1:0] merge_segment,
+    input  wire [SEGMENT_BITS-1:0] next_segment,       // both as they will be once a first beat is taken
+    input  wire [SEGMENT_BITS-1:0] next_merge_segment,
     input  wire                    old_headers,
     input  wire [15:0]             merged_count,
     input  wire [31:0]             merged_reward,
@@ -69,6 +71,10 @@ module olaf_merge #(
 
     wire needs_old = merging && !(i_first && !old_headers);
 
+    // Which stages hold the waiting beat, and which are on their way to this segment: compared a cycle
+    // ahead, so that waiting at issue takes few levels of logic.
+    reg  [LATENCY:0] same_beat, same_segment;
+
     reg  [1:0] source;
     reg        hazard;
     integer    stage;
@@ -76,14 +82,24 @@ module olaf_merge #(
         source = needs_old ? FROM_MEMORY : FROM_NOTHING;
         hazard = 1'b0;
         for (stage = LATENCY; stage >= 0; stage = stage - 1)
-            if (needs_old && flying[stage] && addr[stage*ADDR_BITS +: ADDR_BITS] == read_addr) begin
+            if (needs_old && flying[stage] && same_beat[stage]) begin
                 hazard = stage < LATENCY - 1;
                 source = stage == LATENCY ? FROM_AFTER : FROM_WRITE;
             end
         // A segment that was freed a moment ago may still be on its way to being written.
         for (stage = LATENCY - 1; stage >= 0; stage = stage - 1)
-            if (i_first && flying[stage] && addr[stage*ADDR_BITS + BEAT_BITS +: SEGMENT_BITS] == segment) hazard = 1'b1;
+            if (i_first && flying[stage] && same_segment[stage]) hazard = 1'b1;
     end
+
+    wire [ADDR_BITS-1:0] moved_addr = in_first ? {next_merge_segment, {BEAT_BITS{1'b0}}}
+                                               : {merge_segment, i_beat + 1'b1};
+    wire [(LATENCY+1)*ADDR_BITS-1:0] next_addr = {addr[LATENCY*ADDR_BITS-1:0], to};
+    always @(posedge clk)
+        for (stage = 0; stage <= LATENCY; stage = stage + 1) begin
+            same_beat[stage] <= next_addr[stage*ADDR_BITS +: ADDR_BITS] == (in_ready ? moved_addr : read_addr);
+            same_segment[stage] <= next_addr[stage*ADDR_BITS + BEAT_BITS +: SEGMENT_BITS]
+                                == (in_ready ? next_segment : segment);
+        end
 
     wire empty = ~|flying[LATENCY:0];
     wire early = writes && !merging && empty;

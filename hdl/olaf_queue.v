@@ -95,7 +95,7 @@ module olaf_queue #(
     wire [3:0]   fate;
     wire [2:0]   fault;
     wire [PLACE_BITS-1:0]   at_place, old_place;
-    wire [SEGMENT_BITS-1:0] at_segment, merge_segment, old_segment, free_segment;
+    wire [SEGMENT_BITS-1:0] at_segment, merge_segment, old_segment, free_segment, next_segment;
     wire [15:0]  merged_count;
     wire [31:0]  merged_reward, commit_worker;
     wire [`OLAF_BESIDE_BITS-1:0] arriving_beside;
@@ -116,7 +116,9 @@ module olaf_queue #(
     wire         start /* verilator public_flat_rd */;
     wire         depart /* verilator public_flat_rd */;
     wire         settled /* verilator public_flat_rd */;
-    wire         rate_allows, cut_through, readable, issue, issue_first, issue_last;
+    wire [BEAT_BITS:0]      readable;
+    wire [SEGMENT_BITS-1:0] from_segment;
+    wire         rate_allows, cut_through, issue, issue_first, issue_last;
 
     // Payload.
     wire         beat_valid, beat_ready, beat_first, beat_missing;
@@ -191,8 +193,8 @@ module olaf_queue #(
         .out_valid(beat_valid), .out_ready(beat_ready), .out_first(beat_first),
         .out_missing(beat_missing), .out_data(beat_data),
         .arriving(arriving), .fate(fate), .at_place(at_place), .segment(at_segment),
-        .merge_segment(merge_segment), .old_headers(old_headers), .merged_count(merged_count),
-        .merged_reward(merged_reward), .beside(arriving_beside), .leaving(leaving),
+        .merge_segment(merge_segment), .next_segment(next_segment), .old_headers(old_headers),
+        .merged_count(merged_count), .merged_reward(merged_reward), .beside(arriving_beside), .leaving(leaving),
         .commit(commit), .committed(committed), .known_sender(known_sender), .fault(fault),
         .tracked(tracked), .after_locked(after_locked), .saturated(saturated),
         .commit_cluster(commit_cluster), .commit_replaceable(commit_replaceable),
@@ -205,7 +207,8 @@ module olaf_queue #(
         .clk(aclk), .rst(queue_rst),
         .in_valid(beat_valid), .in_ready(beat_ready), .in_first(beat_first), .in_missing(beat_missing),
         .in_data(beat_data),
-        .fate(fate), .segment(at_segment), .merge_segment(merge_segment), .old_headers(old_headers),
+        .fate(fate), .segment(at_segment), .merge_segment(merge_segment), .next_segment(next_segment),
+        .next_merge_segment(old_segment), .old_headers(old_headers),
         .merged_count(merged_count), .merged_reward(merged_reward),
         .read(merge_read), .read_addr(merge_addr), .read_data(merge_data),
         .write(write), .write_addr(write_addr), .write_data(write_data),
@@ -225,7 +228,7 @@ module olaf_queue #(
         .clk(aclk), .opening(opening), .opened(opened), .opening_segment(at_segment),
         .write(write), .write_segment(write_addr[ADDR_BITS-1:BEAT_BITS]),
         .write_beat(write_addr[BEAT_BITS-1:0]),
-        .segment(leave_segment), .beat(leave_beat), .readable(readable)
+        .start(start), .start_segment(from_segment), .segment(leave_segment), .readable(readable)
     );
 
     olaf_rate_limiter rate_limiter (
@@ -241,7 +244,7 @@ module olaf_queue #(
         .start_beside(start_beside),
         .arriving(arriving), .doubtful(doubtful), .fate(fate), .at_place(at_place),
         .at_segment(at_segment), .old_headers(old_headers), .arriving_beside(arriving_beside),
-        .start(start), .start_place(start_place), .start_size(start_size), .cut_through(cut_through),
+        .start(start), .from_segment(from_segment), .start_place(start_place), .start_size(start_size), .cut_through(cut_through),
         .busy(busy), .segment(leave_segment), .beat(leave_beat), .readable(readable),
         .issue(issue), .issue_first(issue_first), .issue_last(issue_last), .beside(leave_beside),
         .depart(depart)
@@ -274,19 +277,6 @@ module olaf_queue #(
         .mark(known_sender), .cluster(commit_cluster), .active_clusters(active_clusters)
     );
 
-    // Frames that came in and have not wholly left.
-    reg  [31:0] resident_updates, resident_bypass;
-    wire [31:0] resident_updates_next = resident_updates + {31'd0, appended} - {31'd0, sent_update};
-    wire [31:0] resident_bypass_next = resident_bypass + {31'd0, bypass_accepted} - {31'd0, sent_bypass};
-    always @(posedge aclk)
-        if (queue_rst) begin
-            resident_updates <= 32'd0;
-            resident_bypass <= 32'd0;
-        end else begin
-            resident_updates <= resident_updates_next;
-            resident_bypass <= resident_bypass_next;
-        end
-
     wire good = commit && ending == `OLAF_END_GOOD;
     wire faulty = commit && fate == `OLAF_DROP_FAULT;
     wire bad_end = commit && fate != `OLAF_DROP_FAULT;
@@ -304,9 +294,7 @@ module olaf_queue #(
         .mode(mode), .reward_enable(reward_enable), .reward_threshold(reward_threshold), .rate(rate),
         .hold(hold), .active_window(active_window),
         .occupancy({{(31-PLACE_BITS){1'b0}}, count}), .active_clusters({16'd0, active_clusters}),
-        .resident_updates(resident_updates), .resident_bypass(resident_bypass),
-        .resident_updates_next(resident_updates_next), .resident_bypass_next(resident_bypass_next),
-        .inc_cycle(1'b1),
+        .bypass_accepted(bypass_accepted),
         .inc_in_updates(commit),
         .inc_out_updates(sent_update),
         .inc_in_bypass(bypass_accepted || bypass_dropped),

@@ -1,4 +1,4 @@
-// Generated from olafctl/queue/registers.py by `python -m olafctl.queue.generate`: do not edit.
+// Generated from olafctl/queue/registers.py by `olafctl generate`: do not edit.
 //
 // The AXI4-Lite registers: settings, and status and counters as of the last snapshot.
 module olaf_registers #(
@@ -39,12 +39,8 @@ module olaf_registers #(
 
     input  wire [31:0] occupancy,
     input  wire [31:0] active_clusters,
-    input  wire [31:0] resident_updates,
-    input  wire [31:0] resident_bypass,
-    input  wire [31:0] resident_updates_next,
-    input  wire [31:0] resident_bypass_next,
+    input  wire        bypass_accepted,
 
-    input  wire        inc_cycle,
     input  wire        inc_in_updates,
     input  wire        inc_out_updates,
     input  wire        inc_in_bypass,
@@ -75,31 +71,31 @@ module olaf_registers #(
     localparam [1:0] OKAY = 2'b00, SLVERR = 2'b10;
 
     reg [63:0] cycle /* verilator public_flat_rw */;
-    reg [63:0] in_updates /* verilator public_flat_rw */;
-    reg [63:0] out_updates /* verilator public_flat_rw */;
-    reg [63:0] in_bypass /* verilator public_flat_rw */;
-    reg [63:0] out_bypass /* verilator public_flat_rw */;
-    reg [63:0] appended /* verilator public_flat_rw */;
-    reg [63:0] merged /* verilator public_flat_rw */;
-    reg [63:0] replaced_worker /* verilator public_flat_rw */;
-    reg [63:0] replaced_reward /* verilator public_flat_rw */;
-    reg [63:0] dropped_full /* verilator public_flat_rw */;
-    reg [63:0] dropped_reward /* verilator public_flat_rw */;
-    reg [63:0] dropped_mismatch /* verilator public_flat_rw */;
-    reg [63:0] dropped_header /* verilator public_flat_rw */;
-    reg [63:0] dropped_length /* verilator public_flat_rw */;
-    reg [63:0] dropped_oversize /* verilator public_flat_rw */;
-    reg [63:0] dropped_cluster /* verilator public_flat_rw */;
-    reg [63:0] dropped_truncated /* verilator public_flat_rw */;
-    reg [63:0] dropped_overlong /* verilator public_flat_rw */;
-    reg [63:0] dropped_bypass /* verilator public_flat_rw */;
-    reg [63:0] locked_appends /* verilator public_flat_rw */;
-    reg [63:0] saturations /* verilator public_flat_rw */;
-    reg [63:0] cut_through /* verilator public_flat_rw */;
-    reg [63:0] repaired /* verilator public_flat_rw */;
-    reg [63:0] input_stalls /* verilator public_flat_rw */;
-    reg [63:0] input_beats /* verilator public_flat_rw */;
-    reg [63:0] output_beats /* verilator public_flat_rw */;
+    reg [63:0] in_updates;
+    reg [63:0] out_updates;
+    reg [63:0] in_bypass;
+    reg [63:0] out_bypass;
+    reg [63:0] appended;
+    reg [63:0] merged;
+    reg [63:0] replaced_worker;
+    reg [63:0] replaced_reward;
+    reg [63:0] dropped_full;
+    reg [63:0] dropped_reward;
+    reg [63:0] dropped_mismatch;
+    reg [63:0] dropped_header;
+    reg [63:0] dropped_length;
+    reg [63:0] dropped_oversize;
+    reg [63:0] dropped_cluster;
+    reg [63:0] dropped_truncated;
+    reg [63:0] dropped_overlong;
+    reg [63:0] dropped_bypass;
+    reg [63:0] locked_appends;
+    reg [63:0] saturations;
+    reg [63:0] cut_through;
+    reg [63:0] repaired;
+    reg [63:0] input_stalls;
+    reg [63:0] input_beats;
+    reg [63:0] output_beats;
 
     reg [31:0] shown_occupancy;
     reg [31:0] shown_active_clusters;
@@ -134,8 +130,79 @@ module olaf_registers #(
 
     assign now = cycle;
 
+    // What is counted is counted a cycle after it happened: all alike, so that the counters agree.
+    reg was_bypass_accepted;
+    reg was_in_updates;
+    reg was_out_updates;
+    reg was_in_bypass;
+    reg was_out_bypass;
+    reg was_appended;
+    reg was_merged;
+    reg was_replaced_worker;
+    reg was_replaced_reward;
+    reg was_dropped_full;
+    reg was_dropped_reward;
+    reg was_dropped_mismatch;
+    reg was_dropped_header;
+    reg was_dropped_length;
+    reg was_dropped_oversize;
+    reg was_dropped_cluster;
+    reg was_dropped_truncated;
+    reg was_dropped_overlong;
+    reg was_dropped_bypass;
+    reg was_locked_appends;
+    reg was_saturations;
+    reg was_cut_through;
+    reg was_repaired;
+    reg was_input_stalls;
+    reg was_input_beats;
+    reg was_output_beats;
+    always @(posedge clk) begin
+        was_bypass_accepted <= !queue_rst && bypass_accepted;
+        was_in_updates <= !queue_rst && inc_in_updates;
+        was_out_updates <= !queue_rst && inc_out_updates;
+        was_in_bypass <= !queue_rst && inc_in_bypass;
+        was_out_bypass <= !queue_rst && inc_out_bypass;
+        was_appended <= !queue_rst && inc_appended;
+        was_merged <= !queue_rst && inc_merged;
+        was_replaced_worker <= !queue_rst && inc_replaced_worker;
+        was_replaced_reward <= !queue_rst && inc_replaced_reward;
+        was_dropped_full <= !queue_rst && inc_dropped_full;
+        was_dropped_reward <= !queue_rst && inc_dropped_reward;
+        was_dropped_mismatch <= !queue_rst && inc_dropped_mismatch;
+        was_dropped_header <= !queue_rst && inc_dropped_header;
+        was_dropped_length <= !queue_rst && inc_dropped_length;
+        was_dropped_oversize <= !queue_rst && inc_dropped_oversize;
+        was_dropped_cluster <= !queue_rst && inc_dropped_cluster;
+        was_dropped_truncated <= !queue_rst && inc_dropped_truncated;
+        was_dropped_overlong <= !queue_rst && inc_dropped_overlong;
+        was_dropped_bypass <= !queue_rst && inc_dropped_bypass;
+        was_locked_appends <= !queue_rst && inc_locked_appends;
+        was_saturations <= !queue_rst && inc_saturations;
+        was_cut_through <= !queue_rst && inc_cut_through;
+        was_repaired <= !queue_rst && inc_repaired;
+        was_input_stalls <= !queue_rst && inc_input_stalls;
+        was_input_beats <= !queue_rst && inc_input_beats;
+        was_output_beats <= !queue_rst && inc_output_beats;
+    end
+
+    // Frames that came in and have not wholly left.
+    reg  [31:0] resident_updates, resident_bypass;
+    wire [31:0] resident_updates_next = resident_updates + {31'd0, was_appended} - {31'd0, was_out_updates};
+    wire [31:0] resident_bypass_next = resident_bypass + {31'd0, was_bypass_accepted}
+                                     - {31'd0, was_out_bypass};
+    always @(posedge clk)
+        if (queue_rst) begin
+            resident_updates <= 32'd0;
+            resident_bypass <= 32'd0;
+        end else begin
+            resident_updates <= resident_updates_next;
+            resident_bypass <= resident_bypass_next;
+        end
+
     // Writes: address and data are taken together.
-    wire write = s_axil_awvalid && s_axil_wvalid && !s_axil_bvalid;
+    reg  written;
+    wire write = s_axil_awvalid && s_axil_wvalid && !written && !s_axil_bvalid;
     wire [31:0] mask = {{8{s_axil_wstrb[3]}}, {8{s_axil_wstrb[2]}}, {8{s_axil_wstrb[1]}}, {8{s_axil_wstrb[0]}}};
     assign s_axil_awready = write;
     assign s_axil_wready = write;
@@ -145,6 +212,7 @@ module olaf_registers #(
 
     always @(posedge clk)
         if (rst) begin
+            written <= 1'b0;
             s_axil_bvalid <= 1'b0;
             mode <= 32'd0;
             reward_enable <= 32'd0;
@@ -153,9 +221,10 @@ module olaf_registers #(
             hold <= 32'd0;
             active_window <= 32'd250000;
         end else begin
-            if (s_axil_bready) s_axil_bvalid <= 1'b0;
+            written <= write;
+            if (written) s_axil_bvalid <= 1'b1;
+            else if (s_axil_bready) s_axil_bvalid <= 1'b0;
             if (write) begin
-                s_axil_bvalid <= 1'b1;
                 s_axil_bresp <= OKAY;
                 case (s_axil_awaddr)
                     12'h040: mode <= (mode & ~mask) | (s_axil_wdata & mask);
@@ -291,32 +360,32 @@ module olaf_registers #(
             input_beats <= 64'd0;
             output_beats <= 64'd0;
         end else begin
-            if (inc_cycle) cycle <= cycle + 64'd1;
-            if (inc_in_updates) in_updates <= in_updates + 64'd1;
-            if (inc_out_updates) out_updates <= out_updates + 64'd1;
-            if (inc_in_bypass) in_bypass <= in_bypass + 64'd1;
-            if (inc_out_bypass) out_bypass <= out_bypass + 64'd1;
-            if (inc_appended) appended <= appended + 64'd1;
-            if (inc_merged) merged <= merged + 64'd1;
-            if (inc_replaced_worker) replaced_worker <= replaced_worker + 64'd1;
-            if (inc_replaced_reward) replaced_reward <= replaced_reward + 64'd1;
-            if (inc_dropped_full) dropped_full <= dropped_full + 64'd1;
-            if (inc_dropped_reward) dropped_reward <= dropped_reward + 64'd1;
-            if (inc_dropped_mismatch) dropped_mismatch <= dropped_mismatch + 64'd1;
-            if (inc_dropped_header) dropped_header <= dropped_header + 64'd1;
-            if (inc_dropped_length) dropped_length <= dropped_length + 64'd1;
-            if (inc_dropped_oversize) dropped_oversize <= dropped_oversize + 64'd1;
-            if (inc_dropped_cluster) dropped_cluster <= dropped_cluster + 64'd1;
-            if (inc_dropped_truncated) dropped_truncated <= dropped_truncated + 64'd1;
-            if (inc_dropped_overlong) dropped_overlong <= dropped_overlong + 64'd1;
-            if (inc_dropped_bypass) dropped_bypass <= dropped_bypass + 64'd1;
-            if (inc_locked_appends) locked_appends <= locked_appends + 64'd1;
-            if (inc_saturations) saturations <= saturations + 64'd1;
-            if (inc_cut_through) cut_through <= cut_through + 64'd1;
-            if (inc_repaired) repaired <= repaired + 64'd1;
-            if (inc_input_stalls) input_stalls <= input_stalls + 64'd1;
-            if (inc_input_beats) input_beats <= input_beats + 64'd1;
-            if (inc_output_beats) output_beats <= output_beats + 64'd1;
+            cycle <= cycle + 64'd1;
+            if (was_in_updates) in_updates <= in_updates + 64'd1;
+            if (was_out_updates) out_updates <= out_updates + 64'd1;
+            if (was_in_bypass) in_bypass <= in_bypass + 64'd1;
+            if (was_out_bypass) out_bypass <= out_bypass + 64'd1;
+            if (was_appended) appended <= appended + 64'd1;
+            if (was_merged) merged <= merged + 64'd1;
+            if (was_replaced_worker) replaced_worker <= replaced_worker + 64'd1;
+            if (was_replaced_reward) replaced_reward <= replaced_reward + 64'd1;
+            if (was_dropped_full) dropped_full <= dropped_full + 64'd1;
+            if (was_dropped_reward) dropped_reward <= dropped_reward + 64'd1;
+            if (was_dropped_mismatch) dropped_mismatch <= dropped_mismatch + 64'd1;
+            if (was_dropped_header) dropped_header <= dropped_header + 64'd1;
+            if (was_dropped_length) dropped_length <= dropped_length + 64'd1;
+            if (was_dropped_oversize) dropped_oversize <= dropped_oversize + 64'd1;
+            if (was_dropped_cluster) dropped_cluster <= dropped_cluster + 64'd1;
+            if (was_dropped_truncated) dropped_truncated <= dropped_truncated + 64'd1;
+            if (was_dropped_overlong) dropped_overlong <= dropped_overlong + 64'd1;
+            if (was_dropped_bypass) dropped_bypass <= dropped_bypass + 64'd1;
+            if (was_locked_appends) locked_appends <= locked_appends + 64'd1;
+            if (was_saturations) saturations <= saturations + 64'd1;
+            if (was_cut_through) cut_through <= cut_through + 64'd1;
+            if (was_repaired) repaired <= repaired + 64'd1;
+            if (was_input_stalls) input_stalls <= input_stalls + 64'd1;
+            if (was_input_beats) input_beats <= input_beats + 64'd1;
+            if (was_output_beats) output_beats <= output_beats + 64'd1;
             if (do_clear) begin
                 in_updates <= {32'd0, resident_updates_next};
                 out_updates <= 64'd0;
@@ -346,8 +415,11 @@ module olaf_registers #(
             end
         end
 
+    // A snapshot waits a cycle, for what was counted last; so does the answer to the write that asked.
+    reg snapshot_now;
+    always @(posedge clk) snapshot_now <= do_snapshot;
     always @(posedge clk)
-        if (do_snapshot) begin
+        if (snapshot_now) begin
             shown_occupancy <= occupancy;
             shown_active_clusters <= active_clusters;
             shown_resident_updates <= resident_updates;

@@ -1,7 +1,4 @@
-"""What follows from the register map and the header layouts: Verilog and a documentation table.
-
-``python -m olafctl.queue.generate`` writes the files; a test holds them to be current.
-"""
+"""What follows from the register map and the header layouts: Verilog and a documentation table."""
 
 from pathlib import Path
 
@@ -11,7 +8,7 @@ from olafctl import paths
 from olafctl.queue.registers import ADDRESS_BITS, FATES, REGISTERS, Access, Register
 from olafctl.wire.layouts import ETHERNET, IPV4, OLAF, TUSER, UDP
 
-_NOTE = "Generated from olafctl/{source} by `python -m olafctl.queue.generate`: do not edit."
+_NOTE = "Generated from olafctl/{source} by `olafctl generate`: do not edit."
 
 
 def generated() -> dict[Path, str]:
@@ -21,14 +18,6 @@ def generated() -> dict[Path, str]:
         Path("hdl/olaf_layout.vh"): _layout(),
         Path("docs/registers.md"): _table(),
     }
-
-
-def write() -> None:
-    """Write every generated file whose text has changed."""
-    for place, text in generated().items():
-        path = paths.sources() / place
-        if not path.is_file() or path.read_text() != text:
-            path.write_text(text)
 
 
 def _of(access: Access) -> list[Register]:
@@ -53,6 +42,7 @@ def _registers() -> str:
             "in_updates": "{32'd0, resident_updates_next}",
             "in_bypass": "{32'd0, resident_bypass_next}",
         },
+        residents=("resident_updates", "resident_bypass"),
         address_bits=ADDRESS_BITS,
         hex=lambda offset: f"{ADDRESS_BITS}'h{offset:03x}",
     )
@@ -105,7 +95,3 @@ def _table() -> str:
             f"| {register.meaning} |"
         )
     return "\n".join([*lines, ""])
-
-
-if __name__ == "__main__":
-    write()

@@ -2,7 +2,7 @@
 
 The Verilog decode (``hdl/olaf_registers.vh``), the table in ``docs/registers.md`` and the accessor below
 come from :data:`REGISTERS`; nothing else states a register's name, offset or reset value.
-Write the first two anew with ``python -m olafctl.queue.generate``.
+``olafctl generate`` writes the first two.
 """
 
 from collections.abc import Callable

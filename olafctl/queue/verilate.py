@@ -1,4 +1,4 @@
-"""Builds the Verilated OlafQueue: a shared library behind ``native/queue_model.h``, one a parameter set."""
+"""Builds the Verilated OlafQueue: a shared library behind ``native/queue_model.h`` for each parameter set."""
 
 import importlib.util
 import os
@@ -6,14 +6,14 @@ import shutil
 import subprocess
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from olafctl import cache, paths
 from olafctl.errors import BadInput, MissingTool, OlafError, Problem
 
-LIBRARY = "olaf_queue.so"
-TOP = "olaf_queue"
+Progress = Callable[[str], None]
+
 _NATIVE = Path(__file__).parent / "native"
 _VERILATE = ("-O3", "--x-assign", "fast", "--x-initial", "fast", "--prefix", "Volaf", "--quiet", "-Wno-fatal")
 _COMPILE = (
@@ -24,6 +24,7 @@ _COMPILE = (
     "-DVL_USER_FATAL",
     "-DVL_USER_FINISH",
 )
+_STOPS = ("verilated_stops.cpp", "verilated_stops.h")
 _FAST = "-O2"
 _SELDOM_RUN = "-O0"
 
@@ -50,6 +51,9 @@ class Parameters:
         if problems:
             raise BadInput(*problems)
 
+    def __str__(self) -> str:
+        return f"{self.clusters} clusters × {self.slots} slots × {self.beats * 64} bytes"
+
     @property
     def verilog(self) -> dict[str, int]:
         """By the names that ``hdl/olaf_queue.v`` gives them."""
@@ -61,9 +65,53 @@ class Parameters:
         }
 
 
+@dataclass(frozen=True)
+class _Design:
+    """What goes into one shared library."""
+
+    top: str
+    title: str
+    parameters: dict[str, int]
+    native: tuple[str, ...]
+    """Files of ``native/``; the .cpp ones are compiled."""
+    defines: dict[str, int] = field(default_factory=dict)
+
+
+def build_queue(parameters: Parameters, progress: Progress = lambda step: None) -> Path:
+    """The shared library for ``parameters``, from the cache or built now (half a minute).
+
+    ``progress`` is told each step.
+    Raises MissingTool without Verilator or g++, OlafError when the build fails.
+    """
+    return _build(
+        _Design(
+            "olaf_queue",
+            f"OlafQueue of {parameters}",
+            parameters.verilog,
+            ("queue_model.cpp", "queue_model.h", "queue_probe.h", *_STOPS),
+            {"OLAF_CLUSTERS": parameters.clusters},
+        ),
+        progress,
+    )
+
+
+def build_adder(latency: int, progress: Progress = lambda step: None) -> Path:
+    """A shared library of one binary32 adder: ``olaf_add(left, right, sums, count, copy)``."""
+    return _build(
+        _Design(
+            "olaf_fp32_add",
+            f"a binary32 adder of {latency} cycles",
+            {"LATENCY": latency},
+            ("adder_model.cpp", *_STOPS),
+            {"OLAF_ADDER_LATENCY": latency},
+        ),
+        progress,
+    )
+
+
 def verilog_sources() -> list[Path]:
     """The modules of OlafQueue and what they include, in a stable order."""
-    return sorted((paths.sources() / "hdl").glob("*.v*"))
+    return sorted((paths.sources() / "hdl").glob("olaf_*.v*"))
 
 
 def verilator_root() -> Path:
@@ -74,67 +122,85 @@ def verilator_root() -> Path:
     return Path(found.origin).parent
 
 
-def build_queue(parameters: Parameters, progress: Callable[[str], None] = lambda step: None) -> Path:
-    """The shared library for ``parameters``, from the cache or built now (half a minute).
-
-    ``progress`` is told each step.
-    Raises MissingTool without Verilator or g++, OlafError when the build fails.
-    """
+def _build(design: _Design, progress: Progress) -> Path:
     root = verilator_root()
     compiler = shutil.which("g++")
     if compiler is None:
         raise MissingTool(Problem("g++ is missing", remedy="apt-get install g++"))
-    native = sorted(_NATIVE.glob("queue_*"))
     key = cache.digest(
         [
-            repr((parameters, _VERILATE, _COMPILE, _FAST, _SELDOM_RUN)),
+            repr((design, _VERILATE, _COMPILE, _FAST, _SELDOM_RUN)),
             _output(compiler, "-dumpfullversion"),
             _output(str(root / "bin" / "verilator_bin"), "--version"),
             *verilog_sources(),
-            *native,
+            *(_NATIVE / name for name in design.native),
         ]
     )
+    library = f"{design.top}.so"
 
     def build(work: Path) -> None:
-        name = f"{parameters.clusters} clusters × {parameters.slots} slots × {parameters.beats} beats"
-        progress(f"verilating OlafQueue ({name})")
-        _verilate(root, parameters, work)
-        progress(f"compiling OlafQueue ({name})")
-        _compile(compiler, root, parameters, work)
+        progress(f"verilating {design.title}")
+        _verilate(root, design, work)
+        progress(f"compiling {design.title}")
+        _compile(compiler, root, design, work, library)
 
     folder, _ = cache.build_once("queue", key, build)
-    return folder / LIBRARY
+    return folder / library
 
 
-def _verilate(root: Path, parameters: Parameters, work: Path) -> None:
+def _verilate(root: Path, design: _Design, work: Path) -> None:
     hdl = paths.sources() / "hdl"
     _run(
         [
             str(root / "bin" / "verilator_bin"),
             "--cc",
             *_VERILATE,
-            *(f"-G{name}={value}" for name, value in parameters.verilog.items()),
+            *(f"-G{name}={value}" for name, value in design.parameters.items()),
             "--top-module",
-            TOP,
+            design.top,
             f"-I{hdl}",
             "--Mdir",
             str(work / "verilated"),
-            str(hdl / f"{TOP}.v"),
+            str(hdl / f"{design.top}.v"),
         ],
         environment={"VERILATOR_ROOT": str(root)},
     )
 
 
-def _compile(compiler: str, root: Path, parameters: Parameters, work: Path) -> None:
+def _compile(compiler: str, root: Path, design: _Design, work: Path, library: str) -> None:
     verilated = work / "verilated"
-    runtime = [root / "include" / f"{name}.cpp" for name in ("verilated", "verilated_threads")]
-    sources = [*sorted(verilated.glob("*.cpp")), *runtime, _NATIVE / "queue_model.cpp"]
+    native = [_NATIVE / name for name in design.native if name.endswith(".cpp")]
     flags = [
-        *_COMPILE,
-        f"-DOLAF_CLUSTERS={parameters.clusters}",
+        *_flags(root),
+        *(f"-D{name}={value}" for name, value in design.defines.items()),
         *(f"-I{folder}" for folder in (_NATIVE, verilated)),
-        *(f"-isystem{folder}" for folder in (root / "include", root / "include" / "vltstd")),
     ]
+    objects = _objects(compiler, flags, [*sorted(verilated.glob("*.cpp")), *native], work)
+    runtime = sorted(_runtime(compiler, root).glob("*.o"))
+    _run([compiler, "-shared", "-pthread", "-o", str(work / library), *map(str, [*objects, *runtime])])
+    shutil.rmtree(verilated)
+    for made in objects:
+        made.unlink()
+
+
+def _runtime(compiler: str, root: Path) -> Path:
+    """The folder of Verilator's own run-time objects, the same for every design."""
+    sources = [root / "include" / f"{name}.cpp" for name in ("verilated", "verilated_threads")]
+    key = cache.digest([repr((_COMPILE, _FAST)), _output(compiler, "-dumpfullversion"), *sources])
+
+    def build(work: Path) -> None:
+        _objects(compiler, _flags(root), sources, work)
+
+    folder, _ = cache.build_once("verilated", key, build)
+    return folder
+
+
+def _flags(root: Path) -> list[str]:
+    return [*_COMPILE, *(f"-isystem{folder}" for folder in (root / "include", root / "include" / "vltstd"))]
+
+
+def _objects(compiler: str, flags: list[str], sources: list[Path], work: Path) -> list[Path]:
+    """Compile ``sources`` into ``work``, two at a time."""
 
     def compile_one(source: Path) -> Path:
         made = work / f"{source.stem}.o"
@@ -143,11 +209,7 @@ def _compile(compiler: str, root: Path, parameters: Parameters, work: Path) -> N
         return made
 
     with ThreadPoolExecutor(max_workers=2) as workers:
-        objects = list(workers.map(compile_one, sources))
-    _run([compiler, "-shared", "-pthread", "-o", str(work / LIBRARY), *map(str, objects)])
-    shutil.rmtree(verilated)
-    for made in objects:
-        made.unlink()
+        return list(workers.map(compile_one, sources))
 
 
 def _output(*command: str) -> str:
@@ -163,4 +225,4 @@ def _run(command: list[str], environment: dict[str, str] | None = None) -> None:
     )
     if result.returncode != 0:
         tail = (result.stderr or result.stdout).strip().splitlines()[-20:]
-        raise OlafError(Problem("\n".join(tail), where=f"building OlafQueue: {Path(command[0]).name}"))
+        raise OlafError(Problem("\n".join(tail), where=f"building {Path(command[0]).name}"))

@@ -5,8 +5,6 @@
 #pragma GCC visibility pop
 
 #include <algorithm>
-#include <atomic>
-#include <cstdio>
 #include <cstring>
 #include <deque>
 #include <memory>
@@ -15,11 +13,11 @@
 #include "Volaf.h"
 #include "Volaf___024root.h"
 #include "verilated.h"
+#include "verilated_stops.h"
 
 namespace {
 
 constexpr size_t beat_bytes = 64;
-std::atomic<uint64_t> failures{0};
 
 struct Frame {
     olaf_tuser user;
@@ -68,16 +66,6 @@ struct Restless {
 };
 
 }  // namespace
-
-void vl_stop(const char *file, int line, const char *) VL_MT_UNSAFE {
-    ++failures;
-    std::fprintf(stderr, "OlafQueue: assertion failed at %s:%d\n", file, line);
-}
-void vl_finish(const char *, int, const char *) VL_MT_UNSAFE {}
-void vl_fatal(const char *file, int line, const char *hier, const char *what) VL_MT_UNSAFE {
-    std::fprintf(stderr, "OlafQueue: %s at %s:%d in %s\n", what, file, line, hier);
-    std::abort();
-}
 
 struct olaf_queue {
     VerilatedContext context;
@@ -324,6 +312,6 @@ size_t olaf_queue_instants(olaf_queue *queue, const olaf_instant **instants) {
     return queue->handed_out.size();
 }
 
-uint64_t olaf_queue_failures(void) { return failures; }
+uint64_t olaf_queue_failures(void) { return verilated_stops(); }
 
 }  // extern "C"

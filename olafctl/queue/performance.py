@@ -1,0 +1,121 @@
+"""Throughput and latency of the queue, counted in cycles of its 250 MHz clock."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+
+import numpy as np
+
+from olafctl.queue.model import CYCLE_NS, QueueModel, Sidecar
+from olafctl.queue.registers import CLOCK_HZ, MODE_OLAF, rate_word
+from olafctl.queue.traffic import update
+from olafctl.wire.layouts import BEAT_BYTES, GRADIENT_OFFSET
+
+SIZES = (256, 1500, 9036)
+MIXES = ("every frame another cluster", "random over 9 clusters", "all one cluster")
+RATES: tuple[int | None, ...] = (None, 40_000_000_000, 20_000_000_000)
+LINE_RATE = BEAT_BYTES * 8 * CLOCK_HZ
+CLUSTERS = 9
+"""As in the paper's testbed (OLAF §8)."""
+_WARM_UP = 200
+_CHUNK = 1000
+
+
+@dataclass(frozen=True)
+class Throughput:
+    """One measurement. Rates in Gb/s of frame bytes; ``stalls`` are cycles in which a beat had to wait."""
+
+    size: int
+    mix: str
+    rate: int | None
+    mode: int
+    frames: int
+    beats_per_cycle: float
+    in_gbps: float
+    out_gbps: float
+    stalls: int
+    merged: int
+    replaced: int
+    dropped: int
+
+
+@dataclass(frozen=True)
+class Latency:
+    """ns from a frame's first beat in to its first and to its last beat out, through an empty queue."""
+
+    size: int
+    first_ns: int
+    last_ns: int
+
+
+def throughput(
+    library: Path, size: int, mix: str, rate: int | None, frames: int, mode: int = MODE_OLAF
+) -> Throughput:
+    """Offer ``frames`` frames back to back and count the cycles the queue takes to accept them.
+
+    ``rate`` in bit/s limits the output; None leaves it unconstrained.
+    """
+    with QueueModel(library) as model:
+        model.registers.write("mode", mode)
+        model.registers.write("rate", rate_word(rate))
+        supply = _supply(size, mix)
+        _feed(model, supply, _WARM_UP)
+        model.registers.write("clear", 1)
+        start, before = model.cycle, model.registers.read_all()
+        left = _feed(model, supply, frames)
+        after = model.registers.read_all()
+        cycles = after["cycle"] - before["cycle"]
+        counted = {name: after[name] - before[name] for name in after}
+        dropped = sum(value for name, value in counted.items() if name.startswith("dropped_"))
+        return Throughput(
+            size=size,
+            mix=mix,
+            rate=rate,
+            mode=mode,
+            frames=counted["in_updates"],
+            beats_per_cycle=counted["input_beats"] / cycles,
+            in_gbps=counted["in_updates"] * size * 8 / (cycles * CYCLE_NS),
+            out_gbps=left * size * 8 / ((model.cycle - start) * CYCLE_NS),
+            stalls=counted["input_stalls"],
+            merged=counted["merged"],
+            replaced=counted["replaced_worker"] + counted["replaced_reward"],
+            dropped=dropped,
+        )
+
+
+def latency(library: Path, size: int) -> Latency:
+    """One update through an empty, unconstrained queue."""
+    with QueueModel(library) as model:
+        sidecar, frame = next(_supply(size, MIXES[2]))
+        offered = model.cycle + 10
+        model.offer(sidecar, frame, offered)
+        model.settle(10_000)
+        (departure,) = model.take()
+        return Latency(size, (departure.first - offered) * CYCLE_NS, (departure.last - offered) * CYCLE_NS)
+
+
+def _feed(model: QueueModel, supply: Iterator[tuple[Sidecar, bytes]], frames: int) -> int:
+    """Send frames back to back until the last is accepted; how many left meanwhile."""
+    left = 0
+    offered = 0
+    while offered < frames:
+        chunk = min(_CHUNK, frames - offered)
+        for _ in range(chunk):
+            model.offer(*next(supply))
+        offered += chunk
+        model.drain()
+        left += sum(1 for _ in model.take())
+    return left
+
+
+def _supply(size: int, mix: str) -> Iterator[tuple[Sidecar, bytes]]:
+    """Updates of ``size`` bytes without end; workers differ, so that updates merge."""
+    pick = Random(size)
+    gradients = np.random.default_rng(size).standard_normal((size - GRADIENT_OFFSET) // 4, dtype=np.float32)
+    payload = gradients.astype("<f4").tobytes()
+    worker = 0
+    while True:
+        worker += 1
+        cluster = {MIXES[0]: worker % CLUSTERS, MIXES[1]: pick.randrange(CLUSTERS), MIXES[2]: 0}[mix]
+        yield update(cluster, worker, payload, gen_time=worker)
