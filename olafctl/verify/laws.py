@@ -226,12 +226,14 @@ def bounded_age(update: Update, wait: int, system: System) -> list[Bool]:
     """Where every update is taken, of one worker: period - jitter ≤ Δ_p ≤ period + jitter + ``wait``.
 
     A slot opens after its predecessor left with the update before, generated one period, give or take the
-    jitter, earlier. What waits at a generation leaves as a peak later, so the age is below that bound too.
+    jitter, earlier. What waits at a generation leaves as a peak later, so once the first update must have
+    left the age is below that bound too.
     """
     cluster = system.clusters[update.cluster]
     low = (cluster.period - cluster.jitter) // system.tick
     high = (cluster.period + cluster.jitter) // system.tick + wait
     laws = [implies(has_peak(update), both(peak(update) >= low, peak(update) <= high))]
-    if update.previous is not None:
-        laws.append(implies(update.received >= 0, final_age(update) <= high))
+    first_has_left = update.place * cluster.period - cluster.jitter >= wait * system.tick
+    if update.previous is not None and first_has_left:
+        laws.append(final_age(update) <= high)
     return laws

@@ -44,7 +44,7 @@ def draw(schedule: Schedule, run: Run, title: str, path: Path) -> None:
             if times:
                 axis.plot(times, [0] * len(times), mark, markersize=5, label=label, clip_on=False)
         axis.set_ylabel(f"{cluster.name}\nage [ms]")
-        axis.set_ylim(bottom=0)
+        axis.set_ylim(0, 1.35 * max(age for _, age in [*corners, (0, 1)]) / _MS)
         axis.legend(loc="upper right", fontsize=7, ncols=5)
     axes[-1].set_xlabel("time [ms]")
     figure.suptitle(title, fontsize=10)
