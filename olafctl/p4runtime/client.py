@@ -72,6 +72,7 @@ class Client(P4RuntimeClient):  # type: ignore[misc]  # p4runtime-shell has no t
         self.channel = grpc.intercept_channel(self._bare_channel, _Deadline(timeout))
         self.stub = p4runtime_pb2_grpc.P4RuntimeStub(self.channel)
         self._write = self.channel.unary_unary("/p4.v1.P4Runtime/Write")
+        self._read = self.channel.unary_stream("/p4.v1.P4Runtime/Read")
         self.ended: StreamEnded | None = None
         self.arbitration: Any = None
         self.changed = threading.Condition()
@@ -115,6 +116,16 @@ class Client(P4RuntimeClient):  # type: ignore[misc]  # p4runtime-shell has no t
             wire.number(5, atomicity),
         ]
         self._write(b"".join(request))
+
+    def read_entities(self, queries: Iterable[bytes]) -> Iterator[bytes]:
+        """Read with serialised ``p4.v1.Entity`` queries; gives such entities. Raises grpc.RpcError."""
+        request = wire.number(1, self.device_id) + b"".join(wire.message(2, query) for query in queries)
+        for answer in self._read(request):
+            try:
+                yield from (value for _, value in wire.fields(answer) if isinstance(value, bytes))
+            except wire.Unusual:
+                for entity in p4runtime_pb2.ReadResponse.FromString(answer).entities:
+                    yield entity.SerializeToString()
 
     def elect(self, election_id: tuple[int, int]) -> None:
         """Arbitrate again with another election id. Raises StreamEnded."""

@@ -6,10 +6,25 @@ What has no name in the P4Info, or a value too wide for its field, raises ValueE
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from p4.v1 import p4runtime_pb2
+
 from olafctl.p4runtime import bytestrings, encoding, wire
-from olafctl.p4runtime.dataplane import Exact, Lpm, Match, Optional, Range, Replica, Ternary
+from olafctl.p4runtime.dataplane import (
+    CounterData,
+    Exact,
+    GroupRef,
+    Lpm,
+    Match,
+    MemberRef,
+    Optional,
+    Range,
+    Replica,
+    Ternary,
+)
 from olafctl.p4runtime.entities import CloneSession, DefaultAction, Entity, MulticastGroup, TableEntry
+from olafctl.p4runtime.plain import EntryRequest, FieldRequest, entry_request
 from olafctl.p4runtime.program import Action, MatchField, MatchKind, Program, Table
+from olafctl.p4runtime.quick_entry import quick_entry
 
 
 def to_update(program: Program, change: int, entity: Entity) -> bytes:
@@ -34,45 +49,60 @@ def _entity(program: Program, entity: Entity) -> bytes:
             return wire.message(9, wire.message(2, session))
 
 
-def from_entity(program: Program, message: Any) -> Entity:
-    """The named entity of a ``p4.v1.Entity``. Raises ValueError for what has no typed form."""
-    kind = message.WhichOneof("entity")
-    if kind == "table_entry":
-        return from_table_entry(program, message.table_entry)
-    if kind == "packet_replication_engine_entry":
-        engine = message.packet_replication_engine_entry
-        if engine.HasField("multicast_group_entry"):
+def from_entity(program: Program, entity: bytes) -> Entity:
+    """The named entity of a serialised ``p4.v1.Entity``. Raises ValueError for what has no typed form."""
+    return counted_from_entity(program, entity)[0]
+
+
+def counted_from_entity(program: Program, entity: bytes) -> tuple[Entity, CounterData | None]:
+    """As :func:`from_entity`, with a table entry's direct counter when the switch gave it."""
+    try:
+        plain = quick_entry(entity)
+    except wire.Unusual:
+        message = p4runtime_pb2.Entity.FromString(entity)
+        if message.WhichOneof("entity") != "table_entry":
+            return _replication(message), None
+        plain = entry_request(message.table_entry)
+    return _named_entry(program, plain), plain.counter
+
+
+def _replication(message: Any) -> Entity:
+    engine = message.packet_replication_engine_entry
+    match engine.WhichOneof("type"):
+        case "multicast_group_entry":
             group = engine.multicast_group_entry
             return MulticastGroup(group.multicast_group_id, _replicas(group.replicas))
-        session = engine.clone_session_entry
-        return CloneSession(session.session_id, _replicas(session.replicas), session.packet_length_bytes)
-    raise ValueError(f"an entity of kind {kind} has no typed form")
+        case "clone_session_entry":
+            session = engine.clone_session_entry
+            return CloneSession(session.session_id, _replicas(session.replicas), session.packet_length_bytes)
+        case _:
+            raise ValueError(f"an entity of kind {message.WhichOneof('entity')} has no typed form")
 
 
-def from_table_entry(program: Program, message: Any) -> TableEntry | DefaultAction:
-    """The named entry of a ``p4.v1.TableEntry``. Raises ValueError."""
-    table = program.tables.get(message.table_id)
+def _named_entry(program: Program, plain: EntryRequest) -> TableEntry | DefaultAction:
+    table = program.tables.get(plain.table_id)
     if table is None:
-        raise ValueError(f"the switch has a table {message.table_id:#x} that the P4Info does not")
-    action = ""
-    params: dict[str, int] = {}
-    kind = message.action.WhichOneof("type")
-    if kind == "action":
-        action, params = _action_from(program, message.action.action)
-    elif kind == "action_profile_action_set":
-        raise ValueError(f"table {table.alias}: one-shot action sets have no typed form")
-    if message.is_default_action:
+        raise ValueError(f"the switch has a table {plain.table_id:#x} that the P4Info does not")
+    action, params, member, group = "", dict[str, int](), 0, 0
+    match plain.action:
+        case MemberRef(member_id):
+            member = member_id
+        case GroupRef(group_id):
+            group = group_id
+        case list():
+            raise ValueError(f"table {table.alias}: one-shot action sets have no typed form")
+        case (action_id, values):
+            called = program.actions.get(action_id)
+            if called is None:
+                raise ValueError(f"the switch has an action {action_id:#x} that the P4Info does not")
+            given = dict(values)
+            action = called.alias
+            params = {param.name: int.from_bytes(given[param.id], "big") for param in called.params}
+    if plain.is_default:
         return DefaultAction(table.alias, action, params)
-    fields = {field.id: field for field in table.fields}
-    return TableEntry(
-        table.alias,
-        {fields[match.field_id].name: _match_from(match) for match in message.match},
-        action,
-        params,
-        message.priority,
-        message.action.action_profile_member_id,
-        message.action.action_profile_group_id,
-    )
+    names = {field.id: field.name for field in table.fields}
+    matches = {names[each[0]]: _match_from(each) for each in plain.match}
+    return TableEntry(table.alias, matches, action, params, plain.priority, member, group)
 
 
 def _entry(program: Program, entry: TableEntry) -> bytes:
@@ -121,23 +151,22 @@ def _checked(field: MatchField, match: Match | int) -> Match:
     return match
 
 
-def _match_from(message: Any) -> Match:
-    def number(value: bytes) -> int:
-        return int.from_bytes(value, "big")
-
-    match message.WhichOneof("field_match_type"):
-        case "exact":
-            return Exact(number(message.exact.value))
-        case "lpm":
-            return Lpm(number(message.lpm.value), message.lpm.prefix_len)
-        case "ternary":
-            return Ternary(number(message.ternary.value), number(message.ternary.mask))
-        case "range":
-            return Range(number(message.range.low), number(message.range.high))
-        case "optional":
-            return Optional(number(message.optional.value))
-        case kind:
-            raise ValueError(f"a match of kind {kind} has no typed form")
+def _match_from(request: FieldRequest) -> Match:
+    _, kind, first, second = request
+    value = int.from_bytes(first, "big")
+    match kind:
+        case MatchKind.EXACT:
+            return Exact(value)
+        case MatchKind.OPTIONAL:
+            return Optional(value)
+        case MatchKind.LPM:
+            return Lpm(value, second)
+        case MatchKind.TERNARY:
+            return Ternary(value, int.from_bytes(second, "big"))
+        case MatchKind.RANGE:
+            return Range(value, int.from_bytes(second, "big"))
+        case None:
+            raise ValueError("a match of an unknown kind has no typed form")
 
 
 def _call(table: Table, name: str, params: Mapping[str, int]) -> bytes:
@@ -151,14 +180,6 @@ def _call(table: Table, name: str, params: Mapping[str, int]) -> bytes:
         _fits(params[param.name], param.bits, f"parameter {param.name}")
     values = [params[param.name] for param in action.params]
     return wire.message(3, wire.message(1, encoding.action_call(action, values)))
-
-
-def _action_from(program: Program, message: Any) -> tuple[str, dict[str, int]]:
-    action = program.actions.get(message.action_id)
-    if action is None:
-        raise ValueError(f"the switch has an action {message.action_id:#x} that the P4Info does not")
-    names = {param.id: param.name for param in action.params}
-    return action.alias, {names[each.param_id]: int.from_bytes(each.value, "big") for each in message.params}
 
 
 def _replica_bytes(replicas: Iterable[Replica]) -> bytes:

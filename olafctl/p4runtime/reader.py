@@ -1,6 +1,6 @@
 """Reads of a P4Runtime device, in the program's own names."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import grpc
@@ -67,32 +67,34 @@ class Reader:
         return {session for session in self._typed(query) if isinstance(session, CloneSession)}
 
     def direct_counters(self, table: str) -> dict[TableEntry, CounterData]:
-        """The direct counter of each entry of a table."""
+        """The direct counter of each entry of a table. Raises BadInput for a table without."""
         query = p4runtime_pb2.Entity()
-        query.table_entry.table_id = self._table_id(table)
+        query.table_entry.table_id = self._counted_id(table)
         query.table_entry.counter_data.SetInParent()
-        counted: dict[TableEntry, CounterData] = {}
-        entities = self._read([query])
-        for entry, entity in zip(self._named(entities), entities, strict=True):
-            if isinstance(entry, TableEntry):
-                counted[entry] = _counter_data(entity.table_entry.counter_data)
-        return counted
+        return {
+            entry: count or CounterData(0, 0)
+            for entry, count in self._counted(query)
+            if isinstance(entry, TableEntry)
+        }
 
     def default_counter(self, table: str) -> CounterData:
-        """The direct counter of a table's default action: the packets that matched nothing."""
+        """The direct counter of a table's default action: the packets that matched nothing.
+
+        A device that does not count those answers UNIMPLEMENTED.
+        """
         query = p4runtime_pb2.Entity()
-        query.table_entry.table_id = self._table_id(table)
+        query.table_entry.table_id = self._counted_id(table)
         query.table_entry.is_default_action = True
         query.table_entry.counter_data.SetInParent()
-        answers = [entity.table_entry.counter_data for entity in self._read([query])]
-        return _counter_data(answers[0]) if answers else CounterData(0, 0)
+        counts = [count for _, count in self._counted(query)]
+        return next((count for count in counts if count is not None), CounterData(0, 0))
 
     def counter(self, name: str) -> list[CounterData]:
         """The values of an indirect counter, by index."""
         query = p4runtime_pb2.Entity()
         query.counter_entry.counter_id = self._resolved(self.program.counter_named, name)
         found = {
-            e.counter_entry.index.index: _counter_data(e.counter_entry.data) for e in self._read([query])
+            e.counter_entry.index.index: _counter_data(e.counter_entry.data) for e in self._messages(query)
         }
         return [found[index] for index in sorted(found)]
 
@@ -102,7 +104,7 @@ class Reader:
         query.register_entry.register_id = self._resolved(self.program.register_named, name)
         found = {
             e.register_entry.index.index: int.from_bytes(e.register_entry.data.bitstring, "big")
-            for e in self._read([query])
+            for e in self._messages(query)
         }
         return [found[index] for index in sorted(found)]
 
@@ -112,20 +114,23 @@ class Reader:
         except grpc.RpcError as error:
             raise self._failed(error, doing) from None
 
-    def _read(self, queries: Sequence[Any]) -> list[Any]:
-        request = p4runtime_pb2.ReadRequest(device_id=self.device_id, entities=queries)
+    def _read(self, query: Any) -> list[bytes]:
         try:
-            return [entity for answer in self._client.stub.Read(request) for entity in answer.entities]
+            return list(self._client.read_entities([query.SerializeToString()]))
         except grpc.RpcError as error:
-            raise self._failed(error, f"reading {_kind(queries[0])}") from None
+            raise self._failed(error, f"reading {_kind(query)}") from None
+
+    def _messages(self, query: Any) -> list[Any]:
+        return [p4runtime_pb2.Entity.FromString(entity) for entity in self._read(query)]
 
     def _typed(self, query: Any) -> list[Entity]:
-        return self._named(self._read([query]))
+        return [entity for entity, _ in self._counted(query)]
 
-    def _named(self, entities: Sequence[Any]) -> list[Entity]:
+    def _counted(self, query: Any) -> list[tuple[Entity, CounterData | None]]:
         program = self.program
+        entities = self._read(query)
         try:
-            return [messages.from_entity(program, entity) for entity in entities]
+            return [messages.counted_from_entity(program, entity) for entity in entities]
         except (ValueError, KeyError) as error:
             raise OlafError(Problem(f"what was read has no name here: {error.args[0]}", self.name)) from None
 
@@ -137,6 +142,12 @@ class Reader:
 
     def _table_id(self, table: str) -> int:
         return self._resolved(self.program.table_named, table)
+
+    def _counted_id(self, table: str) -> int:
+        table_id = self._table_id(table)
+        if not self.program.tables[table_id].counter_id:
+            raise BadInput(Problem(f"table {table} has no direct counter", self.name))
+        return table_id
 
     def _resolved(self, lookup: Callable[[str], Any], name: str) -> int:
         try:

@@ -41,6 +41,15 @@ def fields(data: bytes) -> list[tuple[int, int | bytes]]:
     return found
 
 
+def singular(data: bytes) -> dict[int, int | bytes]:
+    """The fields of a message that has each at most once. Raises Unusual."""
+    parts = fields(data)
+    found = dict(parts)
+    if len(found) != len(parts):
+        raise Unusual
+    return found
+
+
 def varint(value: int) -> bytes:
     """An unsigned integer in base 128, least significant first."""
     if value < 0x80:

@@ -8,8 +8,8 @@ from olafctl.p4runtime.agent.entries import Undo
 from olafctl.p4runtime.agent.forwarding import Forwarding
 from olafctl.p4runtime.agent.meters import check_meter
 from olafctl.p4runtime.agent.refusal import Code, Refusal, invalid, unimplemented
-from olafctl.p4runtime.agent.requests import counter_data, meter_config
 from olafctl.p4runtime.agent.tables import check_counter
+from olafctl.p4runtime.plain import counter_data, meter_config
 from olafctl.p4runtime.program import Array
 
 

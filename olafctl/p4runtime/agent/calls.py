@@ -2,8 +2,8 @@
 
 from olafctl.p4runtime import bytestrings
 from olafctl.p4runtime.agent.refusal import denied, invalid
-from olafctl.p4runtime.agent.requests import CallRequest
 from olafctl.p4runtime.dataplane import ActionCall
+from olafctl.p4runtime.plain import CallRequest
 from olafctl.p4runtime.program import Action, Scope, Table
 
 

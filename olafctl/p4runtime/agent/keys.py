@@ -8,8 +8,8 @@ from collections.abc import Hashable, Sequence
 
 from olafctl.p4runtime import bytestrings
 from olafctl.p4runtime.agent.refusal import invalid
-from olafctl.p4runtime.agent.requests import FieldRequest
 from olafctl.p4runtime.dataplane import Exact, Key, Lpm, Match, Optional, Range, Ternary
+from olafctl.p4runtime.plain import FieldRequest
 from olafctl.p4runtime.program import MatchField, MatchKind
 
 Identity = Hashable

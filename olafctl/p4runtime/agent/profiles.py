@@ -6,8 +6,8 @@ from typing import Any
 from olafctl.p4runtime.agent.entries import TableState, Undo
 from olafctl.p4runtime.agent.forwarding import Forwarding, GroupState, MemberState, ProfileState
 from olafctl.p4runtime.agent.refusal import Code, Refusal, invalid, not_found, unimplemented
-from olafctl.p4runtime.agent.requests import ActionRequest, CallRequest, OneShotAction, call_request
 from olafctl.p4runtime.dataplane import ActionCall, ActionSpec, GroupRef, MemberRef, WeightedAction
+from olafctl.p4runtime.plain import ActionRequest, CallRequest, OneShotAction, call_request
 from olafctl.p4runtime.program import Table
 
 

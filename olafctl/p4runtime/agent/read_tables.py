@@ -8,9 +8,9 @@ from olafctl.p4runtime.agent import answers
 from olafctl.p4runtime.agent.entries import DefaultEntry, Entry, TableState
 from olafctl.p4runtime.agent.forwarding import Forwarding
 from olafctl.p4runtime.agent.refusal import invalid, not_found, unimplemented
-from olafctl.p4runtime.agent.requests import EntryRequest, entry_request
 from olafctl.p4runtime.agent.tables import address, table_state
 from olafctl.p4runtime.dataplane import ActionCall
+from olafctl.p4runtime.plain import EntryRequest, entry_request
 
 
 def table_entries(forwarding: Forwarding, message: Any) -> Iterator[bytes]:

@@ -27,6 +27,11 @@ _OPTIONS = [
     ("grpc.so_reuseport", 0),
     ("grpc.max_receive_message_length", 256 << 20),
     ("grpc.max_send_message_length", -1),
+    # A primary whose machine is gone without a word is noticed, and makes room for another.
+    ("grpc.keepalive_time_ms", 10_000),
+    ("grpc.keepalive_timeout_ms", 5_000),
+    ("grpc.keepalive_permit_without_calls", 1),
+    ("grpc.http2.min_recv_ping_interval_without_data_ms", 1_000),
 ]
 _CODES = {code: next(each for each in grpc.StatusCode if each.value[0] == code.value) for code in Code}
 

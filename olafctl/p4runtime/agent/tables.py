@@ -6,8 +6,8 @@ from olafctl.p4runtime.agent.forwarding import Forwarding
 from olafctl.p4runtime.agent.keys import Identity
 from olafctl.p4runtime.agent.meters import check_meter
 from olafctl.p4runtime.agent.refusal import Code, Refusal, denied, invalid, not_found, unimplemented
-from olafctl.p4runtime.agent.requests import EntryRequest
 from olafctl.p4runtime.dataplane import CounterData, Key, MeterConfig, TableFull
+from olafctl.p4runtime.plain import EntryRequest
 
 
 def table_state(forwarding: Forwarding, table_id: int) -> TableState:

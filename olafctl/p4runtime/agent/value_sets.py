@@ -5,7 +5,7 @@ from typing import Any
 from olafctl.p4runtime.agent.entries import Undo
 from olafctl.p4runtime.agent.forwarding import Forwarding
 from olafctl.p4runtime.agent.refusal import Code, Refusal, invalid
-from olafctl.p4runtime.agent.requests import field_request
+from olafctl.p4runtime.plain import field_request
 
 
 def modify(forwarding: Forwarding, message: Any) -> Undo:

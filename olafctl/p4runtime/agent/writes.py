@@ -9,8 +9,8 @@ from olafctl.p4runtime.agent import arrays, digest_config, profiles, replication
 from olafctl.p4runtime.agent.entries import Undo
 from olafctl.p4runtime.agent.forwarding import Forwarding
 from olafctl.p4runtime.agent.refusal import Code, Refusal, invalid, unimplemented
-from olafctl.p4runtime.agent.requests import EntryRequest, counter_data, entry_request, meter_config
 from olafctl.p4runtime.dataplane import Unsupported
+from olafctl.p4runtime.plain import EntryRequest, counter_data, entry_request, meter_config
 
 INSERT, MODIFY, DELETE = (
     p4runtime_pb2.Update.INSERT,
