@@ -93,6 +93,7 @@ _SIGNATURES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     ),
     "read": (_u32, (_handle, _u32)),
     "write": (None, (_handle, _u32, _u32)),
+    "drain": (_u64, (_handle, _u64)),
     "disturb": (None, (_handle, _u64, _u32, _u32, _u32)),
     "block": (None, (_handle, ctypes.c_int)),
     "watch": (None, (_handle, ctypes.c_int)),
@@ -148,6 +149,12 @@ class QueueModel:
     def settle(self, limit: int) -> int:
         """Let time pass until nothing moves any more, at most ``limit`` cycles; the cycles that passed."""
         passed = int(self._library.olaf_queue_settle(self._queue, limit))
+        self._check()
+        return passed
+
+    def drain(self, limit: int) -> int:
+        """Let time pass until every offered frame is accepted, at most ``limit`` cycles; the cycles passed."""
+        passed = int(self._library.olaf_queue_drain(self._queue, limit))
         self._check()
         return passed
 

@@ -7,9 +7,9 @@ from random import Random
 
 import numpy as np
 
-from olafctl.queue.model import CYCLE_NS, QueueModel, Sidecar
+from olafctl.queue.model import CYCLE_NS, QueueModel
 from olafctl.queue.registers import CLOCK_HZ, MODE_OLAF, rate_word
-from olafctl.queue.traffic import update
+from olafctl.queue.traffic import Frame, update
 from olafctl.wire.layouts import BEAT_BYTES, GRADIENT_OFFSET
 
 SIZES = (256, 1500, 9036)
@@ -20,6 +20,7 @@ CLUSTERS = 9
 """As in the paper's testbed (OLAF §8)."""
 _WARM_UP = 200
 _CHUNK = 1000
+_LIMIT = 100_000_000
 
 
 @dataclass(frozen=True)
@@ -62,10 +63,9 @@ def throughput(
         supply = _supply(size, mix)
         _feed(model, supply, _WARM_UP)
         model.registers.write("clear", 1)
-        start, before = model.cycle, model.registers.read_all()
-        left = _feed(model, supply, frames)
+        before = model.registers.read_all()
+        cycles, left = _feed(model, supply, frames)
         after = model.registers.read_all()
-        cycles = after["cycle"] - before["cycle"]
         counted = {name: after[name] - before[name] for name in after}
         dropped = sum(value for name, value in counted.items() if name.startswith("dropped_"))
         return Throughput(
@@ -76,7 +76,7 @@ def throughput(
             frames=counted["in_updates"],
             beats_per_cycle=counted["input_beats"] / cycles,
             in_gbps=counted["in_updates"] * size * 8 / (cycles * CYCLE_NS),
-            out_gbps=left * size * 8 / ((model.cycle - start) * CYCLE_NS),
+            out_gbps=left * size * 8 / (cycles * CYCLE_NS),
             stalls=counted["input_stalls"],
             merged=counted["merged"],
             replaced=counted["replaced_worker"] + counted["replaced_reward"],
@@ -95,21 +95,18 @@ def latency(library: Path, size: int) -> Latency:
         return Latency(size, (departure.first - offered) * CYCLE_NS, (departure.last - offered) * CYCLE_NS)
 
 
-def _feed(model: QueueModel, supply: Iterator[tuple[Sidecar, bytes]], frames: int) -> int:
-    """Send frames back to back until the last is accepted; how many left meanwhile."""
-    left = 0
-    offered = 0
-    while offered < frames:
-        chunk = min(_CHUNK, frames - offered)
-        for _ in range(chunk):
+def _feed(model: QueueModel, supply: Iterator[Frame], frames: int) -> tuple[int, int]:
+    """Send frames back to back: the cycles until the last is accepted, and how many left meanwhile."""
+    cycles = left = 0
+    for first in range(0, frames, _CHUNK):
+        for _ in range(min(_CHUNK, frames - first)):
             model.offer(*next(supply))
-        offered += chunk
-        model.drain()
+        cycles += model.drain(_LIMIT)
         left += sum(1 for _ in model.take())
-    return left
+    return cycles, left
 
 
-def _supply(size: int, mix: str) -> Iterator[tuple[Sidecar, bytes]]:
+def _supply(size: int, mix: str) -> Iterator[Frame]:
     """Updates of ``size`` bytes without end; workers differ, so that updates merge."""
     pick = Random(size)
     gradients = np.random.default_rng(size).standard_normal((size - GRADIENT_OFFSET) // 4, dtype=np.float32)

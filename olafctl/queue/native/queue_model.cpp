@@ -303,6 +303,12 @@ void olaf_queue_disturb(olaf_queue *queue, uint64_t seed, uint32_t idle, uint32_
 
 void olaf_queue_block(olaf_queue *queue, int blocked) { queue->blocked = blocked; }
 
+uint64_t olaf_queue_drain(olaf_queue *queue, uint64_t limit) {
+    uint64_t start = queue->cycle;
+    while (queue->cycle - start < limit && !queue->source.empty()) queue->clock();
+    return queue->cycle - start;
+}
+
 void olaf_queue_watch(olaf_queue *queue, int on) { queue->watching = on; }
 
 size_t olaf_queue_instants(olaf_queue *queue, const olaf_instant **instants) {

@@ -29,6 +29,9 @@ void olaf_queue_disturb(olaf_queue *, uint64_t seed, uint32_t idle, uint32_t sto
 // Let the sink take nothing at all (1) or go on (0).
 void olaf_queue_block(olaf_queue *, int blocked);
 
+// Clock until every offered frame is accepted, or `limit` cycles passed. Returns the cycles that passed.
+uint64_t olaf_queue_drain(olaf_queue *, uint64_t limit);
+
 // Record instants from now on. They stay valid until the next call, which forgets them.
 void olaf_queue_watch(olaf_queue *, int on);
 size_t olaf_queue_instants(olaf_queue *, const olaf_instant **);
