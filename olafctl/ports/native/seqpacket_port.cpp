@@ -1,5 +1,6 @@
 // A UNIX SOCK_SEQPACKET socket: one message a frame. Every host that connects is on the same segment:
 // what the port sends reaches each of them. A sender is held back, not dropped, when the port is behind.
+#include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -26,6 +27,7 @@ class SeqpacketPort final : public Port {
   public:
     explicit SeqpacketPort(int listening) : listening_(listening) {
         epoll_ = checked(epoll_create1(EPOLL_CLOEXEC), "epoll");
+        checked(fcntl(listening_, F_SETFL, fcntl(listening_, F_GETFL) | O_NONBLOCK), "a listening socket");
         watch(listening_);
     }
 
@@ -51,6 +53,9 @@ class SeqpacketPort final : public Port {
     }
 
     void send(const uint8_t *frame, size_t length) override {
+        // Whoever connected before this frame came in is to get it.
+        if (!admitted_) admit();
+        admitted_ = true;
         bool reached = false;
         for (int host : hosts_) {
             if (::send(host, frame, length, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0) reached = true;
@@ -63,6 +68,8 @@ class SeqpacketPort final : public Port {
         stats.tx_bytes += length;
     }
 
+    void flush() override { admitted_ = false; }
+
   private:
     void watch(int fd) {
         epoll_event event{};
@@ -72,11 +79,11 @@ class SeqpacketPort final : public Port {
     }
 
     void admit() {
-        int host = accept4(listening_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
-        if (host < 0) return;
-        widen(host);
-        watch(host);
-        hosts_.push_back(host);
+        for (int host; (host = accept4(listening_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC)) >= 0;) {
+            widen(host);
+            watch(host);
+            hosts_.push_back(host);
+        }
     }
 
     void drain(int host, Sink &sink) {
@@ -98,6 +105,7 @@ class SeqpacketPort final : public Port {
 
     int listening_;
     int epoll_;
+    bool admitted_ = false;
     std::vector<int> hosts_;
     std::array<uint8_t, MAX_FRAME> frame_;
 };
