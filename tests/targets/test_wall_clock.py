@@ -1,0 +1,74 @@
+"""On the wall clock: limited rates take their time, windows pass, and waiting costs no processor time."""
+
+import time
+from pathlib import Path
+
+import pytest
+
+from olafctl.queue.registers import MODE_FIFO, MODE_OLAF, rate_word
+from olafctl.targets import processes
+
+from .conftest import Live
+from .test_live import FIRST, PS, SOON, UPLINK, update
+
+
+@pytest.fixture(autouse=True)
+def as_it_was(live: Live) -> None:
+    live.running.registers.write("clear", 1)
+
+
+def seconds_of_processor(live: Live) -> float:
+    ticks = 0
+    for process in processes.of(live.state):
+        fields = (Path("/proc") / str(process.pid) / "stat").read_text().rpartition(")")[2].split()
+        if "simple_switch" not in (Path("/proc") / str(process.pid) / "comm").read_text():
+            ticks += int(fields[11]) + int(fields[12])
+    return ticks / 100
+
+
+def test_a_limited_rate_takes_its_time(live: Live) -> None:
+    registers, worker = live.running.registers, live.testbed.workers[0]
+    registers.write("mode", MODE_FIFO)
+    registers.write("rate", rate_word(100_000))
+    try:
+        begin = time.monotonic()
+        for seq in range(6):
+            live.ports[FIRST].send(update(live, worker, seq, 1.0))
+        assert all(live.ports[PS].receive(SOON) for _ in range(6))
+        # Five frames of 1024 bits are paid for before the sixth leaves; the clock may be 1 ms ahead.
+        assert time.monotonic() - begin > 5 * 1024 / 100_000 - 0.001
+    finally:
+        registers.write("rate", 0)
+        registers.write("mode", MODE_OLAF)
+
+
+def test_while_updates_are_held_nothing_spins_and_bypass_flows(live: Live) -> None:
+    registers = live.running.registers
+    registers.write("hold", 1)
+    try:
+        live.ports[FIRST].send(update(live, live.testbed.workers[0], 1, 1.0))
+        gateway = bytes.fromhex(live.testbed.hosts[0].mac.replace(":", ""))
+        other = gateway + bytes(6) + b"\x88\xb5" + bytes(50)
+        live.ports[FIRST].send(other)
+        assert live.ports[UPLINK].receive(SOON) == other
+        before = seconds_of_processor(live)
+        assert live.ports[PS].receive(0.6) is None
+        assert seconds_of_processor(live) - before < 0.3
+    finally:
+        registers.write("hold", 0)
+    assert live.ports[PS].receive(SOON) is not None
+
+
+def test_a_cluster_is_active_for_its_window_of_real_time(live: Live) -> None:
+    registers = live.running.registers
+    window = registers.read("active_window")
+    registers.write("active_window", 2**31 - 1)
+    live.ports[FIRST].send(update(live, live.testbed.workers[0], 1, 1.0))
+    assert live.ports[PS].receive(SOON) is not None
+    assert registers.read("active_clusters") == 1
+    registers.write("active_window", 250_000)
+    live.ports[FIRST].send(update(live, live.testbed.workers[0], 2, 1.0))
+    assert live.ports[PS].receive(SOON) is not None
+    assert live.ports[PS].receive(0.05) is None
+    assert registers.read("active_clusters") == 0
+    registers.write("active_window", window)
