@@ -115,6 +115,10 @@ class Live:
         """Read a port until ``frame`` arrives. Fails after the deadline."""
         self._read_until(port, frame)
 
+    def receive(self, port: int, timeout: float = DEADLINE) -> bytes | None:
+        """The next frame at a port, whatever it is; None when none arrives within ``timeout`` seconds."""
+        return self._hosts[port].receive(timeout)
+
     # The queue
 
     @contextmanager

@@ -8,8 +8,8 @@ import pytest
 from olafctl.control.regroup import regroup
 from olafctl.testbed.model import Cluster, Worker
 from tests.packets.conftest import needs
-from tests.packets.frames import ack, at, gradient, update
-from tests.packets.live import Live
+from tests.packets.frames import Got, ack, at, gradient, update
+from tests.packets.live import DEADLINE, Live
 
 
 @pytest.fixture
@@ -53,6 +53,90 @@ def test_updates_of_a_moved_worker_merge_with_its_new_cluster(
         )
     [got] = at(live.arrivals(), live.server)
     assert got.values.tobytes() == (gradient(1) + gradient(2)).tobytes()
+
+
+class Flow(threading.Thread):
+    """ACKs to a cluster, each sent when the one before has reached a member that stays.
+
+    It alone reads that member's port; ``seq`` is the newest ACK that arrived there.
+    """
+
+    def __init__(self, live: Live, member: Worker) -> None:
+        super().__init__()
+        self.live, self.member = live, member
+        self.seq = 0
+        self.failure: BaseException | None = None
+        self._changed = threading.Condition()
+        self._ending = False
+
+    def run(self) -> None:
+        try:
+            while not self._ending:
+                wanted = self.seq + 1
+                self.live.send(self.live.server, ack(self.live, self.member, gradient(1), seq=wanted))
+                assert next_copy(self.live, self.member) == wanted, "lost, doubled or out of order"
+                self._advance(wanted)
+        except BaseException as error:
+            self.failure = error
+            self._advance(self.seq)
+
+    def go_on(self, acks: int) -> None:
+        """Return once so many more ACKs have arrived."""
+        with self._changed:
+            goal = self.seq + acks
+            assert self._changed.wait_for(lambda: self.failure or self.seq >= goal, DEADLINE)
+        assert self.failure is None
+
+    def stop(self) -> None:
+        """End the flow; fails if an ACK went astray."""
+        self._ending = True
+        self.join()
+        assert self.failure is None
+
+    def _advance(self, seq: int) -> None:
+        with self._changed:
+            self.seq = seq
+            self._changed.notify_all()
+
+
+def next_copy(live: Live, worker: Worker, timeout: float = DEADLINE) -> int | None:
+    """The sequence number of the next ACK for ``worker`` at its port; None when none comes."""
+    while frame := live.receive(worker.port, timeout):
+        got = Got(frame)
+        if got.ether.dst == worker.mac and got.ether.src == live.server.mac:
+            return int(got.olaf.seq)
+    return None
+
+
+def test_traffic_flows_while_a_worker_moves_and_it_gets_nothing_of_its_old_group_afterwards(
+    live: Live, moved: tuple[Worker, Cluster, Cluster]
+) -> None:
+    """Nothing lost, nothing delivered to the old group after the write returns.
+
+    Those who stay get every ACK, one by one. The worker gets them up to the move and none after it; once
+    it is back home it gets them again.
+    """
+    worker, home, other = moved
+    elsewhere = [member for member in home.workers if member.port != worker.port]
+    if not elsewhere:
+        pytest.skip("needs members of a cluster at two ports")
+    flow = Flow(live, elsewhere[-1])
+    flow.start()
+    try:
+        for _ in range(3):
+            flow.go_on(5)
+            assert next_copy(live, worker) is not None
+            regroup(live.store, worker.name, other.index)
+            while next_copy(live, worker, 0) is not None:
+                pass  # delivered before the write returned
+            flow.go_on(20)
+            assert next_copy(live, worker, 0) is None
+            regroup(live.store, worker.name, home.index)
+            flow.go_on(5)
+            assert next_copy(live, worker) is not None
+    finally:
+        flow.stop()
+    assert flow.seq >= 75
 
 
 def test_nothing_is_lost_while_workers_move(live: Live, moved: tuple[Worker, Cluster, Cluster]) -> None:
