@@ -16,7 +16,7 @@ from tests.p4runtime import messages
 from tests.p4runtime.controller import Controller, entity, update
 from tests.p4runtime.memory_plane import MemoryPlane
 
-MESSAGES = int(os.environ.get("OLAF_FUZZ_MESSAGES", "1500"))
+MESSAGES = int(os.environ.get("OLAF_FUZZ_MESSAGES", "900"))
 _ANSWERS = {
     grpc.StatusCode.OK,
     grpc.StatusCode.UNKNOWN,

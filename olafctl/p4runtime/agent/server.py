@@ -2,7 +2,6 @@
 
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NoReturn
 
 import grpc
@@ -14,6 +13,7 @@ from olafctl.p4runtime import wire
 from olafctl.p4runtime.agent import quick
 from olafctl.p4runtime.agent.arbitration import role_name
 from olafctl.p4runtime.agent.device import Device, Outcome
+from olafctl.p4runtime.agent.pool import DaemonPool
 from olafctl.p4runtime.agent.quick import Malformed
 from olafctl.p4runtime.agent.refusal import Code, Refusal, invalid, not_found
 from olafctl.p4runtime.agent.stream import ControllerStream
@@ -42,7 +42,7 @@ class Agent:
     def __init__(self, devices: Mapping[int, DataPlane], address: str) -> None:
         self._devices = {id: Device(id, plane) for id, plane in devices.items()}
         self._free_streams = threading.BoundedSemaphore(_STREAMS)
-        self._server = grpc.server(ThreadPoolExecutor(_THREADS, "p4runtime"), options=_OPTIONS)
+        self._server = grpc.server(DaemonPool(_THREADS, "p4runtime"), options=_OPTIONS)
         self._server.add_generic_rpc_handlers(
             (grpc.method_handlers_generic_handler("p4.v1.P4Runtime", self._calls()),)
         )

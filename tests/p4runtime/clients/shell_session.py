@@ -81,7 +81,12 @@ def main(address: str, p4info: str, config: str) -> None:
     print("packets")
     packets = sh.PacketIn()
     sh.PacketOut(b"hello", egress_port="5", padding="0").send()
-    (packet,) = packets.sniff(timeout=0.5)
+    arrived: list[Any] = []
+    for _ in range(50):
+        arrived = list(packets.sniff(timeout=0.2))
+        if arrived:
+            break
+    (packet,) = arrived
     assert packet.packet.payload == b"hello", packet
 
     print("backup and takeover")
