@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from olafctl import cache
-from olafctl.render import p4, ports_fit, verilog
+from olafctl.render import p4, verilog
 from olafctl.testbed.model import Testbed
 
 
@@ -38,6 +38,10 @@ def render(testbed: Testbed) -> Rendered:
     key = cache.digest([part for item in files.items() for part in item])
 
     def write(folder: Path) -> None:
+        from olafctl.render import (
+            ports_fit,
+        )  # pyverilog takes long to load, and mostly there is nothing to check
+
         for name, text in files.items():
             path = folder / name
             path.parent.mkdir(exist_ok=True)

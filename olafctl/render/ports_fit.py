@@ -3,6 +3,7 @@
 The Verilog is preprocessed by Verilator and read by pyverilog, before anything is compiled.
 """
 
+import functools
 import os
 import re
 import subprocess
@@ -36,7 +37,7 @@ def check(rendered: Sequence[Path], modules: Sequence[Path]) -> None:
 
     Raises OlafError with every misfit; MissingTool when Verilator's program is not there.
     """
-    parser = VerilogParser(outputdir=str(paths.cache() / "pyverilog"), debug=False)
+    parser = _parser()
     known: dict[str, Module] = {}
     for path in modules:
         for module in _interfaces(parser, path, preprocess(path)):
@@ -79,6 +80,12 @@ def preprocess(path: Path) -> str:
     if done.returncode:
         raise OlafError(*(Problem(line, str(path)) for line in done.stderr.strip().splitlines()[:5]))
     return done.stdout
+
+
+@functools.cache
+def _parser() -> VerilogParser:
+    """Its tables take a second to make, so one serves the whole process."""
+    return VerilogParser(outputdir=str(paths.cache() / "pyverilog"), debug=False)
 
 
 def _interfaces(parser: VerilogParser, path: Path, text: str) -> Iterator[Module]:

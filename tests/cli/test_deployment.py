@@ -1,0 +1,99 @@
+"""The verbs on a deployment that runs: what an operator types, reads and gets as exit codes."""
+
+import json
+import os
+import signal
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from olafctl.control.destroy import destroy
+from olafctl.control.store import Store, all_names, folder_of
+from olafctl.targets import processes
+from tests.cli.conftest import Run
+
+BED = Path(__file__).parents[1] / "packets" / "testbed.yaml"
+
+
+@pytest.fixture
+def deployed(run: Run, state: Path) -> Iterator[Run]:
+    """The packet tests' testbed, deployed from the command line."""
+    ended = run("deploy", BED)
+    assert ended.code == 0
+    assert ended.out.startswith("packets: started, 53 changes programmed and verified in ")
+    assert [line.split("  ")[-1] for line in ended.err.splitlines()][-1] == "programming tables and groups"
+    yield run
+    for name in all_names():
+        destroy(Store(folder_of(name)))
+
+
+def test_deploy_again_status_and_destroy(deployed: Run, state: Path) -> None:
+    assert deployed("deploy", BED).out == "packets runs already; nothing changed\n"
+    assert deployed("deploy", BED, "--dry-run").out == "packets runs already; nothing to change\n"
+    shown = deployed("status", "packets")
+    assert shown.code == 0
+    for line in (
+        "packets (",
+        "3 clusters, 9 workers, 1 parameter servers",
+        "workers",
+        "bridging",
+        "occupancy",
+    ):
+        assert line in shown.out
+    report = json.loads(deployed("status", "--json").out)
+    assert [port["name"] for port in report["ports"]] == ["ps", "tor2", "tor3", "tor4", "uplink"]
+    assert (report["queue"]["slots"], report["drift"], report["running"]) == (2, [], True)
+    assert len(report["devices"]["vnp4_1"]["tables"]["workers"]["entries"]) == 9
+    ended = deployed("destroy", "packets")
+    assert (ended.code, ended.out, list(state.iterdir())) == (0, "destroyed packets\n", [])
+    assert deployed("status", "packets").code == 2
+
+
+def test_what_was_done_as_json(deployed: Run, tmp_path: Path) -> None:
+    path = tmp_path / "fifo.yaml"
+    path.write_text(BED.read_text().replace("mode: olaf", "mode: fifo"))
+    foreseen = deployed("deploy", path, "--dry-run")
+    assert foreseen.out == "~ queue register mode 0 => 1\n"
+    done = json.loads(deployed("deploy", path, "--json").out)
+    assert (done["changed"], done["started"], done["changes"]) == (
+        True,
+        False,
+        ["~ queue register mode 0 => 1"],
+    )
+    assert json.loads(deployed("build", path, "--json").out)["fresh"] is False
+
+
+def test_the_packet_tests_against_it_with_a_junit_report(deployed: Run, tmp_path: Path) -> None:
+    report = tmp_path / "report.xml"
+    ended = deployed("test", "-k", "test_multicast", "--junit", report)
+    assert ended.code == 0
+    suite = ElementTree.parse(report).getroot()[0]
+    assert (suite.get("failures"), suite.get("errors"), suite.get("skipped")) == ("0", "0", "0")
+    assert int(suite.get("tests") or 0) == 4
+    nothing = deployed("test", "-k", "no_such_test")
+    assert (nothing.code, nothing.err) == (
+        2,
+        "error: no_such_test: no packet test matches (see olafctl test -v)\n",
+    )
+
+
+def test_a_shell_on_a_device(deployed: Run) -> None:
+    shown = deployed("shell", "vnp4_2", "--print")
+    assert shown.code == 0
+    assert "-m p4runtime_sh --grpc-addr 127.0.0.1:" in shown.out and "--device-id 2" in shown.out
+    wrong = deployed("shell", "vnp4_3")
+    assert wrong.code == 2
+    assert wrong.err == "error: packets: there is no device 'vnp4_3' (one of vnp4_1, vnp4_2)\n"
+
+
+def test_what_has_been_killed_is_said_to_be_down(deployed: Run) -> None:
+    for process in processes.of(folder_of("packets")):
+        os.kill(process.pid, signal.SIGKILL)
+    shown = deployed("status")
+    assert (shown.code, "does not run on twin" in shown.out) == (1, True)
+    for verb in (("test",), ("shell", "vnp4_1")):
+        ended = deployed(*verb)
+        assert (ended.code, ended.err) == (1, "error: packets: is not running (olafctl deploy TESTBED)\n")
+    assert "packets: started" in deployed("deploy", BED).out
