@@ -153,7 +153,7 @@ class QueueModel:
         return passed
 
     def drain(self, limit: int) -> int:
-        """Let time pass until every offered frame is accepted, at most ``limit`` cycles; the cycles passed."""
+        """Let time pass until every offered frame is accepted, at most ``limit`` cycles; how many."""
         passed = int(self._library.olaf_queue_drain(self._queue, limit))
         self._check()
         return passed

@@ -6,6 +6,7 @@ block is CARRY8.
 """
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -66,6 +67,11 @@ class Netlist:
         """From a file of ``write_json``."""
         return cls(json.loads(path.read_text())["modules"][top])
 
+    @property
+    def cells(self) -> Counter[str]:
+        """How many cells of each kind there are."""
+        return Counter(cell.kind for cell in self._cells)
+
     def longest(self) -> Route:
         """The longest path from a register's or block memory's output to an input of one."""
         self._solve()
@@ -84,25 +90,16 @@ class Netlist:
 
     def _place_carries(self) -> None:
         """Number each carry chain's blocks from its start."""
-        for cell in self._cells:
-            if cell.kind != _CARRY or self._before(cell) is not None:
-                continue
-            place: _Cell | None = cell
+        carries = [cell for cell in self._cells if cell.kind == _CARRY]
+        after = {cell.inputs["CI"][0]: cell for cell in carries if cell.inputs.get("CI")}
+        for cell in carries:
+            place = cell if self._before(cell) is None else None
             position = 0
             while place is not None:
                 place.position = position
                 position += 1
-                place = self._after.get(place.outputs["CO"][3]) if len(place.outputs["CO"]) > 3 else None
-
-    @property
-    def _after(self) -> dict[int, _Cell]:
-        if not hasattr(self, "_after_cache"):
-            self._after_cache = {
-                cell.inputs["CI"][0]: cell
-                for cell in self._cells
-                if cell.kind == _CARRY and cell.inputs.get("CI")
-            }
-        return self._after_cache
+                carry_out = place.outputs.get("CO", [])
+                place = after.get(carry_out[-1]) if carry_out else None
 
     def _before(self, cell: _Cell) -> _Cell | None:
         carry_in = cell.inputs.get("CI")
