@@ -60,10 +60,8 @@ def device(entry: dict[str, Any]) -> Device:
 def undo(state: Path) -> None:
     """End every process, remove every interface and socket of the deployment in ``state``.
 
-    What is not there is fine. Raises OlafError when something stays.
+    What is not there is fine, the folder itself included. Raises OlafError when something stays.
     """
-    if not state.is_dir():
-        return
     processes.end_all(state)
     recorded = load(state)
     front_ports.remove(state, recorded.ports if recorded else ())

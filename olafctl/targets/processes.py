@@ -32,9 +32,9 @@ class Process:
     started: int
 
     def alive(self) -> bool:
-        """Whether it still runs (a zombie does not)."""
+        """Whether any of its threads still runs (a zombie's do not)."""
         fields = _stat(self.pid)
-        return fields is not None and fields[0] != "Z" and int(fields[19]) == self.started
+        return fields is not None and _runs(fields) and int(fields[19]) == self.started
 
 
 def spawn(
@@ -125,7 +125,7 @@ def _all() -> Iterator[Process]:
     for entry in _PROC.iterdir():
         if entry.name.isdigit():
             fields = _stat(int(entry.name))
-            if fields is not None and fields[0] != "Z":
+            if fields is not None and _runs(fields):
                 yield Process(int(entry.name), int(fields[19]))
 
 
@@ -135,6 +135,11 @@ def _stat(pid: int) -> Sequence[str] | None:
         return (_PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
     except OSError:
         return None
+
+
+def _runs(fields: Sequence[str]) -> bool:
+    # A first thread that ended is a zombie while others still hold the process's files.
+    return fields[0] != "Z" or int(fields[17]) > 1
 
 
 def _carries(pid: int, mark: bytes) -> bool:

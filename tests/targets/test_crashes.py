@@ -1,7 +1,10 @@
 """Whatever dies, the state folder is enough to take the rest away and start again."""
 
 import os
+import shutil
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,7 +13,7 @@ from olafctl.errors import OlafError
 from olafctl.ports import interfaces
 from olafctl.targets import processes
 
-from .conftest import Built, program, quietly
+from .conftest import LAPTOP, Built, program, quietly
 
 
 def test_nothing_is_found_in_an_empty_folder(built: Built, tmp_path: Path) -> None:
@@ -43,6 +46,56 @@ def test_killing_any_process_is_noticed_and_start_converges(built: Built, tmp_pa
             assert running.alive()
     finally:
         built.target.stop(state)
+    assert not interfaces.left_of(state)
+
+
+KILLED_AT = """
+import dataclasses, os, signal, sys
+from pathlib import Path
+from olafctl.targets import registry
+from olafctl.testbed import load
+
+name, source, state, fatal = sys.argv[1:]
+steps = 0
+
+def progress(step: str) -> None:
+    global steps
+    steps += 1
+    if steps == int(fatal):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+bed = dataclasses.replace(load(Path(source)), target=name)
+target = registry.get(name)
+build = target.build(bed, lambda step: None)
+target.start(bed, build, Path(state), progress)
+"""
+
+
+def test_a_start_that_is_killed_at_any_step_can_be_undone_and_repeated(built: Built, tmp_path: Path) -> None:
+    state = tmp_path / "bed"
+    steps: list[str] = []
+    built.target.start(built.testbed, built.build, state, steps.append)
+    built.target.stop(state)
+    for fatal in range(1, len(steps) + 1):
+        argv = [sys.executable, "-c", KILLED_AT, built.target.name, str(LAPTOP), str(state), str(fatal)]
+        assert subprocess.run(argv, check=False).returncode == -signal.SIGKILL
+        assert built.target.find(built.testbed, state) is None
+        if fatal % 2:
+            built.target.stop(state)
+            assert not processes.of(state)
+            assert not interfaces.left_of(state)
+    running = built.target.start(built.testbed, built.build, state, quietly)
+    assert running.alive()
+    built.target.stop(state)
+    assert not interfaces.left_of(state)
+
+
+def test_a_deployment_whose_folder_was_deleted_can_still_be_ended(built: Built, tmp_path: Path) -> None:
+    state = tmp_path / "bed"
+    built.target.start(built.testbed, built.build, state, quietly)
+    shutil.rmtree(state)
+    built.target.stop(state)
+    assert not processes.of(state)
     assert not interfaces.left_of(state)
 
 

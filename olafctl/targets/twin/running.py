@@ -44,8 +44,8 @@ class RunningTwin:
         """Run ``frames`` through the twin in virtual time, its real ports at rest meanwhile.
 
         An input's time is when its first beat reaches the queue, an output's when its last beat has left
-        it; both blocks take no time. Register settings are kept, counters start at zero, and both stay
-        as the session leaves them. Raises OlafError for times that decrease, unknown ports, frames beyond
-        16384 bytes, and while another replay runs.
+        it; both blocks take no time. Register settings are kept, what waited in the queue is gone, counters
+        start at zero, and all stays as the session leaves it. Raises OlafError for times that decrease,
+        unknown ports, frames beyond 16384 bytes, and while another replay runs.
         """
         return exchange(take_over(self._socket, "replay"), frames)
