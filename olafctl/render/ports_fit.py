@@ -16,7 +16,7 @@ from typing import Any
 from pyverilog.vparser import ast
 from pyverilog.vparser.parser import ParseError, VerilogParser
 
-from olafctl import cache, paths
+from olafctl import paths
 from olafctl.errors import MissingTool, OlafError, Problem
 from olafctl.render.widths import NotConstant, value, width, wired
 
@@ -53,12 +53,6 @@ def check(rendered: Sequence[Path], modules: Sequence[Path]) -> None:
                 problems.append(Problem(str(error), f"{path}: {definition.name}", "use constants"))
     if problems:
         raise OlafError(*problems)
-
-
-def check_once(rendered: Sequence[Path], modules: Sequence[Path]) -> bool:
-    """As :func:`check`, unless the same contents passed before; returns whether it was checked now."""
-    key = cache.digest([str(len(rendered)), *rendered, *modules, Path(__file__)])
-    return cache.build_once("ports-fit", key, lambda _: check(rendered, modules))[1]
 
 
 def preprocess(path: Path) -> str:
