@@ -15,15 +15,9 @@ HOME = Path(__file__).parent / "include"
 
 
 class _P4Preprocessor(pcpp.Preprocessor):  # type: ignore[misc]  # pcpp has no type information
-    def __init__(self, name: str) -> None:
+    def __init__(self) -> None:
         super().__init__()
         self.line_directive = "#line"
-        # places name files as the caller named them, wherever this package or the program lies
-        home = Path(name).parent
-        self.rewrite_paths = [
-            (re.escape(f"{HOME.absolute()}/") + "(.*)", r"\1"),
-            (re.escape(f"{home.absolute()}/") + "(.*)", f"{home}/\\1" if home != Path() else r"\1"),
-        ]
         self.refusal: Refused | None = None
 
     def on_error(self, file: str, line: int, message: str) -> None:
@@ -55,9 +49,16 @@ def preprocess_text(
     text: str, name: str, include: Sequence[Path] = (), defines: Mapping[str, str] | None = None
 ) -> str:
     """As :func:`preprocess`, of a text that was read from ``name``."""
-    engine = _P4Preprocessor(name)
+    engine = _P4Preprocessor()
     for folder in (*include, Path(name).parent, HOME):
         engine.add_path(str(folder))
+    # places name files as the caller named them, wherever this package or the program lies
+    home = Path(name).parent
+    named = r"\1" if home == Path() else f"{home}/\\1"
+    engine.rewrite_paths = [
+        (re.escape(f"{HOME.absolute()}/") + "(.*)", r"\1"),
+        (re.escape(f"{home.absolute()}/") + "(.*)", named),
+    ]
     engine.define("__P4C__ 1")
     for macro, value in (defines or {}).items():
         engine.define(f"{macro} {value}")

@@ -54,6 +54,8 @@ class Struct:
     name: str
     fields: tuple[tuple[str, Type], ...]
     declaration: tree.StructLike | None = field(default=None, compare=False, repr=False)
+    lists: tuple[tuple[int, ...], ...] = field(default=(), compare=False, repr=False)
+    """The field lists that each field belongs to."""
 
     def __str__(self) -> str:
         return self.name
@@ -236,9 +238,8 @@ def substitute(type_: Type, bindings: dict[Variable, Type]) -> Type:
             args = tuple(substitute(t, bindings) for t in type_.args)
             return Block(type_.kind, type_.name, args, type_.declaration)
         case Struct(fields=fields) if any(has_variables(t) for _, t in fields):
-            return Struct(
-                type_.kind, type_.name, tuple((n, substitute(t, bindings)) for n, t in fields), type_.declaration
-            )
+            inner = tuple((name, substitute(field, bindings)) for name, field in fields)
+            return Struct(type_.kind, type_.name, inner, type_.declaration, type_.lists)
     return type_
 
 

@@ -100,7 +100,7 @@ def _name(node: tree.Name, scope: Scope) -> ir.Expr:
 def _member(node: tree.Member, scope: Scope) -> ir.Expr:
     if isinstance(node.base, tree.Name):
         if node.base.name == "error" and scope.find("error") is None:
-            if node.name not in scope.unit.errors:
+            if node.name not in scope.unit.declared_errors:
                 raise Refused(node.pos, f"error.{node.name}", "not declared")
             return ir.Const(t.ERROR, scope.unit.errors.index(node.name))
         entity = scope.look_up(node.base.name, node.base.pos, node.base.top_level)

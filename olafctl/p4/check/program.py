@@ -4,7 +4,7 @@ from olafctl.p4 import ir
 from olafctl.p4 import types as t
 from olafctl.p4.check.blocks import make_local_instance, object_argument
 from olafctl.p4.check.coercion import coerce
-from olafctl.p4.check.expressions import check, constant_int
+from olafctl.p4.check.expressions import check
 from olafctl.p4.check.scope import (
     BlockName,
     Functions,
@@ -48,9 +48,11 @@ def _declare(node: tree.Declared, scope: Scope) -> None:
     match node:
         case tree.Errors(members=members):
             for member in members:
-                if member.name in unit.errors:
+                if member.name in unit.declared_errors:
                     raise Refused(member.pos, f"error.{member.name}", "declared twice")
-                unit.errors.append(member.name)
+                unit.declared_errors.add(member.name)
+                if member.name not in unit.errors:
+                    unit.errors.append(member.name)
         case tree.MatchKinds(members=members):
             unit.match_kinds |= {member.name for member in members}
         case tree.Constant():
@@ -185,7 +187,3 @@ def _assemble(
         functions=tuple(unit.functions.values()), blocks=tuple(unit.blocks), instances=tuple(unit.instances),
         tables=tuple(unit.tables), value_sets=tuple(unit.value_sets), annotations=node.annotations, **blocks,
     )  # fmt: skip
-
-
-def constant_size(value: tree.Expr, scope: Scope) -> int:
-    return constant_int(value, scope, "size")

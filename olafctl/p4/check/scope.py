@@ -85,7 +85,9 @@ Entity = (
 class Unit:
     """What is common to the whole program while it is checked."""
 
-    errors: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=lambda: ["NoError"])
+    """By number; the one that says that all is well is 0, whoever declares errors before it."""
+    declared_errors: set[str] = field(default_factory=set)
     match_kinds: set[str] = field(default_factory=set)
     functions: dict[tuple[int, tuple[t.Type, ...]], ir.Function] = field(default_factory=dict)
     blocks: list[ir.Block] = field(default_factory=list)
@@ -137,6 +139,7 @@ class Scope:
         return scope
 
     def find(self, name: str) -> Entity | None:
+        """What the name means here, in the innermost scope that has it."""
         scope: Scope | None = self
         while scope is not None:
             if name in scope._names:

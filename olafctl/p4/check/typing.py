@@ -95,13 +95,38 @@ def specialize(
 def struct(declaration: tree.StructLike, name: str, scope: Scope) -> t.Struct:
     """A struct, header or header union with its fields resolved and checked."""
     fields: dict[str, t.Type] = {}
+    lists = []
     for member in declaration.fields:
         if member.name in fields:
             raise Refused(member.pos, f"{declaration.kind} {name}", f"two fields are named {member.name}")
         type_ = resolve(member.type, scope)
         check_field(declaration.kind, type_, member)
         fields[member.name] = type_
-    return t.Struct(declaration.kind, name, tuple(fields.items()), declaration)
+        lists.append(field_lists(member.annotations, scope))
+    return t.Struct(declaration.kind, name, tuple(fields.items()), declaration, tuple(lists))
+
+
+def field_lists(annotations: tree.Annotations, scope: Scope) -> tuple[int, ...]:
+    """The numbers of ``@field_list(1, Lists.mine)``."""
+    from olafctl.p4.check.expressions import constant_int
+
+    numbers = []
+    for annotation in annotations:
+        if annotation.name != "field_list":
+            continue
+        expr: tree.Expr | None = None
+        for kind, text in (*annotation.body, (",", ",")):
+            if kind == "INTEGER":
+                expr = tree.Number(annotation.pos, int(text, 0), None, False)
+            elif kind == "," and expr is not None:
+                numbers.append(constant_int(expr, scope, "@field_list"))
+                expr = None
+            elif text.isidentifier():
+                name = tree.Name(annotation.pos, text)
+                expr = name if expr is None else tree.Member(annotation.pos, expr, text)
+            elif kind != ".":
+                raise Refused(annotation.pos, "@field_list", f"{text} is not understood in it")
+    return tuple(numbers)
 
 
 def check_field(kind: str, type_: t.Type, member: tree.Field) -> None:

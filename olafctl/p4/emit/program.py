@@ -243,16 +243,11 @@ class Emitter:
 
         def visit(type_: t.Type, place: str) -> None:
             base = t.unwrapped(type_)
-            if not (isinstance(base, t.Struct) and base.declaration is not None):
+            if not isinstance(base, t.Struct):
                 return
-            for (name, inner), node in zip(fields(base), base.declaration.fields, strict=True):
-                for annotation in node.annotations:
-                    if annotation.name == "field_list":
-                        for kind, text in annotation.body:
-                            if kind == "INTEGER":
-                                lists.setdefault(int(text, 0), []).append(f"{place}.{name}")
-                            elif kind != ",":
-                                raise Refused(annotation.pos, "@field_list", "needs numbers")
+            for (name, inner), numbers in zip(fields(base), base.lists, strict=True):
+                for number in numbers:
+                    lists.setdefault(number, []).append(f"{place}.{name}")
                 visit(inner, f"{place}.{name}")
 
         visit(self.program.metadata, "m")

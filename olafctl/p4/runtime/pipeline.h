@@ -8,35 +8,85 @@
 
 #include "switch.h"
 
+template <class T> struct Fifo {
+    T *first = nullptr, **last = &first;
+    void push(T *item) {
+        item->next = nullptr;
+        *last = item;
+        last = &item->next;
+    }
+    T *pop() {
+        T *item = first;
+        if (item && !(first = item->next)) last = &first;
+        return item;
+    }
+};
+
 template <class P> struct Pipeline {
     typedef typename P::State State;
-    struct Pending {         // a frame that goes round again, and what it keeps
-        Pending *next;
+    struct Again {           // a frame that goes round once more, and what it keeps
+        Again *next;
         State state;
         u32 length;
         u8 frame[];
+    };
+    struct Copy {            // a copy that waits for egress
+        Copy *next;
+        State state;
+        u32 to, instance, kind, limit, at;
+        int64_t register_length;
     };
     Context x;
     p4_emit_fn emit;
     void *emit_context;
     u32 port;
     u32 passes;
-    Pending *first, **last;
+    Fifo<Again> rounds;
+    Fifo<Copy> copies;
 
     P4_METHOD static void clear(State &s) { memset((void *)&s, 0, sizeof s); }
 
     void again(u32 list, const State &from, u32 kind, const u8 *frame, u32 length) {
-        Pending *p = (Pending *)malloc(sizeof(Pending) + length);
+        Again *p = (Again *)malloc(sizeof(Again) + length);
         if (!p) return;
         clear(p->state);
         P::keep(list, p->state, from);
         p->state.s.f_instance_type = kind;
         p->state.s.f_packet_length = length;
-        p->next = nullptr;
         p->length = length;
         memcpy(p->frame, frame, length);
-        *last = p;
-        last = &p->next;
+        rounds.push(p);
+    }
+
+    // A copy that takes its place in the queue: headers of one state, the kept metadata of another.
+    Copy *wait(u32 to, u32 instance, u32 kind, u32 limit, int64_t register_length) {
+        Copy *c = (Copy *)malloc(sizeof(Copy));
+        if (!c) return nullptr;
+        c->to = to;
+        c->instance = instance;
+        c->kind = kind;
+        c->limit = limit;
+        c->at = x.at;
+        c->register_length = register_length;
+        copies.push(c);
+        return c;
+    }
+
+    void wait_clones(u32 session, u32 list, u32 kind, int64_t length, const State &headers, const State &kept) {
+        const Replicas *r = acquire(x.sw->sessions[session & 0xffff]);
+        for (u32 i = 0; r && i < r->n; i++) {
+            Copy *c = wait(r->replicas[i].port, r->replicas[i].instance, kind, r->packet_length, length);
+            if (!c) return;
+            clear(c->state);
+            c->state.h = headers.h;
+            P::keep(list, c->state, kept);
+        }
+    }
+
+    // Now, or after what waits already.
+    void to_egress(State &s, u32 to, u32 instance, u32 kind, u32 limit) {
+        if (!copies.first) return egress(s, to, instance, kind, limit);
+        if (Copy *c = wait(to, instance, kind, limit, x.register_length)) c->state = s;
     }
 
     // Egress of one copy, `s`, cut to `limit` bytes unless that is 0.
@@ -56,7 +106,7 @@ template <class P> struct Pipeline {
         x.truncate_to = limit;
         P::egress(x, s);
         x.exited = false;
-        if (P::clones && x.clone) clone_egress(s);
+        if (P::clones && x.clone) wait_clones(x.session, x.clone_list, EGRESS_CLONE, x.register_length, s, s);
         if (s.s.f_egress_spec == DROP_PORT || x.failed) return;
         u32 length = P::deparse(x, s);
         if (x.truncate_to && x.truncate_to < length) length = x.truncate_to;
@@ -66,55 +116,36 @@ template <class P> struct Pipeline {
             emit(emit_context, to, x.sw->out, length);
     }
 
-    void clone_egress(const State &from) {
-        const Replicas *r = acquire(x.sw->sessions[x.session & 0xffff]);
-        if (!r) return;
-        const bool recirculate = x.recirculate;
-        const u32 list = x.clone_list, recirculate_list = x.recirculate_list, truncate_to = x.truncate_to;
-        const int64_t length = x.register_length;
-        for (u32 i = 0; i < r->n; i++) {
-            State copy;
-            clear(copy);
-            copy.h = from.h;
-            P::keep(list, copy, from);
-            egress(copy, r->replicas[i].port, r->replicas[i].instance, EGRESS_CLONE, r->packet_length);
-            x.register_length = length;
-        }
-        x.recirculate = recirculate;
-        x.recirculate_list = recirculate_list;
-        x.truncate_to = truncate_to;
-    }
-
     // Clones carry the frame as it came in, parsed anew.
     void clone_ingress(const State &from) {
-        const Replicas *r = acquire(x.sw->sessions[x.session & 0xffff]);
-        if (!r) return;
-        const u32 at = x.at, list = x.clone_list;
-        const int64_t length = x.register_length;
+        const u32 at = x.at;
         State parsed;
         clear(parsed);
-        parsed.s.f_ingress_port = port;
+        parsed.s.f_ingress_port = port & 511;
         x.at = 0;
         P::parse(x, parsed);
-        for (u32 i = 0; i < r->n; i++) {
-            State copy;
-            clear(copy);
-            copy.h = parsed.h;
-            P::keep(list, copy, from);
-            x.register_length = x.ingress_length;
-            egress(copy, r->replicas[i].port, r->replicas[i].instance, INGRESS_CLONE, r->packet_length);
-        }
+        wait_clones(x.session, x.clone_list, INGRESS_CLONE, x.ingress_length, parsed, from);
         x.at = at;
-        x.register_length = length;
     }
 
     void replicate(const State &s, u32 limit) {
         const Replicas *r = acquire(x.sw->groups[s.s.f_mcast_grp & 0xffff]);
         const int64_t length = x.register_length;
+        const u32 at = x.at;
         for (u32 i = 0; r && i < r->n; i++) {
             State copy = s;
             x.register_length = length;
-            egress(copy, r->replicas[i].port, r->replicas[i].instance, REPLICATED, limit);
+            x.at = at;
+            to_egress(copy, r->replicas[i].port, r->replicas[i].instance, REPLICATED, limit);
+        }
+    }
+
+    void drain() {
+        while (Copy *c = copies.first) {
+            x.at = c->at;
+            x.register_length = c->register_length;
+            egress(c->state, c->to, c->instance, c->kind, c->limit);
+            free(copies.pop());
         }
     }
 
@@ -137,13 +168,15 @@ template <class P> struct Pipeline {
         if (P::clones && x.clone) clone_ingress(s);
         if (P::digests && x.digest && x.sw->digest)
             x.sw->digest(x.sw->digest_context, x.digest_id, x.digest_data, x.digest_words);
-        if (x.failed) return;
-        if (resubmit)
+        if (x.failed)
+            ;
+        else if (resubmit)
             again(list, s, RESUBMITTED, frame, length);
         else if (s.s.f_mcast_grp)
             replicate(s, limit);
         else if (s.s.f_egress_spec != DROP_PORT)
-            egress(s, (u32)s.s.f_egress_spec, 0, NORMAL, limit);
+            to_egress(s, (u32)s.s.f_egress_spec, 0, NORMAL, limit);
+        drain();
     }
 
     void process(const u8 *frame, u32 length) {
@@ -153,13 +186,11 @@ template <class P> struct Pipeline {
         s.s.f_packet_length = length;
         s.s.f_ingress_global_timestamp = cut<48>((u64)(x.now / 1000));
         ingress(s, frame, length);
-        while (Pending *p = first) {
+        while (Again *p = rounds.pop()) {
             if (++passes > MAX_PASSES)
                 x.sw->looped++;
             else
                 ingress(p->state, p->frame, p->length);
-            first = p->next;
-            if (!first) last = &first;
             free(p);
         }
     }
@@ -178,8 +209,6 @@ static void process_packet(p4_switch *sw, u32 port, const u8 *frame, size_t leng
     line.emit_context = context;
     line.port = port;
     line.passes = 0;
-    line.first = nullptr;
-    line.last = &line.first;
     line.process(frame, (u32)length);
     __atomic_store_n(&sw->busy, busy + 2, __ATOMIC_RELEASE);
 }

@@ -9,6 +9,7 @@ from olafctl.p4.samples.stf import Add, CheckCounter, Direct, SetDefault, Unread
 from olafctl.p4runtime.dataplane import (
     ActionCall,
     Exact,
+    Key,
     Lpm,
     Match,
     MeterConfig,
@@ -58,6 +59,7 @@ class Control:
     def __init__(self, switch: NativeSwitch, info: P4Info) -> None:
         self.switch = switch
         self.info = info
+        self._labels: dict[str, tuple[int, Key, int]] = {}
         self._nodes: list[list[Replica]] = []
         self._groups: dict[int, list[int]] = {}
         self._mirrors: dict[int, tuple[int | None, int | None]] = {}
@@ -97,6 +99,7 @@ class Control:
         priority = command.priority or 0
         action = self._action(table, command.action, command.args)
         self.switch.insert(table.preamble.id, tuple(matches), priority, action)
+        self._labels[command.label] = (table.preamble.id, tuple(matches), priority)
 
     def _absent(self, field: Any) -> Match:
         return Exact(0) if field.match_type == field.EXACT else None
@@ -131,8 +134,11 @@ class Control:
         return Ternary(*_wildcard(text, width))
 
     def _check(self, command: CheckCounter) -> str:
-        counter = by_name(self.info.counters, command.counter)
-        data = self.switch.counter(counter.preamble.id, command.index)
+        if command.index.startswith("$"):
+            data = self.switch.direct_counter(*self._labels[command.index[1:]])
+        else:
+            counter = by_name(self.info.counters, command.counter)
+            data = self.switch.counter(counter.preamble.id, int(command.index, 0))
         value = data.packets if command.unit == "packets" else data.bytes
         good = {
             "==": value == command.value, "!=": value != command.value, "<": value < command.value,

@@ -116,6 +116,8 @@ def _play(switch: NativeSwitch, info: object, config: bytes, text: str) -> str:
                 if problem:
                     return problem
     switch.close()
+    if not expected:
+        return ""  # a file that expects no frame at all says nothing about frames
     return next((p for port in sorted({*sent, *expected}) if (p := _compare(port, sent[port], expected[port]))), "")
 
 

@@ -26,6 +26,8 @@ class Add:
     keys: tuple[tuple[str, str], ...]
     action: str
     args: tuple[tuple[str, str], ...]
+    label: str = ""
+    """The entry's name in later commands."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,8 @@ class SetDefault:
 @dataclass(frozen=True)
 class CheckCounter:
     counter: str
-    index: int
+    index: str
+    """A number, or ``$`` and an entry's label."""
     unit: str
     condition: str
     value: int
@@ -59,8 +62,8 @@ class Unreadable(Exception):
     """A line that is not STF as it is understood here."""
 
 
-_ACTION = re.compile(r"\s*([\w.$\[\]]+)\s*\((.*)\)\s*(?:=\s*\w+\s*)?$")
-_COUNTER = re.compile(r"([\w.$\[\]]+)\s*\(\s*(\w+)\s*\)\s*(?:(packets|bytes)\s*(==|!=|<=|<|>=|>)\s*(\w+))?\s*$")
+_ACTION = re.compile(r"\s*([\w.$\[\]]+)\s*\((.*)\)\s*(?:=\s*(\w+)\s*)?$")
+_COUNTER = re.compile(r"([\w.$\[\]]+)\s*\(\s*(\$?\w+)\s*\)\s*(?:(packets|bytes)\s*(==|!=|<=|<|>=|>)\s*(\w+))?\s*$")
 _DIRECT = frozenset(
     "mirroring_add mirroring_add_mc mirroring_delete mirroring_get mc_mgrp_create mc_node_create mc_node_associate"
     " counter_read counter_write register_read register_write register_reset meter_get_rates meter_set_rates"
@@ -99,7 +102,7 @@ def _line(line: str) -> Command | None:
             return _add(rest)
         case "setdefault":
             table, _, call = rest.partition(" ")
-            return SetDefault(table, *_call(call))
+            return SetDefault(table, *_call(call)[:2])
         case "check_counter":
             return _counter(rest)
         case "wait" | "no_packet":
@@ -115,12 +118,12 @@ def _expect(rest: str) -> Expect:
     return Expect(int(port), digits.rstrip("$") or None, digits.endswith("$"))
 
 
-def _call(text: str) -> tuple[str, tuple[tuple[str, str], ...]]:
+def _call(text: str) -> tuple[str, tuple[tuple[str, str], ...], str]:
     match = _ACTION.match(text)
     if match is None:
         raise ValueError(f"{text!r} is not an action")
     pairs = [part.split(":", 1) for part in match[2].split(",") if part.strip()]
-    return match[1], tuple((name.strip(), value.strip()) for name, value in pairs)
+    return match[1], tuple((name.strip(), value.strip()) for name, value in pairs), match[3] or ""
 
 
 def _add(rest: str) -> Add:
@@ -129,13 +132,13 @@ def _add(rest: str) -> Add:
     action = words.pop()
     table, words = words[0], words[1:]
     priority = int(words.pop(0)) if words and ":" not in words[0] else None
-    name, args = _call(action + bracket + tail)
+    name, args, label = _call(action + bracket + tail)
     keys = tuple((word.rsplit(":", 1)[0], word.rsplit(":", 1)[1]) for word in words)
-    return Add(table, priority, keys, name, args)
+    return Add(table, priority, keys, name, args, label)
 
 
 def _counter(rest: str) -> CheckCounter:
     match = _COUNTER.match(rest)
     if match is None:
         raise ValueError("not a counter's check")
-    return CheckCounter(match[1], int(match[2], 0), match[3] or "packets", match[4] or "==", int(match[5] or "0", 0))
+    return CheckCounter(match[1], match[2], match[3] or "packets", match[4] or "==", int(match[5] or "0", 0))
