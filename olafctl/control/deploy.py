@@ -215,7 +215,7 @@ def _roll_back(before: Record | None, store: Store, progress: Progress, error: B
         old = _prepare(testbed, store.folder, progress)
         _bring_up(old, _reusable(old, store), store, progress)
     except OlafError as second:
-        problems = error.problems if isinstance(error, OlafError) else ()
+        problems = [*(error.problems if isinstance(error, OlafError) else ()), *second.problems]
         remedy = "olafctl status shows what is left; olafctl destroy ends it"
-        raise OlafError(*problems, *second.problems, Problem("could not go back", remedy=remedy)) from error
+        raise OlafError(*dict.fromkeys(problems), Problem("could not go back", remedy=remedy)) from error
     store.forget(Role.WANTED)

@@ -9,6 +9,7 @@ from itertools import islice
 from olafctl.control.plan import Op, Plan, plan
 from olafctl.control.state import State, device_state
 from olafctl.errors import OlafError, Problem
+from olafctl.p4runtime.failures import WriteFailed
 from olafctl.p4runtime.session import Change, Session, Update
 from olafctl.targets.interface import Device, Running
 
@@ -81,12 +82,20 @@ def read(running: Running, sessions: Sessions, names: Iterable[str]) -> State:
 def converge(running: Running, sessions: Sessions, wanted: State) -> Plan:
     """Make the actual state equal ``wanted`` and read it back; returns what had to be changed.
 
+    Where a table cannot hold old and new entries at once, the old ones are removed first.
     Raises OlafError when a write is refused or what is read back differs.
     """
     names = list(wanted.registers)
     changes = plan(read(running, sessions, names), wanted)
     if changes.size:
-        carry_out(changes, running, sessions)
+        try:
+            carry_out(changes, running, sessions)
+        except WriteFailed as error:
+            if any(failure.code != "RESOURCE_EXHAUSTED" for failure in error.failures):
+                raise
+            # What is new has no room beside what goes, so here what goes must go first.
+            carry_out(plan(read(running, sessions, names), wanted).removals, running, sessions)
+            carry_out(plan(read(running, sessions, names), wanted), running, sessions)
         verify(running, sessions, wanted)
     return changes
 

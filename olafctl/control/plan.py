@@ -102,6 +102,15 @@ class Plan:
         """The number of changes."""
         return sum(len(step.changes) for step in self.steps) + len(self.registers)
 
+    @property
+    def removals(self) -> "Plan":
+        """The deletions alone, in the same order."""
+        steps = (
+            Step(step.device, tuple(change for change in step.changes if change.op is Op.DELETE))
+            for step in self.steps
+        )
+        return Plan(tuple(step for step in steps if step.changes), ())
+
     def lines(self) -> Iterator[str]:
         """The plan as a diff, one change a line."""
         for step in self.steps:

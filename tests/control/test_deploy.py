@@ -15,6 +15,7 @@ from olafctl.control.status import healthy, status
 from olafctl.control.store import Role, Store, folder_of
 from olafctl.errors import BadInput, OlafError
 from olafctl.p4runtime.entities import TableEntry
+from olafctl.p4runtime.session import Session
 from olafctl.targets import processes
 from tests.control.conftest import bed, quietly
 
@@ -93,6 +94,30 @@ def test_another_set_of_ports_is_a_new_start(state: Path, tmp_path: Path) -> Non
     assert outcome.started
     assert not set(pids(store)) & set(before)
     assert [port["number"] for port in status(store)["ports"]] == [1, 2, 3, 4, 9]
+
+
+def test_a_full_table_is_emptied_of_the_old_before_it_takes_the_new(state: Path, tmp_path: Path) -> None:
+    """1000 workers give way to 1000 others in tables of 1024."""
+    laptop = bed(tmp_path / "bed.yaml").text
+    listed = laptop[laptop.index("clusters:\n") : laptop.index("hosts:")]
+    generated = "clusters:\n  - {{workers: 1000, ports: 2-3, ip: {}}}\n\n"
+    quietly(bed(tmp_path / "old.yaml", (listed, generated.format("10.1.0.1"))))
+    outcome = quietly(bed(tmp_path / "new.yaml", (listed, generated.format("10.2.0.1"))))
+    assert outcome.changes.size > 2000
+    assert healthy(status(Store(folder_of("laptop"))))
+
+
+def test_another_controller_in_charge_is_named_and_nothing_changes(state: Path, tmp_path: Path) -> None:
+    quietly(bed(tmp_path / "bed.yaml"))
+    store = Store(folder_of("laptop"))
+    _, running = find(store)
+    assert running is not None
+    device = running.devices[0]
+    fifo = bed(tmp_path / "fifo.yaml", ("mode: olaf", "mode: fifo"))
+    with Session.connect(device.address, device.device_id, election_id=1 << 127):
+        with pytest.raises(OlafError, match="another controller is primary"):
+            quietly(fifo)
+        assert running.registers.read("mode") == 0
 
 
 def test_drift_is_seen_and_mended(state: Path, tmp_path: Path) -> None:
