@@ -12,7 +12,7 @@ import numpy as np
 
 from olafctl.control import devices
 from olafctl.control.desired import desired
-from olafctl.errors import OlafError, Problem
+from olafctl.errors import BadInput, Problem
 from olafctl.ports import interfaces
 from olafctl.queue.registers import MODE_FIFO
 from olafctl.targets import load, registry
@@ -62,12 +62,12 @@ def deployed(testbed: Testbed, progress: Progress) -> Iterator[Running]:
 
 
 def updates(testbed: Testbed, size: int) -> Sequence[bytes]:
-    """Updates of the testbed's first worker, ``size`` bytes each. Raises OlafError for an impossible size."""
+    """Updates of the testbed's first worker, ``size`` bytes each. Raises BadInput for an impossible size."""
     values, rest = divmod(size - layouts.GRADIENT_OFFSET, 4)
     most = testbed.engine.beats * layouts.BEAT_BYTES
     if rest or values < 0 or size > most:
         remedy = f"use {layouts.GRADIENT_OFFSET} … {most} in steps of 4"
-        raise OlafError(Problem(f"there are no updates of {size} bytes", str(testbed.source), remedy))
+        raise BadInput(Problem(f"there are no updates of {size} bytes", str(testbed.source), remedy))
     ends = _end(testbed.workers[0]), _end(testbed.parameter_servers[0])
     gradient = np.ones(values, np.float32)
     return [

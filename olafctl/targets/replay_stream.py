@@ -76,13 +76,21 @@ def _read(peer: socket.socket) -> Iterator[TimedFrame]:
                 break
             body = data[position + _RECORD.size : after]
             if time == _END:
-                peer.recv(1)  # until the engine has closed it: another session may begin then
+                _receive(peer)  # until the engine has closed it: another session may begin then
                 if port:
                     raise OlafError(Problem(body.decode(errors="replace"), "replay"))
                 return
             yield TimedFrame(time, port, body)
             position = after
-        more = peer.recv(_CHUNK)
+        more = _receive(peer)
         if not more:
             raise OlafError(Problem("the engine went away", "replay", "see olafctl logs"))
         data = data[position:] + more
+
+
+def _receive(peer: socket.socket) -> bytes:
+    """What comes next; nothing at the end, also when the engine closed with frames still unread."""
+    try:
+        return peer.recv(_CHUNK)
+    except ConnectionResetError:
+        return b""

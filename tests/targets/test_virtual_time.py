@@ -4,12 +4,13 @@ import dataclasses
 import itertools
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 
 import numpy as np
 import pytest
 
 from olafctl.errors import OlafError
-from olafctl.queue.registers import rate_word
+from olafctl.queue.registers import FATES, rate_word
 from olafctl.targets import registry
 from olafctl.targets.interface import TimedFrame
 from olafctl.testbed.model import Transport
@@ -171,3 +172,24 @@ def test_before_the_pipelines_are_pushed_it_is_refused(tmp_path: Path) -> None:
             list(running.replay(iter([TimedFrame(0, 2, bytes(60))])))
     finally:
         built.target.stop(tmp_path / "bed")
+
+
+def test_damaged_frames_change_nothing_but_counters(twin: Live) -> None:
+    random = Random(7)
+    sound = update(twin, twin.testbed.workers[0], 1, 1.0)
+
+    def damaged() -> Iterator[TimedFrame]:
+        for index in range(3000):
+            frame = bytearray(sound)
+            for _ in range(random.randrange(4)):
+                frame[random.randrange(len(frame))] = random.randrange(256)
+            cut = random.randrange(len(frame) + 1) if index % 3 == 0 else len(frame)
+            yield TimedFrame(500 * index, random.randrange(1, 5), bytes(frame[:cut]) or b"\0")
+
+    assert 0 < sum(1 for _ in twin.running.replay(damaged())) < 3000
+    counted = twin.running.registers.read_all()
+    fates = sum(counted[fate] for fate in FATES)
+    assert counted["in_updates"] == counted["out_updates"] + counted["merged"] + fates
+    assert counted["resident_updates"] == 0
+    frames = stream(twin, 10, 1000)
+    assert [item.frame for item in twin.running.replay(iter(frames))] == [item.frame for item in frames]
