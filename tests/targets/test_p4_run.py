@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from olafctl.cli.main import main
 from olafctl.p4runtime.session import Session
 from olafctl.ports.host import PcapHostPort, UnixHostPort
 
@@ -110,12 +111,20 @@ def test_a_client_sees_the_program_that_runs(hub: tuple[subprocess.Popen[str], s
     ],
 )
 def test_what_cannot_be_opened_is_one_clear_line(
-    tmp_path: Path, options: list[str], word: str, code: int
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    options: list[str],
+    word: str,
+    code: int,
 ) -> None:
-    process = start(tmp_path, *options)
-    output, errors = process.communicate(timeout=60)
+    (tmp_path / "hub.p4").write_text(HUB)
+    argv = ["olafctl", "p4", "run", str(tmp_path / "hub.p4"), "--grpc", "127.0.0.1:0", *options]
+    monkeypatch.setattr(sys, "argv", argv)
+    with pytest.raises(SystemExit) as ended:
+        main()
+    output, errors = capsys.readouterr()
     problems = [line for line in errors.splitlines() if line.startswith("error:")]
     assert len(problems) == 1, errors
     assert word in problems[0]
-    assert "Traceback" not in errors
-    assert (process.returncode, output) == (code, "")
+    assert (ended.value.code, output) == (code, "")
