@@ -111,8 +111,16 @@ class InterfacePort final : public Port {
         queued_ = 0;
     }
 
+    void count_losses() override {
+        tpacket_stats lost;
+        socklen_t size = sizeof lost;
+        if (getsockopt(fd_, SOL_PACKET, PACKET_STATISTICS, &lost, &size) == 0) stats.rx_dropped += lost.tp_drops;
+    }
+
   private:
     struct Slot {
+        Slot() {}  // user-provided, so that memory no frame ever needs is not touched
+
         OffloadHeader header{};
         std::array<uint8_t, VLAN_TAG + MAX_FRAME> bytes;
         std::array<iovec, 2> parts{};

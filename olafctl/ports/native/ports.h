@@ -13,7 +13,7 @@ constexpr size_t BATCH = 64;
 struct PortStats {
     uint64_t rx_frames = 0;
     uint64_t rx_bytes = 0;
-    uint64_t rx_dropped = 0;  // too long, or cut off by the kernel
+    uint64_t rx_dropped = 0;  // too long, or more than the kernel's buffer holds
     uint64_t tx_frames = 0;
     uint64_t tx_bytes = 0;
     uint64_t tx_dropped = 0;  // nobody there, or the other side does not keep up
@@ -42,6 +42,9 @@ class Port {
 
     // Frames wait in it however late they are fetched: worth leaving there until somebody wants them.
     virtual bool patient() const { return false; }
+
+    // Bring what was lost outside this program into `stats`.
+    virtual void count_losses() {}
 
     PortStats stats;
     bool broken = false;  // nothing will come any more: do not wait for it

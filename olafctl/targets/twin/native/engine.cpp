@@ -127,6 +127,7 @@ bool Engine::stats(unsigned port, PortStats &stats) {
     Turnstile::Turn turn(turnstile_);
     auto found = ports_.find(port);
     if (found == ports_.end()) return false;
+    found->second->port->count_losses();
     stats = found->second->port->stats;
     return true;
 }
