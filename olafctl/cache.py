@@ -26,7 +26,8 @@ def build_once(kind: str, key: str, build: Callable[[Path], None]) -> tuple[Path
     """The folder that ``build`` filled for ``key``, and whether it was built just now.
 
     ``build`` writes into an empty temporary folder that is renamed into place only when it returns,
-    so an interrupted build leaves nothing half-made; two processes after the same key build once.
+    so an interrupted build leaves nothing half-made, and what a killed one left is removed by the next;
+    two processes after the same key build once.
     Raises OlafError when the cache cannot be written.
     """
     home = paths.cache() / kind
@@ -42,7 +43,10 @@ def build_once(kind: str, key: str, build: Callable[[Path], None]) -> tuple[Path
         fcntl.flock(lock, fcntl.LOCK_EX)
         if done.is_dir():
             return done, False
-        work = Path(tempfile.mkdtemp(prefix=".building-", dir=home))
+        unfinished = f".building-{key[:32]}-"
+        for left in home.glob(f"{unfinished}*"):
+            shutil.rmtree(left, ignore_errors=True)
+        work = Path(tempfile.mkdtemp(prefix=unfinished, dir=home))
         try:
             build(work)
             work.rename(done)

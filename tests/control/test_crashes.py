@@ -18,15 +18,16 @@ from tests.control.conftest import bed, quietly
 STEPS = ["rendering", "starting laptop", "making ports", "starting the twin", "programming"]
 
 
-def killed_at(step: str, path: Path) -> None:
-    """Run a deploy in a process of its own and kill it as soon as it says that ``step`` begins."""
+def ended_at(step: str, path: Path, how: signal.Signals = signal.SIGKILL) -> int:
+    """Run a deploy in a process of its own and end it as soon as it says that ``step`` begins; its code."""
     line = [sys.executable, "-m", "olafctl", "deploy", str(path)]
     with subprocess.Popen(line, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True) as process:
         assert process.stderr is not None
         for said in process.stderr:
             if step in said:
-                process.kill()
-                return
+                process.send_signal(how)
+                process.stderr.read()
+                return process.wait()
         pytest.fail(f"the deploy never said {step!r}")
 
 
@@ -35,7 +36,7 @@ def test_a_first_deploy_killed_in_any_step_converges_when_run_again(
     step: str, state: Path, tmp_path: Path
 ) -> None:
     laptop = bed(tmp_path / "bed.yaml")
-    killed_at(step, laptop.source)
+    ended_at(step, laptop.source)
     assert quietly(laptop).changed
     assert healthy(status(Store(folder_of("laptop"))))
     assert quietly(laptop).changed is False
@@ -46,7 +47,7 @@ def test_a_change_killed_in_any_step_converges_both_ways(step: str, state: Path,
     old = bed(tmp_path / "old.yaml")
     new = bed(tmp_path / "new.yaml", ("\nparameter_servers:", "  - {number: 9}\n\nparameter_servers:"))
     quietly(old)
-    killed_at(step, new.source)
+    ended_at(step, new.source)
     store = Store(folder_of("laptop"))
     quietly(old)
     assert (healthy(status(store)), len(status(store)["ports"])) == (True, 4)
@@ -68,7 +69,7 @@ def test_every_process_killed_while_running_is_brought_back(state: Path, tmp_pat
 
 def test_destroy_after_a_kill_leaves_nothing(state: Path, tmp_path: Path) -> None:
     laptop = bed(tmp_path / "bed.yaml")
-    killed_at("programming", laptop.source)
+    ended_at("programming", laptop.source)
     store = Store(folder_of("laptop"))
     destroy(store)
     assert list(state.iterdir()) == []
@@ -77,7 +78,22 @@ def test_destroy_after_a_kill_leaves_nothing(state: Path, tmp_path: Path) -> Non
 
 def test_an_interrupted_deploy_is_told_by_status(state: Path, tmp_path: Path) -> None:
     laptop = bed(tmp_path / "bed.yaml")
-    killed_at("programming", laptop.source)
+    ended_at("programming", laptop.source)
     report = status(Store(folder_of("laptop")))
     assert (report["interrupted"], healthy(report)) == (True, False)
     assert find(Store(folder_of("laptop")))[0].name == "laptop"
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_a_deploy_that_is_asked_to_end_goes_back_first(
+    how: signal.Signals, state: Path, tmp_path: Path
+) -> None:
+    old = bed(tmp_path / "old.yaml")
+    new = bed(tmp_path / "new.yaml", ("\nparameter_servers:", "  - {number: 9}\n\nparameter_servers:"))
+    assert ended_at("starting the twin", old.source, how) == 130
+    assert list(state.iterdir()) == []
+    quietly(old)
+    assert ended_at("starting the twin", new.source, how) == 130
+    report = status(Store(folder_of("laptop")))
+    assert (healthy(report), len(report["ports"])) == (True, 4)
+    assert quietly(old).changed is False
