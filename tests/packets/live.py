@@ -28,6 +28,8 @@ MARKER = 0x88B5
 STRANGER_MAC = "02:00:99:99:99:99"
 BROADCAST = "ff:ff:ff:ff:ff:ff"
 
+_MARKER_HEADER = bytes(Ether(src=STRANGER_MAC, dst=BROADCAST, type=MARKER))
+
 Arrivals = dict[int, list[bytes]]
 """Frames by the front port they arrived at, in order."""
 
@@ -85,9 +87,7 @@ class Live:
     def barrier(self) -> None:
         """Return once everything sent before has reached the queue, and what had left it has arrived."""
         for sender in self.ports:
-            marker = bytes(
-                Ether(src=STRANGER_MAC, dst=BROADCAST, type=MARKER) / next(self._nonces).to_bytes(50, "big")
-            )
+            marker = _MARKER_HEADER + next(self._nonces).to_bytes(50, "big")
             self.send_at(sender, marker)
             for receiver in self.ports:
                 if receiver != sender:
@@ -170,8 +170,7 @@ class Live:
             assert frame is not None, f"nothing more at port {port} within {DEADLINE} s"
             if frame == marker:
                 return
-            ether = Ether(frame)
-            if ether.type != MARKER and ether.src in self._senders:
+            if frame[12:14] != MARKER.to_bytes(2, "big") and frame[6:12].hex(":") in self._senders:
                 self._inbox[port].append(frame)
 
 
