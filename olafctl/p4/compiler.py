@@ -22,8 +22,9 @@ from p4.config.v1 import p4info_pb2
 from olafctl.cache import build_once, digest
 from olafctl.errors import MissingTool, OlafError, Problem
 from olafctl.p4.check.program import check_program
+from olafctl.p4.description import description
 from olafctl.p4.emit.program import Emitter
-from olafctl.p4.p4info import Describer, description
+from olafctl.p4.p4info import Describer
 from olafctl.p4.preprocess import preprocess
 from olafctl.p4.syntax.parse import parse
 
@@ -124,4 +125,6 @@ def _run(command: list[str]) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         first = next((line for line in done.stderr.splitlines() if "error" in line), done.stderr[-400:])
-        raise OlafError(Problem(f"the C++ compiler failed: {first}", remedy="this is a defect of Olaf's P4 compiler"))
+        raise OlafError(
+            Problem(f"the C++ compiler failed: {first}", remedy="this is a defect of Olaf's P4 compiler")
+        )

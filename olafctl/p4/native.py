@@ -109,7 +109,7 @@ class NativeSwitch(PacketSide):
         return Handle(self._switch, process)
 
     def on_commit(self, hook: Callable[[Handle | None], None]) -> None:
-        """Call ``hook`` with each new switch (None: no more); when it returns, it no longer uses the old one."""
+        """Call ``hook`` with each new switch (None: no more); on return it has let go of the old one."""
         self._hooks.append(hook)
 
     def quiesce(self) -> None:

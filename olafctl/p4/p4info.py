@@ -13,91 +13,9 @@ from olafctl.p4 import ir
 from olafctl.p4 import types as t
 from olafctl.p4.check.keysets import key_width
 from olafctl.p4.emit.program import Emitter
-from olafctl.p4.refuse import Refused
+from olafctl.p4.ids import Ids, annotation_text, number
+from olafctl.p4.syntax import tree
 from olafctl.p4.syntax.tree import Annotations
-
-PREFIX = {
-    "action": 0x01, "table": 0x02, "value_set": 0x03, "controller_header": 0x04, "action_profile": 0x11,
-    "counter": 0x12, "direct_counter": 0x13, "meter": 0x14, "direct_meter": 0x15, "register": 0x16, "digest": 0x17,
-}  # fmt: skip
-_SILENT = frozenset("name id hidden field_list match controller_header metadata alias p4runtime_translation".split())
-
-
-def name_hash(name: str) -> int:
-    """Bob Jenkins' one-at-a-time hash, 32 bits."""
-    value = 0
-    for byte in name.encode():
-        value = (value + byte) & 0xFFFFFFFF
-        value = (value + (value << 10)) & 0xFFFFFFFF
-        value ^= value >> 6
-    value = (value + (value << 3)) & 0xFFFFFFFF
-    value ^= value >> 11
-    return (value + (value << 15)) & 0xFFFFFFFF
-
-
-def annotation_text(annotations: Annotations) -> list[str]:
-    """The annotations that a control plane may care about, as written."""
-    made = []
-    for annotation in annotations:
-        if annotation.name not in _SILENT:
-            body = "".join(text for _, text in annotation.body)
-            made.append(f"@{annotation.name}({body})" if annotation.body else f"@{annotation.name}")
-    return made
-
-
-def given_id(annotations: Annotations) -> int | None:
-    """The number of ``@id``."""
-    for annotation in annotations:
-        if annotation.name == "id" and annotation.body:
-            text = annotation.body[0][1].replace("_", "")
-            try:
-                return int(text.split("w")[-1] if "w" in text else text, 0)
-            except ValueError:
-                raise Refused(annotation.pos, "@id", f"{text} is not a number") from None
-    return None
-
-
-class Ids:
-    """Hands out ids: first those that are given, then hashes, by name."""
-
-    def __init__(self) -> None:
-        self._by_name: dict[tuple[str, str], int] = {}
-
-    def assign(self, kind: str, objects: Sequence[tuple[str, Annotations, Any]]) -> None:
-        """Give each (name, annotations, pos) of a kind its id.
-
-        Raises Refused when an ``@id`` has a wrong prefix or is given twice.
-        """
-        prefix = PREFIX[kind] << 24
-        taken: set[int] = set()
-        rest = []
-        for name, annotations, pos in objects:
-            wish = given_id(annotations)
-            if wish is None:
-                rest.append(name)
-                continue
-            wish = wish if wish >> 24 else wish | prefix
-            if wish & 0xFF000000 != prefix:
-                raise Refused(pos, "@id", f"{wish:#010x} does not have the prefix {PREFIX[kind]:#04x} of a {kind}")
-            if wish in taken:
-                raise Refused(pos, "@id", f"{wish:#010x} is used twice")
-            taken.add(wish)
-            self._by_name[kind, name] = wish
-        for name in sorted(rest):
-            value = name_hash(name) & 0xFFFFFF
-            while (prefix | value) in taken or value == 0:
-                value = (value + 1) & 0xFFFFFF
-            taken.add(prefix | value)
-            self._by_name[kind, name] = prefix | value
-
-    def of(self, kind: str, name: str) -> int:
-        return self._by_name[kind, name]
-
-
-def number(annotations: Annotations, position: int) -> int:
-    """The id of a key field or parameter: given, or its position from 1."""
-    given = given_id(annotations)
-    return position + 1 if given is None else given
 
 
 class Describer:
@@ -165,7 +83,8 @@ class Describer:
 
     def _alias(self, name: str) -> str:
         """The shortest end of the name that nothing else ends with."""
-        names = [x.name for x in (*self.program.tables, *self.actions, *self.program.instances)]
+        p = self.program
+        names = [t.name for t in p.tables] + [a.name for a in self.actions] + [i.name for i in p.instances]
         parts = name.split(".")
         for length in range(1, len(parts)):
             short = ".".join(parts[-length:])
@@ -272,7 +191,8 @@ class Describer:
     def _array(self, instance: ir.Instance) -> None:
         kind = instance.type.name
         rows = {
-            "counter": self.info.counters, "direct_counter": self.info.direct_counters, "meter": self.info.meters,
+            "counter": self.info.counters, "direct_counter": self.info.direct_counters,
+            "meter": self.info.meters,
             "direct_meter": self.info.direct_meters, "register": self.info.registers,
         }[kind]  # fmt: skip
         if kind.startswith("direct") and not self._table_of(instance):
@@ -286,7 +206,11 @@ class Describer:
         if kind == "register":
             made.type_spec.bitstring.bit.bitwidth = t.max_width(instance.type.args[0])
         elif kind.endswith("meter"):
-            unit = p4info_pb2.MeterSpec.BYTES if self.emitter.counts_bytes(instance) else p4info_pb2.MeterSpec.PACKETS
+            unit = (
+                p4info_pb2.MeterSpec.BYTES
+                if self.emitter.counts_bytes(instance)
+                else p4info_pb2.MeterSpec.PACKETS
+            )
             made.spec.unit = unit
         else:
             how = instance.args["type"]
@@ -296,22 +220,23 @@ class Describer:
             made.spec.unit = p4info_pb2.CounterSpec.Unit.Value(units[name])
 
     def _controller_headers(self) -> None:
-        rows = []
+        rows: list[tuple[str, t.Struct, tree.StructLike]] = []
         for _, type_ in self.program.headers.fields:
             declaration = type_.declaration if isinstance(type_, t.Struct) else None
             for annotation in declaration.annotations if declaration else ():
-                if annotation.name == "controller_header" and annotation.body and isinstance(type_, t.Struct):
-                    rows.append((annotation.body[0][1][1:-1], type_))
-        self.ids.assign("controller_header", [(x.name, x.declaration.annotations if x.declaration else (), None)
-                                              for _, x in rows])  # fmt: skip
-        for name, type_ in rows:
-            assert type_.declaration is not None
+                named = annotation.name == "controller_header" and annotation.body
+                if named and declaration and isinstance(type_, t.Struct):
+                    rows.append((annotation.body[0][1][1:-1], type_, declaration))
+        self.ids.assign("controller_header", [(type_.name, d.annotations, d.pos) for _, type_, d in rows])
+        for name, type_, declaration in rows:
             made = self.info.controller_packet_metadata.add()
             made.preamble.id = self.ids.of("controller_header", type_.name)
             made.preamble.name = made.preamble.alias = name
             made.preamble.annotations.append(f'@controller_header("{name}")')
-            for at, ((field, inner), node) in enumerate(zip(type_.fields, type_.declaration.fields, strict=True)):
-                row = made.metadata.add(id=number(node.annotations, at), name=field, bitwidth=t.max_width(inner))
+            for at, ((field, inner), node) in enumerate(zip(type_.fields, declaration.fields, strict=True)):
+                row = made.metadata.add(
+                    id=number(node.annotations, at), name=field, bitwidth=t.max_width(inner)
+                )
                 row.annotations.extend(annotation_text(node.annotations))
 
     def _digests(self) -> None:
@@ -328,58 +253,3 @@ class Describer:
                     made.type_spec.tuple.members.add().bitstring.bit.bitwidth = t.max_width(inner)
             else:
                 made.type_spec.bitstring.bit.bitwidth = t.max_width(type_)
-
-
-def description(describer: Describer) -> dict[str, Any]:
-    """What :mod:`olafctl.p4.native` must know to program the library: ids to places, widths to words."""
-    program, emitter, ids = describer.program, describer.emitter, describer.ids
-    from olafctl.p4.emit.rows import _leaves
-    from olafctl.p4.emit.tables import kind
-    from olafctl.p4.emit.writer import words_of
-
-    def fields(keys: Sequence[ir.Key]) -> list[dict[str, Any]]:
-        return [
-            {"name": k.name, "kind": k.kind, "width": key_width(k.value.type), "words": words_of(k.value.type)}
-            for k in keys
-        ]
-
-    entry_at = 0
-    tables = []
-    for table in program.tables:
-        entries = []
-        for entry in table.entries:
-            matches = [[m.value, m.mask, m.high] for m in entry.matches]
-            action = table.actions[entry.action].action
-            entries.append({"place": entry_at, "matches": matches, "priority": entry.priority, "const": entry.const,
-                            "action": ids.of("action", action.name), "data": list(entry.data)})  # fmt: skip
-            entry_at += 1
-        profile = ids.of("action_profile", table.profile.name) if table.profile else 0
-        tables.append({
-            "id": ids.of("table", table.name), "place": table.index, "name": table.name, "kind": kind(table.match_keys),
-            "keys": fields(table.match_keys), "size": table.size, "profile": profile, "entries": entries,
-            "actions": {str(ids.of("action", a.action.name)): emitter.action_number(a.action) for a in table.actions},
-        })  # fmt: skip
-    actions = {
-        str(ids.of("action", a.name)): {
-            "name": a.name,
-            "words": [words_of(p.type) for p in a.params if not p.direction],
-        }
-        for a in describer.actions
-    }
-    arrays = {
-        extern: {
-            str(ids.of(extern, i.name)): {"place": at, "size": emitter.cells(i), "name": i.name,
-                                          "words": words_of(i.type.args[0]) if extern == "register" else 1}
-            for at, i in enumerate(emitter.arrays[extern])
-        }
-        for extern in emitter.arrays
-    }  # fmt: skip
-    sets = [
-        {"id": ids.of("value_set", v.name), "place": v.index, "keys": fields(v.keys), "size": v.size}
-        for v in program.value_sets
-    ]
-    digests = [
-        {"id": ids.of("digest", name), "words": [words_of(leaf) for _, leaf, _ in _leaves(t.stripped(type_), "", "")]}
-        for name, type_, _ in emitter.externs.digests
-    ]
-    return {"tables": tables, "actions": actions, "arrays": arrays, "value_sets": sets, "digests": digests}

@@ -67,7 +67,9 @@ class Pipeline:
         }
         made = {}
         for table in self.program.description["tables"]:
-            actions = {int(name): ActionForm(number, sizes[int(name)]) for name, number in table["actions"].items()}
+            actions = {
+                int(name): ActionForm(number, sizes[int(name)]) for name, number in table["actions"].items()
+            }
             form = KeyForm(table["keys"], table["kind"])
             made[int(table["id"])] = Table(table["place"], form, actions, table["profile"])
         return made
@@ -99,7 +101,10 @@ class Pipeline:
                 action = ActionCall(entry["action"], tuple(entry["data"]))
                 key = form.decode(entry["matches"])
                 made.append(
-                    (entry["place"], InitialEntry(table["id"], key, entry["priority"], action, entry["const"]))
+                    (
+                        entry["place"],
+                        InitialEntry(table["id"], key, entry["priority"], action, entry["const"]),
+                    )
                 )
         return made
 

@@ -20,7 +20,7 @@ class Bit:
 
 @dataclass(frozen=True)
 class Simple:
-    """A type without parts: ``bool``, ``error``, ``string``, ``void``, ``match_kind``, or ``int``, the unbounded."""
+    """A type without parts: ``bool``, ``error``, ``string``, ``void``, ``match_kind``, unbounded ``int``."""
 
     name: str
 

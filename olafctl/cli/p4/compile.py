@@ -8,12 +8,16 @@ import click
 
 @click.command()
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("-o", "--output", type=click.Path(file_okay=False, path_type=Path), required=True, help="Folder to fill.")
+@click.option(
+    "-o", "--output", type=click.Path(file_okay=False, path_type=Path), required=True, help="Folder to fill."
+)
 @click.option("-I", "--include", "include", type=click.Path(file_okay=False, path_type=Path), multiple=True,
               help="Look for included files there too.")  # fmt: skip
 @click.option("-D", "--define", "defines", multiple=True, metavar="MACRO[=VALUE]", help="Define a macro.")
 @click.option("--json", "as_json", is_flag=True, help="Print what was written as JSON.")
-def command(file: Path, output: Path, include: tuple[Path, ...], defines: tuple[str, ...], as_json: bool) -> None:
+def command(
+    file: Path, output: Path, include: tuple[Path, ...], defines: tuple[str, ...], as_json: bool
+) -> None:
     """Compile the P4_16 program FILE for v1model.
 
     Writes p4info.txtpb, device_config.p4i (what a P4Runtime client pushes), and the program as C++ and as a

@@ -29,7 +29,9 @@ def command(folder: Path, names: tuple[str, ...], jobs: int, as_json: bool, quie
     counts = Counter(result.outcome for result in results)
     if as_json:
         rows = [{"name": r.name, "outcome": r.outcome, "reason": r.reason} for r in results]
-        click.echo(json.dumps({"run": len(results), **{o: counts[o] for o in OUTCOMES}, "samples": rows}, indent=1))
+        click.echo(
+            json.dumps({"run": len(results), **{o: counts[o] for o in OUTCOMES}, "samples": rows}, indent=1)
+        )
     else:
         click.echo(f"{len(results)} run: " + ", ".join(f"{counts[o]} {o}" for o in OUTCOMES if counts[o]))
     return 1 if counts["wrong"] or counts["defect"] else 0

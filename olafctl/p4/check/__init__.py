@@ -1,1 +1,1 @@
-"""From syntax tree to checked program: names resolved, types checked, generics filled in, blocks instantiated."""
+"""From syntax tree to checked program: names, types, generics, instances."""

@@ -1,5 +1,7 @@
 """Actions and functions: their parameters and bodies."""
 
+from itertools import pairwise
+
 from olafctl.p4 import ir
 from olafctl.p4 import types as t
 from olafctl.p4.check.scope import Frame, Scope, TypeName, Value
@@ -44,13 +46,17 @@ def make_action(declaration: tree.Action, scope: Scope, path: str, block: ir.Blo
     frame = Frame("action", path, block, pipe=block.kind)
     inner = scope.inner(frame)
     params = declare_params(declaration.params, inner)
-    for before, after in zip(params, params[1:], strict=False):
+    for before, after in pairwise(params):
         if not before.direction and after.direction:
-            raise Refused(declaration.pos, f"action {declaration.name}", "its data must follow its directed parameters")
+            raise Refused(
+                declaration.pos, f"action {declaration.name}", "its data must follow its directed parameters"
+            )
     for param in params:
         if not param.direction and not _plain(param.type):
             raise Refused(
-                declaration.pos, f"action {declaration.name}", f"a control plane cannot give {param.name}: {param.type}"
+                declaration.pos,
+                f"action {declaration.name}",
+                f"a control plane cannot give {param.name}: {param.type}",
             )
     body = check_block(declaration.body, inner)
     name = control_plane_name(declaration.name, path, declaration.annotations)
@@ -62,7 +68,9 @@ def make_action(declaration: tree.Action, scope: Scope, path: str, block: ir.Blo
 
 def _plain(type_: t.Type) -> bool:
     base = t.stripped(type_)
-    return isinstance(base, t.Bit) or base in (t.BOOL, t.ERROR) or isinstance(base, t.Enum | t.Struct | t.Varbit)
+    return (
+        isinstance(base, t.Bit) or base in (t.BOOL, t.ERROR) or isinstance(base, t.Enum | t.Struct | t.Varbit)
+    )
 
 
 def make_function(

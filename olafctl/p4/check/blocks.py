@@ -62,7 +62,11 @@ def instantiate(
 
 
 def _constructor(
-    declaration: tree.Parser | tree.Control, args: tuple[tree.Argument, ...], scope: Scope, inner: Scope, pos: Pos
+    declaration: tree.Parser | tree.Control,
+    args: tuple[tree.Argument, ...],
+    scope: Scope,
+    inner: Scope,
+    pos: Pos,
 ) -> None:
     for param, arg in pair(declaration.constructor, args, declaration.name, pos):
         node = arg.value if arg else param.default

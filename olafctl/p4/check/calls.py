@@ -68,7 +68,9 @@ def _function(node: tree.Call, name: str, overloads: tuple[tree.Function | tree.
               scope: Scope) -> ir.Expr:  # fmt: skip
     fitting = [o for o in overloads if _fits(o.signature.params, node)]
     if len(fitting) != 1:
-        why = "no such number or names of arguments" if not fitting else "several functions fit these arguments"
+        why = (
+            "no such number or names of arguments" if not fitting else "several functions fit these arguments"
+        )
         raise Refused(node.pos, name, why)
     chosen = fitting[0]
     signature = chosen.signature
@@ -126,7 +128,9 @@ def _action(node: tree.Call, action: ir.Action, scope: Scope) -> ir.Expr:
         raise Refused(node.pos, action.name, "actions can be called from controls only")
     named = {arg.name: arg for arg in node.args if arg.name}
     if len(node.args) != len(action.params) or (named and len(named) != len(node.args)):
-        raise Refused(node.pos, action.name, f"{len(node.args)} arguments for {len(action.params)} parameters")
+        raise Refused(
+            node.pos, action.name, f"{len(node.args)} arguments for {len(action.params)} parameters"
+        )
     args = []
     for at, param in enumerate(action.params):
         arg = named.get(param.name) if named else node.args[at]

@@ -44,9 +44,7 @@ def _parts(expr: ir.Expr, have: t.Tuple, want: t.Type, pos: Pos) -> tuple[ir.Exp
     if isinstance(expr, ir.Make):
         given = list(expr.parts)
     else:
-        given = [
-            ir.Element(item, expr, ir.Const(t.INTEGER, index)) for index, item in enumerate(have.items)
-        ]
+        given = [ir.Element(item, expr, ir.Const(t.INTEGER, index)) for index, item in enumerate(have.items)]
     rest = bool(given) and given[-1].type == t.DOTS
     if rest:
         given.pop()
@@ -111,7 +109,8 @@ def cast(expr: ir.Expr, want: t.Type, pos: Pos) -> ir.Expr:
         return ir.Const(t.INTEGER, signed(int(expr.value), source))
     if isinstance(have, t.Tuple) or have in (t.DOTS, t.INVALID):
         return coerce(expr, want, pos)
-    if isinstance(source, t.Struct) and isinstance(target, t.Struct) and source.kind == target.kind:
-        if [n for n, _ in source.fields] == [n for n, _ in target.fields] and isinstance(expr, ir.Make):
+    if isinstance(source, t.Struct) and isinstance(target, t.Struct) and isinstance(expr, ir.Make):
+        alike = [n for n, _ in source.fields] == [n for n, _ in target.fields]
+        if alike and source.kind == target.kind:
             return coerce(ir.Make(t.Tuple(tuple(p.type for p in expr.parts)), expr.parts), want, pos)
     raise Refused(pos, f"cast of {have} to {want}", "there is no such cast")

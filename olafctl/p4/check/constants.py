@@ -19,12 +19,14 @@ def signed(value: int, type_: t.Type) -> int:
 
 
 def _saturated(value: int, base: t.Bit) -> int:
-    low, high = (-(1 << (base.width - 1)), (1 << (base.width - 1)) - 1) if base.signed else (0, (1 << base.width) - 1)
+    low, high = (
+        (-(1 << (base.width - 1)), (1 << (base.width - 1)) - 1) if base.signed else (0, (1 << base.width) - 1)
+    )
     return max(low, min(high, value))
 
 
 def binary(op: str, left: int, right: int, type_: t.Type, pos: Pos) -> int:
-    """The kept result of an operation whose operands are both of ``type_`` (a shift's right operand aside)."""
+    """The kept result of an operation on ``type_``; a shift's right operand is a plain number."""
     base = t.stripped(type_)
     a, b = signed(left, type_), signed(right, type_) if op not in ("<<", ">>") else right
     match op:

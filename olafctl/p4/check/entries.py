@@ -77,7 +77,7 @@ def check_entries(
     """
     ordered = any(key.kind in ("ternary", "range", "optional") for key in keys)
     priorities = _priorities(nodes, properties, scope) if ordered else [0] * len(nodes)
-    made = []
+    made: list[ir.Entry] = []
     for node, priority in zip(nodes, priorities, strict=True):
         parts = items(node.keys)
         if len(parts) == 1 and isinstance(parts[0], tree.Anything):
@@ -95,14 +95,12 @@ def check_entries(
     return made
 
 
-def _priorities(
-    nodes: Sequence[tree.Entry], properties: dict[str, tree.Property], scope: Scope
-) -> list[int]:
+def _priorities(nodes: Sequence[tree.Entry], properties: dict[str, tree.Property], scope: Scope) -> list[int]:
     """As P4_16 §14.2.1.4: written, or counted on from the entry before; here a larger one always wins."""
     annotated = [_annotated(node) for node in nodes]
     if any(value is not None for value in annotated):
         given = [value if value is not None else at + 1 for at, value in enumerate(annotated)]
-        return [(_TOP - value) * 4096 // 4096 for value in given]
+        return [_TOP - value for value in given]
     largest = _property(properties, "largest_priority_wins", 1, scope)
     delta = _property(properties, "priority_delta", 1, scope)
     chosen: list[int] = []

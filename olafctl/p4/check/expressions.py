@@ -59,8 +59,8 @@ def _check(node: tree.Expr, scope: Scope, want: t.Type) -> ir.Expr:
         case tree.Mux():
             return _mux(node, scope, want)
         case tree.Cast():
-            type_ = resolve(node.type, scope)
-            return cast(_check(node.operand, scope, type_), type_, node.pos)
+            wanted = resolve(node.type, scope)
+            return cast(_check(node.operand, scope, wanted), wanted, node.pos)
         case tree.Call():
             from olafctl.p4.check.calls import call  # the two need each other
 
@@ -119,8 +119,10 @@ def _member(node: tree.Member, scope: Scope) -> ir.Expr:
         return _part(base, type_, node.name, field)
     if isinstance(type_, t.Tuple) and type_.names is not None and node.name in type_.names:
         at = type_.names.index(node.name)
-        return base.parts[at] if isinstance(base, ir.Make) else ir.Element(
-            type_.items[at], base, ir.Const(t.INTEGER, at)
+        return (
+            base.parts[at]
+            if isinstance(base, ir.Make)
+            else ir.Element(type_.items[at], base, ir.Const(t.INTEGER, at))
         )
     if isinstance(type_, t.Stack):
         return _stack_part(base, type_, node, scope)

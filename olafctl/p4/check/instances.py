@@ -9,9 +9,10 @@ from olafctl.p4.check.typing import resolve
 from olafctl.p4.refuse import Pos, Refused
 from olafctl.p4.syntax import tree
 
-_STATEFUL = frozenset(
-    "counter direct_counter meter direct_meter register action_profile action_selector Checksum16".split()
-)
+_STATEFUL = frozenset([
+    "counter", "direct_counter", "meter", "direct_meter", "register", "action_profile", "action_selector",
+    "Checksum16",
+])  # fmt: skip
 
 
 def make_instance(
@@ -29,8 +30,8 @@ def make_instance(
     if len(fitting) != 1:
         raise Refused(pos, type_.name, f"no constructor with {len(args)} arguments")
     outer = scope.top().inner()
-    for param, arg in zip(declaration.type_params, type_.args, strict=True):
-        outer.declare(param, TypeName(arg), pos)
+    for variable, arg in zip(declaration.type_params, type_.args, strict=True):
+        outer.declare(variable, TypeName(arg), pos)
     values: dict[str, ir.Expr] = {}
     for param, argument in pair(fitting[0].params, args, type_.name, pos):
         if argument is None or argument.value is None:

@@ -99,7 +99,9 @@ def _fields(type_: t.Type, node: tree.ValueSet) -> list[ir.Key]:
             for annotation in member.annotations:
                 if annotation.name == "match" and annotation.body:
                     kinds[member.name] = annotation.body[0][1]
-        parts = [(name, field, kinds.get(name, "exact"), annotations.get(name, ())) for name, field in base.fields]
+        parts = [
+            (name, field, kinds.get(name, "exact"), annotations.get(name, ())) for name, field in base.fields
+        ]
     elif isinstance(base, t.Tuple):
         parts = [(f"f{at}", item, "exact", ()) for at, item in enumerate(base.items)]
     else:

@@ -167,8 +167,8 @@ def _match_package(
             type_ = resolve(formal.type, inner)
             unify(type_, actual.type, bindings)
             if formal.direction != actual.direction or t.substitute(type_, bindings) != actual.type:
-                raise Refused(block.pos, f"{block.name}: {actual.name}",
-                              f"{declaration.name} needs {formal.direction} {t.substitute(type_, bindings)}")  # fmt: skip
+                why = f"{declaration.name} needs {formal.direction} {t.substitute(type_, bindings)}"
+                raise Refused(block.pos, f"{block.name}: {actual.name}", why)
     return bindings[h], bindings[m]
 
 

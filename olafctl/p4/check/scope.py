@@ -76,8 +76,8 @@ class ValueSetName:
 
 
 Entity = (
-    TypeName | GenericType | Value | Functions | ActionName | OpenAction | TableName | InstanceName | BlockName
-    | ValueSetName
+    TypeName | GenericType | Value | Functions | ActionName | OpenAction | TableName | InstanceName
+    | BlockName | ValueSetName
 )  # fmt: skip
 
 
@@ -107,7 +107,7 @@ class Unit:
 
 @dataclass
 class Frame:
-    """The parser, control, action or function whose code is checked; ``kind`` says which."""
+    """The parser, control, action or function whose code is checked, by kind."""
 
     kind: str
     path: str = ""

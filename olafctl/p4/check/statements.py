@@ -179,7 +179,11 @@ def _switch(node: tree.Switch, scope: Scope) -> ir.Statement:
 
 def _comparable(type_: t.Type) -> bool:
     base = t.stripped(type_)
-    return isinstance(base, t.Enum) or base in (t.BOOL, t.ERROR) or (isinstance(base, t.Bit) and base.width <= 64)
+    return (
+        isinstance(base, t.Enum)
+        or base in (t.BOOL, t.ERROR)
+        or (isinstance(base, t.Bit) and base.width <= 64)
+    )
 
 
 def _action_label(table: ir.Table):  # type: ignore[no-untyped-def]  # Callable[[tree.Expr], int]

@@ -3,10 +3,9 @@
 from olafctl.p4 import ir
 from olafctl.p4 import types as t
 from olafctl.p4.check.actions import control_plane_name
-from olafctl.p4.check.arguments import writable
 from olafctl.p4.check.calls import local_action
 from olafctl.p4.check.entries import action_call, check_entries
-from olafctl.p4.check.expressions import check, constant_int
+from olafctl.p4.check.expressions import check, constant_int, writable
 from olafctl.p4.check.instances import make_instance
 from olafctl.p4.check.keysets import key_width
 from olafctl.p4.check.scope import ActionName, InstanceName, OpenAction, Scope
@@ -15,10 +14,10 @@ from olafctl.p4.refuse import Refused
 from olafctl.p4.syntax import tree
 
 _KINDS = ("exact", "lpm", "ternary", "range", "optional", "selector")
-_PROPERTIES = frozenset(
-    "key actions default_action entries size implementation counters meters support_timeout"
-    " largest_priority_wins priority_delta".split()
-)
+_PROPERTIES = frozenset([
+    "key", "actions", "default_action", "entries", "size", "implementation", "counters", "meters",
+    "support_timeout", "largest_priority_wins", "priority_delta",
+])  # fmt: skip
 DEFAULT_SIZE = 1024
 
 
@@ -70,7 +69,9 @@ def _check_whole(table: ir.Table, node: tree.Table) -> None:
     if "selector" in kinds and (table.profile is None or table.profile.type.name != "action_selector"):
         raise Refused(node.pos, f"table {node.name}", "selector keys need an action_selector")
     if table.profile is not None and table.entries:
-        raise Refused(node.pos, f"table {node.name}", "entries of a table with an implementation are not supported")
+        raise Refused(
+            node.pos, f"table {node.name}", "entries of a table with an implementation are not supported"
+        )
     if table.idle_timeout:
         raise Refused(node.pos, "support_timeout", "idle timeouts are not supported")
 

@@ -144,13 +144,13 @@ def check_field(kind: str, type_: t.Type, member: tree.Field) -> None:
 
 
 def unify(formal: t.Type, actual: t.Type, bindings: dict[t.Variable, t.Type]) -> None:
-    """Learn from an argument's type what ``formal``'s type parameters are; mismatches are left to coercion."""
+    """Learn from an argument's type what ``formal``'s parameters are; coercion finds mismatches."""
     match formal, actual:
         case t.Variable(), _:
             known = bindings.get(formal)
-            if known is None or known in (t.ANY, t.INTEGER) or (isinstance(known, t.Tuple) and actual != t.ANY):
-                if actual != t.ANY or known is None:
-                    bindings[formal] = actual
+            loose = known in (t.ANY, t.INTEGER) or isinstance(known, t.Tuple)
+            if known is None or (loose and actual != t.ANY):
+                bindings[formal] = actual
         case t.Stack(), t.Stack():
             unify(formal.element, actual.element, bindings)
         case t.ListOf(), t.ListOf():

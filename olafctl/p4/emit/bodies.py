@@ -201,7 +201,9 @@ class Body:
 
         Copies are made where a reference would show: where places overlap, or are not C++ lvalues.
         """
-        roots = [_root(arg.value) for arg in args if arg.direction in ("out", "inout") and arg.value is not None]
+        roots = [
+            _root(arg.value) for arg in args if arg.direction in ("out", "inout") and arg.value is not None
+        ]
         overlap = len(set(roots)) < len(roots)
         effects = [has_effects(arg.value) for arg in args]
         values: list[str] = []
@@ -258,7 +260,9 @@ class Body:
         union = base.base if isinstance(base, ir.Field) and t.is_union(t.stripped(base.base.type)) else None
         if node.method == "setValid":
             cpp = self.e.cpp(node.base.type)
-            self.w.line(f"if (!{place}.v) {{ {place} = {cpp}{{}}; {place}.v = true; x.register_length += {size}; }}")
+            self.w.line(
+                f"if (!{place}.v) {{ {place} = {cpp}{{}}; {place}.v = true; x.register_length += {size}; }}"
+            )
             if union is not None and isinstance(base, ir.Field):
                 self.w.line(self.only(self.e.value(union), union.type, base.name))
         else:

@@ -129,9 +129,13 @@ def _emit_header(value: str, type_: t.Struct, body: Body, pos: Pos) -> None:
         raise Refused(pos, f"header {type_}", f"is {fixed} bits long, not a number of bytes")
     if fixed == 0 and not has_varbit(type_):
         return
-    bits = " + ".join([f"{fixed}u", *(f"{value}.{f}.bits" for f, i in fields(type_) if isinstance(t.stripped(i), t.Varbit))])
+    bits = " + ".join(
+        [f"{fixed}u", *(f"{value}.{f}.bits" for f, i in fields(type_) if isinstance(t.stripped(i), t.Varbit))]
+    )
     out = body.w.fresh("o")
-    body.w.line(f"if ({value}.v && reserve(x.sw, x.out_at + ({bits} + 7) / 8)) {{\nu8 *{out} = x.sw->out + x.out_at;")
+    body.w.line(
+        f"if ({value}.v && reserve(x.sw, x.out_at + ({bits} + 7) / 8)) {{\nu8 *{out} = x.sw->out + x.out_at;"
+    )
     at = "0u"
     offset = 0
     for field, inner in fields(type_):

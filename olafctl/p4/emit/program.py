@@ -85,7 +85,8 @@ class Emitter:
         result = "void" if node.result == t.VOID else self.types.name(node.result)
         leave = "return;" if node.result == t.VOID else f"return {result}{{}};"
         body = Body(self, leave)
-        body.w.line(f"static inline {result} {node.name}({', '.join(['Context &x', *self._params(list(node.params))])}) {{")
+        params = ["Context &x", *self._params(list(node.params))]
+        body.w.line(f"static inline {result} {node.name}({', '.join(params)}) {{")
         body.w.line("(void)x;")
         self._clear_out(body, list(node.params))
         body.statement(node.body)
@@ -125,7 +126,11 @@ class Emitter:
         if target == "reject":
             return "return false;"
         back = order.index(target) <= order.index(state.name)
-        limit = f"if (++rounds > MAX_LOOPS) {{ x.error = {self.error('ParserTimeout')}; return false; }} " if back else ""
+        limit = (
+            f"if (++rounds > MAX_LOOPS) {{ x.error = {self.error('ParserTimeout')}; return false; }} "
+            if back
+            else ""
+        )
         return f"{limit}goto s_{target};"
 
     def _transition(self, state: ir.State, body: Body, order: list[str]) -> None:
@@ -228,9 +233,11 @@ class Emitter:
             f"{p.compute.cpp}{{x, s.h, s.m}}.apply();\nx.exited = false;\nx.out_at = 0;",
             f"{p.deparser.cpp}{{x, s.h}}.apply();\nx.exited = false;",
             "const u32 rest = x.length - x.at;",
-            "if (reserve(x.sw, x.out_at + rest)) memcpy(x.sw->out + x.out_at, x.data + x.at, rest), x.out_at += rest;",
+            "if (!reserve(x.sw, x.out_at + rest)) return 0;",
+            "memcpy(x.sw->out + x.out_at, x.data + x.at, rest);\nx.out_at += rest;",
             "return x.out_at;\n}",
-            "static void keep(u32 list, State &to, const State &from) {\n(void)to, (void)from;\nswitch (list) {",
+            "static void keep(u32 list, State &to, const State &from) {",
+            "(void)to, (void)from;\nswitch (list) {",
         ]
         for number, places in sorted(self.field_lists().items()):
             copies = " ".join(f"to.{place} = from.{place};" for place in places)
@@ -265,15 +272,15 @@ class Emitter:
                 rows.append(f'{{"{instance.name}", {self.cells(instance)}, {words}, {int(measured)}}}')
             lines.append(f"static const ArraySpec {extern}_specs[] = {{{', '.join([*rows, '{}'])}}};")
         entries = sum(len(table.entries) for table in p.tables)
+        counts = [len(p.tables), len(p.value_sets), *(len(self.arrays[e]) for e in _ARRAYS), entries]
         lines += [
             "static const ProgramSpec program_spec = {",
-            f"{len(p.tables)}, {len(p.value_sets)}, {len(self.arrays['counter'])}, {len(self.arrays['meter'])},"
-            f" {len(self.arrays['register'])}, {entries},",
+            ", ".join(map(str, counts)) + ",",
             "table_specs, value_set_specs, counter_specs, meter_specs, register_specs, entry_specs};",
             'extern "C" p4_switch *p4_switch_new(void) { return switch_new(&program_spec); }',
             'extern "C" void p4_switch_free(p4_switch *sw) { switch_free(sw); }',
-            'extern "C" void p4_switch_process(p4_switch *sw, uint32_t port, const uint8_t *frame, size_t length,'
-            " uint64_t now_ns, p4_emit_fn emit, void *context) {",
+            'extern "C" void p4_switch_process(p4_switch *sw, uint32_t port, const uint8_t *frame,'
+            " size_t length, uint64_t now_ns, p4_emit_fn emit, void *context) {",
             "process_packet<Program>(sw, port, frame, length, now_ns, emit, context);\n}",
         ]
         return lines

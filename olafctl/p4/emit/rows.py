@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from olafctl.p4.emit.bodies import Body
 
 ALGORITHMS = {
-    "crc32": "crc32", "crc32_custom": "crc32", "crc16": "crc16", "crc16_custom": "crc16", "identity": "identity",
-    "csum16": "csum16", "xor16": "xor16",
+    "crc32": "crc32", "crc32_custom": "crc32", "crc16": "crc16", "crc16_custom": "crc16",
+    "identity": "identity", "csum16": "csum16", "xor16": "xor16",
 }  # fmt: skip
 
 
@@ -36,22 +36,24 @@ def leaves(expr: ir.Expr, value: str) -> Iterator[tuple[str, t.Type, str]]:
     """
     if isinstance(expr, ir.Make) and not isinstance(t.stripped(expr.type), t.Stack):
         raise AssertionError("made values are taken apart before")
-    guard = f"{value.rsplit('.', 1)[0]}.v" if isinstance(expr, ir.Field) and t.is_header(expr.base.type) else ""
-    yield from _leaves(t.stripped(expr.type), value, guard)
+    guard = (
+        f"{value.rsplit('.', 1)[0]}.v" if isinstance(expr, ir.Field) and t.is_header(expr.base.type) else ""
+    )
+    yield from type_leaves(t.stripped(expr.type), value, guard)
 
 
-def _leaves(type_: t.Type, value: str, guard: str) -> Iterator[tuple[str, t.Type, str]]:
+def type_leaves(type_: t.Type, value: str, guard: str) -> Iterator[tuple[str, t.Type, str]]:
     match type_:
         case t.Struct(kind="header_union"):
             for field, inner in fields(type_):
-                yield from _leaves(t.stripped(inner), f"{value}.{field}", guard)
+                yield from type_leaves(t.stripped(inner), f"{value}.{field}", guard)
         case t.Struct() | t.Tuple():
             inside = f"{value}.v" if t.is_header(type_) else guard
             for field, inner in fields(type_):
-                yield from _leaves(t.stripped(inner), f"{value}.{field}", inside)
+                yield from type_leaves(t.stripped(inner), f"{value}.{field}", inside)
         case t.Stack(element=element, size=size):
             for at in range(size):
-                yield from _leaves(t.stripped(element), f"{value}.e[{at}]", guard)
+                yield from type_leaves(t.stripped(element), f"{value}.e[{at}]", guard)
         case _:
             yield value, type_, guard
 
@@ -64,13 +66,24 @@ def _parts(expr: ir.Expr) -> Iterator[ir.Expr]:
         yield expr
 
 
+def row_width(type_: t.Type) -> int:
+    """Bits of a scalar in a row; an enumeration without a type and an error are 32, as in BMv2."""
+    if isinstance(type_, t.Bit):
+        return type_.width
+    return 1 if type_ == t.BOOL else 32
+
+
 def bit_row(expr: ir.Expr, body: Body, pos: Pos) -> str:
     """Packs a value's bits; the name of the C++ BitRow."""
     parts = list(_parts(expr))
     for part in parts:
         if part.type == t.INTEGER:
             raise Refused(pos, "hash", "the width of a number in its data is not known")
-    room = sum(t.max_width(part.type) for part in parts)
+    room = sum(
+        row_width(leaf) if not isinstance(leaf, t.Varbit) else leaf.width
+        for part in parts
+        for _, leaf, _ in leaves(part, "")
+    )
     name = body.w.fresh("row")
     values = body.e.row(parts)
     body.w.line(f"u8 {name}b[{room // 8 + 24}];\nBitRow {name}{{{name}b, 0}};")
@@ -80,7 +93,7 @@ def bit_row(expr: ir.Expr, body: Body, pos: Pos) -> str:
                 put = f"{name}.put({leaf}.value, {leaf}.bits);"
             else:
                 cast = f"(u64)({leaf})" if type_ == t.BOOL else leaf
-                put = f"{name}.put({cast}, {max(t.max_width(type_), 0 if isinstance(type_, t.Bit) else 32 * (type_ != t.BOOL) or 1)});"
+                put = f"{name}.put({cast}, {row_width(type_)});"
             body.w.line(f"if ({guard}) {put}" if guard else put)
     return name
 

@@ -77,7 +77,9 @@ def write_lookup(table: ir.Table, body: Body, emitter: Emitter) -> None:
             w.line(f"action = resolve(action, {row});\nif (!action) action = acquire(table.fallback);")
         w.line("} else {\naction = acquire(table.fallback);\n}")
     else:
-        w.line(f"const Action *action = acquire(x.sw->tables[{table.index}].fallback);\nEntry *entry = nullptr;")
+        w.line(
+            f"const Action *action = acquire(x.sw->tables[{table.index}].fallback);\nEntry *entry = nullptr;"
+        )
     w.line("switch (action->id) {")
     for entry in table.actions:
         w.line(f"case {emitter.action_number(entry.action)}: {{")
@@ -123,7 +125,9 @@ def _call_action(entry: ir.TableAction, body: Body) -> None:
             continue
         base = t.stripped(param.type)
         if not isinstance(base, t.Bit | t.Enum) and base not in (t.BOOL, t.ERROR):
-            raise Refused(entry.action.pos, f"parameter {param.name}", f"action data of {param.type} is not supported")
+            raise Refused(
+                entry.action.pos, f"parameter {param.name}", f"action data of {param.type} is not supported"
+            )
         words = words_of(base)
         if words == 1:
             values.append(f"action->data[{at}] != 0" if base == t.BOOL else f"action->data[{at}]")
@@ -145,10 +149,9 @@ def write_specs(emitter: Emitter) -> list[str]:
     lines: list[str] = []
     rows = []
     for table in program.tables:
-        data = [
-            word for param, value in zip(_data_params(table.actions[table.default].action), table.default_data, strict=True)
-            for word in split_words(value, param.type)
-        ]  # fmt: skip
+        params = _data_params(table.actions[table.default].action)
+        pairs = zip(params, table.default_data, strict=True)
+        data = [word for param, value in pairs for word in split_words(value, param.type)]
         lines.append(f"static const u64 default{table.index}[] = {numbers(data)};")
         rows.append(_spec(table.name, table.match_keys, table.size, emitter.action_number(
             table.actions[table.default].action), len(data), f"default{table.index}"))  # fmt: skip
@@ -163,7 +166,9 @@ def _data_params(action: ir.Action) -> list[ir.Parameter]:
     return [param for param in action.params if not param.direction]
 
 
-def _spec(name: str, keys: Sequence[ir.Key], size: int, action: int, words: int, data: str, forced: str = "") -> str:
+def _spec(
+    name: str, keys: Sequence[ir.Key], size: int, action: int, words: int, data: str, forced: str = ""
+) -> str:
     lpm_word = lpm_words = lpm_width = at = ranges = 0
     for key in keys:
         count = words_of(key.value.type)

@@ -185,9 +185,11 @@ class Control:
             self.switch.set_meter(meter.preamble.id, index, config)
 
     def _replicate(self) -> None:
-        copies = {group: [r for node in nodes for r in self._nodes[node]] for group, nodes in self._groups.items()}
+        copies = {
+            group: [r for node in nodes for r in self._nodes[node]] for group, nodes in self._groups.items()
+        }
         for group, replicas in copies.items():
             self.switch.set_multicast_group(group, replicas)
-        for session, (port, group) in self._mirrors.items():
-            replicas = copies.get(group, []) if group is not None else [Replica(port or 0, 0)]
+        for session, (port, mirrored) in self._mirrors.items():
+            replicas = [Replica(port or 0, 0)] if mirrored is None else copies.get(mirrored, [])
             self.switch.set_clone_session(session, replicas)

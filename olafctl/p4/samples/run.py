@@ -5,14 +5,17 @@ import traceback
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 from olafctl.errors import BadInput, OlafError
-from olafctl.p4.compiler import compile_program
+from olafctl.p4.compiler import Program, compile_program
 from olafctl.p4.native import NativeSwitch
 from olafctl.p4.samples.control import Control
 from olafctl.p4.samples.stf import Expect, Send, Unreadable, read
 
+TIME_LIMIT = 120
 OUTCOMES = ("pass", "refused", "unreadable", "wrong", "defect")
 
 
@@ -26,7 +29,7 @@ class Result:
 
 
 def find(folder: Path, architecture: str = "v1model.p4") -> list[Path]:
-    """The programs in ``folder`` that have an STF file and include the architecture (themselves, or by a file)."""
+    """The programs in ``folder`` that have an STF file and include the architecture."""
     found = []
     for stf in sorted(folder.glob("*.stf")):
         program = stf.with_suffix(".p4")
@@ -35,43 +38,51 @@ def find(folder: Path, architecture: str = "v1model.p4") -> list[Path]:
     return found
 
 
+@dataclass(frozen=True)
+class _Job:
+    program: Path
+    process: BaseProcess
+    answer: Connection
+
+    def result(self) -> Result:
+        """What the process said, or how it ended without a word."""
+        try:
+            said: Result = self.answer.recv()
+        except EOFError:
+            self.process.join()
+            said = Result(self.program.stem, "defect", f"the process ended with {self.process.exitcode}")
+        self.answer.close()
+        self.process.join()
+        return said
+
+
 def run_all(programs: Sequence[Path], jobs: int) -> Iterator[Result]:
     """Run samples in processes of their own, so that a crash is one sample's; results as they come."""
     pending = list(programs)
-    if jobs == 1 and len(pending) == 1:
-        yield run(pending[0])
-        return
-    context = multiprocessing.get_context("fork")
-    running: dict[int, tuple[Path, multiprocessing.process.BaseProcess, multiprocessing.connection.Connection]] = {}
-    from multiprocessing.connection import wait
-
+    running: list[_Job] = []
     while pending or running:
         while pending and len(running) < jobs:
-            program = pending.pop(0)
-            here, there = context.Pipe(duplex=False)
-            process = context.Process(target=_child, args=(program, there), daemon=True)
-            process.start()
-            there.close()
-            running[here.fileno()] = (program, process, here)
-        ready = wait([entry[2] for entry in running.values()], timeout=120)
-        if not ready:
-            for program, process, _ in running.values():
-                process.kill()
-                yield Result(program.stem, "defect", "took longer than two minutes")
-            running.clear()
-        for connection in ready:
-            key = connection.fileno()  # type: ignore[union-attr]  # these are all connections
-            program, process, here = running.pop(key)
-            try:
-                yield here.recv()
-            except EOFError:
-                process.join()
-                yield Result(program.stem, "defect", f"the process ended with code {process.exitcode}")
-            here.close()
-            process.join()
+            running.append(_start(pending.pop(0)))
+        ready = wait([job.answer for job in running], timeout=TIME_LIMIT)
+        for job in [job for job in running if job.answer in ready]:
+            running.remove(job)
+            yield job.result()
+        for job in [] if ready else running:
+            job.process.kill()
+            yield Result(job.program.stem, "defect", f"took longer than {TIME_LIMIT} s")
+        running = running if ready else []
 
 
-def _child(program: Path, answer: "multiprocessing.connection.Connection") -> None:
+def _start(program: Path) -> _Job:
+    context = multiprocessing.get_context("fork")
+    here, there = context.Pipe(duplex=False)
+    process = context.Process(target=_child, args=(program, there), daemon=True)
+    process.start()
+    there.close()
+    return _Job(program, process, here)
+
+
+def _child(program: Path, answer: Connection) -> None:
     answer.send(run(program))
     answer.close()
 
@@ -88,7 +99,7 @@ def run(program: Path) -> Result:
     except Exception:
         return Result(name, "defect", traceback.format_exc(limit=-2))
     try:
-        wrong = _play(NativeSwitch(), compiled.p4info, compiled.device_config, program.with_suffix(".stf").read_text())
+        wrong = _play(compiled, program.with_suffix(".stf").read_text())
     except Unreadable as error:
         return Result(name, "unreadable", str(error))
     except Exception:
@@ -96,10 +107,10 @@ def run(program: Path) -> Result:
     return Result(name, "wrong", wrong) if wrong else Result(name, "pass")
 
 
-def _play(switch: NativeSwitch, info: object, config: bytes, text: str) -> str:
+def _play(program: Program, text: str) -> str:
     """What went wrong; empty when all is as expected."""
-    switch._optimize = "-O1"
-    pipeline = switch.prepare(info, config)  # type: ignore[arg-type]  # a P4Info
+    switch = NativeSwitch(optimize="-O1")
+    pipeline = switch.prepare(program.p4info, program.device_config)
     switch.commit(pipeline)
     control = Control(switch, pipeline.p4info)
     sent: dict[int, list[bytes]] = defaultdict(list)
@@ -118,7 +129,9 @@ def _play(switch: NativeSwitch, info: object, config: bytes, text: str) -> str:
     switch.close()
     if not expected:
         return ""  # a file that expects no frame at all says nothing about frames
-    return next((p for port in sorted({*sent, *expected}) if (p := _compare(port, sent[port], expected[port]))), "")
+    return next(
+        (p for port in sorted({*sent, *expected}) if (p := _compare(port, sent[port], expected[port]))), ""
+    )
 
 
 def _compare(port: int, sent: list[bytes], expected: list[Expect]) -> str:

@@ -63,12 +63,14 @@ class Unreadable(Exception):
 
 
 _ACTION = re.compile(r"\s*([\w.$\[\]]+)\s*\((.*)\)\s*(?:=\s*(\w+)\s*)?$")
-_COUNTER = re.compile(r"([\w.$\[\]]+)\s*\(\s*(\$?\w+)\s*\)\s*(?:(packets|bytes)\s*(==|!=|<=|<|>=|>)\s*(\w+))?\s*$")
-_DIRECT = frozenset(
-    "mirroring_add mirroring_add_mc mirroring_delete mirroring_get mc_mgrp_create mc_node_create mc_node_associate"
-    " counter_read counter_write register_read register_write register_reset meter_get_rates meter_set_rates"
-    " meter_array_set_rates".split()
+_COUNTER = re.compile(
+    r"([\w.$\[\]]+)\s*\(\s*(\$?\w+)\s*\)\s*(?:(packets|bytes)\s*(==|!=|<=|<|>=|>)\s*(\w+))?\s*$"
 )
+_DIRECT = frozenset([
+    "mirroring_add", "mirroring_add_mc", "mirroring_delete", "mirroring_get", "mc_mgrp_create",
+    "mc_node_create", "mc_node_associate", "counter_read", "counter_write", "register_read",
+    "register_write", "register_reset", "meter_get_rates", "meter_set_rates", "meter_array_set_rates",
+])  # fmt: skip
 
 
 def read(text: str) -> list[Command]:

@@ -80,7 +80,7 @@ class Builder(ExpressionBuilder):
 
     def annotated(self, c: Children) -> tree.Statement:
         statement: tree.Statement = nodes(c)[-1]
-        return replace(statement, annotations=_annotations(c))  # type: ignore[call-arg]  # all of these have them
+        return replace(statement, annotations=_annotations(c))  # type: ignore[arg-type]  # all of these have them
 
     def conditional(self, c: Children) -> tree.Statement:
         return tree.If(place(c), c[2], c[4], c[6] if len(c) > 5 else None)
@@ -184,7 +184,8 @@ class Builder(ExpressionBuilder):
         return tree.ExternFunction(place(c), signature.name, _annotations(c), signature)
 
     def extern_object(self, c: Children) -> tree.ExternObject:
-        named, params = c[1], ()
+        named: Any = c[1]
+        params: tuple[str, ...] = ()
         if isinstance(named, tree.Specialized):
             params = tuple(arg.name for arg in named.args if isinstance(arg, tree.NamedType))
             named = named.base

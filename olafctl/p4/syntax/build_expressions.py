@@ -49,14 +49,15 @@ def as_type(expr: Any) -> tree.Type:
         case tree.Index(base=base, index=index):
             return tree.StackType(expr.pos, as_type(base), index)
         case tree.Call(callee=callee, type_args=type_args, args=()) if type_args:
-            base = as_type(callee)
-            if isinstance(base, tree.NamedType):
-                return tree.Specialized(expr.pos, base, type_args)
+            named = as_type(callee)
+            if isinstance(named, tree.NamedType):
+                return tree.Specialized(expr.pos, named, type_args)
         case (
             tree.BaseType() | tree.SizedType() | tree.NamedType() | tree.Specialized()
             | tree.StackType() | tree.TupleType() | tree.ListType()
         ):  # fmt: skip
-            return expr
+            type_: tree.Type = expr
+            return type_
     raise Refused(expr.pos, "declaration", "its name follows something that is not a type")
 
 

@@ -62,7 +62,9 @@ def parse(text: str) -> tree.Program:
             last = tokenize(text)[-1:]
             raise Refused(last[0].pos if last else Pos("", 1, 1), "program", "ends too early") from None
         raise Refused(
-            getattr(error.token, "pos", Pos("", 1, 1)), f"{str(error.token)!r}", "does not fit P4_16's grammar here"
+            getattr(error.token, "pos", Pos("", 1, 1)),
+            f"{str(error.token)!r}",
+            "does not fit P4_16's grammar here",
         ) from None
     except VisitError as error:
         if isinstance(error.orig_exc, Refused):

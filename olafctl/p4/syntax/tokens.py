@@ -12,15 +12,22 @@ from dataclasses import dataclass
 from olafctl.p4.refuse import Pos, Refused
 from olafctl.p4.syntax.tree import Annotation
 
-KEYWORDS = frozenset(
-    "abstract action actions apply bit bool break const continue control default else entries enum error exit"
-    " extern false for header header_union if in inout int key list match_kind out package parser priority"
-    " return select state static string struct switch table this transition true tuple type typedef"
-    " value_set varbit void".split()
-)
-_TYPE_WORDS = frozenset("bit bool error int list string tuple varbit void match_kind".split())
-_GENERIC_WORDS = frozenset("bit int varbit tuple list value_set".split())
-_SOFT = frozenset("apply key actions state entries type priority list".split())
+KEYWORDS = frozenset([
+    "abstract", "action", "actions", "apply", "bit", "bool", "break", "const", "continue", "control",
+    "default", "else", "entries", "enum", "error", "exit", "extern", "false", "for", "header",
+    "header_union", "if", "in", "inout", "int", "key", "list", "match_kind", "out", "package", "parser",
+    "priority", "return", "select", "state", "static", "string", "struct", "switch", "table", "this",
+    "transition", "true", "tuple", "type", "typedef", "value_set", "varbit", "void",
+])  # fmt: skip
+_TYPE_WORDS = frozenset([
+    "bit", "bool", "error", "int", "list", "string", "tuple", "varbit", "void", "match_kind",
+])  # fmt: skip
+_GENERIC_WORDS = frozenset([
+    "bit", "int", "varbit", "tuple", "list", "value_set",
+])  # fmt: skip
+_SOFT = frozenset([
+    "apply", "key", "actions", "state", "entries", "type", "priority", "list",
+])  # fmt: skip
 
 _TOKEN = re.compile(
     r"""(?P<line>^[ \t]*\#[ \t]*(?:line[ \t]+)?(?P<number>\d+)(?:[ \t]+"(?P<file>[^"\n]*)")?[^\n]*$)
@@ -32,6 +39,7 @@ _TOKEN = re.compile(
       | (?P<NAME>[A-Za-z_][A-Za-z0-9_]*)
       | (?P<op>\|\+\|=|\|-\|=|<<=|>>=|&&&|\|\+\||\|-\||\.\.\.|\+\+|\+=|-=|\*=|/=|%=|&=|\|=|\^=|\+:
               |<<|<=|>=|==|!=|&&|\|\||\.\.|\{\#\}|[-+*/%&|^~!<>=?:;,.(){}\[\]@\#])
+      | (?P<other>.)
     """,
     re.X | re.M | re.S,
 )
@@ -39,7 +47,7 @@ _TOKEN = re.compile(
 
 @dataclass
 class Token:
-    """``kind`` is a terminal: INTEGER, TEXT, NAME, ANNOTATION, L_ANGLE, R_ANGLE, L_CAST, or the text itself."""
+    """``kind``: INTEGER, TEXT, NAME, ANNOTATION, L_ANGLE, R_ANGLE, L_CAST, or the text itself."""
 
     kind: str
     text: str
@@ -53,7 +61,7 @@ def tokenize(text: str, file: str = "<text>") -> list[Token]:
 
     Raises Refused at a character that belongs to no token.
     """
-    tokens = list(_collapse_annotations(_scan(text, file)))
+    tokens = _only_tokens(list(_collapse_annotations(_scan(text, file))))
     _mark_generics(tokens)
     _mark_casts(tokens)
     return tokens
@@ -64,11 +72,7 @@ def _scan(text: str, file: str) -> list[Token]:
     line, line_start, at = 1, 0, 0
     while at < len(text):
         match = _TOKEN.match(text, at)
-        if match is None:
-            where = Pos(file, line, at - line_start + 1)
-            if text.startswith("/*", at):
-                raise Refused(where, "comment", "never closed")
-            raise Refused(where, repr(text[at]), "no P4 token starts with this character")
+        assert match is not None
         kind, start, at = match.lastgroup, at, match.end()
         if match["line"] is not None:
             line, file = int(match["number"]) - 1, match["file"] or file
@@ -80,9 +84,18 @@ def _scan(text: str, file: str) -> list[Token]:
                 line, line_start = line + newlines, text.rfind("\n", start, at) + 1
         elif kind != "skip":
             word = match[0]
-            terminal = word if kind == "op" or (kind == "NAME" and (word in KEYWORDS or word == "_")) else str(kind)
+            terminal = (
+                word if kind == "op" or (kind == "NAME" and (word in KEYWORDS or word == "_")) else str(kind)
+            )
             tokens.append(Token(terminal, word, Pos(file, line, start - line_start + 1), at))
             line += word.count("\n") if kind == "TEXT" else 0
+    return tokens
+
+
+def _only_tokens(tokens: list[Token]) -> list[Token]:
+    for token in tokens:
+        if token.kind == "other":
+            raise Refused(token.pos, repr(token.text), "no P4 token starts with this character")
     return tokens
 
 
@@ -156,7 +169,7 @@ def _after_type(tokens: list[Token], at: int) -> int | None:
 
 
 def _after_type_args(tokens: list[Token], at: int, sized: bool) -> int | None:
-    """The index after the ``>`` of the type arguments that open at ``at``; a ``>`` ``>`` pair is two tokens."""
+    """The index after the ``>`` of the type arguments that open at ``at``; None when they are none."""
     at += 1
     while at < len(tokens):
         if sized or tokens[at].kind in ("INTEGER", "("):
@@ -193,14 +206,19 @@ def _join_shifts(tokens: list[Token]) -> None:
     at = 0
     while at + 1 < len(tokens):
         first, second = tokens[at], tokens[at + 1]
-        if first.kind == ">" and second.kind in (">", ">=") and second.pos.column == first.pos.column + 1:
-            if second.pos.line == first.pos.line:
-                kind = first.kind + second.kind
-                tokens[at : at + 2] = [Token(kind, kind, first.pos, second.end)]
+        touching = second.pos[:2] == first.pos[:2] and second.pos.column == first.pos.column + 1
+        if touching and first.kind == ">" and second.kind in (">", ">="):
+            kind = first.kind + second.kind
+            tokens[at : at + 2] = [Token(kind, kind, first.pos, second.end)]
         at += 1
 
 
-_OPERAND = frozenset("INTEGER TEXT NAME ( { {#} ! ~ true false error this L_CAST".split()) | _SOFT
+_OPERAND = (
+    frozenset(
+        ["INTEGER", "TEXT", "NAME", "(", "{", "{#}", "!", "~", "true", "false", "error", "this", "L_CAST"]
+    )
+    | _SOFT
+)
 
 
 def _mark_casts(tokens: list[Token]) -> None:

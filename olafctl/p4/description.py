@@ -1,0 +1,90 @@
+"""How P4Runtime's ids and widths map to places in a compiled library."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from olafctl.p4 import ir
+from olafctl.p4 import types as t
+from olafctl.p4.check.keysets import key_width
+from olafctl.p4.emit.rows import type_leaves
+from olafctl.p4.emit.tables import kind
+from olafctl.p4.emit.writer import words_of
+from olafctl.p4.p4info import Describer
+
+Row = dict[str, Any]
+
+
+def description(describer: Describer) -> Row:
+    """What :mod:`olafctl.p4.native` must know to program the library."""
+    program, ids = describer.program, describer.ids
+    places = iter(range(sum(len(table.entries) for table in program.tables)))
+    return {
+        "tables": [
+            _table(table, describer, [next(places) for _ in table.entries]) for table in program.tables
+        ],
+        "actions": {
+            str(ids.of("action", action.name)): {
+                "name": action.name,
+                "words": [words_of(param.type) for param in action.params if not param.direction],
+            }
+            for action in describer.actions
+        },
+        "arrays": {extern: _arrays(extern, describer) for extern in describer.emitter.arrays},
+        "value_sets": [
+            {"id": ids.of("value_set", v.name), "place": v.index, "keys": _fields(v.keys), "size": v.size}
+            for v in program.value_sets
+        ],
+        "digests": [
+            {"id": ids.of("digest", name), "words": _words(type_)}
+            for name, type_, _ in describer.emitter.externs.digests
+        ],
+    }
+
+
+def _words(type_: t.Type) -> list[int]:
+    return [words_of(leaf) for _, leaf, _ in type_leaves(t.stripped(type_), "", "")]
+
+
+def _fields(keys: Sequence[ir.Key]) -> list[Row]:
+    return [
+        {"name": k.name, "kind": k.kind, "width": key_width(k.value.type), "words": words_of(k.value.type)}
+        for k in keys
+    ]
+
+
+def _table(table: ir.Table, describer: Describer, places: list[int]) -> Row:
+    ids = describer.ids
+    number = describer.emitter.action_number
+    return {
+        "id": ids.of("table", table.name),
+        "name": table.name,
+        "place": table.index,
+        "kind": kind(table.match_keys),
+        "keys": _fields(table.match_keys),
+        "size": table.size,
+        "profile": ids.of("action_profile", table.profile.name) if table.profile else 0,
+        "actions": {str(ids.of("action", a.action.name)): number(a.action) for a in table.actions},
+        "entries": [
+            {
+                "place": place,
+                "matches": [[match.value, match.mask, match.high] for match in entry.matches],
+                "priority": entry.priority,
+                "const": entry.const,
+                "action": ids.of("action", table.actions[entry.action].action.name),
+                "data": list(entry.data),
+            }
+            for place, entry in zip(places, table.entries, strict=True)
+        ],
+    }
+
+
+def _arrays(extern: str, describer: Describer) -> Row:
+    return {
+        str(describer.ids.of(extern, instance.name)): {
+            "place": at,
+            "name": instance.name,
+            "size": describer.emitter.cells(instance),
+            "words": words_of(instance.type.args[0]) if extern == "register" else 1,
+        }
+        for at, instance in enumerate(describer.emitter.arrays[extern])
+    }

@@ -1,0 +1,96 @@
+"""P4Runtime ids: as the program gives them, or as they follow from names (P4Runtime §6.3)."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from olafctl.p4.refuse import Refused
+from olafctl.p4.syntax.tree import Annotations
+
+PREFIX = {
+    "action": 0x01, "table": 0x02, "value_set": 0x03, "controller_header": 0x04,
+    "action_profile": 0x11, "counter": 0x12, "direct_counter": 0x13, "meter": 0x14, "direct_meter": 0x15,
+    "register": 0x16, "digest": 0x17,
+}  # fmt: skip
+_SILENT = frozenset([
+    "name", "id", "hidden", "field_list", "match", "controller_header", "metadata", "alias",
+    "p4runtime_translation",
+])  # fmt: skip
+
+
+def name_hash(name: str) -> int:
+    """Bob Jenkins' one-at-a-time hash, 32 bits."""
+    value = 0
+    for byte in name.encode():
+        value = (value + byte) & 0xFFFFFFFF
+        value = (value + (value << 10)) & 0xFFFFFFFF
+        value ^= value >> 6
+    value = (value + (value << 3)) & 0xFFFFFFFF
+    value ^= value >> 11
+    return (value + (value << 15)) & 0xFFFFFFFF
+
+
+def annotation_text(annotations: Annotations) -> list[str]:
+    """The annotations that a control plane may care about, as written."""
+    made = []
+    for annotation in annotations:
+        if annotation.name not in _SILENT:
+            body = "".join(text for _, text in annotation.body)
+            made.append(f"@{annotation.name}({body})" if annotation.body else f"@{annotation.name}")
+    return made
+
+
+def given_id(annotations: Annotations) -> int | None:
+    """The number of ``@id``."""
+    for annotation in annotations:
+        if annotation.name == "id" and annotation.body:
+            text = annotation.body[0][1].replace("_", "")
+            try:
+                return int(text.split("w")[-1] if "w" in text else text, 0)
+            except ValueError:
+                raise Refused(annotation.pos, "@id", f"{text} is not a number") from None
+    return None
+
+
+class Ids:
+    """Hands out ids: first those that are given, then hashes, by name."""
+
+    def __init__(self) -> None:
+        self._by_name: dict[tuple[str, str], int] = {}
+
+    def assign(self, kind: str, objects: Sequence[tuple[str, Annotations, Any]]) -> None:
+        """Give each (name, annotations, pos) of a kind its id.
+
+        Raises Refused when an ``@id`` has a wrong prefix or is given twice.
+        """
+        prefix = PREFIX[kind] << 24
+        taken: set[int] = set()
+        rest = []
+        for name, annotations, pos in objects:
+            wish = given_id(annotations)
+            if wish is None:
+                rest.append(name)
+                continue
+            wish = wish if wish >> 24 else wish | prefix
+            if wish & 0xFF000000 != prefix:
+                raise Refused(
+                    pos, "@id", f"{wish:#010x} does not have the prefix {PREFIX[kind]:#04x} of a {kind}"
+                )
+            if wish in taken:
+                raise Refused(pos, "@id", f"{wish:#010x} is used twice")
+            taken.add(wish)
+            self._by_name[kind, name] = wish
+        for name in sorted(rest):
+            value = name_hash(name) & 0xFFFFFF
+            while (prefix | value) in taken or value == 0:
+                value = (value + 1) & 0xFFFFFF
+            taken.add(prefix | value)
+            self._by_name[kind, name] = prefix | value
+
+    def of(self, kind: str, name: str) -> int:
+        return self._by_name[kind, name]
+
+
+def number(annotations: Annotations, position: int) -> int:
+    """The id of a key field or parameter: given, or its position from 1."""
+    given = given_id(annotations)
+    return position + 1 if given is None else given
