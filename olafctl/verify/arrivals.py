@@ -53,7 +53,7 @@ class Arrivals:
         self.arithmetic = arithmetic
         self._windows = windows
         self._symmetry = symmetry
-        self.constraints: list[Bool] = []
+        self._constraints: list[Bool] = []
         self.phases: dict[Source, Term] = {}
         self._known: dict[tuple[Any, ...], Bool] = {}
         self.flows = [self._flow(index) for index in range(len(system.clusters))]
@@ -63,6 +63,11 @@ class Arrivals:
     def updates(self) -> list[Update]:
         """All updates, by cluster."""
         return [update for flow in self.flows for update in flow]
+
+    def taken_constraints(self) -> list[Bool]:
+        """The arrival model's constraints that arose since the last call."""
+        taken, self._constraints = self._constraints, []
+        return taken
 
     def order(self) -> list[Bool]:
         """The order's own laws, once every needed :meth:`precedes` was asked: no three in a circle."""
@@ -130,8 +135,8 @@ class Arrivals:
         if self._windows and other.latest < one.earliest:
             return False
         literal = z3.Bool(f"first {key}")
-        self.constraints.append(z3.Implies(literal, one.arrival <= other.arrival))
-        self.constraints.append(z3.Implies(z3.Not(literal), other.arrival <= one.arrival))
+        self._constraints.append(z3.Implies(literal, one.arrival <= other.arrival))
+        self._constraints.append(z3.Implies(z3.Not(literal), other.arrival <= one.arrival))
         return literal
 
     def _flow(self, index: int) -> list[Update]:
@@ -141,9 +146,9 @@ class Arrivals:
         make = self.arithmetic.variable
         for worker in range(cluster.workers):
             phase = self.phases[index, worker] = make(f"phase {index} {worker}")
-            self.constraints += [phase >= low, phase <= high]
+            self._constraints += [phase >= low, phase <= high]
             if worker:
-                self.constraints.append(self.phases[index, worker - 1] <= phase)
+                self._constraints.append(self.phases[index, worker - 1] <= phase)
         flow: list[Update] = []
         for place in range(self.system.generations[index]):
             worker, turn = place % cluster.workers, place // cluster.workers
@@ -152,9 +157,9 @@ class Arrivals:
             if late:
                 arrival = make(f"A {index} {place}")
                 delay = arrival - self.phases[index, worker] - offset
-                self.constraints += [delay >= 0, delay <= late]
+                self._constraints += [delay >= 0, delay <= late]
                 if flow:
-                    self.constraints.append(flow[-1].arrival <= arrival)
+                    self._constraints.append(flow[-1].arrival <= arrival)
             name = f"{index} {place}"
             flow.append(
                 Update(
@@ -184,7 +189,7 @@ class Arrivals:
         last: dict[int, int] = {}
         for index, kind in enumerate(self._symmetry):
             if kind in last:
-                self.constraints.append(self.phases[last[kind], 0] <= self.phases[index, 0])
+                self._constraints.append(self.phases[last[kind], 0] <= self.phases[index, 0])
             last[kind] = index
 
 

@@ -1,6 +1,6 @@
 """A system and the negation of an objective, put to Z3."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,7 +32,11 @@ class Encoding:
 
 
 class Question:
-    """One horizon of a system, asked of Z3: satisfiable by the schedules that violate the objective."""
+    """One horizon of a system, asked of Z3: satisfiable by the schedules that violate the objective.
+
+    First without the engine: the arrivals, the stated bounds and the goal. Where those already contradict
+    each other the laws need not be searched; :meth:`complete` adds them.
+    """
 
     def __init__(self, system: System, objective: Objective, encoding: Encoding) -> None:
         self.system = system
@@ -42,27 +46,36 @@ class Question:
         inside = scope(system, objective)
         kinds = _kinds(system, set(inside)) if encoding.symmetry else tuple(range(len(system.clusters)))
         self.arrivals = Arrivals(system, self.arithmetic, windows=encoding.windows, symmetry=kinds)
-        self.constraints: list[Bool] = []
-        for update in self.arrivals.updates:
-            self.constraints += self._engine(update)
-        if system.controlled:
-            for flow in self.arrivals.flows:
-                self.constraints += self._control(flow)
         flows = [self.arrivals.flows[index] for index in inside]
-        self.constraints += Goal(
-            system, objective, flows, self.arithmetic, bounds=encoding.bounds
-        ).constraints
+        self._add(Goal(system, objective, flows, self.arithmetic, bounds=encoding.bounds).constraints)
         if encoding.symmetry and _shiftable(system, objective):
-            self.constraints.append(begin_at_zero(self.arrivals))
-        self.constraints += self.arrivals.constraints + self.arrivals.order()
-        for constraint in self.constraints:
-            if constraint is not True:
-                self.arithmetic.solver.add(constraint)
+            self._add([begin_at_zero(self.arrivals)])
+        if encoding.bounds:
+            for update in self.arrivals.updates:
+                self._add(laws.bounded_wait(update, self._wait, system))
+                if heard_in_turn(system) and system.clusters[update.cluster].workers == 1:
+                    self._add(laws.bounded_age(update, self._wait, system))
+        self._add(self.arrivals.taken_constraints())
 
     @property
     def solver(self) -> Any:
         """The Z3 solver that holds the question."""
         return self.arithmetic.solver
+
+    def complete(self) -> None:
+        """Add the laws of engine, workers and order."""
+        for update in self.arrivals.updates:
+            self._add(self._engine(update))
+        if self.system.controlled:
+            for flow in self.arrivals.flows:
+                self._add(self._control(flow))
+        self._add(self.arrivals.order())
+        self._add(self.arrivals.taken_constraints())
+
+    def _add(self, constraints: Iterable[Bool]) -> None:
+        for constraint in constraints:
+            if constraint is not True:
+                self.solver.add(constraint)
 
     def _engine(self, update: Update) -> Iterator[Bool]:
         """The engine's laws for one update."""
@@ -82,10 +95,6 @@ class Question:
         yield from laws.single_slot(update, full)
         yield from laws.departure(update, self.system)
         yield from laws.freshness(update)
-        if self._encoding.bounds:
-            yield from laws.bounded_wait(update, self._wait, self.system)
-            if heard_in_turn(self.system) and self.system.clusters[update.cluster].workers == 1:
-                yield from laws.bounded_age(update, self._wait, self.system)
 
     @property
     def _can_fill(self) -> bool:

@@ -3,16 +3,18 @@
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import combinations_with_replacement, product
 from time import monotonic
 
 from olafctl.verify.objective import Objective, Outcome, Violation, violation
 from olafctl.verify.schedule import Schedule, Update
 from olafctl.verify.simulation import Simulation
-from olafctl.verify.system import Cluster, System
+from olafctl.verify.system import System
 
 Source = tuple[int, int]
 """(cluster, worker)."""
+
+Flow = tuple[tuple[int, Source, int], ...]
+"""A cluster's (time, source, seq), in time order."""
 
 First = frozenset[tuple[Source, Source]]
 """Pairs of sources that met at one instant: the former is first, then and whenever they meet again."""
@@ -53,17 +55,29 @@ def scope(system: System, objective: Objective) -> dict[int, str]:
 
 def every_schedule(system: System) -> Iterator[tuple[tuple[Update, ...], Outcome]]:
     """Each schedule of ``system`` with what it comes to."""
-    for flows in product(*(tuple(_arrivals(system, index)) for index in range(len(system.clusters)))):
+    for flows in _all_flows(system, 0):
         yield from _runs(Simulation(system), flows, (0,) * len(flows), frozenset(), ())
 
 
-def _arrivals(system: System, index: int) -> Iterator[tuple[tuple[int, Source, int], ...]]:
+def _all_flows(system: System, index: int) -> Iterator[tuple[Flow, ...]]:
+    """Each combination of the arrivals of the clusters from ``index`` on; nothing is kept, so that even a
+    hopeless enumeration starts at once and can be stopped."""
+    if index == len(system.clusters):
+        yield ()
+        return
+    for flow in _arrivals(system, index):
+        for others in _all_flows(system, index + 1):
+            yield (flow, *others)
+
+
+def _arrivals(system: System, index: int) -> Iterator[Flow]:
     """Each possible sequence of a cluster's (time, source, seq), in time order."""
     cluster, rounds = system.clusters[index], system.rounds[index]
     grid = range(cluster.phase[0], cluster.phase[1] + 1, system.tick)
+    lateness = range(0, cluster.jitter + 1, system.tick)
     seen = set()
-    for phases in combinations_with_replacement(grid, cluster.workers):
-        for late in _lateness(cluster, rounds, system.tick):
+    for phases in _ascending(grid, cluster.workers):
+        for late in _each(lateness, rounds * cluster.workers):
             times = tuple(
                 phases[worker] + turn * cluster.period + late[turn * cluster.workers + worker]
                 for turn in range(rounds)
@@ -71,20 +85,37 @@ def _arrivals(system: System, index: int) -> Iterator[tuple[tuple[int, Source, i
             )
             if tuple(sorted(times)) != times or times in seen:
                 continue
-            seen.add(times)
+            if cluster.jitter:
+                seen.add(times)  # another phase with other lateness comes to the same times
             yield tuple(
                 (time, (index, place % cluster.workers), place // cluster.workers)
                 for place, time in enumerate(times)
             )
 
 
-def _lateness(cluster: Cluster, rounds: int, tick: int) -> Iterator[tuple[int, ...]]:
-    return product(range(0, cluster.jitter + 1, tick), repeat=rounds * cluster.workers)
+def _ascending(grid: range, count: int) -> Iterator[tuple[int, ...]]:
+    """``count`` values of ``grid``, none below the one before."""
+    if count == 0:
+        yield ()
+        return
+    for place, value in enumerate(grid):
+        for others in _ascending(grid[place:], count - 1):
+            yield (value, *others)
+
+
+def _each(grid: range, count: int) -> Iterator[tuple[int, ...]]:
+    """``count`` values of ``grid``, independently."""
+    if count == 0:
+        yield ()
+        return
+    for value in grid:
+        for others in _each(grid, count - 1):
+            yield (value, *others)
 
 
 def _runs(
     state: Simulation,
-    flows: tuple[tuple[tuple[int, Source, int], ...], ...],
+    flows: tuple[Flow, ...],
     places: tuple[int, ...],
     first: First,
     done: tuple[Update, ...],

@@ -69,10 +69,14 @@ class Goal:
         system, cluster = self._system, self._system.clusters[index]
         if not heard_in_turn(system) or cluster.workers > 1:
             return []
-        highest = cluster.period + cluster.jitter + longest_wait(system)
+        wait = longest_wait(system)
+        highest = cluster.period + cluster.jitter + wait
         lowest = cluster.period - cluster.jitter
         value = mean.value * system.tick
-        return [either(mean.starved, both(value >= lowest, value <= highest))]
+        bounds = [either(mean.starved, both(value >= lowest, value <= highest))]
+        if (system.generations[index] - 1) * cluster.period - cluster.jitter >= wait:
+            bounds.append(negation(mean.starved))  # the first slot has left when the last update arrives
+        return bounds
 
 
 class Mean:

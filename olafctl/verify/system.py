@@ -158,10 +158,11 @@ def _problems(system: System) -> Iterator[Problem]:
     for field, least in (("service", 1), ("slots", 1), ("tick", 1), ("threshold", 1), ("updates", 2)):
         value = getattr(system, field)
         if value < least:
-            yield Problem(f"is {value}", field, f"at least {least}")
+            unit = " ns" if field in ("service", "tick", "threshold") else ""
+            yield Problem(f"is {value}{unit}", field, f"at least {least}")
     for field in ("ack_delay", "patience"):
         if getattr(system, field) < 0:
-            yield Problem(f"is {getattr(system, field)}", field, "not negative")
+            yield Problem(f"is {getattr(system, field)}", field, "at least 0")
     for cluster in system.clusters:
         yield from _cluster_problems(cluster)
     if system.tick >= 1 and min(cluster.period for cluster in system.clusters) > 0:

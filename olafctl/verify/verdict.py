@@ -53,12 +53,15 @@ def verify(
     scope(system, objective)
     chosen = encoding or Encoding()
     begin = time.monotonic()
+    question = Question(system, objective, chosen)
+    if chosen.bounds and _check(question, begin + timeout) == z3.unsat:
+        return Verdict(Answer.ACCEPT, system, objective, time.monotonic() - begin)
     found: Counterexample | None = None
     if chosen.incremental:
         found = _try_short_horizons(system, objective, chosen, begin, timeout)
     answer = Answer.REJECT if found else Answer.UNKNOWN
     if found is None:
-        answer, found = _ask(system, objective, chosen, begin + timeout)
+        answer, found = _ask(question, objective, chosen, begin + timeout)
     return Verdict(answer, system, objective, time.monotonic() - begin, found)
 
 
@@ -87,10 +90,10 @@ def _try_short_horizons(
     slowest = max(cluster.period for cluster in system.clusters)
     least = -(-2 * slowest // min(cluster.period for cluster in system.clusters))
     updates = max(least, 2)
-    while updates * 2 <= system.updates:
+    while updates * 2 <= system.updates and time.monotonic() < begin + timeout:
         short = replace(system, updates=updates)
         deadline = min(begin + timeout, time.monotonic() + timeout / 20)
-        _, found = _ask(short, objective, encoding, deadline)
+        _, found = _ask(Question(short, objective, encoding), objective, encoding, deadline)
         if found:
             whole = _examine(continued(found.schedule, system), objective)
             if whole:
@@ -100,9 +103,11 @@ def _try_short_horizons(
 
 
 def _ask(
-    system: System, objective: Objective, encoding: Encoding, deadline: float
+    question: Question, objective: Objective, encoding: Encoding, deadline: float
 ) -> tuple[Answer, Counterexample | None]:
-    question = Question(system, objective, encoding)
+    if time.monotonic() >= deadline:
+        return Answer.UNKNOWN, None
+    question.complete()
     outcome = _check(question, deadline)
     if outcome == z3.unsat:
         return Answer.ACCEPT, None
@@ -110,7 +115,7 @@ def _ask(
         return Answer.UNKNOWN, None
     witness = Witness(question, question.solver.model())
     if witness.schedule is None:
-        return _ask_integers(system, objective, encoding, deadline, witness)
+        return _ask_integers(question.system, objective, encoding, deadline, witness)
     return Answer.REJECT, _checked(witness, objective)
 
 
@@ -120,6 +125,7 @@ def _ask_integers(
     """A schedule between ticks was found: look for one on them, first with the same events."""
     whole = replace(encoding, numbers=Numbers.INTEGER)
     question = Question(system, objective, whole)
+    question.complete()
     question.solver.push()
     for name, value in dense.choices():
         question.solver.add(z3.Bool(name) == value)

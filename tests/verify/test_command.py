@@ -1,0 +1,135 @@
+"""``olafctl verify`` as an operator meets it."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from olafctl.cli.bench.verify import command as bench
+from olafctl.cli.verify import command
+from olafctl.errors import BadInput
+
+pytest.importorskip("z3", reason="the verifier's solver (extra [verify]) is not installed")
+
+TWO = ("--clusters", "a:period=100ms;b:period=100ms", "--service", "2ms", "--updates", "4")
+
+
+def ask(*arguments: str) -> Result:
+    return CliRunner().invoke(command, arguments)
+
+
+def test_a_reject_shows_saves_draws_and_replays_its_schedule(tmp_path: Path) -> None:
+    file, picture = tmp_path / "schedule.json", tmp_path / "schedule.png"
+    result = ask(*TWO, "--save", str(file), "--plot", str(picture))
+    assert result.exit_code == 1
+    assert result.output.startswith("reject: fairness ≤ 0.1 ms")
+    assert "assumed:" in result.output
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    saved = json.loads(file.read_text())
+    assert set(saved["updates"][0]) == {"time_ns", "cluster", "worker", "seq", "gen_time"}
+    replayed = ask("--replay", str(file), "--json")
+    assert replayed.exit_code == 0
+    claimed = json.loads(ask(*TWO, "--json").output)["counterexample"]["peaks_ns"]
+    assert json.loads(replayed.output)["peaks_ns"] == claimed
+
+
+def test_an_accept_states_its_assumptions() -> None:
+    result = ask(*TWO, "--objective", "fairness<=2ms")
+    assert result.exit_code == 0
+    assert "horizon: 4 updates" in result.output
+    assert "the first anywhere in 0 ms … 99.999999 ms" in result.output
+
+
+def test_a_testbed_gives_clusters_slots_and_service() -> None:
+    result = ask("laptop", "--period", "1ms", "--objective", "loss-free", "--updates", "3")
+    assert result.exit_code == 0
+    assert "arrivals of lander: 2 workers" in result.output
+    assert "Q_max = 8" in result.output
+
+
+def test_exhaustive_simulation_gives_the_same_verdict() -> None:
+    coarse = (*TWO, "--tick", "2ms", "--objective", "fairness<=2ms")
+    assert ask(*coarse, "--exhaustive").exit_code == ask(*coarse).exit_code == 0
+
+
+def test_the_largest_rate_is_found() -> None:
+    result = ask(*TWO, "--objective", "peak<=150ms", "--maximise-rate", "--json")
+    (accepted,) = json.loads(result.output)["accepted"]
+    assert result.exit_code == 0
+    assert 0.66 < accepted[0] < 0.75
+
+
+def test_the_range_of_the_threshold_is_found() -> None:
+    result = ask(
+        *TWO, "--slots", "1", "--objective", "peak<=900ms", "--threshold-range", "50ms..450ms", "--json"
+    )
+    assert result.exit_code == 0
+    assert json.loads(result.output)["accepted"]
+
+
+def test_unknown_has_its_own_exit_code() -> None:
+    crowd = ";".join(f"c{index}:period=100ms" for index in range(8))
+    result = ask(
+        "--clusters",
+        crowd,
+        "--service",
+        "10ms",
+        "--slots",
+        "4",
+        "--timeout",
+        "0.001",
+        "--objective",
+        "peak<=2s",
+    )
+    assert result.exit_code == 4
+    assert "not decided in time" in result.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ((*TWO, "--service", "0ms"), "service: is 0"),
+        ((*TWO, "--service=-1ms"), "service: is -1000000"),
+        ((*TWO, "--threshold=-4ms"), "threshold: is -4000000"),
+        ((*TWO, "--objective", "fairness<=1ms@a,x"), "no cluster is called 'x'"),
+        ((*TWO, "--objective", "fairness<=-1ms"), "not negative"),
+        ((*TWO, "--objective", "speed<=1ms"), "known: fairness"),
+        ((*TWO, "--objective", "peak"), "needs a bound"),
+        ((*TWO, "--slots", "0"), "slots: is 0"),
+        ((*TWO, "--updates", "1"), "updates: is 1"),
+        ((*TWO, "--tick", "3ms"), "no multiple of the tick"),
+        ((*TWO, "--transmission", "bounded"), "bounded:N"),
+        (("--clusters", "a:period=10", "--service", "2ms"), "'10' is no time"),
+        (("--clusters", "a:period=10ms,phase=4ms..20ms", "--service", "2ms"), "within [0, 10000000) ns"),
+        (("--clusters", "a:period=10ms;a:period=10ms", "--service", "2ms"), "two clusters have this name"),
+        (("--clusters", "a:period=10ms"), "--service: is missing"),
+        (("laptop",), "does not say how often"),
+        (("laptop", "--period", "nobody=1ms"), "no cluster is called 'nobody'"),
+        (("--replay", "/nowhere/schedule.json"), "is no saved schedule"),
+        ((), "name a testbed or give --clusters"),
+    ],
+)
+def test_bad_parameters_are_a_clear_line(arguments: tuple[str, ...], says: str) -> None:
+    result = ask(*arguments)
+    assert isinstance(result.exception, BadInput)
+    assert says in str(result.exception)
+
+
+def test_the_process_exits_with_2_on_bad_parameters() -> None:
+    ended = subprocess.run(
+        [sys.executable, "-m", "olafctl", "verify", *TWO, "--threshold=-4ms"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 2
+    assert ended.stderr == "error: threshold: is -4000000 ns (at least 1)\n"
+
+
+def test_the_bench_counts_agreement() -> None:
+    result = CliRunner().invoke(bench, ["--agreement", "--count", "5", "--json"])
+    (row,) = json.loads(result.stdout)["agreement"]
+    assert (row["systems"], row["disagreeing"]) == (5, 0)

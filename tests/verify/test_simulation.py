@@ -1,0 +1,100 @@
+"""The discrete-event model against schedules worked out by hand."""
+
+from fractions import Fraction
+
+import pytest
+
+from olafctl.errors import BadInput
+from olafctl.verify.schedule import Schedule, Update
+from olafctl.verify.simulation import Fate, Run, simulate
+from olafctl.verify.system import Slope, SlotFreed, System, Transmission, periodic
+
+
+def system(clusters: int = 3, **changes: object) -> System:
+    fields: dict[str, object] = {
+        "clusters": tuple(periodic(name, 100) for name in "abcdef"[:clusters]),
+        "service": 10,
+        "slots": 8,
+        "updates": 4,
+    }
+    return System(**{**fields, **changes})  # type: ignore[arg-type]  # the fields above, some replaced
+
+
+def run(what: System, *updates: tuple[int, int]) -> Run:
+    """Updates as (time, cluster), all sent."""
+    return simulate(Schedule(what, tuple(Update(time, cluster, 1, 0, True) for time, cluster in updates)))
+
+
+def departures(result: Run) -> list[tuple[int, int, int]]:
+    """(cluster, A, D) in the order of departure."""
+    return [(gone.cluster, gone.arrival, gone.time) for gone in result.departures]
+
+
+def test_an_update_that_finds_the_engine_empty_departs_at_once() -> None:
+    assert departures(run(system(), (5, 0))) == [(0, 5, 5)]
+
+
+def test_departures_are_a_service_apart() -> None:
+    assert departures(run(system(), (0, 0), (1, 1), (2, 2))) == [(0, 0, 0), (1, 1, 10), (2, 2, 20)]
+
+
+def test_a_newer_update_keeps_the_place_of_the_one_it_joins() -> None:
+    result = run(system(), (0, 0), (1, 1), (2, 2), (3, 1))
+    assert departures(result) == [(0, 0, 0), (1, 3, 10), (2, 2, 20)]
+    assert result.fates[3] is Fate.JOINS
+
+
+def test_a_locked_head_is_not_joined() -> None:
+    result = run(system(), (0, 0), (3, 0))
+    assert departures(result) == [(0, 0, 0), (0, 3, 10)]
+    assert result.fates == (Fate.WAITS, Fate.WAITS)
+
+
+def test_a_departure_at_the_instant_of_an_arrival_comes_first() -> None:
+    assert departures(run(system(), (0, 1), (1, 0), (10, 0))) == [(1, 0, 0), (0, 1, 10), (0, 10, 20)]
+
+
+def test_peak_age_runs_from_the_newest_that_had_left() -> None:
+    result = run(system(), (0, 0), (1, 1), (2, 1), (30, 1))
+    assert [gone.peak for gone in result.departures] == [None, None, 28]
+
+
+def test_ack_queue_counts_what_waits_behind_at_departure() -> None:
+    result = run(system(), (0, 0), (1, 1), (2, 2), (3, 2))
+    assert [gone.ack_queue for gone in result.departures] == [0, 1, 0]
+
+
+@pytest.mark.parametrize(("freed", "lost"), [(SlotFreed.DEPARTURE, 1), (SlotFreed.SENT, 2)])
+def test_a_full_queue_drops_what_joins_nothing(freed: SlotFreed, lost: int) -> None:
+    result = run(system(4, slots=2, slot_freed=freed), (0, 0), (1, 1), (2, 2), (3, 3), (4, 1))
+    assert sum(result.outcome.lost) == lost
+    assert result.fates[4] is Fate.JOINS
+
+
+def test_sending_probability_is_that_of_the_paper() -> None:
+    congested = system(4, slots=2, transmission=Transmission.ANY, threshold=400_000_000)
+    assert congested.probability(400_000_000) == Fraction(1, 2)
+    assert congested.probability(500_000_000) == Fraction(3, 4)
+    assert congested.probability(600_000_000) == 1
+    assert congested.certain_after == 600_000_000
+    fair = system(4, slots=2, transmission=Transmission.ANY, threshold=400_000_000, slope=Slope.FAIR)
+    assert fair.probability(1_400_000_000) == Fraction(1, 2) + Fraction(4, 10)
+    assert system(2, slots=2, transmission=Transmission.ANY).probability(0) == 1
+
+
+def test_a_worker_with_stale_feedback_cannot_withhold() -> None:
+    congested = system(2, slots=1, transmission=Transmission.ANY, threshold=100)
+    silent = tuple(Update(time, 0, 1, seq, False) for seq, time in enumerate((0, 100, 149, 150)))
+    assert [update.seq for update in simulate(Schedule(congested, silent)).impossible] == [3]
+
+
+def test_the_expected_rate_sends_half_the_updates_at_one_half() -> None:
+    congested = system(2, slots=1, transmission=Transmission.EXPECTED, threshold=10_000)
+    updates = tuple(Update(100 * seq, 0, 1, seq, seq % 2 == 1) for seq in range(6))
+    assert not simulate(Schedule(congested, updates)).impossible
+
+
+def test_what_cannot_be_verified_is_refused_with_every_problem() -> None:
+    with pytest.raises(BadInput) as caught:
+        system(service=0, slots=0, threshold=-1)
+    assert len(caught.value.problems) == 3

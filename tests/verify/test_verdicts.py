@@ -1,0 +1,156 @@
+"""Verdicts: the paper's cases, agreement with exhaustive simulation, and what must not change them."""
+
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from olafctl.errors import BadInput
+from olafctl.verify import cases, schedule
+from olafctl.verify.agreement import compare
+from olafctl.verify.exhaustive import every_schedule
+from olafctl.verify.objective import Kind, Objective, violation
+from olafctl.verify.simulation import simulate
+from olafctl.verify.system import System, Transmission, periodic
+
+pytest.importorskip("z3", reason="the verifier's solver (extra [verify]) is not installed")
+
+from olafctl.verify.encoding import Encoding, Question
+from olafctl.verify.search import scan
+from olafctl.verify.verdict import Answer, Verdict, verify, verify_exhaustively
+from olafctl.verify.witness import Witness
+
+
+def small(service: int = 3, slots: int = 8, **changes: object) -> System:
+    clusters = (periodic("a", 4), periodic("b", 6), periodic("c", 4))
+    return System(clusters, service=service, slots=slots, updates=4, **changes)  # type: ignore[arg-type]
+
+
+def fairness(bound: int | Fraction) -> Objective:
+    return Objective(Kind.FAIRNESS, Fraction(bound))
+
+
+def excess(verdict: Verdict) -> Fraction | None:
+    assert verdict.counterexample is not None
+    return verdict.counterexample.violation.excess
+
+
+def test_verdicts_equal_exhaustive_simulation_and_rejects_replay_as_claimed() -> None:
+    compared = list(compare(40, seed=11))
+    assert [comparison for comparison in compared if not comparison.agrees] == []
+    assert {comparison.verdict.answer for comparison in compared} == {Answer.ACCEPT, Answer.REJECT}
+
+
+@pytest.mark.parametrize("name", cases.PAPER)
+def test_the_papers_cases_are_unfair_by_more_than_epsilon(name: str) -> None:
+    verdict = verify(cases.PAPER[name], Objective(Kind.FAIRNESS, cases.EPSILON))
+    assert verdict.answer is Answer.REJECT
+    amount = excess(verdict)
+    assert amount is None or amount > 0
+
+
+@pytest.mark.parametrize(
+    ("periods", "bound", "answer"),
+    [
+        ((100, 100), Fraction(2), Answer.ACCEPT),
+        ((100, 100), Fraction(19, 10), Answer.REJECT),
+        ((100, 300), Fraction(202), Answer.ACCEPT),
+        ((100, 300), Fraction(201), Answer.REJECT),
+    ],
+)
+def test_the_least_fair_schedule_of_the_papers_clusters_is_found(
+    periods: tuple[int, ...], bound: Fraction, answer: Answer
+) -> None:
+    """One service of waiting is the most that can lie between two clusters with room for both."""
+    assert verify(cases.paper(periods, 8, updates=6), cases.fairness(bound)).answer is answer
+
+
+def test_a_looser_bound_never_turns_accept_into_reject() -> None:
+    answers = [verify(small(), fairness(bound)).answer for bound in range(9)]
+    assert answers == sorted(answers, reverse=True)
+    assert set(answers) == {Answer.ACCEPT, Answer.REJECT}
+
+
+def test_faster_service_never_raises_the_least_peak() -> None:
+    """The least over all schedules of a schedule's largest peak."""
+    least = [
+        min(
+            max(max(peaks) for peaks in outcome.peaks)
+            for _, outcome in every_schedule(small(service))
+            if all(outcome.peaks)
+        )
+        for service in (1, 2, 3, 4, 6)
+    ]
+    assert least == sorted(least)
+
+
+@pytest.mark.parametrize("bound", [3, 5])
+def test_names_and_their_order_change_nothing(bound: int) -> None:
+    system = small(slots=2)
+    turned = replace(system, clusters=system.clusters[::-1])
+    renamed = replace(
+        system, clusters=tuple(replace(cluster, name=cluster.name * 3) for cluster in system.clusters)
+    )
+    answers = {verify(each, fairness(bound)).answer for each in (system, turned, renamed)}
+    assert len(answers) == 1
+
+
+def test_the_solver_counts_the_ack_queue_as_the_simulation_does() -> None:
+    system = small(service=2, slots=3)
+    question = Question(system, Objective(Kind.AVERAGE, Fraction(5)), Encoding())
+    question.complete()
+    assert str(question.solver.check()) == "sat"
+    witness = Witness(question, question.solver.model())
+    assert witness.schedule is not None
+    gone = simulate(witness.schedule).departures
+    assert sorted(witness.departures()) == sorted(
+        (one.cluster, one.opened, one.time, one.ack_queue) for one in gone
+    )
+
+
+def test_a_saved_schedule_shows_the_same_ages(tmp_path: Path) -> None:
+    verdict = verify(small(slots=2, transmission=Transmission.ANY, threshold=9), fairness(1))
+    assert verdict.counterexample is not None
+    file = tmp_path / "schedule.json"
+    schedule.save(verdict.counterexample.schedule, str(verdict.objective), file)
+    assert simulate(schedule.load(file)) == verdict.counterexample.run
+
+
+def test_out_of_time_is_unknown_and_never_a_guess() -> None:
+    system, objective = cases.all_alike(8, 10)
+    assert verify(system, cases.peak(113), timeout=0.001).answer is Answer.UNKNOWN
+    assert verify_exhaustively(system, objective, timeout=0.001).answer is Answer.UNKNOWN
+
+
+def test_a_cluster_that_is_never_heard_again_is_starved() -> None:
+    system = System((periodic("a", 10), periodic("b", 10)), service=10, slots=1, updates=4)
+    verdict = verify(system, Objective(Kind.LOSS_FREE))
+    exhaustive = verify_exhaustively(system, Objective(Kind.LOSS_FREE), 60)
+    assert verdict.answer is exhaustive.answer
+    held = replace(system, slots=2)
+    assert verify(held, Objective(Kind.LOSS_FREE)).answer is Answer.ACCEPT
+
+
+def test_an_objective_on_an_unknown_cluster_is_refused() -> None:
+    with pytest.raises(BadInput, match="no cluster is called 'z'"):
+        verify(small(), Objective(Kind.PEAK, Fraction(5), ("z",)))
+
+
+def test_a_scan_finds_both_ends_of_what_is_accepted() -> None:
+    def ask(value: Fraction) -> Answer:
+        return Answer.ACCEPT if Fraction(3, 2) <= value <= 3 else Answer.REJECT
+
+    found = scan([Fraction(value) for value in range(6)], ask, 4, lambda tried: None)
+    ((low, high),) = found.ranges
+    assert 1.5 <= low < 1.6
+    assert 3 <= high == 3
+
+
+def test_no_violation_is_reported_where_none_is() -> None:
+    system, names = small(), {0: "a", 1: "b", 2: "c"}
+    verdict = verify(system, fairness(8))
+    violating = sum(
+        violation(fairness(8), outcome, names) is not None for _, outcome in every_schedule(system)
+    )
+    assert (verdict.answer is Answer.ACCEPT) == (violating == 0)
