@@ -96,7 +96,13 @@ struct olaf_queue {
         while (root().olaf_queue__DOT__clearing);
         cycle = 0;
     }
-    ~olaf_queue() { top->final(); }
+    ~olaf_queue() {
+        enter();
+        top->final();
+    }
+
+    // Verilator keeps the thread's current context: it must be this queue's, not one that is gone.
+    void enter() { Verilated::threadContextp(&context); }
 
     Volaf___024root &root() const { return *top->rootp; }
 
@@ -163,6 +169,7 @@ struct olaf_queue {
 
     // One cycle: settle the inputs, see what is exchanged at its end, and let the edge pass.
     void clock() {
+        enter();
         present();
         if (stop.stop) stop.step(chance());
         top->m_axis_tready = !stop.stopped && !blocked;

