@@ -34,7 +34,6 @@ module olaf_queue_checks #(
     localparam [1:0] FREE = 2'd0, QUEUED = 2'd1, SPARE = 2'd2;
 
     reg  [1:0]              where_is [0:SEGMENTS-1];
-    reg  [SEGMENT_BITS-1:0] held_in  [0:SLOTS-1];
     reg                     queued   [0:SLOTS-1];
     reg                     known    [0:SLOTS-1];
     reg  [15:0]             of       [0:SLOTS-1];
@@ -72,7 +71,6 @@ module olaf_queue_checks #(
                 if (appended ? where_is[spare_next] != FREE : where_is[spare_next] != QUEUED)
                     broken("the new spare segment was in use");
                 where_is[spare_next] <= SPARE;
-                held_in[place] <= segment;
                 if (appended == queued[place]) broken("an update took a place that was not its own");
                 queued[place] <= 1'b1;
                 known[place] <= appended ? tracked : known[place];
@@ -91,7 +89,6 @@ module olaf_queue_checks #(
             end
             if (count > FULL) broken("more updates than slots");
         end
-    wire unused = &{1'b0, held_in[0]};
 `else
     wire unused = &{1'b0, clk, rst, m_axis, m_valid, m_ready, committed, appended, place, segment,
                     spare_next, cluster, tracked, depart, departed, given, busy, head, count, SLOTS > 0};
