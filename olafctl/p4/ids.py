@@ -65,7 +65,10 @@ class Ids:
         prefix = PREFIX[kind] << 24
         taken: set[int] = set()
         rest = []
+        names = [name for name, _, _ in objects]
         for name, annotations, pos in objects:
+            if names.count(name) > 1:
+                raise Refused(pos, name, f"is the control plane's name of more than one {kind}")
             wish = given_id(annotations)
             if wish is None:
                 rest.append(name)

@@ -11,11 +11,22 @@ from p4.config.v1 import p4info_pb2
 
 from olafctl.p4 import ir
 from olafctl.p4 import types as t
+from olafctl.p4.check.actions import control_plane_name
 from olafctl.p4.check.keysets import key_width
 from olafctl.p4.emit.program import Emitter
 from olafctl.p4.ids import Ids, annotation_text, number
+from olafctl.p4.refuse import Refused
 from olafctl.p4.syntax import tree
 from olafctl.p4.syntax.tree import Annotations
+
+
+def _name(param: ir.Parameter) -> str:
+    return control_plane_name(param.name, "", param.annotations)
+
+
+def _data(action: ir.Action) -> list[tuple[str, int | None]]:
+    """What the control plane gives the action."""
+    return [(_name(param), key_width(param.type)) for param in action.params if not param.direction]
 
 
 class Describer:
@@ -32,11 +43,18 @@ class Describer:
         self._assign()
 
     def _actions(self) -> list[ir.Action]:
-        """All actions, one per name."""
+        """All actions, one per name: those that share one must take the same data, and no table both."""
         found: dict[str, ir.Action] = {}
         for block in self.program.blocks:
             for action in block.actions:
-                found.setdefault(action.name, action)
+                known = found.setdefault(action.name, action)
+                if _data(known) != _data(action):
+                    raise Refused(action.pos, action.name, f"also names another action, at {known.pos}")
+        for table in self.program.tables:
+            names = [entry.action.name for entry in table.actions]
+            for name in names:
+                if names.count(name) > 1:
+                    raise Refused(table.pos, table.name, f"lists two actions named {name}")
         return list(found.values())
 
     def _instances(self, *externs: str) -> list[ir.Instance]:
@@ -166,7 +184,7 @@ class Describer:
         self._preamble(made, "action", action.name, action.annotations)
         plain = [param for param in action.params if not param.direction]
         for at, param in enumerate(plain):
-            row = made.params.add(id=number(param.annotations, at), name=param.name)
+            row = made.params.add(id=number(param.annotations, at), name=_name(param))
             row.bitwidth = key_width(param.type) or 0
             row.annotations.extend(annotation_text(param.annotations))
             self._translated(row, param.type)

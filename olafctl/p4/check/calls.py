@@ -127,13 +127,16 @@ def _action(node: tree.Call, action: ir.Action, scope: Scope) -> ir.Expr:
     if scope.frame.kind not in ("control", "action"):
         raise Refused(node.pos, action.name, "actions can be called from controls only")
     named = {arg.name: arg for arg in node.args if arg.name}
-    if len(node.args) != len(action.params) or (named and len(named) != len(node.args)):
+    if len(node.args) > len(action.params) or (named and len(named) != len(node.args)):
         raise Refused(
             node.pos, action.name, f"{len(node.args)} arguments for {len(action.params)} parameters"
         )
     args = []
     for at, param in enumerate(action.params):
-        arg = named.get(param.name) if named else node.args[at]
+        arg = named.get(param.name) if named else (node.args[at] if at < len(node.args) else None)
+        if arg is None and param.default is not None:
+            args.append(ir.Arg("in", check(param.default, scope.top(), param.type), param.type))
+            continue
         if arg is None or arg.value is None:
             raise Refused(node.pos, action.name, f"no argument for {param.name}")
         if param.direction in ("out", "inout"):

@@ -90,13 +90,22 @@ def _keys(node: tree.Property | None, scope: Scope) -> list[ir.Key]:
         base = t.stripped(value.type)
         if item.match_kind == "range" and isinstance(base, t.Bit) and base.signed:
             raise Refused(item.pos, "table key", "a range of signed numbers is not supported")
-        name = control_plane_name(written(item.value), "", item.annotations)
+        name = _key_name(item)
         keys.append(ir.Key(value, item.match_kind, name, item.annotations, item.pos))
     return keys
 
 
+def _key_name(item: tree.KeyElement) -> str:
+    if any(annotation.name == "name" for annotation in item.annotations):
+        return control_plane_name("", "", item.annotations)
+    name = written(item.value)
+    if not name:
+        raise Refused(item.pos, "table key", "an expression like this needs a @name")
+    return name
+
+
 def written(node: tree.Expr) -> str:
-    """The expression as the control plane is told of it."""
+    """The expression as the control plane is told of it; nothing when only ``@name`` can say it."""
     match node:
         case tree.Name(name=name):
             return name
@@ -113,15 +122,11 @@ def written(node: tree.Expr) -> str:
         case tree.Call(callee=callee, args=args):
             inner = ", ".join(written(a.value) for a in args if a.value)
             return f"{written(callee)}({inner})"  # type: ignore[arg-type]  # a callee is an expression here
-        case tree.Unary(op=op, operand=operand):
-            return f"{op}{written(operand)}"
-        case tree.Binary(op=op, left=left, right=right):
-            return f"{written(left)} {op} {written(right)}"
+        case tree.Binary(op="&", left=left, right=tree.Number(value=mask)) if written(left):
+            return f"{written(left)} & {mask}"
         case tree.Cast(operand=operand):
             return written(operand)
-        case tree.Mux(condition=condition, yes=yes, no=no):
-            return f"{written(condition)} ? {written(yes)} : {written(no)}"
-    return "key"
+    return ""
 
 
 def _actions(node: tree.Property, scope: Scope) -> list[ir.TableAction]:
