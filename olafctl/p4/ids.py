@@ -12,7 +12,7 @@ PREFIX = {
     "register": 0x16, "digest": 0x17,
 }  # fmt: skip
 _SILENT = frozenset([
-    "name", "id", "hidden", "field_list", "match", "controller_header", "metadata", "alias",
+    "name", "id", "field_list", "match", "controller_header", "metadata", "alias",
     "p4runtime_translation",
 ])  # fmt: skip
 

@@ -62,13 +62,6 @@ class NativeSwitch(PacketSide):
         """See :func:`olafctl.p4.pipeline.prepare`."""
         return pipelines.prepare(p4info, device_config, self._optimize)
 
-    def initial_entries(self, pipeline: Pipeline) -> list[InitialEntry]:
-        """The program's own entries, for reads to show them."""
-        return [
-            InitialEntry(entry.table_id, entry.key, entry.priority, entry.action, entry.const)
-            for _, entry in pipeline.initial_entries()
-        ]
-
     def commit(self, pipeline: Pipeline) -> None:
         """Run it with empty tables; forwarders have switched over when this returns."""
         library = pipeline.library
@@ -88,6 +81,10 @@ class NativeSwitch(PacketSide):
             hook(self.handle)
         if old[0] is not None:
             old[0].library.p4_switch_free(old[1])
+
+    def initial_entries(self, pipeline: Pipeline) -> Sequence[InitialEntry]:
+        """The entries that the program of ``pipeline`` declares, in source order."""
+        return [entry for _, entry in pipeline.initial_entries()]
 
     def close(self) -> None:
         """Take the switch away from forwarders and free it."""

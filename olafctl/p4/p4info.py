@@ -199,7 +199,7 @@ class Describer:
             if table.profile is instance:
                 made.table_ids.append(self.ids.of("table", table.name))
         for annotation in instance.annotations:
-            if annotation.name == "max_group_size" and annotation.body:
+            if selector and annotation.name == "max_group_size" and annotation.body:
                 made.max_group_size = int(annotation.body[0][1], 0)
 
     def _table_of(self, instance: ir.Instance) -> int:
@@ -256,6 +256,7 @@ class Describer:
                     id=number(node.annotations, at), name=field, bitwidth=t.max_width(inner)
                 )
                 row.annotations.extend(annotation_text(node.annotations))
+                self._translated(row, inner)
 
     def _digests(self) -> None:
         for name, type_, _ in self.emitter.externs.digests:

@@ -9,18 +9,7 @@ from olafctl.p4.compiler import Program, compile_text
 from olafctl.p4.keys import KeyForm
 from olafctl.p4.library import load
 from olafctl.p4.matching import mismatch
-from olafctl.p4runtime.dataplane import ActionCall, Key, P4Info, PipelineRefused
-
-
-@dataclass(frozen=True)
-class InitialEntry:
-    """An entry that the program itself brings."""
-
-    table_id: int
-    key: Key
-    priority: int
-    action: ActionCall
-    const: bool
+from olafctl.p4runtime.dataplane import ActionCall, InitialEntry, Key, P4Info, PipelineRefused
 
 
 @dataclass(frozen=True)

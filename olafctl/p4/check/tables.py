@@ -119,6 +119,8 @@ def written(node: tree.Expr) -> str:
             return str(value)
         case tree.Boolean(value=truth):
             return str(truth).lower()
+        case tree.Call(callee=tree.Member(base=base, name="isValid"), args=()):
+            return f"{written(base)}.$valid$"
         case tree.Call(callee=callee, args=args):
             inner = ", ".join(written(a.value) for a in args if a.value)
             return f"{written(callee)}({inner})"  # type: ignore[arg-type]  # a callee is an expression here
@@ -224,7 +226,8 @@ def _named_instance(node: tree.Property, scope: Scope, path: str) -> ir.Instance
         args = node.value.type_args
         type_ = resolve(tree.Specialized(node.pos, base, args) if args else base, scope)
         if isinstance(type_, t.Extern):
-            name = control_plane_name(node.name, path, node.annotations)
+            named = any(annotation.name == "name" for annotation in node.annotations)
+            name = control_plane_name(node.name, "" if named else path, node.annotations)
             return make_instance(type_, node.value.args, scope, name, node.annotations, node.pos)
     raise Refused(node.pos, node.name, "an extern object is needed here")
 

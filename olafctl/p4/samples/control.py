@@ -106,7 +106,7 @@ class Control:
 
     def _field(self, table: Any, name: str) -> int:
         wanted = re.sub(r"\$(\d+)", r"[\1]", name)
-        names = [field.name.replace(".isValid()", ".$valid$") for field in table.match_fields]
+        names = [field.name for field in table.match_fields]
         for tries in (wanted, wanted + ".$valid$", wanted.replace(".valid", ".$valid$")):
             for at, known in enumerate(names):
                 if known == tries or known.endswith("." + tries):
