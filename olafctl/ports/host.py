@@ -8,9 +8,9 @@ from typing import Protocol
 
 from olafctl.errors import OlafError, Problem
 from olafctl.ports import unix
+from olafctl.ports.attachment import Attachment
 from olafctl.ports.namespace import within
 from olafctl.ports.pcap import PcapReader, PcapWriter
-from olafctl.targets.interface import Attachment
 from olafctl.testbed.model import Transport
 
 _MAX_FRAME = 16384

@@ -6,9 +6,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from olafctl.ports.attachment import Attachment
 from olafctl.targets import front_ports, processes
 from olafctl.targets.front_ports import FrontPort
-from olafctl.targets.interface import Attachment, Device
+from olafctl.targets.interface import Device
 from olafctl.testbed.model import Transport
 
 _RECORD = "deployment.json"

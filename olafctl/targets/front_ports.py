@@ -6,7 +6,8 @@ from pathlib import Path
 
 from olafctl.errors import OlafError, Problem
 from olafctl.ports import interfaces
-from olafctl.targets.interface import Attachment, Progress
+from olafctl.ports.attachment import Attachment
+from olafctl.targets.interface import Progress
 from olafctl.testbed.model import Port, Testbed, Transport
 
 _INTERFACES = (Transport.VETH, Transport.TAP)

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from olafctl.testbed.model import Testbed, Transport
+from olafctl.ports.attachment import Attachment
+from olafctl.testbed.model import Testbed
 
 Progress = Callable[[str], None]
 """Told, in a few words, each step of long work as it begins."""
@@ -23,18 +24,6 @@ class Device:
     p4info: Path
     config: Path
     """The device_config to push."""
-
-
-@dataclass(frozen=True)
-class Attachment:
-    """Where a host outside reaches a front port."""
-
-    number: int
-    transport: Transport
-    path: str
-    """The host side: an interface name, a socket path, or a pcap path."""
-    namespace: str | None = None
-    """The network namespace of the host side's interface."""
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from olafctl.errors import OlafError, Problem
+from olafctl.ports.attachment import Attachment
 from olafctl.ports.namespace import within
-from olafctl.targets.interface import Attachment
 from olafctl.targets.twin.engine import load_native
 
 _PATIENCE_MS = 500

@@ -5,8 +5,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from olafctl.ports.attachment import Attachment
 from olafctl.queue.registers import CLOCK_HZ, MODE_FIFO, REGISTERS, Access
-from olafctl.targets.interface import Attachment, Device, TimedFrame
+from olafctl.targets.interface import Device, TimedFrame
 from olafctl.testbed.model import Testbed
 from olafctl.wire.frames import OlafFrame
 

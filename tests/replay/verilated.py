@@ -3,8 +3,9 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from olafctl.ports.attachment import Attachment
 from olafctl.queue.model import CYCLE_NS, QueueModel, Sidecar
-from olafctl.targets.interface import Attachment, Device, Registers, TimedFrame
+from olafctl.targets.interface import Device, Registers, TimedFrame
 from olafctl.testbed.model import Testbed
 from olafctl.wire import layouts
 from olafctl.wire.layouts import Kind

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from olafctl.targets.measure import Rate
+    from olafctl.control.throughput import Rate
 
 
 @click.command()
@@ -26,25 +26,25 @@ def command(testbed: str, frames: int, size: int, window: int, beside: str | Non
     import dataclasses
 
     from olafctl import testbed as testbeds
+    from olafctl.control import throughput
     from olafctl.control.console import tell
-    from olafctl.targets import measure
 
     bed = dataclasses.replace(testbeds.load(testbeds.locate(testbed)), target="twin")
-    updates = measure.updates(bed, size)
+    updates = throughput.updates(bed, size)
     results: dict[str, Any] = {}
-    with measure.deployed(bed, tell) as running:
-        for name, gap in (("back to back", measure.line_gap(updates)), ("1 µs apart", 1000)):
+    with throughput.deployed(bed, tell) as running:
+        for name, gap in (("back to back", throughput.line_gap(updates)), ("1 µs apart", 1000)):
             tell(f"measuring virtual time, frames {name}")
-            results[f"twin, virtual time, {name}"] = measure.virtual(running, bed, updates, frames, gap)
-        reason = measure.why_no_veth(running)
+            results[f"twin, virtual time, {name}"] = throughput.virtual(running, bed, updates, frames, gap)
+        reason = throughput.why_no_veth(running)
         if reason is None:
             tell("measuring over veth")
-        results["twin, veth"] = reason or measure.wall(running, bed, updates, frames, window)
+        results["twin, veth"] = reason or throughput.wall(running, bed, updates, frames, window)
     if beside is not None and reason is None:
         other = dataclasses.replace(bed, target=beside)
-        with measure.deployed(other, tell) as running:
+        with throughput.deployed(other, tell) as running:
             tell(f"measuring {beside} over veth")
-            results[f"{beside}, veth"] = measure.wall(running, other, updates, frames, window)
+            results[f"{beside}, veth"] = throughput.wall(running, other, updates, frames, window)
     if as_json:
         click.echo(json.dumps({name: _as_json(result) for name, result in results.items()}, indent=2))
         return

@@ -9,13 +9,14 @@ from typing import Any
 
 from olafctl.errors import MissingTool, OlafError, Problem
 from olafctl.ports import interfaces
+from olafctl.ports.attachment import Attachment
 from olafctl.ports.interfaces import create_cables
 from olafctl.targets import deployment, front_ports, processes, queue_process, rendered
 from olafctl.targets.bmv2 import switch
 from olafctl.targets.bmv2.wiring import cables
 from olafctl.targets.control import ask
 from olafctl.targets.deployment import Deployment
-from olafctl.targets.interface import Attachment, Build, Device, Progress, TimedFrame
+from olafctl.targets.interface import Build, Device, Progress, TimedFrame
 from olafctl.targets.queue_library import queue_library
 from olafctl.targets.queue_process import LOG, SOCKET, SocketRegisters
 from olafctl.targets.twin.compile import engine_library

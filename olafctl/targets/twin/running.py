@@ -5,10 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from olafctl.errors import OlafError
+from olafctl.ports.attachment import Attachment
 from olafctl.targets import queue_process
 from olafctl.targets.control import ask, take_over
 from olafctl.targets.deployment import Deployment, device
-from olafctl.targets.interface import Attachment, Device, TimedFrame
+from olafctl.targets.interface import Device, TimedFrame
 from olafctl.targets.replay_stream import exchange
 
 
