@@ -68,7 +68,7 @@ def compile_program(
 def compile_text(text: str, progress: Progress = _quiet, optimize: str = "-O2") -> Program:
     """As :func:`compile_program`, of a preprocessed program: a ``device_config``."""
     compiler = _compiler()
-    key = digest([text, _own_digest(), " ".join(compiler), optimize])
+    key = digest([text, own_digest(), " ".join(compiler), optimize])
     folder, fresh = build_once("p4", key, lambda work: _build(work, text, compiler, optimize, progress))
     info = text_format.Parse((folder / "p4info.txtpb").read_text(), p4info_pb2.P4Info())
     return Program(
@@ -96,8 +96,8 @@ def _build(work: Path, text: str, compiler: list[str], optimize: str, progress: 
 
 
 @cache
-def _own_digest() -> str:
-    """Of the compiler itself: another compiler makes another program."""
+def own_digest() -> str:
+    """A digest of the compiler's own sources: another compiler makes another program."""
     files = sorted(path for path in _HOME.rglob("*") if path.suffix in (".py", ".lark", ".h", ".cpp"))
     return digest(files)
 

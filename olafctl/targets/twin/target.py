@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from olafctl.errors import OlafError
+from olafctl.p4.compiler import own_digest
 from olafctl.targets import deployment, front_ports, processes, queue_process, rendered
 from olafctl.targets.deployment import Deployment
 from olafctl.targets.interface import Build, Device, Progress
@@ -48,7 +49,7 @@ class Twin:
                 for part in work:
                     part.result()
 
-        return rendered.build_once(self.name, testbed, [], everything)
+        return rendered.build_once(self.name, testbed, [own_digest()], everything)
 
     def start(self, testbed: Testbed, build: Build, state: Path, progress: Progress) -> RunningTwin:
         """Front ports and the process. Raises OlafError."""
