@@ -26,6 +26,7 @@ def description(describer: Describer) -> Row:
             str(ids.of("action", action.name)): {
                 "name": action.name,
                 "words": [words_of(param.type) for param in action.params if not param.direction],
+                "widths": [key_width(param.type) for param in action.params if not param.direction],
             }
             for action in describer.actions
         },

@@ -4,7 +4,7 @@ Ids are those that the program gives by ``@id``; otherwise the prefix of the kin
 other P4 compilers derive them, so that they depend on names alone.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from p4.config.v1 import p4info_pb2
@@ -15,6 +15,7 @@ from olafctl.p4.check.actions import control_plane_name
 from olafctl.p4.check.keysets import key_width
 from olafctl.p4.emit.program import Emitter
 from olafctl.p4.ids import Ids, annotation_text, number
+from olafctl.p4.p4info_types import TypeInfo
 from olafctl.p4.refuse import Refused
 from olafctl.p4.syntax import tree
 from olafctl.p4.syntax.tree import Annotations
@@ -29,6 +30,17 @@ def _data(action: ir.Action) -> list[tuple[str, int | None]]:
     return [(_name(param), key_width(param.type)) for param in action.params if not param.direction]
 
 
+def _flat(type_: t.Struct, path: str) -> Iterator[tuple[str, t.Type, Annotations]]:
+    """A header's fields, those of structs in it under dotted names."""
+    assert type_.declaration is not None
+    for (name, inner), node in zip(type_.fields, type_.declaration.fields, strict=True):
+        base = t.unwrapped(inner)
+        if isinstance(base, t.Struct):
+            yield from _flat(base, f"{path}{name}.")
+        else:
+            yield path + name, inner, node.annotations
+
+
 class Describer:
     """Writes a program's P4Info."""
 
@@ -40,6 +52,7 @@ class Describer:
         self.info = p4info_pb2.P4Info()
         self.info.pkg_info.arch = "v1model"
         self.info.type_info.SetInParent()
+        self.types = TypeInfo(self.info, program.errors)
         self._assign()
 
     def _actions(self) -> list[ir.Action]:
@@ -102,7 +115,8 @@ class Describer:
     def _alias(self, name: str) -> str:
         """The shortest end of the name that nothing else ends with."""
         p = self.program
-        names = [t.name for t in p.tables] + [a.name for a in self.actions] + [i.name for i in p.instances]
+        named: list[Any] = [*p.tables, *p.value_sets, *p.instances, *self.actions]
+        names = [x.name for x in named]
         parts = name.split(".")
         for length in range(1, len(parts)):
             short = ".".join(parts[-length:])
@@ -120,32 +134,7 @@ class Describer:
             "optional": kinds.OPTIONAL,
         }[key.kind]  # fmt: skip
         made.annotations.extend(annotation_text(key.annotations))
-        self._translated(made, key.value.type)
-
-    def _translated(self, made: Any, type_: t.Type) -> None:
-        """Notes a ``type`` that the control plane knows in a form of its own."""
-        while isinstance(type_, t.NewType):
-            declaration = type_.declaration
-            for annotation in declaration.annotations if declaration else ():
-                if annotation.name == "p4runtime_translation":
-                    made.type_name.name = type_.name
-                    uri, width = self._translation(annotation.body)
-                    new = self.info.type_info.new_types[type_.name].translated_type
-                    new.uri = uri
-                    if width is None:
-                        new.sdn_string.SetInParent()
-                        made.bitwidth = 0
-                    else:
-                        new.sdn_bitwidth = width
-                        made.bitwidth = width
-                    return
-            type_ = type_.base
-
-    @staticmethod
-    def _translation(body: tuple[tuple[str, str], ...]) -> tuple[str, int | None]:
-        uri = body[0][1][1:-1] if body else ""
-        last = body[-1][1] if body else ""
-        return uri, int(last, 0) if last.isdigit() else None
+        self.types.name_in(made, key.value.type)
 
     def _table(self, table: ir.Table) -> None:
         made = self.info.tables.add(size=table.size)
@@ -187,7 +176,7 @@ class Describer:
             row = made.params.add(id=number(param.annotations, at), name=_name(param))
             row.bitwidth = key_width(param.type) or 0
             row.annotations.extend(annotation_text(param.annotations))
-            self._translated(row, param.type)
+            self.types.name_in(row, param.type)
 
     def _profile(self, instance: ir.Instance) -> None:
         size = instance.args["size"]
@@ -222,7 +211,7 @@ class Describer:
         else:
             made.size = self.emitter.cells(instance)
         if kind == "register":
-            made.type_spec.bitstring.bit.bitwidth = t.max_width(instance.type.args[0])
+            self.types.describe(made.type_spec, instance.type.args[0])
         elif kind.endswith("meter"):
             unit = (
                 p4info_pb2.MeterSpec.BYTES
@@ -246,29 +235,18 @@ class Describer:
                 if named and declaration and isinstance(type_, t.Struct):
                     rows.append((annotation.body[0][1][1:-1], type_, declaration))
         self.ids.assign("controller_header", [(type_.name, d.annotations, d.pos) for _, type_, d in rows])
-        for name, type_, declaration in rows:
+        for name, type_, _ in rows:
             made = self.info.controller_packet_metadata.add()
             made.preamble.id = self.ids.of("controller_header", type_.name)
             made.preamble.name = made.preamble.alias = name
             made.preamble.annotations.append(f'@controller_header("{name}")')
-            for at, ((field, inner), node) in enumerate(zip(type_.fields, declaration.fields, strict=True)):
-                row = made.metadata.add(
-                    id=number(node.annotations, at), name=field, bitwidth=t.max_width(inner)
-                )
-                row.annotations.extend(annotation_text(node.annotations))
-                self._translated(row, inner)
+            for at, (field, inner, annotations) in enumerate(_flat(type_, "")):
+                row = made.metadata.add(id=number(annotations, at), name=field, bitwidth=t.max_width(inner))
+                row.annotations.extend(annotation_text(annotations))
+                self.types.name_in(row, inner)
 
     def _digests(self) -> None:
         for name, type_, _ in self.emitter.externs.digests:
             made = self.info.digests.add()
             self._preamble(made, "digest", name, ())
-            if isinstance(type_, t.Struct):
-                made.type_spec.struct.name = type_.name
-                spec = self.info.type_info.structs[type_.name]
-                for field, inner in type_.fields:
-                    spec.members.add(name=field).type_spec.bitstring.bit.bitwidth = t.max_width(inner)
-            elif isinstance(type_, t.Tuple):
-                for inner in type_.items:
-                    made.type_spec.tuple.members.add().bitstring.bit.bitwidth = t.max_width(inner)
-            else:
-                made.type_spec.bitstring.bit.bitwidth = t.max_width(type_)
+            self.types.describe(made.type_spec, type_)

@@ -113,7 +113,31 @@ def prepare(p4info: P4Info, device_config: bytes, optimize: str) -> Pipeline:
         program = compile_text(text, optimize=optimize)
     except OlafError as error:
         raise PipelineRefused(str(error)) from None
+    translated = _translated(program)
+    if translated:
+        raise PipelineRefused(
+            f"values of type {translated} need a translation, which this device does not do"
+        )
     difference = mismatch(p4info, program.p4info)
     if difference:
         raise PipelineRefused(f"the P4Info does not belong to the device_config: {difference}")
     return Pipeline(program, load(program.library), p4info)
+
+
+def _translated(program: Program) -> str:
+    """A type that a control plane gives in another width than the program has it; empty if none."""
+    widths = {}
+    for table in program.description["tables"]:
+        for at, key in enumerate(table["keys"]):
+            widths[table["id"], at] = key["width"]
+    for name, action in program.description["actions"].items():
+        for at, width in enumerate(action["widths"]):
+            widths[int(name), at] = width
+    info = program.p4info
+    rows = [(item.preamble.id, item.match_fields) for item in info.tables]
+    rows += [(item.preamble.id, item.params) for item in info.actions]
+    for number, fields in rows:
+        for at, row in enumerate(fields):
+            if row.bitwidth != widths[number, at] and row.type_name.name:
+                return str(row.type_name.name)
+    return ""

@@ -95,8 +95,7 @@ def object_argument(
         entity = scope.look_up(node.callee.name, node.callee.pos)
         if isinstance(entity, BlockName):
             own = entity.declaration.name if of_package else name
-            annotations = entity.declaration.annotations if of_package else ()
-            return instantiate(entity.declaration, node.args, scope, own, annotations, node.pos, path)
+            return instantiate(entity.declaration, node.args, scope, own, (), node.pos, path)
         base = tree.NamedType(node.callee.pos, node.callee.name)
         type_ = resolve(tree.Specialized(node.pos, base, node.type_args) if node.type_args else base, scope)
         if isinstance(type_, t.Extern):

@@ -105,7 +105,7 @@ def _fields(type_: t.Type, node: tree.ValueSet) -> list[ir.Key]:
     elif isinstance(base, t.Tuple):
         parts = [(f"f{at}", item, "exact", ()) for at, item in enumerate(base.items)]
     else:
-        parts = [("value", type_, "exact", node.annotations)]
+        parts = [("", type_, "exact", node.annotations)]
     keys = []
     for name, field, kind, notes in parts:
         if key_width(field) is None:

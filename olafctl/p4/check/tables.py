@@ -90,45 +90,52 @@ def _keys(node: tree.Property | None, scope: Scope) -> list[ir.Key]:
         base = t.stripped(value.type)
         if item.match_kind == "range" and isinstance(base, t.Bit) and base.signed:
             raise Refused(item.pos, "table key", "a range of signed numbers is not supported")
-        name = _key_name(item)
+        name = _key_name(item, scope)
         keys.append(ir.Key(value, item.match_kind, name, item.annotations, item.pos))
     return keys
 
 
-def _key_name(item: tree.KeyElement) -> str:
+def _key_name(item: tree.KeyElement, scope: Scope) -> str:
     if any(annotation.name == "name" for annotation in item.annotations):
         return control_plane_name("", "", item.annotations)
-    name = written(item.value)
+    name = written(item.value, scope)
     if not name:
         raise Refused(item.pos, "table key", "an expression like this needs a @name")
     return name
 
 
-def written(node: tree.Expr) -> str:
+def written(node: tree.Expr, scope: Scope) -> str:
     """The expression as the control plane is told of it; nothing when only ``@name`` can say it."""
     match node:
         case tree.Name(name=name):
             return name
         case tree.Member(base=base, name=name):
-            return f"{written(base)}.{name}"
+            return f"{written(base, scope)}.{_field_name(base, name, scope)}"
         case tree.Index(base=base, index=index):
-            return f"{written(base)}[{written(index)}]"
+            return f"{written(base, scope)}[{written(index, scope)}]"
         case tree.Slice(base=base, high=high, low=low):
-            return f"{written(base)}[{written(high)}:{written(low)}]"
+            return f"{written(base, scope)}[{written(high, scope)}:{written(low, scope)}]"
         case tree.Number(value=value):
             return str(value)
         case tree.Boolean(value=truth):
             return str(truth).lower()
         case tree.Call(callee=tree.Member(base=base, name="isValid"), args=()):
-            return f"{written(base)}.$valid$"
-        case tree.Call(callee=callee, args=args):
-            inner = ", ".join(written(a.value) for a in args if a.value)
-            return f"{written(callee)}({inner})"  # type: ignore[arg-type]  # a callee is an expression here
-        case tree.Binary(op="&", left=left, right=tree.Number(value=mask)) if written(left):
-            return f"{written(left)} & {mask}"
+            return f"{written(base, scope)}.$valid$"
+        case tree.Binary(op="&", left=left, right=tree.Number(value=mask)) if written(left, scope):
+            return f"{written(left, scope)} & {mask}"
         case tree.Cast(operand=operand):
-            return written(operand)
+            return written(operand, scope)
     return ""
+
+
+def _field_name(base: tree.Expr, name: str, scope: Scope) -> str:
+    """A field's name, or the one that its ``@name`` gives it."""
+    type_ = t.unwrapped(check(base, scope).type)
+    declaration = type_.declaration if isinstance(type_, t.Struct) else None
+    for member in declaration.fields if declaration else ():
+        if member.name == name:
+            return control_plane_name(name, "", member.annotations)
+    return name
 
 
 def _actions(node: tree.Property, scope: Scope) -> list[ir.TableAction]:

@@ -14,6 +14,7 @@ from olafctl.p4.compiler import Program, compile_program
 from olafctl.p4.native import NativeSwitch
 from olafctl.p4.samples.control import Control
 from olafctl.p4.samples.stf import Expect, Send, Unreadable, read
+from olafctl.p4runtime.dataplane import PipelineRefused
 
 TIME_LIMIT = 120
 OUTCOMES = ("pass", "refused", "unreadable", "wrong", "defect")
@@ -100,6 +101,8 @@ def run(program: Path) -> Result:
         return Result(name, "defect", traceback.format_exc(limit=-2))
     try:
         wrong = _play(compiled, program.with_suffix(".stf").read_text())
+    except PipelineRefused as error:
+        return Result(name, "refused", str(error))
     except Unreadable as error:
         return Result(name, "unreadable", str(error))
     except Exception:
