@@ -1,0 +1,34 @@
+"""One thread moves packets while another programs: every packet sees a whole state, old or new."""
+
+import threading
+
+from olafctl.p4runtime.dataplane import Exact
+from tests.p4.switches import Device
+
+
+def test_modify_is_atomic_and_deletes_are_safe() -> None:
+    device = Device("externs")
+    switch, table = device.switch, device.id("tables", "direct_")
+    frames = [bytes([8, n]) + bytes(6) for n in range(64)]
+    stop = threading.Event()
+    counts: list[tuple[int, int]] = []
+
+    def forward() -> None:
+        while not stop.is_set():
+            done = switch.replay(0, frames, 50)
+            counts.append((done.frames, done.sent))
+
+    thread = threading.Thread(target=forward)
+    thread.start()
+    for _ in range(200):
+        for n in range(64):
+            switch.insert(table, (Exact(n),), 0, device.call("colour"))
+        for n in range(64):
+            switch.modify(table, (Exact(n),), 0, device.call("NoAction"))
+        switch.quiesce()
+        for n in range(64):
+            switch.delete(table, (Exact(n),), 0)
+    stop.set()
+    thread.join()
+    assert counts and all(came == left for came, left in counts)
+    switch.close()

@@ -1,0 +1,61 @@
+"""Random packets: no crash, no leak of stale fields, memory flat."""
+
+import random
+import resource
+
+import pytest
+
+from olafctl import paths
+from olafctl.p4.compiler import compile_program
+from olafctl.p4.native import NativeSwitch
+from tests.p4.switches import PROGRAMS
+
+
+def _switch(name: str) -> NativeSwitch:
+    source = PROGRAMS / f"{name}.p4"
+    if not source.is_file():
+        source = paths.sources() / "p4src" / f"{name}.p4"
+    program = compile_program(source, optimize="-O1")
+    switch = NativeSwitch(optimize="-O1")
+    switch.commit(switch.prepare(program.p4info, program.device_config))
+    return switch
+
+
+def _random_frame(r: random.Random) -> bytes:
+    frame = bytearray(r.randbytes(r.choice((0, 1, 13, 14, 33, 34, 42, 63, 64, 200, 1500))))
+    if len(frame) > 44 and r.random() < 0.7:
+        frame[12:15] = b"\x08\x00\x45"
+        frame[20:22] = b"\x00\x00"
+        frame[23] = 17
+        frame[36:38] = b"\x4f\x4c"
+        frame[42] = r.choice((0x11, 0x12, 0x13, r.randrange(256)))
+    elif frame:
+        frame[0] = r.randrange(24)
+    return bytes(frame)
+
+
+@pytest.mark.parametrize("name", ["vnp4_1", "vnp4_2", "parser", "headers", "traffic", "code", "externs"])
+def test_random_frames(name: str) -> None:
+    r = random.Random(name)
+    switch = _switch(name)
+    frames = [_random_frame(r) for _ in range(2000)]
+    switch.replay(1, frames, 1)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    for port in (0, 1, 500, 510, 511):
+        switch.replay(port, frames, 10)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 2048
+    switch.close()
+
+
+@pytest.mark.parametrize("name", ["vnp4_1", "vnp4_2", "parser", "headers", "code"])
+def test_a_packet_meets_nothing_of_those_before_it(name: str) -> None:
+    r = random.Random(name)
+    worn, frames = _switch(name), [_random_frame(r) for _ in range(400)]
+    fresh = _switch(name)
+    alone = [fresh.process(1, frame, 0) for frame in frames]
+    order = list(range(len(frames)))
+    r.shuffle(order)
+    for at in order:
+        assert worn.process(1, frames[at], 0) == alone[at]
+    worn.close()
+    fresh.close()

@@ -1,0 +1,165 @@
+"""What a control plane can do to a switch, and what packets then meet."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+import pytest
+
+from olafctl.p4.native import Handle
+from olafctl.p4runtime.dataplane import (
+    ActionCall,
+    CounterData,
+    Exact,
+    GroupRef,
+    Lpm,
+    MemberRef,
+    MeterConfig,
+    TableFull,
+    Ternary,
+    WeightedAction,
+)
+from tests.p4.switches import Device
+
+
+@pytest.fixture(scope="module")
+def externs() -> Device:
+    return Device("externs")
+
+
+def _body(what: int, index: int = 0, value: int = 0) -> bytes:
+    return bytes([what, index]) + value.to_bytes(4, "big") + bytes(2)
+
+
+def _value(frame: bytes) -> int:
+    return int.from_bytes(frame[2:6], "big")
+
+
+def test_direct_counter_and_meter(externs: Device) -> None:
+    switch, table = externs.switch, externs.id("tables", "direct_")
+    key = (Exact(3),)
+    switch.insert(table, key, 0, externs.call("colour"))
+    switch.set_direct_meter(table, key, 0, MeterConfig(cir=1, cburst=8, pir=1, pburst=16))
+    colours = [_value(switch.process(0, _body(8, 3), now_ns=0)[0][1]) for _ in range(4)]
+    assert colours == [0, 1, 2, 2]
+    # 8 bytes a second fill both buckets again; the clock is the packets'
+    assert _value(switch.process(0, _body(8, 3), now_ns=20 * 10**9)[0][1]) == 0
+    switch.set_direct_meter(table, key, 0, None)
+    assert _value(switch.process(0, _body(8, 3), now_ns=0)[0][1]) == 0
+    assert switch.direct_counter(table, key, 0).packets == 6
+    switch.set_direct_counter(table, key, 0, CounterData(41, 0))
+    switch.process(0, _body(8, 3))
+    assert switch.direct_counter(table, key, 0).packets == 42
+    switch.delete(table, key, 0)
+    switch.process(0, _body(8, 3))
+
+
+def test_indirect_meter_counts_packets(externs: Device) -> None:
+    switch, meter = externs.switch, externs.id("meters", "metered")
+    switch.set_meter(meter, 2, MeterConfig(cir=1, cburst=1, pir=1, pburst=2))
+    assert [_value(switch.process(0, _body(7, 2), now_ns=0)[0][1]) for _ in range(3)] == [0, 1, 2]
+    assert [_value(switch.process(0, _body(7, 1), now_ns=0)[0][1]) for _ in range(3)] == [0, 0, 0]
+
+
+def test_registers_of_several_words(externs: Device) -> None:
+    wide = externs.id("registers", "wide")
+    externs.switch.set_register(wide, 0, (1 << 99) + 5)
+    assert externs.switch.register(wide, 0) == (1 << 99) + 5
+    externs.switch.process(0, _body(11, 0))
+    assert externs.switch.register(wide, 0) == (1 << 99) + 5 + (1 << 90) + 1
+
+
+def test_random_stays_within_its_bounds(externs: Device) -> None:
+    seen = Counter(_value(externs.switch.process(0, _body(12))[0][1]) for _ in range(300))
+    assert set(seen) == {5, 6, 7} and min(seen.values()) > 50
+
+
+def test_digest(externs: Device) -> None:
+    got: list[tuple[int, Sequence[bytes]]] = []
+    externs.switch.on_digest(lambda number, fields: got.append((number, fields)))
+    externs.switch.process(0, _body(10, 7, 0x0102))
+    assert got == [(externs.id("digests", "news_t"), [b"\x07", b"\x01\x02"])]
+
+
+def test_members_groups_and_one_shots(externs: Device) -> None:
+    switch, table = externs.switch, externs.id("tables", "spread")
+    profile = externs.id("action_profiles", "ways")
+    for member in (1, 2, 3):
+        switch.set_member(profile, member, externs.call("out_by", member))
+    switch.set_group(profile, 9, [(1, 1), (2, 2)])
+    switch.insert(table, (Exact(1),), 0, MemberRef(3))
+    switch.insert(table, (Exact(2),), 0, GroupRef(9))
+    shot = (WeightedAction(externs.call("out_by", 5), 1), WeightedAction(externs.call("out_by", 6), 1))
+    switch.insert(table, (Exact(3),), 0, shot)
+
+    def ports(index: int) -> Counter[int]:
+        return Counter(switch.process(0, _body(9, index, value))[0][0] for value in range(30))
+
+    assert ports(1) == {3: 30}
+    assert ports(2) == {1: 10, 2: 20}
+    assert ports(3) == {5: 15, 6: 15}
+    switch.set_member(profile, 3, externs.call("out_by", 8))
+    assert ports(1) == {8: 30}
+    switch.set_group(profile, 9, [])
+    assert ports(2) == {0: 30}
+    for index in (1, 2, 3):
+        switch.delete(table, (Exact(index),), 0)
+    assert ports(3) == {0: 30}
+
+
+def test_a_full_table_says_so_and_stays(externs: Device) -> None:
+    switch, table = externs.switch, externs.id("tables", "spread")
+    action = (WeightedAction(externs.call("out_by", 4), 1),)
+    for index in range(8):
+        switch.insert(table, (Exact(index),), 0, action)
+    with pytest.raises(TableFull):
+        switch.insert(table, (Exact(8),), 0, action)
+    assert switch.process(0, _body(9, 7))[0][0] == 4
+    assert switch.process(0, _body(9, 8))[0][0] == 0
+    for index in range(8):
+        switch.delete(table, (Exact(index),), 0)
+
+
+def test_default_action_and_the_programs_own() -> None:
+    device = Device("tables")
+    table = device.id("tables", "exact_")
+    frame = bytes([1, 0, 0, 0, 0])
+    device.switch.set_default(table, device.call("mark", 0x44))
+    assert device.switch.process(0, frame)[0][1][0] == 0x44
+    device.switch.set_default(table, None)
+    assert device.switch.process(0, frame)[0][1][0] == 0x11
+    device.switch.close()
+
+
+def test_initial_entries_in_the_control_planes_terms() -> None:
+    device = Device("tables")
+    own = device.id("tables", "MyIngress.own")
+    entries = [e for e in device.switch.initial_entries(device.pipeline) if e.table_id == own]
+    assert [e.priority for e in entries] == sorted((e.priority for e in entries), reverse=True)
+    assert entries[0].key[0] == Ternary(0x1000, 0xF000) and entries[0].key[1] is None
+    assert entries[2].action == ActionCall(device.id("actions", "mark"), (3,))
+    assert all(e.is_const for e in entries)
+    lpm = device.id("tables", "lpm_")
+    device.switch.insert(lpm, (Exact(1), Lpm(0, 0)), 0, device.call("mark", 1))
+    device.switch.modify(lpm, (Exact(1), Lpm(0, 0)), 0, device.call("mark", 2))
+    assert device.switch.process(0, bytes([2, 0, 1, 9, 9]))[0][1][0] == 2
+    device.switch.close()
+
+
+def test_packet_out_and_in() -> None:
+    device = Device("tables")
+    sent: list[tuple[int, bytes]] = []
+    device.switch.send_with(lambda port, frame: sent.append((port, frame)))
+    device.switch.packet_out(bytes([1, 0, 0, 0, 0]))
+    assert sent == [(0, bytes([0x11, 0, 1, 0, 0, 0, 0]))]
+    device.switch.close()
+
+
+def test_forwarders_hear_of_each_switch_before_the_old_goes() -> None:
+    device = Device("tables")
+    heard: list[Handle | None] = []
+    device.switch.on_commit(heard.append)
+    before = device.switch.handle
+    device.switch.commit(device.pipeline)
+    assert heard == [device.switch.handle] and device.switch.handle != before
+    device.switch.close()
+    assert heard[-1] is None and device.switch.handle is None
