@@ -27,6 +27,13 @@ class _P4Preprocessor(pcpp.Preprocessor):  # type: ignore[misc]  # pcpp has no t
         self.on_error(self.source, self.linemacro, f"#include of {path!r}: no such file in the include path")
         raise pcpp.OutputDirective(pcpp.Action.IgnoreAndRemove)
 
+    def on_directive_handle(self, directive: Any, toks: Any, ifpassthru: bool, precedingtoks: Any) -> Any:
+        if directive.value in ("error", "warning"):
+            if directive.value == "error":
+                self.on_error(directive.source, directive.lineno, "".join(t.value for t in toks).strip())
+            return True
+        return super().on_directive_handle(directive, toks, ifpassthru, precedingtoks)
+
     def on_unknown_macro_in_defined_expr(self, token: Any) -> bool:
         return False
 

@@ -82,6 +82,8 @@ def _scan(text: str, file: str) -> list[Token]:
             newlines = match[0].count("\n")
             if newlines:
                 line, line_start = line + newlines, text.rfind("\n", start, at) + 1
+        elif text.startswith("/*", start):
+            raise Refused(Pos(file, line, start - line_start + 1), "comment", "never closed")
         elif kind != "skip":
             word = match[0]
             terminal = (

@@ -1,0 +1,137 @@
+"""What is wrong or not supported is refused at its place, by its name."""
+
+import pytest
+
+from olafctl.p4.check.program import check_program
+from olafctl.p4.emit.program import Emitter
+from olafctl.p4.p4info import Describer
+from olafctl.p4.preprocess import preprocess_text
+from olafctl.p4.refuse import Refused
+from olafctl.p4.syntax.parse import parse
+
+FRAME = """#include <core.p4>
+#include <v1model.p4>
+header byte_t {{ bit<8> v; }}
+header_union either_t {{ byte_t x; byte_t y; }}
+struct headers_t {{ byte_t h; byte_t[2] s; either_t u; }}
+struct metadata_t {{ bit<8> m; bool flag; }}
+{top}
+parser MyParser(packet_in packet, out headers_t h, inout metadata_t m, inout standard_metadata_t s) {{
+    state start {{ {state} transition accept; }}
+}}
+control MyIngress(inout headers_t h, inout metadata_t m, inout standard_metadata_t s) {{
+    {local}
+    apply {{ {body} }}
+}}
+control MyEgress(inout headers_t h, inout metadata_t m, inout standard_metadata_t s) {{ apply {{ }} }}
+control MyVerify(inout headers_t h, inout metadata_t m) {{ apply {{ }} }}
+control MyCompute(inout headers_t h, inout metadata_t m) {{ apply {{ }} }}
+control MyDeparser(packet_out packet, in headers_t h) {{ apply {{ packet.emit(h); }} }}
+V1Switch(MyParser(), MyVerify(), MyIngress(), MyEgress(), MyCompute(), MyDeparser()) main;
+"""
+
+
+def compile_parts(**parts: str) -> None:
+    text = FRAME.format(**{"top": "", "state": "", "local": "", "body": "", **parts})
+    program = check_program(parse(preprocess_text(text, "case.p4")))
+    emitter = Emitter(program)
+    emitter.write()
+    Describer(program, emitter).describe()
+
+
+def test_the_frame_itself_compiles() -> None:
+    compile_parts()
+
+
+LINE = {"top": 7, "state": 9, "local": 12, "body": 13}
+TABLE = "action a(bit<8> x) {{ }} table t {{ key = {{ h.h.v: {}; }} actions = {{ a; NoAction; }} {} }}"
+
+CASES = [
+    ("body", "h.h.w = 1;", "w", "no such field"),
+    ("body", "nowhere = 1;", "nowhere", "not declared"),
+    ("body", "h.h.v = 16w1;", "bit<16>", "bit<8> is needed"),
+    ("body", "h.h.v = (bit<8>) 8s1 + 16w1;", "+", "differ"),
+    ("body", "bit<8> x = 1; bit<8> x = 2;", "x", "declared twice"),
+    ("body", "if (h.h.v) { }", "bit<8>", "bool is needed"),
+    ("body", "m.flag = h.h.v < 8s1;", "<", "differ"),
+    ("body", "m.flag = m.flag + true;", "+", "no such operator"),
+    ("body", "h.h.v = h.h.v[8:1];", "slice", "outside"),
+    ("body", "h.h.v = h.h.v / 0;", "/", "by zero"),
+    ("body", "h.s[2].v = 1;", "index", "outside"),
+    ("body", "h.s.next.v = 1;", ".next", "only parsers"),
+    ("body", "mark_to_drop();", "mark_to_drop()", "not supported"),
+    ("body", "8w1 = h.h.v;", "8w1", "grammar"),
+    ("body", "s.egress_spec = ;", ";", "grammar"),
+    ("body", "h.h.setValid(1);", "setValid", "no such method"),
+    ("body", "resubmit({ m.m });", "resubmit", "field list"),
+    ("body", "return 1;", "return", "no value"),
+    ("body", "break;", "break", "not inside of a loop"),
+    ("body", "hash(m.m, HashAlgorithm.random, 8w0, { h.h.v }, 8w9);", "random", "not supported"),
+    ("body", 'static_assert(1 > 2, "one is less");', "static_assert", "one is less"),
+    ("body", "verify(true, error.NoError);", "verify", "parsers only"),
+    ("body", "bit<8> y = 8w1 ? 1 : 2;", "bit<8>", "bool is needed"),
+    ("body", "h.u.setValid();", "setValid", "no such method"),
+    ("state", "packet.extract(h.h, 8);", "extract", "no field of variable size"),
+    ("state", "packet.extract(m);", "extract", "not a header"),
+    ("state", "exit;", "exit", "not allowed in parsers"),
+    ("state", "transition nowhere;", "transition", "grammar"),
+    ("top", "struct loop_t { nothing_t x; }", "nothing_t", "not declared"),
+    ("top", "struct twice_t { bit<8> a; bit<8> a; }", "twice_t", "two fields"),
+    ("top", "enum bit<8> e_t { A }", "e_t", "no value"),
+    ("top", "typedef bit<9999> huge_t;", "width", "not within"),
+    ("top", "#error no such thing\n", "preprocessor", "no such thing"),
+    ("top", "const bit<8> c = 8w1 + d;", "d", "not declared"),
+    ("top", "/* never closed", "comment", "never closed"),
+    ("local", TABLE.format("exact", "junk = 5;"), "junk", "not one of v1model's"),
+    ("local", TABLE.format("fuzzy", ""), "fuzzy", "not declared"),
+    ("local", TABLE.format("exact", "default_action = b();"), "b", "does not list"),
+    ("local", TABLE.format("exact", "default_action = a();"), "a", "arguments"),
+    ("local", TABLE.format("exact", "const entries = { _: a(1); }"), "_", "matched exactly"),
+    ("local", TABLE.format("exact", "const entries = { 1: a(1); 1: a(2); }"), "t", "matches the same"),
+    ("local", TABLE.format("lpm", "const entries = { 5 &&& 5: a(1); }"), "&&&", "not a prefix"),
+    ("local", TABLE.format("selector", ""), "t", "need an action_selector"),
+    ("local", TABLE.format("exact", "support_timeout = true;"), "support_timeout", "not supported"),
+    ("local", "table t { key = { h.h.v + 1: exact; } actions = { NoAction; } }", "table key", "@name"),
+    ("local", "action x() { } action x() { }", "x", "declared twice"),
+    ("local", "@id(0x01000001) action x() { } @id(0x01000001) action y() { }", "@id", "used twice"),
+    ("local", "@id(0x02000001) action x() { }", "@id", "prefix"),
+    ("local", "counter(0xFFFFFFFF, CounterType.packets) c;", "c", "more than"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("part", "text", "construct", "why"), CASES)
+def test_refused(part: str, text: str, construct: str, why: str) -> None:
+    with pytest.raises(Refused) as caught:
+        compile_parts(**{part: text})
+    assert construct in caught.value.construct
+    assert why in caught.value.why
+    assert caught.value.pos.file == "case.p4"
+    assert caught.value.pos.line == LINE[part]
+    assert caught.value.pos.column >= 1
+    assert str(caught.value).startswith(f"case.p4:{LINE[part]}:")
+
+
+def test_recursion_is_refused() -> None:
+    with pytest.raises(Refused, match="must not be recursive"):
+        compile_parts(top="bit<8> f(in bit<8> x) { return f(x); }", body="m.m = f(1);")
+
+
+def test_a_function_must_return() -> None:
+    with pytest.raises(Refused, match="every path"):
+        compile_parts(top="bit<8> f(in bit<8> x) { if (x == 1) { return 2; } }", body="m.m = f(1);")
+
+
+def test_unknown_externs() -> None:
+    with pytest.raises(Refused, match="not supported"):
+        compile_parts(top="extern void strange(in bit<8> x);", body="strange(1);")
+    with pytest.raises(Refused, match="only numbers"):
+        compile_parts(local="register<metadata_t>(4) r;", body="r.write(0, m);")
+
+
+def test_programs_without_a_v1model_main() -> None:
+    with pytest.raises(Refused, match="no main"):
+        check_program(parse(preprocess_text("#include <core.p4>\nconst bit<8> x = 1;\n", "x.p4")))
+    with pytest.raises(Refused, match="ends too early"):
+        check_program(parse(preprocess_text("control c(", "x.p4")))
+    with pytest.raises(Refused, match="no such file"):
+        preprocess_text('#include "nowhere.p4"\n', "x.p4")
