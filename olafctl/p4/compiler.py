@@ -20,7 +20,7 @@ from google.protobuf import text_format
 from p4.config.v1 import p4info_pb2
 
 from olafctl.cache import build_once, digest
-from olafctl.errors import MissingTool, OlafError, Problem
+from olafctl.errors import BadInput, MissingTool, OlafError, Problem
 from olafctl.p4.check.program import check_program
 from olafctl.p4.description import description
 from olafctl.p4.emit.program import Emitter
@@ -31,6 +31,8 @@ from olafctl.p4.syntax.parse import parse
 _HOME = Path(__file__).parent
 _RUNTIME = _HOME / "runtime"
 _FLAGS = ("-std=c++17", "-fPIC", "-fno-exceptions", "-fno-rtti", "-w")
+TIME_LIMIT = 600
+"""For one run of the C++ compiler, in seconds."""
 Progress = Callable[[str], None]
 
 
@@ -79,12 +81,9 @@ def compile_text(text: str, progress: Progress = _quiet, optimize: str = "-O2") 
 
 def _build(work: Path, text: str, compiler: list[str], optimize: str, progress: Progress) -> None:
     progress("checking")
-    program = check_program(parse(text))
-    emitter = Emitter(program)
-    cpp = emitter.write()
-    describer = Describer(program, emitter)
-    (work / "p4info.txtpb").write_text(text_format.MessageToString(describer.describe()))
-    (work / "description.json").write_text(json.dumps(description(describer)))
+    cpp, info, places = _translate(text)
+    (work / "p4info.txtpb").write_text(text_format.MessageToString(info))
+    (work / "description.json").write_text(json.dumps(places))
     (work / "program.cpp").write_text(cpp)
     progress("compiling C++")
     runtime = _runtime(compiler)
@@ -93,6 +92,23 @@ def _build(work: Path, text: str, compiler: list[str], optimize: str, progress: 
         *map(str, sorted(runtime.glob("*.o"))), "-o", str(work / "program.so"),
     ]  # fmt: skip
     _run(command)
+
+
+def _translate(text: str) -> tuple[str, p4info_pb2.P4Info, dict[str, Any]]:
+    """C++, P4Info and description of a preprocessed program."""
+    try:
+        program = check_program(parse(text))
+        emitter = Emitter(program)
+        cpp = emitter.write()
+        describer = Describer(program, emitter)
+        return cpp, describer.describe(), description(describer)
+    except OlafError:
+        raise
+    except RecursionError:
+        raise BadInput(Problem("the program is nested too deeply", remedy="make it flatter")) from None
+    except Exception as error:
+        what = f"the P4 compiler failed: {type(error).__name__}: {error}"
+        raise OlafError(Problem(what, remedy="this is a defect of Olaf's P4 compiler")) from error
 
 
 @cache
@@ -122,7 +138,10 @@ def _runtime(compiler: list[str]) -> Path:
 
 
 def _run(command: list[str]) -> None:
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=TIME_LIMIT)
+    except subprocess.TimeoutExpired:
+        raise OlafError(Problem(f"the C++ compiler took longer than {TIME_LIMIT} s")) from None
     if done.returncode != 0:
         first = next((line for line in done.stderr.splitlines() if "error" in line), done.stderr[-400:])
         raise OlafError(

@@ -8,6 +8,8 @@ from olafctl.p4.syntax import tree
 _SIMPLE = {s.name: s for s in (t.BOOL, t.ERROR, t.STRING, t.VOID, t.INTEGER, t.MATCH_KIND, t.ANY)}
 MAX_WIDTH = 4096
 """The widest field that is compiled, in bits."""
+MAX_STACK = 1024
+"""The longest header stack that is compiled."""
 
 
 def resolve(node: tree.Type, scope: Scope) -> t.Type:
@@ -31,7 +33,7 @@ def resolve(node: tree.Type, scope: Scope) -> t.Type:
             inner = resolve(element, scope)
             if not (t.is_header(inner) or t.is_union(inner) or isinstance(inner, t.Variable)):
                 raise Refused(node.pos, f"array of {inner}", "only headers and header unions make stacks")
-            return t.Stack(inner, _constant(size, scope, "header stack size", 1, 65536))
+            return t.Stack(inner, _constant(size, scope, "header stack size", 1, MAX_STACK))
         case tree.TupleType(items=items):
             return t.Tuple(tuple(resolve(item, scope) for item in items))
         case tree.ListType(item=item):

@@ -5,10 +5,14 @@ from olafctl.p4 import types as t
 from olafctl.p4.emit.bodies import Body
 from olafctl.p4.emit.externs import Externs
 from olafctl.p4.emit.tables import write_lookup, write_specs
-from olafctl.p4.emit.writer import Types, fields, words_of
+from olafctl.p4.emit.writer import Types, fields, quoted, words_of
 from olafctl.p4.refuse import Refused
 
 _ARRAYS = {"counter": "counters", "meter": "meters", "register": "registers"}
+
+
+MAX_CELLS = 1 << 26
+"""Of a counter, meter or register, counted in 64-bit words."""
 
 
 class Emitter:
@@ -41,8 +45,11 @@ class Emitter:
     def cells(self, instance: ir.Instance) -> int:
         size = instance.args["size"]
         assert isinstance(size, ir.Const)
-        if int(size.value) > 1 << 26:
-            raise Refused(instance.pos, instance.name, f"{size.value} cells are more than {1 << 26}")
+        words = words_of(instance.type.args[0]) if instance.type.name == "register" else 1
+        if int(size.value) * words > MAX_CELLS:
+            raise Refused(
+                instance.pos, instance.name, f"{size.value} cells are more than {MAX_CELLS // words}"
+            )
         return int(size.value)
 
     def counts_bytes(self, instance: ir.Instance) -> bool:
@@ -269,7 +276,8 @@ class Emitter:
             for instance in self.arrays[extern]:
                 words = words_of(instance.type.args[0]) if extern == "register" else 1
                 measured = extern == "meter" and self.counts_bytes(instance)
-                rows.append(f'{{"{instance.name}", {self.cells(instance)}, {words}, {int(measured)}}}')
+                row = f"{quoted(instance.name)}, {self.cells(instance)}, {words}, {int(measured)}"
+                rows.append(f"{{{row}}}")
             lines.append(f"static const ArraySpec {extern}_specs[] = {{{', '.join([*rows, '{}'])}}};")
         entries = sum(len(table.entries) for table in p.tables)
         counts = [len(p.tables), len(p.value_sets), *(len(self.arrays[e]) for e in _ARRAYS), entries]

@@ -9,7 +9,7 @@ from olafctl.p4 import ir
 from olafctl.p4 import types as t
 from olafctl.p4.check.keysets import key_width
 from olafctl.p4.emit.rows import algorithm, bit_row
-from olafctl.p4.emit.writer import split_words, words_of
+from olafctl.p4.emit.writer import quoted, split_words, words_of
 from olafctl.p4.refuse import Refused
 
 if TYPE_CHECKING:
@@ -178,7 +178,7 @@ def _spec(
             ranges |= 1 << at
         at += count
     return (
-        f'{{"{name}", {forced or kind(keys)}, {at}, {lpm_word}, {lpm_words}, {lpm_width},'
+        f"{{{quoted(name)}, {forced or kind(keys)}, {at}, {lpm_word}, {lpm_words}, {lpm_width},"
         f" {ranges:#x}ull, {size}ull, {action}, {words}, {data}, 0}}"
     )
 

@@ -94,6 +94,11 @@ def literal(value: int, type_: t.Type) -> str:
     return f"Wide<{len(words)}>{{{{{', '.join(f'{w:#x}ul' for w in words)}}}}}"
 
 
+def quoted(name: str) -> str:
+    """A name as a C++ string; whatever could end the string or the line is left out."""
+    return '"' + "".join(c if c.isascii() and (c.isalnum() or c in "_.$[]") else "_" for c in name) + '"'
+
+
 def words_of(type_: t.Type) -> int:
     """64-bit words of a scalar in keys, action data and registers."""
     base = t.stripped(type_)
