@@ -163,3 +163,20 @@ def test_forwarders_hear_of_each_switch_before_the_old_goes() -> None:
     assert heard == [device.switch.handle] and device.switch.handle != before
     device.switch.close()
     assert heard[-1] is None and device.switch.handle is None
+
+
+def test_value_sets() -> None:
+    device = Device("value_sets")
+    kinds, patterns = device.id("value_sets", "kinds"), device.id("value_sets", "patterns")
+
+    def path(kind: int, flags: int) -> int:
+        return device.switch.process(0, kind.to_bytes(2, "big") + bytes([flags, 0]))[0][1][3]
+
+    assert path(5, 1) == 0
+    device.switch.set_value_set(kinds, [(Exact(5),), (Exact(6),)])
+    device.switch.set_value_set(patterns, [(Exact(7), Ternary(0x80, 0xF0))])
+    assert [path(5, 1), path(6, 1), path(5, 2), path(7, 0x81), path(7, 0x91)] == [2, 2, 0, 1, 0]
+    device.switch.set_value_set(kinds, [])
+    device.switch.set_value_set(patterns, [(Exact(5), None)])
+    assert [path(5, 1), path(6, 1), path(7, 0x81)] == [1, 0, 0]
+    device.switch.close()

@@ -160,13 +160,15 @@ class Externs:
         row = bit_row(data, body, node.pos)
         if result is not None:
             hashed = f"in_range({function}({row}.bytes, {row}.length()), places({base}), places({most}))"
-            self._store(result, hashed, body)
+            self._store(node, result, hashed, body)
         return "0"
 
     @staticmethod
-    def _store(target: ir.Expr, value: str, body: Body) -> None:
+    def _store(node: ir.ExternCall, target: ir.Expr, value: str, body: Body) -> None:
         """A u64 to a place of any width."""
         base = t.stripped(target.type)
+        if not (isinstance(base, t.Bit | t.Enum) or base == t.BOOL):
+            raise Refused(node.pos, node.method, f"its result cannot be a {target.type}")
         if isinstance(base, t.Bit):
             value = f"cut<{base.width}>(convert<{body.e.cpp(base)}>((u64)({value})))"
         elif base == t.BOOL:
@@ -178,7 +180,7 @@ class Externs:
         low, high = (body.e.keep(f"places({v})", t.Bit(64)) for v in self.values(node, body, 1, 2))
         if target is not None:
             body.w.line(f"if ({low} <= {high}) {{")
-            self._store(target, f"random_between(x.sw, {low}, {high})", body)
+            self._store(node, target, f"random_between(x.sw, {low}, {high})", body)
             body.w.line("}")
         return "0"
 
@@ -212,7 +214,7 @@ class Externs:
         assert stored is not None
         body.w.line(f"if ({self.values(node, body, 0)[0]}) {{")
         name = body.e.keep(f"{body.e.cpp(stored.type)}{{}}", stored.type)
-        self._store(ir.Local(stored.type, name), self._checksum(node, body, payload), body)
+        self._store(node, ir.Local(stored.type, name), self._checksum(node, body, payload), body)
         body.w.line(f"if ({name} != {body.e.value(stored)}) x.checksum_error = true;\n}}")
         return "0"
 
@@ -220,7 +222,7 @@ class Externs:
         target = node.args[2].value
         assert target is not None
         body.w.line(f"if ({self.values(node, body, 0)[0]}) {{")
-        self._store(target, self._checksum(node, body, payload), body)
+        self._store(node, target, self._checksum(node, body, payload), body)
         body.w.line("}")
         return "0"
 
@@ -263,7 +265,7 @@ class Externs:
         colour = f"meter_colour({array}[{index}], {units}, x.now)"
         body.w.line(f"if ({within}) {{")
         if target is not None:
-            self._store(target, colour, body)
+            self._store(node, target, colour, body)
         else:
             body.w.line(f"{colour};")
         body.w.line("}")
@@ -274,7 +276,7 @@ class Externs:
         if not self.emitter.is_attached(node.instance):
             raise Refused(node.pos, node.instance.name, "belongs to no table")
         if node.args[0].value is not None:
-            self._store(node.args[0].value, f"colour_{node.instance.cpp}", body)
+            self._store(node, node.args[0].value, f"colour_{node.instance.cpp}", body)
         return "0"
 
     def _register_type(self, node: ir.ExternCall) -> t.Type:
