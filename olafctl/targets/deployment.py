@@ -75,4 +75,5 @@ def undo(state: Path) -> None:
 def _port(entry: dict[str, Any]) -> FrontPort:
     outer = entry["outer"]
     attachment = Attachment(outer["number"], Transport(outer["transport"]), outer["path"], outer["namespace"])
-    return FrontPort(entry["number"], Transport(entry["transport"]), entry["inner"], attachment)
+    transport = Transport(entry["transport"])
+    return FrontPort(entry["number"], transport, entry["inner"], attachment, entry.get("folders", ()))

@@ -1,6 +1,8 @@
 """Where the front ports of a deployment lie: transports chosen, interfaces and paths named."""
 
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +13,7 @@ from olafctl.targets.interface import Progress
 from olafctl.testbed.model import Port, Testbed, Transport
 
 _INTERFACES = (Transport.VETH, Transport.TAP)
+_NO_INTERFACES = "run as root, or set the port's transport to unix or pcap"
 
 
 @dataclass(frozen=True)
@@ -22,24 +25,37 @@ class FrontPort:
     transport: Transport
     inner: str
     outer: Attachment
+    folders: Sequence[str] = ()
+    """Folders that the port's own path needs and that were not there before, outermost first."""
+
+
+def problems(testbed: Testbed, state: Path) -> Sequence[Problem]:
+    """Why the front ports of ``testbed`` cannot be made in ``state``, as far as it can be known
+    without making them."""
+    found = []
+    for port in testbed.ports:
+        where = f"{testbed.source}: port {port.number}"
+        if port.transport in _INTERFACES:
+            if reason := interfaces.why_not():
+                found.append(Problem(reason, where, _NO_INTERFACES))
+        else:
+            found.extend(_path_problems(_place(port, _chosen(port), testbed, state.resolve()), where))
+    return found
 
 
 def plan(testbed: Testbed, state: Path, progress: Progress) -> Sequence[FrontPort]:
     """The front ports of ``testbed`` deployed in ``state``; a fallback is told to ``progress``.
 
-    Raises OlafError when a port asks for what this user is not allowed.
+    Raises OlafError with :func:`problems`.
     """
+    if found := problems(testbed, state):
+        raise OlafError(*found)
     reason = interfaces.why_not()
-    refused = [port for port in testbed.ports if port.transport in _INTERFACES and reason]
-    if refused:
-        remedy = "run as root, or set the port's transport to unix or pcap"
-        raise OlafError(
-            *(Problem(str(reason), f"{testbed.source}: port {port.number}", remedy) for port in refused)
-        )
-    default = Transport.UNIX if reason else Transport.VETH
     if reason and any(port.transport is None for port in testbed.ports):
         progress(f"ports are UNIX sockets instead of veths: {reason}")
-    return [_place(port, port.transport or default, testbed, state) for port in testbed.ports]
+    # Resolved: a testbed's relative paths lie beside it, the state's lie in the state folder.
+    home = state.resolve()
+    return [_place(port, _chosen(port), testbed, home) for port in testbed.ports]
 
 
 def make(state: Path, ports: Sequence[FrontPort]) -> None:
@@ -62,14 +78,24 @@ def make(state: Path, ports: Sequence[FrontPort]) -> None:
 
 
 def remove(state: Path, ports: Sequence[FrontPort]) -> None:
-    """Take away what :func:`make` made and what processes left of it; pcap files outside ``state`` stay.
+    """Take away what :func:`make` made and what processes left of it; pcap files outside ``state`` stay,
+    and with them their folders.
 
     Raises OlafError when an interface cannot be removed.
     """
     for port in ports:
         if port.transport is Transport.UNIX and Path(port.inner).is_socket():
             Path(port.inner).unlink(missing_ok=True)
+    for folder in sorted({folder for port in ports for folder in port.folders}, reverse=True):
+        with suppress(OSError):  # not empty: somebody else uses it
+            Path(folder).rmdir()
     interfaces.remove(state)
+
+
+def _chosen(port: Port) -> Transport:
+    if port.transport is not None:
+        return port.transport
+    return Transport.UNIX if interfaces.why_not() else Transport.VETH
 
 
 def _place(port: Port, transport: Transport, testbed: Testbed, state: Path) -> FrontPort:
@@ -85,7 +111,10 @@ def _place(port: Port, transport: Transport, testbed: Testbed, state: Path) -> F
         inner = str(_beside(testbed, port.path) if port.path else default)
     else:
         inner = _pcap_files(testbed, port.path or str(state / "ports" / str(number)))
-    return FrontPort(number, transport, inner, Attachment(number, transport, inner))
+    attachment = Attachment(number, transport, inner)
+    return FrontPort(
+        number, transport, inner, attachment, _missing_folders(inner, state) if port.path else ()
+    )
 
 
 def _pcap_files(testbed: Testbed, path: str) -> str:
@@ -98,6 +127,43 @@ def _pcap_files(testbed: Testbed, path: str) -> str:
 def _beside(testbed: Testbed, path: str) -> Path:
     """A path in a testbed is relative to the testbed's folder."""
     return testbed.source.resolve().parent / path
+
+
+def _missing_folders(files: str, state: Path) -> Sequence[str]:
+    """Folders that ``files`` need and that are not there yet; the state folder is not a port's."""
+    parents = {folder for name in files.split(",") for folder in Path(name).parents}
+    missing = [folder for folder in parents - {state, *state.parents} if not os.path.lexists(folder)]
+    return sorted(map(str, missing))
+
+
+def _path_problems(port: FrontPort, where: str) -> Iterator[Problem]:
+    """What stands in the way of a port's socket or files."""
+    if port.transport in _INTERFACES:
+        return
+    for name in port.inner.split(","):
+        path = Path(name)
+        try:
+            what = _obstacle(path, port.transport)
+        except OSError as error:
+            what = f"{name[:60]} cannot be used: {error.strerror}"
+        if what:
+            yield Problem(what, where, "give the port another path, or move that away")
+
+
+def _obstacle(path: Path, transport: Transport) -> str | None:
+    """Why there can be no such socket or file at ``path``. Raises OSError."""
+    if path.is_dir():
+        return f"{path} is a folder"
+    if transport is Transport.UNIX and os.path.lexists(path) and not path.is_socket():
+        return f"{path} is there already and is no socket"
+    if transport is Transport.PCAP and path.exists() and not path.is_file():
+        return f"{path} is there already and is no file"
+    if transport is Transport.PCAP and path.exists():
+        return None if os.access(path, os.R_OK | os.W_OK) else f"{path} may not be written"
+    folder = next(parent for parent in path.parents if os.path.lexists(parent))
+    if not folder.is_dir():
+        return f"{folder} is no folder"
+    return None if os.access(folder, os.W_OK | os.X_OK) else f"{folder} may not be written"
 
 
 def _is_interface_name(name: str) -> bool:

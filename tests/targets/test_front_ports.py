@@ -7,7 +7,7 @@ import pytest
 
 from olafctl.errors import OlafError
 from olafctl.ports import interfaces
-from olafctl.targets import front_ports
+from olafctl.targets import deployment, front_ports
 from olafctl.testbed import load
 from olafctl.testbed.model import Port, Testbed, Transport
 
@@ -76,3 +76,57 @@ def test_veths_are_named_after_their_ports_in_the_deployments_namespace(tmp_path
     assert len(interfaces.left_of(state)) == 4
     front_ports.remove(state, ports)
     assert not interfaces.left_of(state)
+
+
+def test_what_stands_in_the_way_is_told_for_each_port_and_nothing_is_made(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").touch()
+    bed = bed_with(
+        tmp_path,
+        Port(1, "a", Transport.UNIX, "folder"),
+        Port(2, "b", Transport.UNIX, "file"),
+        Port(3, "c", Transport.UNIX, "file/c.sock"),
+        Port(4, "d", Transport.PCAP, "folder,new/out.pcap"),
+        Port(5, "e", Transport.PCAP, "e"),
+        Port(6, "f", Transport.UNIX, "f" * 300),
+    )
+    found = front_ports.problems(bed, tmp_path / "state")
+    assert [(problem.where.rsplit(" ", 1)[1], problem.what) for problem in found] == [
+        ("1", f"{tmp_path}/folder is a folder"),
+        ("2", f"{tmp_path}/file is there already and is no socket"),
+        ("3", f"{tmp_path}/file is no folder"),
+        ("4", f"{tmp_path}/folder is a folder"),
+        ("6", str(tmp_path / ("f" * 60))[:60] + " cannot be used: File name too long"),
+    ]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "folder"]
+    with pytest.raises(OlafError, match="is a folder"):
+        front_ports.plan(bed, tmp_path / "state", lambda _: None)
+
+
+def test_a_relative_state_folder_keeps_its_pcap_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    bed = bed_with(tmp_path / "beds", Port(1, "a", Transport.PCAP, None))
+    (port,) = front_ports.plan(bed, Path("state"), lambda _: None)
+    home = tmp_path / "state" / "ports"
+    assert port.inner == f"{home}/1.in.pcap,{home}/1.out.pcap"
+
+
+def test_folders_made_for_sockets_go_when_they_are_empty(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    bed = bed_with(
+        tmp_path,
+        Port(1, "a", Transport.UNIX, "socks/deep/1.sock"),
+        Port(2, "b", Transport.UNIX, "socks/other/2.sock"),
+        Port(3, "c", Transport.UNIX, "mine/3.sock"),
+    )
+    state = tmp_path / "state"
+    state.mkdir()
+    ports = front_ports.plan(bed, state, lambda _: None)
+    deployment.save(state, deployment.Deployment("twin", ports, (), tmp_path))
+    front_ports.make(state, ports)
+    (tmp_path / "socks" / "other" / "notes").touch()
+    deployment.undo(state)
+    left = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*"))
+    assert left == ["mine", "socks", "socks/other", "socks/other/notes", "state"]
