@@ -2,16 +2,19 @@
 with nothing but that folder, whatever died in between."""
 
 import hashlib
+import os
 import re
+import secrets
 import shutil
 import subprocess
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from olafctl.errors import OlafError, Problem
-from olafctl.ports import offload
+from olafctl.ports import offload, tap
 from olafctl.ports.namespace import within
 
 MTU = 9600
@@ -57,6 +60,39 @@ def why_not() -> str | None:
             held = int(line.split()[1], 16)
             if lacking := [name for bit, name in _CAPABILITIES.items() if not held >> bit & 1]:
                 return f"making interfaces needs root ({', '.join(lacking)})"
+    return _refusal()
+
+
+def why_no_tap() -> str | None:
+    """Why this user cannot make TAPs, or None when it can."""
+    return why_not() or _tap_refusal()
+
+
+@cache
+def _refusal() -> str | None:
+    """What the kernel says to a namespace with a veth pair into it: capabilities alone do not tell,
+    in a container they may not count."""
+    name = f"olaf-try-{secrets.token_hex(4)}"
+    end = f"olaft{secrets.token_hex(4)}"
+    try:
+        _ip(["netns", "add", name])
+        _ip(["link", "add", "name", end, "type", "veth", "peer", "name", "try", "netns", name])
+        within(name, lambda: None)
+    except (OlafError, OSError) as error:
+        what = error.problems[0].what if isinstance(error, OlafError) else str(error.strerror)
+        return f"making interfaces is not allowed here: {what}"
+    finally:
+        for made in (["link", "delete", "dev", end], ["netns", "delete", name]):
+            subprocess.run(["ip", *made], capture_output=True, check=False)
+    return None
+
+
+@cache
+def _tap_refusal() -> str | None:
+    try:
+        os.close(tap.open_tap(f"olaft{secrets.token_hex(4)}"))
+    except OSError as error:
+        return f"/dev/net/tun makes no TAP: {error.strerror}"
     return None
 
 

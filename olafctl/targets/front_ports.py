@@ -36,7 +36,8 @@ def problems(testbed: Testbed, state: Path) -> Sequence[Problem]:
     for port in testbed.ports:
         where = f"{testbed.source}: port {port.number}"
         if port.transport in _INTERFACES:
-            if reason := interfaces.why_not():
+            tap = port.transport is Transport.TAP
+            if reason := interfaces.why_no_tap() if tap else interfaces.why_not():
                 found.append(Problem(reason, where, _NO_INTERFACES))
         else:
             found.extend(_path_problems(_place(port, _chosen(port), testbed, state.resolve()), where))
