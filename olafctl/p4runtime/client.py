@@ -91,7 +91,11 @@ class Client(P4RuntimeClient):  # type: ignore[misc]  # p4runtime-shell has no t
         self.handshake()
 
     def handshake(self) -> None:
-        """Arbitrate with the current election id and wait for the switch's answer. Raises StreamEnded."""
+        """Introduce this controller and wait for the switch's answer. Raises StreamEnded."""
+        # Nothing else is told to one that has just come.
+        self._arbitrate(lambda told: True)
+
+    def _arbitrate(self, answers: Callable[[Any], bool]) -> None:
         request = p4runtime_pb2.StreamMessageRequest()
         request.arbitration.device_id = self.device_id
         if self._elects:
@@ -99,7 +103,9 @@ class Client(P4RuntimeClient):  # type: ignore[misc]  # p4runtime-shell has no t
         with self.changed:
             self.arbitration = None
             self.stream_out_q.put(request)
-            answered = self.changed.wait_for(lambda: self.arbitration or self.ended, self.timeout)
+            answered = self.changed.wait_for(
+                lambda: self.ended or (self.arbitration and answers(self.arbitration)), self.timeout
+            )
         if self.ended:
             raise self.ended
         if not answered:
@@ -131,7 +137,17 @@ class Client(P4RuntimeClient):  # type: ignore[misc]  # p4runtime-shell has no t
         """Arbitrate again with another election id. Raises StreamEnded."""
         self.election_id = election_id
         self._elects = True
-        self.handshake()
+        self._arbitrate(self._settles)
+
+    def _settles(self, told: Any) -> bool:
+        """Whether ``told`` is the outcome of our election id, and not an earlier change among the others.
+
+        Both are told alike, with the highest election id so far (P4Runtime §5.3): it is ours when we have
+        won and above ours when we cannot win any more. Id 0 may never win, so that nothing tells it apart.
+        """
+        highest = (told.election_id.high, told.election_id.low)
+        won = told.status.code == code_pb2.OK and highest == self.election_id
+        return won or highest > self.election_id or self.election_id == (0, 0)
 
     @property
     def is_primary(self) -> bool:

@@ -6,9 +6,15 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
+import grpc
 import pytest
+from google.rpc import code_pb2
+from p4.v1 import p4runtime_pb2, p4runtime_pb2_grpc
 
 from olafctl.errors import BadInput
 from olafctl.p4runtime.agent import Agent, serve
@@ -162,6 +168,41 @@ def test_primary_and_backup(agent: Agent, session: Session) -> None:
         assert not watcher.is_primary
         assert watcher.entries("exact") == {EXACT}
         assert watcher.cookie() == 99
+
+
+class _LateAnswers(p4runtime_pb2_grpc.P4RuntimeServicer):  # type: ignore[misc]  # grpc has no types
+    """Tells a newcomer that it is primary, and before any later answer that there is no primary."""
+
+    def StreamChannel(self, requests: Iterator[Any], context: Any) -> Iterator[Any]:  # noqa: N802  # P4Runtime's
+        yield _told(code_pb2.OK, next(requests).arbitration.election_id)
+        for request in requests:
+            yield _told(code_pb2.NOT_FOUND, p4runtime_pb2.Uint128(low=2))
+            time.sleep(0.2)
+            asked = request.arbitration.election_id
+            wins = asked.low >= 2
+            yield _told(
+                code_pb2.OK if wins else code_pb2.NOT_FOUND, asked if wins else p4runtime_pb2.Uint128(low=2)
+            )
+
+
+def _told(code: int, highest: Any) -> Any:
+    response = p4runtime_pb2.StreamMessageResponse()
+    response.arbitration.status.code = code
+    response.arbitration.election_id.CopyFrom(highest)
+    return response
+
+
+def test_that_another_left_is_no_answer_to_an_election() -> None:
+    server = grpc.server(ThreadPoolExecutor(2))
+    p4runtime_pb2_grpc.add_P4RuntimeServicer_to_server(_LateAnswers(), server)
+    port = server.add_insecure_port("127.0.0.1:0")
+    server.start()
+    try:
+        with Session.connect(f"127.0.0.1:{port}", 1, election_id=1) as session:
+            assert session.elect(3)
+            assert not session.elect(1)
+    finally:
+        server.stop(0).wait()
 
 
 def test_pushing(agent: Agent, p4info: P4Info, tmp_path: Path) -> None:
