@@ -4,7 +4,8 @@ import fcntl
 import hashlib
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from olafctl import paths
@@ -32,21 +33,20 @@ def build_once(kind: str, key: str, build: Callable[[Path], None]) -> tuple[Path
     """
     home = paths.cache() / kind
     done = home / key[:32]
-    if done.is_dir():
-        return done, False
-    try:
+    with _writable(home):
+        if done.is_dir():
+            return done, False
         home.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        remedy = "make it writable, or set OLAF_CACHE"
-        raise OlafError(Problem(f"cannot be used: {error.strerror}", str(home), remedy)) from None
-    with (home / f".{key[:32]}.lock").open("w") as lock:
+        lock = (home / f".{key[:32]}.lock").open("w")
+    with lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if done.is_dir():
             return done, False
         unfinished = f".building-{key[:32]}-"
         for left in home.glob(f"{unfinished}*"):
             shutil.rmtree(left, ignore_errors=True)
-        work = Path(tempfile.mkdtemp(prefix=unfinished, dir=home))
+        with _writable(home):
+            work = Path(tempfile.mkdtemp(prefix=unfinished, dir=home))
         try:
             build(work)
             work.rename(done)
@@ -54,3 +54,13 @@ def build_once(kind: str, key: str, build: Callable[[Path], None]) -> tuple[Path
             shutil.rmtree(work, ignore_errors=True)
             raise
     return done, True
+
+
+@contextmanager
+def _writable(home: Path) -> Iterator[None]:
+    """An OSError inside means that the cache cannot be used."""
+    try:
+        yield
+    except OSError as error:
+        remedy = "make it writable, or set OLAF_CACHE"
+        raise OlafError(Problem(f"cannot be used: {error.strerror}", str(home), remedy)) from None

@@ -37,3 +37,7 @@ SOCKET_PATH = 107
 """sockaddr_un holds this many bytes of path."""
 FILE_SIZE = 4 << 20
 """bytes: no honest testbed is larger."""
+SHOWN = 60
+"""Characters of a wrong value that a message repeats."""
+SHOWN_PATH = 300
+"""Characters of a path that a message repeats."""

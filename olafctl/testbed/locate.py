@@ -4,18 +4,41 @@ from pathlib import Path
 
 from olafctl import paths
 from olafctl.errors import BadInput, Problem
+from olafctl.testbed import limits
+from olafctl.testbed.quantities import brief
 
 
 def locate(given: str) -> Path:
     """The file at path ``given``, else the shipped testbed of that name.
 
-    Raises BadInput when there is neither.
+    Raises BadInput when there is neither, or when that cannot be told.
     """
     path = Path(given)
-    if path.exists():
-        return path
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        return _shipped(path, given)
+    except OSError as error:
+        what = f"cannot be read: {error.strerror}"
+        raise BadInput(
+            Problem(what, brief(given, limits.SHOWN_PATH), "check the path and its permissions")
+        ) from None
+    return path
+
+
+def _shipped(path: Path, given: str) -> Path:
     shipped = paths.sources() / "testbeds"
-    if path.name == given and (found := shipped / f"{given.removesuffix('.yaml')}.yaml").is_file():
+    if (
+        path.name == given
+        and given.isprintable()
+        and (found := shipped / f"{given.removesuffix('.yaml')}.yaml").is_file()
+    ):
         return found
     names = ", ".join(sorted(file.stem for file in shipped.glob("*.yaml")))
-    raise BadInput(Problem("no such file", given, f"`olafctl init` writes a testbed; shipped: {names}"))
+    raise BadInput(
+        Problem(
+            "no such file",
+            brief(given, limits.SHOWN_PATH),
+            f"`olafctl init` writes a testbed; shipped: {names}",
+        )
+    )

@@ -10,6 +10,8 @@ from enum import StrEnum
 from ipaddress import AddressValueError, IPv4Address, IPv4Network, NetmaskValueError
 from typing import TypeVar
 
+from olafctl.testbed import limits
+
 V = TypeVar("V")
 E = TypeVar("E", bound=StrEnum)
 Reader = Callable[[str], V]
@@ -33,6 +35,11 @@ class Unreadable(Exception):
         super().__init__(what)
         self.what = what
         self.remedy = remedy
+
+
+def brief(text: str, length: int = limits.SHOWN) -> str:
+    """``text`` for a message's single line: its beginning when it is long."""
+    return text if len(text) <= length else f"{text[:length]}…"
 
 
 def whole(low: int, high: int) -> Reader[int]:

@@ -1,5 +1,7 @@
 """A YAML file as sections that know their lines: every problem is collected with its place."""
 
+import os
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -10,7 +12,7 @@ import yaml
 
 from olafctl.errors import BadInput, Problem
 from olafctl.testbed import limits
-from olafctl.testbed.quantities import Reader, Unreadable
+from olafctl.testbed.quantities import Reader, Unreadable, brief
 
 V = TypeVar("V")
 
@@ -134,13 +136,12 @@ def text_of(path: Path) -> str:
 
     Raises BadInput when it cannot be read or is no text.
     """
-    where = str(path)
+    where = brief(str(path), limits.SHOWN_PATH)
     try:
-        if path.is_dir():
-            raise BadInput(Problem("is a folder", where, "name a testbed's YAML file"))
-        if path.stat().st_size > limits.FILE_SIZE:
+        data = _content(path, where)
+        if len(data) > limits.FILE_SIZE:
             raise BadInput(Problem("is larger than 4 MB", where, "a testbed is a short YAML file"))
-        return path.read_text(encoding="utf-8")
+        return data.decode()
     except UnicodeDecodeError as error:
         raise BadInput(Problem(f"byte {error.start} is not UTF-8", where, "save it as UTF-8")) from None
     except FileNotFoundError:
@@ -149,6 +150,23 @@ def text_of(path: Path) -> str:
         ) from None
     except OSError as error:
         raise BadInput(Problem(f"cannot be read: {error.strerror}", where, "check its permissions")) from None
+    except ValueError:
+        raise BadInput(Problem("is no file's name", where, "name a testbed's YAML file")) from None
+
+
+def _content(path: Path, where: str) -> bytes:
+    """What is in a regular file, up to one byte more than a testbed may have. Raises OSError, BadInput."""
+    # Without O_NONBLOCK the opening of a FIFO would wait for a writer.
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        mode = os.fstat(descriptor).st_mode
+        if not stat.S_ISREG(mode):
+            what = "is a folder" if stat.S_ISDIR(mode) else "is no regular file"
+            raise BadInput(Problem(what, where, "name a testbed's YAML file"))
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            return file.read(limits.FILE_SIZE + 1)
+    finally:
+        os.close(descriptor)
 
 
 def read(path: Path, text: str) -> tuple[Report, Section]:

@@ -1,5 +1,6 @@
 """Every wrong testbed is answered with one clear line per problem and exit code 2."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -62,6 +63,35 @@ def test_a_missing_file_and_a_folder_are_refused(tmp_path: Path) -> None:
         testbed.load(tmp_path / "absent.yaml")
     with pytest.raises(BadInput, match="is a folder"):
         testbed.load(tmp_path)
+
+
+def test_what_is_no_regular_file_is_refused_at_once(tmp_path: Path) -> None:
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    for path in (fifo, Path("/dev/zero")):
+        with pytest.raises(BadInput, match="is no regular file"):
+            testbed.load(testbed.locate(str(path)))
+
+
+@pytest.mark.parametrize("given", ["x" * 5000, "a\0b", "deep/" * 2000], ids=["long", "nul", "deep"])
+def test_a_path_that_can_be_no_file_is_one_short_line(given: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        testbed.locate(given)
+    assert len(caught.value.problems) == 1
+    assert len(str(caught.value)) < 500
+    with pytest.raises(BadInput):
+        testbed.load(given)
+
+
+def test_a_path_that_may_not_be_looked_at_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "stat", refuse)
+    with pytest.raises(BadInput, match="cannot be read: Permission denied"):
+        testbed.locate(str(tmp_path / "closed" / "bed.yaml"))
 
 
 def test_aliases_to_aliases_do_not_explode(tmp_path: Path) -> None:
