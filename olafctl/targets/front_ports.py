@@ -11,6 +11,7 @@ from olafctl.ports import interfaces
 from olafctl.ports.attachment import Attachment
 from olafctl.targets.interface import Progress
 from olafctl.testbed.model import Port, Testbed, Transport
+from olafctl.testbed.ports import interface_of, pcap_files
 
 _INTERFACES = (Transport.VETH, Transport.TAP)
 _NO_INTERFACES = "run as root, or set the port's transport to unix or pcap"
@@ -102,7 +103,7 @@ def _chosen(port: Port) -> Transport:
 def _place(port: Port, transport: Transport, testbed: Testbed, state: Path) -> FrontPort:
     number = port.number
     if transport in _INTERFACES:
-        name = port.path or (port.name if _is_interface_name(port.name) else f"port{number}")
+        name = interface_of(port)
         inner = interfaces.interface_of(state, f"p{number}")
         return FrontPort(
             number, transport, inner, Attachment(number, transport, name, interfaces.namespace_of(state))
@@ -119,10 +120,7 @@ def _place(port: Port, transport: Transport, testbed: Testbed, state: Path) -> F
 
 
 def _pcap_files(testbed: Testbed, path: str) -> str:
-    into, comma, out = path.partition(",")
-    if not comma:
-        into, out = f"{path}.in.pcap", f"{path}.out.pcap"
-    return f"{_beside(testbed, into)},{_beside(testbed, out)}"
+    return ",".join(str(_beside(testbed, name)) for name in pcap_files(path))
 
 
 def _beside(testbed: Testbed, path: str) -> Path:
@@ -165,7 +163,3 @@ def _obstacle(path: Path, transport: Transport) -> str | None:
     if not folder.is_dir():
         return f"{folder} is no folder"
     return None if os.access(folder, os.W_OK | os.X_OK) else f"{folder} may not be written"
-
-
-def _is_interface_name(name: str) -> bool:
-    return 0 < len(name) <= 15 and name not in (".", "..", "lo") and not set(name) & set("/: \t")

@@ -32,7 +32,10 @@ MAX_WINDOW = ((1 << 31) - 1) * 4
 
 FRONT_PORTS = range(1, layouts.MAX_FRONT_PORT + 1)
 INTERFACE_NAME = 15
-"""Linux allows interface names of this many characters."""
+"""Linux allows interface names of this many bytes."""
+FILE_NAME = 255
+PATH = 4000
+"""Linux allows paths of 4095 bytes, a testbed's folder included."""
 SOCKET_PATH = 107
 """sockaddr_un holds this many bytes of path."""
 FILE_SIZE = 4 << 20

@@ -1,14 +1,34 @@
 """The ``ports`` section: front ports one by one or by ranges of numbers."""
 
 import posixpath
+import re
+from functools import partial
 
 from olafctl.testbed import limits
 from olafctl.testbed.model import Port, Transport
-from olafctl.testbed.quantities import Unreadable, choice, name, span
+from olafctl.testbed.quantities import Unreadable, brief, choice, name, quoted, span
 from olafctl.testbed.source import Place, Report, Section, attempt
 
 _OWN_PATHS = "give each port a path of its own, with {number} in a range's"
+_INTERFACE = re.compile(rf"[A-Za-z0-9_][A-Za-z0-9._-]{{0,{limits.INTERFACE_NAME - 1}}}")
+_NUMBER = "{number}"
+_INTERFACE_REMEDY = f"use up to {limits.INTERFACE_NAME} letters, digits, '.', '-' and '_', but not lo"
+_RESERVED = frozenset({"lo", "all", "default"})
+"""Taken in every namespace, or by the kernel's own settings."""
 _LOW, _HIGH = limits.FRONT_PORTS[0], limits.FRONT_PORTS[-1]
+
+
+def interface_of(port: Port) -> str:
+    """The host's side of a port that is a veth or a TAP: its path, its name, else its number."""
+    if port.path is not None:
+        return port.path
+    return port.name if _is_interface(port.name) else f"port{port.number}"
+
+
+def pcap_files(path: str) -> tuple[str, str]:
+    """The files of a pcap port, into the pipeline and out of it."""
+    into, comma, out = path.partition(",")
+    return (into, out) if comma else (f"{path}.in.pcap", f"{path}.out.pcap")
 
 
 class FrontPorts:
@@ -36,11 +56,10 @@ class FrontPorts:
             line = self._names[port.name].line
             self._report.add(place, f"the name {port.name!r} is already taken on line {line}", "rename one")
         if port.transport in (Transport.UNIX, Transport.PCAP):
-            for path in (port.path or "").split(",") if port.transport is Transport.PCAP else (port.path,):
-                if path:
-                    self._add_file(port, path, place)
+            for path in _files(port):
+                self._add_file(port, path, place)
         elif port.path is not None or port.name not in self._names:
-            self._add_interface(port, port.path or port.name, place)
+            self._add_interface(port, interface_of(port), place)
         self._numbers[port.number] = (port, place)
         self._names[port.name] = place
 
@@ -71,16 +90,17 @@ class FrontPorts:
         normal = posixpath.normpath(path)
         for other, (owner, at) in self._files.items():
             if normal == other:
-                what = f"path {path} is also port {owner.number}'s on line {at.line}"
+                what = f"path {brief(path)} is also port {owner.number}'s on line {at.line}"
             elif normal.startswith(f"{other}/") or other.startswith(f"{normal}/"):
-                what = f"path {path} overlaps port {owner.number}'s path {other} on line {at.line}"
+                what = (
+                    f"path {brief(path)} overlaps port {owner.number}'s path {brief(other)} on line {at.line}"
+                )
             else:
                 continue
             self._report.add(place, what, _OWN_PATHS)
         self._files[normal] = (port, place)
 
     def _add_interface(self, port: Port, name: str, place: Place) -> None:
-        """The host's side of a veth or TAP: ``path``, else the port's name."""
         if name in self._interfaces:
             owner, at = self._interfaces[name]
             what = f"interface {name} is also port {owner.number}'s on line {at.line}"
@@ -111,10 +131,12 @@ def _read_entry(entry: Section, ports: FrontPorts) -> None:
     path = entry.value("path", _path, None)
     entry.close()
     if path is not None:
-        attempt(report, entry.place("path"), lambda text: _fitting(text, transport), path, "")
+        longest = numbers[-1] if numbers else _HIGH
+        fits = partial(_fitting, transport=transport, number=longest, many=len(numbers) > 1)
+        path = attempt(report, entry.place("path"), fits, path, None)
     for number in numbers:
         own_name = base if len(numbers) == 1 else f"{base}{number}"
-        own_path = None if path is None else path.replace("{number}", str(number))
+        own_path = None if path is None else path.replace(_NUMBER, str(number))
         ports.add(Port(number, own_name, transport, own_path), entry.own_place)
 
 
@@ -126,21 +148,45 @@ def _transport(text: str) -> Transport | None:
     return None if text.lower() in ("", "auto") else choice(Transport)(text)
 
 
-def _path(text: str) -> str:
-    if not text or "\0" in text:
+def _path(text: str) -> str | None:
+    if not text.isprintable():
+        raise Unreadable(f"{quoted(text)} has characters that cannot be shown", "use plain ones")
+    if not text:
         raise Unreadable("is an empty path", "give a path, or leave it out and the target chooses")
     return text
 
 
-def _fitting(path: str, transport: Transport | None) -> str:
+def _fitting(path: str, transport: Transport | None, number: int, many: bool) -> str | None:
+    """``path`` when it suits the transport, for up to port ``number``."""
     if transport is None:
         raise Unreadable("a path needs a transport", f"add transport: {', '.join(Transport)}")
+    if many and _NUMBER not in path:
+        raise Unreadable("all ports of the range would have it", f"write {_NUMBER} in it")
+    shown = path.replace(_NUMBER, str(number))
     if transport in (Transport.VETH, Transport.TAP):
-        shown = path.replace("{number}", "499")
-        if len(shown) > limits.INTERFACE_NAME or "/" in shown or any(c.isspace() for c in shown):
-            raise Unreadable(
-                f"{path!r} is no interface name", f"use up to {limits.INTERFACE_NAME} characters without /"
-            )
-    elif transport is Transport.UNIX and len(path.encode()) > limits.SOCKET_PATH:
+        if not _is_interface(shown):
+            raise Unreadable(f"{quoted(path)} is no interface name", _INTERFACE_REMEDY)
+    elif transport is Transport.UNIX and len(shown.encode()) > limits.SOCKET_PATH:
         raise Unreadable("the socket path is too long", f"Linux allows {limits.SOCKET_PATH} bytes")
+    elif transport is Transport.PCAP:
+        _check_pcap(shown)
     return path
+
+
+def _check_pcap(path: str) -> None:
+    if path.count(",") > 1 or not all(path.split(",")):
+        raise Unreadable(f"{quoted(path)} is not one name or two", "write run, or in.pcap,out.pcap")
+    for file in pcap_files(path):
+        if max(len(part.encode()) for part in file.split("/")) > limits.FILE_NAME or len(file) > limits.PATH:
+            raise Unreadable("the pcap path is too long", f"Linux allows {limits.FILE_NAME} bytes a name")
+
+
+def _is_interface(name: str) -> bool:
+    return _INTERFACE.fullmatch(name) is not None and name not in _RESERVED
+
+
+def _files(port: Port) -> tuple[str, ...]:
+    """The socket or the pcap files that a port asks for."""
+    if port.path is None:
+        return ()
+    return pcap_files(port.path) if port.transport is Transport.PCAP else (port.path,)

@@ -42,6 +42,11 @@ def brief(text: str, length: int = limits.SHOWN) -> str:
     return text if len(text) <= length else f"{text[:length]}…"
 
 
+def quoted(text: str) -> str:
+    """``text`` in quotes for a message's single line, cut when it is long."""
+    return repr(brief(text))
+
+
 def whole(low: int, high: int) -> Reader[int]:
     """A whole number within ``low`` … ``high``, in decimal or 0x hexadecimal."""
 

@@ -3,6 +3,7 @@
 from tests.testbed.wrong_testbeds import changed
 
 B = "{count: 2, workers: 2, name: b, ports: 2-3, ip: 10.0.2.1}"
+INTERFACE_REMEDY = "(use up to 15 letters, digits, '.', '-' and '_', but not lo)"
 
 TABLE = [
     # Ports
@@ -53,8 +54,7 @@ TABLE = [
         "port-paths-same",
         "{numbers: 2-3, name: tor}",
         "{numbers: 2-3, name: tor, transport: unix, path: /tmp/tor.sock}",
-        "8: ports[1]: path /tmp/tor.sock is also port 2's on line 8 "
-        "(give each port a path of its own, with {number} in a range's)",
+        "8: ports[1].path: all ports of the range would have it (write {number} in it)",
     ),
     changed(
         "port-paths-overlap",
@@ -90,7 +90,73 @@ TABLE = [
         "interface-name-too-long",
         "{number: 1, name: ps}",
         "{number: 1, name: ps, transport: veth, path: parameter-server}",
-        "7: ports[0].path: 'parameter-server' is no interface name (use up to 15 characters without /)",
+        f"7: ports[0].path: 'parameter-server' is no interface name {INTERFACE_REMEDY}",
+    ),
+    *(
+        changed(
+            f"interface-name-{name}",
+            "{number: 1, name: ps}",
+            f"{{number: 1, name: ps, transport: veth, path: {written}}}",
+            f"7: ports[0].path: {shown} is no interface name {INTERFACE_REMEDY}",
+        )
+        for name, written, shown in (
+            ("loopback", "lo", "'lo'"),
+            ("of-a-kernel-setting", "default", "'default'"),
+            ("dot", ".", "'.'"),
+            ("dots", "..", "'..'"),
+            ("colon", "'a:%d'", "'a:%d'"),
+            ("slash", "a/b", "'a/b'"),
+            ("space", "a b", "'a b'"),
+            ("semicolon", "a;b", "'a;b'"),
+            ("too-many-bytes", "éééééééé", "'éééééééé'"),
+        )
+    ),
+    changed(
+        "interface-name-too-long-with-its-number",
+        "{numbers: 2-3, name: tor}",
+        "{numbers: 2-3, name: tor}\n  - {numbers: 9-10, transport: tap, path: 'fourteen------{number}'}",
+        f"9: ports[2].path: 'fourteen------{{number}}' is no interface name {INTERFACE_REMEDY}",
+    ),
+    changed(
+        "interface-name-made-of-a-number",
+        "{number: 1, name: ps}",
+        "{number: 1, name: a-name-longer-than-fifteen}\n  - {number: 4, name: port1}\n"
+        "  - {number: 5, name: ps}",
+        "8: ports[1]: interface port1 is also port 1's on line 7 "
+        "(give each port a path of its own, with {number} in a range's)",
+    ),
+    changed(
+        "path-with-control-characters",
+        "{number: 1, name: ps}",
+        '{number: 1, name: ps, transport: unix, path: "a\\nb"}',
+        "7: ports[0].path: 'a\\nb' has characters that cannot be shown (use plain ones)",
+    ),
+    changed(
+        "path-with-half-a-character",
+        "{number: 1, name: ps}",
+        '{number: 1, name: ps, transport: unix, path: "\\ud800"}',
+        "7: ports[0].path: '\\ud800' has characters that cannot be shown (use plain ones)",
+    ),
+    changed(
+        "socket-path-too-long",
+        "{number: 1, name: ps}",
+        f"{{number: 1, name: ps, transport: unix, path: {'é' * 54}}}",
+        "7: ports[0].path: the socket path is too long (Linux allows 107 bytes)",
+    ),
+    *(
+        changed(
+            f"pcap-path-{name}",
+            "{number: 1, name: ps}",
+            f"{{number: 1, name: ps, transport: pcap, path: '{written}'}}",
+            f"7: ports[0].path: '{written}' is not one name or two (write run, or in.pcap,out.pcap)",
+        )
+        for name, written in (("comma", ","), ("half", "a,"), ("three", "a,b,c"))
+    ),
+    changed(
+        "pcap-path-too-long",
+        "{number: 1, name: ps}",
+        f"{{number: 1, name: ps, transport: pcap, path: {'a' * 250}}}",
+        "7: ports[0].path: the pcap path is too long (Linux allows 255 bytes a name)",
     ),
     # Hosts
     changed(
