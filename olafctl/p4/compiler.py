@@ -6,9 +6,6 @@ text, never native code.
 """
 
 import json
-import os
-import shlex
-import shutil
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,13 +17,14 @@ from google.protobuf import text_format
 from p4.config.v1 import p4info_pb2
 
 from olafctl.cache import build_once, digest
-from olafctl.errors import BadInput, MissingTool, OlafError, Problem
+from olafctl.errors import BadInput, OlafError, Problem
 from olafctl.p4.check.program import check_program
 from olafctl.p4.description import description
 from olafctl.p4.emit.program import Emitter
 from olafctl.p4.p4info import Describer
 from olafctl.p4.preprocess import preprocess
 from olafctl.p4.syntax.parse import parse
+from olafctl.toolchain import Compiler, cxx
 
 _HOME = Path(__file__).parent
 _RUNTIME = _HOME / "runtime"
@@ -69,8 +67,8 @@ def compile_program(
 
 def compile_text(text: str, progress: Progress = _quiet, optimize: str = "-O2") -> Program:
     """As :func:`compile_program`, of a preprocessed program: a ``device_config``."""
-    compiler = _compiler()
-    key = digest([text, own_digest(), " ".join(compiler), optimize])
+    compiler = cxx()
+    key = digest([text, own_digest(), str(compiler), optimize])
     folder, fresh = build_once("p4", key, lambda work: _build(work, text, compiler, optimize, progress))
     info = text_format.Parse((folder / "p4info.txtpb").read_text(), p4info_pb2.P4Info())
     return Program(
@@ -79,7 +77,7 @@ def compile_text(text: str, progress: Progress = _quiet, optimize: str = "-O2") 
     )  # fmt: skip
 
 
-def _build(work: Path, text: str, compiler: list[str], optimize: str, progress: Progress) -> None:
+def _build(work: Path, text: str, compiler: Compiler, optimize: str, progress: Progress) -> None:
     progress("checking")
     cpp, info, places = _translate(text)
     (work / "p4info.txtpb").write_text(text_format.MessageToString(info))
@@ -88,7 +86,7 @@ def _build(work: Path, text: str, compiler: list[str], optimize: str, progress: 
     progress("compiling C++")
     runtime = _runtime(compiler)
     command = [
-        *compiler, *_FLAGS, optimize, "-shared", f"-I{_RUNTIME}", str(work / "program.cpp"),
+        *compiler.command, *_FLAGS, optimize, "-shared", f"-I{_RUNTIME}", str(work / "program.cpp"),
         *map(str, sorted(runtime.glob("*.o"))), "-o", str(work / "program.so"),
     ]  # fmt: skip
     _run(command)
@@ -118,21 +116,14 @@ def own_digest() -> str:
     return digest(files)
 
 
-def _compiler() -> list[str]:
-    words = shlex.split(os.environ.get("CXX") or "g++")
-    if shutil.which(words[0]) is None:
-        raise MissingTool(Problem(f"no C++ compiler: {words[0]}", remedy="install g++, or set CXX"))
-    return words
-
-
-def _runtime(compiler: list[str]) -> Path:
+def _runtime(compiler: Compiler) -> Path:
     """The folder with the runtime's object files, the same for all programs."""
     sources = sorted(_RUNTIME.glob("*.cpp"))
-    key = digest([*sorted(_RUNTIME.glob("*.h")), *sources, " ".join(compiler)])
+    key = digest([*sorted(_RUNTIME.glob("*.h")), *sources, str(compiler)])
 
     def build(work: Path) -> None:
         for source in sources:
-            _run([*compiler, *_FLAGS, "-O2", "-c", str(source), "-o", str(work / f"{source.stem}.o")])
+            _run([*compiler.command, *_FLAGS, "-O2", "-c", str(source), "-o", str(work / f"{source.stem}.o")])
 
     return build_once("p4-runtime", key, build)[0]
 

@@ -28,25 +28,25 @@ def action_call(
 
 
 def _data(call: tree.Call, entry: ir.TableAction, scope: Scope) -> tuple[int, ...]:
+    """The control plane's part of the arguments; what the table binds must be repeated as it is there."""
     params = entry.action.params
-    directed = [p for p in params if p.direction]
     named = {arg.name: arg for arg in call.args if arg.name}
-    plain = [p for p in params if not p.direction]
-    if len(call.args) == len(params):
-        pairs = list(zip(params, call.args, strict=True))[len(directed) :]
-    elif len(call.args) == len(plain):
-        pairs = list(zip(plain, call.args, strict=True))
-    else:
+    if len(call.args) != len(params) or (named and named.keys() != {param.name for param in params}):
         raise Refused(call.pos, entry.source, f"{len(call.args)} arguments for {len(params)} parameters")
+    bound = iter(entry.args)
     data = []
-    for param, positional in pairs:
-        arg = named.get(param.name, positional) if named else positional
+    for param, positional in zip(params, call.args, strict=True):
+        arg = named.get(param.name, positional)
         if arg.value is None:
             raise Refused(call.pos, entry.source, f"no value for {param.name}")
         value = check(arg.value, scope, param.type)
-        if not isinstance(value, ir.Const) or isinstance(value.value, str):
+        if param.direction:
+            if value != next(bound).value:
+                raise Refused(arg.pos, param.name, "is not what the table's list of actions says")
+        elif not isinstance(value, ir.Const) or isinstance(value.value, str):
             raise Refused(arg.pos, param.name, "must be known at compile time")
-        data.append(int(value.value))
+        else:
+            data.append(int(value.value))
     return tuple(data)
 
 
@@ -76,6 +76,7 @@ def check_entries(
     Raises Refused where one does not fit the table's key or actions.
     """
     ordered = any(key.kind in ("ternary", "range", "optional") for key in keys)
+    _check_priorities(nodes, const, ordered)
     priorities = _priorities(nodes, properties, scope) if ordered else [0] * len(nodes)
     made: list[ir.Entry] = []
     for node, priority in zip(nodes, priorities, strict=True):
@@ -93,6 +94,15 @@ def check_entries(
             raise Refused(node.pos, f"entry of table {table}", "an earlier entry matches the same")
         made.append(entry)
     return made
+
+
+def _check_priorities(nodes: Sequence[tree.Entry], const: bool, ordered: bool) -> None:
+    written = [node for node in nodes if node.priority is not None]
+    if written and (const or not ordered):
+        why = "const entries cannot have one" if const else "no key of this table makes use of it"
+        raise Refused(written[0].pos, "priority", why)
+    if written and nodes[0].priority is None:
+        raise Refused(nodes[0].pos, "priority", "the first entry must have one when others do")
 
 
 def _priorities(nodes: Sequence[tree.Entry], properties: dict[str, tree.Property], scope: Scope) -> list[int]:

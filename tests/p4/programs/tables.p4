@@ -50,7 +50,7 @@ control MyIngress(inout headers_t h, inout metadata_t m, inout standard_metadata
         actions = { mark; }
         default_action = mark(9);
         largest_priority_wins = false;
-        const entries = {
+        entries = {
             priority = 10: 0x0100 &&& 0xFF00: mark(1);
             priority = 5: 0x0010 &&& 0x00F0: mark(2);
         }
@@ -61,7 +61,7 @@ control MyIngress(inout headers_t h, inout metadata_t m, inout standard_metadata
         default_action = nothing();
         const entries = {
             (true, 1): mark(1);
-            (true, 2): add(2);
+            (true, 2): add(0x40, 2);
         }
     }
 
