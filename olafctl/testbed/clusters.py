@@ -36,9 +36,10 @@ def read(
 ) -> tuple[Cluster, ...]:
     """The ``clusters`` field of the whole testbed, by index; problems go to its report."""
     reading = _Reading(engine, ports, directory, udp_port, {}, {})
-    if not section.has("clusters"):
+    if not section.has("clusters") or section.is_empty("clusters"):
+        what = "is empty" if section.has("clusters") else "is missing"
         section.report.add(
-            section.place("clusters"), "is missing", "list the clusters, or write `clusters: []` for none"
+            section.place("clusters"), what, "list the clusters, or write `clusters: []` for none"
         )
     found: list[Cluster] = []
     for entry in section.sections("clusters"):
@@ -116,13 +117,19 @@ def _generated(entry: Section, reading: _Reading) -> Iterator[Cluster]:
 def _ports(entry: Section, ports: FrontPorts) -> list[int]:
     """The front ports over which generated workers are dealt in turn."""
     field = "ports" if entry.has("ports") else "port"
-    entry.has("port")
+    if entry.has("port") and field == "ports":
+        entry.report.add(entry.place("port"), "beside ports", "give one of them")
     texts = entry.texts(field)
     if not texts:
         entry.report.add(entry.place("ports"), "is missing", "say which front ports lead there, such as 2-4")
     numbers: list[int] = []
     for place, text in texts:
-        numbers.extend(attempt(entry.report, place, ports.numbers, text, []))
+        none: list[int] = []
+        for number in attempt(entry.report, place, ports.numbers, text, none):
+            if number and number in numbers:
+                entry.report.add(place, f"port {number} is given twice", "give each port once")
+                return numbers
+            numbers.append(number)
     return numbers
 
 
@@ -132,7 +139,7 @@ def _first_address(text: str) -> IPv4Address | None:
         prefix: IPv4Network = quantities.network(text)
         if prefix.prefixlen > 30:
             raise Unreadable(f"{text} is too small", "give the first worker's address")
-        return prefix[1]
+        return quantities.ipv4(str(prefix[1]))
     return quantities.ipv4(text)
 
 

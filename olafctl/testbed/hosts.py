@@ -26,15 +26,17 @@ class Directory:
         """Note a host; what another host already has is reported."""
         self._claim("name", host.name, host, section)
         if host.ip != _NOWHERE:
-            self._claim("ip", str(host.ip), host, section)
-            self._claim("mac", host.mac, host, section)
+            alone = self._claim("ip", str(host.ip), host, section)
+            if alone or host.mac != default_mac(host.ip):  # a MAC made from it says nothing new
+                self._claim("mac", host.mac, host, section)
 
     def has_address(self, address: IPv4Address) -> str | None:
         """The name of the host with this address."""
         found = self._taken.get(("ip", str(address)))
         return found[0] if found else None
 
-    def _claim(self, field: str, value: str, host: Host, section: Section) -> None:
+    def _claim(self, field: str, value: str, host: Host, section: Section) -> bool:
+        """Note that ``host`` has ``value``; reports, and is False, when another has it already."""
         place = section.place(field)
         if (field, value) in self._taken:
             owner, at = self._taken[field, value]
@@ -42,8 +44,9 @@ class Directory:
             if field == "name":
                 shared = f"the name {value!r} is already taken on line {at.line}"
             self._report.add(place, shared, f"every host has its own {field}")
-        else:
-            self._taken[field, value] = (host.name, place)
+            return False
+        self._taken[field, value] = (host.name, place)
+        return True
 
 
 def default_mac(ip: IPv4Address) -> str:
@@ -89,8 +92,11 @@ def read_all(
 def address_after(first: IPv4Address, offset: int) -> IPv4Address:
     """The address ``offset`` after ``first``.
 
-    Raises Unreadable beyond the last address that a host can have.
+    Raises Unreadable when no host can have it.
     """
     if int(first) + offset >= (1 << 32) - 1:
         raise Unreadable("the addresses run past 255.255.255.254", "begin lower")
-    return first + offset
+    address = first + offset
+    if not quantities.is_host(address):
+        raise Unreadable(f"the addresses run into {address}, which is no host's", "begin elsewhere")
+    return address

@@ -20,7 +20,11 @@ OFF = frozenset({"", "~", "null", "none", "off", "no", "false", "unlimited"})
 
 _RATES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 _DURATIONS = {"ns": 1, "us": 10**3, "µs": 10**3, "μs": 10**3, "ms": 10**6, "s": 10**9}
-_NUMBER = r"([+-]?[0-9][0-9_]*(?:\.[0-9]+)?(?:e[+-]?[0-9]{1,3})?)"
+_WHOLE = re.compile(r"-?(?:0|[1-9][0-9]*|0[xX][0-9a-fA-F]+)")
+_DIGITS = 24
+"""No number of a testbed needs more."""
+_FLOAT = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_NUMBER = r"([+-]?[0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]{1,3})?)"
 _RATE = re.compile(_NUMBER + r"\s*([kmgt]?)(?:bit/s|b/s|bps|bit)", re.IGNORECASE)
 _DURATION = re.compile(_NUMBER + r"\s*(ns|us|µs|μs|ms|s)", re.IGNORECASE)
 _MAC = re.compile(r"[0-9a-fA-F]{2}([:-][0-9a-fA-F]{2}){5}")
@@ -48,17 +52,18 @@ def quoted(text: str) -> str:
 
 
 def whole(low: int, high: int) -> Reader[int]:
-    """A whole number within ``low`` … ``high``, in decimal or 0x hexadecimal."""
+    """A whole number within ``low`` … ``high``, in plain decimal or 0x hexadecimal."""
 
     def read(text: str) -> int:
-        try:
-            value = int(text, 0) if text[:2].lower() == "0x" else int(text, 10)
-        except ValueError:
-            raise Unreadable(
-                f"{text!r} is not a whole number", f"give a number from {low} to {high}"
-            ) from None
+        remedy = f"give a number from {low} to {high}"
+        # Neither 010, which is eight to some, nor 1_0 nor other scripts' digits.
+        if _WHOLE.fullmatch(text) is None:
+            raise Unreadable(f"{quoted(text)} is not a whole number", remedy)
+        if len(text) > _DIGITS:
+            raise Unreadable(f"{quoted(text)} is out of range", remedy)
+        value = int(text, 0)
         if not low <= value <= high:
-            raise Unreadable(f"{_short(value)} is out of range", f"give a number from {low} to {high}")
+            raise Unreadable(f"{value} is out of range", remedy)
         return value
 
     return read
@@ -86,10 +91,10 @@ def rate(low: int, high: int) -> Reader[int | None]:
             return None
         match = _RATE.fullmatch(text)
         if match is None:
-            raise Unreadable(f"{text!r} is not a rate", remedy)
+            raise Unreadable(f"{quoted(text)} is not a rate", remedy)
         value = _scaled(match[1], _RATES[match[2].lower()])
         if not low <= value <= high:
-            raise Unreadable(f"{text} is an impossible rate", remedy)
+            raise Unreadable(f"{brief(text)} is an impossible rate", remedy)
         return value
 
     return read
@@ -102,10 +107,10 @@ def duration(low: int, high: int) -> Reader[int]:
     def read(text: str) -> int:
         match = _DURATION.fullmatch(text)
         if match is None:
-            raise Unreadable(f"{text!r} is not a duration", remedy)
+            raise Unreadable(f"{quoted(text)} is not a duration", remedy)
         value = _scaled(match[1], _DURATIONS[match[2].lower()])
         if not low <= value <= high:
-            raise Unreadable(f"{text} is out of range", remedy)
+            raise Unreadable(f"{brief(text)} is out of range", remedy)
         return value
 
     return read
@@ -116,12 +121,11 @@ def threshold(text: str) -> float | None:
     remedy = "give a number of at least 0, or off"
     if text.lower() in OFF:
         return None
-    try:
-        value = float(text)
-    except ValueError:
-        raise Unreadable(f"{text!r} is not a number", remedy) from None
+    if _FLOAT.fullmatch(text) is None:
+        raise Unreadable(f"{quoted(text)} is not a number", remedy)
+    value = float(text)
     if not 0 <= value <= 3.4028234663852886e38:
-        raise Unreadable(f"{text} is out of range", remedy)
+        raise Unreadable(f"{brief(text)} is out of range", remedy)
     return value
 
 
@@ -133,7 +137,9 @@ def choice(kind: type[E]) -> Reader[E]:
         try:
             return kind(text.lower())
         except ValueError:
-            raise Unreadable(f"{text!r} is not one of {', '.join(known)}", _nearest(text, known)) from None
+            raise Unreadable(
+                f"{quoted(text)} is not one of {', '.join(known)}", _nearest(text, known)
+            ) from None
 
     return read
 
@@ -143,7 +149,7 @@ def one_of(known: list[str]) -> Reader[str]:
 
     def read(text: str) -> str:
         if text not in known:
-            raise Unreadable(f"{text!r} is not one of {', '.join(known)}", _nearest(text, known))
+            raise Unreadable(f"{quoted(text)} is not one of {', '.join(known)}", _nearest(text, known))
         return text
 
     return read
@@ -153,7 +159,7 @@ def name(text: str) -> str:
     """A name of up to 40 letters, digits, dots, dashes and underscores."""
     if _NAME.fullmatch(text) is None:
         raise Unreadable(
-            f"{text[:50]!r} is no name",
+            f"{quoted(text)} is no name",
             "use up to 40 letters, digits, '.', '-' and '_', beginning with a letter or digit",
         )
     return text
@@ -162,7 +168,7 @@ def name(text: str) -> str:
 def mac(text: str) -> str:
     """A unicast MAC address, in lower case with colons."""
     if _MAC.fullmatch(text) is None:
-        raise Unreadable(f"{text!r} is not a MAC address", "write six bytes such as 02:00:0a:00:00:01")
+        raise Unreadable(f"{quoted(text)} is not a MAC address", "write six bytes such as 02:00:0a:00:00:01")
     value = text.lower().replace("-", ":")
     if value == "00:00:00:00:00:00":
         raise Unreadable("the MAC address is all zeros", "give the host's own address, or leave mac out")
@@ -176,10 +182,16 @@ def ipv4(text: str) -> IPv4Address:
     try:
         value = IPv4Address(text)
     except AddressValueError:
-        raise Unreadable(f"{text!r} is not an IPv4 address", "write it as 10.0.0.1") from None
-    if value.is_multicast or value.is_unspecified or int(value) == 0xFFFFFFFF:
+        raise Unreadable(f"{quoted(text)} is not an IPv4 address", "write it as 10.0.0.1") from None
+    if not is_host(value):
         raise Unreadable(f"{value} is no host's address", "give a unicast address such as 10.0.0.1")
     return value
+
+
+def is_host(address: IPv4Address) -> bool:
+    """Whether a host on a wire can have ``address``."""
+    nobody = address.is_multicast or address.is_unspecified or address.is_loopback
+    return not nobody and int(address) != 0xFFFFFFFF
 
 
 def network(text: str) -> IPv4Network:
@@ -187,7 +199,7 @@ def network(text: str) -> IPv4Network:
     try:
         return IPv4Network(text)
     except (AddressValueError, NetmaskValueError):
-        raise Unreadable(f"{text!r} is not an IPv4 prefix", "write it as 10.0.0.0/8") from None
+        raise Unreadable(f"{quoted(text)} is not an IPv4 prefix", "write it as 10.0.0.0/8") from None
     except ValueError:
         inside = IPv4Network(text, strict=False)
         raise Unreadable(f"{text} has bits set after its prefix", f"write {inside}") from None
@@ -215,8 +227,3 @@ def _nearest(text: str, known: list[str]) -> str:
 
     near = get_close_matches(text.lower(), known, 1)
     return f"did you mean {near[0]}?" if near else f"use {known[0]}"
-
-
-def _short(value: int) -> str:
-    text = str(value) if abs(value) < 10**24 else f"a number of {value.bit_length()} bits"
-    return text

@@ -120,6 +120,10 @@ class Section:
         """Whether the field holds neither a list nor a mapping."""
         return self.has(name) and isinstance(self._fields[name][1], yaml.ScalarNode)
 
+    def is_empty(self, name: str) -> bool:
+        """Whether the field stands there with nothing behind it."""
+        return self.has(name) and _is_empty(self._fields[name][1])
+
     def close(self) -> None:
         """Report every field that nothing asked for."""
         for name, (place, _) in self._fields.items():

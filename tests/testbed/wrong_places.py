@@ -1,6 +1,6 @@
 """Wrong testbeds whose ports, hosts, clusters and routes do not fit together."""
 
-from tests.testbed.wrong_testbeds import changed
+from tests.testbed.wrong_testbeds import RIGHT, changed
 
 B = "{count: 2, workers: 2, name: b, ports: 2-3, ip: 10.0.2.1}"
 INTERFACE_REMEDY = "(use up to 15 letters, digits, '.', '-' and '_', but not lo)"
@@ -197,8 +197,6 @@ TABLE = [
         "ip: 10.0.1.1",
         "15: clusters[0].workers[1].ip: 10.0.1.1 is already taken by a0 on line 14 "
         "(every host has its own ip)",
-        "15: clusters[0].workers[1].mac: 02:00:0a:00:01:01 is already taken by a0 on line 14 "
-        "(every host has its own mac)",
     ),
     changed(
         "server-is-a-worker",
@@ -212,8 +210,6 @@ TABLE = [
         "ip: 10.0.2.1",
         "ip: 10.0.0.252",
         "16: clusters[1].ip: 10.0.0.254 is already taken by ps on line 10 (every host has its own ip)",
-        "16: clusters[1].mac: 02:00:0a:00:00:fe is already taken by ps on line 10 "
-        "(every host has its own mac)",
     ),
     changed(
         "mac-twice",
@@ -311,6 +307,48 @@ TABLE = [
         "ip: 10.0.2.1",
         "ip: 255.255.255.254",
         "16: clusters[1].ip: the addresses run past 255.255.255.254 (begin lower)",
+    ),
+    *(
+        changed(
+            f"generated-addresses-{name}",
+            "ip: 10.0.2.1",
+            f"ip: {first}",
+            f"16: clusters[1].ip: the addresses run into {bad}, which is no host's (begin elsewhere)",
+        )
+        for name, first, bad in (
+            ("into-multicast", "223.255.255.255", "224.0.0.0"),
+            ("into-loopback", "126.255.255.255", "127.0.0.0"),
+        )
+    ),
+    *(
+        changed(
+            f"generated-from-{name}",
+            "ip: 10.0.2.1",
+            f"ip: {written}",
+            f"16: clusters[1].ip: {first} is no host's address (give a unicast address such as 10.0.0.1)",
+        )
+        for name, written, first in (
+            ("loopback", "127.0.0.1", "127.0.0.1"),
+            ("a-multicast-prefix", "224.0.0.0/24", "224.0.0.1"),
+        )
+    ),
+    changed(
+        "ports-and-port",
+        "ports: 2-3, ",
+        "ports: 2-3, port: 1, ",
+        "16: clusters[1].port: beside ports (give one of them)",
+    ),
+    changed(
+        "generated-port-twice",
+        "ports: 2-3, ",
+        "ports: [2, 2-3, 2], ",
+        "16: clusters[1].ports[1]: port 2 is given twice (give each port once)",
+    ),
+    changed(
+        "clusters-empty",
+        RIGHT[RIGHT.index("clusters:\n") : RIGHT.index("hosts:")],
+        "clusters:\n",
+        "11: clusters: is empty (list the clusters, or write `clusters: []` for none)",
     ),
     # Routes
     changed(

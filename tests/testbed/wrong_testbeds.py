@@ -141,6 +141,21 @@ TABLE = [
         "slots: eight",
         "5: engine.slots: 'eight' is not a whole number (give a number from 1 to 1023)",
     ),
+    *(
+        changed(
+            f"number-not-plain-{name}",
+            "slots: 8",
+            f"slots: {written}",
+            f"5: engine.slots: '{written}' is not a whole number (give a number from 1 to 1023)",
+        )
+        for name, written in (("arabic", "٨"), ("underscore", "1_0"), ("octal", "010"), ("plus", "+8"))
+    ),
+    changed(
+        "long-word-for-a-number",
+        "slots: 8",
+        f"slots: {'eight' * 100}",
+        f"5: engine.slots: '{'eight' * 12}…' is not a whole number (give a number from 1 to 1023)",
+    ),
     changed(
         "fraction-for-a-number",
         "slots: 8",
@@ -194,7 +209,7 @@ TABLE = [
         "absurd-slots",
         "slots: 8",
         f"slots: 1{'0' * 4000}",
-        "5: engine.slots: a number of 13288 bits is out of range (give a number from 1 to 1023)",
+        f"5: engine.slots: '1{'0' * 59}…' is out of range (give a number from 1 to 1023)",
     ),
     changed(
         "beats-hold-headers-only",
