@@ -11,6 +11,7 @@ from pathlib import Path
 
 from olafctl import cache, paths
 from olafctl.errors import BadInput, MissingTool, OlafError, Problem
+from olafctl.toolchain import Compiler, cxx
 
 Progress = Callable[[str], None]
 
@@ -82,7 +83,7 @@ def build_queue(parameters: Parameters, progress: Progress = lambda step: None) 
     """The shared library for ``parameters``, from the cache or built now (half a minute).
 
     ``progress`` is told each step.
-    Raises MissingTool without Verilator or g++, OlafError when the build fails.
+    Raises MissingTool without Verilator or a C++ compiler, OlafError when the build fails.
     """
     return _build(
         _Design(
@@ -125,13 +126,11 @@ def verilator_root() -> Path:
 
 def _build(design: _Design, progress: Progress) -> Path:
     root = verilator_root()
-    compiler = shutil.which("g++")
-    if compiler is None:
-        raise MissingTool(Problem("g++ is missing", remedy="apt-get install g++"))
+    compiler = cxx()
     key = cache.digest(
         [
             repr((design, _VERILATE, _COMPILE, _FAST, _SELDOM_RUN)),
-            _output(compiler, "-dumpfullversion"),
+            str(compiler),
             _output(str(root / "bin" / "verilator_bin"), "--version"),
             *verilog_sources(),
             *(_NATIVE / name for name in design.native),
@@ -169,7 +168,7 @@ def _verilate(root: Path, design: _Design, work: Path) -> None:
     )
 
 
-def _compile(compiler: str, root: Path, design: _Design, work: Path, library: str) -> None:
+def _compile(compiler: Compiler, root: Path, design: _Design, work: Path, library: str) -> None:
     verilated = work / "verilated"
     native = [_NATIVE / name for name in design.native if name.endswith(".cpp")]
     flags = [
@@ -179,16 +178,18 @@ def _compile(compiler: str, root: Path, design: _Design, work: Path, library: st
     ]
     objects = _objects(compiler, flags, [*sorted(verilated.glob("*.cpp")), *native], work)
     runtime = sorted(_runtime(compiler, root).glob("*.o"))
-    _run([compiler, "-shared", "-pthread", "-o", str(work / library), *map(str, [*objects, *runtime])])
+    _run(
+        [*compiler.command, "-shared", "-pthread", "-o", str(work / library), *map(str, [*objects, *runtime])]
+    )
     shutil.rmtree(verilated)
     for made in objects:
         made.unlink()
 
 
-def _runtime(compiler: str, root: Path) -> Path:
+def _runtime(compiler: Compiler, root: Path) -> Path:
     """The folder of Verilator's own run-time objects, the same for every design."""
     sources = [root / "include" / f"{name}.cpp" for name in ("verilated", "verilated_threads")]
-    key = cache.digest([repr((_COMPILE, _FAST)), _output(compiler, "-dumpfullversion"), *sources])
+    key = cache.digest([repr((_COMPILE, _FAST)), str(compiler), *sources])
 
     def build(work: Path) -> None:
         _objects(compiler, _flags(root), sources, work)
@@ -201,13 +202,13 @@ def _flags(root: Path) -> list[str]:
     return [*_COMPILE, *(f"-isystem{folder}" for folder in (root / "include", root / "include" / "vltstd"))]
 
 
-def _objects(compiler: str, flags: list[str], sources: list[Path], work: Path) -> list[Path]:
+def _objects(compiler: Compiler, flags: list[str], sources: list[Path], work: Path) -> list[Path]:
     """Compile ``sources`` into ``work``, two at a time."""
 
     def compile_one(source: Path) -> Path:
         made = work / f"{source.stem}.o"
         level = _SELDOM_RUN if "Slow" in source.stem else _FAST
-        _run([compiler, *flags, level, "-c", str(source), "-o", str(made)])
+        _run([*compiler.command, *flags, level, "-c", str(source), "-o", str(made)])
         return made
 
     with ThreadPoolExecutor(max_workers=2) as workers:

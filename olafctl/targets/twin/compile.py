@@ -1,14 +1,13 @@
 """Compiles the native engine, once for each state of its sources and compiler."""
 
-import os
-import shutil
 import subprocess
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from olafctl import cache
-from olafctl.errors import MissingTool, OlafError, Problem
+from olafctl.errors import OlafError, Problem
+from olafctl.toolchain import cxx
 
 _PACKAGE = Path(__file__).resolve().parent.parent.parent
 _SOURCES = (_PACKAGE / "ports/native", _PACKAGE / "targets/twin/native")
@@ -26,26 +25,21 @@ def engine_library() -> Path:
 
     Raises MissingTool without a C++ compiler, OlafError when the compiler refuses.
     """
-    compiler = os.environ.get("CXX") or "g++"
-    found = shutil.which(compiler)
-    if found is None:
-        remedy = "install the package g++, or set CXX"
-        raise MissingTool(Problem("the C++ compiler is not installed", compiler, remedy))
+    compiler = cxx()
     sources = [path for folder in _SOURCES for path in sorted(folder.iterdir())]
-    version = subprocess.run([found, "--version"], capture_output=True, check=False).stdout
-    key = cache.digest([version, " ".join(_FLAGS), *sources, *_CONTRACTS])
+    key = cache.digest([str(compiler), " ".join(_FLAGS), *sources, *_CONTRACTS])
 
     def build(folder: Path) -> None:
         units = [path for path in sources if path.suffix == ".cpp"]
         objects = [folder / f"{path.stem}.o" for path in units]
         with ThreadPoolExecutor(_PARALLEL) as pool:
             for done in [
-                pool.submit(_run, [found, *_FLAGS, "-c", str(unit), "-o", str(target)])
+                pool.submit(_run, [*compiler.command, *_FLAGS, "-c", str(unit), "-o", str(target)])
                 for unit, target in zip(units, objects, strict=True)
             ]:
                 done.result()
         output = ["-shared", "-o", str(folder / "engine.so"), *map(str, objects), "-ldl"]
-        _run([found, *_FLAGS, *output])
+        _run([*compiler.command, *_FLAGS, *output])
         for path in objects:
             path.unlink()
 

@@ -1,13 +1,12 @@
 """The twin target: the default, with nothing to install but Python packages and a C++ compiler."""
 
-import os
-import shutil
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from olafctl.errors import OlafError
+from olafctl import toolchain
+from olafctl.errors import MissingTool, OlafError
 from olafctl.p4.compiler import own_digest
 from olafctl.targets import deployment, front_ports, processes, queue_process, rendered
 from olafctl.targets.deployment import Deployment
@@ -27,9 +26,12 @@ class Twin:
     name = "twin"
 
     def missing(self) -> Sequence[str]:
-        """The C++ compiler, when it is not on PATH."""
-        compiler = os.environ.get("CXX") or "g++"
-        return [] if shutil.which(compiler) else [compiler]
+        """The C++ compiler, when it does not run."""
+        try:
+            toolchain.cxx()
+        except MissingTool:
+            return [toolchain.NEEDED]
+        return []
 
     def build(self, testbed: Testbed, progress: Progress) -> Build:
         """Both blocks compiled, the queue Verilated, the engine compiled. Raises OlafError."""

@@ -1,0 +1,62 @@
+"""All that is native is compiled by ``$CXX``, whatever words it has, and its absence is said clearly."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from olafctl.errors import MissingTool
+from olafctl.p4.compiler import compile_program, compile_text
+from olafctl.queue.verilate import build_adder
+from olafctl.targets.twin.compile import engine_library
+from olafctl.targets.twin.target import TARGET
+from olafctl.toolchain import cxx
+
+PROGRAM = Path(__file__).parent / "p4" / "programs" / "pipe.p4"
+DOORS = (lambda: build_adder(4), engine_library, lambda: compile_text(""))
+
+
+@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("given", ["no-such-compiler -O1", "env no-such-compiler", "false", '"g++'])
+def test_a_compiler_that_does_not_run_is_missing(
+    door: Callable[[], object], given: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CXX", given)
+    with pytest.raises(
+        MissingTool, match="a C\\+\\+ compiler: install the package g\\+\\+ or set CXX"
+    ) as missing:
+        door()
+    assert missing.value.problems[0].where == f"CXX={given}"
+    assert len(TARGET.missing()) == 1
+
+
+@pytest.mark.parametrize("given", ["", " ", "g++", "env g++ -DUNUSED='a b'"])
+def test_a_compiler_may_be_several_words(given: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CXX", given)
+    assert "Free Software Foundation" in cxx().version
+    assert TARGET.missing() == []
+
+
+_STAND_IN = """\
+#!/bin/sh
+# Says who it is and makes the file that -o names: what is compiled is not looked at here.
+for word; do
+    case $before in -o) : > "$word" ;; esac
+    case $word in --version) echo "stand-in of $OLAF_CACHE" ;; -DGIVEN) given=yes ;; esac
+    before=$word
+done
+test "$given"
+"""
+
+
+@pytest.mark.parametrize("door", [*DOORS[:2], lambda: compile_program(PROGRAM)])
+def test_everything_is_compiled_with_all_the_words(
+    door: Callable[[], object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stand_in = tmp_path / "a compiler"
+    stand_in.write_text(_STAND_IN)
+    stand_in.chmod(0o755)
+    monkeypatch.setenv("OLAF_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("CXX", f"env '{stand_in}' -DGIVEN")
+    door()
+    assert list(tmp_path.rglob("*.so"))
