@@ -45,6 +45,8 @@ def read(
     for entry in section.sections("clusters"):
         generated = entry.has("count") or entry.is_scalar("workers")
         found.extend(_generated(entry, reading) if generated else _listed(entry, reading))
+        if reading.overfull:
+            break  # what follows, perhaps the same alias again and again, cannot be placed either
     found.sort(key=lambda cluster: cluster.index)
     return tuple(_numbered(found))
 
@@ -69,8 +71,9 @@ def _listed(entry: Section, reading: _Reading) -> Iterator[Cluster]:
         ids[worker_id] = host.name
         worker = Worker(**vars(host), cluster=index, worker_id=worker_id, member=0)
         reading.directory.add(worker, section)
-        if _admit(section, reading):
-            workers.append(worker)
+        if not _admit(section, reading):
+            return
+        workers.append(worker)
     entry.close()
     yield Cluster(index, name, index + 1, tuple(workers))
 
@@ -152,7 +155,8 @@ def _next_index(reading: _Reading) -> int:
 
 
 def _claim(entry: Section, reading: _Reading, index: int, name: str) -> bool:
-    """Take a cluster's index and name; reports, and is False, when the engine has no such index."""
+    """Take a cluster's index and name; reports, and is False, when the engine has no such index
+    or it is taken."""
     line = entry.own_place.line
     if index >= reading.engine.clusters:
         entry.report.add(
@@ -164,6 +168,7 @@ def _claim(entry: Section, reading: _Reading, index: int, name: str) -> bool:
     if index in reading.indices:
         where = f"on line {reading.indices[index]}"
         entry.report.add(entry.place("index"), f"index {index} is already taken {where}", "renumber one")
+        return False
     if name in reading.names:
         where = f"on line {reading.names[name]}"
         entry.report.add(entry.place("name"), f"the name {name!r} is already taken {where}", "rename one")

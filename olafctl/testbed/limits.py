@@ -44,3 +44,8 @@ SHOWN = 60
 """Characters of a wrong value that a message repeats."""
 SHOWN_PATH = 300
 """Characters of a path that a message repeats."""
+ITEMS = 4096
+"""The most items of one list: more than any table holds."""
+PROBLEMS_SHOWN = 100
+PROBLEMS = 1000
+"""With so many problems the reading ends."""

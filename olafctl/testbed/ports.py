@@ -15,6 +15,7 @@ _NUMBER = "{number}"
 _INTERFACE_REMEDY = f"use up to {limits.INTERFACE_NAME} letters, digits, '.', '-' and '_', but not lo"
 _RESERVED = frozenset({"lo", "all", "default"})
 """Taken in every namespace, or by the kernel's own settings."""
+_LIST_REMEDY = "list the front ports, such as - {number: 1}"
 _LOW, _HIGH = limits.FRONT_PORTS[0], limits.FRONT_PORTS[-1]
 
 
@@ -36,6 +37,8 @@ class FrontPorts:
 
     def __init__(self, report: Report) -> None:
         self._report = report
+        self.doubtful = False
+        """Whether some entry could not be read, so that a port which is not there may be meant by it."""
         self._numbers: dict[int, tuple[Port, Place]] = {}
         self._names: dict[str, Place] = {}
         self._files: dict[str, tuple[Port, Place]] = {}
@@ -47,11 +50,7 @@ class FrontPorts:
         return tuple(port for port, _ in sorted(self._numbers.values(), key=lambda item: item[0].number))
 
     def add(self, port: Port, place: Place) -> None:
-        """Declare a port; a number, name or path already taken is reported."""
-        if port.number in self._numbers:
-            line = self._numbers[port.number][1].line
-            self._report.add(place, f"port {port.number} is already declared on line {line}", "renumber one")
-            return
+        """Declare a port whose number is free; a name or path already taken is reported."""
         if port.name in self._names:
             line = self._names[port.name].line
             self._report.add(place, f"the name {port.name!r} is already taken on line {line}", "rename one")
@@ -63,24 +62,36 @@ class FrontPorts:
         self._numbers[port.number] = (port, place)
         self._names[port.name] = place
 
+    def free(self, numbers: range, place: Place) -> list[int]:
+        """Those of ``numbers`` that no port has yet; the others are reported, in one line."""
+        taken = [number for number in numbers if number in self._numbers]
+        if taken:
+            line = self._numbers[taken[0]][1].line
+            more = f" and {len(taken) - 1} more of its range are" if len(taken) > 1 else " is"
+            self._report.add(place, f"port {taken[0]}{more} already declared on line {line}", "renumber one")
+        return [number for number in numbers if number not in self._numbers]
+
     def number(self, text: str) -> int:
-        """The number of the port that ``text`` names or numbers.
+        """The number of the port that ``text`` names or numbers; 0 when a port that could not be read
+        may be meant.
 
         Raises Unreadable when there is none.
         """
         for port, _ in self._numbers.values():
             if text in (port.name, str(port.number)):
                 return port.number
+        if self.doubtful:
+            return 0
         known = ", ".join(f"{port.number} ({port.name})" for port in self.all[:8]) or "none yet"
         more = ", …" if len(self._numbers) > 8 else ""
-        raise Unreadable(f"there is no port {text!r}", f"declare it under ports; known: {known}{more}")
+        raise Unreadable(f"there is no port {quoted(text)}", f"declare it under ports; known: {known}{more}")
 
     def numbers(self, text: str) -> list[int]:
         """The numbers of a name, a number, or a range such as ``2-9``, all declared.
 
         Raises Unreadable when one is not.
         """
-        if any(text == port.name for port in self.all):
+        if text in self._names:
             return [self.number(text)]
         if not text[:1].isdigit():
             return [self.number(text)]
@@ -111,12 +122,17 @@ class FrontPorts:
 def read(section: Section) -> FrontPorts:
     """The ``ports`` field of the whole testbed; problems go to its report."""
     ports = FrontPorts(section.report)
+    found = len(section.report.problems)
     if not section.has("ports"):
-        section.report.add(
-            section.place("ports"), "is missing", "list the front ports, such as - {number: 1}"
-        )
+        section.report.add(section.place("ports"), "is missing", _LIST_REMEDY)
+    elif section.is_empty("ports"):
+        section.report.add(section.place("ports"), "is empty", _LIST_REMEDY)
     for entry in section.sections("ports"):
         _read_entry(entry, ports)
+    if not ports.all:
+        if found == len(section.report.problems):
+            section.report.add(section.place("ports"), "lists no port", _LIST_REMEDY)
+        ports.doubtful = True
     return ports
 
 
@@ -127,14 +143,17 @@ def _read_entry(entry: Section, ports: FrontPorts) -> None:
         report.add(entry.place("number"), "beside numbers", "give one of them")
     numbers = entry.required(field, _front_ports, range(0), f"give one of {_LOW} … {_HIGH}")
     transport = entry.value("transport", _transport, None)
-    base = entry.value("name", name, "port" if len(numbers) != 1 else f"port{numbers[0]}")
+    given = entry.value("name", name, None)
+    base = given or ("port" if len(numbers) != 1 else f"port{numbers[0]}")
+    if not numbers or (given is None and entry.has("name")):
+        ports.doubtful = True
     path = entry.value("path", _path, None)
     entry.close()
     if path is not None:
         longest = numbers[-1] if numbers else _HIGH
         fits = partial(_fitting, transport=transport, number=longest, many=len(numbers) > 1)
         path = attempt(report, entry.place("path"), fits, path, None)
-    for number in numbers:
+    for number in ports.free(numbers, entry.own_place):
         own_name = base if len(numbers) == 1 else f"{base}{number}"
         own_path = None if path is None else path.replace(_NUMBER, str(number))
         ports.add(Port(number, own_name, transport, own_path), entry.own_place)

@@ -12,7 +12,7 @@ import yaml
 
 from olafctl.errors import BadInput, Problem
 from olafctl.testbed import limits
-from olafctl.testbed.quantities import Reader, Unreadable, brief
+from olafctl.testbed.quantities import Reader, Unreadable, brief, quoted
 
 V = TypeVar("V")
 
@@ -31,16 +31,31 @@ class Report:
 
     path: Path
     problems: list[tuple[Place, Problem]] = field(default_factory=list)
+    _seen: set[Problem] = field(default_factory=set)
 
     def add(self, place: Place, what: str, remedy: str) -> None:
+        """Note a problem; the same one at the same place counts once.
+
+        Raises BadInput with all until now when there are so many that reading on helps nobody.
+        """
         where = f"{self.path}:{place.line}" + (f": {place.field}" if place.field else "")
-        self.problems.append((place, Problem(what, where, remedy)))
+        problem = Problem(what, where, remedy)
+        if problem not in self._seen:
+            self._seen.add(problem)
+            self.problems.append((place, problem))
+        if len(self.problems) > limits.PROBLEMS:
+            self.raise_any()
 
     def raise_any(self) -> None:
-        """Raise BadInput with every problem, by line; does nothing when there is none."""
+        """Raise BadInput with the problems, by line; does nothing when there is none."""
         if self.problems:
-            by_line = sorted(self.problems, key=lambda item: item[0].line)
-            raise BadInput(*dict.fromkeys(problem for _, problem in by_line))
+            found = [problem for _, problem in sorted(self.problems, key=lambda item: item[0].line)]
+            more = len(found) - limits.PROBLEMS_SHOWN
+            if more > 0:
+                least = "at least " if len(found) > limits.PROBLEMS else ""
+                rest = Problem(f"… and {least}{more} more", str(self.path), "mend these first")
+                found[limits.PROBLEMS_SHOWN :] = [rest]
+            raise BadInput(*found)
 
 
 class Section:
@@ -201,7 +216,9 @@ def scalar(report: Report, place: Place, node: yaml.Node) -> str | None:
 def items(report: Report, place: Place, node: yaml.Node) -> Iterator[tuple[Place, yaml.Node]]:
     """A list's items with their places; a non-list is reported."""
     if isinstance(node, yaml.SequenceNode):
-        for index, item in enumerate(node.value):
+        if len(node.value) > limits.ITEMS:
+            report.add(place, f"has {len(node.value)} items", f"a list may have {limits.ITEMS}")
+        for index, item in enumerate(node.value[: limits.ITEMS]):
             yield Place(_line(item), f"{place.field}[{index}]"), item
     elif not _is_empty(node):
         report.add(place, f"expected a list, found {_kind(node)}", "begin each item with '- '")
@@ -248,6 +265,9 @@ def _section(report: Report, place: Place, node: yaml.Node) -> Iterator[Section]
             report.add(Place(_line(key), place.field), f"{_kind(key)} as a key", "use a plain word")
             continue
         name = str(key.value)
+        if not name:
+            report.add(Place(_line(key), place.field), "an empty key", "write a word before the colon")
+            continue
         at = Place(_line(key), _below(place.field, name))
         if name in fields:
             report.add(at, f"given twice, first on line {fields[name][0].line}", "keep one of them")
@@ -261,6 +281,7 @@ def _line(node: yaml.Node) -> int:
 
 
 def _below(path: str, name: str) -> str:
+    name = brief(name) if name.isprintable() else quoted(name)
     return f"{path}.{name}" if path else name
 
 
@@ -273,4 +294,4 @@ def _kind(node: yaml.Node) -> str:
         return "a list"
     if isinstance(node, yaml.MappingNode):
         return "a mapping"
-    return "nothing" if _is_empty(node) else f"the value {str(node.value)[:40]!r}"
+    return "nothing" if _is_empty(node) else f"the value {quoted(str(node.value))}"

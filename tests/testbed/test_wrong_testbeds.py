@@ -1,6 +1,7 @@
 """Every wrong testbed is answered with one clear line per problem and exit code 2."""
 
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -101,3 +102,41 @@ def test_aliases_to_aliases_do_not_explode(tmp_path: Path) -> None:
     with pytest.raises(BadInput) as caught:
         testbed.load(path)
     assert len(caught.value.problems) == 12
+
+
+def bomb(name: str) -> str:
+    """Testbeds whose few lines stand for millions."""
+    head = RIGHT[: RIGHT.index("clusters:\n")]
+    worker = "{port: 2, ip: 10.0.1.1}"
+    cluster = f"&c {{workers: [&w {worker}, {', '.join(['*w'] * 2999)}]}}"
+    match name:
+        case "clusters":
+            return f"{head}clusters: [{cluster}, {', '.join(['*c'] * 2999)}]\n"
+        case "clusters-of-one-index":
+            return f"{head}clusters: [{cluster.replace('{w', '{index: 0, w')}, {', '.join(['*c'] * 2999)}]\n"
+        case "ports-of-a-cluster":
+            return f"{head}clusters: [{{workers: 1, ip: 10.0.1.1, ports: [{'1-3, ' * 200_000}]}}]\n"
+        case "front-ports":
+            return f"ports: [&p {{numbers: 1-499}}, {', '.join(['*p'] * 200_000)}]\nclusters: []\n"
+        case _:
+            hosts = "".join(f"  - {{port: 1, ip: 10.0.0.254, name: h{n}}}\n" for n in range(3000))
+            return f"{head}clusters: []\nhosts:\n{hosts}"
+
+
+@pytest.mark.parametrize(
+    "name", ["clusters", "clusters-of-one-index", "ports-of-a-cluster", "front-ports", "hosts"]
+)
+def test_a_file_that_stands_for_millions_is_refused_soon_and_briefly(name: str) -> None:
+    text = bomb(name)
+    started = time.process_time()
+    with pytest.raises(BadInput) as caught:
+        testbed.load(Path("bomb.yaml"), text)
+    assert time.process_time() - started < 60  # instead of hours
+    assert len(caught.value.problems) <= 101
+
+
+def test_what_is_not_shown_of_many_problems_is_counted() -> None:
+    with pytest.raises(BadInput) as caught:
+        testbed.load(Path("bed.yaml"), RIGHT + "".join(f"key{n}: 1\n" for n in range(250)))
+    assert len(caught.value.problems) == 101
+    assert str(caught.value.problems[-1]) == "bed.yaml: … and 150 more (mend these first)"

@@ -12,9 +12,6 @@ TABLE = [
         "{number: 1, name: ps}",
         "{number: 0, name: ps}",
         "7: ports[0].number: 0 is out of range (give a number from 1 to 499)",
-        "10: parameter_servers[0].port: there is no port 'ps' "
-        "(declare it under ports; known: 2 (tor2), 3 (tor3))",
-        "18: hosts[0].port: there is no port '1' (declare it under ports; known: 2 (tor2), 3 (tor3))",
     ),
     changed(
         "port-beyond-the-front",
@@ -27,16 +24,25 @@ TABLE = [
         "numbers: 2-3",
         "numbers: 3-2",
         "8: ports[1].numbers: 3-2 ends before it begins (write 2-3)",
-        "14: clusters[0].workers[0].port: there is no port '2' (declare it under ports; known: 1 (ps))",
-        "15: clusters[0].workers[1].port: there is no port '3' (declare it under ports; known: 1 (ps))",
-        "16: clusters[1].ports: there is no port '2' (declare it under ports; known: 1 (ps))",
-        "20: routes[0].port: there is no port '2' (declare it under ports; known: 1 (ps))",
     ),
     changed(
         "port-ranges-overlap",
         "{numbers: 2-3, name: tor}",
         "{numbers: 1-3, name: tor}",
         "8: ports[1]: port 1 is already declared on line 7 (renumber one)",
+    ),
+    changed(
+        "port-ranges-overlap-much",
+        "{numbers: 2-3, name: tor}",
+        "{numbers: 2-300, name: tor}\n  - {numbers: 2-400, name: tor}",
+        "9: ports[2]: port 2 and 298 more of its range are already declared on line 8 (renumber one)",
+    ),
+    changed(
+        "port-name-wrong",
+        "{number: 1, name: ps}",
+        "{number: 1, name: p/s}",
+        "7: ports[0].name: 'p/s' is no name (use up to 40 letters, digits, '.', '-' and '_', "
+        "beginning with a letter or digit)",
     ),
     changed(
         "port-name-twice",
