@@ -9,6 +9,9 @@ MS = 1_000_000
 EPSILON = Fraction(MS, 10)
 """ε = 0.1 (OLAF §6), read in milliseconds like p/C = 2 and the periods."""
 
+EPSILON_SECONDS = Fraction(100 * MS)
+"""ε = 0.1 read in seconds."""
+
 
 def paper(periods: tuple[int, ...], slots: int, service: int = 2, updates: int = 20) -> System:
     """OLAF §6: Δ_T = 400 ms, p/C = 2 ms, clusters that update every ``periods`` ms, for all outcomes.

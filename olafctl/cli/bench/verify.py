@@ -71,12 +71,18 @@ def _paper(runs: int, timeout: float) -> Iterator[dict[str, Any]]:
     from olafctl.verify.objective import Kind, Objective
     from olafctl.verify.verdict import verify
 
-    objective = Objective(Kind.FAIRNESS, cases.EPSILON)
-    for name, system in cases.PAPER.items():
-        verdicts = [verify(system, objective, timeout) for _ in range(runs)]
-        answers = sorted({verdict.answer.value for verdict in verdicts})
-        seconds = statistics.median(verdict.seconds for verdict in verdicts)
-        yield {"case": name, "verdict": "/".join(answers), "median_s": round(seconds, 3)}
+    for bound in (cases.EPSILON, cases.EPSILON_SECONDS):
+        objective = Objective(Kind.FAIRNESS, bound)
+        for name, system in cases.PAPER.items():
+            verdicts = [verify(system, objective, timeout) for _ in range(runs)]
+            answers = sorted({verdict.answer.value for verdict in verdicts})
+            seconds = statistics.median(verdict.seconds for verdict in verdicts)
+            yield {
+                "case": name,
+                "objective": str(objective),
+                "verdict": "/".join(answers),
+                "median_s": round(seconds, 3),
+            }
 
 
 def _scale(timeout: float) -> Iterator[dict[str, Any]]:
@@ -119,7 +125,8 @@ def _encodings(timeout: float) -> Iterator[dict[str, Any]]:
     questions = {
         "2 clusters × 20, fairness (accept)": (cases.paper((100, 100), 8), cases.fairness(2)),
         "4 clusters × 20, half slow (accept)": cases.half_slow(4, 20),
-        "4 clusters × 20, overloaded (accept)": cases.overloaded(4, 20),
+        "2 clusters × 20, controlled (accept)": cases.controlled(2, 20),
+        "4 clusters × 20, overloaded (reject)": cases.overloaded(4, 20),
         "8 clusters × 20, fairness (reject)": (cases.paper((100,) * 8, 8), cases.fairness(13)),
         "2 clusters × 20, Q_max 1 (reject)": (cases.paper((100, 100), 1), cases.fairness(50)),
     }
