@@ -12,7 +12,7 @@ from olafctl.targets.twin.compile import engine_library
 from olafctl.targets.twin.target import TARGET
 from olafctl.toolchain import cxx
 
-PROGRAM = Path(__file__).parent / "p4" / "programs" / "pipe.p4"
+PROGRAM = Path(__file__).parent / "p4" / "programs" / "traffic.p4"
 DOORS = (lambda: build_adder(4), engine_library, lambda: compile_text(""))
 
 
