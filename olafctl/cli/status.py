@@ -37,6 +37,8 @@ def _show(report: dict[str, Any]) -> None:
             click.echo(
                 f"{worker['name']} was moved from cluster {worker['moved_from']} to {cluster['index']}"
             )
+    if report["changing"]:
+        click.echo("another olafctl is changing it right now")
     if report["interrupted"]:
         click.echo("a deploy was interrupted: run it again, or destroy")
     if not report["running"]:

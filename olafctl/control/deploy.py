@@ -1,21 +1,18 @@
 """Deploy: from whatever runs, or nothing, to a testbed's pipeline, verified; or back to what ran before."""
 
-import fcntl
-import shutil
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from olafctl import testbed as testbeds
 from olafctl.control import devices
 from olafctl.control.desired import desired
+from olafctl.control.locks import locked
 from olafctl.control.membership import effective
 from olafctl.control.pipeline import DEVICES
 from olafctl.control.plan import Plan, plan
 from olafctl.control.state import DeviceState, State
-from olafctl.control.store import Record, Role, Store, folder_of
+from olafctl.control.store import Record, Role, Store, claim, clear, folder_of
 from olafctl.errors import MissingTool, OlafError, Problem
 from olafctl.render.pipeline import render
 from olafctl.targets import registry
@@ -60,6 +57,7 @@ def deploy(testbed: Testbed, progress: Progress, *, dry_run: bool = False) -> Ou
     Raises OlafError after going back to what ran before, or to nothing when nothing did.
     """
     store = Store(folder_of(testbed.name))
+    claim(store.folder)
     wanted = _prepare(effective(testbed, store.regrouped()), store.folder, progress)
     if dry_run:
         return _foresee(wanted, store)
@@ -83,28 +81,6 @@ def build(testbed: Testbed, progress: Progress) -> Build:
     Raises OlafError; MissingTool when a program that the target needs is not installed.
     """
     return _prepare(testbed, folder_of(testbed.name), progress).build
-
-
-@contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """Only one of us changes a deployment at a time.
-
-    Raises OlafError when another is at it.
-    """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        opened = (folder / "lock").open("w")
-    except OSError as error:
-        remedy = "make it writable, or set OLAF_STATE"
-        raise OlafError(Problem(f"cannot be used: {error.strerror}", str(folder), remedy)) from None
-    with opened as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise OlafError(
-                Problem("another olafctl is changing this deployment", folder.name, "wait for it to end")
-            ) from None
-        yield
 
 
 def find(store: Store) -> tuple[Testbed, Running | None]:
@@ -207,7 +183,7 @@ def _roll_back(before: Record | None, store: Store, progress: Progress, error: B
     if before is None:
         progress("going back: nothing ran before")
         stop(store)
-        shutil.rmtree(store.folder, ignore_errors=True)
+        clear(store.folder)
         return
     progress("going back to what ran before")
     try:

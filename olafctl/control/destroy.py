@@ -1,10 +1,8 @@
 """Destroy: no process, port, namespace or file of a deployment is left."""
 
-import shutil
-
-from olafctl.control.deploy import locked, stop
-from olafctl.control.store import Store
-from olafctl.errors import OlafError, Problem
+from olafctl.control.deploy import stop
+from olafctl.control.locks import locked
+from olafctl.control.store import Store, clear
 
 
 def destroy(store: Store) -> None:
@@ -14,9 +12,4 @@ def destroy(store: Store) -> None:
     """
     with locked(store.folder):
         stop(store)
-        try:
-            shutil.rmtree(store.folder)
-        except OSError as error:
-            raise OlafError(
-                Problem(f"cannot be removed: {error.strerror}", str(store.folder), "remove it by hand")
-            ) from None
+        clear(store.folder)

@@ -1,8 +1,9 @@
 """Move a worker to another cluster while traffic flows (OLAF §7, control plane)."""
 
 from olafctl.control import devices
-from olafctl.control.deploy import find, locked
+from olafctl.control.deploy import find
 from olafctl.control.desired import desired
+from olafctl.control.locks import CHANGE, held
 from olafctl.control.membership import with_worker_in
 from olafctl.control.plan import Plan
 from olafctl.control.store import Regrouped, Store
@@ -18,7 +19,7 @@ def regroup(store: Store, worker: str, cluster: int) -> Plan:
     Raises BadInput when there is no such worker or cluster, OlafError when nothing runs or a write fails;
     in both cases everything stays, or is put back, as it was.
     """
-    with locked(store.folder):
+    with held(store.folder, CHANGE):
         testbed, running = find(store)
         if running is None:
             raise OlafError(Problem("is not running", store.folder.name, "olafctl deploy TESTBED"))

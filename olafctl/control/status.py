@@ -8,6 +8,7 @@ from olafctl.control import devices
 from olafctl.control.deploy import find
 from olafctl.control.desired import desired
 from olafctl.control.devices import Sessions
+from olafctl.control.locks import unless_changing
 from olafctl.control.pipeline import TABLES, show_action, show_key
 from olafctl.control.plan import plan
 from olafctl.control.store import Role, Store
@@ -37,12 +38,15 @@ def status(store: Store) -> Json:
     """
     testbed, running = find(store)
     alive = running is not None and running.alive()
+    with unless_changing(store.folder) as quiet:
+        interrupted = quiet and store.record(Role.WANTED) is not None
     report: Json = {
         "name": testbed.name,
         "testbed": str(testbed.source),
         "target": testbed.target,
         "running": alive,
-        "interrupted": store.record(Role.WANTED) is not None,
+        "changing": not quiet,
+        "interrupted": interrupted,
         "clusters": _clusters(testbed, store),
         "parameter_servers": [
             {"name": host.name, "ip": str(host.ip), "port": host.port} for host in testbed.parameter_servers

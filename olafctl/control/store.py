@@ -4,6 +4,7 @@ The row ``wanted`` is written before anything is touched and the row ``running``
 verified, so whatever a crash interrupts can be told apart and finished, or undone, by the next deploy.
 """
 
+import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -12,6 +13,8 @@ from enum import StrEnum
 from pathlib import Path
 
 from olafctl import paths
+from olafctl import testbed as testbeds
+from olafctl.control.locks import CHANGE, USE
 from olafctl.errors import BadInput, OlafError, Problem
 
 FILE = "deployment.db"
@@ -135,17 +138,47 @@ def all_names() -> tuple[str, ...]:
     home = paths.state()
     if not home.is_dir():
         return ()
-    return tuple(sorted(folder.name for folder in home.iterdir() if folder.is_dir()))
+    return tuple(sorted(folder.name for folder in home.iterdir() if is_ours(folder)))
+
+
+def is_ours(folder: Path) -> bool:
+    """Whether a deployment is, or was begun, in ``folder``: it may hold other people's folders too."""
+    return any((folder / mark).is_file() for mark in (CHANGE, FILE))
+
+
+def claim(folder: Path) -> None:
+    """Raises BadInput when ``folder`` holds something that is not a deployment."""
+    if folder.is_dir() and any(folder.iterdir()) and not is_ours(folder):
+        remedy = "move it away, give the testbed another name, or set OLAF_STATE"
+        raise BadInput(Problem("is there already and is no deployment", str(folder), remedy))
+
+
+def clear(folder: Path) -> None:
+    """Remove everything in the locked ``folder`` but the locks, which mark it as ours until the end.
+
+    Raises OlafError.
+    """
+    try:
+        for entry in folder.iterdir():
+            if entry.is_dir() and not entry.is_symlink():
+                shutil.rmtree(entry)
+            elif entry.name not in (CHANGE, USE):
+                entry.unlink()
+    except OSError as error:
+        what = f"cannot be removed: {error.strerror}"
+        raise OlafError(Problem(what, str(error.filename or folder), "remove it by hand")) from None
 
 
 def pick(name: str | None) -> Store:
-    """The store of the deployment ``name``; of the only one when None.
+    """The store of the deployment ``name`` (or of the testbed in that YAML file); of the only one when None.
 
     Raises BadInput when there is none, or several and none named.
     """
     names = all_names()
     shown = ", ".join(names) or "none"
     if name is not None:
+        if name not in names and name.endswith((".yaml", ".yml")):
+            name = testbeds.load(testbeds.locate(name)).name
         if name not in names:
             raise BadInput(Problem(f"there is no deployment {name!r}", remedy=f"deployed: {shown}"))
         return Store(folder_of(name))

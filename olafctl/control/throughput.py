@@ -1,6 +1,5 @@
 """Frames a second through a whole pipeline: in virtual time where the target has it, and over veths."""
 
-import shutil
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
@@ -10,8 +9,11 @@ from pathlib import Path
 
 import numpy as np
 
+from olafctl import paths
 from olafctl.control import devices
 from olafctl.control.desired import desired
+from olafctl.control.locks import locked
+from olafctl.control.store import clear
 from olafctl.errors import BadInput, Problem
 from olafctl.ports import interfaces
 from olafctl.queue.registers import MODE_FIFO
@@ -42,23 +44,27 @@ class Rate:
 
 @contextmanager
 def deployed(testbed: Testbed, progress: Progress) -> Iterator[Running]:
-    """``testbed`` running and programmed in a folder of its own, the queue in FIFO mode: every update counts.
+    """``testbed`` running and programmed, the queue in FIFO mode: every update counts.
 
+    In a state folder of its own, where ``olafctl destroy`` finds what an untimely end leaves.
     Raises OlafError.
     """
     target = registry.get(testbed.target)
     build = target.build(testbed, progress)
-    folder = Path(tempfile.mkdtemp(prefix="olaf-bench-"))
-    try:
-        running = target.start(testbed, build, folder / "bench", progress)
-        with devices.controlling(running) as sessions:
-            devices.push_pipelines(running, sessions)
-            devices.converge(running, sessions, desired(testbed))
-        running.registers.write("mode", MODE_FIFO)
-        yield running
-    finally:
-        target.stop(folder / "bench")
-        shutil.rmtree(folder, ignore_errors=True)
+    home = paths.state()
+    home.mkdir(parents=True, exist_ok=True)
+    folder = Path(tempfile.mkdtemp(prefix="bench-", dir=home))
+    with locked(folder):
+        try:
+            running = target.start(testbed, build, folder, progress)
+            with devices.controlling(running) as sessions:
+                devices.push_pipelines(running, sessions)
+                devices.converge(running, sessions, desired(testbed))
+            running.registers.write("mode", MODE_FIFO)
+            yield running
+        finally:
+            target.stop(folder)
+            clear(folder)
 
 
 def updates(testbed: Testbed, size: int) -> Sequence[bytes]:

@@ -9,6 +9,12 @@ from tests.cli.conftest import Run
 VERBS = [("status",), ("test",), ("logs",), ("destroy",), ("shell", "vnp4_1")]
 
 
+def begun(folder: Path) -> None:
+    """A deployment of which there is nothing but the lock."""
+    folder.mkdir(parents=True)
+    (folder / "olaf.lock").touch()
+
+
 @pytest.mark.parametrize("verb", VERBS, ids=lambda verb: verb[0])
 def test_nothing_is_deployed(verb: tuple[str, ...], run: Run, state: Path) -> None:
     ended = run(*verb)
@@ -18,14 +24,14 @@ def test_nothing_is_deployed(verb: tuple[str, ...], run: Run, state: Path) -> No
 
 @pytest.mark.parametrize("verb", VERBS, ids=lambda verb: verb[0])
 def test_of_several_one_must_be_named(verb: tuple[str, ...], run: Run, state: Path) -> None:
-    (state / "one").mkdir(parents=True)
-    (state / "two").mkdir()
+    begun(state / "one")
+    begun(state / "two")
     ended = run(*verb)
     assert (ended.code, ended.err) == (2, "error: several deployments (name one of one, two)\n")
 
 
 def test_a_name_that_is_none(run: Run, state: Path) -> None:
-    (state / "one").mkdir(parents=True)
+    begun(state / "one")
     ended = run("destroy", "../one")
     assert (ended.code, ended.err) == (2, "error: there is no deployment '../one' (deployed: one)\n")
     assert (state / "one").is_dir()
@@ -41,16 +47,25 @@ def test_destroy_removes_what_a_crash_left(run: Run, state: Path) -> None:
     assert list(state.iterdir()) == []
 
 
+def test_folders_of_others_are_no_deployments(run: Run, state: Path) -> None:
+    theirs = state / "thesis" / "chapter.tex"
+    theirs.parent.mkdir(parents=True)
+    theirs.touch()
+    assert run("destroy", "--all").out == "nothing is deployed\n"
+    assert run("destroy", "thesis").code == 2
+    assert theirs.is_file()
+
+
 def test_destroy_all(run: Run, state: Path) -> None:
-    (state / "one").mkdir(parents=True)
-    (state / "two").mkdir()
+    begun(state / "one")
+    begun(state / "two")
     assert run("destroy", "--all").out == "destroyed one\ndestroyed two\n"
     assert run("destroy", "--all").out == "nothing is deployed\n"
     assert run("destroy", "one", "--all").code == 2
 
 
 def test_logs_of_what_has_crashed(run: Run, state: Path) -> None:
-    (state / "one").mkdir(parents=True)
+    begun(state / "one")
     (state / "one" / "twin.log").write_bytes(b"first\nsecond\nlast \xff words\n")
     assert run("logs", "-n", 2).out == "twin.log: second\ntwin.log: last \\xff words\n"
     assert run("logs", "--paths").out == f"{state}/one/twin.log\n"
@@ -58,14 +73,14 @@ def test_logs_of_what_has_crashed(run: Run, state: Path) -> None:
 
 @pytest.mark.parametrize("verb", [("status",), ("test",), ("shell", "vnp4_1")], ids=lambda verb: verb[0])
 def test_a_store_that_is_no_database_is_said_so(verb: tuple[str, ...], run: Run, state: Path) -> None:
-    (state / "one").mkdir(parents=True)
+    begun(state / "one")
     (state / "one" / "deployment.db").write_text("not a database, but long enough to look like a file")
     ended = run(*verb)
     assert ended.code == 1
     assert "cannot be used: file is not a database (`olafctl destroy` removes it)" in ended.err
 
 
-def test_an_empty_folder_was_never_deployed(run: Run, state: Path) -> None:
-    (state / "one").mkdir(parents=True)
+def test_what_was_only_begun_was_never_deployed(run: Run, state: Path) -> None:
+    begun(state / "one")
     ended = run("status")
     assert (ended.code, ended.err) == (1, "error: one: nothing was ever deployed (olafctl deploy TESTBED)\n")

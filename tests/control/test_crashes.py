@@ -10,8 +10,9 @@ import pytest
 
 from olafctl.control.deploy import find
 from olafctl.control.destroy import destroy
+from olafctl.control.locks import locked
 from olafctl.control.status import healthy, status
-from olafctl.control.store import Store, folder_of
+from olafctl.control.store import Record, Role, Store, folder_of
 from olafctl.targets import processes
 from tests.control.conftest import bed, quietly
 
@@ -82,6 +83,18 @@ def test_an_interrupted_deploy_is_told_by_status(state: Path, tmp_path: Path) ->
     report = status(Store(folder_of("laptop")))
     assert (report["interrupted"], healthy(report)) == (True, False)
     assert find(Store(folder_of("laptop")))[0].name == "laptop"
+
+
+def test_a_deploy_under_way_is_not_told_as_interrupted(state: Path, tmp_path: Path) -> None:
+    laptop = bed(tmp_path / "bed.yaml")
+    quietly(laptop)
+    store = Store(folder_of("laptop"))
+    with locked(store.folder):
+        store.put(Role.WANTED, Record(laptop.text, laptop.source, "twin", "a build"))
+        report = status(store)
+        assert (report["changing"], report["interrupted"]) == (True, False)
+    report = status(store)
+    assert (report["changing"], report["interrupted"]) == (False, True)
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])

@@ -7,12 +7,13 @@ import pytest
 from olafctl import paths
 from olafctl import testbed as testbeds
 from olafctl.control import devices
-from olafctl.control.deploy import find, locked
+from olafctl.control.deploy import find
 from olafctl.control.desired import desired
 from olafctl.control.destroy import destroy
+from olafctl.control.locks import locked
 from olafctl.control.regroup import regroup
 from olafctl.control.status import healthy, status
-from olafctl.control.store import Role, Store, folder_of
+from olafctl.control.store import Role, Store, all_names, folder_of
 from olafctl.errors import BadInput, OlafError
 from olafctl.p4runtime.entities import TableEntry
 from olafctl.p4runtime.session import Session
@@ -191,11 +192,23 @@ def test_a_first_deploy_that_cannot_start_leaves_nothing(state: Path, tmp_path: 
     assert pids(Store(folder_of("laptop"))) == []
 
 
+def test_a_folder_that_is_no_deployment_is_left_alone(state: Path, tmp_path: Path) -> None:
+    laptop = bed(tmp_path / "bed.yaml")
+    precious = state / "laptop" / "thesis.tex"
+    precious.parent.mkdir(parents=True)
+    precious.write_text("years of work")
+    for dry_run in (True, False):
+        with pytest.raises(BadInput, match="is there already and is no deployment"):
+            quietly(laptop, dry_run=dry_run)
+    assert all_names() == ()
+    assert list(state.rglob("*")) == [precious.parent, precious]
+
+
 def test_two_deploys_at_once_do_not_mix(state: Path, tmp_path: Path) -> None:
     laptop = bed(tmp_path / "bed.yaml")
     with (
         locked(folder_of("laptop")),
-        pytest.raises(OlafError, match="another olafctl is changing this deployment"),
+        pytest.raises(OlafError, match="another olafctl is at work on this deployment"),
     ):
         quietly(laptop)
 

@@ -1,0 +1,54 @@
+"""Locks of a deployment: one at a time, also when the file goes while others are about to take it."""
+
+import fcntl
+from pathlib import Path
+from typing import IO
+
+import pytest
+
+from olafctl.control.locks import CHANGE, USE, held, locked, unless_changing
+from olafctl.errors import OlafError
+
+
+def test_only_one_at_a_time(tmp_path: Path) -> None:
+    folder = tmp_path / "one"
+    with locked(folder):
+        for name in (CHANGE, USE):
+            with pytest.raises(OlafError, match="one: another olafctl is at work"), held(folder, name):
+                pass
+        with unless_changing(folder) as quiet:
+            assert not quiet
+        (folder / "something").touch()
+    with unless_changing(folder) as quiet, pytest.raises(OlafError), locked(folder):
+        assert quiet
+
+
+def test_a_use_keeps_others_out_but_not_a_regrouping(tmp_path: Path) -> None:
+    with held(tmp_path, USE):
+        with pytest.raises(OlafError, match="at work"), locked(tmp_path):
+            pass
+        with held(tmp_path, CHANGE):
+            pass
+
+
+def test_what_was_made_for_the_lock_alone_goes_with_it(tmp_path: Path) -> None:
+    with locked(tmp_path / "one"):
+        assert (tmp_path / "one" / CHANGE).is_file()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_lock_on_a_removed_file_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lock = fcntl.flock
+    removed: list[IO[str]] = []
+
+    def late(file: IO[str], how: int) -> None:
+        if not removed:
+            (tmp_path / CHANGE).unlink()
+            removed.append(file)
+        lock(file, how)
+
+    monkeypatch.setattr(fcntl, "flock", late)
+    with held(tmp_path, CHANGE):
+        assert removed and (tmp_path / CHANGE).is_file()
+        with pytest.raises(OlafError, match="at work"), held(tmp_path, CHANGE):
+            pass
