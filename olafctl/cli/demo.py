@@ -13,8 +13,8 @@ import click
 from olafctl.errors import OlafError, Problem
 
 if TYPE_CHECKING:
-    from olafctl.targets.interface import Progress, Running
-    from olafctl.testbed.model import Testbed
+    from olafctl.control.store import Store
+    from olafctl.targets.interface import Progress
 
 TESTBED = "nine-clusters"
 
@@ -37,6 +37,7 @@ def command(output: Path, no_tests: bool, as_json: bool) -> None:
     figure 6 and Age-of-Model over time are saved as PNG. What was deployed is destroyed at the end.
     """
     from olafctl.control.console import tell
+    from olafctl.control.deploy import using
     from olafctl.demo import experiment, table1
 
     try:
@@ -45,9 +46,10 @@ def command(output: Path, no_tests: bool, as_json: bool) -> None:
         raise OlafError(
             Problem(f"cannot be made: {error.strerror}", str(output), "choose another --output")
         ) from error
-    with _deployed(tell) as (testbed, running):
+    with _deployed(tell) as store:
         failed = not no_tests and _packet_tests(tell)
-        done = experiment.run(running, testbed, tell)
+        with using(store) as (testbed, running):
+            done = experiment.run(running, testbed, tell)
     tell("plotting")
     pictures = experiment.plots(done, output)
     if as_json:
@@ -66,10 +68,10 @@ def command(output: Path, no_tests: bool, as_json: bool) -> None:
 
 
 @contextmanager
-def _deployed(tell: "Progress") -> "Iterator[tuple[Testbed, Running]]":
-    """The testbed, running; destroyed afterwards, whatever happens."""
+def _deployed(tell: "Progress") -> "Iterator[Store]":
+    """The testbed, deployed; destroyed afterwards, whatever happens."""
     from olafctl import testbed as testbeds
-    from olafctl.control.deploy import deploy, find
+    from olafctl.control.deploy import deploy
     from olafctl.control.destroy import destroy
     from olafctl.control.store import Store, folder_of
 
@@ -85,10 +87,7 @@ def _deployed(tell: "Progress") -> "Iterator[tuple[Testbed, Running]]":
         )
     deploy(testbed, tell)
     try:
-        _, running = find(store)
-        if running is None:
-            raise OlafError(Problem("does not run although it was deployed", testbed.name, "olafctl logs"))
-        yield testbed, running
+        yield store
     finally:
         tell(f"destroying {testbed.name}")
         destroy(store)

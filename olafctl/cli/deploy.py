@@ -1,7 +1,6 @@
 """``olafctl deploy``: make a testbed run."""
 
 import json
-import signal
 from typing import TYPE_CHECKING
 
 import click
@@ -24,8 +23,6 @@ def command(testbed: str, dry_run: bool, as_json: bool) -> None:
     from olafctl.control.console import tell
     from olafctl.control.deploy import deploy
 
-    # Ended politely, as by a CI system, it goes back just as when interrupted from the keyboard.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     outcome = deploy(testbeds.load(testbeds.locate(testbed)), tell, dry_run=dry_run)
     if as_json:
         click.echo(json.dumps(_as_json(outcome, dry_run), indent=2))

@@ -3,13 +3,14 @@
 import importlib
 import os
 import pkgutil
+import signal
 import sys
 from typing import Any
 
 import click
 
 from olafctl import __version__
-from olafctl.errors import OlafError
+from olafctl.errors import EXIT_FAILED, OlafError
 
 
 class VerbGroup(click.Group):
@@ -42,6 +43,9 @@ def olafctl() -> None:
 
 def main() -> None:
     """Run the command line; an :class:`OlafError` becomes one line per problem and its exit code."""
+    # Ended politely, by a CI system or a closed terminal, a verb cleans up as when interrupted by hand.
+    for polite in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(polite, signal.default_int_handler)
     try:
         code = olafctl.main(standalone_mode=False)
         sys.exit(code if isinstance(code, int) else 0)
@@ -57,3 +61,11 @@ def main() -> None:
         for problem in error.problems:
             click.echo(f"error: {problem}", err=True)
         sys.exit(error.exit_code)
+    except BrokenPipeError:
+        sys.exit(EXIT_FAILED)
+    except OSError as error:
+        if os.environ.get("OLAF_DEBUG"):
+            raise
+        place = f"{error.filename}: " if error.filename else ""
+        click.echo(f"error: {place}{error.strerror or error}", err=True)
+        sys.exit(EXIT_FAILED)

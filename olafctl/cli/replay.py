@@ -51,7 +51,7 @@ def command(
     mean, most = _finite("--offered", offered), _finite("--link", link)
 
     from olafctl.control.console import tell
-    from olafctl.control.deploy import find
+    from olafctl.control.deploy import using
     from olafctl.control.store import pick
     from olafctl.replay import report
     from olafctl.replay import trace as traces
@@ -62,17 +62,14 @@ def command(
 
     trace = traces.load(trace_path)
     values = values_in(frame_bytes, trace)
-    store = pick(_deployment(testbed))
-    deployed, running = find(store)
-    if running is None:
-        raise OlafError(Problem("is not running", deployed.name, "olafctl deploy it first"))
-    setting = Setting(
-        mode=deployed.engine.mode if mode is None else Mode(mode),
-        rate=deployed.engine.output_rate if rate is None else out_rate,
-    )
-    plan = schedule(trace, len(deployed.workers), Load(mean, most, frame_bytes), updates)
-    tell(f"replaying {len(plan.time)} updates")
-    outcome = replay(running, deployed, trace, plan, values, setting)
+    with using(pick(testbed)) as (deployed, running):
+        setting = Setting(
+            mode=deployed.engine.mode if mode is None else Mode(mode),
+            rate=deployed.engine.output_rate if rate is None else out_rate,
+        )
+        plan = schedule(trace, len(deployed.workers), Load(mean, most, frame_bytes), updates)
+        tell(f"replaying {len(plan.time)} updates")
+        outcome = replay(running, deployed, trace, plan, values, setting)
     figures = outcome.measurement
     if plot is not None:
         from olafctl.replay import plot as plots
@@ -103,12 +100,3 @@ def _finite(option: str, text: str) -> int:
     if rate is None:
         raise BadInput(Problem("cannot be unlimited", option, "give a rate such as 60G"))
     return rate
-
-
-def _deployment(named: str | None) -> str | None:
-    """A deployment's name from its name or its YAML file."""
-    if named is None or Path(named).suffix not in (".yaml", ".yml"):
-        return named
-    from olafctl.testbed import load
-
-    return load(named).name

@@ -1,21 +1,24 @@
 """Deploy: from whatever runs, or nothing, to a testbed's pipeline, verified; or back to what ran before."""
 
+import shutil
 import time
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from olafctl import testbed as testbeds
 from olafctl.control import devices
 from olafctl.control.desired import desired
-from olafctl.control.locks import locked
+from olafctl.control.locks import USE, held, locked
 from olafctl.control.membership import effective
 from olafctl.control.pipeline import DEVICES
 from olafctl.control.plan import Plan, plan
 from olafctl.control.state import DeviceState, State
 from olafctl.control.store import Record, Role, Store, claim, clear, folder_of
-from olafctl.errors import MissingTool, OlafError, Problem
+from olafctl.errors import BadInput, MissingTool, OlafError, Problem
 from olafctl.render.pipeline import render
-from olafctl.targets import registry
+from olafctl.targets import front_ports, registry
 from olafctl.targets.interface import Build, Progress, Running, Target
 from olafctl.testbed.model import Testbed
 
@@ -64,11 +67,15 @@ def deploy(testbed: Testbed, progress: Progress, *, dry_run: bool = False) -> Ou
     with locked(store.folder):
         before = store.record(Role.RUNNING)
         reusable = _reusable(wanted, store)
+        if reusable is None:
+            _check_ports(wanted)
         store.put(Role.WANTED, _record(wanted))
         try:
             outcome = _bring_up(wanted, reusable, store, progress)
         except BaseException as error:
             _roll_back(before, store, progress, error)
+            if before is None and isinstance(error, OlafError):
+                raise _without_hints_into(store.folder, error) from error
             raise
         store.put(Role.RUNNING, _record(wanted))
         store.forget(Role.WANTED)
@@ -93,6 +100,19 @@ def find(store: Store) -> tuple[Testbed, Running | None]:
         raise OlafError(Problem("nothing was ever deployed", store.folder.name, "olafctl deploy TESTBED"))
     testbed = effective(testbeds.load(record.source, record.testbed), store.regrouped())
     return testbed, registry.get(record.target).find(testbed, store.folder)
+
+
+@contextmanager
+def using(store: Store) -> Iterator[tuple[Testbed, Running]]:
+    """A deployment that runs, kept from every other use and from every deploy meanwhile.
+
+    Raises OlafError when it does not run or another is at it.
+    """
+    with held(store.folder, USE):
+        testbed, running = find(store)
+        if running is None or not running.alive():
+            raise OlafError(Problem("is not running", store.folder.name, "olafctl deploy TESTBED"))
+        yield testbed, running
 
 
 def stop(store: Store) -> None:
@@ -146,6 +166,7 @@ def _foresee(wanted: _Wanted, store: Store) -> Outcome:
     state = desired(wanted.testbed)
     running = _reusable(wanted, store) if store.exists() else None
     if running is None:
+        _check_ports(wanted)
         return Outcome(wanted.testbed.name, True, DEVICES, plan(_NOTHING, state), 0)
     with devices.watching(running) as sessions:
         if not all(devices.has_pipeline(device, sessions) for device in running.devices):
@@ -169,13 +190,39 @@ def _bring_up(wanted: _Wanted, running: Running | None, store: Store, progress: 
     return Outcome(wanted.testbed.name, started, pushed, changes, time.monotonic() - begin)
 
 
+def _check_ports(wanted: _Wanted) -> None:
+    """Raises BadInput for ports that cannot be made, while what runs still does."""
+    if problems := front_ports.problems(wanted.testbed, wanted.state):
+        raise BadInput(*problems)
+
+
 def _start(wanted: _Wanted, progress: Progress) -> Running:
     try:
-        return wanted.target.start(wanted.testbed, wanted.build, wanted.state, progress)
+        build = _kept(wanted.build, wanted.state)
+        return wanted.target.start(wanted.testbed, build, wanted.state, progress)
     except OSError as error:
         raise OlafError(
             Problem(f"cannot start: {error.strerror}", str(error.filename or wanted.testbed.source))
         ) from error
+
+
+def _kept(build: Build, state: Path) -> Build:
+    """The build, copied beside what runs: the cache may be emptied at any time."""
+    folder = state.resolve() / "build"
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(build.folder, folder)
+    return replace(build, folder=folder)
+
+
+def _without_hints_into(folder: Path, error: OlafError) -> OlafError:
+    """``error`` without remedies that name what is in ``folder``, which is gone."""
+    problems = [
+        replace(problem, remedy="") if str(folder) in problem.remedy else problem
+        for problem in error.problems
+    ]
+    told = OlafError(*problems)
+    told.exit_code = error.exit_code
+    return told
 
 
 def _roll_back(before: Record | None, store: Store, progress: Progress, error: BaseException) -> None:

@@ -7,7 +7,7 @@ import pytest
 from olafctl import paths
 from olafctl import testbed as testbeds
 from olafctl.control import devices
-from olafctl.control.deploy import find
+from olafctl.control.deploy import find, using
 from olafctl.control.desired import desired
 from olafctl.control.destroy import destroy
 from olafctl.control.locks import locked
@@ -177,6 +177,54 @@ def test_a_deploy_that_cannot_start_goes_back_to_what_ran(state: Path, tmp_path:
         True,
     )
     assert quietly(laptop).changed is False
+
+
+def test_ports_that_cannot_be_made_are_told_before_what_runs_is_stopped(state: Path, tmp_path: Path) -> None:
+    quietly(bed(tmp_path / "bed.yaml"))
+    store = Store(folder_of("laptop"))
+    before = pids(store)
+    broken = bed(
+        tmp_path / "broken.yaml",
+        ("name: uplink, transport: unix}", "name: uplink, transport: unix, path: /etc/hostname}"),
+    )
+    for dry_run in (True, False):
+        with pytest.raises(BadInput, match="/etc/hostname is there already and is no socket"):
+            quietly(broken, dry_run=dry_run)
+    assert pids(store) == before
+    assert healthy(status(store))
+
+
+def test_what_runs_does_not_need_the_cache(state: Path, tmp_path: Path) -> None:
+    laptop = bed(tmp_path / "bed.yaml")
+    quietly(laptop)
+    store = Store(folder_of("laptop"))
+    _, running = find(store)
+    assert running is not None
+    assert {state.resolve() / "laptop"} == {device.p4info.parents[2] for device in running.devices}
+    assert healthy(status(store))
+
+
+def test_the_error_of_a_first_deploy_names_no_log_that_is_gone(
+    state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A module that Python cannot import ends the process after it was started.
+    (tmp_path / "grpc.py").write_text("raise SystemExit('no grpc today')")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    with pytest.raises(OlafError, match="no grpc today") as failed:
+        quietly(bed(tmp_path / "bed.yaml"))
+    assert str(state) not in str(failed.value)
+
+
+def test_a_use_keeps_deploys_and_other_uses_out(state: Path, tmp_path: Path) -> None:
+    laptop = bed(tmp_path / "bed.yaml")
+    quietly(laptop)
+    store = Store(folder_of("laptop"))
+    with using(store) as (used, _):
+        assert used.name == "laptop"
+        with pytest.raises(OlafError, match="another olafctl is at work"):
+            quietly(laptop)
+        with pytest.raises(OlafError, match="another olafctl is at work"), using(store):
+            pass
 
 
 def test_a_first_deploy_that_cannot_start_leaves_nothing(state: Path, tmp_path: Path) -> None:
