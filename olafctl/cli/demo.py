@@ -1,7 +1,6 @@
 """``olafctl demo``: the main job from testbed to figures, in one command."""
 
 import json
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -95,9 +94,11 @@ def _deployed(tell: "Progress") -> "Iterator[Store]":
 
 def _packet_tests(tell: "Progress") -> bool:
     """Whether one failed; their report goes to standard error, so that --json stays JSON."""
+    from olafctl.control import child
+
     tell("packet tests")
     line = [sys.executable, "-m", "olafctl", "test", TESTBED]
-    return subprocess.run(line, stdout=sys.stderr, check=False).returncode != 0
+    return child.run(line, output=sys.stderr) != 0
 
 
 def _show(table: str, pictures: tuple[Path, ...]) -> None:

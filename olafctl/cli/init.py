@@ -1,5 +1,6 @@
 """``olafctl init``: a commented testbed to start from."""
 
+import re
 from pathlib import Path
 
 import click
@@ -26,7 +27,7 @@ def command(path: Path, clusters: int, workers: int, slots: int, target: str, fo
         raise BadInput(Problem("is there already", str(path), "choose another path, or use --force"))
     text = fill(
         "testbed/testbed.yaml.j2",
-        name=path.stem,
+        name=_name(path.stem),
         target=target,
         clusters=clusters,
         workers=workers,
@@ -42,3 +43,8 @@ def command(path: Path, clusters: int, workers: int, slots: int, target: str, fo
             Problem(f"cannot be written: {error.strerror}", str(path), "choose another path")
         ) from None
     click.echo(f"wrote {path}; next: olafctl deploy {path}")
+
+
+def _name(stem: str) -> str:
+    """A testbed's name made of a file's."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", stem).strip("-._")[:40] or "testbed"

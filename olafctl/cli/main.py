@@ -5,12 +5,15 @@ import os
 import pkgutil
 import signal
 import sys
-from typing import Any
+from types import FrameType
+from typing import Any, NoReturn
 
 import click
 
 from olafctl import __version__
 from olafctl.errors import EXIT_FAILED, OlafError
+
+_POLITE = (signal.SIGTERM, signal.SIGHUP)
 
 
 class VerbGroup(click.Group):
@@ -41,11 +44,20 @@ def olafctl() -> None:
     """Build, deploy, test and measure Olaf pipelines from one YAML testbed."""
 
 
+def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
+    """Ended politely, by a CI system or a closed terminal, a verb cleans up as when interrupted by hand."""
+    for polite in _POLITE:
+        # Both often come together; the second must not end the cleaning. Programs started by it are not
+        # to ignore them, as they would with SIG_IGN.
+        signal.signal(polite, lambda number, frame: None)
+    raise KeyboardInterrupt
+
+
 def main() -> None:
     """Run the command line; an :class:`OlafError` becomes one line per problem and its exit code."""
-    # Ended politely, by a CI system or a closed terminal, a verb cleans up as when interrupted by hand.
-    for polite in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(polite, signal.default_int_handler)
+    for polite in _POLITE:
+        if signal.getsignal(polite) is not signal.SIG_IGN:  # as nohup wants it
+            signal.signal(polite, _interrupt)
     try:
         code = olafctl.main(standalone_mode=False)
         sys.exit(code if isinstance(code, int) else 0)

@@ -1,6 +1,7 @@
 """``olafctl shell``: p4runtime-shell on a device of a deployment."""
 
 import os
+import shlex
 import sys
 import time
 
@@ -32,6 +33,6 @@ def command(device: str, name: str | None, show: bool) -> None:
     line = [sys.executable, "-m", "p4runtime_sh", "--grpc-addr", chosen.address]
     line += ["--device-id", str(chosen.device_id), "--election-id", election]
     if show:
-        click.echo(" ".join(line))
+        click.echo(shlex.join(line))
         return
     os.execv(line[0], line)

@@ -1,12 +1,12 @@
 """``olafctl test``: the packet tests against what is deployed."""
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import click
 
+_USAGE_ERROR = 4
 _NO_TESTS_RAN = 5
 
 
@@ -27,24 +27,25 @@ def command(
     all pass, 1 when one fails.
     """
     from olafctl import paths
-    from olafctl.control.deploy import find
+    from olafctl.control import child
+    from olafctl.control.deploy import using
     from olafctl.control.store import pick
     from olafctl.errors import BadInput, OlafError, Problem
 
     store = pick(name)
-    _, running = find(store)
-    if running is None or not running.alive():
-        raise OlafError(Problem("is not running", store.folder.name, "olafctl deploy TESTBED"))
     home = paths.sources()
     if not (home / "tests" / "packets").is_dir():
         raise OlafError(Problem("the packet tests are not installed", str(home), "use a checkout of Olaf"))
     line = [sys.executable, "-m", "pytest", str(home / "tests" / "packets"), f"--rootdir={home}"]
-    line += ["-p", "no:cacheprovider"]
+    line += ["-p", "no:cacheprovider", "-rs"]
     line += ["-v"] if verbose else []
     line += ["-k", expression] if expression else []
     line += [f"--junit-xml={junit.resolve()}"] if junit else []
     environment = {**os.environ, "OLAF_TEST_DEPLOYMENT": store.folder.name}
-    code = subprocess.run(line, cwd=home, env=environment, check=False).returncode
+    with using(store):
+        code = child.run(line, folder=home, environment=environment)
+    if code == _USAGE_ERROR:
+        raise BadInput(Problem("pytest cannot run this", expression or "", "see what it says above"))
     if code == _NO_TESTS_RAN:
         raise BadInput(Problem("no packet test matches", expression or "", "see olafctl test -v"))
     context.exit(1 if code else 0)

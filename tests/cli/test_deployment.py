@@ -72,6 +72,8 @@ def test_the_packet_tests_against_it_with_a_junit_report(deployed: Run, tmp_path
     suite = ElementTree.parse(report).getroot()[0]
     assert (suite.get("failures"), suite.get("errors"), suite.get("skipped")) == ("0", "0", "0")
     assert int(suite.get("tests") or 0) == 4
+    wrong = deployed("test", "-k", "((")
+    assert (wrong.code, wrong.err) == (2, "error: ((: pytest cannot run this (see what it says above)\n")
     nothing = deployed("test", "-k", "no_such_test")
     assert (nothing.code, nothing.err) == (
         2,

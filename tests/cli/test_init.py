@@ -43,3 +43,9 @@ def test_a_folder_that_is_not_there_is_said_so(run: Run, tmp_path: Path) -> None
     ended = run("init", tmp_path / "absent" / "mine.yaml")
     assert ended.code == 1
     assert "cannot be written: No such file or directory" in ended.err
+
+
+def test_a_file_name_that_is_no_name_gives_one(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "my bed!.yaml"
+    assert run("init", path).code == 0
+    assert testbed.load(path).name == "my-bed"

@@ -84,3 +84,11 @@ def test_what_was_only_begun_was_never_deployed(run: Run, state: Path) -> None:
     begun(state / "one")
     ended = run("status")
     assert (ended.code, ended.err) == (1, "error: one: nothing was ever deployed (olafctl deploy TESTBED)\n")
+
+
+def test_what_the_system_refuses_is_one_line(run: Run, state: Path) -> None:
+    state.parent.mkdir(parents=True, exist_ok=True)
+    begun(state / "one")
+    (state / "one" / "twin.log").mkdir()
+    ended = run("logs")
+    assert (ended.code, ended.err) == (1, f"error: {state}/one/twin.log: Is a directory\n")

@@ -97,7 +97,7 @@ def test_a_deploy_under_way_is_not_told_as_interrupted(state: Path, tmp_path: Pa
     assert (report["changing"], report["interrupted"]) == (False, True)
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_deploy_that_is_asked_to_end_goes_back_first(
     how: signal.Signals, state: Path, tmp_path: Path
 ) -> None:

@@ -1,0 +1,45 @@
+"""What ends us politely lets a program of ours put things back first."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from olafctl.control import child
+
+PUTS_BACK = """
+import sys, time
+try:
+    print("ready", flush=True)
+    time.sleep(60)
+except KeyboardInterrupt:
+    time.sleep(0.5)
+    open(sys.argv[1], "w").close()
+"""
+PARENT = """
+import sys
+from olafctl.cli import main
+from olafctl.control import child
+main.olafctl.main = lambda **options: child.run([sys.executable, "-c", sys.argv[1], sys.argv[2]])
+main.main()
+"""
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_it_is_waited_for(how: signal.Signals, tmp_path: Path) -> None:
+    line = [sys.executable, "-c", PARENT, PUTS_BACK, str(tmp_path / "put-back")]
+    with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as parent:
+        assert parent.stdout is not None
+        assert parent.stdout.readline() == b"ready\n"
+        parent.send_signal(how)
+        if how is not signal.SIGINT:
+            os.kill(parent.pid, signal.SIGHUP)
+        assert parent.wait() == 130
+    assert (tmp_path / "put-back").exists()
+
+
+def test_its_code_is_returned() -> None:
+    assert child.run([sys.executable, "-c", "raise SystemExit(7)"]) == 7
