@@ -1,12 +1,15 @@
 """``olafctl destroy``: end a deployment and remove everything of it."""
 
+import json
+
 import click
 
 
 @click.command()
 @click.argument("name", required=False)
 @click.option("--all", "everything", is_flag=True, help="Destroy every deployment.")
-def command(name: str | None, everything: bool) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print what was destroyed as JSON.")
+def command(name: str | None, everything: bool, as_json: bool) -> None:
     """End deployment NAME (the only one, when left out): processes, ports and files, also after a crash."""
     from olafctl.control import store
     from olafctl.control.destroy import destroy
@@ -14,10 +17,13 @@ def command(name: str | None, everything: bool) -> None:
 
     if everything and name:
         raise BadInput(Problem("a name and --all", remedy="give one of them"))
-    if everything and not store.all_names():
+    if everything and not store.all_names() and not as_json:
         click.echo("nothing is deployed")
         return
     chosen = [store.pick(each) for each in store.all_names()] if everything else [store.pick(name)]
     for deployment in chosen:
         destroy(deployment)
-        click.echo(f"destroyed {deployment.folder.name}")
+        if not as_json:
+            click.echo(f"destroyed {deployment.folder.name}")
+    if as_json:
+        click.echo(json.dumps({"destroyed": [deployment.folder.name for deployment in chosen]}))

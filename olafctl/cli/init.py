@@ -1,5 +1,6 @@
 """``olafctl init``: a commented testbed to start from."""
 
+import json
 import re
 from pathlib import Path
 
@@ -17,7 +18,10 @@ _PORTS_AT_MOST = 8
 @click.option("--slots", type=click.IntRange(1, 1023), default=8, show_default=True, help="Of the queue.")
 @click.option("--target", default="twin", show_default=True)
 @click.option("--force", is_flag=True, help="Replace the file if it is there.")
-def command(path: Path, clusters: int, workers: int, slots: int, target: str, force: bool) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print what was written as JSON.")
+def command(
+    path: Path, clusters: int, workers: int, slots: int, target: str, force: bool, as_json: bool
+) -> None:
     """Write a testbed to PATH (testbed.yaml, when left out), each field explained, ready to be deployed."""
     from olafctl import testbed as testbeds
     from olafctl.errors import BadInput, OlafError, Problem
@@ -42,6 +46,9 @@ def command(path: Path, clusters: int, workers: int, slots: int, target: str, fo
         raise OlafError(
             Problem(f"cannot be written: {error.strerror}", str(path), "choose another path")
         ) from None
+    if as_json:
+        click.echo(json.dumps({"path": str(path), "name": _name(path.stem)}))
+        return
     click.echo(f"wrote {path}; next: olafctl deploy {path}")
 
 

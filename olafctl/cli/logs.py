@@ -1,5 +1,8 @@
 """``olafctl logs``: what the processes of a deployment say."""
 
+import json
+from pathlib import Path
+
 import click
 
 
@@ -10,7 +13,8 @@ import click
 )
 @click.option("-f", "--follow", is_flag=True, help="Go on as they grow, until interrupted.")
 @click.option("--paths", is_flag=True, help="Print where the logs are, and nothing else.")
-def command(name: str | None, lines: int, follow: bool, paths: bool) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print each line, or path, as a JSON object.")
+def command(name: str | None, lines: int, follow: bool, paths: bool, as_json: bool) -> None:
     """Show the logs of deployment NAME (the only one, when left out), also of what has crashed."""
     from olafctl.control import logs, store
 
@@ -18,13 +22,22 @@ def command(name: str | None, lines: int, follow: bool, paths: bool) -> None:
     found = logs.paths_of(deployment)
     if paths:
         for path in found:
-            click.echo(path)
+            click.echo(json.dumps({"path": str(path)}) if as_json else path)
         return
+    show = _as_json if as_json else _as_text
     if not found:
         click.echo(f"{deployment.folder.name} has no logs yet", err=True)
     for path in found:
         for line in logs.last_lines(path, lines):
-            click.echo(f"{path.name}: {line}")
+            click.echo(show(path, line))
     if follow:
         for path, line in logs.follow(found):
-            click.echo(f"{path.name}: {line}")
+            click.echo(show(path, line))
+
+
+def _as_text(path: Path, line: str) -> str:
+    return f"{path.name}: {line}"
+
+
+def _as_json(path: Path, line: str) -> str:
+    return json.dumps({"log": path.name, "line": line})

@@ -1,5 +1,6 @@
 """``olafctl init``: a commented testbed that loads."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -49,3 +50,8 @@ def test_a_file_name_that_is_no_name_gives_one(run: Run, tmp_path: Path) -> None
     path = tmp_path / "my bed!.yaml"
     assert run("init", path).code == 0
     assert testbed.load(path).name == "my-bed"
+
+
+def test_what_was_written_as_json(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    assert json.loads(run("init", path, "--json").out) == {"path": str(path), "name": "mine"}

@@ -1,5 +1,6 @@
 """Verbs on deployments that are not there, or of which only pieces are left."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -69,6 +70,23 @@ def test_logs_of_what_has_crashed(run: Run, state: Path) -> None:
     (state / "one" / "twin.log").write_bytes(b"first\nsecond\nlast \xff words\n")
     assert run("logs", "-n", 2).out == "twin.log: second\ntwin.log: last \\xff words\n"
     assert run("logs", "--paths").out == f"{state}/one/twin.log\n"
+    assert run("logs", "-n", 1, "--json").out == '{"log": "twin.log", "line": "last \\\\xff words"}\n'
+    assert json.loads(run("logs", "--paths", "--json").out) == {"path": f"{state}/one/twin.log"}
+
+
+def test_what_was_destroyed_as_json(run: Run, state: Path) -> None:
+    begun(state / "one")
+    begun(state / "two")
+    assert json.loads(run("destroy", "--all", "--json").out) == {"destroyed": ["one", "two"]}
+    assert json.loads(run("destroy", "--all", "--json").out) == {"destroyed": []}
+
+
+def test_a_testbed_names_its_deployment(run: Run, state: Path) -> None:
+    begun(state / "nine-clusters")
+    assert run("destroy", "nine-clusters.yaml").out == "destroyed nine-clusters\n"
+    assert run("destroy", "nine-clusters.yaml").err == (
+        "error: there is no deployment 'nine-clusters' (deployed: none)\n"
+    )
 
 
 @pytest.mark.parametrize("verb", [("status",), ("test",), ("shell", "vnp4_1")], ids=lambda verb: verb[0])
