@@ -115,5 +115,6 @@ def _random_encoding(chance: random.Random, system: System) -> Encoding:
         windows=chance.random() < 0.7,
         symmetry=chance.random() < 0.7,
         bounds=chance.random() < 0.7,
+        guesses=chance.random() < 0.3,
         incremental=chance.random() < 0.5,
     )

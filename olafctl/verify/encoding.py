@@ -27,6 +27,8 @@ class Encoding:
     """Clusters alike but for their names keep the order of their phases; the earliest phase is 0."""
     bounds: bool = True
     """Consequences of the laws (bounded waiting) stated beside them."""
+    guesses: bool = True
+    """Simulate some schedules that often hurt before asking the solver."""
     incremental: bool = True
     """Look for violations within short horizons first, and carry them on."""
 

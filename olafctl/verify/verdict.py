@@ -7,6 +7,7 @@ from enum import StrEnum
 from olafctl.errors import OlafError, Problem
 from olafctl.verify.encoding import Encoding, Question
 from olafctl.verify.exhaustive import enumerate_all, scope
+from olafctl.verify.guesses import guesses
 from olafctl.verify.numbers import Numbers, z3
 from olafctl.verify.objective import Objective, Violation, violation
 from olafctl.verify.schedule import Schedule
@@ -56,8 +57,8 @@ def verify(
     question = Question(system, objective, chosen)
     if chosen.bounds and _check(question, begin + timeout) == z3.unsat:
         return Verdict(Answer.ACCEPT, system, objective, time.monotonic() - begin)
-    found: Counterexample | None = None
-    if chosen.incremental:
+    found = _guess(system, objective, begin + timeout) if chosen.guesses else None
+    if found is None and chosen.incremental:
         found = _try_short_horizons(system, objective, chosen, begin, timeout)
     answer = Answer.REJECT if found else Answer.UNKNOWN
     if found is None:
@@ -78,6 +79,15 @@ def verify_exhaustively(system: System, objective: Objective, timeout: float) ->
         found = Counterexample(schedule, simulate(schedule), violated)
     answer = Answer.REJECT if found else Answer.ACCEPT if result.complete else Answer.UNKNOWN
     return Verdict(answer, system, objective, time.monotonic() - begin, found)
+
+
+def _guess(system: System, objective: Objective, deadline: float) -> Counterexample | None:
+    """The first guessed schedule that violates the objective, None when none does."""
+    for schedule in guesses(system):
+        found = _examine(schedule, objective)
+        if found or time.monotonic() >= deadline:
+            return found
+    return None
 
 
 def _try_short_horizons(

@@ -120,7 +120,8 @@ def _encodings(timeout: float) -> Iterator[dict[str, Any]]:
         "no arrival windows": replace(usual, windows=False),
         "no symmetry breaking": replace(usual, symmetry=False),
         "no stated bounds": replace(usual, bounds=False),
-        "no short horizons first": replace(usual, incremental=False),
+        "no guesses first": replace(usual, guesses=False),
+        "no guesses, no short horizons first": replace(usual, guesses=False, incremental=False),
     }
     questions = {
         "2 clusters × 20, fairness (accept)": (cases.paper((100, 100), 8), cases.fairness(2)),
