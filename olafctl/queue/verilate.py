@@ -11,6 +11,7 @@ from pathlib import Path
 
 from olafctl import cache, paths
 from olafctl.errors import BadInput, MissingTool, OlafError, Problem
+from olafctl.render import verilog
 from olafctl.toolchain import Compiler, cxx
 
 Progress = Callable[[str], None]
@@ -73,6 +74,8 @@ class _Design:
 
     top: str
     title: str
+    hdl: Path = field(repr=False)
+    """The folder of ``top`` and its modules."""
     parameters: dict[str, int]
     native: tuple[str, ...]
     """Files of ``native/``; the .cpp ones are compiled."""
@@ -83,13 +86,15 @@ def build_queue(parameters: Parameters, progress: Progress = lambda step: None) 
     """The shared library for ``parameters``, from the cache or built now (half a minute).
 
     ``progress`` is told each step.
-    Raises MissingTool without Verilator or a C++ compiler, OlafError when the build fails.
+    Raises MissingTool without Verilator or a C++ compiler, OlafError when the rendered instance does not
+    fit the modules or the build fails.
     """
     return _build(
         _Design(
-            "olaf_queue",
+            Path(verilog.INSTANCE).stem,
             f"OlafQueue of {parameters}",
-            parameters.verilog,
+            verilog.folder(parameters),
+            {},
             ("queue_model.cpp", "queue_model.h", "queue_probe.h", *_STOPS),
             {"OLAF_CLUSTERS": parameters.clusters},
         ),
@@ -103,6 +108,7 @@ def build_adder(latency: int, progress: Progress = lambda step: None) -> Path:
         _Design(
             "olaf_fp32_add",
             f"a binary32 adder of {latency} cycles",
+            paths.sources() / "hdl",
             {"LATENCY": latency},
             ("adder_model.cpp", *_STOPS),
             {"OLAF_ADDER_LATENCY": latency},
@@ -132,7 +138,7 @@ def _build(design: _Design, progress: Progress) -> Path:
             repr((design, _VERILATE, _COMPILE, _FAST, _SELDOM_RUN)),
             str(compiler),
             _output(str(root / "bin" / "verilator_bin"), "--version"),
-            *verilog_sources(),
+            *sorted(design.hdl.glob("*.v*")),
             *(_NATIVE / name for name in design.native),
             _TUSER,
         ]
@@ -150,7 +156,6 @@ def _build(design: _Design, progress: Progress) -> Path:
 
 
 def _verilate(root: Path, design: _Design, work: Path) -> None:
-    hdl = paths.sources() / "hdl"
     _run(
         [
             str(root / "bin" / "verilator_bin"),
@@ -159,10 +164,10 @@ def _verilate(root: Path, design: _Design, work: Path) -> None:
             *(f"-G{name}={value}" for name, value in design.parameters.items()),
             "--top-module",
             design.top,
-            f"-I{hdl}",
+            f"-I{design.hdl}",
             "--Mdir",
             str(work / "verilated"),
-            str(hdl / f"{design.top}.v"),
+            str(design.hdl / f"{design.top}.v"),
         ],
         environment={"VERILATOR_ROOT": str(root)},
     )

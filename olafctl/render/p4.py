@@ -1,10 +1,26 @@
 """The P4 sources of a testbed: the plain programs, and the one file of what varies."""
 
-from olafctl import paths
+from pathlib import Path
+
+from olafctl import cache, paths
 from olafctl.render.templates import fill
 from olafctl.testbed import limits
 from olafctl.testbed.model import Testbed
 from olafctl.wire import layouts
+
+
+def folder(testbed: Testbed) -> Path:
+    """The folder with every P4 file of ``testbed``: one a content, so that compilers see the same paths."""
+    files = sources(testbed)
+
+    def write(work: Path) -> None:
+        for name, text in files.items():
+            (work / name).write_text(text)
+
+    made, _ = cache.build_once(
+        "p4src", cache.digest([part for item in files.items() for part in item]), write
+    )
+    return made
 
 
 def sources(testbed: Testbed) -> dict[str, str]:

@@ -1,9 +1,11 @@
 """The Verilog of a testbed: the plain modules, and the instance that gives OlafQueue its parameters."""
 
-from olafctl import paths
+from pathlib import Path
+from typing import Protocol
+
+from olafctl import cache, paths
 from olafctl.queue.registers import ADDRESS_BITS
 from olafctl.render.templates import fill
-from olafctl.testbed.model import Testbed
 from olafctl.wire import layouts
 
 INSTANCE = "olaf_instance.v"
@@ -11,18 +13,53 @@ RENDERED = (INSTANCE,)
 """The files that come from templates; all others are plain."""
 
 
-def sources(testbed: Testbed) -> dict[str, str]:
+class Queue(Protocol):
+    """The parameters of an OlafQueue, as a testbed's engine has them."""
+
+    @property
+    def clusters(self) -> int: ...
+
+    @property
+    def slots(self) -> int: ...
+
+    @property
+    def beats(self) -> int: ...
+
+    @property
+    def adder_latency(self) -> int: ...
+
+
+def folder(queue: Queue) -> Path:
+    """The folder of every Verilog file for ``queue``, its instance checked against the modules.
+
+    One a content: what is compiled from it is what was checked. Raises OlafError with every misfit.
+    """
+    files = sources(queue)
+
+    def write(work: Path) -> None:
+        # pyverilog takes long to load, and mostly there is nothing to check.
+        from olafctl.render import ports_fit
+
+        for name, text in files.items():
+            (work / name).write_text(text)
+        instances = [work / name for name in RENDERED]
+        ports_fit.check(instances, [path for path in sorted(work.glob("*.v")) if path not in instances])
+
+    made, _ = cache.build_once("hdl", cache.digest([part for item in files.items() for part in item]), write)
+    return made
+
+
+def sources(queue: Queue) -> dict[str, str]:
     """Every Verilog file by name."""
     plain = sorted([*(paths.sources() / "hdl").glob("*.v"), *(paths.sources() / "hdl").glob("*.vh")])
-    return {path.name: path.read_text() for path in plain} | {INSTANCE: instance(testbed)}
+    return {path.name: path.read_text() for path in plain} | {INSTANCE: instance(queue)}
 
 
-def instance(testbed: Testbed) -> str:
-    """The module ``olaf_instance``: OlafQueue as the testbed's engine asks for it."""
+def instance(queue: Queue) -> str:
+    """The module ``olaf_instance``: OlafQueue with the parameters of ``queue``."""
     return fill(
         "verilog/olaf_instance.v.j2",
-        name=testbed.name,
-        engine=testbed.engine,
+        engine=queue,
         lanes=layouts.LANES,
         data_bits=layouts.BEAT_BYTES * 8,
         tuser_bits=layouts.TUSER.bits,

@@ -4,24 +4,16 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from olafctl import cache
-from olafctl.queue.verilate import verilog_sources
-from olafctl.render.p4 import sources
+from olafctl.render import p4, verilog
 from olafctl.targets.interface import Build
-from olafctl.targets.queue_library import parameters_of
 from olafctl.testbed.model import Testbed
 
 BLOCKS = ("vnp4_1", "vnp4_2")
 
 
 def p4_folder(testbed: Testbed) -> Path:
-    """The folder with every P4 source of ``testbed``: one a content, so that compilers see the same paths."""
-
-    def write(folder: Path) -> None:
-        for name, text in sources(testbed).items():
-            (folder / name).write_text(text)
-
-    folder, _ = cache.build_once("p4src", cache.digest(_p4_parts(testbed)), write)
-    return folder
+    """The folder with every P4 source of ``testbed``."""
+    return p4.folder(testbed)
 
 
 def build_once(
@@ -29,11 +21,7 @@ def build_once(
 ) -> Build:
     """The build of ``testbed`` for ``target`` with ``tools`` (their versions or sources), filled by ``fill``
     when it is not in the cache."""
-    queue: list[str | Path] = [repr(parameters_of(testbed.engine)), *verilog_sources()]
-    key = cache.digest([target, *tools, *_p4_parts(testbed), *queue])
+    files = sorted((p4.sources(testbed) | verilog.sources(testbed.engine)).items())
+    key = cache.digest([target, *tools, *(part for item in files for part in item)])
     folder, fresh = cache.build_once(target, key, fill)
     return Build(folder, folder.name, fresh)
-
-
-def _p4_parts(testbed: Testbed) -> list[str]:
-    return [part for item in sorted(sources(testbed).items()) for part in item]

@@ -6,6 +6,7 @@ import pytest
 
 from olafctl import paths, testbed
 from olafctl.errors import OlafError
+from olafctl.queue.verilate import Parameters, build_queue
 from olafctl.render import p4, ports_fit, verilog
 from olafctl.render.pipeline import render
 from olafctl.testbed.model import Testbed
@@ -67,13 +68,19 @@ def test_the_shipped_testbeds_fit_the_modules(
     monkeypatch.setenv("OLAF_CACHE", str(tmp_path))
     bed = testbed.load(paths.sources() / "testbeds" / f"{name}.yaml")
     rendered = render(bed)
-    assert rendered.fresh
     instance = (rendered.hdl / verilog.INSTANCE).read_text()
     assert f".CLUSTERS({bed.engine.clusters})" in instance
     assert f".BEATS({bed.engine.beats})" in instance
     assert (rendered.p4 / "vnp4_1.p4").is_file()
-    again = render(bed)
-    assert (again.folder, again.fresh) == (rendered.folder, False)
+    assert render(bed) == rendered
+
+
+def test_what_is_compiled_is_what_was_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OLAF_CACHE", str(tmp_path))
+    right = verilog.instance
+    monkeypatch.setattr(verilog, "instance", lambda queue: right(queue).replace(".SLOTS(", ".SLOT("))
+    with pytest.raises(OlafError, match=r"olaf_instance.queue: olaf_queue has no parameter SLOT "):
+        build_queue(Parameters())
 
 
 def test_what_fits_is_not_complained_about(tmp_path: Path) -> None:

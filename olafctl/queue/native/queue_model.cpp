@@ -15,6 +15,9 @@
 #include "verilated.h"
 #include "verilated_stops.h"
 
+// A signal of the OlafQueue in the rendered instance, by the name that Verilator gives it.
+#define INSIDE(signal) olaf_instance__DOT__queue__DOT__##signal
+
 namespace {
 
 constexpr size_t beat_bytes = 64;
@@ -96,7 +99,7 @@ struct olaf_queue {
         for (int edge = 0; edge < 4; ++edge) edge_up();
         top->aresetn = 1;
         do edge_up();
-        while (root().olaf_queue__DOT__clearing);
+        while (root().INSIDE(clearing));
         cycle = 0;
     }
     ~olaf_queue() {
@@ -161,12 +164,12 @@ struct olaf_queue {
     }
 
     void watch() {
-        uint32_t what = root().olaf_queue__DOT__start * OLAF_BEGUN | root().olaf_queue__DOT__depart * OLAF_LEFT |
-                        root().olaf_queue__DOT__enqueue__DOT__deciding * OLAF_DECIDED |
-                        root().olaf_queue__DOT__settled * OLAF_SETTLED |
-                        root().olaf_queue__DOT__out__DOT__status_sampled * OLAF_STATUS |
-                        root().olaf_queue__DOT__bypass__DOT__admits * OLAF_ADMITTED |
-                        root().olaf_queue__DOT__bypass__DOT__refuses * OLAF_REFUSED;
+        uint32_t what = root().INSIDE(start) * OLAF_BEGUN | root().INSIDE(depart) * OLAF_LEFT |
+                        root().INSIDE(enqueue__DOT__deciding) * OLAF_DECIDED |
+                        root().INSIDE(settled) * OLAF_SETTLED |
+                        root().INSIDE(out__DOT__status_sampled) * OLAF_STATUS |
+                        root().INSIDE(bypass__DOT__admits) * OLAF_ADMITTED |
+                        root().INSIDE(bypass__DOT__refuses) * OLAF_REFUSED;
         if (what) instants.push_back({cycle, what});
     }
 
@@ -191,8 +194,8 @@ struct olaf_queue {
         ++cycle;
     }
 
-    bool still() const { return root().olaf_queue__DOT__still && !presented && leaving.empty(); }
-    int64_t debt() const { return int64_t(root().olaf_queue__DOT__rate_limiter__DOT__debt << 27) >> 27; }
+    bool still() const { return root().INSIDE(still) && !presented && leaving.empty(); }
+    int64_t debt() const { return int64_t(root().INSIDE(rate_limiter__DOT__debt) << 27) >> 27; }
 
     // Cycles for which nothing can happen but the passing of time, at most up to `end`.
     uint64_t quiet(uint64_t end) const {
@@ -200,14 +203,14 @@ struct olaf_queue {
         if (!source.empty()) end = std::min(end, source.front().first);
         if (end <= cycle) return 0;
         uint64_t span = end - cycle;
-        uint32_t rate = root().olaf_queue__DOT__rate;
-        if (root().olaf_queue__DOT__count && !(root().olaf_queue__DOT__hold & 1)) {
+        uint32_t rate = root().INSIDE(rate);
+        if (root().INSIDE(count) && !(root().INSIDE(hold) & 1)) {
             if (rate == 0 || debt() <= 0) return 0;
             span = std::min<uint64_t>(span, (debt() - 1) / rate);
         }
         // The last two looks at each cluster are walked through, so that its activity ends as it would have.
         constexpr uint64_t longest = 1u << 30, walk = 2 * OLAF_CLUSTERS;
-        if (root().olaf_queue__DOT__active_clusters) {
+        if (root().INSIDE(active_clusters)) {
             span = std::min(span, longest);
             span -= std::min(span, walk);
         }
@@ -215,10 +218,10 @@ struct olaf_queue {
     }
 
     void skip(uint64_t span) {
-        root().olaf_queue__DOT__registers__DOT__cycle += span;
-        if (uint32_t rate = root().olaf_queue__DOT__rate; rate && debt() > 0) {
+        root().INSIDE(registers__DOT__cycle) += span;
+        if (uint32_t rate = root().INSIDE(rate); rate && debt() > 0) {
             uint64_t paying = std::min<uint64_t>(span, (debt() + rate - 1) / rate);
-            root().olaf_queue__DOT__rate_limiter__DOT__debt =
+            root().INSIDE(rate_limiter__DOT__debt) =
                 uint64_t(debt() - int64_t(paying * rate)) & ((uint64_t(1) << 37) - 1);
         }
         cycle += span;
@@ -234,7 +237,7 @@ struct olaf_queue {
     }
 
     bool waiting() const {
-        bool leaves = root().olaf_queue__DOT__count && !(root().olaf_queue__DOT__hold & 1);
+        bool leaves = root().INSIDE(count) && !(root().INSIDE(hold) & 1);
         return !source.empty() || leaves || !still();
     }
 };
