@@ -18,24 +18,32 @@ test: $(VENV)/.test
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 install: $(VENV)/.base
-	$(if $(EXTRAS),$(BIN)/pip install -q -e '.[$(EXTRAS)]')
+	$(if $(EXTRAS),$(BIN)/pip install -q -q -e '.[$(EXTRAS)]')
 
 generate: $(VENV)/.base
 	$(BIN)/olafctl generate
 
-$(VENV)/bin/python:
+# On every run: what has gone since .venv was made must be said before something fails without it.
+.PHONY: compiler
+compiler:
+	@$${CXX:-g++} --version >/dev/null 2>&1 || { echo "olaf needs a C++ compiler: install the package g++ or set CXX"; exit 3; }
+
+# A stamp, made once pip works: an interrupted venv is made again from nothing.
+$(VENV)/.made:
 	@command -v $(PYTHON) >/dev/null || { echo "olaf needs Python 3.11 or newer: install python3 (or set PYTHON=)"; exit 3; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "olaf needs Python 3.11 or newer; $(PYTHON) is older (set PYTHON=)"; exit 3; }
 	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { echo "olaf needs Python's venv module: install the package python3-venv"; exit 3; }
-	@command -v $${CXX:-g++} >/dev/null || { echo "olaf needs a C++ compiler: install the package g++ (or set CXX=)"; exit 3; }
-	$(PYTHON) -m venv $(VENV)
+	$(PYTHON) -m venv --clear $(VENV)
+	@$(BIN)/pip --version >/dev/null
+	@touch $@
 
-$(VENV)/.base: setup.cfg pyproject.toml | $(VENV)/bin/python
-	$(BIN)/pip install -q -e .
+# -q -q leaves out pip's warnings, not its errors.
+$(VENV)/.base: setup.cfg pyproject.toml $(VENV)/.made | compiler
+	$(BIN)/pip install -q -q -e .
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.base
-	$(BIN)/pip install -q -e '.[test]'
+	$(BIN)/pip install -q -q -e '.[test]'
 	@touch $@
 
 clean:
