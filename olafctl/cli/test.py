@@ -1,13 +1,19 @@
 """``olafctl test``: the packet tests against what is deployed."""
 
+import json
 import os
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+from xml.etree import ElementTree
 
 import click
 
 _USAGE_ERROR = 4
 _NO_TESTS_RAN = 5
+_OUTCOMES = {"failure": "failed", "error": "failed", "skipped": "skipped"}
+"""What JUnit calls anything but a pass, and what we call it."""
 
 
 @click.command()
@@ -17,9 +23,15 @@ _NO_TESTS_RAN = 5
 )
 @click.option("-k", "expression", help="Only the tests that match, as pytest -k does.")
 @click.option("-v", "--verbose", is_flag=True, help="One line for each test.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON; what pytest says goes to standard error.")
 @click.pass_context
 def command(
-    context: click.Context, name: str | None, junit: Path | None, expression: str | None, verbose: bool
+    context: click.Context,
+    name: str | None,
+    junit: Path | None,
+    expression: str | None,
+    verbose: bool,
+    as_json: bool,
 ) -> None:
     """Run the packet tests with real packets through deployment NAME (the only one, when left out).
 
@@ -40,12 +52,37 @@ def command(
     line += ["-p", "no:cacheprovider", "-rs"]
     line += ["-v"] if verbose else []
     line += ["-k", expression] if expression else []
-    line += [f"--junit-xml={junit.resolve()}"] if junit else []
     environment = {**os.environ, "OLAF_TEST_DEPLOYMENT": store.folder.name}
-    with using(store):
-        code = child.run(line, folder=home, environment=environment)
-    if code == _USAGE_ERROR:
-        raise BadInput(Problem("pytest cannot run this", expression or "", "see what it says above"))
-    if code == _NO_TESTS_RAN:
-        raise BadInput(Problem("no packet test matches", expression or "", "see olafctl test -v"))
+    with TemporaryDirectory() as scratch:
+        report = junit.resolve() if junit else Path(scratch) / "report.xml"
+        line += [f"--junit-xml={report}"]
+        with using(store):
+            output = sys.stderr if as_json else None
+            code = child.run(line, folder=home, environment=environment, output=output)
+        if code == _USAGE_ERROR:
+            raise BadInput(Problem("pytest cannot run this", expression or "", "see what it says above"))
+        if code == _NO_TESTS_RAN:
+            raise BadInput(Problem("no packet test matches", expression or "", "see olafctl test -v"))
+        if as_json:
+            click.echo(json.dumps(_data(report), indent=1))
     context.exit(1 if code else 0)
+
+
+def _data(report: Path) -> dict[str, Any]:
+    """A JUnit report as JSON: how many of each outcome, and every test with its seconds."""
+    tests = []
+    for case in ElementTree.parse(report).getroot().iter("testcase"):
+        verdict = next((part for part in case if part.tag in _OUTCOMES), None)
+        tests.append(
+            {
+                "name": case.get("name"),
+                "outcome": "passed" if verdict is None else _OUTCOMES[verdict.tag],
+                "seconds": float(case.get("time", 0)),
+                "message": "" if verdict is None else verdict.get("message", ""),
+            }
+        )
+    counts = {
+        outcome: sum(test["outcome"] == outcome for test in tests)
+        for outcome in ("passed", *dict.fromkeys(_OUTCOMES.values()))
+    }
+    return {**counts, "tests": tests}

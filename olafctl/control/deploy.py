@@ -18,7 +18,7 @@ from olafctl.control.state import DeviceState, State
 from olafctl.control.store import Record, Role, Store, claim, clear, folder_of
 from olafctl.errors import BadInput, MissingTool, OlafError, Problem
 from olafctl.render.pipeline import render
-from olafctl.targets import front_ports, registry
+from olafctl.targets import registry
 from olafctl.targets.interface import Build, Progress, Running, Target
 from olafctl.testbed.model import Testbed
 
@@ -68,7 +68,7 @@ def deploy(testbed: Testbed, progress: Progress, *, dry_run: bool = False) -> Ou
         before = store.record(Role.RUNNING)
         reusable = _reusable(wanted, store)
         if reusable is None:
-            _check_ports(wanted)
+            _check_startable(wanted)
         store.put(Role.WANTED, _record(wanted))
         try:
             outcome = _bring_up(wanted, reusable, store, progress)
@@ -166,7 +166,7 @@ def _foresee(wanted: _Wanted, store: Store) -> Outcome:
     state = desired(wanted.testbed)
     running = _reusable(wanted, store) if store.exists() else None
     if running is None:
-        _check_ports(wanted)
+        _check_startable(wanted)
         return Outcome(wanted.testbed.name, True, DEVICES, plan(_NOTHING, state), 0)
     with devices.watching(running) as sessions:
         if not all(devices.has_pipeline(device, sessions) for device in running.devices):
@@ -190,9 +190,9 @@ def _bring_up(wanted: _Wanted, running: Running | None, store: Store, progress: 
     return Outcome(wanted.testbed.name, started, pushed, changes, time.monotonic() - begin)
 
 
-def _check_ports(wanted: _Wanted) -> None:
-    """Raises BadInput for ports that cannot be made, while what runs still does."""
-    if problems := front_ports.problems(wanted.testbed, wanted.state):
+def _check_startable(wanted: _Wanted) -> None:
+    """Raises BadInput for what cannot start here, while what runs still does."""
+    if problems := wanted.target.problems(wanted.testbed, wanted.state):
         raise BadInput(*problems)
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from olafctl.errors import Problem
 from olafctl.ports.attachment import Attachment
 from olafctl.testbed.model import Testbed
 
@@ -88,6 +89,9 @@ class Target(Protocol):
         """The programs this target needs and does not find."""
 
     def build(self, testbed: Testbed, progress: Progress) -> Build: ...
+
+    def problems(self, testbed: Testbed, state: Path) -> Sequence[Problem]:
+        """Why it could not start here, as far as can be known while something else still runs."""
 
     def start(self, testbed: Testbed, build: Build, state: Path, progress: Progress) -> Running:
         """Bring processes and ports up, nothing programmed yet; on failure leave nothing behind."""

@@ -3,6 +3,8 @@
 import json
 import os
 import signal
+import subprocess
+import sys
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator
 from pathlib import Path
@@ -79,6 +81,16 @@ def test_the_packet_tests_against_it_with_a_junit_report(deployed: Run, tmp_path
         2,
         "error: no_such_test: no packet test matches (see olafctl test -v)\n",
     )
+
+
+def test_the_packet_tests_as_json(deployed: Run) -> None:
+    line = [sys.executable, "-m", "olafctl", "test", "packets", "-k", "test_multicast", "--json"]
+    ended = subprocess.run(line, capture_output=True, text=True, timeout=120, check=False)
+    assert ended.returncode == 0, ended.stderr
+    report = json.loads(ended.stdout)
+    assert (report["passed"], report["failed"], report["skipped"]) == (4, 0, 0)
+    assert {test["outcome"] for test in report["tests"]} == {"passed"}
+    assert "4 passed" in ended.stderr
 
 
 def test_a_shell_on_a_device(deployed: Run) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from olafctl.errors import OlafError
 from olafctl.ports import interfaces
-from olafctl.targets import deployment, front_ports
+from olafctl.targets import deployment, front_ports, registry
 from olafctl.testbed import load
 from olafctl.testbed.model import Port, Testbed, Transport
 
@@ -43,6 +43,17 @@ def test_without_rights_an_asked_for_veth_is_an_error_for_each_port(
     with pytest.raises(OlafError) as caught:
         front_ports.plan(bed, tmp_path, lambda _: None)
     assert [problem.where.rsplit(" ", 1)[1] for problem in caught.value.problems] == ["1", "2"]
+
+
+def test_without_rights_bmv2_is_refused_once_whatever_its_ports(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forbid(monkeypatch)
+    bed = bed_with(tmp_path, Port(1, "ps", Transport.UNIX, None), Port(2, "w", Transport.UNIX, None))
+    (problem,) = registry.get("bmv2").problems(bed, tmp_path / "state")
+    assert problem.where == f"{tmp_path / 'bed.yaml'}: target bmv2"
+    assert "needs root" in problem.what
+    assert "use the target twin" in problem.remedy
 
 
 def test_relative_paths_are_beside_the_testbed(tmp_path: Path) -> None:

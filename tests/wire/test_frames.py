@@ -1,7 +1,6 @@
 """The Python codec, the Scapy layers, the C shim and the layouts agree on every byte."""
 
 import ctypes
-import os
 import subprocess
 from ipaddress import IPv4Address
 from pathlib import Path
@@ -13,6 +12,7 @@ from hypothesis import strategies as st
 from scapy.layers.l2 import Ether
 
 from olafctl import paths
+from olafctl.toolchain import cxx
 from olafctl.wire import layouts
 from olafctl.wire.frames import Endpoint, OlafFrame, pack, unpack
 from olafctl.wire.layouts import Flag, FrameType, Layout
@@ -94,7 +94,7 @@ def c_shim(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
     )
     library = folder / "shim.so"
     subprocess.run(
-        [os.environ.get("CXX", "g++"), "-shared", "-fPIC", "-Wall", "-Werror", source, "-o", library],
+        [*cxx().command, "-shared", "-fPIC", "-Wall", "-Werror", source, "-o", library],
         check=True,
     )
     return ctypes.CDLL(str(library))

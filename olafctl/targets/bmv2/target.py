@@ -88,11 +88,16 @@ class Bmv2:
 
         return rendered.build_once(self.name, testbed, [version], everything)
 
+    def problems(self, testbed: Testbed, state: Path) -> Sequence[Problem]:
+        """Cables or front ports that cannot be made."""
+        if reason := interfaces.why_not():
+            where = f"{testbed.source}: target bmv2"
+            return [Problem(reason, where, "run as root, or use the target twin")]
+        return front_ports.problems(testbed, state)
+
     def start(self, testbed: Testbed, build: Build, state: Path, progress: Progress) -> RunningBmv2:
         """Cables, front ports, the queue process and both switches. Raises OlafError."""
         self._require()
-        if reason := interfaces.why_not():
-            raise OlafError(Problem(reason, "target bmv2", "run as root, or use the target twin"))
         deployment.undo(state)
         state.mkdir(parents=True, exist_ok=True)
         devices = [

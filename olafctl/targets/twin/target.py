@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from olafctl import toolchain
-from olafctl.errors import MissingTool, OlafError
+from olafctl.errors import MissingTool, OlafError, Problem
 from olafctl.p4.compiler import own_digest
 from olafctl.targets import deployment, front_ports, processes, queue_process, rendered
 from olafctl.targets.deployment import Deployment
@@ -52,6 +52,10 @@ class Twin:
                     part.result()
 
         return rendered.build_once(self.name, testbed, [own_digest()], everything)
+
+    def problems(self, testbed: Testbed, state: Path) -> Sequence[Problem]:
+        """Front ports that cannot be made."""
+        return front_ports.problems(testbed, state)
 
     def start(self, testbed: Testbed, build: Build, state: Path, progress: Progress) -> RunningTwin:
         """Front ports and the process. Raises OlafError."""
