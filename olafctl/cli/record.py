@@ -16,23 +16,30 @@ from olafctl.errors import MissingTool, Problem
     required=True,
     help="The trace to write.",
 )
-@click.option("--workers", type=click.IntRange(1, 1000), default=27, show_default=True)
+@click.option(
+    "--clusters",
+    type=click.IntRange(1, 1000),
+    default=9,
+    show_default=True,
+    help="Each trains its own policy.",
+)
 @click.option(
     "--cluster-size",
-    type=click.IntRange(1),
+    type=click.IntRange(1, 1000),
     default=3,
     show_default=True,
-    help="Workers on machines of one speed.",
+    help="Workers of a cluster, on machines of one speed.",
 )
 @click.option(
     "--updates", type=click.IntRange(1, 60_000), default=500, show_default=True, help="Of each worker."
 )
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True)
 @click.option("--force", is_flag=True, help="Overwrite a trace that exists.")
-def command(output: Path, workers: int, cluster_size: int, updates: int, seed: int, force: bool) -> None:
+def command(output: Path, clusters: int, cluster_size: int, updates: int, seed: int, force: bool) -> None:
     """Record asynchronous PPO on LunarLander-v3 as a trace (needs the extra [train]).
 
-    27 workers with 500 updates each take about ten minutes on one core.
+    Each cluster is a training of its own. 27 workers with 500 updates each take about ten minutes on
+    one core.
     """
     if output.exists() and not force:
         raise click.UsageError(f"{output} exists (--force overwrites it)")
@@ -46,11 +53,11 @@ def command(output: Path, workers: int, cluster_size: int, updates: int, seed: i
         ) from error
     from olafctl.replay import trace as traces
 
-    trace = record(workers, cluster_size, updates, seed, _Line())
+    trace = record(clusters, cluster_size, updates, seed, _Line())
     traces.save(trace, output)
     size = output.stat().st_size / 1e6
     click.echo(
-        f"wrote {output}: {workers} workers × {updates} updates of {trace.values} values, {size:.2f} MB"
+        f"wrote {output}: {trace.workers} workers × {updates} updates of {trace.values} values, {size:.2f} MB"
     )
 
 
@@ -60,9 +67,10 @@ class _Line:
     def __init__(self) -> None:
         self._rewards: list[float] = []
 
-    def __call__(self, done: int, total: int, reward: float) -> None:
+    def __call__(self, cluster: int, done: int, total: int, reward: float) -> None:
         self._rewards.append(reward)
         if done * 20 // total != (done - 1) * 20 // total:
             mean = sum(self._rewards) / len(self._rewards)
-            print(f"{done}/{total} updates, mean reward {mean:.0f}", file=sys.stderr, flush=True)
+            text = f"{done}/{total} updates; cluster {cluster + 1}, mean reward {mean:.0f}"
+            print(text, file=sys.stderr, flush=True)
             self._rewards.clear()

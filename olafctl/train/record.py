@@ -1,9 +1,11 @@
-"""A recorded training: asynchronous workers of different speeds, each on a machine of its own.
+"""Recorded trainings, one a cluster: asynchronous workers, each on a machine of its own, and their server.
 
-Every worker has its own clock. An update takes the CPU time that playing its episodes and computing its
-gradient really took here, times the worker's slowdown; the worker that finishes first on its own clock is
-served first. So the order, the staleness and the times are those of as many machines as there are
-workers, whatever this machine is doing meanwhile. The network is ideal: no delay, no loss.
+Clusters are tenants (OLAF §8.3): each trains a policy of its own, so none knows of another, and each is
+recorded from its own beginning. Every worker has its own clock. An update takes the CPU time that
+playing its episodes and computing its gradient really took here, times the worker's slowdown; the worker
+that finishes first on its own clock is served first. So the order, the staleness and the times are those
+of as many machines as there are workers, whatever this machine is doing meanwhile. The network is ideal:
+no delay, no loss.
 """
 
 import heapq
@@ -29,9 +31,8 @@ MOST_EPISODES = 2
 POOL_STRIDE = 25
 """Every so many updates of a worker its gradient is kept whole."""
 
-Progress = Callable[[int, int, float], None]
-"""Told after each update: updates so far, of how many, and its mean reward."""
-
+Progress = Callable[[int, int, int, float], None]
+"""Told after each update: its cluster, updates so far, of how many, and its mean reward."""
 
 _Result = tuple[network.Vector, float, int]
 """Gradient, mean reward, environment steps."""
@@ -70,6 +71,7 @@ class _Tape:
 
     def __init__(self, workers: int, updates: int) -> None:
         shape = (workers, updates)
+        self.updates = updates
         self.time = np.zeros(shape, dtype=np.int64)
         self.reward = np.zeros(shape, dtype=np.float32)
         self.norm = np.zeros(shape, dtype=np.float32)
@@ -87,8 +89,8 @@ class _Tape:
         self.norm[at] = np.linalg.norm(gradient)
 
 
-def record(workers: int, cluster_size: int, updates: int, seed: int, progress: Progress) -> Trace:
-    """Train until every worker has sent ``updates`` updates, and return all of them.
+def record(clusters: int, cluster_size: int, updates: int, seed: int, progress: Progress) -> Trace:
+    """Train each cluster until every worker has sent ``updates`` updates, and return all of them.
 
     Workers 0 … cluster_size-1 are the first cluster, and so on: a cluster's machines are alike.
 
@@ -96,6 +98,7 @@ def record(workers: int, cluster_size: int, updates: int, seed: int, progress: P
     in which updates meet, so two recordings are alike but not identical. Raises BadInput when a trace
     cannot hold so many.
     """
+    workers = clusters * cluster_size
     kept = workers * -(-updates // POOL_STRIDE)
     if kept > MOST_KEPT:
         raise BadInput(
@@ -103,30 +106,19 @@ def record(workers: int, cluster_size: int, updates: int, seed: int, progress: P
         )
     torch.set_num_threads(1)
     random = np.random.default_rng(seed)
-    team = [_worker(speed, random) for speed in _speeds(workers, cluster_size, random)]
-    weights = network.initial(random)
-    _warm(weights)
-    server = RunningAverage(weights)
+    speeds = _speeds(clusters, cluster_size, random)
+    _warm(network.initial(random))
     tape = _Tape(workers, updates)
-    sent = [0] * workers
-    pending: list[_Pending] = []
-    for index, worker in enumerate(team):
-        result = worker.work(weights)
-        heapq.heappush(pending, (worker.seconds, index, result))
-    while pending:
-        seconds, index, (gradient, reward, steps) = heapq.heappop(pending)
-        at = (index, sent[index])
-        tape.write(at, seconds, gradient)
-        tape.reward[at], tape.steps[at] = reward, steps
-        tape.accepted[at] = server.receive(gradient, reward)
-        sent[index] += 1
-        progress(sum(sent), workers * updates, reward)
-        if sent[index] < updates:
-            result = team[index].work(server.weights)
-            heapq.heappush(pending, (team[index].seconds, index, result))
-    header = _header(seed, cluster_size, [worker.speed for worker in team])
+    for cluster in range(clusters):
+        first = cluster * cluster_size
+
+        def told(sent: int, reward: float, cluster: int = cluster, before: int = first * updates) -> None:
+            progress(cluster, before + sent, workers * updates, reward)
+
+        team = [_worker(speed, random) for speed in speeds[first : first + cluster_size]]
+        _train(team, network.initial(random), tape, first, told)
     return Trace(
-        header=header,
+        header=_header(seed, cluster_size, speeds),
         time=tape.time,
         reward=tape.reward,
         norm=tape.norm,
@@ -137,12 +129,35 @@ def record(workers: int, cluster_size: int, updates: int, seed: int, progress: P
     )
 
 
-def _speeds(workers: int, cluster_size: int, random: np.random.Generator) -> list[Speed]:
+def _train(
+    team: list[_Worker], weights: network.Vector, tape: _Tape, first: int, told: Callable[[int, float], None]
+) -> None:
+    """One cluster's training, written to the tape's rows from ``first`` on until they are full."""
+    server = RunningAverage(weights)
+    sent = [0] * len(team)
+    pending: list[_Pending] = []
+    for index, worker in enumerate(team):
+        result = worker.work(weights)
+        heapq.heappush(pending, (worker.seconds, index, result))
+    while pending:
+        seconds, index, (gradient, reward, steps) = heapq.heappop(pending)
+        at = (first + index, sent[index])
+        tape.write(at, seconds, gradient)
+        tape.reward[at], tape.steps[at] = reward, steps
+        tape.accepted[at] = server.receive(gradient, reward)
+        sent[index] += 1
+        told(sum(sent), reward)
+        if sent[index] < tape.updates:
+            result = team[index].work(server.weights)
+            heapq.heappush(pending, (team[index].seconds, index, result))
+
+
+def _speeds(clusters: int, cluster_size: int, random: np.random.Generator) -> list[Speed]:
     """One slowdown a cluster, evenly spaced in [1, SLOWEST] by ratio; 1 … MOST_EPISODES episodes an update.
 
     Both are dealt at random.
     """
-    clusters = -(-workers // cluster_size)
+    workers = clusters * cluster_size
     slowdowns = random.permutation(np.geomspace(1, SLOWEST, clusters))
     episodes = random.permutation(np.arange(workers) % MOST_EPISODES + 1)
     return [
@@ -185,6 +200,7 @@ def _header(seed: int, cluster_size: int, speeds: list[Speed]) -> dict[str, Any]
         "parameters": network.PARAMETERS,
         "cluster_size": cluster_size,
         "workers": [asdict(speed) for speed in speeds],
+        "trainings": "one a cluster, each from its own beginning",
         "time": "CPU time of episodes and gradient × slowdown, ns; ideal network",
         "gradients": (
             f"direction: the worker's gradient of every {POOL_STRIDE}th update, int8, used until the next; "

@@ -19,7 +19,7 @@ told: list[tuple[int, int]] = []
 
 @pytest.fixture(scope="module")
 def recorded() -> Trace:
-    return record(4, 2, 3, 5, lambda done, total, _: told.append((done, total)))
+    return record(2, 2, 3, 5, lambda _, done, total, __: told.append((done, total)))
 
 
 def test_every_worker_is_recorded_whole(recorded: Trace) -> None:
@@ -51,7 +51,9 @@ def test_a_recording_survives_its_file(recorded: Trace, tmp_path: Path) -> None:
 
 
 def test_the_command_records(tmp_path: Path) -> None:
-    result = CliRunner().invoke(command, ["-o", str(tmp_path / "t.npz"), "--workers", "1", "--updates", "1"])
+    result = CliRunner().invoke(
+        command, ["-o", str(tmp_path / "t.npz"), "--clusters", "1", "--cluster-size", "1", "--updates", "1"]
+    )
     assert result.exit_code == 0, result.output
     assert "1 workers × 1 updates of 2205 values" in result.output
     assert traces.load(tmp_path / "t.npz").updates == 1
