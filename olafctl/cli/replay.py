@@ -27,6 +27,18 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option(
     "--frame-bytes", type=int, default=256, show_default=True, help="Gradients are cut to fit; 64 + 4·n."
 )
+@click.option(
+    "--at-once",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Only N clusters train at a time: the next begins when one has sent its last update.",
+)
+@click.option(
+    "--order",
+    type=click.IntRange(0),
+    metavar="SEED",
+    help="With --at-once: deal the order in which clusters begin. Left out: the testbed's.",
+)
 @click.option("--updates", type=click.IntRange(1), help="Only the first N updates of each worker.")
 @click.option("--plot", metavar="PNG", type=_FILE, help="Save Age-of-Model over time.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON; ages in ns, rates in bit/s.")
@@ -38,6 +50,8 @@ def command(
     offered: str,
     link: str,
     frame_bytes: int,
+    at_once: int | None,
+    order: int | None,
     updates: int | None,
     plot: Path | None,
     as_json: bool,
@@ -47,6 +61,8 @@ def command(
     The engine's mode and rate are put back afterwards. Exit code 1 when what was sent, received and
     counted does not add up.
     """
+    if order is not None and at_once is None:
+        raise click.UsageError("--order goes with --at-once")
     out_rate = None if rate is None else _rate("--rate", rate)
     mean, most = _finite("--offered", offered), _finite("--link", link)
 
@@ -56,7 +72,7 @@ def command(
     from olafctl.replay import report
     from olafctl.replay import trace as traces
     from olafctl.replay.frames import values_in
-    from olafctl.replay.run import Setting, replay
+    from olafctl.replay.run import Setting, clusters_of, replay
     from olafctl.replay.schedule import Load, schedule
     from olafctl.testbed.model import Mode
 
@@ -67,7 +83,7 @@ def command(
             mode=deployed.engine.mode if mode is None else Mode(mode),
             rate=deployed.engine.output_rate if rate is None else out_rate,
         )
-        plan = schedule(trace, len(deployed.workers), Load(mean, most, frame_bytes), updates)
+        plan = schedule(trace, clusters_of(deployed), Load(mean, most, frame_bytes, at_once, order), updates)
         tell(f"replaying {len(plan.time)} updates")
         outcome = replay(running, deployed, trace, plan, values, setting)
     figures = outcome.measurement

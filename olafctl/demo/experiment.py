@@ -1,20 +1,24 @@
 """OLAF §8.1 on a running engine: one trace, through FIFO and Olaf, at each output rate."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from olafctl import paths
 from olafctl.replay import trace as traces
 from olafctl.replay.frames import values_in
-from olafctl.replay.run import Outcome, Setting, replay
+from olafctl.replay.run import Outcome, Setting, clusters_of, replay
 from olafctl.replay.schedule import Load, Schedule, schedule
 from olafctl.targets.interface import Progress, Running
 from olafctl.testbed.model import Mode, Testbed
 
 TRACE = Path("testbeds") / "traces" / "nine-clusters.npz"
-LOAD = Load(offered=60e9, link=100e9, frame_bytes=256)
-"""Packets of 2048 bits at 60 Gb/s in all, over a 100 Gb/s port."""
+TOGETHER = Load(offered=60e9, link=100e9, frame_bytes=256)
+"""Packets of 2048 bits at 60 Gb/s in all, over a 100 Gb/s port; all clusters begin together."""
+AT_ONCE = 4
+"""Clusters that train at a time, as the paper's ages say of its traffic (docs/table1.md)."""
+RUNS = 5
+"""Each with another order in which the clusters begin."""
 
 G = 10**9
 SETTINGS = (
@@ -28,39 +32,63 @@ SETTINGS = (
 
 
 @dataclass(frozen=True)
-class Experiment:
-    """What was sent, and what came of it under each setting."""
+class Run:
+    """What was sent, and what came of it under each of SETTINGS."""
 
-    testbed: Testbed
+    load: Load
     plan: Schedule
     outcomes: Sequence[Outcome]
 
-    def of(self, mode: Mode, rate: int) -> Outcome:
-        """The outcome under one setting. Raises StopIteration when there is none."""
-        return next(outcome for outcome in self.outcomes if outcome.setting == Setting(mode, rate))
+
+@dataclass(frozen=True)
+class Experiment:
+    """Runs of one kind of traffic through one testbed's engine."""
+
+    testbed: Testbed
+    runs: Sequence[Run]
+
+    def outcomes(self, mode: Mode, rate: int) -> Sequence[Outcome]:
+        """Every run's outcome under one of SETTINGS; ``rate`` in bit/s."""
+        column = SETTINGS.index(Setting(mode, rate))
+        return [run.outcomes[column] for run in self.runs]
+
+    @property
+    def at_once(self) -> int:
+        """Clusters that train at a time."""
+        return self.runs[0].load.at_once or len(self.testbed.clusters)
 
 
-def run(running: Running, testbed: Testbed, progress: Progress) -> Experiment:
-    """Replay the shipped trace under every setting. Raises OlafError."""
+def in_turn() -> Sequence[Load]:
+    """A load for each run in which the clusters train AT_ONCE at a time."""
+    return [replace(TOGETHER, at_once=AT_ONCE, order=run) for run in range(RUNS)]
+
+
+def run(running: Running, testbed: Testbed, loads: Sequence[Load], progress: Progress) -> Experiment:
+    """Replay the shipped trace, as each load says, under every setting. Raises OlafError."""
     trace = traces.load(paths.sources() / TRACE)
-    plan = schedule(trace, len(testbed.workers), LOAD)
-    values = values_in(LOAD.frame_bytes, trace)
-    offered, outcomes = LOAD.offered / G, []
-    for setting in SETTINGS:
-        rate = (setting.rate or 0) // G
-        progress(f"replaying {len(plan.time)} updates: {setting.mode.value}, {offered:g} → {rate} Gb/s")
-        outcomes.append(replay(running, testbed, trace, plan, values, setting))
-    return Experiment(testbed, plan, outcomes)
+    runs = []
+    for number, load in enumerate(loads, 1):
+        plan = schedule(trace, clusters_of(testbed), load)
+        values = values_in(load.frame_bytes, trace)
+        which = f"{load.at_once} clusters at a time" if load.at_once else "all clusters together"
+        progress(
+            f"replaying {len(plan.time)} updates through FIFO and Olaf, {which}, run {number} of {len(loads)}"
+        )
+        outcomes = [replay(running, testbed, trace, plan, values, setting) for setting in SETTINGS]
+        runs.append(Run(load, plan, outcomes))
+    return Experiment(testbed, runs)
 
 
 def plots(experiment: Experiment, folder: Path) -> tuple[Path, Path]:
-    """Save figure 6 and Age-of-Model over time as PNG. Raises OlafError when they cannot be written."""
+    """Save figure 6 and Age-of-Model over time, of the first run, as PNG.
+
+    Raises OlafError when they cannot be written.
+    """
     from olafctl.replay import plot
 
     figure6, ages = folder / "figure6.png", folder / "age-of-model.png"
-    plot.aggregations(
-        [outcome for outcome in experiment.outcomes if outcome.setting.mode is Mode.OLAF], figure6
-    )
-    pair = [experiment.of(mode, 20 * G) for mode in (Mode.FIFO, Mode.OLAF)]
-    plot.ages(pair, experiment.testbed, experiment.plan, LOAD.frame_bytes, ages)
+    first = experiment.runs[0]
+    plot.aggregations([outcome for outcome in first.outcomes if outcome.setting.mode is Mode.OLAF], figure6)
+    pair = [experiment.outcomes(mode, 20 * G)[0] for mode in (Mode.FIFO, Mode.OLAF)]
+    plot.ages(pair, experiment.testbed, first.plan, first.load.frame_bytes, ages)
     return figure6, ages

@@ -69,7 +69,7 @@ def ages(
     offered = np.histogram(schedule.time, edges)[0] * frame_bytes * 8 / (edges[1] - edges[0])
     load.fill_between(edges[:-1] / 1e3, offered, step="post", color="#888888", alpha=0.45, lw=0)
     first = int(cluster_of.min())
-    span = _close_up(outcomes[0].receptions, first, schedule.duration)
+    span = _close_up(outcomes[0].receptions, first)
     for outcome in outcomes:
         rate = outcome.setting.rate
         style: dict[str, Any] = {
@@ -87,7 +87,7 @@ def ages(
         axes.axvspan(span[0] / 1e3, span[1] / 1e3, color="#2f6690", alpha=0.15, lw=0)
         axes.set_xlim(0, schedule.duration / 1e3)
     load.set(title="Updates offered, and the output (dashed)", ylabel="Gb/s")
-    whole.set(title="Age-of-Model at the parameter server, mean over the clusters still sending", ylabel="µs")
+    whole.set(title="Age-of-Model at the parameter server, mean over the clusters that send", ylabel="µs")
     close.set(
         title=f"Cluster {first}, close up",
         xlabel="virtual time, µs",
@@ -101,24 +101,36 @@ def ages(
 
 
 def _mean_age(receptions: Receptions, sent: Indices, sent_cluster: Indices, edges: Floats) -> Floats:
-    """µs: Δ averaged within each bin, then over the clusters that still send in it."""
+    """µs: Δ averaged within each bin, then over the clusters that send in it; NaN where none does."""
     within = 16
     grid = np.linspace(edges[0], edges[-1], within * (len(edges) - 1), endpoint=False)
     rows = []
     for cluster in np.unique(sent_cluster):
         mine = receptions.cluster == cluster
-        freshest = np.maximum.accumulate(np.concatenate(([0], receptions.generated[mine])))
+        times = sent[sent_cluster == cluster]
+        freshest = np.maximum.accumulate(np.concatenate(([times.min()], receptions.generated[mine])))
         age = grid - freshest[np.searchsorted(receptions.time[mine], grid, side="right")]
-        age[grid > sent[sent_cluster == cluster].max()] = np.nan
+        age[(grid < times.min()) | (grid > times.max())] = np.nan
         rows.append(age)
-    return np.asarray(np.nanmean(np.array(rows), axis=0).reshape(-1, within).mean(axis=1) / 1e3)
+    return np.asarray(_known_mean(_known_mean(np.array(rows), axis=0).reshape(-1, within), axis=1) / 1e3)
 
 
-def _close_up(receptions: Receptions, cluster: int, duration: int) -> tuple[int, int]:
+def _known_mean(values: Floats, axis: int) -> Floats:
+    """The mean of what is a number; NaN where nothing is."""
+    known = np.isfinite(values)
+    total, count = np.where(known, values, 0).sum(axis=axis), known.sum(axis=axis)
+    return np.asarray(np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0))
+
+
+def _close_up(receptions: Receptions, cluster: int) -> tuple[int, int]:
+    """Begin and end, in ns, of some of a cluster's receptions: not its very first."""
     times = receptions.time[receptions.cluster == cluster]
-    width = duration * _CLOSE_UP // max(len(times), _CLOSE_UP)
-    start = duration // 20
-    return start, min(start + width, duration)
+    if len(times) == 0:
+        return 0, 1
+    first, last = int(times[0]), int(times[-1])
+    begin = first + (last - first) // 20
+    width = (last - first) * _CLOSE_UP // max(len(times), _CLOSE_UP)
+    return begin, min(begin + max(width, 1), last + 1)
 
 
 def _sawtooth(receptions: Receptions, cluster: int, span: tuple[int, int]) -> tuple[Floats, Floats]:

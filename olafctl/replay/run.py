@@ -10,7 +10,7 @@ from olafctl.errors import BadInput, Problem
 from olafctl.queue.registers import MODE_FIFO, MODE_OLAF, rate_word
 from olafctl.replay.frames import Receptions, receptions, updates
 from olafctl.replay.measure import Measurement, measure
-from olafctl.replay.schedule import Schedule
+from olafctl.replay.schedule import Indices, Schedule
 from olafctl.replay.trace import Trace
 from olafctl.targets.interface import Registers, Running
 from olafctl.testbed.model import Mode, Testbed
@@ -53,12 +53,16 @@ def replay(
                 remedy="replay smaller frames, or give the testbed's engine more beats",
             )
         )
-    cluster_of = np.array([worker.cluster for worker in testbed.workers], dtype=np.int64)
     with _set(running.registers, setting):
         arrived = receptions(testbed, running.replay(updates(testbed, trace, schedule, values)))
         counters = running.registers.read_all()
-    figures = measure(schedule.time, cluster_of[schedule.worker], arrived, counters)
+    figures = measure(schedule.time, clusters_of(testbed)[schedule.worker], arrived, counters)
     return Outcome(setting, figures, arrived)
+
+
+def clusters_of(testbed: Testbed) -> Indices:
+    """The cluster of each worker."""
+    return np.array([worker.cluster for worker in testbed.workers], dtype=np.int64)
 
 
 @contextmanager

@@ -1,5 +1,6 @@
 """When which worker sends which recorded update: a trace, spread over a testbed's workers and scaled."""
 
+import heapq
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,16 +42,20 @@ class Load:
     link: float
     """bit/s of the workers' link into the engine, the most that is ever offered."""
     frame_bytes: int
+    at_once: int | None = None
+    """Clusters that train at a time: the next begins when one has sent its last update. None: all do."""
+    order: int | None = None
+    """Seed that deals the order in which clusters begin. None: the testbed's."""
 
 
-def schedule(trace: Trace, workers: int, load: Load, updates: int | None = None) -> Schedule:
-    """The trace's updates as ``workers`` workers send them; ``updates`` keeps each worker's first ones.
+def schedule(trace: Trace, cluster_of: Indices, load: Load, updates: int | None = None) -> Schedule:
+    """The trace's updates as a testbed's workers send them; ``updates`` keeps each worker's first ones.
 
-    Time is scaled by one factor, so that all frames together take as long as a link of ``load.offered``
-    would: what is bursty in the training stays bursty, what is uneven stays uneven. All workers share one
-    link; an update that finds it busy is finished and sent when the link is free, since a worker trains
-    until it may send (OLAF §1). Raises BadInput when the trace has fewer updates, or a link slower than
-    what it is to carry.
+    ``cluster_of`` has one entry a worker. Time is scaled by one factor, so that all frames together take as
+    long as a link of ``load.offered`` would: what is bursty in the training stays bursty, what is uneven
+    stays uneven. All workers share one link; an update that finds it busy is finished and sent when the
+    link is free, since a worker trains until it may send (OLAF §1). Raises BadInput when the trace has
+    fewer updates, or a link slower than what it is to carry.
     """
     kept = trace.updates if updates is None else updates
     if kept > trace.updates:
@@ -61,8 +66,10 @@ def schedule(trace: Trace, workers: int, load: Load, updates: int | None = None)
         )
     if load.link < load.offered:
         raise BadInput(Problem("the workers' link is slower than what they offer", remedy="raise the link"))
-    time, source, update = spread(trace, workers)
+    time, source, update = spread(trace, len(cluster_of))
     time, update = time[:, :kept], update[:, :kept]
+    if load.at_once is not None:
+        time = time + _begins(time, cluster_of, load.at_once, load.order)[:, None]
     bits = load.frame_bytes * 8
     span = time.size * bits / load.offered * 1e9
     first, last = int(time.min()), int(time.max())
@@ -78,6 +85,24 @@ def schedule(trace: Trace, workers: int, load: Load, updates: int | None = None)
         source=source[row],
         update=update.ravel()[order],
     )
+
+
+def _begins(time: Indices, cluster_of: Indices, at_once: int, order: int | None) -> Indices:
+    """When each worker (W) begins, so that ``at_once`` clusters train at a time, in rising order.
+
+    Trainings of different clusters know nothing of each other, so each can begin at any time.
+    """
+    clusters = np.unique(cluster_of)
+    if order is not None:
+        clusters = np.random.default_rng(order).permutation(clusters)
+    free = [0] * at_once
+    begins = np.zeros(len(time), dtype=np.int64)
+    for cluster in clusters:
+        members = cluster_of == cluster
+        begin = heapq.heappop(free)
+        begins[members] = begin
+        heapq.heappush(free, begin + int(time[members].max()))
+    return begins
 
 
 def _serialised(wanted: npt.NDArray[np.float64], width: float) -> Indices:

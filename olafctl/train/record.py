@@ -26,8 +26,10 @@ from olafctl.replay.trace import MOST_KEPT, Trace, quantise
 from olafctl.train import experience, network, ppo
 from olafctl.train.server import RunningAverage
 
-SLOWEST = 3.0
-MOST_EPISODES = 2
+SLOWDOWNS = (1, 2, 4)
+"""Three generations of hardware, each half as fast as the next."""
+EPISODES = (1, 2, 3)
+"""Experience behind an update, a choice of each training."""
 POOL_STRIDE = 25
 """Every so many updates of a worker its gradient is kept whole."""
 
@@ -43,9 +45,9 @@ _Pending = tuple[float, int, _Result]
 
 @dataclass(frozen=True)
 class Speed:
-    """What makes workers heterogeneous (OLAF §8.2): their hardware and their experience per update."""
+    """What makes clusters heterogeneous (OLAF §8.2): their hardware and their experience per update."""
 
-    slowdown: float
+    slowdown: int
     episodes: int
 
 
@@ -92,7 +94,7 @@ class _Tape:
 def record(clusters: int, cluster_size: int, updates: int, seed: int, progress: Progress) -> Trace:
     """Train each cluster until every worker has sent ``updates`` updates, and return all of them.
 
-    Workers 0 … cluster_size-1 are the first cluster, and so on: a cluster's machines are alike.
+    Workers 0 … cluster_size-1 are the first cluster, and so on.
 
     The seed fixes speeds, initial weights and episodes; the times are measured, and with them the order
     in which updates meet, so two recordings are alike but not identical. Raises BadInput when a trace
@@ -106,16 +108,16 @@ def record(clusters: int, cluster_size: int, updates: int, seed: int, progress: 
         )
     torch.set_num_threads(1)
     random = np.random.default_rng(seed)
-    speeds = _speeds(clusters, cluster_size, random)
+    speeds = _speeds(clusters, random)
     _warm(network.initial(random))
     tape = _Tape(workers, updates)
-    for cluster in range(clusters):
+    for cluster, speed in enumerate(speeds):
         first = cluster * cluster_size
 
         def told(sent: int, reward: float, cluster: int = cluster, before: int = first * updates) -> None:
             progress(cluster, before + sent, workers * updates, reward)
 
-        team = [_worker(speed, random) for speed in speeds[first : first + cluster_size]]
+        team = [_worker(speed, random) for _ in range(cluster_size)]
         _train(team, network.initial(random), tape, first, told)
     return Trace(
         header=_header(seed, cluster_size, speeds),
@@ -152,17 +154,14 @@ def _train(
             heapq.heappush(pending, (team[index].seconds, index, result))
 
 
-def _speeds(clusters: int, cluster_size: int, random: np.random.Generator) -> list[Speed]:
-    """One slowdown a cluster, evenly spaced in [1, SLOWEST] by ratio; 1 … MOST_EPISODES episodes an update.
-
-    Both are dealt at random.
-    """
-    workers = clusters * cluster_size
-    slowdowns = random.permutation(np.geomspace(1, SLOWEST, clusters))
-    episodes = random.permutation(np.arange(workers) % MOST_EPISODES + 1)
+def _speeds(clusters: int, random: np.random.Generator) -> list[Speed]:
+    """One of each cluster: of nine, every hardware with every experience once, dealt at random."""
+    rounds = np.arange(clusters) // len(SLOWDOWNS)
+    hardware = np.arange(clusters) % len(SLOWDOWNS)
+    experience_of = (hardware + rounds) % len(EPISODES)
     return [
-        Speed(round(float(slowdowns[worker // cluster_size]), 3), int(episodes[worker]))
-        for worker in range(workers)
+        Speed(SLOWDOWNS[hardware[cluster]], EPISODES[experience_of[cluster]])
+        for cluster in random.permutation(clusters)
     ]
 
 
@@ -177,7 +176,7 @@ def _worker(speed: Speed, random: np.random.Generator) -> _Worker:
 
 def _warm(weights: network.Vector) -> None:
     """First calls load and allocate; no worker's first update should pay for that."""
-    _worker(Speed(1.0, 1), np.random.default_rng(0)).work(weights)
+    _worker(Speed(1, 1), np.random.default_rng(0)).work(weights)
 
 
 def _header(seed: int, cluster_size: int, speeds: list[Speed]) -> dict[str, Any]:
@@ -199,7 +198,7 @@ def _header(seed: int, cluster_size: int, speeds: list[Speed]) -> dict[str, Any]
         },
         "parameters": network.PARAMETERS,
         "cluster_size": cluster_size,
-        "workers": [asdict(speed) for speed in speeds],
+        "clusters": [asdict(speed) for speed in speeds],
         "trainings": "one a cluster, each from its own beginning",
         "time": "CPU time of episodes and gradient × slowdown, ns; ideal network",
         "gradients": (

@@ -22,12 +22,18 @@ def test_the_demo_shows_table_1_saves_its_plots_and_leaves_nothing(tmp_path: Pat
     done = demo(state, "--no-tests", "--json", "-o", str(output))
     assert done.returncode == 0, done.stderr
     data = json.loads(done.stdout)
-    fifo40, olaf40, fifo20, olaf20, olaf5 = data["ours"]
-    assert [row["violations"] for row in data["ours"]] == [[]] * 5
-    assert 0.5 < fifo40["loss"] < 0.6 and 0.7 < fifo20["loss"] < 0.8
-    assert 5 * olaf40["lost"] <= fifo40["lost"] and 5 * olaf20["lost"] <= fifo20["lost"]
-    assert data["aom_reduction"]["40G"] > 45 and data["aom_reduction"]["20G"] > 60
-    assert olaf5["received"] < olaf20["received"] < olaf40["received"]
+    assert len(data["paper"]) == 4
+    assert [(ours["at_once"], len(ours["runs"])) for ours in data["ours"]] == [(4, 5), (9, 1)]
+    for ours in data["ours"]:
+        fifo40, olaf40, fifo20, olaf20 = ours["rows"]
+        assert 45 < fifo40["lost"] < 60 and 66 < fifo20["lost"] < 80
+        assert 5 * olaf40["lost"] <= fifo40["lost"] and 5 * olaf20["lost"] <= fifo20["lost"]
+        for run in ours["runs"]:
+            assert [replay["violations"] for replay in run] == [[]] * 5
+            assert run[4]["received"] < run[3]["received"] < run[1]["received"]
+    in_turn, together = (ours["aom_reduction"] for ours in data["ours"])
+    assert in_turn["40G"]["mean"] > 60 and in_turn["20G"]["mean"] > 70
+    assert together["40G"]["mean"] > 45 and together["20G"]["mean"] > 60
     assert sorted(path.name for path in output.iterdir()) == ["age-of-model.png", "figure6.png"]
     assert not list(state.glob("*")), "something of the deployment is left"
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace as replaced
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from olafctl.errors import BadInput, OlafError
@@ -28,7 +29,7 @@ def trace() -> Trace:
 
 @pytest.fixture(scope="module")
 def plan(trace: Trace) -> Schedule:
-    return schedule(trace, 27, Load(60e9, 100e9, 256), updates=60)
+    return schedule(trace, np.arange(27), Load(60e9, 100e9, 256), updates=60)
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +88,7 @@ def test_frames_that_fit_no_slot_are_refused_before_any_is_sent(trace: Trace, pl
 
 def test_many_clusters_are_cut_to_the_stalest(trace: Trace) -> None:
     testbed = small.testbed("hundred-clusters")
-    plan = schedule(trace, 300, Load(60e9, 100e9, 256), updates=3)
+    plan = schedule(trace, np.arange(300), Load(60e9, 100e9, 256), updates=3)
     outcome = replay(StandIn(testbed), testbed, trace, plan, 48, Setting(Mode.FIFO, 40 * 10**9))
     lines = report.table(outcome.setting, outcome.measurement).splitlines()
     assert lines[-1] == "  the 10 stalest of 100 clusters; --json has all"

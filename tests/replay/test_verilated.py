@@ -4,16 +4,18 @@ from pathlib import Path
 
 import pytest
 
-from olafctl.demo.experiment import LOAD
+from olafctl.demo.experiment import TOGETHER, in_turn
 from olafctl.queue.model import QueueModel
 from olafctl.queue.verilate import Parameters, build_queue
 from olafctl.replay import trace as traces
 from olafctl.replay.measure import Measurement, reduction
-from olafctl.replay.run import Setting, replay
-from olafctl.replay.schedule import schedule
+from olafctl.replay.run import Setting, clusters_of, replay
+from olafctl.replay.schedule import Load, schedule
 from olafctl.testbed.model import Mode
 from tests.replay import small
 from tests.replay.verilated import VerilatedQueue
+
+IN_TURN = in_turn()[0]
 
 
 @pytest.fixture(scope="module")
@@ -21,18 +23,23 @@ def library() -> Path:
     return build_queue(Parameters())
 
 
-@pytest.mark.parametrize(("rate", "fresher"), [(40, 0.45), (20, 0.6), (5, 0.7)])
-def test_olaf_loses_five_times_less_and_is_fresher(library: Path, rate: int, fresher: float) -> None:
-    fifo, olaf = (_measured(library, mode, rate * 10**9) for mode in (Mode.FIFO, Mode.OLAF))
+@pytest.mark.parametrize(
+    ("load", "rate", "fresher"),
+    [(IN_TURN, 40, 0.6), (IN_TURN, 20, 0.7), (TOGETHER, 40, 0.45), (TOGETHER, 20, 0.6), (TOGETHER, 5, 0.7)],
+)
+def test_olaf_loses_five_times_less_and_is_fresher(
+    library: Path, load: Load, rate: int, fresher: float
+) -> None:
+    fifo, olaf = (_measured(library, load, mode, rate * 10**9) for mode in (Mode.FIFO, Mode.OLAF))
     assert fifo.violations == olaf.violations == ()
     assert 5 * olaf.lost <= fifo.lost
     less = reduction(fifo.average_age, olaf.average_age)
     assert less is not None and less > fresher
 
 
-def _measured(library: Path, mode: Mode, rate: int) -> Measurement:
+def _measured(library: Path, load: Load, mode: Mode, rate: int) -> Measurement:
     testbed, trace = small.testbed("nine-clusters"), traces.load(small.SHIPPED)
-    plan = schedule(trace, 27, LOAD)
+    plan = schedule(trace, clusters_of(testbed), load)
     with QueueModel(library) as model:
         return replay(
             VerilatedQueue(testbed, model), testbed, trace, plan, 48, Setting(mode, rate)

@@ -13,6 +13,7 @@ from olafctl.errors import BadInput
 from olafctl.replay import trace as traces
 from olafctl.replay.trace import Trace
 from olafctl.train.record import record
+from tests.replay.small import SHIPPED
 
 told: list[tuple[int, int]] = []
 
@@ -32,11 +33,23 @@ def test_every_worker_is_recorded_whole(recorded: Trace) -> None:
     assert told == [(done, 12) for done in range(1, 13)]
 
 
-def test_workers_of_a_cluster_are_of_one_speed_and_clusters_are_not(recorded: Trace) -> None:
-    slowdowns = [worker["slowdown"] for worker in recorded.header["workers"]]
-    assert slowdowns[0] == slowdowns[1] != slowdowns[2] == slowdowns[3]
-    assert {min(slowdowns), max(slowdowns)} == {1.0, 3.0}
-    assert {worker["episodes"] for worker in recorded.header["workers"]} == {1, 2}
+def test_clusters_differ_in_hardware_and_in_experience_per_update(recorded: Trace) -> None:
+    clusters = recorded.header["clusters"]
+    assert {cluster["slowdown"] for cluster in clusters} == {1, 2}
+    assert {cluster["episodes"] for cluster in clusters} == {1, 2}
+
+
+def test_nine_clusters_have_every_hardware_with_every_experience() -> None:
+    clusters = traces.load(SHIPPED).header["clusters"]
+    dealt = {(cluster["slowdown"], cluster["episodes"]) for cluster in clusters}
+    assert dealt == {(slowdown, episodes) for slowdown in (1, 2, 4) for episodes in (1, 2, 3)}
+
+
+def test_every_cluster_trains_from_its_own_beginning(recorded: Trace) -> None:
+    """Its server takes its first update, whatever the other clusters' servers have seen."""
+    for first in (0, 2):
+        team = slice(first, first + 2)
+        assert recorded.accepted[team][np.unravel_index(recorded.time[team].argmin(), (2, 3))]
 
 
 def test_provenance_is_recorded(recorded: Trace) -> None:
