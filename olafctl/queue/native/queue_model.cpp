@@ -208,17 +208,33 @@ struct olaf_queue {
             if (rate == 0 || debt() <= 0) return 0;
             span = std::min<uint64_t>(span, (debt() - 1) / rate);
         }
-        // The last two looks at each cluster are walked through, so that its activity ends as it would have.
-        constexpr uint64_t longest = 1u << 30, walk = 2 * OLAF_CLUSTERS;
-        if (root().INSIDE(active_clusters)) {
-            span = std::min(span, longest);
-            span -= std::min(span, walk);
+        return std::min(span, activity_lasts(span));
+    }
+
+    bool is_active(uint32_t cluster) const {
+        const auto *words = reinterpret_cast<const unsigned char *>(&root().INSIDE(activity__DOT__active));
+        return words[cluster / 8] >> cluster % 8 & 1;
+    }
+
+    // Cycles, of `most`, before the first at whose end a cluster may cease to be active: olaf_activity.v looks
+    // at one cluster a cycle, so at each of them every OLAF_CLUSTERS cycles.
+    uint64_t activity_lasts(uint64_t most) const {
+        if (root().INSIDE(active_clusters) == 0) return most;
+        uint32_t now = root().INSIDE(registers__DOT__cycle), window = root().INSIDE(active_window);
+        for (uint32_t ahead = 0; ahead < OLAF_CLUSTERS && ahead < most; ++ahead) {
+            uint32_t cluster = (root().INSIDE(activity__DOT__looked_at) + ahead) % OLAF_CLUSTERS;
+            if (!is_active(cluster)) continue;
+            uint32_t age = now + ahead - root().INSIDE(activity__DOT__sent_at)[cluster];
+            uint64_t looks = age > window ? 0 : (uint64_t(window) - age) / OLAF_CLUSTERS + 1;
+            most = std::min(most, ahead + looks * OLAF_CLUSTERS);
         }
-        return span / OLAF_CLUSTERS * OLAF_CLUSTERS;
+        return most;
     }
 
     void skip(uint64_t span) {
         root().INSIDE(registers__DOT__cycle) += span;
+        auto &looked_at = root().INSIDE(activity__DOT__looked_at);
+        looked_at = (looked_at + span) % OLAF_CLUSTERS;
         if (uint32_t rate = root().INSIDE(rate); rate && debt() > 0) {
             uint64_t paying = std::min<uint64_t>(span, (debt() + rate - 1) / rate);
             root().INSIDE(rate_limiter__DOT__debt) =
