@@ -13,7 +13,7 @@ constexpr size_t BATCH = 64;
 struct PortStats {
     uint64_t rx_frames = 0;
     uint64_t rx_bytes = 0;
-    uint64_t rx_dropped = 0;  // too long, or more than the kernel's buffer holds
+    uint64_t rx_dropped = 0;  // empty, too long, or more than the kernel's buffer holds
     uint64_t tx_frames = 0;
     uint64_t tx_bytes = 0;
     uint64_t tx_dropped = 0;  // nobody there, or the other side does not keep up

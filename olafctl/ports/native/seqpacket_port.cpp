@@ -1,7 +1,9 @@
 // A UNIX SOCK_SEQPACKET socket: one message a frame. Every host that connects is on the same segment:
 // what the port sends reaches each of them. A sender is held back, not dropped, when the port is behind.
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -90,17 +92,29 @@ class SeqpacketPort final : public Port {
         for (size_t i = 0; i < BATCH; i++) {
             ssize_t length = recv(host, frame_.data(), frame_.size(), MSG_DONTWAIT | MSG_TRUNC);
             if (length < 0 && (errno == EAGAIN || errno == EINTR)) return;
-            if (length <= 0) {
-                hosts_.erase(std::find(hosts_.begin(), hosts_.end(), host));
-                close(host);
-                return;
-            }
-            if (size_t(length) > frame_.size()) {
+            // A host that left frames unread: what it sent before comes after this.
+            if (length < 0 && errno == ECONNRESET) continue;
+            if (length < 0 || (length == 0 && gone(host))) return dismiss(host);
+            if (length == 0 || size_t(length) > frame_.size()) {
                 stats.rx_dropped++;
             } else {
                 received(sink, frame_.data(), size_t(length));
             }
         }
+    }
+
+    // An empty frame reads like the end of the connection.
+    static bool gone(int host) {
+        pollfd ended{host, POLLRDHUP, 0};
+        int waiting = 0;
+        return poll(&ended, 1, 0) > 0 && (ioctl(host, FIONREAD, &waiting) < 0 || waiting == 0);
+    }
+
+    // A process being forked may hold the socket a little longer, and epoll tells of it as long as anyone does.
+    void dismiss(int host) {
+        epoll_ctl(epoll_, EPOLL_CTL_DEL, host, nullptr);
+        hosts_.erase(std::find(hosts_.begin(), hosts_.end(), host));
+        close(host);
     }
 
     int listening_;

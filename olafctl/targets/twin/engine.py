@@ -13,7 +13,7 @@ from olafctl.queue.registers import REGISTERS, Access
 from olafctl.targets.twin.compile import engine_library
 from olafctl.wire import layouts
 
-_MAX_FRAME = 16384
+_MAX_PACKET_IN = 65536
 _PATIENCE_MS = 500
 
 PacketIn = Callable[[bytes], None]
@@ -34,7 +34,7 @@ class PortStats:
 @dataclass(frozen=True)
 class Losses:
     """Frames that went nowhere, by reason: before a pipeline was pushed, to a port the block has not,
-    punted faster than the control plane takes them, too short for the shim."""
+    punted faster than the control plane takes them (or too long for it), too short for the shim."""
 
     no_pipeline: int
     misrouted: int
@@ -163,10 +163,10 @@ class Engine:
 
     def _deliver_packet_ins(self) -> None:
         device = ctypes.c_uint()
-        buffer = ctypes.create_string_buffer(_MAX_FRAME)
+        buffer = ctypes.create_string_buffer(_MAX_PACKET_IN)
         take = self._library.olaf_engine_take_packet_in
         while self._open:
-            length = take(self._handle, _PATIENCE_MS, ctypes.byref(device), buffer, _MAX_FRAME)
+            length = take(self._handle, _PATIENCE_MS, ctypes.byref(device), buffer)
             receive = self._receivers.get(device.value)
             if length and receive is not None:
                 receive(buffer.raw[:length])
@@ -200,7 +200,7 @@ _SIGNATURES: Sequence[tuple[str, Any, tuple[Any, ...]]] = (
     (
         "engine_take_packet_in",
         ctypes.c_size_t,
-        (_POINTER, ctypes.c_int, ctypes.POINTER(ctypes.c_uint), ctypes.c_char_p, ctypes.c_size_t),
+        (_POINTER, ctypes.c_int, ctypes.POINTER(ctypes.c_uint), ctypes.c_char_p),
     ),
     ("engine_read", ctypes.c_uint32, (_POINTER, ctypes.c_uint32)),
     ("engine_write", None, (_POINTER, ctypes.c_uint32, ctypes.c_uint32)),

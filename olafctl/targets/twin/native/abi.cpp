@@ -88,11 +88,10 @@ void olaf_engine_packet_out(Engine *engine, unsigned device, const uint8_t *fram
     engine->act([&](Wiring &wiring) { wiring.packet_out(device, frame, length, engine->now()); });
 }
 
-// The length of a frame put into `frame` (`capacity` must be MAX_FRAME or more); 0 when none came in time.
-size_t olaf_engine_take_packet_in(Engine *engine, int milliseconds, unsigned *device, uint8_t *frame,
-                                  size_t capacity) {
+// The length of a frame put into `frame`, which has room for MAX_PACKET_IN bytes; 0 when none came in time.
+size_t olaf_engine_take_packet_in(Engine *engine, int milliseconds, unsigned *device, uint8_t *frame) {
     auto taken = engine->packet_ins.take(std::chrono::milliseconds(milliseconds));
-    if (!taken || taken->frame.size() > capacity) return 0;
+    if (!taken) return 0;
     *device = taken->device;
     std::copy(taken->frame.begin(), taken->frame.end(), frame);
     return taken->frame.size();

@@ -11,6 +11,9 @@
 
 namespace olaf {
 
+// Longer than any frame that comes in: programs put headers in front of what they punt.
+constexpr size_t MAX_PACKET_IN = 65536;
+
 struct PacketIn {
     unsigned device;
     std::vector<uint8_t> frame;
@@ -18,8 +21,9 @@ struct PacketIn {
 
 class PacketIns {
   public:
-    // False when the queue is full and the frame was dropped.
+    // False when the queue is full, or the frame too long, and the frame was dropped.
     bool put(unsigned device, const uint8_t *frame, size_t length) {
+        if (length > MAX_PACKET_IN) return false;
         {
             std::lock_guard<std::mutex> lock(mutex_);
             if (waiting_.size() >= CAPACITY) return false;
