@@ -297,11 +297,11 @@ class Externs:
         words = words_of(type_)
         name = body.e.keep(f"{body.e.cpp(type_)}{{}}", type_)
         if words == 1:
-            body.w.line(f"{name} = {array}[{index}];")
+            body.w.line(f"{name} = word({array}[{index}]);")
         else:
             body.w.line(
                 f"for (u32 i = 0; i < {words}; i++)"
-                f" Limbs<{body.e.cpp(type_)}>::set({name}, i, {array}[{index} * {words} + i]);"
+                f" Limbs<{body.e.cpp(type_)}>::set({name}, i, word({array}[{index} * {words} + i]));"
             )
         body.assign(target, name)
         body.w.line("}")
@@ -313,11 +313,11 @@ class Externs:
         value = self.values(node, body, 1)[0]
         words = words_of(type_)
         if words == 1:
-            body.w.line(f"if ({within}) {array}[{index}] = (u64)({value});")
+            body.w.line(f"if ({within}) set_word({array}[{index}], (u64)({value}));")
         else:
             name = body.e.keep(value, type_)
             body.w.line(
                 f"if ({within}) for (u32 i = 0; i < {words}; i++)"
-                f" {array}[{index} * {words} + i] = Limbs<{body.e.cpp(type_)}>::get({name}, i);"
+                f" set_word({array}[{index} * {words} + i], Limbs<{body.e.cpp(type_)}>::get({name}, i));"
             )
         return "0"

@@ -262,13 +262,11 @@ extern "C" void p4_meter_set(p4_switch *sw, Entry *e, u32 array, u32 index, cons
 }
 extern "C" void p4_register_get(p4_switch *sw, u32 array, u32 index, u64 *out) {
     u32 words = sw->spec->register_[array].words;
-    for (u32 i = 0; i < words; i++)
-        out[i] = __atomic_load_n(&sw->registers[array][(size_t)index * words + i], __ATOMIC_RELAXED);
+    for (u32 i = 0; i < words; i++) out[i] = word(sw->registers[array][(size_t)index * words + i]);
 }
 extern "C" void p4_register_set(p4_switch *sw, u32 array, u32 index, const u64 *in) {
     u32 words = sw->spec->register_[array].words;
-    for (u32 i = 0; i < words; i++)
-        __atomic_store_n(&sw->registers[array][(size_t)index * words + i], in[i], __ATOMIC_RELAXED);
+    for (u32 i = 0; i < words; i++) set_word(sw->registers[array][(size_t)index * words + i], in[i]);
 }
 
 // --- replication

@@ -15,6 +15,11 @@ P4_INLINE void count(Counter &c, u64 bytes) {
     __atomic_store_n(&c.bytes, __atomic_load_n(&c.bytes, __ATOMIC_RELAXED) + bytes, __ATOMIC_RELAXED);
 }
 
+// A word of a register, which the control plane may read or write meanwhile; a cell of several words may be
+// seen half written.
+P4_INLINE u64 word(const u64 &w) { return __atomic_load_n(&w, __ATOMIC_RELAXED); }
+P4_INLINE void set_word(u64 &w, u64 v) { __atomic_store_n(&w, v, __ATOMIC_RELAXED); }
+
 // Two-rate three-colour marker (RFC 2698, colour-blind). Without a configuration everything is green.
 struct MeterConfig { double cir, pir, cburst, pburst; };  // units per ns, units
 struct Meter { MeterConfig *config, *seen; double committed, peak; u64 last; };
