@@ -34,7 +34,10 @@ class Twin:
         return []
 
     def build(self, testbed: Testbed, progress: Progress) -> Build:
-        """Both blocks compiled, the queue Verilated, the engine compiled. Raises OlafError."""
+        """Both blocks compiled, the queue Verilated, the engine compiled. Raises OlafError.
+
+        For the compiler in use: with another one all native code is compiled again.
+        """
 
         def block(folder: Path, name: str) -> None:
             progress(f"compiling {name}")
@@ -51,7 +54,7 @@ class Twin:
                 for part in work:
                     part.result()
 
-        return rendered.build_once(self.name, testbed, [own_digest()], everything)
+        return rendered.build_once(self.name, testbed, [own_digest(), str(toolchain.cxx())], everything)
 
     def problems(self, testbed: Testbed, state: Path) -> Sequence[Problem]:
         """Front ports that cannot be made."""
