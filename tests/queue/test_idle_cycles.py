@@ -58,7 +58,10 @@ def walk(model: QueueModel, end: int) -> None:
 
 
 def play(
-    model: QueueModel, plan: Sequence[Episode], ends: Sequence[int], pass_time: Callable[[QueueModel, int], None]
+    model: QueueModel,
+    plan: Sequence[Episode],
+    ends: Sequence[int],
+    pass_time: Callable[[QueueModel, int], None],
 ) -> list[Seen]:
     model.watch()
     seen = []
@@ -85,4 +88,3 @@ def test_skipped_cycles_leave_no_trace(parameters: Parameters, new_queue: NewQue
         assert skipped == walked
         assert {seen.registers["active_clusters"] for seen in walked} > {0}
         assert sum(len(seen.departures) for seen in walked) > 50
-

@@ -89,7 +89,9 @@ struct olaf_queue {
     uint64_t random = 1;
     std::vector<olaf_instant> instants, handed_out;
 
-    olaf_queue() : top(new Volaf(&context)) {
+    olaf_queue() {
+        context.threads(1);  // or it keeps a worker thread for nothing
+        top.reset(new Volaf(&context));
         top->aclk = 0;
         top->aresetn = 0;
         top->m_axis_tready = 1;
