@@ -41,7 +41,7 @@ class EngineSwitch(NativeSwitch):
 
     def _run(self, handle: Handle | None) -> None:
         if handle is None:
-            self._engine.set_switch(self._place, 0, 0)
+            self._engine.unset_switch(self._place)
         else:
             self._engine.set_switch(self._place, handle.process, handle.switch)
 

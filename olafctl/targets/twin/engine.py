@@ -4,6 +4,7 @@ import ctypes
 import socket
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 from olafctl.errors import OlafError, Problem
 from olafctl.queue.registers import REGISTERS, Access
 from olafctl.targets.twin.compile import engine_library
+from olafctl.targets.twin.tenancy import Tenancy
 from olafctl.wire import layouts
 
 _MAX_PACKET_IN = 65536
@@ -43,14 +45,16 @@ class Losses:
 
 
 class Engine:
-    """One engine. Wire it first, then add ports, then start; not usable after ``close``."""
+    """One engine. Wire it first, then add ports, then start; other threads may call it until they get
+    OlafError because it is closed."""
 
     def __init__(self) -> None:
         self._library = load_native()
         self._handle = ctypes.c_void_p(self._library.olaf_engine_new())
         self._receivers: dict[int, PacketIn] = {}
         self._punts: threading.Thread | None = None
-        self._open = True
+        self._tenancy = Tenancy("the engine")
+        self._stopping = False
 
     def wire_twin(self, queue_library: Path) -> None:
         """VNP4₁ (device 0) → the queue of ``queue_library`` → VNP4₂ (device 1). Raises OlafError."""
@@ -102,29 +106,37 @@ class Engine:
         self._punts.start()
 
     def close(self) -> None:
-        """Stop and free everything; what is queued is lost."""
-        if not self._open:
+        """Stop and free everything; what is queued is lost, a replay is cut off."""
+        if not self._tenancy.close():
             return
-        self._open = False
+        self._stopping = True
         self._library.olaf_engine_stop(self._handle)
         if self._punts is not None:
             self._punts.join()
         self._library.olaf_engine_free(self._handle)
 
     def set_switch(self, device: int, process: int, state: int) -> None:
-        """Run the program at these addresses (switch_abi.h) from now on; 0 for none.
+        """Run the program at these addresses (switch_abi.h) from now on.
 
         When this returns the program before it processes no packet any more.
         """
-        self._library.olaf_engine_set_switch(self._handle, device, process, state)
+        with self._tenancy.inside():
+            self._library.olaf_engine_set_switch(self._handle, device, process, state)
+
+    def unset_switch(self, device: int) -> None:
+        """Run no program from now on, as a closed engine does already."""
+        with suppress(OlafError):
+            self.set_switch(device, 0, 0)
 
     def quiesce(self) -> None:
         """Return once no packet that is in a program now is in it any more."""
-        self._library.olaf_engine_quiesce(self._handle)
+        with self._tenancy.inside():
+            self._library.olaf_engine_quiesce(self._handle)
 
     def packet_out(self, device: int, frame: bytes) -> None:
         """Run ``frame`` through ``device`` as if it came in by the CPU port."""
-        self._library.olaf_engine_packet_out(self._handle, device, frame, len(frame))
+        with self._tenancy.inside():
+            self._library.olaf_engine_packet_out(self._handle, device, frame, len(frame))
 
     def on_packet_in(self, device: int, receive: PacketIn) -> None:
         """Hand frames that ``device`` sends to the CPU port to ``receive``, on a thread of their own."""
@@ -132,40 +144,50 @@ class Engine:
 
     def read_register(self, offset: int) -> int:
         """A 32-bit register of the queue."""
-        return int(self._library.olaf_engine_read(self._handle, offset))
+        with self._tenancy.inside():
+            return int(self._library.olaf_engine_read(self._handle, offset))
 
     def write_register(self, offset: int, value: int) -> None:
         """Write a 32-bit register of the queue."""
-        self._library.olaf_engine_write(self._handle, offset, value)
+        with self._tenancy.inside():
+            self._library.olaf_engine_write(self._handle, offset, value)
 
     def port_stats(self, number: int) -> PortStats:
         """What went through port ``number``. Raises OlafError when there is no such port."""
         six = (ctypes.c_uint64 * 6)()
-        if not self._library.olaf_engine_port_stats(self._handle, number, six):
-            raise OlafError(Problem("there is no such port", f"port {number}"))
+        with self._tenancy.inside():
+            if not self._library.olaf_engine_port_stats(self._handle, number, six):
+                raise OlafError(Problem("there is no such port", f"port {number}"))
         return PortStats(*six)
 
     def losses(self) -> Losses:
         """Frames that went nowhere."""
         four = (ctypes.c_uint64 * 4)()
-        self._library.olaf_engine_losses(self._handle, four)
+        with self._tenancy.inside():
+            self._library.olaf_engine_losses(self._handle, four)
         return Losses(*four)
 
     def replay(self, peer: socket.socket) -> None:
         """Run a virtual-time session on a stream socket until its end; the twin's ports rest meanwhile.
 
-        Raises OlafError when the peer goes away.
+        Raises OlafError when the peer goes away, or the engine is closed.
         """
         offsets = [register.offset for register in REGISTERS if register.access is Access.SETTING]
         array = (ctypes.c_uint32 * len(offsets))(*offsets)
         run = self._library.olaf_engine_replay
-        self._check(run(self._handle, peer.fileno(), array, len(offsets)), "replay")
+
+        def cut_off() -> None:
+            with suppress(OSError):
+                peer.shutdown(socket.SHUT_RDWR)
+
+        with self._tenancy.inside(cut_off):
+            self._check(run(self._handle, peer.fileno(), array, len(offsets)), "replay")
 
     def _deliver_packet_ins(self) -> None:
         device = ctypes.c_uint()
         buffer = ctypes.create_string_buffer(_MAX_PACKET_IN)
         take = self._library.olaf_engine_take_packet_in
-        while self._open:
+        while not self._stopping:
             length = take(self._handle, _PATIENCE_MS, ctypes.byref(device), buffer)
             receive = self._receivers.get(device.value)
             if length and receive is not None:

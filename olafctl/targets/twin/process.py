@@ -54,9 +54,10 @@ def main(state: Path, ready_fd: int | None) -> None:
     def close() -> None:
         control.close()
         agent.stop()
+        # Before the switches, for it cuts off a replay, which would keep them waiting.
+        engine.close()
         for switch in switches.values():
             switch.close()
-        engine.close()
 
     main_thread.serve(ready_fd, agent.address, close)
 

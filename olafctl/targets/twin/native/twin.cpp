@@ -7,6 +7,10 @@ void Twin::set_switch(unsigned device, Switch program) { (device == 0 ? vnp4_1_ 
 
 template <typename Offer>
 void Twin::into_first(unsigned port, const uint8_t *frame, size_t length, uint64_t now, Offer offer) {
+    if (!ready()) {
+        losses.no_pipeline++;
+        return;
+    }
     process(vnp4_1_, port, frame, length, now, [&](unsigned out, const uint8_t *bytes, size_t size) {
         if (out == ports_.queue) {
             if (!offer(bytes, size)) losses.no_shim++;
@@ -20,6 +24,10 @@ void Twin::into_first(unsigned port, const uint8_t *frame, size_t length, uint64
 
 template <typename Send>
 void Twin::into_second(unsigned port, const uint8_t *frame, size_t length, uint64_t now, Send send) {
+    if (!ready()) {
+        losses.no_pipeline++;
+        return;
+    }
     process(vnp4_2_, port, frame, length, now, [&](unsigned out, const uint8_t *bytes, size_t size) {
         if (out == ports_.cpu) {
             if (!engine_.punt(1, bytes, size)) losses.packet_ins++;
@@ -34,18 +42,12 @@ bool Twin::send_out(unsigned port, const uint8_t *frame, size_t length) {
 }
 
 void Twin::arrived(unsigned port, const uint8_t *frame, size_t length, uint64_t now) {
-    if (!ready()) {
-        losses.no_pipeline++;
-        return;
-    }
     into_first(port, frame, length, now,
                [&](const uint8_t *bytes, size_t size) { return queue.offer_now(bytes, size, now); });
 }
 
 void Twin::packet_out(unsigned device, const uint8_t *frame, size_t length, uint64_t now) {
-    if (!ready()) {
-        losses.no_pipeline++;
-    } else if (device == 0) {
+    if (device == 0) {
         arrived(ports_.cpu, frame, length, now);
     } else {
         into_second(ports_.cpu, frame, length, now, [&](unsigned out, const uint8_t *bytes, size_t size) {
@@ -56,10 +58,6 @@ void Twin::packet_out(unsigned device, const uint8_t *frame, size_t length, uint
 
 uint64_t Twin::advance(uint64_t now) {
     return queue.advance(now, [&](const uint8_t *frame, size_t length, uint64_t, uint64_t) {
-        if (!ready()) {
-            losses.no_pipeline++;
-            return;
-        }
         into_second(ports_.queue, frame, length, now, [&](unsigned out, const uint8_t *bytes, size_t size) {
             return send_out(out, bytes, size);
         });

@@ -1,0 +1,85 @@
+"""An engine ends when told to, whoever is still inside it."""
+
+import struct
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from socket import socketpair
+
+import pytest
+
+from olafctl.errors import OlafError
+from olafctl.p4.compiler import compile_program
+from olafctl.queue.verilate import Parameters, build_queue
+from olafctl.targets.twin.device import EngineSwitch
+from olafctl.targets.twin.engine import Engine
+from olafctl.targets.twin.tenancy import Tenancy
+
+from .conftest import why_not
+from .test_socket_ports import CPU, PROGRAM, SOON
+
+pytestmark = pytest.mark.skipif(why_not("twin") is not None, reason=str(why_not("twin")))
+
+FRAME_AT_PORT_2 = struct.pack("=QII", 0, 2, 60) + bytes(60)
+
+
+def until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + SOON
+    while not condition():
+        assert time.monotonic() < deadline
+
+
+def test_a_replay_loses_its_program_and_is_then_cut_off(tmp_path: Path) -> None:
+    (tmp_path / "program.p4").write_text(PROGRAM)
+    program = compile_program(tmp_path / "program.p4", optimize="-O1")
+    engine = Engine()
+    engine.wire_twin(build_queue(Parameters()))
+    switches = [EngineSwitch(engine, place, CPU) for place in (0, 1)]
+    for switch in switches:
+        switch.commit(switch.prepare(program.p4info, program.device_config))
+    engine.start()
+    ours, theirs = socketpair()
+
+    def replay() -> None:
+        with suppress(OlafError):
+            engine.replay(theirs)
+
+    replaying = threading.Thread(target=replay)
+    replaying.start()
+    ours.sendall(FRAME_AT_PORT_2)
+    until(lambda: engine.losses().misrouted == 1)
+    switches[0].close()
+    ours.sendall(FRAME_AT_PORT_2)
+    until(lambda: engine.losses().no_pipeline == 1)
+    engine.close()
+    replaying.join(SOON)
+    assert not replaying.is_alive()
+    with pytest.raises(OlafError, match="closed"):
+        engine.read_register(0)
+    engine.close()
+    switches[1].close()
+    ours.close()
+    theirs.close()
+
+
+def test_closing_waits_for_whoever_is_inside_and_hurries_them() -> None:
+    tenancy = Tenancy("the house")
+    entered, leave, left = threading.Event(), threading.Event(), []
+
+    def stay() -> None:
+        with tenancy.inside(leave.set):
+            entered.set()
+            leave.wait(SOON)
+            left.append(leave.is_set())
+
+    staying = threading.Thread(target=stay)
+    staying.start()
+    entered.wait(SOON)
+    assert tenancy.close()
+    assert left == [True]
+    assert not tenancy.close()
+    staying.join()
+    with pytest.raises(OlafError, match="the house: is closed"), tenancy.inside():
+        pass
