@@ -17,9 +17,9 @@ module olaf_activity #(
     localparam LAST_CLUSTER = CLUSTERS - 1;
     localparam [CLUSTER_BITS-1:0] LAST = LAST_CLUSTER[CLUSTER_BITS-1:0];
 
-    reg [31:0]             sent_at [0:(1<<CLUSTER_BITS)-1];
-    reg [(1<<CLUSTER_BITS)-1:0] active;
-    reg [CLUSTER_BITS-1:0] looked_at;
+    reg [31:0]             sent_at [0:(1<<CLUSTER_BITS)-1] /* verilator public_flat_rd */;
+    reg [(1<<CLUSTER_BITS)-1:0] active /* verilator public_flat_rd */;
+    reg [CLUSTER_BITS-1:0] looked_at /* verilator public_flat_rw */;
 
     wire starts = mark && !active[cluster];
     wire [31:0] age = now - sent_at[looked_at];
