@@ -1,6 +1,7 @@
 """The ``olafctl`` command: finds a verb's file when it is asked for, and turns errors into lines."""
 
 import importlib
+import io
 import os
 import pkgutil
 import signal
@@ -13,7 +14,7 @@ import click
 from olafctl import __version__
 from olafctl.errors import EXIT_FAILED, OlafError
 
-_POLITE = (signal.SIGTERM, signal.SIGHUP)
+_POLITE = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class VerbGroup(click.Group):
@@ -47,14 +48,17 @@ def olafctl() -> None:
 def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
     """Ended politely, by a CI system or a closed terminal, a verb cleans up as when interrupted by hand."""
     for polite in _POLITE:
-        # Both often come together; the second must not end the cleaning. Programs started by it are not
-        # to ignore them, as they would with SIG_IGN.
+        # They often come together, and people press Ctrl-C twice; the second must not end the cleaning.
+        # Programs started by it are not to ignore them, as they would with SIG_IGN.
         signal.signal(polite, lambda number, frame: None)
     raise KeyboardInterrupt
 
 
 def main() -> None:
     """Run the command line; an :class:`OlafError` becomes one line per problem and its exit code."""
+    if isinstance(sys.stdout, io.TextIOWrapper):  # None when closed
+        # What a terminal's encoding cannot show, or a file name that is no text, is no reason to fail.
+        sys.stdout.reconfigure(errors="backslashreplace")
     for polite in _POLITE:
         if signal.getsignal(polite) is not signal.SIG_IGN:  # as nohup wants it
             signal.signal(polite, _interrupt)

@@ -110,3 +110,21 @@ def test_a_deploy_that_is_asked_to_end_goes_back_first(
     report = status(Store(folder_of("laptop")))
     assert (healthy(report), len(report["ports"])) == (True, 4)
     assert quietly(old).changed is False
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_a_second_interrupt_does_not_stop_the_going_back(
+    how: signal.Signals, state: Path, tmp_path: Path
+) -> None:
+    old = bed(tmp_path / "old.yaml")
+    new = bed(tmp_path / "new.yaml", ("\nparameter_servers:", "  - {number: 9}\n\nparameter_servers:"))
+    quietly(old)
+    line = [sys.executable, "-m", "olafctl", "deploy", str(new.source)]
+    with subprocess.Popen(line, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        for said in process.stderr:
+            if "starting the twin" in said or "going back" in said:
+                process.send_signal(how)
+    assert process.returncode == 130
+    report = status(Store(folder_of("laptop")))
+    assert (healthy(report), len(report["ports"])) == (True, 4)

@@ -1,0 +1,39 @@
+"""What an operator's terminal, pipe or disk does with our words must not change what we do."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.cli.conftest import Run
+
+OLAFCTL = [sys.executable, "-m", "olafctl"]
+BED = Path(__file__).parents[1] / "packets" / "testbed.yaml"
+
+
+def test_a_deploy_whose_progress_nobody_reads_is_finished(run: Run, state: Path) -> None:
+    line = [*OLAFCTL, "deploy", str(BED)]
+    try:
+        with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as deploying:
+            assert deploying.stdout is not None and deploying.stderr is not None
+            deploying.stderr.readline()
+            deploying.stderr.close()  # as `2>&1 | head -1` does
+            deploying.stdout.read()
+        assert deploying.returncode == 0
+        assert json.loads(run("status", "--json").out)["drift"] == []
+    finally:
+        assert run("destroy", "--all").code == 0
+
+
+def test_progress_onto_a_full_disk_is_lost_and_nothing_else(run: Run, state: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run([*OLAFCTL, "build", str(BED)], stderr=full, check=False)
+    assert ended.returncode == 0
+
+
+def test_what_a_terminal_cannot_show_is_shown_otherwise() -> None:
+    environment = {**os.environ, "PYTHONIOENCODING": "latin-1"}
+    ended = subprocess.run([*OLAFCTL, "demo", "--help"], env=environment, capture_output=True, check=False)
+    assert (ended.returncode, ended.stderr) == (0, b"")
+    assert b"60 \\u2192 40 and 60 \\u2192 20 Gb/s" in b" ".join(ended.stdout.split())
