@@ -2,7 +2,8 @@
 
 import signal
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
@@ -18,7 +19,9 @@ def run(
 ) -> int:
     """Run ``line`` to its end, its standard output going to ``output``; returns its code."""
     # In a group of its own: what interrupts us from the keyboard must not reach it twice.
-    with subprocess.Popen(line, cwd=folder, env=environment, stdout=output, process_group=0) as child:
+    with _interruptible():
+        child = subprocess.Popen(line, cwd=folder, env=environment, stdout=output, process_group=0)
+    with child:
         try:
             return child.wait()
         except BaseException:
@@ -28,3 +31,18 @@ def run(
             except subprocess.TimeoutExpired:
                 child.kill()
             raise
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """What is started inside can be interrupted, even if we, in a shell's background, cannot."""
+    before = signal.getsignal(signal.SIGINT)
+    if before is not signal.SIG_IGN:
+        yield
+        return
+    # A handler, unlike SIG_IGN, ends with the exec.
+    signal.signal(signal.SIGINT, lambda number, frame: None)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
