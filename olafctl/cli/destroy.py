@@ -13,7 +13,7 @@ def command(name: str | None, everything: bool, as_json: bool) -> None:
     """End deployment NAME (the only one, when left out): processes, ports and files, also after a crash."""
     from olafctl.control import store
     from olafctl.control.destroy import destroy
-    from olafctl.errors import BadInput, Problem
+    from olafctl.errors import BadInput, OlafError, Problem
 
     if everything and name:
         raise BadInput(Problem("a name and --all", remedy="give one of them"))
@@ -21,9 +21,20 @@ def command(name: str | None, everything: bool, as_json: bool) -> None:
         click.echo("nothing is deployed")
         return
     chosen = [store.pick(each) for each in store.all_names()] if everything else [store.pick(name)]
+    done: list[str] = []
+    problems: list[Problem] = []
     for deployment in chosen:
-        destroy(deployment)
+        try:
+            destroy(deployment)
+        except OlafError as error:
+            if not everything:
+                raise
+            problems.extend(error.problems)  # one that stays is no reason to leave the others
+            continue
+        done.append(deployment.folder.name)
         if not as_json:
             click.echo(f"destroyed {deployment.folder.name}")
     if as_json:
-        click.echo(json.dumps({"destroyed": [deployment.folder.name for deployment in chosen]}))
+        click.echo(json.dumps({"destroyed": done}))
+    if problems:
+        raise OlafError(*problems)

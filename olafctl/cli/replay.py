@@ -103,6 +103,8 @@ def command(
 def _rate(option: str, text: str) -> int | None:
     """``40G`` and every other way to write a rate in a testbed; ``off`` is None."""
     written = text.strip()
+    if not written:
+        raise BadInput(Problem("is empty", option, "give a rate such as 40G, or off"))
     if written[-1:] in tuple("0123456789kKmMgGtT"):
         written += "b/s"
     try:

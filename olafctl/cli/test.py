@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -44,6 +45,8 @@ def command(
     from olafctl.control.store import pick
     from olafctl.errors import BadInput, OlafError, Problem
 
+    if junit is not None:
+        _check_writable(junit)
     store = pick(name)
     home = paths.sources()
     if not (home / "tests" / "packets").is_dir():
@@ -51,10 +54,12 @@ def command(
     line = [sys.executable, "-m", "pytest", str(home / "tests" / "packets"), f"--rootdir={home}"]
     line += ["-p", "no:cacheprovider", "-rs"]
     line += ["-v"] if verbose else []
-    line += ["-k", expression] if expression else []
-    environment = {**os.environ, "OLAF_TEST_DEPLOYMENT": store.folder.name}
+    line += [f"-k{expression}"] if expression else []  # one word, or pytest takes -x for an option of its own
+    # Not relative, as they may be here: pytest runs in another folder.
+    folders = {"OLAF_STATE": str(paths.state().resolve()), "OLAF_CACHE": str(paths.cache().resolve())}
+    environment = {**os.environ, **folders, "OLAF_TEST_DEPLOYMENT": store.folder.name}
     with TemporaryDirectory() as scratch:
-        report = junit.resolve() if junit else Path(scratch) / "report.xml"
+        report = Path(scratch) / "report.xml"
         line += [f"--junit-xml={report}"]
         with using(store):
             output = sys.stderr if as_json else None
@@ -63,9 +68,36 @@ def command(
             raise BadInput(Problem("pytest cannot run this", expression or "", "see what it says above"))
         if code == _NO_TESTS_RAN:
             raise BadInput(Problem("no packet test matches", expression or "", "see olafctl test -v"))
+        if junit is not None and report.is_file():
+            _save(report, junit)
         if as_json:
             click.echo(json.dumps(_data(report), indent=1))
     context.exit(1 if code else 0)
+
+
+def _check_writable(junit: Path) -> None:
+    """Raises BadInput, before minutes of tests, when their report could not be written."""
+    from olafctl.errors import BadInput, Problem
+
+    try:
+        junit.parent.mkdir(parents=True, exist_ok=True)
+        new = not junit.exists()
+        junit.open("ab").close()
+        if new:
+            junit.unlink()
+    except OSError as error:
+        what = f"cannot be written: {error.strerror}"
+        raise BadInput(Problem(what, str(junit), "choose another file for --junit")) from None
+
+
+def _save(report: Path, junit: Path) -> None:
+    from olafctl.errors import OlafError, Problem
+
+    try:
+        shutil.copyfile(report, junit)
+    except OSError as error:
+        what = f"cannot be written: {error.strerror}"
+        raise OlafError(Problem(what, str(junit), "choose another file for --junit")) from None
 
 
 def _data(report: Path) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """The logs of a deployment's processes."""
 
+import sys
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -18,7 +19,7 @@ def paths_of(store: Store) -> Sequence[Path]:
 def last_lines(path: Path, count: int) -> Sequence[str]:
     """The last ``count`` lines; bytes that are no text are shown as such."""
     with path.open(errors="backslashreplace") as log:
-        return [line.rstrip("\n") for line in deque(log, maxlen=count)]
+        return [line.rstrip("\n") for line in deque(log, maxlen=min(count, sys.maxsize))]
 
 
 def follow(paths: Sequence[Path]) -> Iterator[tuple[Path, str]]:

@@ -76,11 +76,26 @@ def test_the_packet_tests_against_it_with_a_junit_report(deployed: Run, tmp_path
     assert int(suite.get("tests") or 0) == 4
     wrong = deployed("test", "-k", "((")
     assert (wrong.code, wrong.err) == (2, "error: ((: pytest cannot run this (see what it says above)\n")
+    # An expression, whatever it looks like: not an option of pytest's.
+    assert deployed("test", "-k", "--version").code == 2
+    full = deployed("test", "-k", "test_multicast", "--junit", "/dev/full")
+    assert full.code == 1
+    assert full.err == (
+        "error: /dev/full: cannot be written: No space left on device (choose another file for --junit)\n"
+    )
     nothing = deployed("test", "-k", "no_such_test")
     assert (nothing.code, nothing.err) == (
         2,
         "error: no_such_test: no packet test matches (see olafctl test -v)\n",
     )
+
+
+def test_the_packet_tests_find_a_state_folder_given_from_here(
+    deployed: Run, state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(state.parent)
+    monkeypatch.setenv("OLAF_STATE", state.name)
+    assert deployed("test", "-k", "test_multicast").code == 0
 
 
 def test_the_packet_tests_as_json(deployed: Run) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from olafctl.control.locks import locked
 from tests.cli.conftest import Run
 
 VERBS = [("status",), ("test",), ("logs",), ("destroy",), ("shell", "vnp4_1")]
@@ -110,3 +111,34 @@ def test_what_the_system_refuses_is_one_line(run: Run, state: Path) -> None:
     (state / "one" / "twin.log").mkdir()
     ended = run("logs")
     assert (ended.code, ended.err) == (1, f"error: {state}/one/twin.log: Is a directory\n")
+
+
+def test_more_lines_than_can_be_counted_are_all_lines(run: Run, state: Path) -> None:
+    begun(state / "one")
+    (state / "one" / "queue.log").write_text("first\nlast\n")
+    ended = run("logs", "-n", 10**30)
+    assert (ended.code, ended.out) == (0, "queue.log: first\nqueue.log: last\n")
+
+
+def test_an_empty_rate_is_not_taken_for_no_limit(run: Run, state: Path) -> None:
+    ended = run("replay", "trace.npz", "--rate", "")
+    assert (ended.code, ended.err) == (2, "error: --rate: is empty (give a rate such as 40G, or off)\n")
+
+
+def test_one_that_stays_does_not_keep_the_others(run: Run, state: Path) -> None:
+    begun(state / "one")
+    begun(state / "two")
+    with locked(state / "one"):
+        ended = run("destroy", "--all")
+    assert (ended.code, ended.out) == (1, "destroyed two\n")
+    assert "one: another olafctl is at work on this deployment" in ended.err
+
+
+@pytest.mark.parametrize("where", ["file/report.xml", ""], ids=["in a file", "nothing"])
+def test_a_report_that_cannot_be_written_is_said_before_any_test(
+    where: str, run: Run, state: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "file").touch()
+    ended = run("test", "--junit", tmp_path / where if where else "")
+    assert ended.code == 2
+    assert "cannot be written" in ended.err and "choose another file for --junit" in ended.err
