@@ -13,12 +13,13 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from olafctl.errors import OlafError, Problem
+from olafctl.errors import MissingTool, OlafError, Problem
 from olafctl.ports import offload, tap
 from olafctl.ports.namespace import within
 
 MTU = 9600
 _CAPABILITIES = {12: "CAP_NET_ADMIN", 13: "CAP_NET_RAW", 21: "CAP_SYS_ADMIN"}
+_NO_IP = "the program `ip` (package iproute2) is not installed"
 _SYSCTL = Path("/proc/sys/net/ipv6/conf")
 
 
@@ -54,7 +55,7 @@ def interface_of(state: Path, tail: str) -> str:
 def why_not() -> str | None:
     """Why this user cannot make interfaces, or None when it can."""
     if shutil.which("ip") is None:
-        return "the program `ip` (package iproute2) is not installed"
+        return _NO_IP
     for line in Path("/proc/self/status").read_text().splitlines():
         if line.startswith("CapEff:"):
             held = int(line.split()[1], 16)
@@ -149,6 +150,8 @@ def remove(state: Path) -> None:
     found = left_of(state)
     if not found:
         return
+    if shutil.which("ip") is None:
+        raise MissingTool(Problem(_NO_IP, found[0], "install it, then try again"))
     namespaces = (namespace_of(state), cables_of(state))
     # One by one: taking a namespace away first removes its pairs at some later time.
     for name in found:
@@ -169,6 +172,13 @@ def left_of(state: Path) -> Sequence[str]:
     found = sorted(entry.name for entry in interfaces.glob(f"{prefix}*")) if interfaces.is_dir() else []
     namespaces = (namespace_of(state), cables_of(state))
     return [*found, *(name for name in namespaces if (Path("/run/netns") / name).exists())]
+
+
+def owners(home: Path) -> Sequence[str]:
+    """The names of the folders in ``home``, there or deleted, that still own a namespace."""
+    found = {entry.name.removesuffix("-cables") for entry in Path("/run/netns").glob("olaf-*")}
+    names = (namespace.removeprefix("olaf-").rpartition("-")[0] for namespace in sorted(found))
+    return [name for name in names if name and namespace_of(home / name) in found]
 
 
 def _add_namespace(name: str) -> None:

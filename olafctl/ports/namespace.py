@@ -13,6 +13,11 @@ _HOME = Path("/run/netns")
 T = TypeVar("T")
 
 
+def exists(namespace: str) -> bool:
+    """Whether there is a namespace of that name."""
+    return (_HOME / namespace).exists()
+
+
 def within(namespace: str | None, act: Callable[[], T]) -> T:
     """``act()``'s result, run on a thread that is in ``namespace`` (None: right here).
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from olafctl.errors import OlafError, Problem
 from olafctl.ports import interfaces
 from olafctl.ports.attachment import Attachment
+from olafctl.ports.namespace import exists
 from olafctl.targets.interface import Progress
 from olafctl.testbed.model import Port, Testbed, Transport
 from olafctl.testbed.ports import interface_of, pcap_files
@@ -92,6 +93,27 @@ def remove(state: Path, ports: Sequence[FrontPort]) -> None:
         with suppress(OSError):  # not empty: somebody else uses it
             Path(folder).rmdir()
     interfaces.remove(state)
+
+
+def lost(ports: Sequence[FrontPort]) -> Sequence[FrontPort]:
+    """Those of running ``ports`` that somebody took away: frames can neither come in nor go out there."""
+    return [port for port in ports if not _is_there(port)]
+
+
+def _is_there(port: FrontPort) -> bool:
+    outer = port.outer
+    if outer.namespace is not None and not exists(outer.namespace):
+        return False
+    match port.transport:
+        case Transport.VETH:
+            # The pipeline's end, which goes with the host's; a host may move its own end elsewhere.
+            return (Path("/sys/class/net") / port.inner).exists()
+        case Transport.TAP:
+            return True  # in the namespace or moved from there: only the process holds its other end
+        case Transport.UNIX:
+            return Path(port.inner).is_socket()
+        case Transport.PCAP:
+            return all(Path(name).exists() for name in port.inner.split(","))
 
 
 def _chosen(port: Port) -> Transport:

@@ -95,7 +95,14 @@ def say_ready(descriptor: int, value: Any) -> None:
 def of(state: Path) -> Sequence[Process]:
     """Every process of the deployment in ``state`` that this user may look at, but the caller."""
     mark = f"{_MARK}={state.resolve()}".encode()
-    return [process for process in _all() if process.pid != os.getpid() and _carries(process.pid, mark)]
+    return [process for process in _all() if process.pid != os.getpid() and mark in _environment(process.pid)]
+
+
+def states() -> set[Path]:
+    """The state folders, there or deleted, of every process of a deployment that this user may look at."""
+    mark = f"{_MARK}=".encode()
+    variables = (variable for process in _all() for variable in _environment(process.pid))
+    return {Path(os.fsdecode(each.removeprefix(mark))) for each in variables if each.startswith(mark)}
 
 
 def end_all(state: Path) -> None:
@@ -142,11 +149,11 @@ def _runs(fields: Sequence[str]) -> bool:
     return fields[0] != "Z" or int(fields[17]) > 1
 
 
-def _carries(pid: int, mark: bytes) -> bool:
+def _environment(pid: int) -> Sequence[bytes]:
     try:
-        return mark in (_PROC / str(pid) / "environ").read_bytes().split(b"\0")
+        return (_PROC / str(pid) / "environ").read_bytes().split(b"\0")
     except OSError:
-        return False
+        return ()
 
 
 def _signal(process: Process, how: signal.Signals) -> None:

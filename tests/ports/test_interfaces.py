@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from olafctl.errors import OlafError
+from olafctl.errors import MissingTool, OlafError
 from olafctl.ports import interfaces
 from olafctl.ports.host import InterfaceHostPort
 from olafctl.ports.interfaces import Pair
@@ -65,3 +65,23 @@ def test_two_deployments_do_not_meet(state: Path, tmp_path: Path) -> None:
 def test_there_is_no_entering_a_namespace_that_is_not_there() -> None:
     with pytest.raises(OSError, match="No such file"):
         within("olaf-no-such-namespace", lambda: None)
+
+
+def test_a_namespace_tells_its_owner_whether_the_folder_is_there_or_not(state: Path, tmp_path: Path) -> None:
+    interfaces.create(state, [Pair(interfaces.interface_of(state, "p1"), "a")])
+    interfaces.create_cables(state, [Pair("b", "c")])
+    state.rmdir()
+    assert list(interfaces.owners(tmp_path)) == ["bed"]
+    assert list(interfaces.owners(tmp_path / "elsewhere")) == []
+    state.mkdir()
+
+
+def test_what_cannot_be_removed_without_ip_is_not_said_to_be(
+    state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    interfaces.create(state, [Pair(interfaces.interface_of(state, "p1"), "a")])
+    with monkeypatch.context() as patched:
+        patched.setenv("PATH", str(state))
+        with pytest.raises(MissingTool, match="`ip` \\(package iproute2\\) is not installed"):
+            interfaces.remove(state)
+    assert len(interfaces.left_of(state)) == 2

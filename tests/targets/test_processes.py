@@ -82,3 +82,14 @@ def test_a_later_process_of_the_same_pid_is_another() -> None:
 def test_a_program_that_is_not_there_is_named(state: Path) -> None:
     with pytest.raises(OlafError, match="no-such-program"):
         processes.spawn(["no-such-program"], state, state / "log")
+
+
+def test_the_folders_of_processes_are_known_when_they_are_gone(tmp_path: Path) -> None:
+    folder = tmp_path / "bed"
+    folder.mkdir()
+    processes.spawn_ready(python(READY), folder, tmp_path / "log", 20)
+    folder.rmdir()
+    try:
+        assert folder.resolve() in processes.states()
+    finally:
+        processes.end_all(folder)
