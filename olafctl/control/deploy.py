@@ -2,9 +2,10 @@
 
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from filecmp import cmp
 from pathlib import Path
 
 from olafctl import testbed as testbeds
@@ -15,10 +16,11 @@ from olafctl.control.membership import effective
 from olafctl.control.pipeline import DEVICES
 from olafctl.control.plan import Plan, plan
 from olafctl.control.state import DeviceState, State
-from olafctl.control.store import Record, Role, Store, claim, clear, folder_of
+from olafctl.control.store import Record, Role, Store, claim, clear, folder_of, remedy_for
 from olafctl.errors import BadInput, MissingTool, OlafError, Problem
 from olafctl.render.pipeline import render
-from olafctl.targets import registry
+from olafctl.targets import deployment, front_ports, registry
+from olafctl.targets.front_ports import FrontPort
 from olafctl.targets.interface import Build, Progress, Running, Target
 from olafctl.testbed.model import Testbed
 
@@ -69,16 +71,15 @@ def deploy(testbed: Testbed, progress: Progress, *, dry_run: bool = False) -> Ou
         reusable = _reusable(wanted, store)
         if reusable is None:
             _check_startable(wanted)
-        store.put(Role.WANTED, _record(wanted))
+        _remember(wanted, store)
         try:
             outcome = _bring_up(wanted, reusable, store, progress)
+            store.settle()
         except BaseException as error:
             _roll_back(before, store, progress, error)
             if before is None and isinstance(error, OlafError):
                 raise _without_hints_into(store.folder, error) from error
             raise
-        store.put(Role.RUNNING, _record(wanted))
-        store.forget(Role.WANTED)
         return outcome
 
 
@@ -115,6 +116,12 @@ def using(store: Store) -> Iterator[tuple[Testbed, Running]]:
         yield testbed, running
 
 
+def ports_lost(folder: Path) -> Sequence[FrontPort]:
+    """The front ports that were taken away from what was started in ``folder``."""
+    recorded = deployment.load(folder)
+    return front_ports.lost(recorded.ports) if recorded else ()
+
+
 def stop(store: Store) -> None:
     """End whatever runs in the store's folder, whichever target brought it up. Raises OlafError."""
     for name in registry.names():
@@ -125,7 +132,8 @@ def _prepare(testbed: Testbed, state: Path, progress: Progress) -> _Wanted:
     target = registry.get(testbed.target)
     missing = target.missing()
     if missing:
-        remedy = f"put it on PATH, or use another target ({', '.join(registry.names())})"
+        others = ", ".join(name for name in registry.names() if name != target.name)
+        remedy = f"put it on PATH, or use another target ({others})"
         raise MissingTool(
             *(
                 Problem(f"the target {target.name} needs {tool}", str(testbed.source), remedy)
@@ -141,12 +149,23 @@ def _record(wanted: _Wanted) -> Record:
     return Record(wanted.testbed.text, wanted.testbed.source.resolve(), wanted.target.name, wanted.build.key)
 
 
+def _remember(wanted: _Wanted, store: Store) -> None:
+    """Write down what is wanted, or nothing at all."""
+    new = not store.exists()
+    try:
+        store.put(Role.WANTED, _record(wanted))
+    except BaseException:
+        if new:
+            store.discard()
+        raise
+
+
 def _reusable(wanted: _Wanted, store: Store) -> Running | None:
     """What runs, when it is this build on these ports; None when it must be started anew."""
-    for role in Role:
-        record = store.record(role)
-        if record is None:
-            continue
+    records = [record for record in map(store.record, Role) if record is not None]
+    if not records or not _is_intact(wanted):
+        return None
+    for record in records:
         try:
             ports = testbeds.load(record.source, record.testbed).ports
         except OlafError:
@@ -164,7 +183,7 @@ def _reusable(wanted: _Wanted, store: Store) -> Running | None:
 def _foresee(wanted: _Wanted, store: Store) -> Outcome:
     """What :func:`deploy` would do; touches nothing."""
     state = desired(wanted.testbed)
-    running = _reusable(wanted, store) if store.exists() else None
+    running = _reusable(wanted, store)
     if running is None:
         _check_startable(wanted)
         return Outcome(wanted.testbed.name, True, DEVICES, plan(_NOTHING, state), 0)
@@ -201,17 +220,36 @@ def _start(wanted: _Wanted, progress: Progress) -> Running:
         build = _kept(wanted.build, wanted.state)
         return wanted.target.start(wanted.testbed, build, wanted.state, progress)
     except OSError as error:
-        raise OlafError(
-            Problem(f"cannot start: {error.strerror}", str(error.filename or wanted.testbed.source))
-        ) from error
+        what = f"cannot start: {error.strerror}"
+        where = str(error.filename2 or error.filename or wanted.state)
+        raise OlafError(Problem(what, where, remedy_for(error))) from error
 
 
 def _kept(build: Build, state: Path) -> Build:
     """The build, copied beside what runs: the cache may be emptied at any time."""
     folder = state.resolve() / "build"
     shutil.rmtree(folder, ignore_errors=True)
-    shutil.copytree(build.folder, folder)
+    for source in sorted(build.folder.rglob("*")):
+        if source.is_dir():
+            continue
+        target = folder / source.relative_to(build.folder)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source, target)
     return replace(build, folder=folder)
+
+
+def _is_intact(wanted: _Wanted) -> bool:
+    """Whether what lies beside the running processes is still the build, and their ports are still there."""
+    if ports_lost(wanted.state):
+        return False
+    kept = wanted.state / "build"
+    try:
+        return all(
+            source.is_dir() or cmp(source, kept / source.relative_to(wanted.build.folder), shallow=False)
+            for source in wanted.build.folder.rglob("*")
+        )
+    except OSError:
+        return False
 
 
 def _without_hints_into(folder: Path, error: OlafError) -> OlafError:

@@ -64,8 +64,15 @@ def push_pipelines(running: Running, sessions: Sessions) -> tuple[str, ...]:
 
 
 def has_pipeline(device: Device, sessions: Sessions) -> bool:
-    """Whether ``device`` runs its pipeline. Raises OlafError."""
-    return sessions[device.name].cookie() == _cookie(device)
+    """Whether ``device`` runs its pipeline; what that is cannot be told without its files.
+
+    Raises OlafError.
+    """
+    try:
+        cookie = _cookie(device)
+    except OSError:
+        return False
+    return sessions[device.name].cookie() == cookie
 
 
 def read(running: Running, sessions: Sessions, names: Iterable[str]) -> State:

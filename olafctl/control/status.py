@@ -2,10 +2,11 @@
 
 from dataclasses import asdict
 from itertools import islice
+from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from olafctl.control import devices
-from olafctl.control.deploy import find
+from olafctl.control.deploy import find, ports_lost
 from olafctl.control.desired import desired
 from olafctl.control.devices import Sessions
 from olafctl.control.locks import unless_changing
@@ -58,7 +59,7 @@ def status(store: Store) -> Json:
         report["ports"] = _ports(testbed, running)
         report["devices"] = _devices(running, sessions)
         report["queue"] = running.registers.read_all()
-        report["drift"] = _drift(testbed, running, sessions)
+        report["drift"] = _drift(testbed, store.folder, running, sessions)
     return report
 
 
@@ -154,7 +155,9 @@ def _missed(session: Session, table: str) -> Json | None:
     return asdict(missed)
 
 
-def _drift(testbed: Testbed, running: Running, sessions: Sessions) -> list[str]:
+def _drift(testbed: Testbed, folder: Path, running: Running, sessions: Sessions) -> list[str]:
+    if gone := ports_lost(folder):
+        return [f"+ port {port.number} ({port.transport} {port.outer.path})" for port in gone]
     lacking = [device for device in running.devices if not devices.has_pipeline(device, sessions)]
     if lacking:
         return [f"+ {device.name} pipeline" for device in lacking]

@@ -4,10 +4,11 @@ The row ``wanted`` is written before anything is touched and the row ``running``
 verified, so whatever a crash interrupts can be told apart and finished, or undone, by the next deploy.
 """
 
+import errno
 import shutil
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -16,10 +17,13 @@ from olafctl import paths
 from olafctl import testbed as testbeds
 from olafctl.control.locks import CHANGE, USE
 from olafctl.errors import BadInput, OlafError, Problem
+from olafctl.ports import interfaces
+from olafctl.targets import processes
 
 FILE = "deployment.db"
 _VERSION = 1
-_SCHEMA = """
+_SCHEMA = f"""
+begin;
 create table if not exists deployment (
     role text primary key,
     testbed text not null,
@@ -30,7 +34,10 @@ create table if not exists deployment (
 create table if not exists regrouped (
     worker text primary key, home integer not null, cluster integer not null
 ) strict;
+pragma user_version = {_VERSION};
+commit;
 """
+_DAMAGED = (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_ERROR)
 
 
 class Role(StrEnum):
@@ -87,10 +94,25 @@ class Store:
                 (role, record.testbed, str(record.source), record.target, record.build),
             )
 
+    def settle(self) -> None:
+        """What was wanted runs now, in one step."""
+        with self._open() as database:
+            database.execute(
+                "insert or replace into deployment select ?, testbed, source, target, build "
+                "from deployment where role = ?",
+                (Role.RUNNING, Role.WANTED),
+            )
+            database.execute("delete from deployment where role = ?", (Role.WANTED,))
+
     def forget(self, role: Role) -> None:
         """Remove the testbed of one role."""
         with self._open() as database:
             database.execute("delete from deployment where role = ?", (role,))
+
+    def discard(self) -> None:
+        """Remove everything stored."""
+        with suppress(OSError):
+            (self.folder / FILE).unlink()
 
     def regrouped(self) -> tuple[Regrouped, ...]:
         """The workers moved at run time."""
@@ -118,14 +140,24 @@ class Store:
                 version = database.execute("pragma user_version").fetchone()[0]
                 if version > _VERSION:
                     raise OlafError(Problem("was written by a newer Olaf", str(path), "use that one"))
-                with database:
+                if version < _VERSION:  # so that reading needs no room on a full disk
                     database.executescript(_SCHEMA)
-                    database.execute(f"pragma user_version = {_VERSION}")
                 with database:
                     yield database
         except (sqlite3.Error, OSError) as error:
-            remedy = "`olafctl destroy` removes it"
-            raise OlafError(Problem(f"cannot be used: {error}", str(path), remedy)) from error
+            raise OlafError(Problem(f"cannot be used: {error}", str(path), remedy_for(error))) from error
+
+
+def remedy_for(error: sqlite3.Error | OSError) -> str:
+    """What helps when a deployment's folder cannot be used."""
+    if isinstance(error, OSError):
+        full, damaged = error.errno in (errno.ENOSPC, errno.EDQUOT), False
+    else:
+        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+        full, damaged = code == sqlite3.SQLITE_FULL, code in _DAMAGED
+    if full:
+        return "make room on its disk, or set OLAF_STATE"
+    return "`olafctl destroy` removes it" if damaged else "make it writable, or set OLAF_STATE"
 
 
 def folder_of(name: str) -> Path:
@@ -134,11 +166,13 @@ def folder_of(name: str) -> Path:
 
 
 def all_names() -> tuple[str, ...]:
-    """The names of every deployment that has a folder here, running or not, whole or not."""
+    """The names of every deployment that has a folder here, running or not, whole or not, and of those
+    whose folder was deleted under them."""
     home = paths.state()
-    if not home.is_dir():
-        return ()
-    return tuple(sorted(folder.name for folder in home.iterdir() if is_ours(folder)))
+    found = {folder.name for folder in home.iterdir() if is_ours(folder)} if home.is_dir() else set()
+    found.update(folder.name for folder in processes.states() if folder.parent == home.resolve())
+    found.update(interfaces.owners(home))
+    return tuple(sorted(found))
 
 
 def is_ours(folder: Path) -> bool:

@@ -1,0 +1,78 @@
+"""A disk without room: one line says so, and nothing is left half-way."""
+
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from olafctl.control.status import healthy, status
+from olafctl.control.store import Role, Store, folder_of
+from olafctl.errors import OlafError, Problem
+from olafctl.targets import processes
+from tests.control.conftest import bed, quietly
+
+REMEDY = "make room on its disk, or set OLAF_STATE"
+
+
+@contextmanager
+def disk(folder: Path, kilobytes: int) -> Iterator[None]:
+    """A disk of that size at ``folder``."""
+    folder.mkdir()
+    line = ["mount", "-t", "tmpfs", "-o", f"size={kilobytes}k", "tmpfs", str(folder)]
+    if subprocess.run(line, capture_output=True, check=False).returncode:
+        pytest.skip("a small disk cannot be mounted here")
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+@pytest.mark.parametrize(
+    ("kilobytes", "where"), [(8, "deployment.db"), (44, "build/vnp4_")], ids=["store", "build"]
+)
+def test_a_first_deploy_without_room_leaves_nothing(
+    kilobytes: int, where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small = tmp_path / "small"
+    monkeypatch.setenv("OLAF_STATE", str(small / "s"))
+    with disk(small, kilobytes):
+        with pytest.raises(OlafError) as failed:
+            quietly(bed(tmp_path / "bed.yaml"))
+        (problem,) = failed.value.problems
+        assert where in problem.where
+        assert problem.remedy == REMEDY
+        assert list((small / "s").iterdir()) == []
+
+
+def test_what_cannot_be_recorded_as_running_is_taken_back(
+    state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_room(store: Store) -> None:
+        raise OlafError(Problem("no room", str(store.folder), REMEDY))
+
+    old = bed(tmp_path / "old.yaml")
+    new = bed(tmp_path / "new.yaml", ("\nparameter_servers:", "  - {number: 9}\n\nparameter_servers:"))
+    store = Store(folder_of("laptop"))
+    with monkeypatch.context() as patched:
+        patched.setattr(Store, "settle", no_room)
+        with pytest.raises(OlafError, match="no room"):
+            quietly(old)
+    assert (list(processes.of(store.folder)), list(state.iterdir())) == ([], [])
+    quietly(old)
+    with monkeypatch.context() as patched:
+        patched.setattr(Store, "settle", no_room)
+        with pytest.raises(OlafError, match="no room"):
+            quietly(new)
+    report = status(store)
+    assert (healthy(report), len(report["ports"])) == (True, 4)
+    assert store.record(Role.WANTED) is None
+
+
+def test_reading_writes_nothing(state: Path, tmp_path: Path) -> None:
+    quietly(bed(tmp_path / "bed.yaml"))
+    path = folder_of("laptop") / "deployment.db"
+    before = path.stat()
+    assert healthy(status(Store(folder_of("laptop"))))
+    assert (path.stat().st_mtime_ns, path.stat().st_ino) == (before.st_mtime_ns, before.st_ino)

@@ -1,0 +1,101 @@
+"""What somebody took away from under a running deployment: told by status, mended by deploy."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from olafctl import paths
+from olafctl import testbed as testbeds
+from olafctl.control.destroy import destroy
+from olafctl.control.status import healthy, status
+from olafctl.control.store import Store, all_names, folder_of
+from olafctl.ports import interfaces
+from olafctl.targets import front_ports, processes
+from tests.control.conftest import bed, quietly
+
+
+def test_a_port_that_was_taken_away_is_told_and_made_again(state: Path, tmp_path: Path) -> None:
+    laptop = bed(tmp_path / "bed.yaml")
+    quietly(laptop)
+    store = Store(folder_of("laptop"))
+    socket = store.folder.resolve() / "ports" / "4.sock"
+    socket.unlink()
+    report = status(store)
+    assert (report["drift"], healthy(report)) == ([f"+ port 4 (unix {socket})"], False)
+    assert quietly(laptop, dry_run=True).started
+    assert quietly(laptop).started
+    assert healthy(status(store))
+    assert quietly(laptop).changed is False
+
+
+@pytest.mark.skipif(interfaces.why_not() is not None, reason=str(interfaces.why_not()))
+@pytest.mark.parametrize("what", ["link", "netns"])
+def test_an_interface_or_its_namespace_that_was_taken_away_is_made_again(
+    what: str, state: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "bed.yaml"
+    path.write_text((paths.sources() / "testbeds" / "laptop.yaml").read_text())
+    laptop = testbeds.load(path)
+    quietly(laptop)
+    store = Store(folder_of("laptop"))
+    name = interfaces.interface_of(store.folder, "p4")
+    interfaces._ip([what, "delete", name if what == "link" else interfaces.namespace_of(store.folder)])
+    assert "+ port 4 (veth uplink)" in status(store)["drift"]
+    assert quietly(laptop).started
+    assert healthy(status(store))
+
+
+def test_files_that_a_port_no_longer_has_are_missed(tmp_path: Path) -> None:
+    laptop = bed(
+        tmp_path / "bed.yaml",
+        ("name: uplink, transport: unix}", "name: uplink, transport: pcap, path: up}"),
+    )
+    port = next(each for each in front_ports.plan(laptop, tmp_path, lambda step: None) if each.number == 4)
+    files = [Path(name) for name in port.inner.split(",")]
+    assert list(front_ports.lost([port])) == [port]
+    for file in files:
+        file.touch()
+    assert list(front_ports.lost([port])) == []
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda build: shutil.rmtree(build),
+        lambda build: (build / "vnp4_1" / "p4info.txtpb").write_text(""),
+    ],
+    ids=["deleted", "emptied"],
+)
+def test_a_damaged_build_is_told_and_replaced(
+    damage: Callable[[Path], object], state: Path, tmp_path: Path
+) -> None:
+    laptop = bed(tmp_path / "bed.yaml")
+    quietly(laptop)
+    store = Store(folder_of("laptop"))
+    damage(store.folder / "build")
+    report = status(store)
+    assert ("+ vnp4_1 pipeline" in report["drift"], healthy(report)) == (True, False)
+    assert quietly(laptop).started
+    assert healthy(status(store))
+
+
+def test_what_runs_without_a_record_is_not_taken_for_what_is_wanted(state: Path, tmp_path: Path) -> None:
+    quietly(bed(tmp_path / "bed.yaml"))
+    store = Store(folder_of("laptop"))
+    (store.folder / "deployment.db").unlink()
+    other = bed(tmp_path / "other.yaml", ("\nparameter_servers:", "  - {number: 9}\n\nparameter_servers:"))
+    assert quietly(other, dry_run=True).started
+    assert quietly(other).started
+    assert len(status(store)["ports"]) == 5
+
+
+def test_a_deployment_whose_folder_was_deleted_is_still_known_and_ended(state: Path, tmp_path: Path) -> None:
+    quietly(bed(tmp_path / "bed.yaml"))
+    shutil.rmtree(state)
+    assert all_names() == ("laptop",)
+    destroy(Store(folder_of("laptop")))
+    assert list(processes.of(folder_of("laptop"))) == []
+    assert list(interfaces.left_of(folder_of("laptop"))) == []
+    assert (all_names(), list(state.iterdir())) == ((), [])
