@@ -1,5 +1,6 @@
 """A state folder of our own with the twin's real programs behind it."""
 
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +12,16 @@ from olafctl.control.deploy import Outcome, deploy
 from olafctl.control.destroy import destroy
 from olafctl.control.store import Store, all_names, folder_of
 from olafctl.testbed.model import Testbed
+
+
+@pytest.fixture(autouse=True)
+def hearing_interrupts() -> Iterator[None]:
+    """What a test starts can be interrupted, also when the tests run in a shell's background."""
+    before = signal.getsignal(signal.SIGINT)
+    if before is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture
