@@ -6,6 +6,7 @@ import os
 import pkgutil
 import signal
 import sys
+from contextlib import suppress
 from types import FrameType
 from typing import Any, NoReturn
 
@@ -66,16 +67,17 @@ def main() -> None:
         code = olafctl.main(standalone_mode=False)
         sys.exit(code if isinstance(code, int) else 0)
     except click.ClickException as error:
-        error.show()
+        with suppress(OSError):
+            error.show()
         sys.exit(error.exit_code)
     except (click.Abort, KeyboardInterrupt):
-        click.echo("interrupted", err=True)
+        _say("interrupted")
         sys.exit(130)
     except OlafError as error:
         if os.environ.get("OLAF_DEBUG"):
             raise
         for problem in error.problems:
-            click.echo(f"error: {problem}", err=True)
+            _say(f"error: {problem}")
         sys.exit(error.exit_code)
     except BrokenPipeError:
         sys.exit(EXIT_FAILED)
@@ -83,5 +85,25 @@ def main() -> None:
         if os.environ.get("OLAF_DEBUG"):
             raise
         place = f"{error.filename}: " if error.filename else ""
-        click.echo(f"error: {place}{error.strerror or error}", err=True)
+        _say(f"error: {place}{error.strerror or error}")
         sys.exit(EXIT_FAILED)
+    finally:
+        _forget_unread()
+
+
+def _say(line: str) -> None:
+    """On standard error; the exit code stays what it is when nobody is there to read it."""
+    with suppress(OSError):
+        click.echo(line, err=True)
+
+
+def _forget_unread() -> None:
+    """What nobody can be told any more Python would try again, with an exit code of its own."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            if stream is not None:
+                stream.flush()
+        except OSError:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, stream.fileno())
+            os.close(nowhere)

@@ -6,10 +6,18 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.cli.conftest import Run
 
 OLAFCTL = [sys.executable, "-m", "olafctl"]
 BED = Path(__file__).parents[1] / "packets" / "testbed.yaml"
+
+
+@pytest.fixture(autouse=True)
+def buffered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Output is buffered, as for an operator; some machines that run tests say otherwise."""
+    monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
 
 
 def test_a_deploy_whose_progress_nobody_reads_is_finished(run: Run, state: Path) -> None:
@@ -30,6 +38,21 @@ def test_progress_onto_a_full_disk_is_lost_and_nothing_else(run: Run, state: Pat
     with Path("/dev/full").open("w") as full:
         ended = subprocess.run([*OLAFCTL, "build", str(BED)], stderr=full, check=False)
     assert ended.returncode == 0
+
+
+def test_an_error_that_nobody_reads_keeps_its_code() -> None:
+    for line, code in ((["deploy", "no-such-testbed"], 2), (["no-such-verb"], 2)):
+        with Path("/dev/full").open("w") as full:
+            assert subprocess.run([*OLAFCTL, *line], stderr=full, check=False).returncode == code
+
+
+def test_results_that_nobody_reads_are_a_plain_failure() -> None:
+    line = [*OLAFCTL, "init", "--help"]
+    with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as asking:
+        assert asking.stdout is not None and asking.stderr is not None
+        asking.stdout.close()
+        assert asking.stderr.read() == b""
+    assert asking.returncode == 1
 
 
 def test_what_a_terminal_cannot_show_is_shown_otherwise() -> None:
