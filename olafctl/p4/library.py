@@ -19,6 +19,7 @@ _SIGNATURES = {
     "p4_insert": (_P, _P, _U32, _WORDS, _WORDS, _U32, c.c_int32, _P),
     "p4_modify": (None, _P, _P, _P),
     "p4_delete": (None, _P, _U32, _P),
+    "p4_idle_ns": (_U64, _P),
     "p4_set_default": (None, _P, _U32, _P),
     "p4_const_entry": (_P, _P, _U32),
     "p4_value_set": (None, _P, _U32, _U32, _WORDS, _WORDS),

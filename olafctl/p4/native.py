@@ -185,6 +185,11 @@ class NativeSwitch(PacketSide):
         made = self._direct(table.actions, action) if action is not None else None
         self.library.p4_set_default(self._switch, table.place, made)
 
+    def idle_ns(self, table_id: int, key: Key, priority: int) -> int:
+        """Since an entry was last hit, or inserted, in ns."""
+        idle: int = self.library.p4_idle_ns(self._entry(table_id, key, priority))
+        return idle
+
     # --- counters, meters, registers
 
     def _entry(self, table_id: int, key: Key, priority: int) -> int:

@@ -157,6 +157,8 @@ class Describer:
         for instance, kind in ((table.counter, "direct_counter"), (table.meter, "direct_meter")):
             if instance is not None:
                 made.direct_resource_ids.append(self.ids.of(kind, instance.name))
+        if table.idle_timeout:
+            made.idle_timeout_behavior = p4info_pb2.Table.NOTIFY_CONTROL
         made.is_const_table = table.entries_const
         if hasattr(made, "has_initial_entries"):
             made.has_initial_entries = bool(table.entries)

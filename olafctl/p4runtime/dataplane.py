@@ -155,6 +155,12 @@ class DataPlane(Protocol):
     def set_default(self, table_id: int, action: ActionCall | None) -> None:
         """Set the default action; None restores the program's own."""
 
+    def idle_ns(self, table_id: int, key: Key, priority: int) -> int:
+        """How long ago packets last hit an entry of a table with idle timeouts (or it was inserted), in ns.
+
+        Raises Unsupported where the device does not know.
+        """
+
     def direct_counter(self, table_id: int, key: Key, priority: int) -> CounterData:
         """An entry's direct counter; the key () means the default entry.
 

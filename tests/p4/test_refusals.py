@@ -93,7 +93,7 @@ CASES = [
     ("local", TABLE.format("ternary", "entries = { 2: a(1); priority = 1: 1: a(1); }"), "priority", "first"),
     ("local", TABLE.format("lpm", "const entries = { 5 &&& 5: a(1); }"), "&&&", "not a prefix"),
     ("local", TABLE.format("selector", ""), "t", "need an action_selector"),
-    ("local", TABLE.format("exact", "support_timeout = true;"), "support_timeout", "not supported"),
+    ("local", TABLE.format("exact", "support_timeout = m.flag;"), "support_timeout", "compile time"),
     (
         "local",
         "action a(in bit<8> x, bit<8> y) { } table t { actions = { a(m.m); } default_action = a(h.h.v, 1); }",

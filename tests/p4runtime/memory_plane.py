@@ -26,7 +26,8 @@ class MemoryPlane:
     """Tables with the P4Info's sizes, counters, registers, replication; packets go where the test says.
 
     ``declared`` are the entries that the program itself declares. A device config that starts with
-    ``bad`` is refused.
+    ``bad`` is refused. ``idle`` says for how many ns entries were not hit, 0 for those it does not name;
+    None is a device that does not know.
     """
 
     def __init__(self, declared: Sequence[InitialEntry] = ()) -> None:
@@ -35,6 +36,7 @@ class MemoryPlane:
         self.sent: list[bytes] = []
         self.packet_in: Callable[[bytes], None] = lambda frame: None
         self.digest: Callable[[int, Sequence[bytes]], None] = lambda id, fields: None
+        self.idle: dict[Address, int] | None = {}
         self.building = threading.Event()
         self.may_build = threading.Event()
         self.may_build.set()
@@ -98,6 +100,12 @@ class MemoryPlane:
 
     def set_default(self, table_id: int, action: ActionCall | None) -> None:
         _put(self.defaults, table_id, action)
+
+    def idle_ns(self, table_id: int, key: Key, priority: int) -> int:
+        if self.idle is None:
+            raise Unsupported("idle entries are not known")
+        assert (table_id, key, priority) in self.entries
+        return self.idle.get((table_id, key, priority), 0)
 
     def direct_counter(self, table_id: int, key: Key, priority: int) -> CounterData:
         if key == ():

@@ -127,6 +127,7 @@ control ingress(inout headers_t hdr, inout metadata_t meta, inout standard_metad
         actions = { forward; NoAction; }
         default_action = NoAction();
         size = 64;
+        support_timeout = true;
     }
 
     @id(0x02000004)

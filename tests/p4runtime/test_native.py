@@ -1,6 +1,7 @@
 """The agent over a compiled program: what a controller writes is what packets meet."""
 
 import random
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -111,6 +112,37 @@ def test_arrays(session: Session, switch: NativeSwitch) -> None:
     switch.process(0, _frame(port=0xFFF, mac=0x020000000001))
     assert session.counter("frames")[2] == CounterData(1, 16)
     assert session.register("seen") == [0, 0x020000000001, 0, 0]
+
+
+def test_hits_are_timed_and_idle_entries_notified(
+    agent: Agent, program: Program, switch: NativeSwitch
+) -> None:
+    entry = (
+        r"""table_id: 0x02000003 priority: 1 match { field_id: 1 ternary { value: "\x21" mask: "\xff" } }"""
+    )
+    forward = r"""action { action { action_id: 0x01000001
+        params { param_id: 1 value: "\x02" } params { param_id: 2 value: "\x03" } } }"""
+    with Controller(agent.address) as controller:
+        controller.arbitrate(10)
+        assert controller.set_pipeline("VERIFY_AND_COMMIT", program.p4info, program.device_config) == "OK"
+
+        def idle() -> int:
+            (read,) = controller.read(
+                messages.entity("table_entry { table_id: 0x02000003 time_since_last_hit { } }")
+            )
+            elapsed: int = read.table_entry.time_since_last_hit.elapsed_ns
+            return elapsed
+
+        assert controller.write(update("INSERT", f"table_entry {{ {entry} {forward} }}")) == ["OK"]
+        while idle() < 50_000_000:
+            pass
+        before = time.monotonic_ns()
+        assert switch.process(0, _frame(port=0x021))[0][0] == 2
+        assert 0 < idle() <= time.monotonic_ns() - before
+        timed = f"table_entry {{ {entry} {forward} idle_timeout_ns: 1 }}"
+        assert controller.write(update("MODIFY", timed)) == ["OK"]
+        (notified,) = controller.next("idle_timeout_notification").table_entry
+        assert (notified.table_id, notified.idle_timeout_ns) == (0x02000003, 1)
 
 
 def test_packets_and_digests(session: Session, switch: NativeSwitch) -> None:

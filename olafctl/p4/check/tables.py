@@ -72,8 +72,6 @@ def _check_whole(table: ir.Table, node: tree.Table) -> None:
         raise Refused(
             node.pos, f"table {node.name}", "entries of a table with an implementation are not supported"
         )
-    if table.idle_timeout:
-        raise Refused(node.pos, "support_timeout", "idle timeouts are not supported")
 
 
 def _keys(node: tree.Property | None, scope: Scope) -> list[ir.Key]:

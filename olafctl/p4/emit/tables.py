@@ -68,6 +68,8 @@ def write_lookup(table: ir.Table, body: Body, emitter: Emitter) -> None:
         w.line(f"Table &table = x.sw->tables[{table.index}];")
         w.line(f"Entry *entry = {name}<{sum(key_words(keys))}>(table, key);")
         w.line("const Action *action;\nif (entry) {\naction = acquire(entry->action);")
+        if table.idle_timeout:
+            w.line("touch(entry);")
         if table.counter is not None:
             w.line("count(entry->counter, x.ingress_length);")
         if table.meter is not None:

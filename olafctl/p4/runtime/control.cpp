@@ -136,7 +136,7 @@ static Entry *add(p4_switch *sw, Table &t, const u64 *key, const u64 *mask, u32 
     if (mask) memcpy(e->key + s.words, mask, 8 * s.words);
     e->action = a;
     e->priority = priority;
-    e->slot = ~0u;
+    touch(e);
     if (s.kind == TERNARY) {
         row_add(sw, t, e);
     } else {
@@ -234,7 +234,13 @@ extern "C" void p4_group_free(p4_switch *sw, Group *g) {
     retire(sw, g);
 }
 
-// --- counters, meters, registers
+// --- idle times, counters, meters, registers
+
+// ns since an entry was made or last hit
+extern "C" u64 p4_idle_ns(Entry *e) {
+    const u64 hit = __atomic_load_n(&e->hit_at, __ATOMIC_RELAXED), now = monotonic_ns();
+    return now > hit ? now - hit : 0;
+}
 
 static Counter &cell(p4_switch *sw, Entry *e, u32 array, u32 index) {
     return e ? e->counter : sw->counters[array][index];

@@ -3,6 +3,8 @@
 // A reader sees either the old or the new of whatever a writer swaps; what was swapped out is freed only
 // after the reader has finished the packet that might have seen it (Switch::retire, Switch::quiesce).
 #pragma once
+#include <time.h>
+
 #include "bits.h"
 
 template <class T> P4_INLINE T *acquire(T *const &p) { return __atomic_load_n(&p, __ATOMIC_ACQUIRE); }
@@ -46,11 +48,19 @@ struct Entry {
     u64 hash;
     Counter counter;
     Meter meter;
+    u64 hit_at;  // on the monotonic clock, in ns: made, or last hit where the table supports timeouts
     int32_t priority;
     u32 prefix;
-    u32 slot;   // position among the table's const entries, ~0 otherwise
     u64 key[];  // the key's words, then as many of the masks (a range's upper bounds)
 };
+
+// Idle times are the wall's: packets may carry times of their own, and stop coming.
+P4_INLINE u64 monotonic_ns() {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (u64)now.tv_sec * 1000000000ull + (u64)now.tv_nsec;
+}
+P4_INLINE void touch(Entry *e) { __atomic_store_n(&e->hit_at, monotonic_ns(), __ATOMIC_RELAXED); }
 
 enum TableKind : u32 { EXACT, LPM, TERNARY };
 

@@ -15,6 +15,15 @@ def priority(entry: Entry) -> bytes:
     return wire.number(4, entry.priority)
 
 
+def remarks(entry: Entry) -> bytes:
+    """What a TableEntry says for the controller's use alone, to be appended."""
+    return (
+        wire.number(5, entry.controller_metadata)
+        + wire.number(9, entry.idle_timeout_ns)
+        + wire.text(11, entry.metadata)
+    )
+
+
 def entity(entry: bytes) -> bytes:
     """The Entity of a TableEntry message."""
     return wire.message(_TABLE_ENTRY, entry)
@@ -28,8 +37,7 @@ def table_entry(program: Program, table: Table, entry: Entry) -> bytes:
                 entry_key(table, entry),
                 wire.message(3, encoding.table_action(program, entry.action)),
                 priority(entry),
-                wire.number(5, entry.controller_metadata),
-                wire.text(11, entry.metadata),
+                remarks(entry),
                 wire.number(13, entry.is_const or table.is_const),
             )
         )
@@ -64,6 +72,11 @@ def default_entry(program: Program, table: Table, default: DefaultEntry) -> byte
 def with_counter(data: CounterData) -> bytes:
     """A TableEntry's ``counter_data``, to be appended."""
     return wire.message(7, counter(data))
+
+
+def with_last_hit(idle_ns: int) -> bytes:
+    """A TableEntry's ``time_since_last_hit``, to be appended."""
+    return wire.message(10, wire.number(1, idle_ns))
 
 
 def with_meter(config: MeterConfig | None) -> bytes:

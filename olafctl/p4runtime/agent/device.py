@@ -12,6 +12,7 @@ from olafctl.p4runtime.agent.arbitration import Arbitration
 from olafctl.p4runtime.agent.digests import DigestLists
 from olafctl.p4runtime.agent.entries import Undo
 from olafctl.p4runtime.agent.forwarding import Forwarding
+from olafctl.p4runtime.agent.idle import Alarm, notifications
 from olafctl.p4runtime.agent.packets import packet_in_message, packet_out_frame
 from olafctl.p4runtime.agent.quick import WriteRequest
 from olafctl.p4runtime.agent.reads import read_entity
@@ -40,6 +41,7 @@ class Device:
         self.plane = plane
         self.arbitration = Arbitration(device_id, self._finish_writes)
         self._digests = DigestLists(self._to_primaries)
+        self._idle = Alarm(self._report_idle)
         self._lock = threading.RLock()
         self._building = threading.Lock()
         self._running: Forwarding | None = None
@@ -50,6 +52,7 @@ class Device:
 
     def close(self) -> None:
         self._digests.close()
+        self._idle.close()
 
     def write(self, request: WriteRequest, role: str) -> list[Outcome]:
         """Apply a batch, and return once no packet that saw the state before it is in the pipeline."""
@@ -68,6 +71,8 @@ class Device:
                 raise invalid(f"atomicity {request.atomicity} is none of P4Runtime's")
             outcomes = _apply(forwarding, request.updates, undo_all)
             forwarding.plane.quiesce()
+            if forwarding is self._running:
+                self._idle.set(forwarding.idle.next_look())
             return outcomes
 
     def read(self, entities: Sequence[Any]) -> tuple[list[bytes], list[Outcome]]:
@@ -219,6 +224,7 @@ class Device:
         self._running, self._saved = forwarding, None
         self._pipelines = {forwarding: pipeline}
         self._digests.run_under(forwarding)
+        self._idle.set(forwarding.idle.next_look())
 
     def _finish_writes(self) -> None:
         with self._lock:
@@ -236,6 +242,18 @@ class Device:
             self._digests.add(digest_id, fields)
         except Exception:
             _log.exception("digest %#x dropped", digest_id)
+
+    def _report_idle(self) -> None:
+        try:
+            with self._lock:
+                assert self._running is not None
+                watch = self._running.idle
+                expired = watch.expired(self.plane)
+                self._idle.set(watch.next_look())
+            for message in notifications(expired):
+                self._to_primaries(message)
+        except Exception:
+            _log.exception("looking for idle entries failed")
 
     def _to_primaries(self, message: bytes) -> None:
         for controller in self.arbitration.primaries():

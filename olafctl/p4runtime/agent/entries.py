@@ -21,6 +21,10 @@ class Entry:
     controller_metadata: int = 0
     meter: MeterConfig | None = None
     is_const: bool = False
+    idle_timeout_ns: int = 0
+    """The entry's time to live; 0 is for ever."""
+    timer_start: int = 0
+    """When it was written or last found idle, on the monotonic clock in ns; kept with a time to live only."""
     encoded: bytes | None = None
     """The entry's TableEntry message without counters and meters, once a read has asked for it."""
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from olafctl.p4runtime.agent.entries import Entry, TableState
+from olafctl.p4runtime.agent.idle import Watch
 from olafctl.p4runtime.agent.keys import KeyReader
 from olafctl.p4runtime.dataplane import (
     ActionCall,
@@ -80,6 +81,7 @@ class Forwarding:
             for id, value_set in program.value_sets.items()
         }
         self.digests: dict[int, DigestConfig] = {}
+        self.idle = Watch()
 
     def add_initial_entries(self, entries: Sequence[InitialEntry]) -> None:
         """Remember the entries that the program declares; the data plane has them already."""

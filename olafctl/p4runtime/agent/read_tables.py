@@ -16,8 +16,8 @@ from olafctl.p4runtime.plain import EntryRequest, entry_request
 def table_entries(forwarding: Forwarding, message: Any) -> Iterator[bytes]:
     """The entries that a TableEntry selects, with the direct resources that it asks for."""
     request = entry_request(message)
-    if request.has_last_hit:
-        _refuse_last_hit(forwarding, request)
+    if request.has_last_hit and request.table_id:
+        _check_idle_timeout(forwarding, request)
     for state in _tables(forwarding, request):
         if request.is_default:
             yield answers.entity(_default(forwarding, state, request))
@@ -30,6 +30,9 @@ def table_entries(forwarding: Forwarding, message: Any) -> Iterator[bytes]:
                 encoded += answers.with_counter(data)
             if request.has_meter:
                 encoded += answers.with_meter(entry.meter)
+            if request.has_last_hit and state.table.idle_timeout:
+                idle = forwarding.plane.idle_ns(state.table.id, entry.key, entry.priority)
+                encoded += answers.with_last_hit(idle)
             yield answers.entity(encoded)
 
 
@@ -131,8 +134,7 @@ def _default(forwarding: Forwarding, state: TableState, request: EntryRequest) -
     return encoded
 
 
-def _refuse_last_hit(forwarding: Forwarding, request: EntryRequest) -> None:
-    for state in _tables(forwarding, request):
-        if request.table_id and not state.table.idle_timeout:
-            raise invalid(f"table {state.table.name} has no idle timeout")
-    raise unimplemented("this device does not measure how long entries are idle")
+def _check_idle_timeout(forwarding: Forwarding, request: EntryRequest) -> None:
+    table = table_state(forwarding, request.table_id).table
+    if not table.idle_timeout:
+        raise invalid(f"table {table.name} has no idle timeout")

@@ -29,6 +29,9 @@ class SavedPlane:
         self._held[table_id] -= 1
         self.direct_counters.pop((table_id, key, priority), None)
 
+    def idle_ns(self, table_id: int, key: Key, priority: int) -> int:
+        return 0
+
     def direct_counter(self, table_id: int, key: Key, priority: int) -> CounterData:
         return self.direct_counters.get((table_id, key, priority), CounterData(0, 0))
 

@@ -35,23 +35,28 @@ def insert(forwarding: Forwarding, request: EntryRequest) -> Undo:
     if (identity, priority) in state.entries:
         raise Refusal(Code.ALREADY_EXISTS, f"table {table.name} already has this entry")
     entry = Entry(key, priority, action, request.metadata, request.controller_metadata)
+    entry.idle_timeout_ns = request.idle_timeout_ns
     plane = forwarding.plane
     try:
         plane.insert(table.id, key, priority, action)
     except TableFull:
         full = f"table {table.name} is full: it has {len(state.entries)} entries"
         raise Refusal(Code.RESOURCE_EXHAUSTED, full) from None
-    if request.counter or request.meter:
+    if request.counter or request.meter or request.idle_timeout_ns:
         try:
             _set_direct(forwarding, state, key, priority, request.counter, request.meter, request.has_meter)
+            _check_idle(forwarding, request, key)
         except BaseException:
             plane.delete(table.id, key, priority)
             raise
         entry.meter = request.meter
     state.entries[identity, priority] = entry
+    if entry.idle_timeout_ns:
+        forwarding.idle.keep(state, identity, entry)
     profiles.use(forwarding, table, action, +1)
 
     def undo() -> None:
+        forwarding.idle.forget(state, identity, entry)
         plane.delete(table.id, key, priority)
         del state.entries[identity, priority]
         profiles.use(forwarding, table, action, -1)
@@ -70,7 +75,10 @@ def modify(forwarding: Forwarding, request: EntryRequest) -> Undo:
     constant = table.is_const or entry.is_const
     if constant and request.action is not None:
         raise denied(f"table {table.name}: the action of a constant entry cannot change")
+    if constant and request.idle_timeout_ns:
+        raise denied(f"table {table.name}: a constant entry has no idle timeout")
     _check_extras(forwarding, state, request)
+    _check_idle(forwarding, request, entry.key)
     old = entry
     action = old.action
     if request.action is not None:
@@ -87,6 +95,7 @@ def modify(forwarding: Forwarding, request: EntryRequest) -> Undo:
     if not constant:
         metadata = (request.metadata, request.controller_metadata)
     new = Entry(old.key, old.priority, action, *metadata, meter=request.meter, is_const=old.is_const)
+    new.idle_timeout_ns = request.idle_timeout_ns
     _replace(forwarding, state, identity, old, new)
 
     def undo() -> None:
@@ -113,11 +122,13 @@ def delete(forwarding: Forwarding, request: EntryRequest) -> Undo:
         counted = forwarding.plane.direct_counter(table.id, entry.key, entry.priority)
     forwarding.plane.delete(table.id, entry.key, entry.priority)
     del state.entries[identity, entry.priority]
+    forwarding.idle.forget(state, identity, entry)
     profiles.use(forwarding, table, entry.action, -1)
 
     def undo() -> None:
         forwarding.plane.insert(table.id, entry.key, entry.priority, entry.action)
         state.entries[identity, entry.priority] = entry
+        forwarding.idle.keep(state, identity, entry)
         profiles.use(forwarding, table, entry.action, +1)
         _set_direct(forwarding, state, entry.key, entry.priority, counted, entry.meter, bool(entry.meter))
 
@@ -242,7 +253,10 @@ def _check_extras(forwarding: Forwarding, state: TableState, request: EntryReque
     if request.idle_timeout_ns or request.has_last_hit:
         if not table.idle_timeout:
             raise invalid(f"table {table.name} has no idle timeout")
-        raise unimplemented("this device does not measure how long entries are idle")
+        if request.has_last_hit:
+            raise invalid("time_since_last_hit is read, not written")
+        if request.idle_timeout_ns < 0:
+            raise invalid("an idle timeout cannot be negative")
     if request.counter is not None:
         if not table.counter_id:
             raise invalid(f"table {table.name} has no direct counter")
@@ -253,6 +267,12 @@ def _check_extras(forwarding: Forwarding, state: TableState, request: EntryReque
         raise unimplemented("this device does not count packets by meter colour")
     if request.has_meter:
         check_meter(forwarding.program.meter_types[table.meter_id], request.meter, request.excess_burst)
+
+
+def _check_idle(forwarding: Forwarding, request: EntryRequest, key: Key) -> None:
+    """A device that cannot say how long entries are idle raises Unsupported."""
+    if request.idle_timeout_ns:
+        forwarding.plane.idle_ns(request.table_id, key, request.priority)
 
 
 def _refuse_fixed(request: EntryRequest, verb: str) -> None:
@@ -303,6 +323,8 @@ def _modify_direct(
 
 def _replace(forwarding: Forwarding, state: TableState, identity: Identity, old: Entry, new: Entry) -> None:
     state.entries[identity, old.priority] = new
+    if old.idle_timeout_ns or new.idle_timeout_ns:
+        forwarding.idle.keep(state, identity, new)
     profiles.use(forwarding, state.table, new.action, +1)
     profiles.use(forwarding, state.table, old.action, -1)
 

@@ -1,0 +1,126 @@
+"""Idle timeouts: P4Runtime §9.1.8, and the notifications that follow from them."""
+
+from olafctl.p4runtime.agent.idle import SHORTEST_NS
+from olafctl.p4runtime.dataplane import Key, Range, Ternary
+from tests.p4runtime.controller import Controller, entity, texts, update
+from tests.p4runtime.memory_plane import MemoryPlane
+
+TABLE = 0x02000003
+ACTION = "action { action { action_id: 0x01000002 } }"
+HOUR = 3600 * 10**9
+INVALID = "INVALID_ARGUMENT"
+
+
+def _text(value: int, ttl: int = HOUR, more: str = ACTION) -> str:
+    match = rf'match {{ field_id: 1 ternary {{ value: "\x{value:02x}" mask: "\xff" }} }}'
+    time = f"idle_timeout_ns: {ttl}" if ttl else ""
+    return f"table_entry {{ table_id: {TABLE} {match} priority: 7 {time} {more} }}"
+
+
+def _address(value: int) -> tuple[int, Key, int]:
+    return TABLE, (Ternary(value, 0xFF), None, None), 7
+
+
+def test_the_time_to_live_is_read_as_it_was_written(primary: Controller) -> None:
+    assert primary.write(update("INSERT", _text(1))) == ["OK"]
+    everything = entity(f"table_entry {{ table_id: {TABLE} }}")
+    assert primary.read(everything) == [entity(_text(1))]
+    assert primary.write(update("MODIFY", _text(1, ttl=5 * HOUR))) == ["OK"]
+    assert primary.read(everything) == [entity(_text(1, ttl=5 * HOUR))]
+    assert primary.write(update("MODIFY", _text(1, ttl=0))) == ["OK"]
+    assert primary.read(everything) == [entity(_text(1, ttl=0))]
+
+
+def test_the_time_since_the_last_hit_is_read_when_it_is_asked_for(
+    primary: Controller, plane: MemoryPlane
+) -> None:
+    assert primary.write(update("INSERT", _text(1, 0)), update("INSERT", _text(2))) == ["OK", "OK"]
+    plane.idle = {_address(2): 77}
+    read = primary.read(entity(f"table_entry {{ table_id: {TABLE} time_since_last_hit {{ }} }}"))
+    assert texts(read) == texts(
+        [
+            entity(_text(1, 0, f"{ACTION} time_since_last_hit {{ }}")),
+            entity(_text(2, HOUR, f"{ACTION} time_since_last_hit {{ elapsed_ns: 77 }}")),
+        ]
+    )
+    of_all_tables = primary.read(entity("table_entry { time_since_last_hit { } }"))
+    timed = {
+        each.table_entry.table_id
+        for each in of_all_tables
+        if each.table_entry.HasField("time_since_last_hit")
+    }
+    assert timed == {TABLE}
+    assert primary.read_codes(entity("table_entry { table_id: 0x02000001 time_since_last_hit { } }")) == [
+        INVALID
+    ]
+
+
+def test_what_idle_timeouts_do_not_go_with(primary: Controller, plane: MemoryPlane) -> None:
+    default = f"table_entry {{ table_id: {TABLE} is_default_action: true idle_timeout_ns: 1 {ACTION} }}"
+    before = plane.state()
+    assert primary.write(update("MODIFY", default)) == [INVALID]
+    assert primary.write(update("INSERT", _text(1, -1))) == [INVALID]
+    assert primary.write(update("INSERT", _text(1, 1, f"{ACTION} time_since_last_hit {{ }}"))) == [INVALID]
+    plane.idle = None
+    assert primary.write(update("INSERT", _text(1))) == ["UNIMPLEMENTED"]
+    assert plane.state() == before
+    assert primary.write(update("INSERT", _text(1, 0))) == ["OK"]
+
+
+def test_an_entry_that_is_not_hit_is_notified_again_and_again(
+    primary: Controller, plane: MemoryPlane
+) -> None:
+    hit, idle = _text(1, 1), _text(2, 1, f'{ACTION} metadata: "m" controller_metadata: 9')
+    lasting = _text(3)
+    changes = [update("INSERT", text) for text in (hit, idle, lasting)]
+    plane.idle = {_address(2): HOUR, _address(3): HOUR // 2}
+    assert primary.write(*changes) == ["OK"] * 3
+    named = entity(_text(2, 1, 'metadata: "m" controller_metadata: 9')).table_entry
+    last = 0
+    for _ in range(3):
+        notified = primary.next("idle_timeout_notification")
+        assert notified.timestamp >= last + SHORTEST_NS * (last > 0)
+        last = notified.timestamp
+        assert named in notified.table_entry
+        assert lasting not in notified.table_entry
+
+
+def test_an_entry_that_is_gone_is_not_notified(primary: Controller, plane: MemoryPlane) -> None:
+    plane.idle = {_address(n): HOUR for n in (1, 2, 3)}
+    gone, kept, last = (_text(n, 1) for n in (1, 2, 3))
+    assert (
+        primary.write(
+            update("INSERT", gone),
+            update("DELETE", gone),
+            update("INSERT", kept),
+            update("MODIFY", _text(2, 0)),
+        )
+        == ["OK"] * 4
+    )
+    refused = update("INSERT", "table_entry { table_id: 9 }")
+    rolled_back = primary.write(update("INSERT", gone), update("MODIFY", kept), refused, atomicity=1)
+    assert rolled_back == ["ABORTED", "ABORTED", INVALID]
+    assert primary.write(update("INSERT", last)) == ["OK"]
+    for _ in range(2):
+        assert [
+            each.match[0].ternary.value for each in primary.next("idle_timeout_notification").table_entry
+        ] == [b"\x03"]
+
+
+def test_many_notifications_come_in_messages_that_clients_take(
+    primary: Controller, plane: MemoryPlane
+) -> None:
+    plane.sizes[TABLE] = number = 2500
+    plane.idle = {(TABLE, (None, Range(n, 0xFFFE), None), 7): HOUR for n in range(number)}
+    match = 'match { field_id: 2 range { low: "%s" high: "\\xff\\xfe" } }'
+    changes = []
+    for n in range(number):
+        low = "".join(f"\\x{byte:02x}" for byte in n.to_bytes(2, "big"))
+        entry = f"table_id: {TABLE} {match % low} priority: 7 idle_timeout_ns: 1 {ACTION}"
+        changes.append(update("INSERT", f"table_entry {{ {entry} }}"))
+    assert primary.write(*changes) == ["OK"] * number
+    named = set[bytes]()
+    while len(named) < number:
+        entries = primary.next("idle_timeout_notification").table_entry
+        assert 0 < len(entries) <= 1000
+        named.update(each.match[0].range.low for each in entries)
