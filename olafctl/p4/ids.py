@@ -34,7 +34,7 @@ def annotation_text(annotations: Annotations) -> list[str]:
     made = []
     for annotation in annotations:
         if annotation.name not in _SILENT:
-            body = "".join(text for _, text in annotation.body)
+            body = " ".join(text for _, text in annotation.body)
             made.append(f"@{annotation.name}({body})" if annotation.body else f"@{annotation.name}")
     return made
 

@@ -41,6 +41,9 @@ def _flat(type_: t.Struct, path: str) -> Iterator[tuple[str, t.Type, Annotations
             yield path + name, inner, node.annotations
 
 
+_SELECTOR_SIZES = ("max_group_size", "selector_size_semantics", "max_member_weight")
+
+
 class Describer:
     """Writes a program's P4Info."""
 
@@ -116,7 +119,7 @@ class Describer:
         """The shortest end of the name that nothing else ends with."""
         p = self.program
         named: list[Any] = [*p.tables, *p.value_sets, *p.instances, *self.actions]
-        names = [x.name for x in named]
+        names = {x.name for x in named}
         parts = name.split(".")
         for length in range(1, len(parts)):
             short = ".".join(parts[-length:])
@@ -147,6 +150,9 @@ class Describer:
                 ref.scope = (p4info_pb2.ActionRef.TABLE_ONLY if entry.scope == "table_only"
                              else p4info_pb2.ActionRef.DEFAULT_ONLY)  # fmt: skip
                 ref.annotations.append(f"@{entry.scope.replace('_', '')}")
+            ref.annotations.extend(
+                text for text in annotation_text(entry.annotations) if text not in ref.annotations
+            )
         default = table.actions[table.default].action
         if table.default_const:
             made.const_default_action_id = self.ids.of("action", default.name)
@@ -185,13 +191,19 @@ class Describer:
         assert isinstance(size, ir.Const)
         selector = instance.type.name == "action_selector"
         made = self.info.action_profiles.add(size=int(size.value), with_selector=selector)
-        self._preamble(made, "action_profile", instance.name, instance.annotations)
+        kept = tuple(a for a in instance.annotations if a.name not in _SELECTOR_SIZES)
+        self._preamble(made, "action_profile", instance.name, kept)
         for table in self.program.tables:
             if table.profile is instance:
                 made.table_ids.append(self.ids.of("table", table.name))
-        for annotation in instance.annotations:
-            if selector and annotation.name == "max_group_size" and annotation.body:
-                made.max_group_size = int(annotation.body[0][1], 0)
+        sizes = {a.name: a.body[0][1] for a in reversed(instance.annotations) if a.body}
+        if selector and "max_group_size" in sizes:
+            made.max_group_size = int(sizes["max_group_size"], 0)
+        semantics = sizes.get("selector_size_semantics") if selector else None
+        if semantics == '"sum_of_members"':
+            made.sum_of_members.max_member_weight = int(sizes.get("max_member_weight", "0"), 0)
+        elif semantics == '"sum_of_weights"':
+            made.sum_of_weights.SetInParent()
 
     def _table_of(self, instance: ir.Instance) -> int:
         tables = [table for table in self.program.tables if instance in (table.counter, table.meter)]
@@ -230,11 +242,10 @@ class Describer:
 
     def _controller_headers(self) -> None:
         rows: list[tuple[str, t.Struct, tree.StructLike]] = []
-        for _, type_ in self.program.headers.fields:
-            declaration = type_.declaration if isinstance(type_, t.Struct) else None
+        for type_ in self.program.structs:
+            declaration = type_.declaration
             for annotation in declaration.annotations if declaration else ():
-                named = annotation.name == "controller_header" and annotation.body
-                if named and declaration and isinstance(type_, t.Struct):
+                if annotation.name == "controller_header" and annotation.body and declaration:
                     rows.append((annotation.body[0][1][1:-1], type_, declaration))
         self.ids.assign("controller_header", [(type_.name, d.annotations, d.pos) for _, type_, d in rows])
         for name, type_, _ in rows:

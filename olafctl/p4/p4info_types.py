@@ -84,6 +84,8 @@ class TypeInfo:
 
     def name_in(self, made: Any, type_: t.Type) -> None:
         """Note the name of a key field's or parameter's type, and the width that the control plane sees."""
+        if isinstance(type_, t.Enum):
+            self._serializable(type_)
         if not isinstance(type_, t.NewType):
             return
         made.type_name.name = type_.name

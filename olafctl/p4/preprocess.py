@@ -14,6 +14,26 @@ HOME = Path(__file__).parent / "include"
 """Where ``core.p4`` and ``v1model.p4`` lie."""
 
 
+LINE_BREAK = "\ue00a"
+"""Stands in a string for a line break, which the C preprocessor would end the string at."""
+
+_STRING = re.compile(
+    r"""^[ \t]*\#(?:\\\n|[^\n])* | //[^\n]* | /\*.*?\*/ | (?P<string>"(?:\\.|[^"\\])*")""", re.X | re.M | re.S
+)
+
+
+def _on_one_line(text: str) -> str:
+    """The text with its strings in one line each; the lines they took follow them."""
+
+    def joined(match: re.Match[str]) -> str:
+        string = match["string"]
+        if string is None:
+            return match[0]
+        return string.replace("\n", LINE_BREAK) + "\n" * string.count("\n")
+
+    return _STRING.sub(joined, text)
+
+
 class _P4Preprocessor(pcpp.Preprocessor):  # type: ignore[misc]  # pcpp has no type information
     def __init__(self) -> None:
         super().__init__()
@@ -26,6 +46,9 @@ class _P4Preprocessor(pcpp.Preprocessor):  # type: ignore[misc]  # pcpp has no t
     def on_include_not_found(self, malformed: bool, system: bool, directory: str, path: str) -> None:
         self.on_error(self.source, self.linemacro, f"#include of {path!r}: no such file in the include path")
         raise pcpp.OutputDirective(pcpp.Action.IgnoreAndRemove)
+
+    def on_file_open(self, is_system_include: bool, includepath: str) -> Any:
+        return io.StringIO(_on_one_line(super().on_file_open(is_system_include, includepath).read()))
 
     def on_directive_handle(self, directive: Any, toks: Any, ifpassthru: bool, precedingtoks: Any) -> Any:
         if directive.value in ("error", "warning"):
@@ -69,7 +92,7 @@ def preprocess_text(
     engine.define("__P4C__ 1")
     for macro, value in (defines or {}).items():
         engine.define(f"{macro} {value}")
-    engine.parse(text, name)
+    engine.parse(_on_one_line(text), name)
     output = io.StringIO()
     engine.write(output)
     if engine.refusal:

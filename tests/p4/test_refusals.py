@@ -3,40 +3,10 @@
 import pytest
 
 from olafctl.p4.check.program import check_program
-from olafctl.p4.emit.program import Emitter
-from olafctl.p4.p4info import Describer
 from olafctl.p4.preprocess import preprocess_text
 from olafctl.p4.refuse import Refused
 from olafctl.p4.syntax.parse import parse
-
-FRAME = """#include <core.p4>
-#include <v1model.p4>
-header byte_t {{ bit<8> v; }}
-header_union either_t {{ byte_t x; byte_t y; }}
-struct headers_t {{ byte_t h; byte_t[2] s; either_t u; }}
-struct metadata_t {{ bit<8> m; bool flag; }}
-{top}
-parser MyParser(packet_in packet, out headers_t h, inout metadata_t m, inout standard_metadata_t s) {{
-    state start {{ {state} transition accept; }}
-}}
-control MyIngress(inout headers_t h, inout metadata_t m, inout standard_metadata_t s) {{
-    {local}
-    apply {{ {body} }}
-}}
-control MyEgress(inout headers_t h, inout metadata_t m, inout standard_metadata_t s) {{ apply {{ }} }}
-control MyVerify(inout headers_t h, inout metadata_t m) {{ apply {{ }} }}
-control MyCompute(inout headers_t h, inout metadata_t m) {{ apply {{ }} }}
-control MyDeparser(packet_out packet, in headers_t h) {{ apply {{ packet.emit(h); }} }}
-V1Switch(MyParser(), MyVerify(), MyIngress(), MyEgress(), MyCompute(), MyDeparser()) main;
-"""
-
-
-def compile_parts(**parts: str) -> None:
-    text = FRAME.format(**{"top": "", "state": "", "local": "", "body": "", **parts})
-    program = check_program(parse(preprocess_text(text, "case.p4")))
-    emitter = Emitter(program)
-    emitter.write()
-    Describer(program, emitter).describe()
+from tests.p4.parts import compile_parts
 
 
 def test_the_frame_itself_compiles() -> None:
@@ -74,6 +44,7 @@ CASES = [
     ("state", "packet.extract(h.h, 8);", "extract", "no field of variable size"),
     ("state", "packet.extract(m);", "extract", "not a header"),
     ("state", "exit;", "exit", "not allowed in parsers"),
+    ("state", "transition select() { 1: accept; } } state next {", "select", "default only"),
     ("state", "transition nowhere;", "transition", "grammar"),
     ("top", "struct loop_t { nothing_t x; }", "nothing_t", "not declared"),
     ("top", "struct twice_t { bit<8> a; bit<8> a; }", "twice_t", "two fields"),
@@ -81,6 +52,9 @@ CASES = [
     ("top", "typedef bit<9999> huge_t;", "width", "not within"),
     ("top", "#error no such thing\n", "preprocessor", "no such thing"),
     ("top", "const bit<8> c = 8w1 + d;", "d", "not declared"),
+    ("top", "control C() { apply { } } C() c;", "c", "cannot be made at top level"),
+    ("top", "type bit<8> n_t; const bool b = (n_t) 1 == 1;", "n_t", "bit<8> is needed"),
+    ("top", "type bit<8> n_t; const n_t n = 8w1;", "bit<8>", "n_t is needed"),
     ("top", "/* never closed", "comment", "never closed"),
     ("local", TABLE.format("exact", "junk = 5;"), "junk", "not one of v1model's"),
     ("local", TABLE.format("fuzzy", ""), "fuzzy", "not declared"),

@@ -26,11 +26,17 @@ def declare_params(params: tuple[tree.Parameter, ...], scope: Scope) -> list[ir.
     return made
 
 
-def control_plane_name(name: str, path: str, annotations: tree.Annotations) -> str:
-    """What P4Runtime calls something: its @name, or its own name, inside of its instance's."""
+def given_name(annotations: tree.Annotations) -> str:
+    """What the first ``@name`` says; nothing when there is none."""
     for annotation in annotations:
         if annotation.name == "name" and annotation.body:
-            name = annotation.body[0][1][1:-1]
+            return annotation.body[0][1][1:-1]
+    return ""
+
+
+def control_plane_name(name: str, path: str, annotations: tree.Annotations) -> str:
+    """What P4Runtime calls something: its @name, or its own name, inside of its instance's."""
+    name = given_name(annotations) or name
     if name.startswith("."):
         return name[1:]
     return f"{path}.{name}" if path else name

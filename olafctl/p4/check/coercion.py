@@ -32,6 +32,15 @@ def coerce(expr: ir.Expr, want: t.Type, pos: Pos) -> ir.Expr:
     raise Refused(pos, str(have), f"{want} is needed here")
 
 
+def initial(expr: ir.Expr, want: t.Type, pos: Pos) -> ir.Expr:
+    """As :func:`coerce`, of what a declaration or an assignment gives: there a number needs no cast to a
+    ``type`` of numbers."""
+    base = t.unwrapped(want)
+    if expr.type == t.INTEGER and isinstance(expr, ir.Const) and isinstance(base, t.Bit):
+        return ir.Const(want, masked(int(expr.value), base))
+    return coerce(expr, want, pos)
+
+
 def _relabel(expr: ir.Expr, type_: t.Type) -> ir.Expr:
     """The same bits under another type."""
     if isinstance(expr, ir.Const):

@@ -3,7 +3,7 @@
 from olafctl.p4 import ir
 from olafctl.p4 import types as t
 from olafctl.p4.check import operators
-from olafctl.p4.check.coercion import cast, coerce
+from olafctl.p4.check.coercion import cast, coerce, initial
 from olafctl.p4.check.scope import (
     InstanceName,
     Scope,
@@ -21,6 +21,11 @@ def check(node: tree.Expr, scope: Scope, want: t.Type = t.ANY) -> ir.Expr:
     Raises Refused where it does not fit the language, or needs what Olaf does not support.
     """
     return coerce(_check(node, scope, want), want, node.pos)
+
+
+def check_initial(node: tree.Expr, scope: Scope, want: t.Type) -> ir.Expr:
+    """As :func:`check`, of what a declaration or an assignment gives."""
+    return initial(_check(node, scope, want), want, node.pos)
 
 
 def constant_int(node: tree.Expr, scope: Scope, what: str) -> int:
@@ -94,6 +99,8 @@ def _name(node: tree.Name, scope: Scope) -> ir.Expr:
     entity = scope.look_up(node.name, node.pos, node.top_level)
     if isinstance(entity, Value):
         return entity.expr
+    if isinstance(entity, InstanceName):
+        raise Refused(node.pos, node.name, "an instance is not a value, and not supported as an argument")
     raise Refused(node.pos, node.name, "not a value")
 
 

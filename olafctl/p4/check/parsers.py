@@ -42,11 +42,22 @@ def _transition(state: tree.State, scope: Scope, states: set[str]) -> ir.Transit
             raise Refused(node.pos, f"transition {target}", "no such state")
     if node.state:
         return ir.Transition(node.state, (), ())
+    if not node.subjects:
+        return ir.Transition(_only_default(node), (), ())
     subjects = tuple(check(subject, scope) for subject in node.subjects)
     for subject, written in zip(subjects, node.subjects, strict=True):
         if subject.type == t.INTEGER or key_width(subject.type) is None:
             raise Refused(written.pos, "select", f"cannot be over {subject.type}")
     return ir.Transition("", subjects, tuple(_case(case, subjects, scope) for case in node.cases))
+
+
+def _only_default(node: tree.Transition) -> str:
+    """Where ``select()`` over nothing leads."""
+    for case in node.cases:
+        if not isinstance(case.keys, tree.Anything):
+            break
+        return case.state
+    raise Refused(node.pos, "select", "over nothing has a default only")
 
 
 def _value_set(node: tree.Expr, scope: Scope) -> ir.ValueSet | None:

@@ -73,7 +73,10 @@ def _declare(node: tree.Declared, scope: Scope) -> None:
         case tree.Parser() | tree.Control():
             scope.declare(node.name, BlockName(node), node.pos)
         case tree.Instance():
-            scope.declare(node.name, InstanceName(make_local_instance(node, scope)), node.pos)
+            made = make_local_instance(node, scope)
+            if isinstance(made, ir.Block):
+                raise Refused(node.pos, f"instance {node.name}", f"a {made.kind} cannot be made at top level")
+            scope.declare(node.name, InstanceName(made), node.pos)
         case _:
             raise Refused(node.pos, node.name, "cannot be declared at top level")
 
@@ -82,7 +85,9 @@ def _declare_struct(node: tree.StructLike, scope: Scope) -> None:
     if node.type_params:
         scope.declare(node.name, GenericType(node), node.pos)
     else:
-        scope.declare(node.name, TypeName(struct(node, node.name, scope)), node.pos)
+        made = struct(node, node.name, scope)
+        scope.unit.structs.append(made)
+        scope.declare(node.name, TypeName(made), node.pos)
 
 
 def _declare_alias(node: tree.Alias, scope: Scope) -> None:
@@ -183,7 +188,8 @@ def _assemble(
     if not isinstance(t.unwrapped(metadata), t.Struct):
         raise Refused(node.pos, "main", f"the metadata must be a struct, not {metadata}")
     return ir.Program(
-        headers=headers, metadata=metadata, standard=standard.type, errors=unit.errors, structs=(),
+        headers=headers, metadata=metadata, standard=standard.type, errors=unit.errors,
         functions=tuple(unit.functions.values()), blocks=tuple(unit.blocks), instances=tuple(unit.instances),
-        tables=tuple(unit.tables), value_sets=tuple(unit.value_sets), annotations=node.annotations, **blocks,
+        tables=tuple(unit.tables), value_sets=tuple(unit.value_sets),
+        structs=tuple(unit.structs), annotations=node.annotations, **blocks,
     )  # fmt: skip

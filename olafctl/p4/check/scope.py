@@ -94,6 +94,7 @@ class Unit:
     instances: list[ir.Instance] = field(default_factory=list)
     tables: list[ir.Table] = field(default_factory=list)
     value_sets: list[ir.ValueSet] = field(default_factory=list)
+    structs: list[t.Struct] = field(default_factory=list)
     serial: int = 0
     depth: int = 0
     """Of instantiations inside each other."""

@@ -4,7 +4,7 @@ from olafctl.p4 import ir
 from olafctl.p4 import types as t
 from olafctl.p4.check.calls import call
 from olafctl.p4.check.coercion import coerce
-from olafctl.p4.check.expressions import check, writable
+from olafctl.p4.check.expressions import check, check_initial, writable
 from olafctl.p4.check.operators import binary
 from olafctl.p4.check.scope import Scope, Value
 from olafctl.p4.check.typing import resolve
@@ -63,7 +63,7 @@ def declare_variable(node: tree.Variable, scope: Scope) -> ir.Declare:
     base = t.unwrapped(type_)
     if isinstance(base, t.Extern | t.Block) or base in (t.VOID, t.INTEGER, t.STRING, t.MATCH_KIND):
         raise Refused(node.pos, f"variable {node.name}", f"cannot be of type {type_}")
-    value = check(node.value, scope, type_) if node.value is not None else None
+    value = check_initial(node.value, scope, type_) if node.value is not None else None
     local = ir.Local(type_, scope.unit.unique(node.name))
     scope.declare(node.name, Value(local), node.pos)
     return ir.Declare(local, value)
@@ -71,7 +71,7 @@ def declare_variable(node: tree.Variable, scope: Scope) -> ir.Declare:
 
 def declare_constant(node: tree.Constant, scope: Scope) -> None:
     """A constant, known from here on; raises Refused when its value is not known at compile time."""
-    value = check(node.value, scope, resolve(node.type, scope))
+    value = check_initial(node.value, scope, resolve(node.type, scope))
     if not is_constant(value):
         raise Refused(node.pos, f"const {node.name}", "its value is not known at compile time")
     scope.declare(node.name, Value(value, False, "is a constant"), node.pos)
@@ -90,7 +90,7 @@ def _assign(node: tree.Assign, scope: Scope) -> ir.Statement:
         target = _settled(target, before, scope)
         made = binary(node.op, target, check(node.value, scope), node.pos)
         return ir.Body((*before, ir.Assign(target, coerce(made, target.type, node.pos))))
-    return ir.Assign(target, check(node.value, scope, target.type))
+    return ir.Assign(target, check_initial(node.value, scope, target.type))
 
 
 def _settled(target: ir.Expr, before: list[ir.Statement], scope: Scope) -> ir.Expr:

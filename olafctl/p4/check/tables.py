@@ -2,7 +2,7 @@
 
 from olafctl.p4 import ir
 from olafctl.p4 import types as t
-from olafctl.p4.check.actions import control_plane_name
+from olafctl.p4.check.actions import control_plane_name, given_name
 from olafctl.p4.check.calls import local_action
 from olafctl.p4.check.entries import action_call, check_entries
 from olafctl.p4.check.expressions import check, constant_int, writable
@@ -108,7 +108,8 @@ def written(node: tree.Expr, scope: Scope) -> str:
         case tree.Name(name=name):
             return name
         case tree.Member(base=base, name=name):
-            return f"{written(base, scope)}.{_field_name(base, name, scope)}"
+            field = _field_name(base, name, scope)
+            return field[1:] if field.startswith(".") else f"{written(base, scope)}.{field}"
         case tree.Index(base=base, index=index):
             return f"{written(base, scope)}[{written(index, scope)}]"
         case tree.Slice(base=base, high=high, low=low):
@@ -127,12 +128,12 @@ def written(node: tree.Expr, scope: Scope) -> str:
 
 
 def _field_name(base: tree.Expr, name: str, scope: Scope) -> str:
-    """A field's name, or the one that its ``@name`` gives it."""
+    """A field's name, or the one that its ``@name`` gives it; after a dot it stands for the whole path."""
     type_ = t.unwrapped(check(base, scope).type)
     declaration = type_.declaration if isinstance(type_, t.Struct) else None
     for member in declaration.fields if declaration else ():
         if member.name == name:
-            return control_plane_name(name, "", member.annotations)
+            return given_name(member.annotations) or name
     return name
 
 

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from olafctl.p4.preprocess import LINE_BREAK
 from olafctl.p4.refuse import Pos, Refused
 from olafctl.p4.syntax.tree import Annotation
 
@@ -85,12 +86,11 @@ def _scan(text: str, file: str) -> list[Token]:
         elif text.startswith("/*", start):
             raise Refused(Pos(file, line, start - line_start + 1), "comment", "never closed")
         elif kind != "skip":
-            word = match[0]
+            word = match[0].replace(LINE_BREAK, "\n") if kind == "TEXT" else match[0]
             terminal = (
                 word if kind == "op" or (kind == "NAME" and (word in KEYWORDS or word == "_")) else str(kind)
             )
             tokens.append(Token(terminal, word, Pos(file, line, start - line_start + 1), at))
-            line += word.count("\n") if kind == "TEXT" else 0
     return tokens
 
 

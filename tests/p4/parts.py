@@ -1,0 +1,39 @@
+"""A small v1model program with places to put what a test is about."""
+
+from p4.config.v1 import p4info_pb2
+
+from olafctl.p4.check.program import check_program
+from olafctl.p4.emit.program import Emitter
+from olafctl.p4.p4info import Describer
+from olafctl.p4.preprocess import preprocess_text
+from olafctl.p4.syntax.parse import parse
+
+FRAME = """#include <core.p4>
+#include <v1model.p4>
+header byte_t {{ bit<8> v; }}
+header_union either_t {{ byte_t x; byte_t y; }}
+struct headers_t {{ byte_t h; byte_t[2] s; either_t u; }}
+struct metadata_t {{ bit<8> m; bool flag; }}
+{top}
+parser MyParser(packet_in packet, out headers_t h, inout metadata_t m, inout standard_metadata_t s) {{
+    state start {{ {state} transition accept; }}
+}}
+control MyIngress(inout headers_t h, inout metadata_t m, inout standard_metadata_t s) {{
+    {local}
+    apply {{ {body} }}
+}}
+control MyEgress(inout headers_t h, inout metadata_t m, inout standard_metadata_t s) {{ apply {{ }} }}
+control MyVerify(inout headers_t h, inout metadata_t m) {{ apply {{ }} }}
+control MyCompute(inout headers_t h, inout metadata_t m) {{ apply {{ }} }}
+control MyDeparser(packet_out packet, in headers_t h) {{ apply {{ packet.emit(h); }} }}
+V1Switch(MyParser(), MyVerify(), MyIngress(), MyEgress(), MyCompute(), MyDeparser()) main;
+"""
+
+
+def compile_parts(**parts: str) -> p4info_pb2.P4Info:
+    """The program up to its C++, which is not compiled; its P4Info. Raises Refused."""
+    text = FRAME.format(**{"top": "", "state": "", "local": "", "body": "", **parts})
+    program = check_program(parse(preprocess_text(text, "case.p4")))
+    emitter = Emitter(program)
+    emitter.write()
+    return Describer(program, emitter).describe()

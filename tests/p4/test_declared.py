@@ -1,0 +1,105 @@
+"""What a control plane is told of declarations and annotations that are seldom used."""
+
+from p4.config.v1 import p4info_pb2
+
+from olafctl.p4.preprocess import preprocess_text
+from olafctl.p4.syntax.tokens import tokenize
+from tests.p4.parts import compile_parts
+
+KEYED = "action a() {{ }} {} table t {{ key = {{ {} }} actions = {{ {} a; }} {} }}"
+
+
+def _keyed(
+    notes: str = "", key: str = "h.h.v: exact;", ref: str = "", more: str = "", top: str = ""
+) -> p4info_pb2.P4Info:
+    return compile_parts(top=top, local=KEYED.format(notes, key, ref, more))
+
+
+def test_annotations_keep_their_words_apart_and_their_lines() -> None:
+    notes = '@restriction("\n  // v is never 0\n  v != 0;\n") @refers_to(other, field) @tagged'
+    info = _keyed(notes, ref="@noted(1)")
+    assert list(info.tables[0].preamble.annotations) == [
+        '@restriction("\n  // v is never 0\n  v != 0;\n")',
+        "@refers_to(other , field)",
+        "@tagged",
+    ]
+    refs = {tuple(ref.annotations): ref.scope for ref in info.tables[0].action_refs}
+    assert refs == {("@noted(1)",): 0, ("@defaultonly",): p4info_pb2.ActionRef.DEFAULT_ONLY}
+
+
+def test_lines_after_a_long_string_keep_their_numbers() -> None:
+    text = 'const string a = "x\ny" ; b\n# define c "d" // "\nc e /* "\n */\nf'
+    tokens = tokenize(preprocess_text(text, "case.p4"))
+    assert [(token.text, token.pos.line) for token in tokens[-5:]] == [
+        (";", 2),
+        ("b", 2),
+        ('"d"', 4),
+        ("e", 4),
+        ("f", 6),
+    ]
+    assert tokens[4].text == '"x\ny"'
+
+
+def test_the_first_name_counts_and_a_dot_names_the_whole() -> None:
+    top = '@name(".all") struct named_t { @name(".whole.path") bit<8> x; @name("part") bit<8> y; }'
+    info = compile_parts(
+        top=top,
+        local="""named_t n; action a() { }
+            @name("first") @name("second") table t { key = { n.x: exact; n.y: exact; } actions = { a; } }""",
+    )
+    assert info.tables[0].preamble.name == "MyIngress.first"
+    assert [field.name for field in info.tables[0].match_fields] == ["whole.path", "n.part"]
+
+
+def test_a_table_and_an_action_of_one_name_have_one_alias() -> None:
+    info = compile_parts(local='action x() { } @name("x") table y { actions = { x; } }')
+    assert info.tables[0].preamble.alias == "x"
+    assert {action.preamble.alias for action in info.actions} == {"x", "NoAction"}
+
+
+def test_enumerations_of_numbers_are_described_where_keys_are_of_them() -> None:
+    info = _keyed(key='(kind_t) h.h.v: exact @name("k");', top="enum bit<8> kind_t { one = 1, two = 2 }")
+    members = info.type_info.serializable_enums["kind_t"].members
+    assert [(member.name, member.value) for member in members] == [("one", b"\x01"), ("two", b"\x02")]
+
+
+def test_sizes_of_selector_groups() -> None:
+    selector = "implementation = action_selector(HashAlgorithm.crc16, 64, 16);"
+    key = "h.h.v: exact; m.m: selector;"
+
+    def sized(semantics: str) -> p4info_pb2.ActionProfile:
+        notes = f'@name("s") @max_group_size(9) @max_member_weight(77) {semantics}'
+        (profile,) = _keyed(key=key, more=f"{notes} {selector}").action_profiles
+        assert profile.max_group_size == 9 and not profile.preamble.annotations
+        return profile
+
+    of_members = sized('@selector_size_semantics("sum_of_members")')
+    assert of_members.sum_of_members.max_member_weight == 77
+    assert sized('@selector_size_semantics("sum_of_weights")').HasField("sum_of_weights")
+    assert sized("").WhichOneof("selector_size_semantics") is None
+
+
+def test_controller_headers_need_not_be_among_the_headers() -> None:
+    top = '@controller_header("packet_in") header in_t { @id(7) bit<9> port; bit<7> rest; }'
+    (header,) = compile_parts(top=top).controller_packet_metadata
+    assert header.preamble.name == "packet_in"
+    port = header.metadata[0]
+    assert (port.id, port.name, port.bitwidth) == (7, "port", 9)
+
+
+def test_tables_that_time_out() -> None:
+    notify = p4info_pb2.Table.NOTIFY_CONTROL
+    assert _keyed(more="support_timeout = true;").tables[0].idle_timeout_behavior == notify
+    assert _keyed(more="support_timeout = false;").tables[0].idle_timeout_behavior == 0
+
+
+def test_numbers_are_given_to_distinct_types() -> None:
+    compile_parts(
+        top="type bit<8> id_t; const id_t none = 0; struct ids_t { id_t x; }",
+        body="id_t i = 3; i = 4; if (i == none) { m.m = (bit<8>) i; }",
+    )
+
+
+def test_a_select_over_nothing() -> None:
+    frame = "transition select() { default: next; } } state next {"
+    compile_parts(state=frame)
