@@ -1,8 +1,12 @@
 """One thread moves packets while another programs: every packet sees a whole state, old or new."""
 
+import subprocess
 import threading
 
+from olafctl.p4.compiler import compile_text
+from olafctl.p4.preprocess import preprocess_text
 from olafctl.p4runtime.dataplane import Exact
+from tests.p4 import parts
 from tests.p4.switches import Device
 
 
@@ -32,3 +36,14 @@ def test_modify_is_atomic_and_deletes_are_safe() -> None:
     thread.join()
     assert counts and all(came == left for came, left in counts)
     switch.close()
+
+
+def test_programs_in_one_process_share_no_variables() -> None:
+    """A library's unique symbols are the first one's for all: what has one name may have another size."""
+    text = parts.FRAME.format(
+        top="", state="packet.extract(h.s.next);", local="", body="bit<32> i = 3; h.s[i].v = h.h.v;"
+    )
+    library = compile_text(preprocess_text(text, "case.p4"), optimize="-O0").library
+    symbols = subprocess.run(["nm", str(library)], capture_output=True, text=True, check=True).stdout
+    assert " T p4_switch_process" in symbols
+    assert " u " not in symbols

@@ -68,6 +68,8 @@ struct BitRow {
     u32 length() const { return (bits + 7) / 8; }
 };
 
+// Without the namespace every library in the process would share one `nowhere` of each name, whatever its size.
+namespace {
 // A header stack; an index outside reads zeros and writes nowhere.
 template <class T, int N> struct Stack {
     T e[N];
@@ -87,3 +89,4 @@ template <class T, int N> struct Stack {
         for (int i = 0; i < N; i++) e[i] = (u64)i + n < (u64)N ? e[i + n] : T{};
     }
 };
+}  // namespace
