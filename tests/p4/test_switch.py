@@ -5,7 +5,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from olafctl.p4.native import Handle
+from olafctl.p4.compiler import compile_text
+from olafctl.p4.native import Handle, NativeSwitch
+from olafctl.p4.preprocess import preprocess_text
 from olafctl.p4runtime.dataplane import (
     ActionCall,
     CounterData,
@@ -14,10 +16,12 @@ from olafctl.p4runtime.dataplane import (
     Lpm,
     MemberRef,
     MeterConfig,
+    Replica,
     TableFull,
     Ternary,
     WeightedAction,
 )
+from tests.p4 import parts
 from tests.p4.switches import Device
 
 
@@ -180,3 +184,15 @@ def test_value_sets() -> None:
     device.switch.set_value_set(patterns, [(Exact(5), None)])
     assert [path(5, 1), path(6, 1), path(7, 0x81)] == [1, 0, 0]
     device.switch.close()
+
+
+def test_a_clone_goes_to_its_own_session_only() -> None:
+    body = "s.egress_spec = 1; clone(CloneType.I2E, (bit<32>) h.h.v << 13 | 5);"
+    text = parts.FRAME.format(top="", state="packet.extract(h.h);", local="", body=body)
+    program = compile_text(preprocess_text(text, "case.p4"), optimize="-O0")
+    switch = NativeSwitch(optimize="-O0")
+    switch.commit(switch.prepare(program.p4info, program.device_config))
+    switch.set_clone_session(5, [Replica(7, 1)])
+    assert [port for port, _ in switch.process(0, b"\x00")] == [7, 1]
+    assert [port for port, _ in switch.process(0, b"\x08")] == [1]
+    switch.close()

@@ -257,13 +257,14 @@ def test_clone_sessions(primary: Controller, plane: MemoryPlane) -> None:
     assert primary.write(
         update("INSERT", _session(4)),
         update("INSERT", _session(0)),
+        update("INSERT", _session(65536 + 4)),
         update("INSERT", _session(5, "class_of_service: 1")),
         update("INSERT", _session(5, "packet_length_bytes: -1")),
         update("MODIFY", _session(5)),
         update("DELETE", _session(5)),
         update("MODIFY", _session(4)),
         update("DELETE", _session(4, "")),
-    ) == [EXISTS, INVALID, INVALID, INVALID, MISSING, MISSING, "OK", "OK"]
+    ) == [EXISTS, INVALID, INVALID, INVALID, INVALID, MISSING, MISSING, "OK", "OK"]
     assert plane.clones == {}
 
 

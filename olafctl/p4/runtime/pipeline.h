@@ -73,7 +73,7 @@ template <class P> struct Pipeline {
     }
 
     void wait_clones(u32 session, u32 list, u32 kind, int64_t length, const State &headers, const State &kept) {
-        const Replicas *r = acquire(x.sw->sessions[session & 0xffff]);
+        const Replicas *r = session < SESSIONS ? acquire(x.sw->sessions[session]) : nullptr;
         for (u32 i = 0; r && i < r->n; i++) {
             Copy *c = wait(r->replicas[i].port, r->replicas[i].instance, kind, r->packet_length, length);
             if (!c) return;

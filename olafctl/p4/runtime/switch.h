@@ -32,7 +32,7 @@ struct p4_switch {
     u64 **registers;
     Entry **const_entries;
     Replicas **groups;      // 65536
-    Replicas **sessions;    // 65536
+    Replicas **sessions;    // SESSIONS
     u32 cpu_port;
     u64 busy;               // odd while a packet is in here
     u64 random;
@@ -45,7 +45,7 @@ struct p4_switch {
     u64 looped;             // packets cut off for going round too often
 };
 
-enum { DROP_PORT = 511, MAX_LOOPS = 65536, MAX_PASSES = 256, DIGEST_WORDS = 256 };
+enum { DROP_PORT = 511, MAX_LOOPS = 65536, MAX_PASSES = 256, DIGEST_WORDS = 256, SESSIONS = 65536 };
 enum Instance : u32 { NORMAL = 0, INGRESS_CLONE = 1, EGRESS_CLONE = 2, RECIRCULATED = 4, REPLICATED = 5, RESUBMITTED = 6 };
 
 struct Context {

@@ -9,7 +9,9 @@ from olafctl.p4runtime.agent.forwarding import Forwarding, ReplicaSet
 from olafctl.p4runtime.agent.refusal import Code, Refusal, invalid, not_found
 from olafctl.p4runtime.dataplane import Replica
 
-_IDENTIFIER_BITS = 16  # of a port, a multicast group and an instance, in v1model's and Olaf's metadata
+_IDENTIFIER_BITS = (
+    16  # of a port, multicast group, clone session and instance, in v1model's and Olaf's metadata
+)
 
 
 def insert_group(forwarding: Forwarding, message: Any) -> Undo:
@@ -40,14 +42,6 @@ def modify_session(forwarding: Forwarding, message: Any) -> Undo:
 
 def delete_session(forwarding: Forwarding, message: Any) -> Undo:
     return _put_session(forwarding, _existing_session(forwarding, message), None)
-
-
-def replay(forwarding: Forwarding) -> None:
-    """Give the device every group and session again."""
-    for id, group in forwarding.multicast_groups.items():
-        forwarding.plane.set_multicast_group(id, group.replicas)
-    for id, session in forwarding.clone_sessions.items():
-        forwarding.plane.set_clone_session(id, session.replicas, session.packet_length)
 
 
 def _put_group(forwarding: Forwarding, group_id: int, group: ReplicaSet | None) -> Undo:
@@ -133,9 +127,10 @@ def _existing_group(forwarding: Forwarding, message: Any) -> int:
 
 
 def _session_id(message: Any) -> int:
-    if message.session_id == 0:
-        raise invalid("a clone session's id cannot be 0")
-    return int(message.session_id)
+    session_id: int = message.session_id
+    if not 0 < session_id < 1 << _IDENTIFIER_BITS:
+        raise invalid(f"clone session id {session_id} is not in 1…{(1 << _IDENTIFIER_BITS) - 1}")
+    return session_id
 
 
 def _existing_session(forwarding: Forwarding, message: Any) -> int:
