@@ -159,6 +159,9 @@ class Table:
     annotations: Annotations
     pos: Pos
     index: int = 0
+    """Among the program's tables."""
+    applied: bool = False
+    """Somewhere; other tables are not part of the program."""
 
     @property
     def match_keys(self) -> list[Key]:

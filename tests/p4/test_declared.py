@@ -12,7 +12,7 @@ KEYED = "action a() {{ }} {} table t {{ key = {{ {} }} actions = {{ {} a; }} {} 
 def _keyed(
     notes: str = "", key: str = "h.h.v: exact;", ref: str = "", more: str = "", top: str = ""
 ) -> p4info_pb2.P4Info:
-    return compile_parts(top=top, local=KEYED.format(notes, key, ref, more))
+    return compile_parts(top=top, local=KEYED.format(notes, key, ref, more), body="t.apply();")
 
 
 def test_annotations_keep_their_words_apart_and_their_lines() -> None:
@@ -46,13 +46,14 @@ def test_the_first_name_counts_and_a_dot_names_the_whole() -> None:
         top=top,
         local="""named_t n; action a() { }
             @name("first") @name("second") table t { key = { n.x: exact; n.y: exact; } actions = { a; } }""",
+        body="t.apply();",
     )
     assert info.tables[0].preamble.name == "MyIngress.first"
     assert [field.name for field in info.tables[0].match_fields] == ["whole.path", "n.part"]
 
 
 def test_a_table_and_an_action_of_one_name_have_one_alias() -> None:
-    info = compile_parts(local='action x() { } @name("x") table y { actions = { x; } }')
+    info = compile_parts(local='action x() { } @name("x") table y { actions = { x; } }', body="y.apply();")
     assert info.tables[0].preamble.alias == "x"
     assert {action.preamble.alias for action in info.actions} == {"x", "NoAction"}
 
@@ -103,3 +104,15 @@ def test_numbers_are_given_to_distinct_types() -> None:
 def test_a_select_over_nothing() -> None:
     frame = "transition select() { default: next; } } state next {"
     compile_parts(state=frame)
+
+
+def test_tables_that_are_never_applied_are_none_of_the_programs() -> None:
+    meter = "direct_meter<bit<8>>(MeterType.bytes) d; action a() { d.read(m.m); }"
+    table = "table {} {{ key = {{ h.h.v: exact; }} actions = {{ a; }} {} }}"
+    local = f"{meter} {table.format('idle', 'meters = d;')} {table.format('used', '')}"
+    info = compile_parts(local=local, body="used.apply();")
+    assert [table.preamble.alias for table in info.tables] == ["used"]
+    assert not info.direct_meters
+    whole = compile_parts(local=local, body="idle.apply(); used.apply();")
+    assert [table.preamble.alias for table in whole.tables] == ["idle", "used"]
+    assert whole.direct_meters[0].direct_table_id == whole.tables[0].preamble.id

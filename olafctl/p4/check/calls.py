@@ -219,6 +219,7 @@ def _apply_table(node: tree.Call, table: ir.Table, method: str, scope: Scope) ->
     if scope.frame.kind != "control":
         raise Refused(node.pos, f"{table.name}.apply()", "only a control's apply block can apply tables")
     scope.frame.exits = scope.frame.exits or table.exits
+    table.applied = True
     return ir.TableApply(t.VOID, table, "")
 
 

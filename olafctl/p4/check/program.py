@@ -181,6 +181,9 @@ def _assemble(
     scope: Scope, node: tree.Instance, blocks: dict[str, ir.Block], headers: t.Type, metadata: t.Type
 ) -> ir.Program:
     unit = scope.unit
+    tables = [table for table in unit.tables if table.applied]
+    for index, table in enumerate(tables):
+        table.index = index
     standard = scope.look_up("standard_metadata_t", node.pos)
     assert isinstance(standard, TypeName) and isinstance(standard.type, t.Struct)
     if not isinstance(headers, t.Struct) or headers.kind != "struct":
@@ -190,6 +193,6 @@ def _assemble(
     return ir.Program(
         headers=headers, metadata=metadata, standard=standard.type, errors=unit.errors,
         functions=tuple(unit.functions.values()), blocks=tuple(unit.blocks), instances=tuple(unit.instances),
-        tables=tuple(unit.tables), value_sets=tuple(unit.value_sets),
+        tables=tuple(tables), value_sets=tuple(unit.value_sets),
         structs=tuple(unit.structs), annotations=node.annotations, **blocks,
     )  # fmt: skip

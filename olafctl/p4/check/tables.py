@@ -55,7 +55,7 @@ def make_table(node: tree.Table, scope: Scope, path: str, block: ir.Block) -> ir
         meter=_attached(properties.get("meters"), "direct_meter", scope, path),
         profile=_profile(properties.get("implementation"), scope, path),
         idle_timeout=_flag(properties.get("support_timeout"), scope),
-        annotations=node.annotations, pos=node.pos, index=len(scope.unit.tables),
+        annotations=node.annotations, pos=node.pos,
     )  # fmt: skip
     _check_whole(table, node)
     scope.unit.tables.append(table)

@@ -59,7 +59,7 @@ class Emitter:
         return kind.value == dict(kind.type.members)["bytes"]
 
     def is_attached(self, instance: ir.Instance) -> bool:
-        return any(table.meter is instance for table in self.program.tables)
+        return any(table.meter is instance for block in self.program.blocks for table in block.tables)
 
     # --- the file
 
@@ -194,7 +194,7 @@ class Emitter:
                 lines.append(f"u64 colour_{table.meter.cpp} = 0;")
         for action in block.actions:
             lines += self._action(action)
-        for table in block.tables:
+        for table in filter(lambda table: table.applied, block.tables):
             body = Body(self, "return {false, 0};")
             write_lookup(table, body, self)
             lines += body.w.lines
