@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from olafctl.p4.refuse import Refused
+from olafctl.p4.syntax.literals import only_number
 from olafctl.p4.syntax.tree import Annotations
 
 PREFIX = {
@@ -42,12 +43,8 @@ def annotation_text(annotations: Annotations) -> list[str]:
 def given_id(annotations: Annotations) -> int | None:
     """The number of ``@id``."""
     for annotation in annotations:
-        if annotation.name == "id" and annotation.body:
-            text = annotation.body[0][1].replace("_", "")
-            try:
-                return int(text.split("w")[-1] if "w" in text else text, 0)
-            except ValueError:
-                raise Refused(annotation.pos, "@id", f"{text} is not a number") from None
+        if annotation.name == "id":
+            return only_number(annotation)
     return None
 
 

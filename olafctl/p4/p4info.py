@@ -18,6 +18,7 @@ from olafctl.p4.ids import Ids, annotation_text, number
 from olafctl.p4.p4info_types import TypeInfo
 from olafctl.p4.refuse import Refused
 from olafctl.p4.syntax import tree
+from olafctl.p4.syntax.literals import only_number
 from olafctl.p4.syntax.tree import Annotations
 
 
@@ -196,13 +197,14 @@ class Describer:
         for table in self.program.tables:
             if table.profile is instance:
                 made.table_ids.append(self.ids.of("table", table.name))
-        sizes = {a.name: a.body[0][1] for a in reversed(instance.annotations) if a.body}
-        if selector and "max_group_size" in sizes:
-            made.max_group_size = int(sizes["max_group_size"], 0)
-        semantics = sizes.get("selector_size_semantics") if selector else None
-        if semantics == '"sum_of_members"':
-            made.sum_of_members.max_member_weight = int(sizes.get("max_member_weight", "0"), 0)
-        elif semantics == '"sum_of_weights"':
+        given = {a.name: a for a in reversed(instance.annotations) if selector}
+        if "max_group_size" in given:
+            made.max_group_size = only_number(given["max_group_size"])
+        semantics = given["selector_size_semantics"].body if "selector_size_semantics" in given else ()
+        if semantics == (("TEXT", '"sum_of_members"'),):
+            weight = given.get("max_member_weight")
+            made.sum_of_members.max_member_weight = only_number(weight) if weight else 0
+        elif semantics == (("TEXT", '"sum_of_weights"'),):
             made.sum_of_weights.SetInParent()
 
     def _table_of(self, instance: ir.Instance) -> int:

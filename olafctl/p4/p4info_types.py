@@ -6,6 +6,7 @@ from typing import Any
 from p4.config.v1 import p4info_pb2
 
 from olafctl.p4 import types as t
+from olafctl.p4.syntax.literals import literal
 
 
 class TypeInfo:
@@ -103,6 +104,8 @@ def translation(type_: t.NewType) -> tuple[str, int | None] | None:
     for annotation in type_.declaration.annotations if type_.declaration else ():
         if annotation.name == "p4runtime_translation":
             texts = [text for _, text in annotation.body]
-            numbers = [int(text, 0) for text in texts if text.isdigit()]
+            numbers = [
+                literal(text, annotation.pos).value for kind, text in annotation.body if kind == "INTEGER"
+            ]
             return texts[0][1:-1] if texts else "", numbers[-1] if numbers else None
     return None

@@ -116,3 +116,11 @@ def test_tables_that_are_never_applied_are_none_of_the_programs() -> None:
     whole = compile_parts(local=local, body="idle.apply(); used.apply();")
     assert [table.preamble.alias for table in whole.tables] == ["idle", "used"]
     assert whole.direct_meters[0].direct_table_id == whole.tables[0].preamble.id
+
+
+def test_numbers_in_annotations_are_written_as_elsewhere() -> None:
+    info = compile_parts(
+        top="struct kept_t { @field_list(8w1, 0b10) bit<8> x; }",
+        local="@id(32w0x0100_0010) action a() { } @id(018) action b() { }",
+    )
+    assert {action.preamble.id for action in info.actions} >= {0x01000010, 0x01000000 | 18}

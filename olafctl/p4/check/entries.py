@@ -8,6 +8,7 @@ from olafctl.p4.check.keysets import items, key_width, match
 from olafctl.p4.check.scope import Scope
 from olafctl.p4.refuse import Refused
 from olafctl.p4.syntax import tree
+from olafctl.p4.syntax.literals import only_number
 
 _TOP = 1 << 30
 """Above every priority that a program writes where smaller ones win."""
@@ -129,8 +130,8 @@ def _priorities(nodes: Sequence[tree.Entry], properties: dict[str, tree.Property
 
 def _annotated(node: tree.Entry) -> int | None:
     for annotation in node.annotations:
-        if annotation.name == "priority" and annotation.body:
-            return int(annotation.body[0][1], 0)
+        if annotation.name == "priority":
+            return only_number(annotation)
     return None
 
 

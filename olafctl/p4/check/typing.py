@@ -4,6 +4,7 @@ from olafctl.p4 import types as t
 from olafctl.p4.check.scope import BlockName, GenericType, Scope, TypeName
 from olafctl.p4.refuse import Pos, Refused
 from olafctl.p4.syntax import tree
+from olafctl.p4.syntax.literals import literal
 
 _SIMPLE = {s.name: s for s in (t.BOOL, t.ERROR, t.STRING, t.VOID, t.INTEGER, t.MATCH_KIND, t.ANY)}
 MAX_WIDTH = 4096
@@ -119,7 +120,7 @@ def field_lists(annotations: tree.Annotations, scope: Scope) -> tuple[int, ...]:
         expr: tree.Expr | None = None
         for kind, text in (*annotation.body, (",", ",")):
             if kind == "INTEGER":
-                expr = tree.Number(annotation.pos, int(text, 0), None, False)
+                expr = literal(text, annotation.pos)
             elif kind == "," and expr is not None:
                 numbers.append(constant_int(expr, scope, "@field_list"))
                 expr = None

@@ -9,10 +9,9 @@ from lark import Transformer
 
 from olafctl.p4.refuse import Pos, Refused
 from olafctl.p4.syntax import tree
+from olafctl.p4.syntax.literals import literal
 
 Children = Sequence[Any]
-_NUMBER = re.compile(r"(?:(?P<width>\d+)(?P<sign>[ws]))?(?P<digits>.*)", re.S)
-_BASES = {"0x": 16, "0b": 2, "0o": 8, "0d": 10}
 
 
 def place(children: Children) -> Pos:
@@ -109,19 +108,7 @@ class ExpressionBuilder(Transformer[Any, Any]):
     # --- leaves
 
     def number(self, c: Children) -> tree.Number:
-        parts = _NUMBER.fullmatch(str(c[0]))
-        assert parts is not None
-        digits = parts["digits"].replace("_", "").lower()
-        base = _BASES.get(digits[:2], 10)
-        value = int(digits[2:] if digits[:2] in _BASES else digits, base)
-        width, signed = int(parts["width"]) if parts["width"] else None, parts["sign"] == "s"
-        if width == 0 and (value or signed):
-            raise Refused(place(c), "number", f"{c[0]} has no bits")
-        if width is not None:
-            value &= (1 << width) - 1
-            if signed and value >> (width - 1):
-                value -= 1 << width
-        return tree.Number(place(c), value, width, signed)
+        return literal(str(c[0]), place(c))
 
     def string(self, c: Children) -> tree.String:
         text = re.sub(r"\\(.)", r"\1", str(c[0])[1:-1], flags=re.S)
