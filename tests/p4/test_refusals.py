@@ -80,7 +80,7 @@ CASES = [
     ("local", "@id(0x02000001) action x() { }", "@id", "prefix"),
     ("local", "@id(one) action x() { }", "@id", "one is not a number"),
     ("local", "@id action x() { }", "@id", "nothing is not a number"),
-    ("local", TABLE.format("ternary", "entries = { @priority(\"1\") 1: a(1); }"), "@priority", "not a number"),
+    ("local", TABLE.format("ternary", "entries = { @priority(x) 1: a(1); }"), "@priority", "not a number"),
     ("top", 'struct f_t { @field_list("1") bit<8> x; }', "@field_list", "not understood"),
     ("local", "counter(0xFFFFFFFF, CounterType.packets) c;", "c", "more than"),
 ]  # fmt: skip

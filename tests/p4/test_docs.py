@@ -1,0 +1,64 @@
+"""docs/p4.md lists what the code has, no more and no less."""
+
+import re
+from itertools import takewhile
+
+from olafctl import paths
+from olafctl.p4.check import tables
+from olafctl.p4.emit.externs import Externs
+from olafctl.p4.emit.rows import ALGORITHMS
+from olafctl.p4.preprocess import HOME, preprocess
+from olafctl.p4.syntax import tree
+from olafctl.p4.syntax.parse import parse
+from olafctl.p4runtime.agent import writes
+
+PAGE = (paths.sources() / "docs" / "p4.md").read_text().splitlines()
+REFUSED = re.compile(r'(?:unimplemented|Unsupported)\(f?"([^"]*)"\)')
+
+
+def _rows(head: str) -> list[list[str]]:
+    """The cells of each row of the table whose head begins so."""
+    at = next(place for place, line in enumerate(PAGE) if line.startswith(f"| {head} |"))
+    rows = takewhile(lambda line: line.startswith("|"), PAGE[at + 2 :])
+    return [[cell.strip() for cell in row.strip("|").split("|")] for row in rows]
+
+
+def _names(head: str) -> list[str]:
+    return [row[0].strip("`") for row in _rows(head)]
+
+
+def test_table_properties_and_match_kinds() -> None:
+    assert set(_names("table property")) == tables._PROPERTIES
+    assert tuple(_names("match kind")) == tables._KINDS
+
+
+def test_hash_algorithms() -> None:
+    assert {row[0].strip("`") for row in _rows("hash algorithm") if row[1] != "refused"} == set(ALGORITHMS)
+
+
+def test_externs() -> None:
+    declared = set()
+    for node in parse(preprocess(HOME / "v1model.p4")):
+        if isinstance(node, tree.ExternFunction):
+            declared.add(node.name)
+        elif isinstance(node, tree.ExternObject):
+            declared |= {f"{node.name}.{each.name}" for each in node.methods if each.result}
+    rows = {row[0].strip("`"): row[1] for row in _rows("extern")}
+    assert set(rows) == declared
+    supported = {name for name in declared if hasattr(Externs, f"do_{name.replace('.', '_')}")}
+    assert {name for name, what in rows.items() if what != "refused"} == supported | {"static_assert"}
+
+
+def test_entities() -> None:
+    rows = {row[0].strip("`"): row[1].split(", ") for row in _rows("entity")}
+    names = {writes.INSERT: "INSERT", writes.MODIFY: "MODIFY", writes.DELETE: "DELETE"}
+    known = {entity: [names[each] for each in kinds] for entity, kinds in writes._BY_ENTITY.items()}
+    known["table_entry"] = [names[each] for each in writes._PLAIN]
+    assert rows == known
+
+
+def test_what_is_not_implemented() -> None:
+    package = paths.sources() / "olafctl"
+    sources = [*(package / "p4runtime").rglob("*.py"), *(package / "p4").glob("*.py")]
+    said = {message for path in sources for message in REFUSED.findall(path.read_text())}
+    assert set(_names("`UNIMPLEMENTED`")) == {re.sub(r"\{.*?\}", "…", message) for message in said}
