@@ -1,7 +1,7 @@
 """Idle timeouts: P4Runtime §9.1.8, and the notifications that follow from them."""
 
 from olafctl.p4runtime.agent.idle import SHORTEST_NS
-from olafctl.p4runtime.dataplane import Key, Range, Ternary
+from olafctl.p4runtime.dataplane import Key, P4Info, Range, Ternary
 from tests.p4runtime.controller import Controller, entity, texts, update
 from tests.p4runtime.memory_plane import MemoryPlane
 
@@ -124,3 +124,19 @@ def test_many_notifications_come_in_messages_that_clients_take(
         entries = primary.next("idle_timeout_notification").table_entry
         assert 0 < len(entries) <= 1000
         named.update(each.match[0].range.low for each in entries)
+
+
+def test_times_to_live_outlast_a_change_of_pipeline(
+    primary: Controller, plane: MemoryPlane, p4info: P4Info
+) -> None:
+    plane.idle = {_address(1): HOUR}
+    assert primary.write(update("INSERT", _text(1))) == ["OK"]
+    assert primary.set_pipeline("RECONCILE_AND_COMMIT", p4info) == "OK"
+    everything = entity(f"table_entry {{ table_id: {TABLE} }}")
+    assert primary.read(everything) == [entity(_text(1))]
+
+    assert primary.set_pipeline("VERIFY_AND_SAVE", p4info) == "OK"
+    assert primary.write(update("INSERT", _text(1, 1))) == ["OK"]
+    assert primary.set_pipeline("COMMIT") == "OK"
+    assert len(primary.next("idle_timeout_notification").table_entry) == 1
+    assert primary.read(everything) == [entity(_text(1, 1))]
