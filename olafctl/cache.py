@@ -2,6 +2,8 @@
 
 import fcntl
 import hashlib
+import json
+import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
@@ -10,6 +12,9 @@ from pathlib import Path
 
 from olafctl import paths
 from olafctl.errors import OlafError, Problem
+
+SIZES = ".sizes.json"
+"""In each result: its files and their sizes."""
 
 
 def digest(parts: Iterable[str | bytes | Path]) -> str:
@@ -28,20 +33,24 @@ def build_once(kind: str, key: str, build: Callable[[Path], None]) -> tuple[Path
 
     ``build`` writes into an empty temporary folder that is renamed into place only when it returns,
     so an interrupted build leaves nothing half-made, and what a killed one left is removed by the next;
-    two processes after the same key build once.
+    two processes after the same key build once. A result that lost files or parts of them, as after a
+    power failure, is built again.
     Raises OlafError when the cache cannot be written.
     """
     home = paths.cache() / kind
     done = home / key[:32]
     with _writable(home):
-        if done.is_dir():
+        if _is_whole(done):
             return done, False
         home.mkdir(parents=True, exist_ok=True)
         lock = (home / f".{key[:32]}.lock").open("w")
     with lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if done.is_dir():
+        if _is_whole(done):
             return done, False
+        if done.exists():
+            with _writable(home):
+                shutil.rmtree(done)
         unfinished = f".building-{key[:32]}-"
         for left in home.glob(f"{unfinished}*"):
             shutil.rmtree(left, ignore_errors=True)
@@ -49,11 +58,30 @@ def build_once(kind: str, key: str, build: Callable[[Path], None]) -> tuple[Path
             work = Path(tempfile.mkdtemp(prefix=unfinished, dir=home))
         try:
             build(work)
+            _seal(work)
             work.rename(done)
         except BaseException:
             shutil.rmtree(work, ignore_errors=True)
             raise
     return done, True
+
+
+def _seal(folder: Path) -> None:
+    """Write down what is in a finished result, all of it on the disk before it gets its name."""
+    files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+    sizes = folder / SIZES
+    sizes.write_text(json.dumps({str(path.relative_to(folder)): path.stat().st_size for path in files}))
+    for path in (*files, sizes):
+        with path.open("rb") as written:
+            os.fsync(written.fileno())
+
+
+def _is_whole(folder: Path) -> bool:
+    try:
+        sizes = json.loads((folder / SIZES).read_text())
+        return all((folder / name).stat().st_size == size for name, size in sizes.items())
+    except (OSError, ValueError):
+        return False
 
 
 @contextmanager

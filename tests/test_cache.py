@@ -39,3 +39,31 @@ def test_what_a_build_raises_is_not_the_caches_fault(tmp_path: Path, monkeypatch
 
     with pytest.raises(PermissionError):
         cache.build_once("p4", "key", fail)
+
+
+def _write(folder: Path) -> None:
+    (folder / "inner").mkdir()
+    (folder / "inner" / "library.so").write_bytes(b"machine code")
+
+
+def test_a_result_is_built_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OLAF_CACHE", str(tmp_path))
+    first, second = (cache.build_once("p4", "key", _write) for _ in range(2))
+    assert (first[0], first[1], second[1]) == (second[0], True, False)
+
+
+@pytest.mark.parametrize("lost", ["a file", "a file's content", "its list of files", "that list's content"])
+def test_a_result_that_lost_something_is_built_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lost: str
+) -> None:
+    monkeypatch.setenv("OLAF_CACHE", str(tmp_path))
+    folder, _ = cache.build_once("p4", "key", _write)
+    library = folder / "inner" / "library.so"
+    damaged = library if "a file" in lost else folder / cache.SIZES
+    if "content" in lost:
+        damaged.write_bytes(b"")
+    else:
+        damaged.unlink()
+    assert cache.build_once("p4", "key", _write) == (folder, True)
+    assert library.read_bytes() == b"machine code"
+    assert cache.build_once("p4", "key", _write) == (folder, False)
