@@ -30,6 +30,11 @@ class Comparison:
     violating: int
 
     @property
+    def decided(self) -> bool:
+        """Whether the solver came to a verdict in time."""
+        return self.verdict.answer is not Answer.UNKNOWN
+
+    @property
     def agrees(self) -> bool:
         """Same answer, and a reject's schedule replays to the violation claimed."""
         expected = Answer.REJECT if self.violating else Answer.ACCEPT

@@ -132,4 +132,4 @@ def test_the_process_exits_with_2_on_bad_parameters() -> None:
 def test_the_bench_counts_agreement() -> None:
     result = CliRunner().invoke(bench, ["--agreement", "--count", "5", "--json"])
     (row,) = json.loads(result.stdout)["agreement"]
-    assert (row["systems"], row["disagreeing"]) == (5, 0)
+    assert (row["systems"], row["undecided"], row["disagreeing"]) == (5, 0, 0)
