@@ -17,6 +17,7 @@ from olafctl.verify.system import System, Transmission, periodic
 pytest.importorskip("z3", reason="the verifier's solver (extra [verify]) is not installed")
 
 from olafctl.verify.encoding import Encoding, Question
+from olafctl.verify.numbers import Numbers
 from olafctl.verify.search import scan
 from olafctl.verify.verdict import Answer, Verdict, verify, verify_exhaustively
 from olafctl.verify.witness import Witness
@@ -98,7 +99,8 @@ def test_names_and_their_order_change_nothing(bound: int) -> None:
 
 def test_the_solver_counts_the_ack_queue_as_the_simulation_does() -> None:
     system = small(service=2, slots=3)
-    question = Question(system, Objective(Kind.AVERAGE, Fraction(5)), Encoding())
+    objective = Objective(Kind.AVERAGE, Fraction(5))
+    question = Question(system, objective, Encoding(numbers=Numbers.INTEGER))
     question.complete()
     assert str(question.solver.check()) == "sat"
     witness = Witness(question, question.solver.model())
