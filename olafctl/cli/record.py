@@ -1,5 +1,6 @@
 """``olafctl record``: train for real, and keep what the workers sent."""
 
+import json
 import sys
 from pathlib import Path
 
@@ -35,7 +36,10 @@ from olafctl.errors import MissingTool, Problem
 )
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True)
 @click.option("--force", is_flag=True, help="Overwrite a trace that exists.")
-def command(output: Path, clusters: int, cluster_size: int, updates: int, seed: int, force: bool) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print the trace's size and header as JSON.")
+def command(
+    output: Path, clusters: int, cluster_size: int, updates: int, seed: int, force: bool, as_json: bool
+) -> None:
     """Record asynchronous PPO on LunarLander-v3 as a trace (needs the extra [train]).
 
     Each cluster is a training of its own. 27 workers with 500 updates each take about ten minutes on
@@ -55,9 +59,16 @@ def command(output: Path, clusters: int, cluster_size: int, updates: int, seed: 
 
     trace = record(clusters, cluster_size, updates, seed, _Line())
     traces.save(trace, output)
-    size = output.stat().st_size / 1e6
+    size = output.stat().st_size
+    shape = {"workers": trace.workers, "updates": trace.updates, "values": trace.values}
+    if as_json:
+        click.echo(
+            json.dumps({"trace": str(output), "bytes": size, **shape, "header": trace.header}, indent=1)
+        )
+        return
     click.echo(
-        f"wrote {output}: {trace.workers} workers × {updates} updates of {trace.values} values, {size:.2f} MB"
+        f"wrote {output}: {trace.workers} workers × {updates} updates of {trace.values} values, "
+        f"{size / 1e6:.2f} MB"
     )
 
 

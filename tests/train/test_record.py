@@ -1,3 +1,4 @@
+import json
 from pathlib import Path
 
 import numpy as np
@@ -70,6 +71,15 @@ def test_the_command_records(tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     assert "1 workers × 1 updates of 2205 values" in result.output
     assert traces.load(tmp_path / "t.npz").updates == 1
+
+
+def test_the_command_records_and_says_so_as_json(tmp_path: Path) -> None:
+    words = ["--clusters", "1", "--cluster-size", "2", "--updates", "1", "--json"]
+    result = CliRunner().invoke(command, ["-o", str(tmp_path / "t.npz"), *words])
+    said = json.loads(result.stdout)
+    assert (said["workers"], said["updates"], said["values"]) == (2, 1, 2205)
+    assert said["bytes"] == (tmp_path / "t.npz").stat().st_size
+    assert said["header"]["clusters"] == traces.load(tmp_path / "t.npz").header["clusters"]
 
 
 def test_nothing_is_overwritten_unasked(tmp_path: Path) -> None:
