@@ -177,8 +177,8 @@ def left_of(state: Path) -> Sequence[str]:
 def owners(home: Path) -> Sequence[str]:
     """The names of the folders in ``home``, there or deleted, that still own a namespace."""
     found = {entry.name.removesuffix("-cables") for entry in Path("/run/netns").glob("olaf-*")}
-    names = (namespace.removeprefix("olaf-").rpartition("-")[0] for namespace in sorted(found))
-    return [name for name in names if name and namespace_of(home / name) in found]
+    named = {namespace: namespace.removeprefix("olaf-").rpartition("-")[0] for namespace in sorted(found)}
+    return [name for namespace, name in named.items() if name and namespace_of(home / name) == namespace]
 
 
 def _add_namespace(name: str) -> None:

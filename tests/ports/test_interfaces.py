@@ -70,10 +70,16 @@ def test_there_is_no_entering_a_namespace_that_is_not_there() -> None:
 def test_a_namespace_tells_its_owner_whether_the_folder_is_there_or_not(state: Path, tmp_path: Path) -> None:
     interfaces.create(state, [Pair(interfaces.interface_of(state, "p1"), "a")])
     interfaces.create_cables(state, [Pair("b", "c")])
+    namesake = tmp_path / "elsewhere" / state.name
+    namesake.mkdir(parents=True)
+    interfaces.create(namesake, [])
     state.rmdir()
-    assert list(interfaces.owners(tmp_path)) == ["bed"]
-    assert list(interfaces.owners(tmp_path / "elsewhere")) == []
-    state.mkdir()
+    try:
+        assert list(interfaces.owners(tmp_path)) == ["bed"]
+        assert list(interfaces.owners(tmp_path / "nowhere")) == []
+    finally:
+        state.mkdir()
+        interfaces.remove(namesake)
 
 
 def test_what_cannot_be_removed_without_ip_is_not_said_to_be(
