@@ -13,9 +13,9 @@ def command(testbed: str, as_json: bool) -> None:
 
     Results are kept by the content of everything that goes into them, so a second build takes no time.
     """
-    from olafctl import testbed as testbeds
     from olafctl.control.console import tell
     from olafctl.control.deploy import build
+    from olafctl.targets import testbeds
 
     built = build(testbeds.load(testbeds.locate(testbed)), tell)
     if as_json:

@@ -75,10 +75,10 @@ def command(output: Path, no_tests: bool, as_json: bool) -> None:
 @contextmanager
 def _deployed(tell: "Progress") -> "Iterator[Store]":
     """The testbed, deployed; destroyed afterwards, whatever happens."""
-    from olafctl import testbed as testbeds
     from olafctl.control.deploy import deploy
     from olafctl.control.destroy import destroy
     from olafctl.control.store import Store, folder_of
+    from olafctl.targets import testbeds
 
     testbed = testbeds.load(testbeds.locate(TESTBED))
     store = Store(folder_of(testbed.name))

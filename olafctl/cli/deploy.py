@@ -19,9 +19,9 @@ def command(testbed: str, dry_run: bool, as_json: bool) -> None:
     What already fits stays untouched; a second deploy changes nothing. If anything fails, what ran before
     runs again. Lines of the plan begin with + (added), ~ (changed) or - (removed).
     """
-    from olafctl import testbed as testbeds
     from olafctl.control.console import tell
     from olafctl.control.deploy import deploy
+    from olafctl.targets import testbeds
 
     outcome = deploy(testbeds.load(testbeds.locate(testbed)), tell, dry_run=dry_run)
     if as_json:

@@ -23,9 +23,9 @@ def command(
     path: Path, clusters: int, workers: int, slots: int, target: str, force: bool, as_json: bool
 ) -> None:
     """Write a testbed to PATH (testbed.yaml, when left out), each field explained, ready to be deployed."""
-    from olafctl import testbed as testbeds
     from olafctl.errors import BadInput, OlafError, Problem
-    from olafctl.render.templates import fill
+    from olafctl.targets import testbeds
+    from olafctl.templates import fill
 
     if path.exists() and not force:
         raise BadInput(Problem("is there already", str(path), "choose another path, or use --force"))

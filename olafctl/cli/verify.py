@@ -250,7 +250,7 @@ def _system(options: dict[str, Any]) -> "System":
     tick = spec.whole_time(options["tick"], "--tick")
     slots, service = options["slots"], options["service"]
     if options["testbed"]:
-        from olafctl.testbed import load, locate
+        from olafctl.targets.testbeds import load, locate
 
         testbed = load(locate(options["testbed"]))
         flows = spec.from_testbed(testbed, options["periods"], tick)

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from filecmp import cmp
 from pathlib import Path
 
-from olafctl import testbed as testbeds
 from olafctl.control import devices
 from olafctl.control.desired import desired
 from olafctl.control.locks import USE, held, locked
@@ -18,8 +17,7 @@ from olafctl.control.plan import Plan, plan
 from olafctl.control.state import DeviceState, State
 from olafctl.control.store import Record, Role, Store, claim, clear, folder_of, remedy_for
 from olafctl.errors import BadInput, MissingTool, OlafError, Problem
-from olafctl.render.pipeline import render
-from olafctl.targets import deployment, front_ports, registry
+from olafctl.targets import deployment, front_ports, registry, rendered, testbeds
 from olafctl.targets.front_ports import FrontPort
 from olafctl.targets.interface import Build, Progress, Running, Target
 from olafctl.testbed.model import Testbed
@@ -141,7 +139,7 @@ def _prepare(testbed: Testbed, state: Path, progress: Progress) -> _Wanted:
             )
         )
     progress("rendering and checking")
-    render(testbed)
+    rendered.check(testbed)
     return _Wanted(testbed, target, target.build(testbed, progress), state)
 
 

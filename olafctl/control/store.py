@@ -14,11 +14,10 @@ from enum import StrEnum
 from pathlib import Path
 
 from olafctl import paths
-from olafctl import testbed as testbeds
 from olafctl.control.locks import CHANGE, USE
 from olafctl.errors import BadInput, OlafError, Problem
 from olafctl.ports import interfaces
-from olafctl.targets import processes
+from olafctl.targets import processes, testbeds
 
 FILE = "deployment.db"
 _VERSION = 1

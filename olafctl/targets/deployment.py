@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from olafctl.ports.attachment import Attachment
+from olafctl.ports.transport import Transport
 from olafctl.targets import front_ports, processes
 from olafctl.targets.front_ports import FrontPort
 from olafctl.targets.interface import Device
-from olafctl.testbed.model import Transport
 
 _RECORD = "deployment.json"
 

@@ -10,8 +10,9 @@ from olafctl.errors import OlafError, Problem
 from olafctl.ports import interfaces
 from olafctl.ports.attachment import Attachment
 from olafctl.ports.namespace import exists
+from olafctl.ports.transport import Transport
 from olafctl.targets.interface import Progress
-from olafctl.testbed.model import Port, Testbed, Transport
+from olafctl.testbed.model import Port, Testbed
 from olafctl.testbed.ports import interface_of, pcap_files
 
 _INTERFACES = (Transport.VETH, Transport.TAP)

@@ -5,10 +5,10 @@ from dataclasses import asdict
 from threading import Lock
 from typing import Any
 
+from olafctl.engine.engine import Engine
 from olafctl.queue.registers import QueueRegisters
 from olafctl.targets.control import Handler
 from olafctl.targets.interface import Device
-from olafctl.targets.twin.engine import Engine
 
 
 def handlers(engine: Engine, ports: Sequence[int], devices: Sequence[Device]) -> Mapping[str, Handler]:

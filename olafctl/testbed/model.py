@@ -5,21 +5,14 @@ from enum import StrEnum
 from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
 
+from olafctl.ports.transport import Transport
+
 
 class Mode(StrEnum):
     """OlafQueue's modes."""
 
     OLAF = "olaf"
     FIFO = "fifo"
-
-
-class Transport(StrEnum):
-    """What a front port is made of."""
-
-    VETH = "veth"
-    TAP = "tap"
-    UNIX = "unix"
-    PCAP = "pcap"
 
 
 @dataclass(frozen=True)

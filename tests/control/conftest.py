@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from olafctl import paths
-from olafctl import testbed as testbeds
 from olafctl.control.deploy import Outcome, deploy
 from olafctl.control.destroy import destroy
 from olafctl.control.store import Store, all_names, folder_of
+from olafctl.targets import testbeds
 from olafctl.testbed.model import Testbed
 
 

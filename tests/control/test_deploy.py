@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from olafctl import paths
-from olafctl import testbed as testbeds
 from olafctl.control import devices
 from olafctl.control.deploy import find, using
 from olafctl.control.desired import desired
@@ -17,7 +16,7 @@ from olafctl.control.store import Role, Store, all_names, folder_of
 from olafctl.errors import BadInput, OlafError
 from olafctl.p4runtime.entities import TableEntry
 from olafctl.p4runtime.session import Session
-from olafctl.targets import processes
+from olafctl.targets import processes, testbeds
 from tests.control.conftest import bed, quietly
 
 

@@ -7,13 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from olafctl import paths, testbed
+from olafctl import paths
 from olafctl.control.desired import desired
 from olafctl.control.membership import with_worker_in
 from olafctl.control.pipeline import DEVICES, MEMBERS, VNP4_2
 from olafctl.control.plan import EntryChange, Op, Plan, plan
 from olafctl.control.state import DeviceState, State, device_state
 from olafctl.p4runtime.entities import Exact, MulticastGroup, TableEntry
+from olafctl.targets import testbeds
 from olafctl.testbed.model import Cluster, Engine, Host, Mode, Port, Testbed, Worker
 
 EMPTY = State({device: DeviceState() for device in DEVICES}, {})
@@ -133,7 +134,7 @@ def test_from_nothing_everything_is_inserted_and_then_there_is_nothing_to_do(new
 
 
 def test_regrouping_grows_the_new_group_first_and_shrinks_the_old_one_last() -> None:
-    small = testbed.load(paths.sources() / "testbeds" / "nine-clusters.yaml")
+    small = testbeds.load(paths.sources() / "testbeds" / "nine-clusters.yaml")
     moved = with_worker_in(small, "cluster0-w0", 1)
     assert list(plan(desired(small), desired(moved)).lines()) == [
         "~ vnp4_2 group 2 +{port 2 member 1}",
@@ -148,8 +149,8 @@ def test_a_change_of_mode_and_rate_is_a_change_of_registers_alone(tmp_path: Path
     path.write_text(
         text.replace("mode: olaf", "mode: fifo").replace("output_rate: off", "output_rate: 20 Gb/s")
     )
-    old = testbed.load(paths.sources() / "testbeds" / "laptop.yaml")
-    assert list(plan(desired(old), desired(testbed.load(path))).lines()) == [
+    old = testbeds.load(paths.sources() / "testbeds" / "laptop.yaml")
+    assert list(plan(desired(old), desired(testbeds.load(path))).lines()) == [
         "~ queue register mode 0 => 1",
         "~ queue register rate 0 => 5242880",
     ]
@@ -157,7 +158,7 @@ def test_a_change_of_mode_and_rate_is_a_change_of_registers_alone(tmp_path: Path
 
 @pytest.mark.parametrize("name", ["laptop", "nine-clusters", "hundred-clusters"])
 def test_every_worker_is_assigned_delivered_to_and_in_its_group(name: str) -> None:
-    bed = testbed.load(paths.sources() / "testbeds" / f"{name}.yaml")
+    bed = testbeds.load(paths.sources() / "testbeds" / f"{name}.yaml")
     state = desired(bed)
     entries = [entry for device in DEVICES for entry in state.devices[device].entries.values()]
     for worker in bed.workers:

@@ -16,6 +16,7 @@ import pytest
 from google.rpc import code_pb2
 from p4.v1 import p4runtime_pb2, p4runtime_pb2_grpc
 
+from olafctl.bench.entries import entries_per_second
 from olafctl.errors import BadInput
 from olafctl.p4runtime.agent import Agent, serve
 from olafctl.p4runtime.dataplane import P4Info
@@ -35,7 +36,6 @@ from olafctl.p4runtime.entities import (
     Ternary,
 )
 from olafctl.p4runtime.failures import P4RuntimeFailed, WriteFailed
-from olafctl.p4runtime.measure import entries_per_second
 from olafctl.p4runtime.session import Change, PushAction, Session, Update
 from tests.p4runtime.conftest import DECLARED, P4INFO_FILE
 from tests.p4runtime.memory_plane import MemoryPlane

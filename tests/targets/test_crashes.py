@@ -53,7 +53,7 @@ KILLED_AT = """
 import dataclasses, os, signal, sys
 from pathlib import Path
 from olafctl.targets import registry
-from olafctl.testbed import load
+from olafctl.targets.testbeds import load
 
 name, source, state, fatal = sys.argv[1:]
 steps = 0

@@ -7,9 +7,10 @@ import pytest
 
 from olafctl.errors import OlafError
 from olafctl.ports import interfaces
+from olafctl.ports.transport import Transport
 from olafctl.targets import deployment, front_ports, registry
-from olafctl.testbed import load
-from olafctl.testbed.model import Port, Testbed, Transport
+from olafctl.targets.testbeds import load
+from olafctl.testbed.model import Port, Testbed
 
 LAPTOP = Path(__file__).resolve().parents[2] / "testbeds" / "laptop.yaml"
 

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from olafctl import paths, testbed
-from olafctl.testbed.model import Mode, Testbed, Transport
+from olafctl import paths
+from olafctl.ports.transport import Transport
+from olafctl.targets import testbeds
+from olafctl.testbed.model import Mode, Testbed
 
 HEAD = """
 ports: [{numbers: 1-4, name: tor}]
@@ -18,7 +20,7 @@ parameter_servers: [{port: 1, ip: 10.0.0.254}]
 def load(tmp_path: Path, text: str) -> Testbed:
     path = tmp_path / "bed.yaml"
     path.write_text(HEAD + text)
-    return testbed.load(path)
+    return testbeds.load(path)
 
 
 @pytest.mark.parametrize(
@@ -26,7 +28,7 @@ def load(tmp_path: Path, text: str) -> Testbed:
     [("laptop", 1, 2, 8), ("nine-clusters", 9, 27, 8), ("hundred-clusters", 100, 300, 8)],
 )
 def test_the_shipped_testbeds_are_right(name: str, clusters: int, workers: int, slots: int) -> None:
-    bed = testbed.load(paths.sources() / "testbeds" / f"{name}.yaml")
+    bed = testbeds.load(paths.sources() / "testbeds" / f"{name}.yaml")
     assert (bed.name, len(bed.clusters), len(bed.workers), bed.engine.slots) == (
         name,
         clusters,
@@ -117,7 +119,7 @@ def test_a_range_of_ports_shares_a_transport_and_numbers_its_paths(tmp_path: Pat
         "parameter_servers: [{port: 1, ip: 10.0.0.254}]\n"
         "clusters: []\n"
     )
-    ports = testbed.load(path).ports
+    ports = testbeds.load(path).ports
     assert [(port.number, port.name, port.transport, port.path) for port in ports] == [
         (1, "port1", Transport.PCAP, "ps.pcap"),
         (2, "tor2", Transport.UNIX, "/tmp/tor-2.sock"),

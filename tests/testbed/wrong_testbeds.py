@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from olafctl.testbed.load import known_targets
+from olafctl.targets import registry
 
 RIGHT = """\
 name: small
@@ -132,7 +132,7 @@ TABLE = [
         "unknown-target",
         "target: twin",
         "target: twim",
-        f"2: target: 'twim' is not one of {', '.join(known_targets())} (did you mean twin?)",
+        f"2: target: 'twim' is not one of {', '.join(registry.names())} (did you mean twin?)",
     ),
     changed(
         "unknown-mode",

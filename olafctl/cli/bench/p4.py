@@ -19,7 +19,7 @@ def command(
 ) -> None:
     """Measure VNP4₁ in process, on one core: updates from all workers in turn, each looked up and shimmed."""
     from olafctl import paths
-    from olafctl.p4 import bench
+    from olafctl.bench import p4 as bench
 
     source = program or paths.sources() / "p4src" / "vnp4_1.p4"
     switch, filled = bench.switch_with_workers(source, workers, lambda step: click.echo(step, err=True))

@@ -10,7 +10,7 @@ import click
 from olafctl.errors import EXIT_FAILED
 
 if TYPE_CHECKING:
-    from olafctl.queue.performance import Latency, Throughput
+    from olafctl.bench.queue import Latency, Throughput
 
 PAPER_GBPS = 50
 PAPER_LATENCY_NS = 1152
@@ -33,7 +33,7 @@ def command(frames: int, clusters: int, slots: int, fifo: bool, as_json: bool) -
     clusters, with the output unconstrained and at 40 and 20 Gb/s. The paper's figures stand beside ours.
     Exits with 1 when a goal of the design is missed.
     """
-    from olafctl.queue import performance
+    from olafctl.bench import queue as performance
     from olafctl.queue.registers import MODE_FIFO, MODE_OLAF
     from olafctl.queue.verilate import Parameters, build_queue
 

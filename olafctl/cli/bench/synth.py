@@ -10,7 +10,7 @@ import click
 from olafctl.errors import EXIT_FAILED
 
 if TYPE_CHECKING:
-    from olafctl.queue.synthesis import Utilisation
+    from olafctl.bench.synthesis import Utilisation
 
 PAPER_PERCENT = {"LUT": 3.52, "FF": 1.5}
 GOAL_LEVELS = 12
@@ -36,7 +36,7 @@ def command(clusters: int, slots: int, beats: tuple[int, ...], path: bool, as_js
     in a row as the one CARRY8 they are on the device. Exits with 1 when the first geometry takes more
     than the paper's, or its logic is deeper than 12 levels.
     """
-    from olafctl.queue.synthesis import synthesize
+    from olafctl.bench.synthesis import synthesize
     from olafctl.queue.verilate import Parameters
 
     taken = [
@@ -70,7 +70,7 @@ def _missed(first: "Utilisation") -> Sequence[str]:
 
 
 def _print(taken: "Utilisation", path: bool) -> None:
-    from olafctl.queue.synthesis import DEVICE
+    from olafctl.bench.synthesis import DEVICE
 
     click.echo(f"OlafQueue of {taken.parameters}")
     click.echo(f"  {'':<8}{'count':>10}{'of XCU55C':>12}{'paper':>10}")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from olafctl.control.throughput import Rate
+    from olafctl.bench.twin import Rate
 
 
 @click.command()
@@ -25,9 +25,9 @@ def command(testbed: str, frames: int, size: int, window: int, beside: str | Non
     """
     import dataclasses
 
-    from olafctl import testbed as testbeds
-    from olafctl.control import throughput
+    from olafctl.bench import twin as throughput
     from olafctl.control.console import tell
+    from olafctl.targets import testbeds
 
     bed = dataclasses.replace(testbeds.load(testbeds.locate(testbed)), target="twin")
     updates = throughput.updates(bed, size)

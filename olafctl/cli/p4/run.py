@@ -23,10 +23,10 @@ def command(file: Path, ports: tuple[str, ...], address: str, device_id: int, cp
     Ends with Ctrl-C or SIGTERM.
     """
     from olafctl.control.console import tell
+    from olafctl.engine import lone
     from olafctl.p4.compiler import compile_program
     from olafctl.ports import spec
     from olafctl.targets import main_thread
-    from olafctl.targets.twin import lone
 
     specs = spec.parse(ports, cpu_port)
     program = compile_program(file, progress=tell)

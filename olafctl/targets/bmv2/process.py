@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from olafctl.engine.engine import Engine
 from olafctl.errors import OlafError
 from olafctl.ports.interfaces import cables_of
 from olafctl.ports.namespace import within
@@ -18,7 +19,6 @@ from olafctl.targets.control import ControlServer
 from olafctl.targets.queue_control import handlers
 from olafctl.targets.queue_process import SOCKET
 from olafctl.targets.twin.attach import attach
-from olafctl.targets.twin.engine import Engine
 
 
 def grpc_socket(state: Path, device_id: int) -> Path:

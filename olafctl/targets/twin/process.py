@@ -10,6 +10,8 @@ from pathlib import Path
 
 import click
 
+from olafctl.engine.device import EngineSwitch
+from olafctl.engine.engine import Engine
 from olafctl.errors import OlafError
 from olafctl.p4runtime.agent import serve
 from olafctl.targets import deployment, main_thread
@@ -18,8 +20,6 @@ from olafctl.targets.queue_control import handlers
 from olafctl.targets.queue_process import SOCKET
 from olafctl.targets.replay_stream import refuse
 from olafctl.targets.twin.attach import attach
-from olafctl.targets.twin.device import EngineSwitch
-from olafctl.targets.twin.engine import Engine
 from olafctl.wire.layouts import CPU_PORT
 
 _HANDOVER_SECONDS = 1.0

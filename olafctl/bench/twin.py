@@ -10,16 +10,18 @@ from pathlib import Path
 import numpy as np
 
 from olafctl import paths
+from olafctl.bench import veth_load
 from olafctl.control import devices
 from olafctl.control.desired import desired
 from olafctl.control.locks import locked
 from olafctl.control.store import clear
 from olafctl.errors import BadInput, Problem
 from olafctl.ports import interfaces
+from olafctl.ports.transport import Transport
 from olafctl.queue.registers import MODE_FIFO
-from olafctl.targets import load, registry
+from olafctl.targets import registry
 from olafctl.targets.interface import Progress, Running, TimedFrame
-from olafctl.testbed.model import Host, Testbed, Transport
+from olafctl.testbed.model import Host, Testbed
 from olafctl.wire import layouts
 from olafctl.wire.frames import Endpoint, OlafFrame
 from olafctl.wire.layouts import FrameType
@@ -100,7 +102,7 @@ def wall(running: Running, testbed: Testbed, frames: Sequence[bytes], count: int
     by_number = {attachment.number: attachment for attachment in running.attachments}
     sender = by_number[testbed.workers[0].port]
     receiver = by_number[testbed.parameter_servers[0].port]
-    measured = load.measure(sender, receiver, frames, count, window)
+    measured = veth_load.measure(sender, receiver, frames, count, window)
     return Rate(measured.sent, measured.received, measured.seconds)
 
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "../../../queue/native/queue_model.h"
+#include "../../queue/native/queue_model.h"
 
 namespace olaf {
 

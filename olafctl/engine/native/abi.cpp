@@ -2,7 +2,7 @@
 // valid until the thread's next call, or null.
 #include <unistd.h>
 
-#include "../../../ports/native/load.h"
+#include "../../ports/native/load.h"
 #include "replay.h"
 
 using namespace olaf;

@@ -9,7 +9,7 @@
 #include <array>
 #include <cstdio>
 
-#include "../../../ports/native/failure.h"
+#include "../../ports/native/failure.h"
 
 namespace olaf {
 namespace {

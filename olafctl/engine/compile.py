@@ -9,8 +9,8 @@ from olafctl import cache
 from olafctl.errors import OlafError, Problem
 from olafctl.toolchain import cxx
 
-_PACKAGE = Path(__file__).resolve().parent.parent.parent
-_SOURCES = (_PACKAGE / "ports/native", _PACKAGE / "targets/twin/native")
+_PACKAGE = Path(__file__).resolve().parent.parent
+_SOURCES = (_PACKAGE / "ports/native", _PACKAGE / "engine/native")
 _CONTRACTS = (
     _PACKAGE / "wire/native/tuser.h",
     _PACKAGE / "p4/runtime/switch_abi.h",

@@ -8,8 +8,8 @@
 #include <thread>
 #include <vector>
 
-#include "../../../p4/runtime/switch_abi.h"
-#include "../../../ports/native/ports.h"
+#include "../../p4/runtime/switch_abi.h"
+#include "../../ports/native/ports.h"
 #include "packet_ins.h"
 #include "turnstile.h"
 

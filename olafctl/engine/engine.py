@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from olafctl.engine.compile import engine_library
+from olafctl.engine.tenancy import Tenancy
 from olafctl.errors import OlafError, Problem
 from olafctl.queue.registers import REGISTERS, Access
-from olafctl.targets.twin.compile import engine_library
-from olafctl.targets.twin.tenancy import Tenancy
 from olafctl.wire import layouts
 
 _MAX_PACKET_IN = 65536

@@ -4,11 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from olafctl import paths, testbed
+from olafctl import paths
 from olafctl.errors import OlafError
+from olafctl.queue import ports_fit, verilog
 from olafctl.queue.verilate import Parameters, build_queue
-from olafctl.render import p4, ports_fit, verilog
-from olafctl.render.pipeline import render
+from olafctl.targets import p4_sources as p4
+from olafctl.targets import rendered, testbeds
 from olafctl.testbed.model import Testbed
 
 INNER = """\
@@ -35,7 +36,7 @@ endmodule
 
 @pytest.fixture(scope="module")
 def laptop() -> Testbed:
-    return testbed.load(paths.sources() / "testbeds" / "laptop.yaml")
+    return testbeds.load(paths.sources() / "testbeds" / "laptop.yaml")
 
 
 def check(folder: Path, outer: str) -> list[str]:
@@ -56,7 +57,7 @@ def test_the_default_parameters_are_rendered_from_the_same_template() -> None:
 def test_a_testbed_s_port_and_tos_reach_the_programs(tmp_path: Path, laptop: Testbed) -> None:
     path = tmp_path / "bed.yaml"
     path.write_text(laptop.text + "\nudp_port: 4242\ncontrol_tos: 0x40\n")
-    params = p4.sources(testbed.load(path))["params.p4"]
+    params = p4.sources(testbeds.load(path))["params.p4"]
     assert "#define OLAF_UDP_PORT 16w4242" in params
     assert "#define CONTROL_TOS 8w0x40" in params
 
@@ -66,13 +67,12 @@ def test_the_shipped_testbeds_fit_the_modules(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OLAF_CACHE", str(tmp_path))
-    bed = testbed.load(paths.sources() / "testbeds" / f"{name}.yaml")
-    rendered = render(bed)
-    instance = (rendered.hdl / verilog.INSTANCE).read_text()
+    bed = testbeds.load(paths.sources() / "testbeds" / f"{name}.yaml")
+    rendered.check(bed)
+    instance = (verilog.folder(bed.engine) / verilog.INSTANCE).read_text()
     assert f".CLUSTERS({bed.engine.clusters})" in instance
     assert f".BEATS({bed.engine.beats})" in instance
-    assert (rendered.p4 / "vnp4_1.p4").is_file()
-    assert render(bed) == rendered
+    assert (p4.folder(bed) / "vnp4_1.p4").is_file()
 
 
 def test_what_is_compiled_is_what_was_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

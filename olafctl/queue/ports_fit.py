@@ -18,7 +18,7 @@ from pyverilog.vparser.parser import ParseError, VerilogParser
 
 from olafctl import paths
 from olafctl.errors import MissingTool, OlafError, Problem
-from olafctl.render.widths import NotConstant, value, width, wired
+from olafctl.queue.widths import NotConstant, value, width, wired
 
 _HEADER = re.compile(r"\bmodule\s+(\w+)")
 

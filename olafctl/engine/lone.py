@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from socket import SOCK_SEQPACKET
 
+from olafctl.engine.device import EngineSwitch
+from olafctl.engine.engine import Engine
 from olafctl.errors import OlafError, Problem
 from olafctl.p4.compiler import Program
 from olafctl.p4runtime.agent import serve
@@ -13,9 +15,7 @@ from olafctl.p4runtime.session import Session
 from olafctl.ports import unix
 from olafctl.ports.spec import PortSpec
 from olafctl.ports.tap import open_tap
-from olafctl.targets.twin.device import EngineSwitch
-from olafctl.targets.twin.engine import Engine
-from olafctl.testbed.model import Transport
+from olafctl.ports.transport import Transport
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@ import threading
 from collections.abc import Callable, Sequence
 from queue import SimpleQueue
 
+from olafctl.engine.engine import Engine
 from olafctl.p4.native import Handle, NativeSwitch
-from olafctl.targets.twin.engine import Engine
 
 _Digest = tuple[int, Sequence[bytes]]
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from olafctl import cache
+from olafctl.bench.netlist import Netlist
 from olafctl.errors import MissingTool, OlafError, Problem
-from olafctl.queue.netlist import Netlist
 from olafctl.queue.verilate import Parameters, Progress, verilog_sources
 
 TOP = "olaf_queue"

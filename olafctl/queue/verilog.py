@@ -5,7 +5,7 @@ from typing import Protocol
 
 from olafctl import cache, paths
 from olafctl.queue.registers import ADDRESS_BITS
-from olafctl.render.templates import fill
+from olafctl.templates import fill
 from olafctl.wire import layouts
 
 INSTANCE = "olaf_instance.v"
@@ -38,7 +38,7 @@ def folder(queue: Queue) -> Path:
 
     def write(work: Path) -> None:
         # pyverilog takes long to load, and mostly there is nothing to check.
-        from olafctl.render import ports_fit
+        from olafctl.queue import ports_fit
 
         for name, text in files.items():
             (work / name).write_text(text)

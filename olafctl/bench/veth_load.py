@@ -5,10 +5,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from olafctl.engine.engine import load_native
 from olafctl.errors import OlafError, Problem
 from olafctl.ports.attachment import Attachment
 from olafctl.ports.namespace import within
-from olafctl.targets.twin.engine import load_native
 
 _PATIENCE_MS = 500
 

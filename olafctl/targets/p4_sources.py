@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from olafctl import cache, paths
-from olafctl.render.templates import fill
+from olafctl.templates import fill
 from olafctl.testbed import limits
 from olafctl.testbed.model import Testbed
 from olafctl.wire import layouts

@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "../../../ports/native/failure.h"
+#include "../../ports/native/failure.h"
 
 namespace olaf {
 namespace {
