@@ -1,10 +1,11 @@
 """``olafctl init``: a commented testbed to start from."""
 
-import json
 import re
 from pathlib import Path
 
 import click
+
+from olafctl.cli.output import json_option, print_json
 
 _PORTS_AT_MOST = 8
 
@@ -18,7 +19,7 @@ _PORTS_AT_MOST = 8
 @click.option("--slots", type=click.IntRange(1, 1023), default=8, show_default=True, help="Of the queue.")
 @click.option("--target", default="twin", show_default=True)
 @click.option("--force", is_flag=True, help="Replace the file if it is there.")
-@click.option("--json", "as_json", is_flag=True, help="Print what was written as JSON.")
+@json_option("Print what was written as JSON.")
 def command(
     path: Path, clusters: int, workers: int, slots: int, target: str, force: bool, as_json: bool
 ) -> None:
@@ -47,7 +48,7 @@ def command(
             Problem(f"cannot be written: {error.strerror}", str(path), "choose another path")
         ) from None
     if as_json:
-        click.echo(json.dumps({"path": str(path), "name": _name(path.stem)}))
+        print_json({"path": str(path), "name": _name(path.stem)})
         return
     click.echo(f"wrote {path}; next: olafctl deploy {path}")
 

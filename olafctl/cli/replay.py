@@ -1,10 +1,10 @@
 """``olafctl replay``: send a recorded training through what is deployed, and measure at the server."""
 
-import json
 from pathlib import Path
 
 import click
 
+from olafctl.cli.output import json_option, log_progress, print_json
 from olafctl.errors import BadInput, OlafError, Problem
 from olafctl.testbed import quantities
 
@@ -41,7 +41,7 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 )
 @click.option("--updates", type=click.IntRange(1), help="Only the first N updates of each worker.")
 @click.option("--plot", metavar="PNG", type=_FILE, help="Save Age-of-Model over time.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON; ages in ns, rates in bit/s.")
+@json_option("Print JSON; ages in ns, rates in bit/s.")
 def command(
     trace_path: Path,
     testbed: str | None,
@@ -66,7 +66,6 @@ def command(
     out_rate = None if rate is None else _rate("--rate", rate)
     mean, most = _finite("--offered", offered), _finite("--link", link)
 
-    from olafctl.control.console import tell
     from olafctl.control.deploy import using
     from olafctl.control.store import pick
     from olafctl.replay import report
@@ -84,7 +83,7 @@ def command(
             rate=deployed.engine.output_rate if rate is None else out_rate,
         )
         plan = schedule(trace, clusters_of(deployed), Load(mean, most, frame_bytes, at_once, order), updates)
-        tell(f"replaying {len(plan.time)} updates")
+        log_progress(f"replaying {len(plan.time)} updates")
         outcome = replay(running, deployed, trace, plan, values, setting)
     figures = outcome.measurement
     if plot is not None:
@@ -92,7 +91,7 @@ def command(
 
         plots.ages([outcome], deployed, plan, frame_bytes, plot)
     if as_json:
-        click.echo(json.dumps({"trace": trace.header, **report.as_json(setting, figures)}, indent=1))
+        print_json({"trace": trace.header, **report.as_json(setting, figures)})
     else:
         click.echo(report.source_text(trace, plan, len(deployed.workers), frame_bytes))
         click.echo(report.table(setting, figures))

@@ -1,1 +1,1 @@
-"""The native engine: moves frames between front ports through compiled P4 programs and the Verilated queue."""
+"""The native engine: frames between front ports, through compiled P4 and the Verilated queue."""

@@ -57,12 +57,12 @@ def test_what_was_done_as_json(deployed: Run, tmp_path: Path) -> None:
     path = tmp_path / "fifo.yaml"
     path.write_text(BED.read_text().replace("mode: olaf", "mode: fifo"))
     foreseen = deployed("deploy", path, "--dry-run")
-    assert foreseen.out == "~ queue register mode 0 => 1\n"
+    assert foreseen.out == "~ queue register mode olaf => fifo\n"
     done = json.loads(deployed("deploy", path, "--json").out)
     assert (done["changed"], done["started"], done["changes"]) == (
         True,
         False,
-        ["~ queue register mode 0 => 1"],
+        ["~ queue register mode olaf => fifo"],
     )
     assert json.loads(deployed("build", path, "--json").out)["fresh"] is False
 

@@ -151,8 +151,8 @@ def test_a_change_of_mode_and_rate_is_a_change_of_registers_alone(tmp_path: Path
     )
     old = testbeds.load(paths.sources() / "testbeds" / "laptop.yaml")
     assert list(plan(desired(old), desired(testbeds.load(path))).lines()) == [
-        "~ queue register mode 0 => 1",
-        "~ queue register rate 0 => 5242880",
+        "~ queue register mode olaf => fifo",
+        "~ queue register rate off => 20 Gb/s",
     ]
 
 

@@ -1,9 +1,10 @@
 """``olafctl bench p4``: packets per second through compiled P4, and table entries per second into it."""
 
-import json
 from pathlib import Path
 
 import click
+
+from olafctl.cli.output import json_option, print_json
 
 
 @click.command()
@@ -13,7 +14,7 @@ import click
 @click.option("--seconds", type=click.FloatRange(0.05), default=1.0, show_default=True, help="Each.")
 @click.option("--program", type=click.Path(exists=True, dir_okay=False, path_type=Path),
               help="VNP4₁'s source, when not the installed one.")  # fmt: skip
-@click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")
+@json_option("Print the figures as JSON.")
 def command(
     workers: int, sizes: tuple[int, ...], seconds: float, program: Path | None, as_json: bool
 ) -> None:
@@ -29,7 +30,7 @@ def command(
         rows.append(bench.rate(switch, workers, size, seconds))
     if as_json:
         figures = [{"bytes": r.size, "packets_per_s": r.packets, "gbit_per_s": r.gigabits} for r in rows]
-        click.echo(json.dumps({"workers": workers, "entries_per_s": filled, "rates": figures}))
+        print_json({"workers": workers, "entries_per_s": filled, "rates": figures})
         return
     click.echo(f"{workers} workers; {filled:,.0f} entries/s inserted")
     for row in rows:

@@ -1,12 +1,12 @@
 """``olafctl bench queue``: OlafQueue's throughput and latency, counted in cycles of its clock."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import click
 
+from olafctl.cli.output import json_option, log_progress, print_json
 from olafctl.errors import EXIT_FAILED
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ GOAL_FIRST_NS = 40
 @click.option("--clusters", default=16, show_default=True, help="Clusters the queue tracks.")
 @click.option("--slots", default=8, show_default=True, help="Slots of the queue.")
 @click.option("--fifo", is_flag=True, help="Measure FIFO mode, the baseline, instead.")
-@click.option("--json", "as_json", is_flag=True, help="Print the measurements as JSON.")
+@json_option("Print the measurements as JSON.")
 def command(frames: int, clusters: int, slots: int, fifo: bool, as_json: bool) -> None:
     """Measure OlafQueue's throughput and latency at 250 MHz.
 
@@ -37,32 +37,26 @@ def command(frames: int, clusters: int, slots: int, fifo: bool, as_json: bool) -
     from olafctl.queue.registers import MODE_FIFO, MODE_OLAF
     from olafctl.queue.verilate import Parameters, build_queue
 
-    def tell(step: str) -> None:
-        click.echo(step, err=True)
-
-    library = build_queue(Parameters(clusters=clusters, slots=slots, beats=142), tell)
+    library = build_queue(Parameters(clusters=clusters, slots=slots, beats=142), log_progress)
     mode = MODE_FIFO if fifo else MODE_OLAF
     measured = []
     for size in performance.SIZES:
         for mix in performance.MIXES:
             for rate in performance.RATES:
-                tell(f"{size} B, {mix}, output {_rate(rate)}")
+                log_progress(f"{size} B, {mix}, output {_rate(rate)}")
                 measured.append(performance.throughput(library, size, mix, rate, frames, mode))
     latencies = [performance.latency(library, size) for size in performance.SIZES]
     missed = [] if fifo else _missed(measured, latencies)
     if as_json:
-        click.echo(
-            json.dumps(
-                {
-                    "frames": frames,
-                    "mode": "fifo" if fifo else "olaf",
-                    "throughput": [asdict(one) for one in measured],
-                    "latency": [asdict(one) for one in latencies],
-                    "paper": {"in_gbps": PAPER_GBPS, "last_ns": PAPER_LATENCY_NS},
-                    "missed": missed,
-                },
-                indent=2,
-            )
+        print_json(
+            {
+                "frames": frames,
+                "mode": "fifo" if fifo else "olaf",
+                "throughput": [asdict(one) for one in measured],
+                "latency": [asdict(one) for one in latencies],
+                "paper": {"in_gbps": PAPER_GBPS, "last_ns": PAPER_LATENCY_NS},
+                "missed": missed,
+            }
         )
     else:
         _print(measured, latencies, missed)

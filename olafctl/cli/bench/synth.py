@@ -1,12 +1,12 @@
 """``olafctl bench synth``: what OlafQueue takes of an XCU55C."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import click
 
+from olafctl.cli.output import json_option, print_json
 from olafctl.errors import EXIT_FAILED
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ GOAL_LEVELS = 12
     help="64-byte beats a slot holds: 24 for 1536 B, 142 for 9036 B; may be given several times.",
 )
 @click.option("--path", is_flag=True, help="Print the nets along the longest path too.")
-@click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")
+@json_option("Print the figures as JSON.")
 def command(clusters: int, slots: int, beats: tuple[int, ...], path: bool, as_json: bool) -> None:
     """Synthesize OlafQueue for an XCU55C with Yosys, and print what it takes and how deep its logic is.
 
@@ -48,7 +48,7 @@ def command(clusters: int, slots: int, beats: tuple[int, ...], path: bool, as_js
     missed = _missed(taken[0])
     if as_json:
         found = [asdict(one) for one in taken]
-        click.echo(json.dumps({"taken": found, "paper_percent": PAPER_PERCENT, "missed": missed}, indent=2))
+        print_json({"taken": found, "paper_percent": PAPER_PERCENT, "missed": missed})
     else:
         for one in taken:
             _print(one, path)

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import click
 
+from olafctl.cli.output import log_progress
+
 
 @click.command()
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
@@ -22,14 +24,13 @@ def command(file: Path, ports: tuple[str, ...], address: str, device_id: int, cp
     It forwards at once, with its own entries; a P4Runtime client may program it or push another program.
     Ends with Ctrl-C or SIGTERM.
     """
-    from olafctl.control.console import tell
     from olafctl.engine import lone
     from olafctl.p4.compiler import compile_program
     from olafctl.ports import spec
     from olafctl.targets import main_thread
 
     specs = spec.parse(ports, cpu_port)
-    program = compile_program(file, progress=tell)
+    program = compile_program(file, progress=log_progress)
     with lone.running(program, specs, address, device_id, cpu_port) as switch:
         click.echo(f"device {device_id} at {switch.address}, {len(specs)} ports; Ctrl-C ends it")
         main_thread.serve(None, None, lambda: None)
