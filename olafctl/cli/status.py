@@ -41,6 +41,8 @@ def _show(report: dict[str, Any]) -> None:
             click.echo(
                 f"{worker['name']} was moved from cluster {worker['moved_from']} to {cluster['index']}"
             )
+    if report["damaged"]:
+        click.echo("what it wrote down about itself is damaged: olafctl deploy it again")
     if report["changing"]:
         click.echo("another olafctl is changing it right now")
     if report["interrupted"]:

@@ -17,7 +17,7 @@ from olafctl.control.store import Role, Store
 from olafctl.p4runtime.dataplane import CounterData
 from olafctl.p4runtime.failures import P4RuntimeFailed
 from olafctl.p4runtime.session import Session
-from olafctl.targets import processes
+from olafctl.targets import deployment, processes
 from olafctl.targets.interface import Running
 from olafctl.testbed.model import Testbed
 
@@ -48,6 +48,7 @@ def status(store: Store) -> Json:
         "testbed": str(testbed.source),
         "target": testbed.target,
         "running": alive,
+        "damaged": deployment.is_damaged(store.folder),
         "changing": not quiet,
         "interrupted": interrupted,
         "clusters": _clusters(testbed, store),

@@ -7,9 +7,9 @@ from pathlib import Path
 from olafctl import paths
 from olafctl.replay import trace as traces
 from olafctl.replay.frames import values_in
-from olafctl.replay.run import Outcome, Setting, clusters_of, replay
+from olafctl.replay.run import InVirtualTime, Outcome, Setting, clusters_of, replay
 from olafctl.replay.schedule import Load, Schedule, schedule
-from olafctl.targets.interface import Progress, Running
+from olafctl.targets.interface import Progress
 from olafctl.testbed.model import Mode, Testbed
 
 TRACE = Path("testbeds") / "traces" / "nine-clusters.npz"
@@ -63,7 +63,7 @@ def in_turn() -> Sequence[Load]:
     return [replace(TOGETHER, at_once=AT_ONCE, order=run) for run in range(RUNS)]
 
 
-def run(running: Running, testbed: Testbed, loads: Sequence[Load], progress: Progress) -> Experiment:
+def run(running: InVirtualTime, testbed: Testbed, loads: Sequence[Load], progress: Progress) -> Experiment:
     """Replay the shipped trace, as each load says, under every setting. Raises OlafError."""
     trace = traces.load(paths.sources() / TRACE)
     runs = []

@@ -13,6 +13,7 @@ from olafctl.p4.compiler import Program
 from olafctl.p4runtime.agent import serve
 from olafctl.p4runtime.session import Session
 from olafctl.ports import unix
+from olafctl.ports.pcap import why_not_written
 from olafctl.ports.spec import PortSpec
 from olafctl.ports.tap import open_tap
 from olafctl.ports.transport import Transport
@@ -64,6 +65,12 @@ def _open(engine: Engine, port: PortSpec) -> None:
                 engine.add_socket(port.number, unix.listen(Path(port.where), SOCK_SEQPACKET))
             case Transport.PCAP:
                 into, _, out = port.where.partition(",")
+                if out and (reason := why_not_written(Path(out))):
+                    raise OlafError(
+                        Problem(
+                            reason, f"--port {port.number}={port.transport}:{port.where}", "name another file"
+                        )
+                    )
                 engine.add_pcap(port.number, Path(into) if into else None, Path(out) if out else None)
     except OSError as error:
         where = f"--port {port.number}={port.transport}:{port.where}"

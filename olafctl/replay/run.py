@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from olafctl.replay.frames import Receptions, receptions, updates
 from olafctl.replay.measure import Measurement, measure
 from olafctl.replay.schedule import Indices, Schedule
 from olafctl.replay.trace import Trace
-from olafctl.targets.interface import Registers, Running
+from olafctl.targets.interface import Registers, TimedFrame
 from olafctl.testbed.model import Mode, Testbed
 from olafctl.wire.layouts import BEAT_BYTES, GRADIENT_OFFSET
 
@@ -37,8 +38,17 @@ class Outcome:
     receptions: Receptions
 
 
+class InVirtualTime(Protocol):
+    """What a replay needs of a running target."""
+
+    @property
+    def registers(self) -> Registers: ...
+
+    def replay(self, frames: Iterator[TimedFrame]) -> Iterator[TimedFrame]: ...
+
+
 def replay(
-    running: Running, testbed: Testbed, trace: Trace, schedule: Schedule, values: int, setting: Setting
+    running: InVirtualTime, testbed: Testbed, trace: Trace, schedule: Schedule, values: int, setting: Setting
 ) -> Outcome:
     """Send the schedule, ``values`` gradient values a frame, through a running engine in virtual time.
 

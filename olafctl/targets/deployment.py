@@ -51,6 +51,11 @@ def load(state: Path) -> Deployment | None:
         return None
 
 
+def is_damaged(state: Path) -> bool:
+    """Whether something was written down in ``state`` that cannot be read any more."""
+    return (state / _RECORD).exists() and load(state) is None
+
+
 def device(entry: dict[str, Any]) -> Device:
     """A Device from its JSON form."""
     return Device(

@@ -1,6 +1,6 @@
 """The one interface behind which every target sits; a new target is one new sub-package."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -10,7 +10,7 @@ from olafctl.ports.attachment import Attachment
 from olafctl.testbed.model import Testbed
 
 Progress = Callable[[str], None]
-"""Told, in a few words, each step of long work as it begins."""
+"""Called with each step of long work, in a few words, as it begins."""
 
 
 @dataclass(frozen=True)
@@ -50,9 +50,14 @@ class Registers(Protocol):
 class Running(Protocol):
     """A target that runs."""
 
-    devices: Sequence[Device]
-    attachments: Sequence[Attachment]
-    registers: Registers
+    @property
+    def devices(self) -> Sequence[Device]: ...
+
+    @property
+    def attachments(self) -> Sequence[Attachment]: ...
+
+    @property
+    def registers(self) -> Registers: ...
 
     def alive(self) -> bool:
         """Whether every process of it answers."""
@@ -62,7 +67,7 @@ class Running(Protocol):
     def stats(self) -> dict[str, Any]:
         """``ports``: by number, frames and bytes each way; ``losses``: those that went nowhere."""
 
-    def replay(self, frames: Iterator[TimedFrame]) -> Iterator[TimedFrame]:
+    def replay(self, frames: Iterator[TimedFrame]) -> Generator[TimedFrame, None, None]:
         """Run frames (by time, never decreasing) through the engine in virtual time, from virtual
         time 0 with an empty queue and zeroed counters; yields what leaves, in order.
 
