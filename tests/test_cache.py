@@ -22,7 +22,7 @@ def test_a_cache_folder_that_cannot_be_written_is_one_line(
     with pytest.raises(OlafError) as caught:
         cache.build_once("p4", "key", lambda _: None)
     assert str(caught.value) == (
-        f"{tmp_path / 'p4'}: cannot be used: Permission denied (make it writable, or set OLAF_CACHE)"
+        f"{tmp_path / 'p4'}: cannot be used: Permission denied (make room or make it writable, or set OLAF_CACHE)"
     )
 
 
