@@ -21,9 +21,10 @@ def test_a_cache_folder_that_cannot_be_written_is_one_line(
     monkeypatch.setattr("tempfile.mkdtemp", refuse)
     with pytest.raises(OlafError) as caught:
         cache.build_once("p4", "key", lambda _: None)
-    assert str(caught.value) == (
-        f"{tmp_path / 'p4'}: cannot be used: Permission denied (make room or make it writable, or set OLAF_CACHE)"
-    )
+    (problem,) = caught.value.problems
+    assert problem.where == str(tmp_path / "p4")
+    assert "Permission denied" in problem.what
+    assert "OLAF_CACHE" in problem.remedy
 
 
 def test_a_lock_that_cannot_be_opened_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
