@@ -6,7 +6,8 @@ import pytest
 
 from olafctl import paths, testbed
 from olafctl.errors import OlafError
-from olafctl.queue.verilate import Parameters, build_queue
+from olafctl.queue.verilate import build_queue
+from olafctl.wire.geometry import Geometry
 from olafctl.render import p4, ports_fit, verilog
 from olafctl.render.pipeline import render
 from olafctl.testbed.model import Testbed
@@ -80,7 +81,7 @@ def test_what_is_compiled_is_what_was_checked(tmp_path: Path, monkeypatch: pytes
     right = verilog.instance
     monkeypatch.setattr(verilog, "instance", lambda queue: right(queue).replace(".SLOTS(", ".SLOT("))
     with pytest.raises(OlafError, match=r"olaf_instance.queue: olaf_queue has no parameter SLOT "):
-        build_queue(Parameters())
+        build_queue(Geometry())
 
 
 def test_what_fits_is_not_complained_about(tmp_path: Path) -> None:
