@@ -2,6 +2,7 @@
 //
 // One cluster is looked at a cycle, round robin, so a cluster stops counting at the first look after its
 // window has passed: at most CLUSTERS cycles late.
+`default_nettype none
 module olaf_activity #(
     parameter CLUSTERS = 16,
     parameter CLUSTER_BITS = 4
@@ -39,3 +40,4 @@ module olaf_activity #(
             active_clusters <= active_clusters + {15'd0, starts} - {15'd0, ends};
         end
 endmodule
+`default_nettype wire

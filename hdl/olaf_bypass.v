@@ -3,6 +3,7 @@
 // A frame is let in when its declared size has room, else dropped whole: so a congested output never
 // holds up updates behind it. Only a frame that goes on beyond the size it declared can make the input
 // wait, and only until the output moves.
+`default_nettype none
 `include "olaf_layout.vh"
 module olaf_bypass #(
     parameter DEPTH_BITS = 9  // 512 beats: three jumbo frames and more
@@ -81,3 +82,4 @@ module olaf_bypass #(
             count <= count + {{DEPTH_BITS{1'b0}}, store} - {{DEPTH_BITS{1'b0}}, out_read};
         end
 endmodule
+`default_nettype wire

@@ -1,6 +1,8 @@
 // Where each cluster's updates are (OLAF §4, §12.1, figure 11): cluster_head and cluster_tail count its
 // updates modulo three, cluster_status maps each of the up to two to its place in the out list, and
 // replace_status says whether the newest may be replaced, and by which worker.
+`default_nettype none
+`include "olaf_layout.vh"
 module olaf_cluster_table #(
     parameter CLUSTERS = 16,
     parameter CLUSTER_BITS = 4,
@@ -14,14 +16,14 @@ module olaf_cluster_table #(
     output wire                    present,         // it has an update in the queue, perhaps locked
     output wire [PLACE_BITS-1:0]   place,           // of its newest
     output wire                    replaceable,
-    output wire [31:0]             replaceable_by,
+    output wire [`OLAF_TUSER_WORKER_WIDTH-1:0] replaceable_by,
 
     input  wire                    append,          // its update took `new_place`
     input  wire                    change,          // set replace_status; with every append too
     input  wire [CLUSTER_BITS-1:0] changed,
     input  wire [PLACE_BITS-1:0]   new_place,
     input  wire                    new_replaceable,
-    input  wire [31:0]             new_worker,
+    input  wire [`OLAF_TUSER_WORKER_WIDTH-1:0] new_worker,
 
     input  wire                    depart,          // its oldest update has left
     input  wire [CLUSTER_BITS-1:0] departed
@@ -34,7 +36,7 @@ module olaf_cluster_table #(
     reg [PLACE_BITS-1:0] cluster_status1 [0:ROWS-1];
     reg [PLACE_BITS-1:0] cluster_status2 [0:ROWS-1];
     reg                  replace_flag    [0:ROWS-1];
-    reg [31:0]           replace_worker  [0:ROWS-1];
+    reg [`OLAF_TUSER_WORKER_WIDTH-1:0] replace_worker  [0:ROWS-1];
 
     function [1:0] next(input [1:0] pointer);
         next = pointer == 2'd2 ? 2'd0 : pointer + 2'd1;
@@ -78,3 +80,4 @@ module olaf_cluster_table #(
     wire unused = CLUSTERS > 0;
 `endif
 endmodule
+`default_nettype wire

@@ -1,5 +1,6 @@
 // Algorithm 1 of OLAF with the reward rule of §3: what becomes of an update, by what waits.
-`include "olaf_fates.vh"
+`default_nettype none
+`include "olaf_dispositions.vh"
 module olaf_decide (
     input  wire [2:0]  fault,          // the update's own, found in its headers
     input  wire        fifo,
@@ -12,14 +13,15 @@ module olaf_decide (
     input  wire        reward_enable,
     input  wire        reward_above,   // the waiting update's by more than the threshold
     input  wire        reward_below,
-    output reg  [3:0]  fate
+    output reg  [`OLAF_DISPOSITION_BITS-1:0] disposition
 );
     always @*
-        if (fault != 3'd0) fate = `OLAF_DROP_FAULT;
-        else if (fifo || !waiting) fate = full ? `OLAF_DROP_FULL : `OLAF_APPEND;
-        else if (!same_length) fate = `OLAF_DROP_MISMATCH;
-        else if (replaceable && same_worker && !aggregated) fate = `OLAF_REPLACE_WORKER;
-        else if (reward_enable && reward_above) fate = `OLAF_REPLACE_REWARD;
-        else if (reward_enable && reward_below) fate = `OLAF_DROP_REWARD;
-        else fate = `OLAF_MERGE;
+        if (fault != 3'd0) disposition = `OLAF_DROP_FAULT;
+        else if (fifo || !waiting) disposition = full ? `OLAF_DROP_FULL : `OLAF_APPEND;
+        else if (!same_length) disposition = `OLAF_DROP_MISMATCH;
+        else if (replaceable && same_worker && !aggregated) disposition = `OLAF_REPLACE_WORKER;
+        else if (reward_enable && reward_above) disposition = `OLAF_REPLACE_REWARD;
+        else if (reward_enable && reward_below) disposition = `OLAF_DROP_REWARD;
+        else disposition = `OLAF_MERGE;
 endmodule
+`default_nettype wire

@@ -1,12 +1,13 @@
-// Where updates leave: locks the head, reads it beat by beat, and gives its segment back.
+// Where updates leave: locks the head, reads it beat by beat, and gives its buffer back.
 //
 // The next update may begin in the cycle in which the last beat of the one before is read. The head may
-// be the arriving update, or have an arriving one merging with it; then it leaves from the segment that
+// be the arriving update, or have an arriving one merging with it; then it leaves from the buffer that
 // is being written, as fast as it is written.
-`include "olaf_fates.vh"
-`include "olaf_beside.vh"
+`default_nettype none
+`include "olaf_dispositions.vh"
+`include "olaf_meta.vh"
 module olaf_dequeue #(
-    parameter SEGMENT_BITS = 4,
+    parameter BUFFER_BITS = 4,
     parameter PLACE_BITS = 3,
     parameter BEAT_BITS = 5
 ) (
@@ -20,31 +21,31 @@ module olaf_dequeue #(
     input  wire [PLACE_BITS:0]     count,
     input  wire [PLACE_BITS-1:0]   head,
     input  wire [PLACE_BITS-1:0]   after_head,
-    input  wire [SEGMENT_BITS-1:0] start_segment,  // what the out list says of `start_place`
-    input  wire [`OLAF_BESIDE_BITS-1:0] start_beside,
+    input  wire [BUFFER_BITS-1:0] start_buffer,  // what the out list says of `start_place`
+    input  wire [`OLAF_META_BITS-1:0] start_meta,
 
     input  wire                    arriving,
-    input  wire                    doubtful,
-    input  wire [3:0]              fate,
+    input  wire                    bad_frame,
+    input  wire [`OLAF_DISPOSITION_BITS-1:0] disposition,
     input  wire [PLACE_BITS-1:0]   at_place,
-    input  wire [SEGMENT_BITS-1:0] at_segment,
+    input  wire [BUFFER_BITS-1:0] at_buffer,
     input  wire                    old_headers,
-    input  wire [`OLAF_BESIDE_BITS-1:0] arriving_beside,
+    input  wire [`OLAF_META_BITS-1:0] arriving_meta,
 
     output wire                    start,
-    output wire [SEGMENT_BITS-1:0] from_segment,   // with start
+    output wire [BUFFER_BITS-1:0] from_buffer,   // with start
     output wire [PLACE_BITS-1:0]   start_place,
     output wire [15:0]             start_size,
     output wire                    cut_through,    // with start: before it has arrived to its end
     output reg                     busy,
 
-    output reg  [SEGMENT_BITS-1:0] segment,
+    output reg  [BUFFER_BITS-1:0] buffer,
     output reg  [BEAT_BITS-1:0]    beat,
-    input  wire [BEAT_BITS:0]      readable,       // beats of `segment` that can be read
-    output wire                    issue,          // `beat` of `segment` is read now
+    input  wire [BEAT_BITS:0]      readable,       // beats of `buffer` that can be read
+    output wire                    issue,          // `beat` of `buffer` is read now
     output wire                    issue_first,
     output wire                    issue_last,
-    output reg  [`OLAF_BESIDE_BITS-1:0] beside,
+    output reg  [`OLAF_META_BITS-1:0] meta,
     output wire                    depart          // the head has left the queue
 );
     reg [BEAT_BITS-1:0] last_beat;
@@ -56,18 +57,18 @@ module olaf_dequeue #(
 
     assign start_place = busy ? after_head : head;
     wire here = busy ? count > 1 : count != 0;
-    wire coming = arriving && !fate[`OLAF_IS_DROP] && at_place == start_place;
-    wire opens = fate == `OLAF_APPEND;
+    wire coming = arriving && !disposition[`OLAF_IS_DROP] && at_place == start_place;
+    wire opens = disposition == `OLAF_APPEND;
     // An appended update is at the head when none is before it; it is not on the list before its end.
     wire heads = coming && (here || (opens && (busy ? count == 1 : count == 0)));
 
     assign start = output_free && (!busy || depart) && !bypass_first && !hold && rate_allows
-                && (heads ? !doubtful : here);
+                && (heads ? !bad_frame : here);
     assign cut_through = start && heads;
-    assign from_segment = heads ? at_segment : start_segment;
+    assign from_buffer = heads ? at_buffer : start_buffer;
 
-    wire [`OLAF_BESIDE_BITS-1:0] next_beside = heads && !old_headers ? arriving_beside : start_beside;
-    assign start_size = next_beside[`OLAF_BESIDE_SIZE];
+    wire [`OLAF_META_BITS-1:0] next_meta = heads && !old_headers ? arriving_meta : start_meta;
+    assign start_size = next_meta[`OLAF_META_SIZE];
     wire [15:0] size_less_one = start_size - 16'd1;
 
     always @(posedge clk)
@@ -77,11 +78,12 @@ module olaf_dequeue #(
 
     always @(posedge clk)
         if (start) begin
-            segment <= from_segment;
-            beside <= next_beside;
+            buffer <= from_buffer;
+            meta <= next_meta;
             beat <= {BEAT_BITS{1'b0}};
             last_beat <= size_less_one[6 +: BEAT_BITS];
         end else if (issue) beat <= beat + 1'b1;
 
     wire unused = &{1'b0, size_less_one};
 endmodule
+`default_nettype wire

@@ -3,6 +3,7 @@
 //
 // With `copy`, one operand must be -0 and the other leaves unchanged bit for bit, a NaN too: so headers
 // and unmerged payload pass through the same pipeline.
+`default_nettype none
 module olaf_fp32_add #(
     parameter LATENCY = 4  // 2 … 6 cycles; 4 keeps every step within 12 levels of logic at 250 MHz
 ) (
@@ -25,7 +26,11 @@ module olaf_fp32_add #(
     // 0. The operands.
     wire [31:0] x, y;
     wire        plain;
-    olaf_stage #(65, CUT_IN) cut_in (clk, step[0], {copy, a, b}, {plain, x, y});
+    olaf_stage #(.WIDTH(65), .REGISTERED(CUT_IN)) cut_in (
+        .clk(clk), .enable(step[0]),
+        .d({copy, a, b}),
+        .q({plain, x, y})
+    );
 
     // 1. The larger magnitude first; how far the smaller one's mantissa must move.
     wire        swap = x[30:0] < y[30:0];
@@ -35,7 +40,7 @@ module olaf_fp32_add #(
     wire        big_normal = |big[30:23];
     wire        small_normal = |lesser[30:23];
     wire [7:0]  distance = big[30:23] - lesser[30:23];
-    // A subnormal has exponent 1, not 0: beside a normal number that is one place less to move.
+    // A subnormal has exponent 1, not 0: next to a normal number that is one place less to move.
     wire [23:0] small_mantissa = small_normal ? {1'b1, lesser[22:0]}
                                : big_normal   ? {lesser[22:0], 1'b0}
                                :                {1'b0, lesser[22:0]};
@@ -47,11 +52,11 @@ module olaf_fp32_add #(
     wire [22:0] fraction_1;
     wire [23:0] small_1;
     wire [4:0]  move_1;
-    olaf_stage #(65, CUT_SWAP) cut_swap (
-        clk, step[AT_SWAP],
-        {big[31], x[31] ^ y[31], big_special, not_a_number, big_normal, big[30:23], big[22:0],
-         big_special ? 24'd0 : small_mantissa, |distance[7:5] ? 5'd31 : distance[4:0]},
-        {sign_1, subtract_1, special_1, nan_1, normal_1, exponent_1, fraction_1, small_1, move_1}
+    olaf_stage #(.WIDTH(65), .REGISTERED(CUT_SWAP)) cut_swap (
+        .clk(clk), .enable(step[AT_SWAP]),
+        .d({big[31], x[31] ^ y[31], big_special, not_a_number, big_normal, big[30:23], big[22:0],
+        big_special ? 24'd0 : small_mantissa, |distance[7:5] ? 5'd31 : distance[4:0]}),
+        .q({sign_1, subtract_1, special_1, nan_1, normal_1, exponent_1, fraction_1, small_1, move_1})
     );
 
     // 2. The smaller mantissa in place, with guard, round and sticky bits.
@@ -72,11 +77,11 @@ module olaf_fp32_add #(
     wire [7:0]  exponent_2;
     wire [22:0] fraction_2;
     wire [26:0] small_2;
-    olaf_stage #(63, CUT_ALIGN) cut_align (
-        clk, step[AT_ALIGN],
-        {sign_1, subtract_1, special_1, nan_1, normal_1, exponent_1, fraction_1, aligned[26:1],
-         aligned[0] | sticky},
-        {sign_2, subtract_2, special_2, nan_2, normal_2, exponent_2, fraction_2, small_2}
+    olaf_stage #(.WIDTH(63), .REGISTERED(CUT_ALIGN)) cut_align (
+        .clk(clk), .enable(step[AT_ALIGN]),
+        .d({sign_1, subtract_1, special_1, nan_1, normal_1, exponent_1, fraction_1, aligned[26:1],
+        aligned[0] | sticky}),
+        .q({sign_2, subtract_2, special_2, nan_2, normal_2, exponent_2, fraction_2, small_2})
     );
 
     // 3. The sum, and a mark where a subnormal result's leading bit must stay.
@@ -92,10 +97,10 @@ module olaf_fp32_add #(
     wire        sign_3, subtract_3, special_3, nan_3;
     wire [7:0]  exponent_3;
     wire [27:0] total_3, mark_3;
-    olaf_stage #(68, 1) cut_add (
-        clk, step[AT_ADD],
-        {sign_2, subtract_2, special_2, nan_2, effective, total, mark},
-        {sign_3, subtract_3, special_3, nan_3, exponent_3, total_3, mark_3}
+    olaf_stage #(.WIDTH(68), .REGISTERED(1)) cut_add (
+        .clk(clk), .enable(step[AT_ADD]),
+        .d({sign_2, subtract_2, special_2, nan_2, effective, total, mark}),
+        .q({sign_3, subtract_3, special_3, nan_3, exponent_3, total_3, mark_3})
     );
 
     // 4. The leading bit to the top, but no further than the mark.
@@ -114,11 +119,11 @@ module olaf_fp32_add #(
     wire        sign_4, nan_4, infinite_4;
     wire [7:0]  exponent_4;
     wire [26:0] shifted_4;
-    olaf_stage #(38, CUT_NORM) cut_norm (
-        clk, step[AT_NORM],
-        {sign_3 & ~(subtract_3 & ~|total_3), nan_3, total_3[27] & (&exponent_3[7:1]) & ~special_3,
-         shifted[27] ? exponent_top : 8'd0, shifted[26:0]},
-        {sign_4, nan_4, infinite_4, exponent_4, shifted_4}
+    olaf_stage #(.WIDTH(38), .REGISTERED(CUT_NORM)) cut_norm (
+        .clk(clk), .enable(step[AT_NORM]),
+        .d({sign_3 & ~(subtract_3 & ~|total_3), nan_3, total_3[27] & (&exponent_3[7:1]) & ~special_3,
+        shifted[27] ? exponent_top : 8'd0, shifted[26:0]}),
+        .q({sign_4, nan_4, infinite_4, exponent_4, shifted_4})
     );
 
     // 5. Rounded; a carry out of the fraction is exactly a step of the exponent.
@@ -127,6 +132,11 @@ module olaf_fp32_add #(
     wire [31:0] result = nan_4 ? 32'h7fc00000
                        : infinite_4 ? {sign_4, 31'h7f800000}
                        : {sign_4, rounded};
-    olaf_stage #(32, 1) cut_out (clk, step[LATENCY-1], result, sum);
+    olaf_stage #(.WIDTH(32), .REGISTERED(1)) cut_out (
+        .clk(clk), .enable(step[LATENCY-1]),
+        .d(result),
+        .q(sum)
+    );
     wire unused = &{1'b0, below, nibbles[28:0]};
 endmodule
+`default_nettype wire

@@ -1,11 +1,12 @@
 // Where frames come in: tells updates from all else, checks each update against what it declares, and
 // hands on exactly the beats it declared.
 //
-// An update's fate is settled by the end of its last declared beat. Until then one that proves bad is
+// An update's disposition is settled by the end of its last declared beat. Until then one that proves bad is
 // undone without a trace, unless it has begun to leave; then its missing beats are filled in, so that
 // what leaves is always a whole frame of the declared size.
+`default_nettype none
 `include "olaf_layout.vh"
-`include "olaf_fates.vh"
+`include "olaf_dispositions.vh"
 module olaf_ingress #(
     parameter CLUSTERS = 16,
     parameter BEATS = 24
@@ -37,12 +38,12 @@ module olaf_ingress #(
     output wire [2:0]   fault,         // with the first beat
 
     // The end of the update that was handed on last.
-    input  wire         decided,       // its fate is known
+    input  wire         decided,       // its disposition is known
     input  wire         leaving,       // it has begun to leave
     output wire         ended,
     output wire [1:0]   ending,
     output wire         repaired,
-    output wire         doubtful,      // it proved bad: it must not begin to leave now
+    output wire         bad_frame,      // it proved bad: it must not begin to leave now
     output wire         idle
 );
     localparam RUN = 2'd0, JUDGE = 2'd1, FILL = 2'd2, SWALLOW = 2'd3;
@@ -59,17 +60,18 @@ module olaf_ingress #(
     reg  [9:0]  last_index;    // of the last declared beat
     reg  [63:0] tail_keep;     // bytes of the last declared beat
 
-    wire [15:0] size = user[`OLAF_TUSER_SIZE];
-    wire [15:0] cluster = user[`OLAF_TUSER_CLUSTER];
-    wire [15:0] length = {data[8*62+:8], data[8*63+:8]};
-    wire        of_update = inner ? inner_update : user[`OLAF_TUSER_KIND] == 8'd1;
-    wire [17:0] size_by_length = {length, 2'd0} + 18'd64;
+    wire [`OLAF_TUSER_SIZE_WIDTH-1:0] size = user[`OLAF_TUSER_SIZE];
+    wire [`OLAF_TUSER_CLUSTER_WIDTH-1:0] cluster = user[`OLAF_TUSER_CLUSTER];
+    wire [`OLAF_OLAF_LENGTH_WIDTH-1:0] length = `OLAF_OLAF_LENGTH_VALUE(data);
+    wire        of_update = inner ? inner_update : user[`OLAF_TUSER_KIND] == `OLAF_KIND_UPDATE;
+    wire [17:0] size_by_length = {length, 2'd0} + `OLAF_HEADER_BYTES;
 
     assign first = !inner;
     assign update_first = first && state == RUN;
-    assign fault = data[`OLAF_OLAF_VERSION] != 4'd1 || data[`OLAF_OLAF_FRAME_TYPE] != 4'd1 ? `OLAF_FAULT_HEADER
+    assign fault = data[`OLAF_OLAF_VERSION] != `OLAF_VERSION
+                || data[`OLAF_OLAF_FRAME_TYPE] != `OLAF_TYPE_UPDATE ? `OLAF_FAULT_HEADER
                  : {2'd0, size} != size_by_length ? `OLAF_FAULT_LENGTH
-                 : {16'd0, size} > 64 * BEATS ? `OLAF_FAULT_OVERSIZE
+                 : {16'd0, size} > `OLAF_BEAT_BYTES * BEATS ? `OLAF_FAULT_OVERSIZE
                  : {16'd0, cluster} >= CLUSTERS ? `OLAF_FAULT_CLUSTER
                  : `OLAF_FAULT_NONE;
     wire faulty = first && fault != `OLAF_FAULT_NONE;
@@ -111,7 +113,7 @@ module olaf_ingress #(
     assign repaired = filled || (settled && leaving && verdict != `OLAF_END_GOOD);
     assign ending = settled && !leaving ? verdict : `OLAF_END_GOOD;
     assign idle = !valid && state == RUN;
-    assign doubtful = state == JUDGE && verdict != `OLAF_END_GOOD;
+    assign bad_frame = state == JUDGE && verdict != `OLAF_END_GOOD;
 
     always @(posedge clk)
         if (rst) begin
@@ -148,3 +150,4 @@ module olaf_ingress #(
         end
     end
 endmodule
+`default_nettype wire

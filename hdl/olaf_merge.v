@@ -9,12 +9,12 @@
 // adders waits at issue until it can be forwarded from one of the last two stages. With LATENCY 4 an
 // update of four beats or more never waits for the one before. Beats that need no adding are written
 // at issue when the pipeline behind is empty, and ride through it in order otherwise.
+`default_nettype none
 `include "olaf_layout.vh"
-`include "olaf_fates.vh"
+`include "olaf_dispositions.vh"
 module olaf_merge #(
-    parameter LANES = 16,
     parameter LATENCY = 4,
-    parameter SEGMENT_BITS = 4,
+    parameter BUFFER_BITS = 4,
     parameter BEAT_BITS = 5
 ) (
     input  wire                    clk,
@@ -24,32 +24,33 @@ module olaf_merge #(
     output wire                    in_ready,
     input  wire                    in_first,
     input  wire                    in_missing,
-    input  wire [32*LANES-1:0]     in_data,
+    input  wire [`OLAF_BEAT_BITS-1:0]     in_data,
 
     // The update that the beat at issue belongs to.
-    input  wire [3:0]              fate,
-    input  wire [SEGMENT_BITS-1:0] segment,
-    input  wire [SEGMENT_BITS-1:0] merge_segment,
-    input  wire [SEGMENT_BITS-1:0] next_segment,       // both as they will be once a first beat is taken
-    input  wire [SEGMENT_BITS-1:0] next_merge_segment,
+    input  wire [`OLAF_DISPOSITION_BITS-1:0] disposition,
+    input  wire [BUFFER_BITS-1:0] buffer,
+    input  wire [BUFFER_BITS-1:0] merge_buffer,
+    input  wire [BUFFER_BITS-1:0] next_buffer,       // both as they will be once a first beat is taken
+    input  wire [BUFFER_BITS-1:0] next_merge_buffer,
     input  wire                    old_headers,
     input  wire [15:0]             merged_count,
     input  wire [31:0]             merged_reward,
 
     output wire                    read,
-    output wire [SEGMENT_BITS+BEAT_BITS-1:0] read_addr,
-    input  wire [32*LANES-1:0]     read_data,
+    output wire [BUFFER_BITS+BEAT_BITS-1:0] read_addr,
+    input  wire [`OLAF_BEAT_BITS-1:0]     read_data,
 
     output wire                    write,
-    output wire [SEGMENT_BITS+BEAT_BITS-1:0] write_addr,
-    output wire [32*LANES-1:0]     write_data,
+    output wire [BUFFER_BITS+BEAT_BITS-1:0] write_addr,
+    output wire [`OLAF_BEAT_BITS-1:0]     write_data,
 
-    output wire                    opening,      // `segment` is about to be written anew
+    output wire                    opening,      // `buffer` is about to be written again
     output wire                    opened,       // and its first beat is written now
     output wire                    idle
 );
-    localparam WIDTH = 32 * LANES;
-    localparam ADDR_BITS = SEGMENT_BITS + BEAT_BITS;
+    localparam LANES = `OLAF_LANES;
+    localparam WIDTH = `OLAF_BEAT_BITS;
+    localparam ADDR_BITS = BUFFER_BITS + BEAT_BITS;
     localparam [1:0] FROM_MEMORY = 2'd0, FROM_WRITE = 2'd1, FROM_AFTER = 2'd2, FROM_NOTHING = 2'd3;
     localparam [31:0] NOTHING = 32'h80000000;  // -0, the number that adds nothing to any other
 
@@ -62,18 +63,18 @@ module olaf_merge #(
     reg  [LATENCY+1:0]   flying;
     reg  [(LATENCY+2)*ADDR_BITS-1:0] addr;   // of stage i at i * ADDR_BITS
     reg  [LATENCY:0]     patched;
-    reg  [47:0]          patch  [0:LATENCY];
+    reg  [`OLAF_OLAF_REWARD_WIDTH+`OLAF_OLAF_COUNT_WIDTH-1:0] patch [0:LATENCY];
 
-    wire merging = fate == `OLAF_MERGE;
-    wire writes = i_valid && !fate[`OLAF_IS_DROP];
-    wire [ADDR_BITS-1:0] to = {segment, i_beat};
-    assign read_addr = {merge_segment, i_beat};
+    wire merging = disposition == `OLAF_MERGE;
+    wire writes = i_valid && !disposition[`OLAF_IS_DROP];
+    wire [ADDR_BITS-1:0] to = {buffer, i_beat};
+    assign read_addr = {merge_buffer, i_beat};
 
     wire needs_old = merging && !(i_first && !old_headers);
 
-    // Which stages hold the waiting beat, and which are on their way to this segment: compared a cycle
+    // Which stages hold the waiting beat, and which are on their way to this buffer: compared a cycle
     // ahead, so that waiting at issue takes few levels of logic.
-    reg  [LATENCY:0] same_beat, same_segment;
+    reg  [LATENCY:0] same_beat, same_buffer;
 
     reg  [1:0] source;
     reg        hazard;
@@ -86,19 +87,19 @@ module olaf_merge #(
                 hazard = stage < LATENCY - 1;
                 source = stage == LATENCY ? FROM_AFTER : FROM_WRITE;
             end
-        // A segment that was freed a moment ago may still be on its way to being written.
+        // A buffer that was freed a moment ago may still be on its way to being written.
         for (stage = LATENCY - 1; stage >= 0; stage = stage - 1)
-            if (i_first && flying[stage] && same_segment[stage]) hazard = 1'b1;
+            if (i_first && flying[stage] && same_buffer[stage]) hazard = 1'b1;
     end
 
-    wire [ADDR_BITS-1:0] moved_addr = in_first ? {next_merge_segment, {BEAT_BITS{1'b0}}}
-                                               : {merge_segment, i_beat + 1'b1};
+    wire [ADDR_BITS-1:0] moved_addr = in_first ? {next_merge_buffer, {BEAT_BITS{1'b0}}}
+                                               : {merge_buffer, i_beat + 1'b1};
     wire [(LATENCY+1)*ADDR_BITS-1:0] next_addr = {addr[LATENCY*ADDR_BITS-1:0], to};
     always @(posedge clk)
         for (stage = 0; stage <= LATENCY; stage = stage + 1) begin
             same_beat[stage] <= next_addr[stage*ADDR_BITS +: ADDR_BITS] == (in_ready ? moved_addr : read_addr);
-            same_segment[stage] <= next_addr[stage*ADDR_BITS + BEAT_BITS +: SEGMENT_BITS]
-                                == (in_ready ? next_segment : segment);
+            same_buffer[stage] <= next_addr[stage*ADDR_BITS + BEAT_BITS +: BUFFER_BITS]
+                                == (in_ready ? next_buffer : buffer);
         end
 
     wire empty = ~|flying[LATENCY:0];
@@ -149,6 +150,20 @@ module olaf_merge #(
         if (flying[LATENCY]) after <= write_data;
     end
 
+    // Write; a merged update's first beat gets its new header fields, in network order.
+    wire [`OLAF_OLAF_REWARD_WIDTH-1:0] reward;
+    wire [`OLAF_OLAF_COUNT_WIDTH-1:0]  count;
+    assign {reward, count} = patch[LATENCY];
+    reg [WIDTH-1:0] result;
+    always @* begin
+        result = sum;
+        if (patched[LATENCY]) begin
+            result[`OLAF_OLAF_FLAGS] = sum[`OLAF_OLAF_FLAGS] | `OLAF_FLAG_AGGREGATED;
+            result[`OLAF_OLAF_COUNT] = `OLAF_OLAF_COUNT_WIRE(count);
+            result[`OLAF_OLAF_REWARD] = `OLAF_OLAF_REWARD_WIRE(reward);
+        end
+    end
+
     wire [WIDTH-1:0] waiting = a_source == FROM_MEMORY ? read_data
                              : a_source == FROM_WRITE  ? result
                              : a_source == FROM_AFTER  ? after
@@ -157,25 +172,14 @@ module olaf_merge #(
     generate
         for (lane = 0; lane < LANES; lane = lane + 1) begin : lanes
             olaf_fp32_add #(.LATENCY(LATENCY)) add (
-                clk, flying[LATENCY-1:0], a_copy,
-                a_data[32*lane +: 32], waiting[32*lane +: 32], sum[32*lane +: 32]
+                .clk(clk), .step(flying[LATENCY-1:0]), .copy(a_copy),
+                .a(a_data[32*lane +: 32]), .b(waiting[32*lane +: 32]), .sum(sum[32*lane +: 32])
             );
         end
     endgenerate
-
-    // Write; a merged update's first beat gets its new header fields, in network order.
-    wire [47:0] fields = patch[LATENCY];
-    reg [WIDTH-1:0] result;
-    always @* begin
-        result = sum;
-        if (patched[LATENCY]) begin
-            result[`OLAF_OLAF_FLAGS_LOW] = 1'b1;
-            result[`OLAF_OLAF_COUNT] = {fields[7:0], fields[15:8]};
-            result[`OLAF_OLAF_REWARD] = {fields[23:16], fields[31:24], fields[39:32], fields[47:40]};
-        end
-    end
 
     assign write = flying[LATENCY] || early;
     assign write_addr = flying[LATENCY] ? addr[LATENCY*ADDR_BITS +: ADDR_BITS] : to;
     assign write_data = flying[LATENCY] ? result : i_data;
 endmodule
+`default_nettype wire

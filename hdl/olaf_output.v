@@ -1,7 +1,8 @@
 // The way out: puts the queue's and the bypass' beats on the wire, with the queue's status as it is when
 // a frame's first beat is put there.
+`default_nettype none
 `include "olaf_layout.vh"
-`include "olaf_beside.vh"
+`include "olaf_meta.vh"
 module olaf_output #(
     parameter SLOTS = 8,
     parameter PLACE_BITS = 3
@@ -13,7 +14,7 @@ module olaf_output #(
     input  wire         update_issue,    // its data follow a cycle later
     input  wire         update_first,
     input  wire         update_last,
-    input  wire [`OLAF_BESIDE_BITS-1:0] update_beside,
+    input  wire [`OLAF_META_BITS-1:0] update_meta,
     input  wire [511:0] update_data,
 
     input  wire         bypass_issue,
@@ -39,7 +40,7 @@ module olaf_output #(
     localparam [PLACE_BITS:0] FULL = SLOTS[PLACE_BITS:0];
 
     reg read_valid, read_update, read_first, read_last;
-    reg [`OLAF_BESIDE_BITS-1:0] beside;
+    reg [`OLAF_META_BITS-1:0] meta;
     reg wire_update;
 
     assign free = !m_tvalid || m_tready;
@@ -47,7 +48,7 @@ module olaf_output #(
     assign sent_update = m_tvalid && m_tready && m_tlast && wire_update;
     assign sent_bypass = m_tvalid && m_tready && m_tlast && !wire_update;
 
-    wire [5:0]  tail = beside[5:0] - 6'd1;
+    wire [5:0]  tail = meta[5:0] - 6'd1;
     wire [63:0] tail_keep = ~(64'hfffffffffffffffe << tail);
     wire [23:0] updates = {{(23 - PLACE_BITS){1'b0}}, occupancy};
     wire [7:0]  flags = {6'd0, {16'd0, active_clusters} > SLOTS, occupancy == FULL};
@@ -68,7 +69,7 @@ module olaf_output #(
             read_update <= update_issue;
             read_first <= update_issue ? update_first : bypass_first;
             read_last <= update_issue ? update_last : bypass_last;
-            if (update_issue && update_first) beside <= update_beside;
+            if (update_issue && update_first) meta <= update_meta;
             if (read_valid) begin
                 wire_update <= read_update;
                 m_tdata <= read_update ? update_data : bypass_data;
@@ -77,12 +78,12 @@ module olaf_output #(
                 if (read_first) begin
                     m_tuser <= bypass_user;
                     if (read_update) begin
-                        m_tuser[`OLAF_TUSER_SIZE] <= beside[`OLAF_BESIDE_SIZE];
-                        m_tuser[`OLAF_TUSER_SRC] <= beside[`OLAF_BESIDE_SRC];
-                        m_tuser[`OLAF_TUSER_DST] <= beside[`OLAF_BESIDE_DST];
-                        m_tuser[`OLAF_TUSER_KIND] <= 8'd1;
-                        m_tuser[`OLAF_TUSER_CLUSTER] <= beside[`OLAF_BESIDE_CLUSTER];
-                        m_tuser[`OLAF_TUSER_WORKER] <= beside[`OLAF_BESIDE_WORKER];
+                        m_tuser[`OLAF_TUSER_SIZE] <= meta[`OLAF_META_SIZE];
+                        m_tuser[`OLAF_TUSER_SRC] <= meta[`OLAF_META_SRC];
+                        m_tuser[`OLAF_TUSER_DST] <= meta[`OLAF_META_DST];
+                        m_tuser[`OLAF_TUSER_KIND] <= `OLAF_KIND_UPDATE;
+                        m_tuser[`OLAF_TUSER_CLUSTER] <= meta[`OLAF_META_CLUSTER];
+                        m_tuser[`OLAF_TUSER_WORKER] <= meta[`OLAF_META_WORKER];
                     end
                     m_tuser[`OLAF_TUSER_OCCUPANCY] <= updates;
                     m_tuser[`OLAF_TUSER_ACTIVE_CLUSTERS] <= active_clusters;
@@ -92,5 +93,6 @@ module olaf_output #(
             end
         end
 
-    wire unused = beside[`OLAF_BESIDE_TRACKED];
+    wire unused = meta[`OLAF_META_TRACKED];
 endmodule
+`default_nettype wire

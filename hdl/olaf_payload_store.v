@@ -3,6 +3,7 @@
 // Block RAM has one write and one read port at this width, so there are two copies, both written.
 // Sharing one copy between the readers would halve the memory but cost either half the merge rate or
 // half the output rate; memory is what an XCU55C has most of.
+`default_nettype none
 module olaf_payload_store #(
     parameter WIDTH = 512,  // bits of a beat
     parameter DEPTH = 288,  // beats
@@ -32,3 +33,4 @@ module olaf_payload_store #(
         if (leave_read) leave_data <= for_leaving[leave_addr];
     end
 endmodule
+`default_nettype wire

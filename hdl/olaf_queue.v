@@ -6,29 +6,31 @@
 //                     └───────────────── bypass ────────────────────┘
 //
 // After reset the input waits until the tables are empty: max(CLUSTERS, SLOTS) cycles.
+`default_nettype none
 `include "olaf_layout.vh"
-`include "olaf_fates.vh"
-`include "olaf_beside.vh"
+`include "olaf_dispositions.vh"
+`include "olaf_meta.vh"
+`include "olaf_geometry.vh"
 module olaf_queue #(
-    parameter CLUSTERS = 16,      // cluster indices tracked, 1 … 1024; updates of others are dropped
-    parameter SLOTS = 8,          // updates the queue holds (Q_max), 1 … 1023
-    parameter BEATS = 24,         // 64-byte beats a slot holds: 24 for 1536 B, 142 for 9036 B jumbo; 2 … 1024
-    parameter LANES = 16,         // binary32 adders; 16 fill a 512-bit beat, and no other number does
-    parameter ADDER_LATENCY = 4,  // cycles through an adder, 3 … 6; 4 merges 256-byte updates without a gap
-    parameter BYPASS_BITS = 9     // log2 of the bypass buffer's beats
+    // Their meaning, bounds and defaults are those of olafctl/wire/geometry.py.
+    parameter CLUSTERS = `OLAF_CLUSTERS_DEFAULT,            // cluster indices tracked
+    parameter SLOTS = `OLAF_SLOTS_DEFAULT,                  // updates the queue holds (Q_max)
+    parameter BEATS = `OLAF_BEATS_DEFAULT,                  // 64-byte beats a slot holds
+    parameter ADDER_LATENCY = `OLAF_ADDER_LATENCY_DEFAULT,  // cycles through an adder
+    parameter BYPASS_BITS = 9                               // log2 of the bypass buffer's beats
 ) (
     input  wire         aclk,
     input  wire         aresetn,
 
-    input  wire [32*LANES-1:0] s_axis_tdata,
-    input  wire [4*LANES-1:0]  s_axis_tkeep,
+    input  wire [`OLAF_BEAT_BITS-1:0] s_axis_tdata,
+    input  wire [`OLAF_BEAT_BYTES-1:0] s_axis_tkeep,
     input  wire [`OLAF_TUSER_BITS-1:0] s_axis_tuser,
     input  wire         s_axis_tlast,
     input  wire         s_axis_tvalid,
     output wire         s_axis_tready,
 
-    output wire [32*LANES-1:0] m_axis_tdata,
-    output wire [4*LANES-1:0]  m_axis_tkeep,
+    output wire [`OLAF_BEAT_BITS-1:0] m_axis_tdata,
+    output wire [`OLAF_BEAT_BYTES-1:0] m_axis_tkeep,
     output wire [`OLAF_TUSER_BITS-1:0] m_axis_tuser,
     output wire         m_axis_tlast,
     output wire         m_axis_tvalid,
@@ -54,9 +56,9 @@ module olaf_queue #(
 );
     localparam CLUSTER_BITS = CLUSTERS > 1 ? $clog2(CLUSTERS) : 1;
     localparam PLACE_BITS = SLOTS > 1 ? $clog2(SLOTS) : 1;
-    localparam SEGMENT_BITS = $clog2(SLOTS + 1);
+    localparam BUFFER_BITS = $clog2(SLOTS + 1);
     localparam BEAT_BITS = $clog2(BEATS);
-    localparam ADDR_BITS = SEGMENT_BITS + BEAT_BITS;
+    localparam ADDR_BITS = BUFFER_BITS + BEAT_BITS;
     localparam DEPTH = (SLOTS + 1) << BEAT_BITS;
     localparam CLEAR_STEPS = CLUSTERS > SLOTS ? CLUSTERS : SLOTS;
 
@@ -80,36 +82,36 @@ module olaf_queue #(
     wire [63:0] now;
 
     // Ingress.
-    wire [511:0] in_data;
-    wire [63:0]  in_keep;
+    wire [`OLAF_BEAT_BITS-1:0] in_data;
+    wire [`OLAF_BEAT_BYTES-1:0] in_keep;
     wire [`OLAF_TUSER_BITS-1:0] in_user;
     wire         in_last, in_first, in_missing, update_first;
     wire [2:0]   in_fault;
     wire         bypass_in_valid, bypass_in_ready, update_valid, update_ready;
-    wire         ended, repaired, doubtful, ingress_idle, enqueue_idle;
+    wire         ended, repaired, bad_frame, ingress_idle, enqueue_idle;
     wire [1:0]   ending;
 
     // The arriving update, and what is settled at its end.
     wire         arriving, old_headers, leaving, commit, committed, known_sender, tracked;
     wire         after_locked, saturated, commit_replaceable;
-    wire [3:0]   fate;
+    wire [3:0]   disposition;
     wire [2:0]   fault;
     wire [PLACE_BITS-1:0]   at_place, old_place;
-    wire [SEGMENT_BITS-1:0] at_segment, merge_segment, old_segment, free_segment, next_segment;
+    wire [BUFFER_BITS-1:0] at_buffer, merge_buffer, old_buffer, free_buffer, next_buffer;
     wire [15:0]  merged_count;
-    wire [31:0]  merged_reward, commit_worker;
-    wire [`OLAF_BESIDE_BITS-1:0] arriving_beside;
+    wire [31:0]  merged_reward;
+    wire [`OLAF_TUSER_WORKER_WIDTH-1:0] commit_worker, replaceable_by;
+    wire [`OLAF_META_BITS-1:0] arriving_meta;
     wire [CLUSTER_BITS-1:0] look_cluster, commit_cluster;
     wire         present, replaceable;
-    wire [31:0]  replaceable_by;
     wire [PLACE_BITS-1:0]   present_place;
-    wire         appended = committed && fate == `OLAF_APPEND;
+    wire         appended = committed && disposition == `OLAF_APPEND;
 
     // The out list and the dequeue.
     wire [PLACE_BITS-1:0]   head, tail, after_head, start_place;
     wire [PLACE_BITS:0]     count /* verilator public_flat_rd */;
-    wire [SEGMENT_BITS-1:0] start_segment, leave_segment;
-    wire [`OLAF_BESIDE_BITS-1:0] start_beside, leave_beside;
+    wire [BUFFER_BITS-1:0] start_buffer, leave_buffer;
+    wire [`OLAF_META_BITS-1:0] start_meta, leave_meta;
     wire [BEAT_BITS-1:0]    leave_beat;
     wire [15:0]  start_size;
     wire         busy /* verilator public_flat_rd */;
@@ -117,19 +119,19 @@ module olaf_queue #(
     wire         depart /* verilator public_flat_rd */;
     wire         settled /* verilator public_flat_rd */;
     wire [BEAT_BITS:0]      readable;
-    wire [SEGMENT_BITS-1:0] from_segment;
+    wire [BUFFER_BITS-1:0] from_buffer;
     wire         rate_allows, cut_through, issue, issue_first, issue_last;
 
     // Payload.
     wire         beat_valid, beat_ready, beat_first, beat_missing;
-    wire [511:0] beat_data, write_data, merge_data, leave_data;
+    wire [`OLAF_BEAT_BITS-1:0] beat_data, write_data, merge_data, leave_data;
     wire         write, merge_read, opening, opened, merge_idle;
     wire [ADDR_BITS-1:0] write_addr, merge_addr;
 
     // Bypass and output.
     wire         bypass_valid, bypass_first, bypass_last, bypass_within, bypass_accepted, bypass_dropped;
-    wire [511:0] bypass_data;
-    wire [63:0]  bypass_keep;
+    wire [`OLAF_BEAT_BITS-1:0] bypass_data;
+    wire [`OLAF_BEAT_BYTES-1:0] bypass_keep;
     wire [`OLAF_TUSER_BITS-1:0] bypass_user;
     wire         output_free, output_idle, sent_update, sent_bypass;
     wire         bypass_issue = output_free && bypass_valid && !busy;
@@ -146,7 +148,7 @@ module olaf_queue #(
         .update_valid(update_valid), .update_ready(update_ready), .update_first(update_first),
         .missing(in_missing), .fault(in_fault),
         .decided(arriving), .leaving(leaving),
-        .ended(ended), .ending(ending), .repaired(repaired), .doubtful(doubtful),
+        .ended(ended), .ending(ending), .repaired(repaired), .bad_frame(bad_frame),
         .idle(ingress_idle)
     );
 
@@ -158,29 +160,28 @@ module olaf_queue #(
         .replaceable(replaceable), .replaceable_by(replaceable_by),
         .append(appended && tracked), .change(committed && tracked), .changed(commit_cluster),
         .new_place(at_place), .new_replaceable(commit_replaceable), .new_worker(commit_worker),
-        .depart(depart && leave_beside[`OLAF_BESIDE_TRACKED]),
-        .departed(leave_beside[48 +: CLUSTER_BITS])
+        .depart(depart && leave_meta[`OLAF_META_TRACKED]),
+        .departed(leave_meta[`OLAF_META_CLUSTER_LOW +: CLUSTER_BITS])
     );
 
-    olaf_free_list #(.SLOTS(SLOTS), .SEGMENT_BITS(SEGMENT_BITS), .PLACE_BITS(PLACE_BITS)) free_list (
+    olaf_free_list #(.SLOTS(SLOTS), .BUFFER_BITS(BUFFER_BITS), .PLACE_BITS(PLACE_BITS)) free_list (
         .clk(aclk), .clearing(queue_rst), .clearing_step(clearing_step),
-        .take(appended), .first(free_segment), .give(depart), .given(leave_segment)
+        .take(appended), .first(free_buffer), .give(depart), .given(leave_buffer)
     );
 
     olaf_out_list #(
-        .SLOTS(SLOTS), .SEGMENT_BITS(SEGMENT_BITS), .PLACE_BITS(PLACE_BITS),
-        .BESIDE_BITS(`OLAF_BESIDE_BITS)
+        .SLOTS(SLOTS), .BUFFER_BITS(BUFFER_BITS), .PLACE_BITS(PLACE_BITS)
     ) out_list (
         .clk(aclk), .rst(queue_rst),
-        .append(appended), .set_segment(committed), .set_beside(committed && !old_headers),
-        .set_place(at_place), .segment(at_segment), .beside(arriving_beside),
+        .append(appended), .set_buffer(committed), .set_meta(committed && !old_headers),
+        .set_place(at_place), .buffer(at_buffer), .meta(arriving_meta),
         .depart(depart), .head(head), .tail(tail), .after_head(after_head), .count(count),
-        .look_place(start_place), .look_segment(start_segment), .look_beside(start_beside),
-        .old_place(old_place), .old_segment(old_segment)
+        .look_place(start_place), .look_buffer(start_buffer), .look_meta(start_meta),
+        .old_place(old_place), .old_buffer(old_buffer)
     );
 
     olaf_enqueue #(
-        .SLOTS(SLOTS), .CLUSTER_BITS(CLUSTER_BITS), .SEGMENT_BITS(SEGMENT_BITS), .PLACE_BITS(PLACE_BITS)
+        .SLOTS(SLOTS), .CLUSTER_BITS(CLUSTER_BITS), .BUFFER_BITS(BUFFER_BITS), .PLACE_BITS(PLACE_BITS)
     ) enqueue (
         .clk(aclk), .rst(queue_rst),
         .fifo(mode[0]), .reward_enable(reward_enable[0]), .reward_threshold(reward_threshold),
@@ -189,12 +190,12 @@ module olaf_queue #(
         .cluster(look_cluster), .present(present), .place(present_place),
         .replaceable(replaceable), .replaceable_by(replaceable_by),
         .count(count), .tail(tail), .busy(busy), .head(head), .start(start), .start_place(start_place),
-        .old_place(old_place), .old_segment(old_segment), .free_segment(free_segment),
+        .old_place(old_place), .old_buffer(old_buffer), .free_buffer(free_buffer),
         .out_valid(beat_valid), .out_ready(beat_ready), .out_first(beat_first),
         .out_missing(beat_missing), .out_data(beat_data),
-        .arriving(arriving), .fate(fate), .at_place(at_place), .segment(at_segment),
-        .merge_segment(merge_segment), .next_segment(next_segment), .old_headers(old_headers),
-        .merged_count(merged_count), .merged_reward(merged_reward), .beside(arriving_beside), .leaving(leaving),
+        .arriving(arriving), .disposition(disposition), .at_place(at_place), .buffer(at_buffer),
+        .merge_buffer(merge_buffer), .next_buffer(next_buffer), .old_headers(old_headers),
+        .merged_count(merged_count), .merged_reward(merged_reward), .meta(arriving_meta), .leaving(leaving),
         .commit(commit), .committed(committed), .known_sender(known_sender), .fault(fault),
         .tracked(tracked), .after_locked(after_locked), .saturated(saturated),
         .commit_cluster(commit_cluster), .commit_replaceable(commit_replaceable),
@@ -202,33 +203,33 @@ module olaf_queue #(
     );
 
     olaf_merge #(
-        .LANES(LANES), .LATENCY(ADDER_LATENCY), .SEGMENT_BITS(SEGMENT_BITS), .BEAT_BITS(BEAT_BITS)
+        .LATENCY(ADDER_LATENCY), .BUFFER_BITS(BUFFER_BITS), .BEAT_BITS(BEAT_BITS)
     ) merge (
         .clk(aclk), .rst(queue_rst),
         .in_valid(beat_valid), .in_ready(beat_ready), .in_first(beat_first), .in_missing(beat_missing),
         .in_data(beat_data),
-        .fate(fate), .segment(at_segment), .merge_segment(merge_segment), .next_segment(next_segment),
-        .next_merge_segment(old_segment), .old_headers(old_headers),
+        .disposition(disposition), .buffer(at_buffer), .merge_buffer(merge_buffer), .next_buffer(next_buffer),
+        .next_merge_buffer(old_buffer), .old_headers(old_headers),
         .merged_count(merged_count), .merged_reward(merged_reward),
         .read(merge_read), .read_addr(merge_addr), .read_data(merge_data),
         .write(write), .write_addr(write_addr), .write_data(write_data),
         .opening(opening), .opened(opened), .idle(merge_idle)
     );
 
-    olaf_payload_store #(.WIDTH(32*LANES), .DEPTH(DEPTH), .ADDR_BITS(ADDR_BITS)) payload_store (
+    olaf_payload_store #(.WIDTH(`OLAF_BEAT_BITS), .DEPTH(DEPTH), .ADDR_BITS(ADDR_BITS)) payload_store (
         .clk(aclk),
         .write(write), .write_addr(write_addr), .write_data(write_data),
         .merge_read(merge_read), .merge_addr(merge_addr), .merge_data(merge_data),
-        .leave_read(issue), .leave_addr({leave_segment, leave_beat}), .leave_data(leave_data)
+        .leave_read(issue), .leave_addr({leave_buffer, leave_beat}), .leave_data(leave_data)
     );
 
     olaf_filled #(
-        .SEGMENTS(SLOTS + 1), .SEGMENT_BITS(SEGMENT_BITS), .BEAT_BITS(BEAT_BITS)
+        .BUFFERS(SLOTS + 1), .BUFFER_BITS(BUFFER_BITS), .BEAT_BITS(BEAT_BITS)
     ) filled (
-        .clk(aclk), .opening(opening), .opened(opened), .opening_segment(at_segment),
-        .write(write), .write_segment(write_addr[ADDR_BITS-1:BEAT_BITS]),
+        .clk(aclk), .opening(opening), .opened(opened), .opening_buffer(at_buffer),
+        .write(write), .write_buffer(write_addr[ADDR_BITS-1:BEAT_BITS]),
         .write_beat(write_addr[BEAT_BITS-1:0]),
-        .start(start), .start_segment(from_segment), .segment(leave_segment), .readable(readable)
+        .start(start), .start_buffer(from_buffer), .buffer(leave_buffer), .readable(readable)
     );
 
     olaf_rate_limiter rate_limiter (
@@ -236,17 +237,17 @@ module olaf_queue #(
     );
 
     olaf_dequeue #(
-        .SEGMENT_BITS(SEGMENT_BITS), .PLACE_BITS(PLACE_BITS), .BEAT_BITS(BEAT_BITS)
+        .BUFFER_BITS(BUFFER_BITS), .PLACE_BITS(PLACE_BITS), .BEAT_BITS(BEAT_BITS)
     ) dequeue (
         .clk(aclk), .rst(queue_rst), .hold(hold[0]), .rate_allows(rate_allows), .output_free(output_free),
         .bypass_first(bypass_valid || bypass_within),
-        .count(count), .head(head), .after_head(after_head), .start_segment(start_segment),
-        .start_beside(start_beside),
-        .arriving(arriving), .doubtful(doubtful), .fate(fate), .at_place(at_place),
-        .at_segment(at_segment), .old_headers(old_headers), .arriving_beside(arriving_beside),
-        .start(start), .from_segment(from_segment), .start_place(start_place), .start_size(start_size), .cut_through(cut_through),
-        .busy(busy), .segment(leave_segment), .beat(leave_beat), .readable(readable),
-        .issue(issue), .issue_first(issue_first), .issue_last(issue_last), .beside(leave_beside),
+        .count(count), .head(head), .after_head(after_head), .start_buffer(start_buffer),
+        .start_meta(start_meta),
+        .arriving(arriving), .bad_frame(bad_frame), .disposition(disposition), .at_place(at_place),
+        .at_buffer(at_buffer), .old_headers(old_headers), .arriving_meta(arriving_meta),
+        .start(start), .from_buffer(from_buffer), .start_place(start_place), .start_size(start_size), .cut_through(cut_through),
+        .busy(busy), .buffer(leave_buffer), .beat(leave_beat), .readable(readable),
+        .issue(issue), .issue_first(issue_first), .issue_last(issue_last), .meta(leave_meta),
         .depart(depart)
     );
 
@@ -263,7 +264,7 @@ module olaf_queue #(
     olaf_output #(.SLOTS(SLOTS), .PLACE_BITS(PLACE_BITS)) out (
         .clk(aclk), .rst(queue_rst), .free(output_free),
         .update_issue(issue), .update_first(issue_first), .update_last(issue_last),
-        .update_beside(leave_beside), .update_data(leave_data),
+        .update_meta(leave_meta), .update_data(leave_data),
         .bypass_issue(bypass_issue), .bypass_first(bypass_first), .bypass_last(bypass_last),
         .bypass_data(bypass_data), .bypass_keep(bypass_keep), .bypass_user(bypass_user),
         .occupancy(count), .active_clusters(active_clusters),
@@ -278,11 +279,11 @@ module olaf_queue #(
     );
 
     wire good = commit && ending == `OLAF_END_GOOD;
-    wire faulty = commit && fate == `OLAF_DROP_FAULT;
-    wire bad_end = commit && fate != `OLAF_DROP_FAULT;
+    wire faulty = commit && disposition == `OLAF_DROP_FAULT;
+    wire bad_end = commit && disposition != `OLAF_DROP_FAULT;
 
     olaf_registers #(
-        .CLUSTERS(CLUSTERS), .SLOTS(SLOTS), .BEATS(BEATS), .LANES(LANES), .ADDER_LATENCY(ADDER_LATENCY)
+        .CLUSTERS(CLUSTERS), .SLOTS(SLOTS), .BEATS(BEATS), .ADDER_LATENCY(ADDER_LATENCY)
     ) registers (
         .clk(aclk), .rst(rst), .queue_rst(queue_rst),
         .s_axil_awaddr(s_axil_awaddr), .s_axil_awvalid(s_axil_awvalid), .s_axil_awready(s_axil_awready),
@@ -300,12 +301,12 @@ module olaf_queue #(
         .inc_in_bypass(bypass_accepted || bypass_dropped),
         .inc_out_bypass(sent_bypass),
         .inc_appended(appended),
-        .inc_merged(committed && fate == `OLAF_MERGE),
-        .inc_replaced_worker(committed && fate == `OLAF_REPLACE_WORKER),
-        .inc_replaced_reward(committed && fate == `OLAF_REPLACE_REWARD),
-        .inc_dropped_full(good && fate == `OLAF_DROP_FULL),
-        .inc_dropped_reward(good && fate == `OLAF_DROP_REWARD),
-        .inc_dropped_mismatch(good && fate == `OLAF_DROP_MISMATCH),
+        .inc_merged(committed && disposition == `OLAF_MERGE),
+        .inc_replaced_worker(committed && disposition == `OLAF_REPLACE_WORKER),
+        .inc_replaced_reward(committed && disposition == `OLAF_REPLACE_REWARD),
+        .inc_dropped_full(good && disposition == `OLAF_DROP_FULL),
+        .inc_dropped_reward(good && disposition == `OLAF_DROP_REWARD),
+        .inc_dropped_mismatch(good && disposition == `OLAF_DROP_MISMATCH),
         .inc_dropped_header(faulty && fault == `OLAF_FAULT_HEADER),
         .inc_dropped_length(faulty && fault == `OLAF_FAULT_LENGTH),
         .inc_dropped_oversize(faulty && fault == `OLAF_FAULT_OVERSIZE),
@@ -330,15 +331,16 @@ module olaf_queue #(
     wire unused = &{1'b0, still, now, mode[31:1], reward_enable[31:1], hold[31:1], settled};
 
     olaf_queue_checks #(
-        .SLOTS(SLOTS), .LANES(LANES), .SEGMENT_BITS(SEGMENT_BITS), .PLACE_BITS(PLACE_BITS)
+        .SLOTS(SLOTS), .AXIS_BITS(`OLAF_BEAT_BITS + `OLAF_BEAT_BYTES + `OLAF_TUSER_BITS + 1), .BUFFER_BITS(BUFFER_BITS), .PLACE_BITS(PLACE_BITS)
     ) checks (
         .clk(aclk), .rst(queue_rst),
         .m_axis({m_axis_tdata, m_axis_tkeep, m_axis_tuser, m_axis_tlast}),
         .m_valid(m_axis_tvalid), .m_ready(m_axis_tready),
-        .committed(committed), .appended(appended), .place(at_place), .segment(at_segment),
-        .spare_next(appended ? free_segment : merge_segment), .cluster(arriving_beside[48 +: 16]),
+        .committed(committed), .appended(appended), .place(at_place), .buffer(at_buffer),
+        .spare_next(appended ? free_buffer : merge_buffer), .cluster(arriving_meta[`OLAF_META_CLUSTER]),
         .tracked(tracked),
-        .depart(depart), .departed(head), .given(leave_segment),
+        .depart(depart), .departed(head), .given(leave_buffer),
         .busy(busy), .head(head), .count(count)
     );
 endmodule
+`default_nettype wire

@@ -3,6 +3,7 @@
 // Each update that begins to leave adds its bits to a debt that is paid off at the rate; the next may
 // begin when nothing is owed. What is overpaid in the last cycle counts for the next update, so the
 // rate is exact over a busy period.
+`default_nettype none
 module olaf_rate_limiter (
     input  wire        clk,
     input  wire        rst,
@@ -21,3 +22,4 @@ module olaf_rate_limiter (
         else if (start) debt <= debt + $signed({2'd0, size, 19'd0}) - $signed({5'd0, rate});
         else if (owing) debt <= debt - $signed({5'd0, rate});
 endmodule
+`default_nettype wire

@@ -1,12 +1,12 @@
 // Generated from olafctl/queue/registers.py by `olafctl generate`: do not edit.
 //
 // The AXI4-Lite registers: settings, and status and counters as of the last snapshot.
+`default_nettype none
 module olaf_registers #(
-    parameter CLUSTERS = 0,
-    parameter SLOTS = 0,
-    parameter BEATS = 0,
-    parameter LANES = 0,
-    parameter ADDER_LATENCY = 0
+    parameter CLUSTERS = 0,  // clusters tracked; an update of another is dropped
+    parameter SLOTS = 0,  // Q_max: updates the queue holds
+    parameter BEATS = 0,  // 64-byte beats a slot holds
+    parameter ADDER_LATENCY = 0  // cycles through an adder
 ) (
     input  wire        clk,
     input  wire        rst,          // of the port and the settings
@@ -29,18 +29,15 @@ module olaf_registers #(
     output reg  [1:0]  s_axil_rresp,
     output reg         s_axil_rvalid,
     input  wire        s_axil_rready,
-
     output reg  [31:0] mode,
     output reg  [31:0] reward_enable,
     output reg  [31:0] reward_threshold,
     output reg  [31:0] rate,
     output reg  [31:0] hold,
     output reg  [31:0] active_window,
-
     input  wire [31:0] occupancy,
     input  wire [31:0] active_clusters,
     input  wire        bypass_accepted,
-
     input  wire        inc_in_updates,
     input  wire        inc_out_updates,
     input  wire        inc_in_bypass,
@@ -96,7 +93,6 @@ module olaf_registers #(
     reg [63:0] input_stalls;
     reg [63:0] input_beats;
     reg [63:0] output_beats;
-
     reg [31:0] shown_occupancy;
     reg [31:0] shown_active_clusters;
     reg [31:0] shown_resident_updates;
@@ -206,7 +202,6 @@ module olaf_registers #(
     wire [31:0] mask = {{8{s_axil_wstrb[3]}}, {8{s_axil_wstrb[2]}}, {8{s_axil_wstrb[1]}}, {8{s_axil_wstrb[0]}}};
     assign s_axil_awready = write;
     assign s_axil_wready = write;
-
     wire do_clear = write && s_axil_awaddr == 12'h058 && s_axil_wstrb[0] && s_axil_wdata[0];
     wire do_snapshot = write && s_axil_awaddr == 12'h05c && s_axil_wstrb[0] && s_axil_wdata[0];
 
@@ -254,10 +249,10 @@ module olaf_registers #(
                 12'h008: s_axil_rdata <= CLUSTERS;
                 12'h00c: s_axil_rdata <= SLOTS;
                 12'h010: s_axil_rdata <= BEATS;
-                12'h014: s_axil_rdata <= LANES;
                 12'h018: s_axil_rdata <= ADDER_LATENCY;
                 12'h000: s_axil_rdata <= 32'd1330397510;
                 12'h004: s_axil_rdata <= 32'd1;
+                12'h014: s_axil_rdata <= 32'd16;
                 12'h01c: s_axil_rdata <= 32'd250000000;
                 12'h040: s_axil_rdata <= mode;
                 12'h044: s_axil_rdata <= reward_enable;
@@ -330,7 +325,7 @@ module olaf_registers #(
             endcase
         end
 
-    // Counters. in_updates and in_bypass restart at what is resident, so that they stay the sum of all fates.
+    // Counters. in_updates and in_bypass restart at what is resident, so that they stay the sum of all dispositions.
     always @(posedge clk)
         if (queue_rst) begin
             cycle <= 64'd0;
@@ -452,15 +447,18 @@ module olaf_registers #(
             shown_output_beats <= output_beats;
         end
 
+
 `ifndef SYNTHESIS
     // Conservation, at every instant.
-    wire [63:0] fates = out_updates + merged + replaced_worker + replaced_reward + dropped_full + dropped_reward + dropped_mismatch + dropped_header + dropped_length + dropped_oversize + dropped_cluster + dropped_truncated + dropped_overlong;
+    wire [63:0] dispositions = out_updates + merged + replaced_worker + replaced_reward + dropped_full + dropped_reward + dropped_mismatch + dropped_header + dropped_length + dropped_oversize + dropped_cluster + dropped_truncated + dropped_overlong;
+
     always @(posedge clk)
-        if (!queue_rst && (in_updates != fates + {32'd0, resident_updates}
+        if (!queue_rst && (in_updates != dispositions + {32'd0, resident_updates}
                         || in_bypass != out_bypass + dropped_bypass + {32'd0, resident_bypass})) begin
             $display("olaf_registers: conservation broken: %0d updates in, %0d accounted for and %0d resident",
-                     in_updates, fates, resident_updates);
+                     in_updates, dispositions, resident_updates);
             $stop;
         end
 `endif
 endmodule
+`default_nettype wire

@@ -1,4 +1,5 @@
 // A binary32 as an unsigned number in the same order: NaN below all, -0 equal to +0.
+`default_nettype none
 module olaf_reward_key (
     input  wire [31:0] value,
     output wire [31:0] key
@@ -10,3 +11,4 @@ module olaf_reward_key (
                : value[31]    ? ~value
                :                {1'b1, value[30:0]};
 endmodule
+`default_nettype wire

@@ -1,4 +1,5 @@
 // A pipeline register, or just wires: lets one parameter choose where a computation is cut.
+`default_nettype none
 module olaf_stage #(
     parameter WIDTH = 1,
     parameter REGISTERED = 1
@@ -19,3 +20,4 @@ module olaf_stage #(
         end
     endgenerate
 endmodule
+`default_nettype wire

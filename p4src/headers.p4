@@ -64,7 +64,7 @@ header olaf_status_t {
     bit<8> flags;
 }
 
-// What travels beside a frame between the VNP4 blocks and OlafQueue: tuser, or a shim in front of it.
+// What travels with a frame between the VNP4 blocks and OlafQueue: tuser, or a shim in front of it.
 header tuser_t {
     bit<16> size;
     bit<16> src;

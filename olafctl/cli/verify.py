@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from olafctl.errors import BadInput, Problem
+from olafctl.wire.geometry import SLOTS
 
 if TYPE_CHECKING:
     from olafctl.verify.objective import Objective
@@ -49,7 +50,7 @@ _CODES = {"accept": 0, "reject": 1, "unknown": 4}
     type=click.IntRange(64),
     help="With TESTBED: the frame that p/C is of; by default it fills a slot.",
 )
-@click.option("--slots", type=int, help="Q_max. With TESTBED: its engine's; else 8.")
+@click.option("--slots", type=int, help=f"Q_max. With TESTBED: its engine's; else {SLOTS.default}.")
 @click.option(
     "--updates",
     type=int,
@@ -267,7 +268,7 @@ def _system(options: dict[str, Any]) -> "System":
     return System(
         clusters=flows,
         service=length,
-        slots=8 if slots is None else slots,
+        slots=SLOTS.default if slots is None else slots,
         updates=options["updates"],
         transmission=treatment,
         threshold=spec.whole_time(options["threshold"], "--threshold"),

@@ -2,11 +2,20 @@
 
 from pathlib import Path
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-from olafctl import paths
-from olafctl.queue.registers import ADDRESS_BITS, FATES, REGISTERS, Access, Register
-from olafctl.wire.layouts import ETHERNET, IPV4, OLAF, TUSER, UDP
+from olafctl.queue.internals import (
+    DISPOSITION_BITS,
+    END_BITS,
+    FAULT_BITS,
+    IS_DROP,
+    KEPT,
+    META,
+    Disposition,
+    End,
+    Fault,
+)
+from olafctl.queue.registers import ADDRESS_BITS, DISPOSITIONS, REGISTERS, Access, Register
+from olafctl.templates import fill
+from olafctl.wire.emit import verilog
 
 _NOTE = "Generated from olafctl/{source} by `olafctl generate`: do not edit."
 
@@ -15,7 +24,10 @@ def generated() -> dict[Path, str]:
     """Every generated file's text, by its place relative to the sources' root."""
     return {
         Path("hdl/olaf_registers.v"): _registers(),
-        Path("hdl/olaf_layout.vh"): _layout(),
+        Path("hdl/olaf_layout.vh"): verilog.layout(),
+        Path("hdl/olaf_geometry.vh"): verilog.bounds(),
+        Path("hdl/olaf_meta.vh"): _meta(),
+        Path("hdl/olaf_dispositions.vh"): _dispositions(),
         Path("docs/registers.md"): _table(),
     }
 
@@ -25,19 +37,15 @@ def _of(access: Access) -> list[Register]:
 
 
 def _registers() -> str:
-    environment = Environment(
-        loader=FileSystemLoader(paths.sources() / "templates" / "verilog"),
-        undefined=StrictUndefined,
-        keep_trailing_newline=True,
-    )
-    return environment.get_template("olaf_registers.v.j2").render(
+    return fill(
+        "verilog/olaf_registers.v.j2",
         fixed=[register for register in _of(Access.FIXED) if register.reset is None],
         constants=[register for register in _of(Access.FIXED) if register.reset is not None],
         settings=_of(Access.SETTING),
         pulses=_of(Access.PULSE),
         status=_of(Access.STATUS),
         counters=_of(Access.COUNTER),
-        drops=[name for name in FATES if name.startswith("dropped_")],
+        dispositions=DISPOSITIONS,
         restart={
             "in_updates": "{32'd0, resident_updates_next}",
             "in_bypass": "{32'd0, resident_bypass_next}",
@@ -48,29 +56,30 @@ def _registers() -> str:
     )
 
 
-def _layout() -> str:
-    """Every tuser field as a part select, and every Olaf header field as one of a frame's first beat."""
+def _meta() -> str:
+    return verilog.guarded(
+        "olaf_meta",
+        "queue/internals.py",
+        [*verilog.packed("OLAF_META", META), "", *verilog.packed("OLAF_KEPT", KEPT)],
+    )
+
+
+def _dispositions() -> str:
     lines = [
-        f"// {_NOTE.format(source='wire/layouts.py')}",
-        "// A header field of more than one byte is in network order: its first byte is its lowest here.",
-        "`ifndef OLAF_LAYOUT_VH",
-        "`define OLAF_LAYOUT_VH",
+        "// What becomes of an update.",
+        f"`define OLAF_DISPOSITION_BITS {DISPOSITION_BITS}",
+        f"`define OLAF_IS_DROP {IS_DROP}",
+        *verilog.codes("OLAF", Disposition, DISPOSITION_BITS),
         "",
-        f"`define OLAF_TUSER_BITS {TUSER.bits}",
+        "// What is wrong with its headers.",
+        f"`define OLAF_FAULT_BITS {FAULT_BITS}",
+        *verilog.codes("OLAF_FAULT", Fault, FAULT_BITS),
+        "",
+        "// How it arrived to its end.",
+        f"`define OLAF_END_BITS {END_BITS}",
+        *verilog.codes("OLAF_END", End, END_BITS),
     ]
-    position = 0
-    for field in TUSER.fields:
-        lines.append(f"`define OLAF_TUSER_{field.name.upper()} {position} +: {field.bits}")
-        lines.append(f"`define OLAF_TUSER_{field.name.upper()}_LOW {position}")
-        position += field.bits
-    lines.append("")
-    start = ETHERNET.bits + IPV4.bits + UDP.bits
-    for field in OLAF.fields:
-        offset = start + OLAF.offset(field.name)
-        low = offset // 8 * 8 + (8 - offset % 8 - field.bits if field.bits < 8 else 0)
-        lines.append(f"`define OLAF_OLAF_{field.name.upper()} {low} +: {field.bits}")
-        lines.append(f"`define OLAF_OLAF_{field.name.upper()}_LOW {low}")
-    return "\n".join([*lines, "", "`endif", ""])
+    return verilog.guarded("olaf_dispositions", "queue/internals.py", lines)
 
 
 def _table() -> str:

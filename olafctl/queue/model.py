@@ -8,14 +8,15 @@ from typing import Any
 
 from olafctl.errors import OlafError, Problem
 from olafctl.queue.registers import QueueRegisters
-from olafctl.wire.layouts import Kind
+from olafctl.wire.emit.cpp import ctypes_fields
+from olafctl.wire.layouts import TUSER, Kind
 
 CYCLE_NS = 4
 
 
 @dataclass(frozen=True)
 class Sidecar:
-    """What travels beside a frame: the fields of TUSER (``olafctl/wire/layouts.py``)."""
+    """What travels with a frame: the fields of TUSER (``olafctl/wire/layouts.py``)."""
 
     size: int
     src: int = 0
@@ -54,25 +55,14 @@ class Instant:
 
 
 class _Tuser(ctypes.Structure):
-    _fields_ = (
-        ("size", ctypes.c_uint16),
-        ("src", ctypes.c_uint16),
-        ("dst", ctypes.c_uint16),
-        ("kind", ctypes.c_uint8),
-        ("cluster", ctypes.c_uint16),
-        ("worker", ctypes.c_uint32),
-        ("occupancy", ctypes.c_uint32),
-        ("active_clusters", ctypes.c_uint16),
-        ("slots", ctypes.c_uint16),
-        ("status_flags", ctypes.c_uint8),
-    )
+    _fields_ = ctypes_fields(TUSER)
 
 
 class _Instant(ctypes.Structure):
     _fields_ = (("cycle", ctypes.c_uint64), ("what", ctypes.c_uint32))
 
 
-_NAMES = tuple(name for name, _ in _Tuser._fields_)
+_NAMES = tuple(field.name for field in TUSER.fields)
 _u64, _u32, _handle = ctypes.c_uint64, ctypes.c_uint32, ctypes.c_void_p
 _SIGNATURES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "new": (_handle, ()),

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from olafctl.errors import BadInput, Problem
+from olafctl.wire.layouts import LANES
 
 CLOCK_HZ = 250_000_000
 IDENTITY = 0x4F4C4146  # "OLAF"
@@ -61,7 +62,7 @@ REGISTERS: tuple[Register, ...] = (
     Register("clusters", 0x008, Access.FIXED, None, "clusters tracked; an update of another is dropped"),
     Register("slots", 0x00C, Access.FIXED, None, "Q_max: updates the queue holds"),
     Register("beats", 0x010, Access.FIXED, None, "64-byte beats a slot holds"),
-    Register("lanes", 0x014, Access.FIXED, None, "binary32 adders"),
+    Register("lanes", 0x014, Access.FIXED, LANES, "binary32 adders"),
     Register("adder_latency", 0x018, Access.FIXED, None, "cycles through an adder"),
     Register("clock_hz", 0x01C, Access.FIXED, CLOCK_HZ, "cycles in a second"),
     Register("mode", 0x040, Access.SETTING, MODE_OLAF, "0 OLAF, 1 FIFO: every update appended, none merged"),
@@ -138,10 +139,12 @@ REGISTERS: tuple[Register, ...] = (
 
 BY_NAME = {register.name: register for register in REGISTERS}
 ADDRESS_BITS = 12
-FATES = tuple(
+DISPOSITIONS = tuple(
     name for name in BY_NAME if name.startswith(("replaced_", "dropped_")) and name != "dropped_bypass"
 )
 """The counters that, with out_updates, merged and resident_updates, add up to in_updates at every instant."""
+
+FATES = DISPOSITIONS
 
 
 def rate_word(bits_per_second: int | None) -> int:

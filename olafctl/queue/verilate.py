@@ -10,10 +10,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from olafctl import cache, paths
-from olafctl.errors import BadInput, MissingTool, OlafError, Problem
+from olafctl.errors import MissingTool, OlafError, Problem
 from olafctl.queue import verilog
 from olafctl.toolchain import Compiler, cxx
+from olafctl.wire.geometry import Geometry
 
+Parameters = Geometry
 Progress = Callable[[str], None]
 
 _NATIVE = Path(__file__).parent / "native"
@@ -23,6 +25,8 @@ _COMPILE = (
     "-std=c++17",
     "-fPIC",
     "-fvisibility=hidden",
+    "-Wall",
+    "-Wextra",
     "-DVL_USER_STOP",
     "-DVL_USER_FATAL",
     "-DVL_USER_FINISH",
@@ -30,42 +34,6 @@ _COMPILE = (
 _STOPS = ("verilated_stops.cpp", "verilated_stops.h")
 _FAST = "-O2"
 _SELDOM_RUN = "-O0"
-
-
-@dataclass(frozen=True)
-class Parameters:
-    """The Verilog parameters of one queue, each explained in ``hdl/olaf_queue.v``.
-
-    Raises BadInput when one is out of its range.
-    """
-
-    clusters: int = 16
-    slots: int = 8
-    beats: int = 24
-    adder_latency: int = 4
-
-    def __post_init__(self) -> None:
-        ranges = (("clusters", 1, 1024), ("slots", 1, 1023), ("beats", 2, 1024), ("adder_latency", 3, 6))
-        problems = [
-            Problem(f"an OlafQueue of {getattr(self, name)} {name}", remedy=f"choose {low} … {high}")
-            for name, low, high in ranges
-            if not low <= getattr(self, name) <= high
-        ]
-        if problems:
-            raise BadInput(*problems)
-
-    def __str__(self) -> str:
-        return f"{self.clusters} clusters × {self.slots} slots × {self.beats * 64} bytes"
-
-    @property
-    def verilog(self) -> dict[str, int]:
-        """By the names that ``hdl/olaf_queue.v`` gives them."""
-        return {
-            "CLUSTERS": self.clusters,
-            "SLOTS": self.slots,
-            "BEATS": self.beats,
-            "ADDER_LATENCY": self.adder_latency,
-        }
 
 
 @dataclass(frozen=True)
@@ -82,21 +50,31 @@ class _Design:
     defines: dict[str, int] = field(default_factory=dict)
 
 
-def build_queue(parameters: Parameters, progress: Progress = lambda step: None) -> Path:
-    """The shared library for ``parameters``, from the cache or built now (half a minute).
+def build_queue(geometry: Geometry, progress: Progress = lambda step: None) -> Path:
+    """The shared library for ``geometry``, from the cache or built now (half a minute).
 
     ``progress`` is told each step.
     Raises MissingTool without Verilator or a C++ compiler, OlafError when the rendered instance does not
     fit the modules or the build fails.
     """
+    return build_variant(geometry, verilog.folder(geometry), (), str(geometry), progress)
+
+
+def build_variant(
+    geometry: Geometry, hdl: Path, native: tuple[str, ...], title: str, progress: Progress
+) -> Path:
+    """As ``build_queue``, from the Verilog in ``hdl`` and with further files of ``native/`` compiled in.
+
+    Raises as ``build_queue`` does.
+    """
     return _build(
         _Design(
             Path(verilog.INSTANCE).stem,
-            f"OlafQueue of {parameters}",
-            verilog.folder(parameters),
+            f"OlafQueue of {title}",
+            hdl,
             {},
-            ("queue_model.cpp", "queue_model.h", "queue_probe.h", *_STOPS),
-            {"OLAF_CLUSTERS": parameters.clusters},
+            ("queue_model.cpp", "queue_model.h", "queue_probe.h", *native, *_STOPS),
+            {"OLAF_CLUSTERS": geometry.clusters},
         ),
         progress,
     )

@@ -1,35 +1,19 @@
 """The Verilog of a testbed: the plain modules, and the instance that gives OlafQueue its parameters."""
 
 from pathlib import Path
-from typing import Protocol
 
 from olafctl import cache, paths
 from olafctl.queue.registers import ADDRESS_BITS
 from olafctl.templates import fill
 from olafctl.wire import layouts
+from olafctl.wire.geometry import Geometry
 
 INSTANCE = "olaf_instance.v"
 RENDERED = (INSTANCE,)
 """The files that come from templates; all others are plain."""
 
 
-class Queue(Protocol):
-    """The parameters of an OlafQueue, as a testbed's engine has them."""
-
-    @property
-    def clusters(self) -> int: ...
-
-    @property
-    def slots(self) -> int: ...
-
-    @property
-    def beats(self) -> int: ...
-
-    @property
-    def adder_latency(self) -> int: ...
-
-
-def folder(queue: Queue) -> Path:
+def folder(queue: Geometry) -> Path:
     """The folder of every Verilog file for ``queue``, its instance checked against the modules.
 
     One a content: what is compiled from it is what was checked. Raises OlafError with every misfit.
@@ -49,18 +33,17 @@ def folder(queue: Queue) -> Path:
     return made
 
 
-def sources(queue: Queue) -> dict[str, str]:
+def sources(queue: Geometry) -> dict[str, str]:
     """Every Verilog file by name."""
     plain = sorted([*(paths.sources() / "hdl").glob("*.v"), *(paths.sources() / "hdl").glob("*.vh")])
     return {path.name: path.read_text() for path in plain} | {INSTANCE: instance(queue)}
 
 
-def instance(queue: Queue) -> str:
+def instance(queue: Geometry) -> str:
     """The module ``olaf_instance``: OlafQueue with the parameters of ``queue``."""
     return fill(
         "verilog/olaf_instance.v.j2",
-        engine=queue,
-        lanes=layouts.LANES,
+        parameters=queue.verilog,
         data_bits=layouts.BEAT_BYTES * 8,
         tuser_bits=layouts.TUSER.bits,
         address_bits=ADDRESS_BITS,

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from olafctl import aom
-from olafctl.queue.registers import FATES
+from olafctl.queue.registers import DISPOSITIONS
 from olafctl.replay.frames import Receptions
 
 Indices = npt.NDArray[np.int64]
@@ -75,7 +75,7 @@ def measure(
     registers afterwards. A cluster is observed from its first update sent to its last: before and after
     that its age says nothing about the engine.
     """
-    causes = {name: counters[name] for name in FATES if name.startswith("dropped_") and counters[name]}
+    causes = {name: counters[name] for name in DISPOSITIONS if name.startswith("dropped_") and counters[name]}
     sizes, frames = np.unique(receptions.count, return_counts=True)
     ages = tuple(
         _age(int(cluster), sent_time[sent_cluster == cluster], receptions)
@@ -98,7 +98,7 @@ def measure(
 
 def violations(sent: int, receptions: Receptions, counters: Mapping[str, int]) -> list[str]:
     """Every sentence of conservation that does not hold, with its figures."""
-    fates = sum(counters[name] for name in FATES)
+    fates = sum(counters[name] for name in DISPOSITIONS)
     out, merged, resident = counters["out_updates"], counters["merged"], counters["resident_updates"]
     delivered = int(receptions.count.sum())
     equal = [
@@ -125,7 +125,7 @@ def reduction(before: float | None, after: float | None) -> float | None:
 
 
 def _replaced(counters: Mapping[str, int]) -> int:
-    return sum(counters[name] for name in FATES if name.startswith("replaced_"))
+    return sum(counters[name] for name in DISPOSITIONS if name.startswith("replaced_"))
 
 
 def _age(cluster: int, sent: Indices, receptions: Receptions) -> ClusterAge:

@@ -8,6 +8,7 @@ from olafctl.queue import verilog
 from olafctl.targets import p4_sources as p4
 from olafctl.targets.interface import Build
 from olafctl.testbed.model import Testbed
+from olafctl.wire.geometry import Geometry
 
 BLOCKS = ("vnp4_1", "vnp4_2")
 
@@ -23,7 +24,7 @@ def check(testbed: Testbed) -> None:
     Raises OlafError with every misfit.
     """
     p4.folder(testbed)
-    verilog.folder(testbed.engine)
+    verilog.folder(Geometry.of(testbed.engine))
 
 
 def build_once(
@@ -31,7 +32,7 @@ def build_once(
 ) -> Build:
     """The build of ``testbed`` for ``target`` with ``tools`` (their versions or sources), filled by ``fill``
     when it is not in the cache."""
-    files = sorted((p4.sources(testbed) | verilog.sources(testbed.engine)).items())
+    files = sorted((p4.sources(testbed) | verilog.sources(Geometry.of(testbed.engine))).items())
     key = cache.digest([target, *tools, *(part for item in files for part in item)])
     folder, fresh = cache.build_once(target, key, fill)
     return Build(folder, folder.name, fresh)

@@ -3,24 +3,16 @@
 Table sizes are the same for every testbed, so that one compiled pipeline serves them all.
 """
 
-from olafctl.wire import layouts
+from olafctl.wire import geometry, layouts
 
 WORKERS = 1024
 """Entries of VNP4₁'s ``workers`` and VNP4₂'s ``members``."""
 PARAMETER_SERVERS = 16
-CLUSTERS = 1024
+CLUSTERS = geometry.CLUSTERS.greatest
 """Entries of ``cluster_multicast``, and the most cluster indices the queue can track."""
 FORWARDING = 2048
 BRIDGING = 2048
 
-SLOTS = 1023
-"""The most slots OlafQueue can have."""
-MIN_BEATS = 2
-"""One beat of headers and one of gradients."""
-MAX_BEATS = 142
-"""A 9036-byte jumbo frame in 64-byte beats."""
-MIN_ADDER_LATENCY = 3
-MAX_ADDER_LATENCY = 6
 MIN_RATE = 4_000
 """bit/s: what the rate register can still express."""
 MAX_RATE = 128_000_000_000

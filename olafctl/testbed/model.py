@@ -20,10 +20,10 @@ class Engine:
     """The queue's geometry (fixed when built) and its settings (registers, set when deployed)."""
 
     clusters: int
-    """Cluster indices the hardware tracks, a power of two up to 1024."""
+    """Cluster indices the hardware tracks, a power of two."""
     slots: int
     beats: int
-    """64-byte beats a slot holds: 24 for 1536 B, 142 for 9036 B jumbo."""
+    """64-byte beats a slot holds."""
     adder_latency: int
     mode: Mode
     reward_threshold: float | None

@@ -36,6 +36,13 @@ class Layout:
         """Length in bytes."""
         return self.bits // 8
 
+    def field(self, name: str) -> Field:
+        """The field of this name. Raises KeyError when there is none."""
+        for field in self.fields:
+            if field.name == name:
+                return field
+        raise KeyError(f"{self.name} has no field {name}")
+
     def offset(self, name: str) -> int:
         """Bits from the header's first bit to the field's first bit.
 
@@ -160,7 +167,7 @@ STATUS = Layout(
 # the twin) the same fields travel in network order as a shim header.
 TUSER = Layout(
     "tuser",
-    "What travels beside a frame between the VNP4 blocks and OlafQueue: tuser, or a shim in front of it",
+    "What travels with a frame between the VNP4 blocks and OlafQueue: tuser, or a shim in front of it",
     (
         Field("size", 16, "frame length in bytes, without this header"),
         Field("src", 16, "front port the frame came in by"),

@@ -1,8 +1,9 @@
-"""Every tool that must accept the Verilog does, without a word."""
+"""Every tool that must accept the Verilog does, without a warning."""
 
 import os
 import shutil
 import subprocess
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from olafctl import paths
 from olafctl.queue.verilate import verilator_root
 
 HDL = paths.sources() / "hdl"
+MODULES = sorted(HDL.glob("olaf_*.v"))
 GEOMETRIES = (
     {},
     {"CLUSTERS": 1, "SLOTS": 1, "BEATS": 2, "ADDER_LATENCY": 3},
@@ -41,8 +43,8 @@ def test_icarus_compiles(parameters: dict[str, int], language: str, tmp_path: Pa
     settings = [f"-Polaf_queue.{name}={value}" for name, value in parameters.items()]
     result = subprocess.run(
         [
-            *("iverilog", language, "-Wall", *settings, "-s", "olaf_queue", "-I", HDL, "-y", HDL),
-            *("-o", tmp_path / "queue", HDL / "olaf_queue.v"),
+            *("iverilog", language, "-Wall", *settings, "-s", "olaf_queue", "-I", HDL),
+            *("-o", tmp_path / "queue", *MODULES),
         ],
         capture_output=True,
         text=True,
@@ -51,7 +53,28 @@ def test_icarus_compiles(parameters: dict[str, int], language: str, tmp_path: Pa
     assert (tmp_path / "queue").stat().st_size > 0
 
 
+@pytest.mark.skipif(find_spec("pyslang") is None, reason="pyslang is not installed (pip install pyslang)")
+@pytest.mark.parametrize("parameters", GEOMETRIES)
+def test_slang_accepts(parameters: dict[str, int]) -> None:
+    import pyslang
+
+    driver = pyslang.driver.Driver()
+    driver.addStandardArgs()
+    settings = " ".join(f"-G{name}={value}" for name, value in parameters.items())
+    files = " ".join(map(str, MODULES))
+    assert driver.parseCommandLine(f"slang -Wextra --top olaf_queue -I {HDL} {settings} {files}")
+    assert driver.processOptions() and driver.parseAllSources()
+    driver.reportCompilation(driver.createCompilation(), True)
+    assert (driver.diagEngine.numErrors, driver.diagEngine.numWarnings) == (0, 0)
+
+
 def test_one_module_a_file() -> None:
-    for path in HDL.glob("olaf_*.v"):
+    for path in MODULES:
         modules = [line.split()[1] for line in path.read_text().splitlines() if line.startswith("module ")]
         assert modules == [path.stem]
+
+
+def test_no_net_is_declared_by_accident() -> None:
+    for path in MODULES:
+        lines = [line for line in path.read_text().splitlines() if line.startswith("`default_nettype")]
+        assert lines == ["`default_nettype none", "`default_nettype wire"], path.name

@@ -8,7 +8,7 @@ import pytest
 
 from olafctl.bench.netlist import Netlist
 from olafctl.bench.synthesis import synthesize
-from olafctl.queue.verilate import Parameters
+from olafctl.wire.geometry import Geometry
 
 HAVE_YOSYS = (
     shutil.which("yosys")
@@ -19,7 +19,7 @@ HAVE_YOSYS = (
 
 @pytest.mark.skipif(not HAVE_YOSYS, reason="Yosys is not installed (pip install 'olafctl[synth]')")
 def test_fits_in_half_of_what_the_paper_takes() -> None:
-    taken = synthesize(Parameters(clusters=16, slots=8, beats=24))
+    taken = synthesize(Geometry(clusters=16, slots=8, beats=24))
     assert 0 < taken.percent("LUT") <= 3.52 / 2
     assert 0 < taken.percent("FF") <= 1.5 / 2
     assert 0 < taken.levels <= 12

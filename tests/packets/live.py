@@ -17,7 +17,7 @@ from scapy.packet import Packet
 
 from olafctl.control.store import Store
 from olafctl.ports.host import HostPort, open_host_port
-from olafctl.queue.registers import FATES
+from olafctl.queue.registers import DISPOSITIONS
 from olafctl.targets.interface import Running
 from olafctl.testbed.model import Cluster, Host, Testbed, Worker
 
@@ -160,7 +160,7 @@ class Live:
         """Every update that came in has left, was combined, was dropped, or is still there."""
         now = self.running.registers.read_all()
         accounted = now["out_updates"] + now["merged"] + now["resident_updates"]
-        assert now["in_updates"] == accounted + sum(now[fate] for fate in FATES)
+        assert now["in_updates"] == accounted + sum(now[fate] for fate in DISPOSITIONS)
 
     def _read_until(self, port: int, marker: bytes) -> None:
         """Read a port up to ``marker``; frames of our hosts go to the inbox, the kernel's own nowhere."""

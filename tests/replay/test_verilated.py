@@ -6,12 +6,13 @@ import pytest
 
 from olafctl.demo.experiment import TOGETHER, in_turn
 from olafctl.queue.model import QueueModel
-from olafctl.queue.verilate import Parameters, build_queue
+from olafctl.queue.verilate import build_queue
 from olafctl.replay import trace as traces
 from olafctl.replay.measure import Measurement, reduction
 from olafctl.replay.run import Setting, clusters_of, replay
 from olafctl.replay.schedule import Load, schedule
 from olafctl.testbed.model import Mode
+from olafctl.wire.geometry import Geometry
 from tests.replay import small
 from tests.replay.verilated import VerilatedQueue
 
@@ -20,7 +21,7 @@ IN_TURN = in_turn()[0]
 
 @pytest.fixture(scope="module")
 def library() -> Path:
-    return build_queue(Parameters())
+    return build_queue(Geometry())
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,8 @@ from olafctl.engine.engine import Engine
 from olafctl.engine.tenancy import Tenancy
 from olafctl.errors import OlafError
 from olafctl.p4.compiler import compile_program
-from olafctl.queue.verilate import Parameters, build_queue
+from olafctl.queue.verilate import build_queue
+from olafctl.wire.geometry import Geometry
 
 from .conftest import why_not
 from .test_socket_ports import CPU, PROGRAM, SOON
@@ -35,7 +36,7 @@ def test_a_replay_loses_its_program_and_is_then_cut_off(tmp_path: Path) -> None:
     (tmp_path / "program.p4").write_text(PROGRAM)
     program = compile_program(tmp_path / "program.p4", optimize="-O1")
     engine = Engine()
-    engine.wire_twin(build_queue(Parameters()))
+    engine.wire_twin(build_queue(Geometry()))
     switches = [EngineSwitch(engine, place, CPU) for place in (0, 1)]
     for switch in switches:
         switch.commit(switch.prepare(program.p4info, program.device_config))

@@ -10,7 +10,7 @@ import pytest
 from olafctl.errors import OlafError
 from olafctl.ports.host import HostPort, open_host_port
 from olafctl.ports.transport import Transport
-from olafctl.queue.registers import FATES
+from olafctl.queue.registers import DISPOSITIONS
 from olafctl.targets import registry
 
 from .conftest import Live, program, quietly, why_not
@@ -107,7 +107,7 @@ def test_every_frame_is_accounted_for(bench: tuple[Live, Transport]) -> None:
         "no_shim": empty if kind is Transport.PCAP else 0,
     }
     assert counted["in_updates"] + counted["in_bypass"] == len(sizes) - empty
-    fates = sum(counted[fate] for fate in FATES) + counted["merged"] + counted["resident_updates"]
+    fates = sum(counted[fate] for fate in DISPOSITIONS) + counted["merged"] + counted["resident_updates"]
     assert counted["in_updates"] == counted["out_updates"] + fates
     assert counted["in_bypass"] == (
         counted["out_bypass"] + counted["dropped_bypass"] + counted["resident_bypass"]

@@ -7,10 +7,11 @@ import pytest
 from olafctl import paths
 from olafctl.errors import OlafError
 from olafctl.queue import ports_fit, verilog
-from olafctl.queue.verilate import Parameters, build_queue
+from olafctl.queue.verilate import build_queue
 from olafctl.targets import p4_sources as p4
 from olafctl.targets import rendered, testbeds
 from olafctl.testbed.model import Testbed
+from olafctl.wire.geometry import Geometry
 
 INNER = """\
 `define BEAT 512
@@ -69,7 +70,7 @@ def test_the_shipped_testbeds_fit_the_modules(
     monkeypatch.setenv("OLAF_CACHE", str(tmp_path))
     bed = testbeds.load(paths.sources() / "testbeds" / f"{name}.yaml")
     rendered.check(bed)
-    instance = (verilog.folder(bed.engine) / verilog.INSTANCE).read_text()
+    instance = (verilog.folder(Geometry.of(bed.engine)) / verilog.INSTANCE).read_text()
     assert f".CLUSTERS({bed.engine.clusters})" in instance
     assert f".BEATS({bed.engine.beats})" in instance
     assert (p4.folder(bed) / "vnp4_1.p4").is_file()
@@ -80,7 +81,7 @@ def test_what_is_compiled_is_what_was_checked(tmp_path: Path, monkeypatch: pytes
     right = verilog.instance
     monkeypatch.setattr(verilog, "instance", lambda queue: right(queue).replace(".SLOTS(", ".SLOT("))
     with pytest.raises(OlafError, match=r"olaf_instance.queue: olaf_queue has no parameter SLOT "):
-        build_queue(Parameters())
+        build_queue(Geometry())
 
 
 def test_what_fits_is_not_complained_about(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from olafctl.errors import OlafError
 from olafctl.ports.transport import Transport
-from olafctl.queue.registers import FATES, rate_word
+from olafctl.queue.registers import DISPOSITIONS, rate_word
 from olafctl.targets import registry
 from olafctl.targets.interface import TimedFrame
 from olafctl.wire.frames import OlafFrame
@@ -188,7 +188,7 @@ def test_damaged_frames_change_nothing_but_counters(twin: Live) -> None:
 
     assert 0 < sum(1 for _ in twin.running.replay(damaged())) < 3000
     counted = twin.running.registers.read_all()
-    fates = sum(counted[fate] for fate in FATES)
+    fates = sum(counted[fate] for fate in DISPOSITIONS)
     assert counted["in_updates"] == counted["out_updates"] + counted["merged"] + fates
     assert counted["resident_updates"] == 0
     frames = stream(twin, 10, 1000)

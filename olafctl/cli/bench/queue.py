@@ -8,6 +8,7 @@ import click
 
 from olafctl.cli.output import json_option, log_progress, print_json
 from olafctl.errors import EXIT_FAILED
+from olafctl.wire.geometry import BEATS, CLUSTERS, SLOTS
 
 if TYPE_CHECKING:
     from olafctl.bench.queue import Latency, Throughput
@@ -22,8 +23,8 @@ GOAL_FIRST_NS = 40
 
 @click.command()
 @click.option("--frames", default=10_000, show_default=True, help="Frames of each throughput measurement.")
-@click.option("--clusters", default=16, show_default=True, help="Clusters the queue tracks.")
-@click.option("--slots", default=8, show_default=True, help="Slots of the queue.")
+@click.option("--clusters", default=CLUSTERS.default, show_default=True, help="Clusters the queue tracks.")
+@click.option("--slots", default=SLOTS.default, show_default=True, help="Slots of the queue.")
 @click.option("--fifo", is_flag=True, help="Measure FIFO mode, the baseline, instead.")
 @json_option("Print the measurements as JSON.")
 def command(frames: int, clusters: int, slots: int, fifo: bool, as_json: bool) -> None:
@@ -35,9 +36,10 @@ def command(frames: int, clusters: int, slots: int, fifo: bool, as_json: bool) -
     """
     from olafctl.bench import queue as performance
     from olafctl.queue.registers import MODE_FIFO, MODE_OLAF
-    from olafctl.queue.verilate import Parameters, build_queue
+    from olafctl.queue.verilate import build_queue
+    from olafctl.wire.geometry import Geometry
 
-    library = build_queue(Parameters(clusters=clusters, slots=slots, beats=142), log_progress)
+    library = build_queue(Geometry(clusters=clusters, slots=slots, beats=BEATS.greatest), log_progress)
     mode = MODE_FIFO if fifo else MODE_OLAF
     measured = []
     for size in performance.SIZES:

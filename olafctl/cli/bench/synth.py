@@ -8,6 +8,7 @@ import click
 
 from olafctl.cli.output import json_option, print_json
 from olafctl.errors import EXIT_FAILED
+from olafctl.wire.geometry import BEATS, CLUSTERS, SLOTS
 
 if TYPE_CHECKING:
     from olafctl.bench.synthesis import Utilisation
@@ -17,13 +18,13 @@ GOAL_LEVELS = 12
 
 
 @click.command()
-@click.option("--clusters", default=16, show_default=True, help="Clusters the queue tracks.")
-@click.option("--slots", default=8, show_default=True, help="Slots of the queue.")
+@click.option("--clusters", default=CLUSTERS.default, show_default=True, help="Clusters the queue tracks.")
+@click.option("--slots", default=SLOTS.default, show_default=True, help="Slots of the queue.")
 @click.option(
     "--beats",
     multiple=True,
     type=int,
-    default=(24, 142),
+    default=(BEATS.default, BEATS.greatest),
     show_default=True,
     help="64-byte beats a slot holds: 24 for 1536 B, 142 for 9036 B; may be given several times.",
 )
@@ -37,11 +38,11 @@ def command(clusters: int, slots: int, beats: tuple[int, ...], path: bool, as_js
     than the paper's, or its logic is deeper than 12 levels.
     """
     from olafctl.bench.synthesis import synthesize
-    from olafctl.queue.verilate import Parameters
+    from olafctl.wire.geometry import Geometry
 
     taken = [
         synthesize(
-            Parameters(clusters=clusters, slots=slots, beats=each), lambda step: click.echo(step, err=True)
+            Geometry(clusters=clusters, slots=slots, beats=each), lambda step: click.echo(step, err=True)
         )
         for each in beats
     ]
@@ -72,7 +73,7 @@ def _missed(first: "Utilisation") -> Sequence[str]:
 def _print(taken: "Utilisation", path: bool) -> None:
     from olafctl.bench.synthesis import DEVICE
 
-    click.echo(f"OlafQueue of {taken.parameters}")
+    click.echo(f"OlafQueue of {taken.geometry}")
     click.echo(f"  {'':<8}{'count':>10}{'of XCU55C':>12}{'paper':>10}")
     for resource in DEVICE:
         paper = f"{PAPER_PERCENT[resource]} %" if resource in PAPER_PERCENT else "–"

@@ -28,39 +28,6 @@ struct Frame {
     uint64_t first, last;  // cycles; of a frame still to come, `first` is the earliest
 };
 
-// The tuser's fields from the least significant bit on, as in olaf_layout.vh.
-constexpr int tuser_words = 6;
-struct Bits {
-    uint32_t *words;
-    int at = 0;
-    void put(uint64_t value, int width) {
-        for (int bit = 0; bit < width; ++bit, ++at)
-            if (value >> bit & 1) words[at / 32] |= 1u << at % 32;
-    }
-    uint64_t get(int width) {
-        uint64_t value = 0;
-        for (int bit = 0; bit < width; ++bit, ++at) value |= uint64_t(words[at / 32] >> at % 32 & 1) << bit;
-        return value;
-    }
-};
-
-void pack(const olaf_tuser &user, uint32_t *words) {
-    std::fill(words, words + tuser_words, 0);
-    Bits bits{words};
-    bits.put(user.size, 16), bits.put(user.src, 16), bits.put(user.dst, 16), bits.put(user.kind, 8);
-    bits.put(user.cluster, 16), bits.put(user.worker, 32), bits.put(user.occupancy, 24);
-    bits.put(user.active_clusters, 16), bits.put(user.slots, 16), bits.put(user.status_flags, 8);
-}
-
-olaf_tuser unpack(uint32_t *words) {
-    Bits bits{words};
-    olaf_tuser user;
-    user.size = bits.get(16), user.src = bits.get(16), user.dst = bits.get(16), user.kind = bits.get(8);
-    user.cluster = bits.get(16), user.worker = bits.get(32), user.occupancy = bits.get(24);
-    user.active_clusters = bits.get(16), user.slots = bits.get(16), user.status_flags = bits.get(8);
-    return user;
-}
-
 // A stream that stops and resumes at random.
 struct Restless {
     uint32_t stop = 0, resume = 65536;
@@ -140,8 +107,8 @@ struct olaf_queue {
         top->s_axis_tkeep = count == beat_bytes ? ~uint64_t(0) : (uint64_t(1) << count) - 1;
         top->s_axis_tlast = at + count == frame.bytes.size();
         if (at == 0) {
-            uint32_t words[tuser_words];
-            pack(frame.user, words);
+            uint32_t words[OLAF_TUSER_WORDS];
+            olaf_tuser_pack(&frame.user, words);
             std::memcpy(&top->s_axis_tuser[0], words, sizeof words);
         }
         top->s_axis_tvalid = 1;
@@ -150,9 +117,9 @@ struct olaf_queue {
 
     void collect() {
         if (leaving.empty()) {
-            uint32_t words[tuser_words];
+            uint32_t words[OLAF_TUSER_WORDS];
             std::memcpy(words, &top->m_axis_tuser[0], sizeof words);
-            leaving_user = unpack(words);
+            olaf_tuser_unpack(&leaving_user, words);
             leaving_first = cycle;
         }
         uint64_t keep = top->m_axis_tkeep;

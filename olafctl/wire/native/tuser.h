@@ -2,9 +2,11 @@
 #pragma once
 #include <stdint.h>
 
-enum { OLAF_SHIM_BYTES = 21 };
+enum { OLAF_SHIM_BYTES = 21, OLAF_TUSER_WORDS = 6 };
 
-// What travels beside a frame between the VNP4 blocks and OlafQueue: tuser, or a shim in front of it.
+enum olaf_kind { OLAF_KIND_BYPASS = 0, OLAF_KIND_UPDATE = 1, OLAF_KIND_ACK = 2 };
+
+// What travels with a frame between the VNP4 blocks and OlafQueue: tuser, or a shim in front of it.
 typedef struct {
     uint16_t size;  // frame length in bytes, without this header
     uint16_t src;  // front port the frame came in by
@@ -44,14 +46,44 @@ static inline void olaf_shim_write(const olaf_tuser *tuser, uint8_t *bytes) {
 }
 
 static inline void olaf_shim_read(olaf_tuser *tuser, const uint8_t *bytes) {
-    tuser->size = (uint16_t)((uint32_t)bytes[0] << 8 | (uint32_t)bytes[1] << 0);
-    tuser->src = (uint16_t)((uint32_t)bytes[2] << 8 | (uint32_t)bytes[3] << 0);
-    tuser->dst = (uint16_t)((uint32_t)bytes[4] << 8 | (uint32_t)bytes[5] << 0);
-    tuser->kind = (uint8_t)((uint32_t)bytes[6] << 0);
-    tuser->cluster = (uint16_t)((uint32_t)bytes[7] << 8 | (uint32_t)bytes[8] << 0);
-    tuser->worker = (uint32_t)((uint32_t)bytes[9] << 24 | (uint32_t)bytes[10] << 16 | (uint32_t)bytes[11] << 8 | (uint32_t)bytes[12] << 0);
-    tuser->occupancy = (uint32_t)((uint32_t)bytes[13] << 16 | (uint32_t)bytes[14] << 8 | (uint32_t)bytes[15] << 0);
-    tuser->active_clusters = (uint16_t)((uint32_t)bytes[16] << 8 | (uint32_t)bytes[17] << 0);
-    tuser->slots = (uint16_t)((uint32_t)bytes[18] << 8 | (uint32_t)bytes[19] << 0);
-    tuser->status_flags = (uint8_t)((uint32_t)bytes[20] << 0);
+    tuser->size = (uint16_t)((uint64_t)bytes[0] << 8 | (uint64_t)bytes[1] << 0);
+    tuser->src = (uint16_t)((uint64_t)bytes[2] << 8 | (uint64_t)bytes[3] << 0);
+    tuser->dst = (uint16_t)((uint64_t)bytes[4] << 8 | (uint64_t)bytes[5] << 0);
+    tuser->kind = (uint8_t)((uint64_t)bytes[6] << 0);
+    tuser->cluster = (uint16_t)((uint64_t)bytes[7] << 8 | (uint64_t)bytes[8] << 0);
+    tuser->worker = (uint32_t)((uint64_t)bytes[9] << 24 | (uint64_t)bytes[10] << 16 | (uint64_t)bytes[11] << 8 | (uint64_t)bytes[12] << 0);
+    tuser->occupancy = (uint32_t)((uint64_t)bytes[13] << 16 | (uint64_t)bytes[14] << 8 | (uint64_t)bytes[15] << 0);
+    tuser->active_clusters = (uint16_t)((uint64_t)bytes[16] << 8 | (uint64_t)bytes[17] << 0);
+    tuser->slots = (uint16_t)((uint64_t)bytes[18] << 8 | (uint64_t)bytes[19] << 0);
+    tuser->status_flags = (uint8_t)((uint64_t)bytes[20] << 0);
+}
+
+// The AXI4-Stream form: the first field in the lowest bits, words of 32 bits, the lowest first.
+static inline void olaf_tuser_pack(const olaf_tuser *tuser, uint32_t *words) {
+    for (int word = 0; word < OLAF_TUSER_WORDS; ++word) words[word] = 0;
+    words[0] |= (uint32_t)((uint64_t)tuser->size << 0);
+    words[0] |= (uint32_t)((uint64_t)tuser->src << 16);
+    words[1] |= (uint32_t)((uint64_t)tuser->dst << 0);
+    words[1] |= (uint32_t)((uint64_t)tuser->kind << 16);
+    words[1] |= (uint32_t)((uint64_t)tuser->cluster << 24);
+    words[2] |= (uint32_t)((uint64_t)tuser->cluster >> 8);
+    words[2] |= (uint32_t)((uint64_t)tuser->worker << 8);
+    words[3] |= (uint32_t)((uint64_t)tuser->worker >> 24);
+    words[3] |= (uint32_t)((uint64_t)tuser->occupancy << 8);
+    words[4] |= (uint32_t)((uint64_t)tuser->active_clusters << 0);
+    words[4] |= (uint32_t)((uint64_t)tuser->slots << 16);
+    words[5] |= (uint32_t)((uint64_t)tuser->status_flags << 0);
+}
+
+static inline void olaf_tuser_unpack(olaf_tuser *tuser, const uint32_t *words) {
+    tuser->size = (uint16_t)(((uint64_t)words[0] >> 0) & 0xffffu);
+    tuser->src = (uint16_t)(((uint64_t)words[0] >> 16) & 0xffffu);
+    tuser->dst = (uint16_t)(((uint64_t)words[1] >> 0) & 0xffffu);
+    tuser->kind = (uint8_t)(((uint64_t)words[1] >> 16) & 0xffu);
+    tuser->cluster = (uint16_t)(((uint64_t)words[1] >> 24 | (uint64_t)words[2] << 8) & 0xffffu);
+    tuser->worker = (uint32_t)(((uint64_t)words[2] >> 8 | (uint64_t)words[3] << 24) & 0xffffffffu);
+    tuser->occupancy = (uint32_t)(((uint64_t)words[3] >> 8) & 0xffffffu);
+    tuser->active_clusters = (uint16_t)(((uint64_t)words[4] >> 0) & 0xffffu);
+    tuser->slots = (uint16_t)(((uint64_t)words[4] >> 16) & 0xffffu);
+    tuser->status_flags = (uint8_t)(((uint64_t)words[5] >> 0) & 0xffu);
 }

@@ -1,0 +1,68 @@
+"""A width or a default is stated once: changed there, generators and lints accept what follows."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from olafctl import paths
+from olafctl.queue.verilate import verilator_root
+from olafctl.toolchain import cxx
+
+_PARTS = ("olafctl", "hdl", "templates", "p4src", "docs")
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A copy of everything that generators read and write."""
+    for part in _PARTS:
+        shutil.copytree(paths.sources() / part, tmp_path / part, ignore=shutil.ignore_patterns("__pycache__"))
+    return tmp_path
+
+
+def change(file: Path, old: str, new: str) -> None:
+    text = file.read_text()
+    assert text.count(old) == 1
+    file.write_text(text.replace(old, new))
+
+
+def run(tree: Path, *command: str, **environment: str) -> str:
+    result = subprocess.run(
+        command, cwd=tree, env={**os.environ, **environment}, capture_output=True, text=True
+    )
+    assert result.returncode == 0, result.stdout + result.stderr
+    return result.stdout
+
+
+def python(tree: Path, *arguments: str) -> str:
+    return run(tree, sys.executable, *arguments, PYTHONPATH=str(tree))
+
+
+def generate_and_lint(tree: Path) -> None:
+    main = "from olafctl.cli.main import main; main()"
+    assert "wrote" in python(tree, "-c", main, "generate")
+    python(tree, "-c", main, "generate", "--check")
+    root = verilator_root()
+    lint = (str(root / "bin" / "verilator_bin"), "--lint-only", "-Wall", "--quiet", "-Ihdl")
+    run(tree, *lint, "--top-module", "olaf_queue", "hdl/olaf_queue.v", VERILATOR_ROOT=str(root))
+    (tree / "use.cpp").write_text('#include "olafctl/wire/native/tuser.h"\n')
+    run(tree, *cxx().command, "-std=c++17", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "use.cpp")
+
+
+def test_the_width_of_a_tuser_field(tree: Path) -> None:
+    change(tree / "olafctl/wire/layouts.py", 'Field("worker", 32,', 'Field("worker", 40,')
+    generate_and_lint(tree)
+    assert "bit<40> worker;" in (tree / "p4src/headers.p4").read_text()
+    size = "from olafctl.queue.model import _Tuser; print(_Tuser.worker.size)"
+    assert python(tree, "-c", size).strip() == "8"
+
+
+def test_the_default_of_the_slots(tree: Path) -> None:
+    change(tree / "olafctl/wire/geometry.py", "SLOTS = Bounds(1, 1023, 8,", "SLOTS = Bounds(1, 1023, 12,")
+    generate_and_lint(tree)
+    assert "OLAF_SLOTS_DEFAULT 12" in (tree / "hdl/olaf_geometry.vh").read_text()
+    shown = "from olafctl.cli.main import main; main()"
+    assert "default: 12" in python(tree, "-c", shown, "bench", "queue", "--help")
