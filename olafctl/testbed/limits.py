@@ -8,6 +8,8 @@ from olafctl.wire import geometry, layouts
 WORKERS = 1024
 """Entries of VNP4₁'s ``workers`` and VNP4₂'s ``members``."""
 PARAMETER_SERVERS = 16
+REFUSALS = 8
+"""More than there are reasons."""
 CLUSTERS = geometry.CLUSTERS.greatest
 """Entries of ``cluster_multicast``, and the most cluster indices the queue can track."""
 FORWARDING = 2048
