@@ -155,7 +155,7 @@ OLAF = Layout(
         Field(
             "frame_type",
             4,
-            "1 UPDATE, 2 ACK, 3 CONTROL, 4 RESULT (the sum of a round, to its members), 5 INIT (initial weights)",
+            "1 UPDATE, 2 ACK, 3 CONTROL, 4 RESULT (a round's sum, to its members), 5 INIT (initial weights)",
         ),
         Field("epoch", 4, "job epoch, given at Join; frames of another epoch are refused"),
         Field("flags", 4, "bit 0 AGGREGATED, bit 1 STATUS (a status header follows)"),
