@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from olafctl.errors import BadInput, Problem
-from olafctl.wire.layouts import BEAT_BYTES
+from olafctl.wire.layouts import BEAT_BYTES, GRADIENT_OFFSET
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,13 @@ CLUSTERS = Bounds(1, 1024, 16, "cluster indices tracked; updates of others are d
 SLOTS = Bounds(1, 1023, 8, "updates the queue holds (Q_max)")
 BEATS = Bounds(2, 142, 24, "64-byte beats a slot holds: 24 for 1536 bytes, 142 for 9036-byte jumbo frames")
 ADDER_LATENCY = Bounds(3, 6, 4, "cycles through a binary32 adder; 4 merges 256-byte updates without a gap")
+
+MEMBERS = Bounds(1, 64, 32, "members of a cluster that a round of iswitch mode tells apart")
+
+
+def segment_values(beats: int) -> int:
+    """Gradient values in a segment, the block of a model that one slot of ``beats`` holds."""
+    return (beats * BEAT_BYTES - GRADIENT_OFFSET) // 4
 
 
 @dataclass(frozen=True)
@@ -56,7 +63,8 @@ class Geometry:
     @classmethod
     def of(cls, source: Any) -> "Geometry":
         """From anything that has the parameters as attributes, such as a testbed's engine."""
-        return cls(**{field.name: getattr(source, field.name) for field in fields(cls)})
+        names = {field.name: field.name for field in fields(cls)} | {"clusters": "indices"}
+        return cls(**{name: getattr(source, attribute) for name, attribute in names.items()})
 
     @property
     def verilog(self) -> dict[str, int]:

@@ -24,10 +24,17 @@ def bed(workers: list[tuple[int, int, int]], engine: Engine) -> Testbed:
     """A testbed of (host number, front port, cluster) workers."""
     clusters = [
         Cluster(
-            index,
-            f"c{index}",
-            index + 1,
-            tuple(
+            index=index,
+            name=f"c{index}",
+            group=index + 1,
+            values=0,
+            first=index,
+            segments=1,
+            mode=engine.mode,
+            threshold=1,
+            reward_threshold=engine.reward_threshold,
+            epoch=0,
+            workers=tuple(
                 Worker(
                     name=f"w{number}",
                     port=port,
@@ -35,6 +42,7 @@ def bed(workers: list[tuple[int, int, int]], engine: Engine) -> Testbed:
                     ip=IPv4Address(number),
                     udp_port=20300,
                     cluster=index,
+                    number=number % 8,
                     worker_id=0,
                     member=number,
                 )
@@ -42,7 +50,7 @@ def bed(workers: list[tuple[int, int, int]], engine: Engine) -> Testbed:
                 if cluster == index
             ),
         )
-        for index in range(engine.clusters)
+        for index in range(engine.indices)
     ]
     return Testbed(
         name="bed",
@@ -61,14 +69,15 @@ def bed(workers: list[tuple[int, int, int]], engine: Engine) -> Testbed:
 
 engines = st.builds(
     Engine,
-    clusters=st.sampled_from([4, 8]),
+    indices=st.sampled_from([4, 8]),
     slots=st.just(8),
     beats=st.just(24),
     adder_latency=st.just(4),
-    mode=st.sampled_from(Mode),
+    mode=st.sampled_from([Mode.OLAF, Mode.FIFO]),
     reward_threshold=st.sampled_from([None, 1.5]),
     output_rate=st.sampled_from([None, 20 * 10**9]),
     active_window=st.just(10**6),
+    address=st.none(),
 )
 beds = st.builds(
     bed,
