@@ -16,7 +16,7 @@ from google.rpc import code_pb2
 from p4.v1 import p4runtime_pb2, p4runtime_pb2_grpc
 from p4runtime_sh.p4runtime import P4RuntimeClient
 
-from olafctl.p4runtime import wire
+from olafctl.p4runtime import fast_path
 
 _OPTIONS = [
     ("grpc.max_receive_message_length", -1),
@@ -116,20 +116,22 @@ class Client(P4RuntimeClient):  # type: ignore[misc]  # p4runtime-shell has no t
         high, low = self.election_id
         atomicity = p4runtime_pb2.WriteRequest.ROLLBACK_ON_ERROR if rollback else 0
         request = [
-            wire.number(1, self.device_id),
-            wire.message(3, wire.number(1, high) + wire.number(2, low)),
-            *(wire.message(4, update) for update in updates),
-            wire.number(5, atomicity),
+            fast_path.number(1, self.device_id),
+            fast_path.message(3, fast_path.number(1, high) + fast_path.number(2, low)),
+            *(fast_path.message(4, update) for update in updates),
+            fast_path.number(5, atomicity),
         ]
         self._write(b"".join(request))
 
     def read_entities(self, queries: Iterable[bytes]) -> Iterator[bytes]:
         """Read with serialised ``p4.v1.Entity`` queries; gives such entities. Raises grpc.RpcError."""
-        request = wire.number(1, self.device_id) + b"".join(wire.message(2, query) for query in queries)
+        request = fast_path.number(1, self.device_id) + b"".join(
+            fast_path.message(2, query) for query in queries
+        )
         for answer in self._read(request):
             try:
-                yield from (value for _, value in wire.fields(answer) if isinstance(value, bytes))
-            except wire.Unusual:
+                yield from (value for _, value in fast_path.fields(answer) if isinstance(value, bytes))
+            except fast_path.Unusual:
                 for entity in p4runtime_pb2.ReadResponse.FromString(answer).entities:
                     yield entity.SerializeToString()
 

@@ -1,0 +1,19 @@
+"""How much one P4Runtime call may ask of the agent; beyond, it answers RESOURCE_EXHAUSTED."""
+
+MESSAGE_BYTES = 16 << 20
+"""The largest message that the server takes: gRPC's ``grpc.max_receive_message_length``."""
+
+WRITE_UPDATES = 65_536
+"""Updates in one WriteRequest."""
+
+READ_REQUESTS = 1_024
+"""Entities in one ReadRequest, each of which may be a wildcard."""
+
+READ_ENTITIES = 1 << 20
+"""Entities that one ReadRequest may select, all its wildcards together."""
+
+ANSWER_BYTES = 1 << 20
+"""A ReadResponse is sent when it reaches this size; gRPC clients take 4 MB by default."""
+
+STREAMS = 48
+"""StreamChannels open at a time, of all devices together."""
