@@ -11,6 +11,7 @@ from typing import Any
 
 import grpc
 
+from olafctl import paths
 from olafctl.errors import BadInput, OlafError, Problem
 from olafctl.ports import unix
 
@@ -42,6 +43,12 @@ class Tls:
         ca = self.client_ca.read_bytes() if self.client_ca else None
         pair = (self.key.read_bytes(), self.certificate.read_bytes())
         return grpc.ssl_server_credentials([pair], ca, require_client_auth=ca is not None)
+
+
+def runtime_folder() -> Path:
+    """The user's own folder for sockets: below ``$XDG_RUNTIME_DIR``, else below the user's state folder."""
+    base = os.environ.get("XDG_RUNTIME_DIR")
+    return Path(base) / "olaf" if base else paths.state() / ".sockets"
 
 
 def of_socket(path: Path) -> str:
@@ -85,8 +92,12 @@ def claim(address: str) -> None:
         return
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        owner = path.parent.stat().st_uid
     except OSError as error:
         raise OlafError(Problem(f"P4Runtime cannot listen: {error.strerror}", address)) from None
+    if owner not in (0, os.geteuid()):
+        what = "P4Runtime cannot listen: the folder belongs to another user, who could replace the socket"
+        raise OlafError(Problem(what, address, "choose a folder of your own"))
     if path.is_socket():
         with suppress(OSError):
             unix.connect(path, SOCK_STREAM, 1.0).close()

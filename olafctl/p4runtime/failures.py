@@ -27,6 +27,16 @@ class P4RuntimeFailed(OlafError):
         super().__init__(Problem(text, device, _REMEDIES.get(code, "")))
 
 
+class NotPrimary(P4RuntimeFailed):
+    """Another controller is primary; ``election_id`` is the highest that the switch has seen."""
+
+    def __init__(self, device: str, election_id: int, message: str) -> None:
+        self.election_id = election_id
+        high, low = election_id >> 64, election_id & (1 << 64) - 1
+        what = f"another controller is primary, with the election id {high},{low} (high,low)"
+        super().__init__(device, "PERMISSION_DENIED", message, what)
+
+
 @dataclass(frozen=True)
 class Failure:
     """One update of a batch that the switch refused."""

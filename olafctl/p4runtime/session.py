@@ -29,11 +29,12 @@ from olafctl.p4runtime.entities import (
     Entity,
     PacketIn,
 )
-from olafctl.p4runtime.failures import Failure, P4RuntimeFailed, WriteFailed, details
+from olafctl.p4runtime.failures import Failure, NotPrimary, P4RuntimeFailed, WriteFailed, details
 from olafctl.p4runtime.program import Program
 from olafctl.p4runtime.reader import Reader
 
 _BATCH = 1000
+_ELECTIONS = 3  # attempts, when other controllers bid at the same time
 _PUSH_SECONDS = 300.0  # a twin compiles the program first
 
 
@@ -125,6 +126,31 @@ class Session(Reader):
             raise P4RuntimeFailed(self.name, error.code, error.message, "arbitrating") from None
         return self.is_primary
 
+    def become_primary(self, *, take_over: bool = False) -> None:
+        """Become primary, with an election id above the highest that the switch has seen if need be.
+
+        While another controller is primary that is refused with NotPrimary, unless ``take_over``.
+        """
+        for _ in range(_ELECTIONS):
+            if self.is_primary:
+                return
+            if self._client.primary is not None and not take_over:
+                break
+            self.elect(self.next_election_id)
+        if not self.is_primary:
+            raise NotPrimary(self.name, self.highest_election_id, self._client.primary or "")
+
+    @property
+    def highest_election_id(self) -> int:
+        """The highest election id that the switch has seen (P4Runtime §5.4)."""
+        high, low = self._client.highest_election_id
+        return int(high << 64 | low)
+
+    @property
+    def next_election_id(self) -> int:
+        """The lowest election id that makes a controller primary at once."""
+        return min(self.highest_election_id + 1, (1 << 128) - 1)
+
     def wait_for_primary(self, primary: bool = True, timeout: float | None = None) -> bool:
         """Wait until this session is (or, with False, is no longer) primary; False after ``timeout`` s."""
         client = self._client
@@ -194,7 +220,7 @@ class Session(Reader):
         self.write(Update(Change.DELETE, entity) for entity in entities)
 
     def write(self, updates: Iterable[Update], *, rollback: bool = False) -> None:
-        """Send updates in order, up to 1000 in a request.
+        """Send updates in order, 1000 in a request.
 
         Without ``rollback`` every update is tried and WriteFailed lists the refused ones; with it the
         updates go in one request and either all are applied or none. A name or value that does not fit
