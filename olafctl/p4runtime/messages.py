@@ -48,13 +48,11 @@ def _entity(program: Program, entity: Entity) -> bytes:
             return fast_path.message(9, fast_path.message(2, session))
 
 
-def from_entity(program: Program, entity: bytes) -> Entity:
-    """The named entity of a serialised ``p4.v1.Entity``. Raises ValueError for what has no typed form."""
-    return counted_from_entity(program, entity)[0]
-
-
 def counted_from_entity(program: Program, entity: bytes) -> tuple[Entity, CounterData | None]:
-    """As :func:`from_entity`, with a table entry's direct counter when the switch gave it."""
+    """The named entity of a serialised ``p4.v1.Entity``, and a table entry's direct counter if it has one.
+
+    Raises ValueError for what has no typed form.
+    """
     try:
         plain = fast_path.table_entry(entity)
     except fast_path.Unusual:

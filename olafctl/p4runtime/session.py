@@ -298,8 +298,6 @@ class Session(Reader):
             ack.digest_ack.list_id = digest.list_id
             self._client.stream_out_q.put(ack)
 
-    # Underneath
-
     def _failures(self, error: Any, updates: Sequence[Update], start: int) -> list[Failure]:
         reported = details(error)
         if not reported:

@@ -34,7 +34,7 @@ Outcome = Refusal | None
 class Device:
     """Drives one data plane. Every method that serves a call raises Refusal.
 
-    A pipeline is built under its own lock, for that takes long; forwarding goes on under the old one.
+    A pipeline is built under its own lock, because that takes long; the old one forwards meanwhile.
     """
 
     def __init__(self, device_id: int, plane: DataPlane) -> None:

@@ -1,7 +1,7 @@
 """Threads for the gRPC server that do not keep a process alive.
 
 Python joins the threads of ``ThreadPoolExecutor`` when a process ends, and one that serves a stream
-would keep it for ever if the agent's owner failed before it stopped the agent.
+would keep it alive if the agent's owner failed before it stopped the agent.
 """
 
 import queue

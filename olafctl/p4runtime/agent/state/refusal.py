@@ -7,7 +7,6 @@ class Code(Enum):
     """The canonical codes (google.rpc.Code) that the agent answers with."""
 
     OK = 0
-    CANCELLED = 1
     UNKNOWN = 2
     INVALID_ARGUMENT = 3
     NOT_FOUND = 5
@@ -19,7 +18,6 @@ class Code(Enum):
     OUT_OF_RANGE = 11
     UNIMPLEMENTED = 12
     INTERNAL = 13
-    UNAVAILABLE = 14
 
 
 class Refusal(Exception):
