@@ -3,14 +3,15 @@
 MESSAGE_BYTES = 16 << 20
 """The largest message that the server takes: gRPC's ``grpc.max_receive_message_length``."""
 
-WRITE_UPDATES = 65_536
+WRITE_UPDATES = 32_768
 """Updates in one WriteRequest."""
 
 READ_REQUESTS = 1_024
 """Entities in one ReadRequest, each of which may be a wildcard."""
 
-READ_ENTITIES = 1 << 20
-"""Entities that one ReadRequest may select, all its wildcards together."""
+READ_ENTITIES = 1 << 19
+"""Entities that one ReadRequest may go through: those that it selects, and a table's entries once for each
+request that has to look at all of them."""
 
 ANSWER_BYTES = 1 << 20
 """A ReadResponse is sent when it reaches this size; gRPC clients take 4 MB by default."""

@@ -10,6 +10,7 @@ from p4.v1 import p4runtime_pb2
 from olafctl.p4runtime import fast_path, limits
 from olafctl.p4runtime.agent.device import snapshot
 from olafctl.p4runtime.agent.device.saved_plane import SavedPlane
+from olafctl.p4runtime.agent.read.budget import Budget, TooMany
 from olafctl.p4runtime.agent.read.select import Selection, select
 from olafctl.p4runtime.agent.state.forwarding import Forwarding
 from olafctl.p4runtime.agent.state.refusal import Code, Refusal, invalid, not_found, unimplemented
@@ -90,18 +91,18 @@ class Device:
         """What a batch selects, of one state of the device, and what became of each of its requests."""
         selections: list[Selection] = []
         outcomes: list[Outcome] = []
-        left = limits.READ_ENTITIES
+        budget = Budget(limits.READ_ENTITIES)
         with self._lock:
             forwarding = self._current()
             for entity in entities:
                 try:
-                    selection = select(forwarding, entity, left)
+                    selections.append(select(forwarding, entity, budget))
+                    outcomes.append(None)
+                except TooMany:
+                    most = f"a ReadRequest goes through at most {limits.READ_ENTITIES} entities; divide it"
+                    raise Refusal(Code.RESOURCE_EXHAUSTED, most) from None
                 except Refusal as refusal:
                     outcomes.append(refusal)
-                    continue
-                left -= len(selection.encoders)
-                selections.append(selection)
-                outcomes.append(None)
         return selections, outcomes
 
     def set_pipeline(self, request: Any, role: str) -> None:

@@ -7,6 +7,7 @@ from p4.v1 import p4runtime_pb2
 
 from olafctl.p4runtime import fast_path
 from olafctl.p4runtime.agent.read import encode
+from olafctl.p4runtime.agent.read.budget import Budget
 from olafctl.p4runtime.agent.read.select import select
 from olafctl.p4runtime.agent.state.forwarding import Forwarding
 from olafctl.p4runtime.agent.state.tables import TableState
@@ -29,14 +30,23 @@ def snapshot(forwarding: Forwarding) -> list[Any]:
     for kind, change in _BEFORE_TABLES:
         query = p4runtime_pb2.Entity()
         getattr(query, kind).SetInParent()
-        updates += [fast_path.update_of(change, entity) for entity in select(forwarding, query).entities()]
+        updates += [
+            fast_path.update_of(change, entity) for entity in select(forwarding, query, Budget()).entities()
+        ]
     for kind in ("multicast_group_entry", "clone_session_entry"):
         query = p4runtime_pb2.Entity()
         getattr(query.packet_replication_engine_entry, kind).SetInParent()
-        updates += [fast_path.update_of(INSERT, entity) for entity in select(forwarding, query).entities()]
+        updates += [
+            fast_path.update_of(INSERT, entity) for entity in select(forwarding, query, Budget()).entities()
+        ]
     for state in forwarding.tables.values():
         updates += _table(forwarding, state)
     return updates
+
+
+def _updates(forwarding: Forwarding, change: int, query: Any) -> list[Any]:
+    found = select(forwarding, query, Budget()).entities()
+    return [fast_path.update_of(change, entity) for entity in found]
 
 
 def restore(forwarding: Forwarding, updates: list[Any]) -> None:

@@ -8,13 +8,13 @@ far, and needs no lock: other calls are served meanwhile.
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
 from typing import Any
 
 from p4.v1 import p4runtime_pb2
 
 from olafctl.p4runtime import fast_path
 from olafctl.p4runtime.agent.read import encode
+from olafctl.p4runtime.agent.read.budget import Budget, TooMany
 from olafctl.p4runtime.agent.read.encode import Encode
 from olafctl.p4runtime.agent.read.tables import direct_counters, direct_meters, table_entries
 from olafctl.p4runtime.agent.state import p4data
@@ -36,43 +36,40 @@ class Selection:
         return (encode() for encode in self.encoders)
 
 
-def select(forwarding: Forwarding, entity: Any, most: int | None = None) -> Selection:
-    """What a ``p4.v1.Entity`` of a ReadRequest selects; more than ``most`` entities are refused.
-
-    Raises Refusal.
-    """
+def select(forwarding: Forwarding, entity: Any, budget: Budget) -> Selection:
+    """What a ``p4.v1.Entity`` of a ReadRequest selects. Raises Refusal, TooMany."""
     kind = entity.WhichOneof("entity")
     if kind is None:
         raise invalid("the request has no entity")
     if kind == "extern_entry":
         raise unimplemented("this device has no externs with a control plane of their own")
+    encoders: list[Encode] = []
     try:
-        found = _SELECT[kind](forwarding, getattr(entity, kind))
-        encoders = list(found if most is None else islice(found, most + 1))
+        for encoder in _SELECT[kind](forwarding, getattr(entity, kind), budget):
+            budget.spend(1)
+            encoders.append(encoder)
     except Unsupported as error:
         raise unimplemented(str(error)) from None
-    except Refusal:
+    except (Refusal, TooMany):
         raise
     except Exception as error:
         raise Refusal(Code.INTERNAL, f"{error.__class__.__name__}: {error}") from error
-    if most is not None and len(encoders) > most:
-        raise Refusal(Code.RESOURCE_EXHAUSTED, "the request selects too many entities; divide it")
     return Selection(encoders)
 
 
-def _counters(forwarding: Forwarding, request: Any) -> Iterator[Encode]:
+def _counters(forwarding: Forwarding, request: Any, budget: Budget) -> Iterator[Encode]:
     for counter, index in _elements(forwarding.program.counters, request.counter_id, request, "counter"):
         yield partial(encode.counter_entry, counter.id, index, forwarding.plane.counter(counter.id, index))
 
 
-def _meters(forwarding: Forwarding, request: Any) -> Iterator[Encode]:
+def _meters(forwarding: Forwarding, request: Any, budget: Budget) -> Iterator[Encode]:
     if request.HasField("counter_data"):
         raise unimplemented("this device does not count packets by meter colour")
     for meter, index in _elements(forwarding.program.meters, request.meter_id, request, "meter"):
         yield partial(encode.meter_entry, meter.id, index, forwarding.meters.get((meter.id, index)))
 
 
-def _registers(forwarding: Forwarding, request: Any) -> Iterator[Encode]:
+def _registers(forwarding: Forwarding, request: Any, budget: Budget) -> Iterator[Encode]:
     registers = forwarding.program.registers
     types = forwarding.program.p4info.type_info
     for register, index in _elements(registers, request.register_id, request, "register"):
@@ -93,7 +90,7 @@ def _elements(arrays: dict[int, Array], id: int, request: Any, what: str) -> Ite
         yield from ((array, index) for array in arrays.values() for index in range(array.size))
 
 
-def _members(forwarding: Forwarding, request: Any) -> Iterator[Encode]:
+def _members(forwarding: Forwarding, request: Any, budget: Budget) -> Iterator[Encode]:
     program = forwarding.program
     for profile in _profiles(forwarding, request.action_profile_id):
         for member_id, member in profile.members.items():
@@ -101,7 +98,7 @@ def _members(forwarding: Forwarding, request: Any) -> Iterator[Encode]:
                 yield partial(encode.member, program, profile.profile.id, member_id, member.action)
 
 
-def _groups(forwarding: Forwarding, request: Any) -> Iterator[Encode]:
+def _groups(forwarding: Forwarding, request: Any, budget: Budget) -> Iterator[Encode]:
     for profile in _profiles(forwarding, request.action_profile_id):
         for group_id, group in profile.groups.items():
             if request.group_id in (0, group_id):
@@ -116,7 +113,7 @@ def _profiles(forwarding: Forwarding, profile_id: int) -> list[ProfileState]:
     return [forwarding.profiles[profile_id]]
 
 
-def _replication(forwarding: Forwarding, request: Any) -> Iterator[Encode]:
+def _replication(forwarding: Forwarding, request: Any, budget: Budget) -> Iterator[Encode]:
     kind = request.WhichOneof("type")
     if kind == "multicast_group_entry":
         kept, field, id = forwarding.multicast_groups, 1, request.multicast_group_entry.multicast_group_id
@@ -129,7 +126,7 @@ def _replication(forwarding: Forwarding, request: Any) -> Iterator[Encode]:
             yield partial(fast_path.message, 9, fast_path.message(field, found.message))
 
 
-def _value_sets(forwarding: Forwarding, request: Any) -> Iterator[Encode]:
+def _value_sets(forwarding: Forwarding, request: Any, budget: Budget) -> Iterator[Encode]:
     if request.value_set_id and request.value_set_id not in forwarding.value_sets:
         raise invalid(f"the program has no value set {request.value_set_id:#x}")
     for id, members in forwarding.value_sets.items():
@@ -137,7 +134,7 @@ def _value_sets(forwarding: Forwarding, request: Any) -> Iterator[Encode]:
             yield partial(encode.value_set, forwarding.program.value_sets[id], members)
 
 
-def _digests(forwarding: Forwarding, request: Any) -> Iterator[Encode]:
+def _digests(forwarding: Forwarding, request: Any, budget: Budget) -> Iterator[Encode]:
     if request.digest_id and request.digest_id not in forwarding.program.digests:
         raise invalid(f"the program has no digest {request.digest_id:#x}")
     for id, config in forwarding.digests.items():
@@ -149,7 +146,7 @@ def _digests(forwarding: Forwarding, request: Any) -> Iterator[Encode]:
             yield p4runtime_pb2.Entity(digest_entry=entry).SerializeToString
 
 
-_SELECT: Mapping[str, Callable[[Forwarding, Any], Iterator[Encode]]] = {
+_SELECT: Mapping[str, Callable[[Forwarding, Any, Budget], Iterator[Encode]]] = {
     "table_entry": table_entries,
     "direct_counter_entry": direct_counters,
     "direct_meter_entry": direct_meters,

@@ -6,6 +6,7 @@ from typing import Any
 
 from olafctl.p4runtime import fast_path
 from olafctl.p4runtime.agent.read import encode
+from olafctl.p4runtime.agent.read.budget import Budget
 from olafctl.p4runtime.agent.read.encode import Encode
 from olafctl.p4runtime.agent.state.forwarding import Forwarding
 from olafctl.p4runtime.agent.state.refusal import invalid, not_found, unimplemented
@@ -15,7 +16,7 @@ from olafctl.p4runtime.plain import EntryRequest, entry_request
 from olafctl.p4runtime.program import Program, Table
 
 
-def table_entries(forwarding: Forwarding, message: Any) -> Iterator[Encode]:
+def table_entries(forwarding: Forwarding, message: Any, budget: Budget) -> Iterator[Encode]:
     """The entries that a TableEntry selects, with the direct resources that it asks for."""
     request = entry_request(message)
     if request.has_last_hit and request.table_id:
@@ -28,26 +29,26 @@ def table_entries(forwarding: Forwarding, message: Any) -> Iterator[Encode]:
             continue
         counted = request.counter is not None and table.counter_id
         timed = request.has_last_hit and table.idle_timeout
-        for entry in _selected(state, request):
+        for entry in _selected(state, request, budget):
             count = plane.direct_counter(table.id, entry.key, entry.priority) if counted else None
             idle_ns = plane.idle_ns(table.id, entry.key, entry.priority) if timed else None
             meter = entry.meter if request.has_meter else None
             yield partial(_table_entry, program, table, entry, count, meter, idle_ns)
 
 
-def direct_counters(forwarding: Forwarding, message: Any) -> Iterator[Encode]:
+def direct_counters(forwarding: Forwarding, message: Any, budget: Budget) -> Iterator[Encode]:
     """The direct counters of the entries that a DirectCounterEntry's table entry selects."""
-    for state, holder in _direct(forwarding, message, "counter"):
+    for state, holder in _direct(forwarding, message, "counter", budget):
         key = (holder.key, holder.priority) if isinstance(holder, Entry) else (DEFAULT_ENTRY, 0)
         data = forwarding.plane.direct_counter(state.table.id, *key)
         yield partial(_direct_counter, state.table, holder, data)
 
 
-def direct_meters(forwarding: Forwarding, message: Any) -> Iterator[Encode]:
+def direct_meters(forwarding: Forwarding, message: Any, budget: Budget) -> Iterator[Encode]:
     """The direct meters of the entries that a DirectMeterEntry's table entry selects."""
     if message.HasField("counter_data"):
         raise unimplemented("this device does not count packets by meter colour")
-    for state, holder in _direct(forwarding, message, "meter"):
+    for state, holder in _direct(forwarding, message, "meter", budget):
         yield partial(_direct_meter, state.table, holder, holder.meter)
 
 
@@ -86,7 +87,7 @@ def _address(table: Table, holder: Entry | DefaultEntry) -> bytes:
 
 
 def _direct(
-    forwarding: Forwarding, message: Any, what: str
+    forwarding: Forwarding, message: Any, what: str, budget: Budget
 ) -> Iterator[tuple[TableState, Entry | DefaultEntry]]:
     """The entries whose direct counter or meter is selected."""
     if not message.HasField("table_entry"):
@@ -102,7 +103,7 @@ def _direct(
             state.check_default(request)
             yield state, state.default
             continue
-        found = list(_selected(state, request))
+        found = list(_selected(state, request, budget))
         if request.match and not found:
             raise not_found(f"table {table.name} has no such entry")
         for entry in found:
@@ -117,7 +118,7 @@ def _tables(forwarding: Forwarding, request: EntryRequest) -> list[TableState]:
     return list(forwarding.tables.values())
 
 
-def _selected(state: TableState, request: EntryRequest) -> Iterator[Entry]:
+def _selected(state: TableState, request: EntryRequest, budget: Budget) -> Iterator[Entry]:
     action_id = _wanted_action(state, request)
     if request.match:
         _, identity = state.keys.read(request.match)
@@ -125,8 +126,10 @@ def _selected(state: TableState, request: EntryRequest) -> Iterator[Entry]:
             entry = state.entries.get((identity, request.priority))
             candidates = [entry] if entry else []
         else:
+            budget.spend(len(state.entries))
             candidates = [entry for (key, _), entry in state.entries.items() if key == identity]
     else:
+        budget.spend(len(state.entries))
         candidates = list(state.entries.values())
     for entry in candidates:
         if (
