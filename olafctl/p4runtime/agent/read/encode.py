@@ -1,13 +1,15 @@
 """Entities as bytes of ``p4.v1.Entity``, without protobuf where wildcard reads send them by the thousand."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from p4.v1 import p4runtime_pb2
 
 from olafctl.p4runtime import fast_path
+from olafctl.p4runtime.agent.state import p4data
 from olafctl.p4runtime.agent.state.tables import DefaultEntry, Entry
 from olafctl.p4runtime.dataplane import ActionCall, CounterData, Key, MeterConfig
-from olafctl.p4runtime.program import Program, Table, ValueSet
+from olafctl.p4runtime.program import Array, Program, Table, ValueSet
 
 Encode = Callable[[], bytes]
 """Gives one selected entity as the bytes of a ``p4.v1.Entity``; what it encodes does not change any more."""
@@ -108,9 +110,10 @@ def meter_entry(meter_id: int, index: int, config: MeterConfig | None) -> bytes:
     return _element(5, meter_id, index, fast_path.message(3, meter(config)) if config else b"")
 
 
-def register_entry(register_id: int, index: int, data: bytes) -> bytes:
-    """The Entity of a RegisterEntry; ``data`` is its serialised P4Data."""
-    return _element(11, register_id, index, fast_path.message(3, data))
+def register_entry(types: Any, register: Array, index: int, value: int) -> bytes:
+    """The Entity of a RegisterEntry; ``types`` is the P4Info's type_info. Raises Refusal."""
+    data = p4data.encode_integer(types, register.type_spec, value)
+    return _element(11, register.id, index, fast_path.message(3, data.SerializeToString()))
 
 
 def _element(field: int, id: int, index: int, value: bytes) -> bytes:

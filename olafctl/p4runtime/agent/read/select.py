@@ -17,7 +17,6 @@ from olafctl.p4runtime.agent.read import encode
 from olafctl.p4runtime.agent.read.budget import Budget, TooMany
 from olafctl.p4runtime.agent.read.encode import Encode
 from olafctl.p4runtime.agent.read.tables import direct_counters, direct_meters, table_entries
-from olafctl.p4runtime.agent.state import p4data
 from olafctl.p4runtime.agent.state.arrays import indexed
 from olafctl.p4runtime.agent.state.forwarding import Forwarding, ProfileState
 from olafctl.p4runtime.agent.state.refusal import Code, Refusal, invalid, unimplemented
@@ -74,12 +73,7 @@ def _registers(forwarding: Forwarding, request: Any, budget: Budget) -> Iterator
     types = forwarding.program.p4info.type_info
     for register, index in _elements(registers, request.register_id, request, "register"):
         value = forwarding.plane.register(register.id, index)
-        yield partial(_register_entry, types, register, index, value)
-
-
-def _register_entry(types: Any, register: Array, index: int, value: int) -> bytes:
-    data = p4data.encode_integer(types, register.type_spec, value)
-    return encode.register_entry(register.id, index, data.SerializeToString())
+        yield partial(encode.register_entry, types, register, index, value)
 
 
 def _elements(arrays: dict[int, Array], id: int, request: Any, what: str) -> Iterator[tuple[Array, int]]:

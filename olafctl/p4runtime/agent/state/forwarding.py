@@ -10,11 +10,13 @@ from olafctl.p4runtime.agent.state.refusal import invalid
 from olafctl.p4runtime.agent.state.tables import Entry, TableState
 from olafctl.p4runtime.dataplane import (
     ActionCall,
+    CounterData,
     ForwardingPlane,
     InitialEntry,
     Key,
     MeterConfig,
     Replica,
+    Unsupported,
 )
 from olafctl.p4runtime.program import Profile, Program
 
@@ -89,6 +91,15 @@ class Forwarding:
         if table_id not in self.tables:
             raise invalid(f"the program has no table {table_id:#x}")
         return self.tables[table_id]
+
+    def counted(self, state: TableState, entry: Entry) -> CounterData | None:
+        """An entry's direct counter; None where the table has none or the device cannot read it."""
+        if not state.table.counter_id:
+            return None
+        try:
+            return self.plane.direct_counter(state.table.id, entry.key, entry.priority)
+        except Unsupported:
+            return None
 
     def add_initial_entries(self, entries: Sequence[InitialEntry]) -> None:
         """Remember the entries that the program declares; the data plane has them already."""

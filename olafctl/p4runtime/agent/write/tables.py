@@ -110,9 +110,7 @@ def delete(forwarding: Forwarding, request: EntryRequest) -> Undo:
     entry, identity = state.find(request)
     if entry.is_const:
         raise denied(f"table {table.name}: this entry is constant")
-    counted = None
-    if table.counter_id:
-        counted = forwarding.plane.direct_counter(table.id, entry.key, entry.priority)
+    counted = forwarding.counted(state, entry)
     forwarding.plane.delete(table.id, entry.key, entry.priority)
     del state.entries[identity, entry.priority]
     forwarding.idle.forget(state, identity, entry)

@@ -23,6 +23,8 @@ def modify(forwarding: Forwarding, message: Any) -> Undo:
 
     before = forwarding.value_sets[id]
     members = [key for key, _ in read]
+    if members == before:
+        return lambda: None
     forwarding.plane.set_value_set(id, members)
     forwarding.value_sets[id] = members
 
