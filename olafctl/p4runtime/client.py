@@ -28,7 +28,7 @@ _OPTIONS = [
     ("grpc.enable_http_proxy", 0),
 ]
 _STREAM_KINDS = ("arbitration", "packet", "digest", "idle_timeout_notification", "error", "unknown")
-_KEPT = 4096  # of each kind of stream message that was not fetched yet
+_MAX_QUEUED = 4096  # of each kind of stream message that was not fetched yet
 
 
 class StreamEnded(Exception):
@@ -88,7 +88,9 @@ class Client(P4RuntimeClient):  # type: ignore[misc]  # p4runtime-shell has no t
 
     def set_up_stream(self) -> None:
         self.stream_out_q: queue.Queue[Any] = queue.Queue()
-        self.stream_in_q: dict[str, queue.Queue[Any]] = {kind: queue.Queue(_KEPT) for kind in _STREAM_KINDS}
+        self.stream_in_q: dict[str, queue.Queue[Any]] = {
+            kind: queue.Queue(_MAX_QUEUED) for kind in _STREAM_KINDS
+        }
         self.stream = self.stub.StreamChannel(iter(self.stream_out_q.get, None), wait_for_ready=True)
         self.stream_recv_thread = threading.Thread(target=self._receive, name="p4runtime", daemon=True)
         self.stream_recv_thread.start()

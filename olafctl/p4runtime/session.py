@@ -35,7 +35,7 @@ from olafctl.p4runtime.reader import Reader
 
 _BATCH = 1000
 _ELECTIONS = 3  # attempts, when other controllers bid at the same time
-_PUSH_SECONDS = 300.0  # a twin compiles the program first
+_PUSH_TIMEOUT = 300.0  # a twin compiles the program first
 
 
 class Change(Enum):
@@ -190,7 +190,7 @@ class Session(Reader):
             if cookie is not None:
                 request.config.cookie.cookie = cookie
         push = self._client.stub.SetForwardingPipelineConfig
-        self._call("setting its pipeline", push, request, timeout=_PUSH_SECONDS)
+        self._call("setting its pipeline", push, request, timeout=_PUSH_TIMEOUT)
         if action is not PushAction.VERIFY:
             self._program = program
 

@@ -125,7 +125,7 @@ class Device:
                 _Action.RECONCILE_AND_COMMIT,
             )
             if request.action not in known:
-                raise invalid(f"action {request.action} is none of P4Runtime's")
+                raise invalid(f"action {request.action} is not one of P4Runtime's")
             forwarding, pipeline = self._build(request)
             with self._lock:
                 # Another controller may have become primary during the build.
@@ -181,7 +181,7 @@ class Device:
         return forwarding
 
     def _build(self, request: Any) -> tuple[Forwarding, Any]:
-        """The pipeline of a request, and its forwarding state on a stand-in."""
+        """The pipeline of a request, and its forwarding state without the device."""
         if not request.HasField("config") or not request.config.HasField("p4info"):
             raise invalid("the pipeline's P4Info is missing")
         try:
@@ -284,7 +284,7 @@ def _undo_all(atomicity: int, updates: int) -> bool:
         case _Write.DATAPLANE_ATOMIC:
             raise unimplemented("this device applies one update at a time: no atomic batches")
         case _:
-            raise invalid(f"atomicity {atomicity} is none of P4Runtime's")
+            raise invalid(f"atomicity {atomicity} is not one of P4Runtime's")
 
 
 def _apply(forwarding: Forwarding, updates: Sequence[Any], undo_all: bool) -> list[Outcome]:

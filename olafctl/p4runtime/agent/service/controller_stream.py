@@ -12,7 +12,7 @@ from olafctl.p4runtime.agent.device.device import Device
 from olafctl.p4runtime.agent.state.refusal import Code, Refusal, denied, invalid, unimplemented
 from olafctl.p4runtime.fast_path import Malformed
 
-_WAITING = 4096  # packets and digests that a controller has not read yet; beyond, new ones are dropped
+_MAX_QUEUED = 4096  # packets and digests that a controller has not read yet; beyond, new ones are dropped
 
 
 class ControllerStream:
@@ -37,7 +37,7 @@ class ControllerStream:
 
     def offer(self, message: bytes) -> None:
         """Queue a StreamMessageResponse, or drop it when the controller reads too slowly."""
-        if len(self._out) < _WAITING:
+        if len(self._out) < _MAX_QUEUED:
             self.send(message)
 
     def end(self, refusal: Refusal | None) -> None:
@@ -107,7 +107,7 @@ class ControllerStream:
             self.leave()  # the stream ended meanwhile, before it had a place to give up
 
     def _try(self, do: Callable[[Device], None], detail: str, request: Any) -> None:
-        """Do what only a primary may; a failure is reported on the stream, which goes on."""
+        """Do what only a primary may; a failure is reported on the stream, which stays open."""
         try:
             if self._device is None or not self._device.arbitration.is_primary(self):
                 raise denied("only the primary controller may do this")

@@ -67,7 +67,7 @@ class DigestConfig:
 
 
 class Forwarding:
-    """``plane`` is the device, or a stand-in while the pipeline is saved and not yet committed."""
+    """``plane`` is the device, or a SavedPlane while the pipeline is saved and not yet committed."""
 
     def __init__(self, program: Program, config: Any, plane: ForwardingPlane) -> None:
         self.program = program

@@ -10,7 +10,7 @@ from olafctl.p4runtime.dataplane import ForwardingPlane
 
 SHORTEST_NS = 10_000_000
 """An entry is not checked more often than this."""
-_STALE = 1024  # checks of entries that are gone; beyond, and twice the others, they are removed
+_MAX_STALE = 1024  # checks of entries that are gone; beyond, and twice the others, they are removed
 
 _Place = tuple[int, Identity, int]
 """Table id, identity of the key, priority."""
@@ -41,7 +41,7 @@ class Watch:
     def forget(self, state: TableState, identity: Identity, entry: Entry) -> None:
         """An entry was deleted, or has no idle timeout any more."""
         self._checks.pop((state.table.id, identity, entry.priority), None)
-        if len(self._queue) > 2 * len(self._checks) + _STALE:
+        if len(self._queue) > 2 * len(self._checks) + _MAX_STALE:
             self._queue = [each for each in self._queue if self._is_due(each)]
             heapq.heapify(self._queue)
 

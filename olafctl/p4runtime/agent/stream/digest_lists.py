@@ -11,8 +11,8 @@ from olafctl.p4runtime.agent.state import p4data
 from olafctl.p4runtime.agent.state.forwarding import DigestConfig, Forwarding
 
 Fields = tuple[bytes, ...]
-_ANY_SIZE = 1024  # the list size where the controller sets no limit
-_CACHED = 1 << 16  # digests that wait for an acknowledgement; beyond, the oldest are forgotten
+_DEFAULT_LIST_SIZE = 1024  # the list size where the controller sets no limit
+_MAX_UNACKNOWLEDGED = 1 << 16  # digests that wait for an acknowledgement; beyond, the oldest are forgotten
 
 
 @dataclass
@@ -38,7 +38,7 @@ class DigestLists:
         self._closed = False
 
     def run_under(self, forwarding: Forwarding) -> None:
-        """Start afresh under a new pipeline."""
+        """Begin with empty lists under a new pipeline."""
         with self._changed:
             self._forwarding = forwarding
             self._waiting.clear()
@@ -58,7 +58,7 @@ class DigestLists:
             if not waiting.buffer:
                 waiting.first_at = now
             waiting.buffer[digest] = None
-            full = len(waiting.buffer) >= (config.max_list_size or _ANY_SIZE)
+            full = len(waiting.buffer) >= (config.max_list_size or _DEFAULT_LIST_SIZE)
             if full or config.max_timeout_ns == 0:
                 self._flush(digest_id, waiting, config, now)
             else:
@@ -92,7 +92,7 @@ class DigestLists:
             if config.ack_timeout_ns:
                 waiting.sent[digest] = (self._list_id, now)
         waiting.buffer.clear()
-        while len(waiting.sent) > _CACHED:
+        while len(waiting.sent) > _MAX_UNACKNOWLEDGED:
             del waiting.sent[next(iter(waiting.sent))]
         self._send(response.SerializeToString())
 

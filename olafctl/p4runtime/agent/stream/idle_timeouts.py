@@ -9,15 +9,15 @@ from p4.v1 import p4runtime_pb2
 from olafctl.p4runtime.agent.read import encode
 from olafctl.p4runtime.agent.state.tables import Entry, TableState
 
-_TOGETHER = 1000  # entries in one notification, well below the 4 MB that gRPC clients take
+_ENTRIES_PER_MESSAGE = 1000  # entries in one notification, well below the 4 MB that gRPC clients take
 
 
 def notifications(expired: Sequence[tuple[TableState, Entry]]) -> Iterator[bytes]:
     """StreamMessageResponses that name the entries."""
-    for start in range(0, len(expired), _TOGETHER):
+    for start in range(0, len(expired), _ENTRIES_PER_MESSAGE):
         response = p4runtime_pb2.StreamMessageResponse()
         response.idle_timeout_notification.timestamp = time.time_ns()
-        for state, entry in expired[start : start + _TOGETHER]:
+        for state, entry in expired[start : start + _ENTRIES_PER_MESSAGE]:
             named = encode.entry_key(state.table, entry) + encode.priority(entry) + encode.remarks(entry)
             response.idle_timeout_notification.table_entry.append(p4runtime_pb2.TableEntry.FromString(named))
         yield response.SerializeToString()

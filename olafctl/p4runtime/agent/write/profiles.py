@@ -106,8 +106,10 @@ def insert_group(forwarding: Forwarding, message: Any) -> Undo:
         raise Refusal(Code.ALREADY_EXISTS, f"{profile.profile.name} already has group {message.group_id}")
     _refuse_with_one_shots(profile)
     limit = profile.profile.max_group_size
-    if message.max_size < 0 or (limit and message.max_size > limit):
-        raise invalid(f"max_size {message.max_size} is not in 0…{limit or 'any'}")
+    if message.max_size < 0:
+        raise invalid(f"max_size {message.max_size} is negative")
+    if limit and message.max_size > limit:
+        raise invalid(f"max_size {message.max_size} is above the selector's limit {limit}")
     group = GroupState(_group_members(profile, message), message.max_size)
     return _set_group(forwarding, profile, message.group_id, group)
 

@@ -85,7 +85,7 @@ def _replica_set(forwarding: Forwarding, message: Any, packet_length: int = 0) -
     replicas = []
     for each in message.replicas:
         if each.instance > limits.instance:
-            raise invalid(f"replica instance {each.instance} is above this device's {limits.instance}")
+            raise invalid(f"replica instance {each.instance} is above this device's limit {limits.instance}")
         replicas.append(Replica(_port(each, limits), each.instance))
     if len(set(replicas)) != len(replicas):
         raise invalid("two replicas have the same port and instance")
@@ -99,7 +99,7 @@ def _port(message: Any, limits: ReplicationLimits) -> int:
             raise invalid("replica port: the value is an empty byte string")
         port = int.from_bytes(message.port, "big")
     if port > limits.port:
-        raise invalid(f"replica port {bytestrings.shown(port)} is above this device's {limits.port:#x}")
+        raise invalid(f"replica port {bytestrings.shown(port)} is above this device's limit {limits.port:#x}")
     return port
 
 

@@ -1,4 +1,4 @@
-"""One update of a batch: to the function of its entity and type (P4Runtime §12)."""
+"""Applies one update of a batch, by its entity and type (P4Runtime §12)."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
