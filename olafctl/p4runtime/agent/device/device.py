@@ -214,7 +214,7 @@ class Device:
     def _commit(self, like: Forwarding, pipeline: Any, updates: list[Any] | None) -> None:
         """Run ``pipeline`` with the state that ``updates`` make, or with the program's own state.
 
-        On failure the old pipeline runs again, with its state.
+        On failure the old pipeline runs again, with its state; if it cannot, the device has no pipeline.
         """
         before = self._running
         kept = snapshot.snapshot(before) if before else []
@@ -223,8 +223,17 @@ class Device:
         except Exception as error:
             _log.exception("committing a pipeline failed")
             if before:
-                self._run(before, self._pipelines[before], kept)
+                self._run_again(before, kept, error)
             raise Refusal(Code.INTERNAL, f"the pipeline cannot run: {error}") from error
+
+    def _run_again(self, before: Forwarding, kept: list[Any], failed: Exception) -> None:
+        try:
+            self._run(before, self._pipelines[before], kept)
+        except Exception as error:
+            _log.exception("going back to the pipeline before failed")
+            self._running, self._saved, self._pipelines = None, None, {}
+            both = f"the pipeline cannot run: {failed}; nor can the one before: {error}"
+            raise Refusal(Code.INTERNAL, both) from error
 
     def _run(self, like: Forwarding, pipeline: Any, updates: list[Any] | None) -> None:
         forwarding = Forwarding(like.program, like.config, self.plane)
