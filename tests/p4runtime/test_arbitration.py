@@ -1,5 +1,7 @@
 """Elections: P4Runtime §5."""
 
+from typing import Any
+
 from google.rpc import code_pb2
 from p4.v1 import p4runtime_pb2
 
@@ -14,8 +16,8 @@ GROUP = update(
 OK, TAKEN, NO_PRIMARY = code_pb2.OK, code_pb2.ALREADY_EXISTS, code_pb2.NOT_FOUND
 
 
-def _id(answer: object) -> int:
-    return answer.election_id.high << 64 | answer.election_id.low  # type: ignore[attr-defined]  # protobuf
+def _id(answer: Any) -> int:
+    return int(answer.election_id.high << 64 | answer.election_id.low)
 
 
 def test_the_highest_election_id_is_primary(agent: Agent, p4info: P4Info) -> None:

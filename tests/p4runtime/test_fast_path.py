@@ -10,6 +10,7 @@ from p4.v1 import p4runtime_pb2
 from olafctl.p4runtime import fast_path
 from olafctl.p4runtime.fast_path import Malformed
 from tests.p4runtime import messages
+from tests.p4runtime.controller import update
 
 
 def _with_protobuf(data: bytes) -> Any:
@@ -48,7 +49,7 @@ def test_fast_path_and_protobuf_agree(seed: int, broken: bool) -> None:
 def test_common_entries_need_no_protobuf() -> None:
     request = p4runtime_pb2.WriteRequest(device_id=1)
     request.election_id.low = 3
-    request.updates.append(messages.update("INSERT", messages.ENTRY))
+    request.updates.append(update("INSERT", messages.ENTRY))
     outermost = fast_path._outermost(request.SerializeToString())
     assert outermost.election_id == 3
     assert fast_path.plain_update(outermost.updates[0])[1].table_id
