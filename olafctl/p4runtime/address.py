@@ -82,14 +82,12 @@ def check(address: str, tls: Tls | None) -> None:
         raise BadInput(Problem(what, address, remedy))
 
 
-def claim(address: str) -> None:
+def claim(path: Path) -> None:
     """Make a UNIX socket's folder, for its owner alone.
 
     Raises OlafError when a process listens there already.
     """
-    path = socket_of(address)
-    if path is None:
-        return
+    address = of_socket(path)
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         owner = path.parent.stat().st_uid

@@ -50,6 +50,16 @@ def test_another_user_cannot_connect(tmp_path: Path) -> None:
         shutil.rmtree(folder)
 
 
+def test_the_address_of_a_relative_path_serves_clients_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with serve({1: MemoryPlane()}, "unix:here.sock") as agent:
+        monkeypatch.chdir("/")
+        assert Session.connect(agent.address, 1).is_primary
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_path_longer_than_a_socket_address(tmp_path: Path) -> None:
     path = tmp_path / ("long" * 30) / "p4runtime.sock"
     assert len(str(path)) > 107

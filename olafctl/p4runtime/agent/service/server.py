@@ -41,7 +41,10 @@ class Agent:
 
     def __init__(self, devices: Mapping[int, DataPlane], address: str, tls: Tls | None) -> None:
         addresses.check(address, tls)
-        addresses.claim(address)
+        path = addresses.socket_of(address)
+        if path is not None:
+            address = addresses.of_socket(path.absolute())
+            addresses.claim(path.absolute())
         self._devices = {id: Device(id, plane) for id, plane in devices.items()}
         self._free_streams = threading.BoundedSemaphore(limits.STREAMS)
         self._server = grpc.server(DaemonPool(_THREADS, "p4runtime"), options=_OPTIONS)
@@ -50,9 +53,7 @@ class Agent:
         )
         self._folder: int | None = None
         port = self._listen(address, tls)
-        self.address = address
-        if addresses.socket_of(address) is None:
-            self.address = f"{address.rpartition(':')[0]}:{port}"
+        self.address = address if path else f"{address.rpartition(':')[0]}:{port}"
         self._server.start()
 
     def _listen(self, address: str, tls: Tls | None) -> int:
