@@ -219,7 +219,7 @@ def test_ports_that_cannot_be_made_are_told_before_what_runs_is_stopped(state: P
         ("name: uplink, transport: unix}", "name: uplink, transport: unix, path: /etc/hostname}"),
     )
     for dry_run in (True, False):
-        with pytest.raises(BadInput, match="/etc/hostname is there already and is no socket"):
+        with pytest.raises(BadInput, match="/etc/hostname exists and is not a socket"):
             quietly(broken, dry_run=dry_run)
     assert pids(store) == before
     assert healthy(status(store))
