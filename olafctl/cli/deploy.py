@@ -13,8 +13,9 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("testbed")
 @click.option("--dry-run", is_flag=True, help="Print the plan as a diff and change nothing.")
+@click.option("--take-over", is_flag=True, help="Displace another P4Runtime controller that is primary.")
 @json_option("Print what was done as JSON.")
-def command(testbed: str, dry_run: bool, as_json: bool) -> None:
+def command(testbed: str, dry_run: bool, take_over: bool, as_json: bool) -> None:
     """Make TESTBED (a YAML file, or the name of a shipped testbed) run, programmed and verified.
 
     What already fits stays untouched; a second deploy changes nothing. If anything fails, what ran before
@@ -25,7 +26,7 @@ def command(testbed: str, dry_run: bool, as_json: bool) -> None:
 
     bed = testbeds.load(testbeds.locate(testbed))
     with progress() as log_progress:
-        outcome = deploy(bed, log_progress, dry_run=dry_run)
+        outcome = deploy(bed, log_progress, dry_run=dry_run, take_over=take_over)
     if as_json:
         print_json(_as_json(outcome, dry_run))
         return

@@ -54,8 +54,12 @@ class _Wanted:
     state: Path
 
 
-def deploy(testbed: Testbed, progress: Progress, *, dry_run: bool = False) -> Outcome:
+def deploy(
+    testbed: Testbed, progress: Progress, *, dry_run: bool = False, take_over: bool = False
+) -> Outcome:
     """Make ``testbed`` run. When it already does, nothing is touched.
+
+    With ``take_over`` another P4Runtime controller that is primary is displaced.
 
     Raises OlafError after going back to what ran before, or to nothing when nothing did.
     """
@@ -71,10 +75,10 @@ def deploy(testbed: Testbed, progress: Progress, *, dry_run: bool = False) -> Ou
             _check_startable(wanted)
         _remember(wanted, store)
         try:
-            outcome = _bring_up(wanted, reusable, store, progress)
+            outcome = _bring_up(wanted, reusable, store, progress, take_over)
             store.settle()
         except BaseException as error:
-            _roll_back(before, store, progress, error)
+            _roll_back(before, store, progress, error, take_over)
             if before is None and isinstance(error, OlafError):
                 raise _without_hints_into(store.folder, error) from error
             raise
@@ -192,14 +196,16 @@ def _foresee(wanted: _Wanted, store: Store) -> Outcome:
     return Outcome(wanted.testbed.name, False, (), plan(actual, state), 0)
 
 
-def _bring_up(wanted: _Wanted, running: Running | None, store: Store, progress: Progress) -> Outcome:
+def _bring_up(
+    wanted: _Wanted, running: Running | None, store: Store, progress: Progress, take_over: bool
+) -> Outcome:
     """Start what does not run, program it and read it back."""
     started = running is None
     if running is None:
         progress(f"starting {wanted.testbed.name} on {wanted.target.name}")
         stop(store)
         running = _start(wanted, progress)
-    with devices.controlling(running) as sessions:
+    with devices.controlling(running, take_over=take_over) as sessions:
         pushed = devices.push_pipelines(running, sessions)
         progress("programming tables and groups")
         begin = time.monotonic()
@@ -261,7 +267,9 @@ def _without_hints_into(folder: Path, error: OlafError) -> OlafError:
     return told
 
 
-def _roll_back(before: Record | None, store: Store, progress: Progress, error: BaseException) -> None:
+def _roll_back(
+    before: Record | None, store: Store, progress: Progress, error: BaseException, take_over: bool
+) -> None:
     """Make the testbed of ``before`` run again; end everything when there is none."""
     if before is None:
         progress("going back: nothing ran before")
@@ -272,7 +280,7 @@ def _roll_back(before: Record | None, store: Store, progress: Progress, error: B
     try:
         testbed = effective(testbeds.load(before.source, before.testbed), store.regrouped())
         old = _prepare(testbed, store.folder, progress)
-        _bring_up(old, _reusable(old, store), store, progress)
+        _bring_up(old, _reusable(old, store), store, progress, take_over)
     except OlafError as second:
         problems = [*(error.problems if isinstance(error, OlafError) else ()), *second.problems]
         remedy = "olafctl status shows what is left; olafctl destroy ends it"

@@ -19,15 +19,17 @@ USE = "olaf.use.lock"
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
     """No other process changes or uses the deployment in ``folder``, which is made, and removed when nothing
-    but the locks is left in it.
+    but the locks is left in it. What is made meanwhile, processes included, only this user may read.
 
     Raises OlafError when another process does already.
     """
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder.chmod(0o700)
     except OSError as error:
         raise _unusable(folder, error) from None
     with ExitStack() as stack:
+        stack.callback(os.umask, os.umask(0o077))
         for name in (CHANGE, USE):
             stack.enter_context(held(folder, name))
         stack.callback(_remove_empty, folder)

@@ -10,8 +10,8 @@ from olafctl.engine.device import EngineSwitch
 from olafctl.engine.engine import Engine
 from olafctl.errors import OlafError, Problem
 from olafctl.p4.compiler import Program
+from olafctl.p4runtime.address import Tls
 from olafctl.p4runtime.agent import serve
-from olafctl.p4runtime.session import Session
 from olafctl.ports import unix
 from olafctl.ports.pcap import why_not_written
 from olafctl.ports.spec import PortSpec
@@ -29,11 +29,17 @@ class LoneSwitch:
 
 @contextmanager
 def running(
-    program: Program, ports: Sequence[PortSpec], address: str, device_id: int, cpu_port: int
+    program: Program,
+    ports: Sequence[PortSpec],
+    address: str,
+    tls: Tls | None,
+    device_id: int,
+    cpu_port: int,
 ) -> Iterator[LoneSwitch]:
     """``program`` forwarding between ``ports`` at once, with its own entries, and served at ``address``.
 
-    Raises OlafError when a port cannot be opened or the address cannot be bound.
+    Raises BadInput for an address beyond loopback without TLS, OlafError when a port cannot be opened or
+    the address cannot be bound.
     """
     with ExitStack() as stack:
         engine = Engine()
@@ -41,11 +47,9 @@ def running(
         engine.wire_switch(cpu_port)
         switch = EngineSwitch(engine, 0, cpu_port)
         stack.callback(switch.close)
-        agent = serve({device_id: switch}, address)
+        agent = serve({device_id: switch}, address, tls)
         stack.callback(agent.stop)
-        # As a client would, so that the agent knows what runs.
-        with Session.connect(agent.address, device_id, election_id=1) as session:
-            session.push(program.p4info, program.device_config)
+        agent.load(device_id, program.p4info, program.device_config)
         for port in ports:
             _open(engine, port)
             if port.transport is Transport.UNIX:

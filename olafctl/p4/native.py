@@ -24,6 +24,7 @@ from olafctl.p4runtime.dataplane import (
     MeterConfig,
     P4Info,
     Replica,
+    ReplicationLimits,
     TableFull,
     Unsupported,
 )
@@ -42,6 +43,9 @@ class Handle:
 
 class NativeSwitch(PacketSide):
     """One device: a :class:`olafctl.p4runtime.dataplane.DataPlane`, called by one thread at a time."""
+
+    replication = ReplicationLimits(0xFFFF, 0xFFFF, 0xFFFF, 0xFFFF)
+    """v1model's metadata and Olaf's have 16 bits for each."""
 
     def __init__(self, cpu_port: int = CPU_PORT, optimize: str = "-O2") -> None:
         super().__init__(cpu_port)

@@ -21,7 +21,7 @@ class Device:
     """``vnp4_1`` or ``vnp4_2``."""
     device_id: int
     address: str
-    """host:port of its P4Runtime server."""
+    """Of its P4Runtime server: unix:PATH or host:port."""
     p4info: Path
     config: Path
     """The device_config to push."""

@@ -111,7 +111,7 @@ def test_the_packet_tests_as_json(deployed: Run) -> None:
 def test_a_shell_on_a_device(deployed: Run) -> None:
     shown = deployed("shell", "vnp4_2", "--print")
     assert shown.code == 0
-    assert "-m p4runtime_sh --grpc-addr 127.0.0.1:" in shown.out and "--device-id 2" in shown.out
+    assert "-m p4runtime_sh --grpc-addr unix:/" in shown.out and "--device-id 2" in shown.out
     wrong = deployed("shell", "vnp4_3")
     assert wrong.code == 2
     assert wrong.err == "error: packets: there is no device 'vnp4_3' (one of vnp4_1, vnp4_2)\n"

@@ -1,12 +1,16 @@
 """Deploy on the twin: programmed, verified, idempotent, in place where possible, and never half."""
 
+import os
+import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from olafctl import paths
 from olafctl.control import devices
-from olafctl.control.deploy import find, using
+from olafctl.control.deploy import deploy, find, using
 from olafctl.control.desired import desired
 from olafctl.control.destroy import destroy
 from olafctl.control.locks import locked
@@ -106,7 +110,33 @@ def test_a_full_table_is_emptied_of_the_old_before_it_takes_the_new(state: Path,
     assert healthy(status(Store(folder_of("laptop"))))
 
 
-def test_another_controller_in_charge_is_named_and_nothing_changes(state: Path, tmp_path: Path) -> None:
+def test_only_the_owner_reaches_a_deployment(state: Path, tmp_path: Path) -> None:
+    quietly(bed(tmp_path / "bed.yaml"))
+    folder = folder_of("laptop")
+    _, running = find(Store(folder))
+    assert running is not None
+    assert {device.address for device in running.devices} == {f"unix:{folder}/p4runtime.sock"}
+    modes = {path: stat.S_IMODE(path.stat().st_mode) for path in (folder, *folder.rglob("*"))}
+    assert {path.name for path, mode in modes.items() if mode & 0o077} == set()
+
+
+def test_a_shell_that_has_left_locks_no_one_out(state: Path, tmp_path: Path) -> None:
+    """p4runtime-shell as it comes: its election id is 2⁶⁴, above every clock."""
+    quietly(bed(tmp_path / "bed.yaml"))
+    _, running = find(Store(folder_of("laptop")))
+    assert running is not None
+    device = running.devices[0]
+    shell = [sys.executable, "-m", "p4runtime_sh", "--grpc-addr", device.address]
+    shell += ["--device-id", str(device.device_id)]
+    script = "print(len(list(table_entry['workers'].read())), 'workers')\nexit()\n"
+    ended = subprocess.run(shell, input=script, capture_output=True, text=True, timeout=60, check=False)
+    assert ended.returncode == 0, ended.stderr
+    assert "workers" in ended.stdout and "not the primary" not in ended.stdout
+    outcome = quietly(bed(tmp_path / "fifo.yaml", ("mode: olaf", "mode: fifo")))
+    assert outcome.changes.size == 1
+
+
+def test_another_primary_is_named_and_displaced_on_request_only(state: Path, tmp_path: Path) -> None:
     quietly(bed(tmp_path / "bed.yaml"))
     store = Store(folder_of("laptop"))
     _, running = find(store)
@@ -114,12 +144,15 @@ def test_another_controller_in_charge_is_named_and_nothing_changes(state: Path, 
     device = running.devices[0]
     fifo = bed(tmp_path / "fifo.yaml", ("mode: olaf", "mode: fifo"))
     with Session.connect(device.address, device.device_id, election_id=1 << 127):
-        with pytest.raises(OlafError, match="another controller is primary"):
+        told = rf"another controller is primary.* pid {os.getpid()} .*--take-over"
+        with pytest.raises(OlafError, match=told):
             quietly(fifo)
         assert running.registers.read("mode") == 0
+        deploy(fifo, lambda step: None, take_over=True)
+        assert running.registers.read("mode") != 0
 
 
-def test_drift_is_seen_and_mended(state: Path, tmp_path: Path) -> None:
+def test_drift_is_seen_and_fixed(state: Path, tmp_path: Path) -> None:
     laptop = bed(tmp_path / "bed.yaml")
     quietly(laptop)
     store = Store(folder_of("laptop"))
@@ -186,7 +219,7 @@ def test_ports_that_cannot_be_made_are_told_before_what_runs_is_stopped(state: P
         ("name: uplink, transport: unix}", "name: uplink, transport: unix, path: /etc/hostname}"),
     )
     for dry_run in (True, False):
-        with pytest.raises(BadInput, match="/etc/hostname is there already and is no socket"):
+        with pytest.raises(BadInput, match="/etc/hostname exists and is not a socket"):
             quietly(broken, dry_run=dry_run)
     assert pids(store) == before
     assert healthy(status(store))

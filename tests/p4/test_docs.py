@@ -10,7 +10,7 @@ from olafctl.p4.emit.rows import ALGORITHMS
 from olafctl.p4.preprocess import HOME, preprocess
 from olafctl.p4.syntax import tree
 from olafctl.p4.syntax.parse import parse
-from olafctl.p4runtime.agent import writes
+from olafctl.p4runtime.agent.write import updates as writes
 
 PAGE = (paths.sources() / "docs" / "p4.md").read_text().splitlines()
 REFUSED = re.compile(r'(?:unimplemented|Unsupported)\(f?"([^"]*)"\)')
