@@ -147,7 +147,9 @@ def test_regrouping_grows_the_new_group_first_and_shrinks_the_old_one_last() -> 
     moved = with_worker_in(small, "cluster0-w0", 1)
     assert list(plan(desired(small), desired(moved)).lines()) == [
         "~ vnp4_2 group 2 +{port 2 member 1}",
-        "~ vnp4_1 workers worker_addr 10.0.1.1 -> assign(cluster 0, worker 0) => assign(cluster 1, worker 0)",
+        "~ vnp4_1 workers worker_addr 10.0.1.1 -> "
+        "assign(cluster 0, epoch 0, index 0, member 0, segments 1, worker 0) => "
+        "assign(cluster 1, epoch 0, index 1, member 3, segments 1, worker 0)",
         "~ vnp4_2 group 1 -{port 2 member 1}",
     ]
 
@@ -171,12 +173,16 @@ def test_every_worker_is_assigned_delivered_to_and_in_its_group(name: str) -> No
     state = desired(bed)
     entries = [entry for device in DEVICES for entry in state.devices[device].entries.values()]
     for worker in bed.workers:
-        assert (
-            TableEntry(
-                "workers", {"worker_addr": int(worker.ip)}, "assign", {"cluster": worker.cluster, "worker": 0}
-            )
-            in entries
-        )
+        cluster = bed.clusters[worker.cluster]
+        assigned = {
+            "cluster": cluster.index,
+            "worker": 0,
+            "index": cluster.first,
+            "segments": 1,
+            "member": worker.number,
+            "epoch": 0,
+        }
+        assert TableEntry("workers", {"worker_addr": int(worker.ip)}, "assign", assigned) in entries
         group = state.devices[VNP4_2].groups[worker.cluster + 1]
         assert (worker.port, worker.member) in [(r.egress_port, r.instance) for r in group.replicas]
     assert sum(len(list(group.replicas)) for group in state.devices[VNP4_2].groups.values()) == len(
