@@ -8,7 +8,7 @@ from pathlib import Path
 
 from olafctl.errors import OlafError
 from olafctl.p4.compiler import compile_program
-from olafctl.p4.native import NativeSwitch
+from olafctl.p4.switch.native import NativeSwitch
 from olafctl.p4runtime.dataplane import ActionCall, Exact
 
 _WORKER_NET, _SERVER = 0x0A000000, 0x0A010001

@@ -1,4 +1,4 @@
-"""A P4_16 program for v1model, compiled to a shared library (:file:`olafctl/p4/runtime/switch_abi.h`).
+"""A P4_16 program for v1model, compiled to a shared library (:file:`olafctl/p4/native/switch_abi.h`).
 
 preprocess → parse → check → emit C++ → ``$CXX``. Every result is kept by content, so that nothing is
 compiled twice. The ``device_config`` that a P4Runtime client pushes is the preprocessed program itself:
@@ -20,14 +20,15 @@ from olafctl.cache import build_once, digest
 from olafctl.errors import BadInput, OlafError, Problem
 from olafctl.p4.check.program import check_program
 from olafctl.p4.description import description
+from olafctl.p4.emit.places import Places
 from olafctl.p4.emit.program import Emitter
-from olafctl.p4.p4info import Describer
-from olafctl.p4.preprocess import preprocess
+from olafctl.p4.p4info.describe import Describer
 from olafctl.p4.syntax.parse import parse
+from olafctl.p4.syntax.preprocess import preprocess
 from olafctl.toolchain import Compiler, cxx
 
 _HOME = Path(__file__).parent
-_RUNTIME = _HOME / "runtime"
+_NATIVE = _HOME / "native"
 _FLAGS = ("-std=c++17", "-fPIC", "-fno-exceptions", "-fno-rtti", "-w")
 TIME_LIMIT = 600
 """For one run of the C++ compiler, in seconds."""
@@ -44,7 +45,7 @@ class Program:
     library: Path
     cpp: Path
     description: dict[str, Any]
-    """How ids and widths map to the library's places (for :mod:`olafctl.p4.native`)."""
+    """How ids and widths map to the library's places (for :mod:`olafctl.p4.switch.native`)."""
     fresh: bool
     """False when it came from the cache."""
 
@@ -86,7 +87,7 @@ def _build(work: Path, text: str, compiler: Compiler, optimize: str, progress: P
     progress("compiling C++")
     runtime = _runtime(compiler)
     command = [
-        *compiler.command, *_FLAGS, optimize, "-shared", f"-I{_RUNTIME}", str(work / "program.cpp"),
+        *compiler.command, *_FLAGS, optimize, "-shared", f"-I{_NATIVE}", str(work / "program.cpp"),
         *map(str, sorted(runtime.glob("*.o"))), "-o", str(work / "program.so"),
     ]  # fmt: skip
     _run(command)
@@ -96,9 +97,10 @@ def _translate(text: str) -> tuple[str, p4info_pb2.P4Info, dict[str, Any]]:
     """C++, P4Info and description of a preprocessed program."""
     try:
         program = check_program(parse(text))
-        emitter = Emitter(program)
+        places = Places(program)
+        emitter = Emitter(program, places)
         cpp = emitter.write()
-        describer = Describer(program, emitter)
+        describer = Describer(program, places, emitter.externs.digests)
         return cpp, describer.describe(), description(describer)
     except OlafError:
         raise
@@ -118,8 +120,8 @@ def own_digest() -> str:
 
 def _runtime(compiler: Compiler) -> Path:
     """The folder with the runtime's object files, the same for all programs."""
-    sources = sorted(_RUNTIME.glob("*.cpp"))
-    key = digest([*sorted(_RUNTIME.glob("*.h")), *sources, str(compiler)])
+    sources = sorted(_NATIVE.glob("*.cpp"))
+    key = digest([*sorted(_NATIVE.glob("*.h")), *sources, str(compiler)])
 
     def build(work: Path) -> None:
         for source in sources:

@@ -2,7 +2,7 @@
 
 from p4.config.v1 import p4info_pb2
 
-from olafctl.p4.preprocess import preprocess_text
+from olafctl.p4.syntax.preprocess import preprocess_text
 from olafctl.p4.syntax.tokens import tokenize
 from tests.p4.parts import compile_parts
 

@@ -7,7 +7,7 @@ import pytest
 
 from olafctl import paths
 from olafctl.p4.compiler import compile_program
-from olafctl.p4.native import NativeSwitch
+from olafctl.p4.switch.native import NativeSwitch
 from tests.p4.switches import PROGRAMS
 
 

@@ -3,9 +3,9 @@
 import pytest
 
 from olafctl.p4.check.program import check_program
-from olafctl.p4.preprocess import preprocess_text
 from olafctl.p4.refuse import Refused
 from olafctl.p4.syntax.parse import parse
+from olafctl.p4.syntax.preprocess import preprocess_text
 from tests.p4.parts import compile_parts
 
 

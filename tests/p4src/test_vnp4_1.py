@@ -7,7 +7,7 @@ from scapy.layers.inet import ICMP, IP, TCP, UDP
 from scapy.layers.l2 import ARP, Dot1Q
 from scapy.packet import Raw
 
-from olafctl.p4.native import NativeSwitch
+from olafctl.p4.switch.native import NativeSwitch
 from olafctl.wire import layouts
 from olafctl.wire.frames import pack, unpack
 from olafctl.wire.layouts import CPU_PORT, QUEUE_PORT, Kind

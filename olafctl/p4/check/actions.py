@@ -2,12 +2,14 @@
 
 from itertools import pairwise
 
-from olafctl.p4 import ir
-from olafctl.p4 import types as t
 from olafctl.p4.check.scope import Frame, Scope, TypeName, Value
+from olafctl.p4.check.statements import check_block
 from olafctl.p4.check.typing import resolve
-from olafctl.p4.refuse import Refused
+from olafctl.p4.ir import nodes as ir
+from olafctl.p4.ir import types as t
+from olafctl.p4.refuse import Pos, Refused
 from olafctl.p4.syntax import tree
+from olafctl.p4.syntax.annotations import control_plane_name
 
 MAX_DEPTH = 64
 """Of functions that call each other; more is recursion, which P4 does not have."""
@@ -26,29 +28,11 @@ def declare_params(params: tuple[tree.Parameter, ...], scope: Scope) -> list[ir.
     return made
 
 
-def given_name(annotations: tree.Annotations) -> str:
-    """What the first ``@name`` says; nothing when there is none."""
-    for annotation in annotations:
-        if annotation.name == "name" and annotation.body:
-            return annotation.body[0][1][1:-1]
-    return ""
-
-
-def control_plane_name(name: str, path: str, annotations: tree.Annotations) -> str:
-    """What P4Runtime calls something: its @name, or its own name, inside of its instance's."""
-    name = given_name(annotations) or name
-    if name.startswith("."):
-        return name[1:]
-    return f"{path}.{name}" if path else name
-
-
 def make_action(declaration: tree.Action, scope: Scope, path: str, block: ir.Block) -> ir.Action:
     """The action, checked.
 
     Raises Refused where its parameters' order or its body breaks a rule.
     """
-    from olafctl.p4.check.statements import check_block
-
     frame = Frame("action", path, block, pipe=block.kind)
     inner = scope.inner(frame)
     params = declare_params(declaration.params, inner)
@@ -80,18 +64,16 @@ def _plain(type_: t.Type) -> bool:
 
 
 def make_function(
-    declaration: tree.Function, types: tuple[t.Type, ...], scope: Scope, node: tree.Node
+    declaration: tree.Function, types: tuple[t.Type, ...], scope: Scope, pos: Pos
 ) -> ir.Function:
     """The function for these type arguments, checked once."""
-    from olafctl.p4.check.statements import check_block
-
     unit = scope.unit
     key = (id(declaration), types)
     if key in unit.functions:
         return unit.functions[key]
     signature = declaration.signature
     if unit.depth > MAX_DEPTH:
-        raise Refused(node.pos, signature.name, "functions must not be recursive")
+        raise Refused(pos, signature.name, "functions must not be recursive")
     outer = scope.inner()
     for param, type_ in zip(signature.type_params, types, strict=True):
         outer.declare(param, TypeName(type_), declaration.pos)

@@ -1,11 +1,10 @@
 """Parsers and controls, one ir.Block for each instance."""
 
-from olafctl.p4 import ir
-from olafctl.p4 import types as t
-from olafctl.p4.check.actions import control_plane_name, declare_params, make_action
+from olafctl.p4.check.actions import declare_params, make_action
 from olafctl.p4.check.arguments import pair
 from olafctl.p4.check.expressions import check
 from olafctl.p4.check.instances import make_instance
+from olafctl.p4.check.parsers import declare_value_set, make_states
 from olafctl.p4.check.scope import (
     ActionName,
     BlockName,
@@ -18,8 +17,11 @@ from olafctl.p4.check.scope import (
 from olafctl.p4.check.statements import check_block, declare_constant, declare_variable, is_constant
 from olafctl.p4.check.tables import make_table
 from olafctl.p4.check.typing import resolve
+from olafctl.p4.ir import nodes as ir
+from olafctl.p4.ir import types as t
 from olafctl.p4.refuse import Pos, Refused
 from olafctl.p4.syntax import tree
+from olafctl.p4.syntax.annotations import control_plane_name
 
 MAX_DEPTH = 32
 """Of blocks inside each other; more is a block that contains itself."""
@@ -52,8 +54,6 @@ def instantiate(
     if isinstance(declaration, tree.Control):
         block.body = check_block(declaration.body, local)
     else:
-        from olafctl.p4.check.parsers import make_states
-
         block.states = make_states(declaration, local.inner(Frame("state", full, block)))
     unit.depth -= 1
     block.exits = frame.exits
@@ -121,8 +121,6 @@ def _declare(item: tree.Declared, scope: Scope, block: ir.Block, frame: Frame) -
         case tree.Instance():
             scope.declare(item.name, InstanceName(make_local_instance(item, scope)), item.pos)
         case tree.ValueSet():
-            from olafctl.p4.check.parsers import declare_value_set
-
             declare_value_set(item, scope)
         case _:
             raise Refused(item.pos, item.name, "cannot be declared here")

@@ -1,8 +1,8 @@
 """Implicit and explicit conversions between types (P4_16 §8.10, §8.11)."""
 
-from olafctl.p4 import ir
-from olafctl.p4 import types as t
 from olafctl.p4.check.constants import masked, signed
+from olafctl.p4.ir import nodes as ir
+from olafctl.p4.ir import types as t
 from olafctl.p4.refuse import Pos, Refused
 
 

@@ -1,6 +1,6 @@
 """Arithmetic on constants: exact for ``int``, modulo 2^w for ``bit<w>`` and ``int<w>`` (P4_16 §8)."""
 
-from olafctl.p4 import types as t
+from olafctl.p4.ir import types as t
 from olafctl.p4.refuse import Pos, Refused
 
 

@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 
-from olafctl.p4 import ir
 from olafctl.p4.check.expressions import check, constant_int
-from olafctl.p4.check.keysets import items, key_width, match
+from olafctl.p4.check.keysets import items, match
 from olafctl.p4.check.scope import Scope
+from olafctl.p4.ir import nodes as ir
+from olafctl.p4.ir import types as t
 from olafctl.p4.refuse import Refused
 from olafctl.p4.syntax import tree
-from olafctl.p4.syntax.literals import only_number
+from olafctl.p4.syntax.annotations import only_number
 
 _TOP = 1 << 30
 """Above every priority that a program writes where smaller ones win."""
@@ -53,7 +54,7 @@ def _data(call: tree.Call, entry: ir.TableAction, scope: Scope) -> tuple[int, ..
 
 def _field(node: tree.Expr, key: ir.Key, scope: Scope) -> ir.Match:
     made = match(node, key.value.type, scope)
-    width = key_width(key.value.type) or 0
+    width = t.key_width(key.value.type) or 0
     full = (1 << width) - 1
     if made.high is not None and key.kind != "range":
         raise Refused(node.pos, "..", f"{key.name} is matched {key.kind}, not by range")

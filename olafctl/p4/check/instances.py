@@ -1,11 +1,11 @@
 """Extern objects: their constructors' arguments."""
 
-from olafctl.p4 import ir
-from olafctl.p4 import types as t
 from olafctl.p4.check.arguments import pair
 from olafctl.p4.check.expressions import check
 from olafctl.p4.check.scope import Scope, TypeName
 from olafctl.p4.check.typing import resolve
+from olafctl.p4.ir import nodes as ir
+from olafctl.p4.ir import types as t
 from olafctl.p4.refuse import Pos, Refused
 from olafctl.p4.syntax import tree
 

@@ -1,15 +1,15 @@
 """A parser's states, transitions and value sets."""
 
-from olafctl.p4 import ir
-from olafctl.p4 import types as t
-from olafctl.p4.check.actions import control_plane_name
 from olafctl.p4.check.expressions import check, constant_int
-from olafctl.p4.check.keysets import items, key_width, match
+from olafctl.p4.check.keysets import items, match
 from olafctl.p4.check.scope import Scope, ValueSetName
 from olafctl.p4.check.statements import check_statement
 from olafctl.p4.check.typing import resolve
+from olafctl.p4.ir import nodes as ir
+from olafctl.p4.ir import types as t
 from olafctl.p4.refuse import Refused
 from olafctl.p4.syntax import tree
+from olafctl.p4.syntax.annotations import control_plane_name
 
 _ENDS = ("accept", "reject")
 
@@ -46,7 +46,7 @@ def _transition(state: tree.State, scope: Scope, states: set[str]) -> ir.Transit
         return ir.Transition(_only_default(node), (), ())
     subjects = tuple(check(subject, scope) for subject in node.subjects)
     for subject, written in zip(subjects, node.subjects, strict=True):
-        if subject.type == t.INTEGER or key_width(subject.type) is None:
+        if subject.type == t.INTEGER or t.key_width(subject.type) is None:
             raise Refused(written.pos, "select", f"cannot be over {subject.type}")
     return ir.Transition("", subjects, tuple(_case(case, subjects, scope) for case in node.cases))
 
@@ -119,7 +119,7 @@ def _fields(type_: t.Type, node: tree.ValueSet) -> list[ir.Key]:
         parts = [("", type_, "exact", node.annotations)]
     keys = []
     for name, field, kind, notes in parts:
-        if key_width(field) is None:
+        if t.key_width(field) is None:
             raise Refused(node.pos, f"value_set of {type_}", "not supported")
         keys.append(ir.Key(ir.Default(field), kind, name, tuple(notes), node.pos))
     return keys

@@ -1,10 +1,9 @@
 """A whole program: its declarations, and what its ``main`` is made of."""
 
-from olafctl.p4 import ir
-from olafctl.p4 import types as t
-from olafctl.p4.check.blocks import make_local_instance, object_argument
+from olafctl.p4.check.actions import make_action, make_function
+from olafctl.p4.check.blocks import instantiate, make_local_instance, object_argument
 from olafctl.p4.check.coercion import coerce
-from olafctl.p4.check.expressions import check
+from olafctl.p4.check.expressions import check, constant_int
 from olafctl.p4.check.scope import (
     BlockName,
     Functions,
@@ -17,6 +16,8 @@ from olafctl.p4.check.scope import (
 )
 from olafctl.p4.check.statements import declare_constant
 from olafctl.p4.check.typing import resolve, struct, unify
+from olafctl.p4.ir import nodes as ir
+from olafctl.p4.ir import types as t
 from olafctl.p4.refuse import Pos, Refused
 from olafctl.p4.syntax import tree
 
@@ -24,12 +25,30 @@ _PARTS = ("parser", "verify", "ingress", "egress", "compute", "deparser")
 _PIPES = {"verify": "verify", "ingress": "ingress", "egress": "egress", "compute": "compute"}
 
 
+class _Makers:
+    """See :class:`olafctl.p4.check.scope.OnDemand`."""
+
+    def constant(self, node: tree.Expr, scope: Scope, what: str) -> int:
+        return constant_int(node, scope, what)
+
+    def function(self, node: tree.Function, types: tuple[t.Type, ...], scope: Scope, pos: Pos) -> ir.Function:
+        return make_function(node, types, scope, pos)
+
+    def action(self, node: tree.Action, scope: Scope, block: ir.Block) -> ir.Action:
+        action = make_action(node, scope.top(), "", block)
+        block.actions.append(action)
+        return action
+
+    def block(self, node: tree.Parser | tree.Control, scope: Scope, pos: Pos) -> ir.Block:
+        return instantiate(node, (), scope, node.name, (), pos)
+
+
 def check_program(declarations: tree.Program) -> ir.Program:
     """The program, checked and instantiated from ``main``.
 
     Raises Refused at the first thing that is wrong or not supported.
     """
-    unit = Unit()
+    unit = Unit(_Makers())
     scope = Scope(unit)
     main: tree.Instance | None = None
     for node in declarations:

@@ -1,11 +1,12 @@
-"""What names mean, and where."""
+"""What names mean and where they are known; the state that all of a program's checking shares."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Protocol
 
-from olafctl.p4 import ir
-from olafctl.p4 import types as t
+from olafctl.p4.ir import nodes as ir
+from olafctl.p4.ir import types as t
 from olafctl.p4.refuse import Pos, Refused
 from olafctl.p4.syntax import tree
 
@@ -81,12 +82,34 @@ Entity = (
 )  # fmt: skip
 
 
+class OnDemand(Protocol):
+    """What the use of a name may require first: a value, or the code of what is called.
+
+    Types hold constants and expressions call functions, whose code again holds types and expressions; here
+    the stages that know types and expressions ask for it without knowing who makes it.
+    Each raises Refused where what it makes breaks a rule.
+    """
+
+    def constant(self, node: tree.Expr, scope: Scope, what: str) -> int:
+        """The value of an expression that must be known at compile time; ``what`` names it in a refusal."""
+
+    def function(self, node: tree.Function, types: tuple[t.Type, ...], scope: Scope, pos: Pos) -> ir.Function:
+        """The function for these type arguments."""
+
+    def action(self, node: tree.Action, scope: Scope, block: ir.Block) -> ir.Action:
+        """The copy of a top-level action that belongs to ``block``."""
+
+    def block(self, node: tree.Parser | tree.Control, scope: Scope, pos: Pos) -> ir.Block:
+        """The instance that a direct call, such as ``Inner.apply()``, makes."""
+
+
 @dataclass
 class Unit:
     """What is common to the whole program while it is checked."""
 
+    on_demand: OnDemand
     errors: list[str] = field(default_factory=lambda: ["NoError"])
-    """By number; the one that says that all is well is 0, whoever declares errors before it."""
+    """By number; NoError is 0 wherever it is declared."""
     declared_errors: set[str] = field(default_factory=set)
     match_kinds: set[str] = field(default_factory=set)
     functions: dict[tuple[int, tuple[t.Type, ...]], ir.Function] = field(default_factory=dict)
@@ -97,7 +120,7 @@ class Unit:
     structs: list[t.Struct] = field(default_factory=list)
     serial: int = 0
     depth: int = 0
-    """Of instantiations inside each other."""
+    """How many functions and blocks are being made inside each other."""
 
     def unique(self, name: str) -> str:
         """A name that C++ accepts and nothing else in the program has."""

@@ -1,17 +1,15 @@
 """Tables: key, actions, default action, entries, and what is attached to them."""
 
-from olafctl.p4 import ir
-from olafctl.p4 import types as t
-from olafctl.p4.check.actions import control_plane_name, given_name
-from olafctl.p4.check.calls import local_action
 from olafctl.p4.check.entries import action_call, check_entries
-from olafctl.p4.check.expressions import check, constant_int, writable
+from olafctl.p4.check.expressions import check, constant_int, local_action, writable
 from olafctl.p4.check.instances import make_instance
-from olafctl.p4.check.keysets import key_width
 from olafctl.p4.check.scope import ActionName, InstanceName, OpenAction, Scope
 from olafctl.p4.check.typing import resolve
+from olafctl.p4.ir import nodes as ir
+from olafctl.p4.ir import types as t
 from olafctl.p4.refuse import Refused
 from olafctl.p4.syntax import tree
+from olafctl.p4.syntax.annotations import control_plane_name, given_name
 
 _KINDS = ("exact", "lpm", "ternary", "range", "optional", "selector")
 _PROPERTIES = frozenset([
@@ -83,7 +81,7 @@ def _keys(node: tree.Property | None, scope: Scope) -> list[ir.Key]:
         if item.match_kind not in _KINDS:
             raise Refused(item.pos, f"match kind {item.match_kind}", "not supported")
         value = check(item.value, scope)
-        if value.type == t.INTEGER or key_width(value.type) is None:
+        if value.type == t.INTEGER or t.key_width(value.type) is None:
             raise Refused(item.pos, "table key", f"cannot be of type {value.type}")
         base = t.stripped(value.type)
         if item.match_kind == "range" and isinstance(base, t.Bit) and base.signed:
@@ -143,7 +141,7 @@ def _actions(node: tree.Property, scope: Scope) -> list[ir.TableAction]:
         assert isinstance(item, tree.ActionRef)
         entity = scope.look_up(item.name, item.pos)
         if isinstance(entity, OpenAction):
-            action = local_action(entity.declaration, scope, item)
+            action = local_action(entity.declaration, scope, item.pos)
         elif isinstance(entity, ActionName):
             action = entity.action
         else:
@@ -190,7 +188,7 @@ def _default(
     nothing = scope.top().find("NoAction")
     if not isinstance(nothing, OpenAction):
         raise Refused(table.pos, f"table {table.name}", "has no default_action, and NoAction is not declared")
-    action = local_action(nothing.declaration, scope, table)
+    action = local_action(nothing.declaration, scope, table.pos)
     actions.append(ir.TableAction(action, (), (), "default_only", "NoAction"))
     return len(actions) - 1, (), False
 

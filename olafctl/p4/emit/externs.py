@@ -1,22 +1,17 @@
 """v1model's externs as C++ (BMv2's documentation of simple_switch says what each does)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
-from olafctl.p4 import ir
-from olafctl.p4 import types as t
 from olafctl.p4.emit import packets
+from olafctl.p4.emit.bodies import Body
+from olafctl.p4.emit.places import Places
 from olafctl.p4.emit.rows import algorithm, bit_row, digest_words
 from olafctl.p4.emit.writer import words_of
+from olafctl.p4.ir import nodes as ir
+from olafctl.p4.ir import types as t
 from olafctl.p4.refuse import Refused
 
-if TYPE_CHECKING:
-    from olafctl.p4.emit.bodies import Body
-    from olafctl.p4.emit.program import Emitter
-
-Emission = Callable[[ir.ExternCall, "Body"], str]
+Emission = Callable[[ir.ExternCall, Body], str]
 NO_LIST = "~0u"
 DIGEST_WORDS = 256
 
@@ -24,8 +19,8 @@ DIGEST_WORDS = 256
 class Externs:
     """Each method, by its P4 name, writes one extern's statements and says what its result is."""
 
-    def __init__(self, emitter: Emitter) -> None:
-        self.emitter = emitter
+    def __init__(self, places: Places) -> None:
+        self.places = places
         self.used: set[str] = set()
         self.digests: list[tuple[str, t.Type, ir.ExternCall]] = []
 
@@ -246,8 +241,8 @@ class Externs:
         index = node.args[at].value
         assert index is not None
         name = body.e.keep(f"places({body.e.value(index)})", t.Bit(64))
-        array = self.emitter.array(node.instance)
-        return array, name, f"{name} < {self.emitter.cells(node.instance)}u"
+        array = self.places.array(node.instance)
+        return array, name, f"{name} < {self.places.cells(node.instance)}u"
 
     def do_counter_count(self, node: ir.ExternCall, body: Body) -> str:
         array, index, within = self._cell(node, body, 0)
@@ -261,7 +256,7 @@ class Externs:
         assert node.instance is not None
         array, index, within = self._cell(node, body, 0)
         target = node.args[1].value
-        units = "x.ingress_length" if self.emitter.counts_bytes(node.instance) else "1"
+        units = "x.ingress_length" if self.places.counts_bytes(node.instance) else "1"
         colour = f"meter_colour({array}[{index}], {units}, x.now)"
         body.w.line(f"if ({within}) {{")
         if target is not None:
@@ -273,7 +268,7 @@ class Externs:
 
     def do_direct_meter_read(self, node: ir.ExternCall, body: Body) -> str:
         assert node.instance is not None
-        if not self.emitter.is_attached(node.instance):
+        if not self.places.is_attached(node.instance):
             raise Refused(node.pos, node.instance.name, "belongs to no table")
         if node.args[0].value is not None:
             self._store(node, node.args[0].value, f"colour_{node.instance.cpp}", body)

@@ -1,17 +1,12 @@
 """What hashes, checksums and digests are computed over."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
-from olafctl.p4 import ir
-from olafctl.p4 import types as t
+from olafctl.p4.emit.bodies import Body
 from olafctl.p4.emit.writer import fields, words_of
+from olafctl.p4.ir import nodes as ir
+from olafctl.p4.ir import types as t
 from olafctl.p4.refuse import Pos, Refused
-
-if TYPE_CHECKING:
-    from olafctl.p4.emit.bodies import Body
 
 ALGORITHMS = {
     "crc32": "crc32", "crc32_custom": "crc32", "crc16": "crc16", "crc16_custom": "crc16",

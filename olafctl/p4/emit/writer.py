@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from olafctl.p4 import ir
-from olafctl.p4 import types as t
+from olafctl.p4.ir import nodes as ir
+from olafctl.p4.ir import types as t
 
 
 class Types:

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from olafctl.p4.native import NativeSwitch
 from olafctl.p4.samples.stf import Add, CheckCounter, Direct, SetDefault, Unreadable
+from olafctl.p4.switch.native import NativeSwitch
 from olafctl.p4runtime.dataplane import (
     ActionCall,
     Exact,

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from olafctl.errors import BadInput, OlafError
 from olafctl.p4.compiler import Program, compile_program
-from olafctl.p4.native import NativeSwitch
 from olafctl.p4.samples.control import Control
 from olafctl.p4.samples.stf import Expect, Send, Unreadable, read
+from olafctl.p4.switch.native import NativeSwitch
 from olafctl.p4runtime.dataplane import PipelineRefused
 
 TIME_LIMIT = 120

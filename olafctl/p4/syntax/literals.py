@@ -1,9 +1,9 @@
-"""Numbers as programs write them: in code and in annotations (P4_16 §6.4.3.2)."""
+"""Number literals, in code and in annotations (P4_16 §6.4.3.2)."""
 
 import re
 
 from olafctl.p4.refuse import Pos, Refused
-from olafctl.p4.syntax.tree import Annotation, Number
+from olafctl.p4.syntax.tree import Number
 
 _NUMBER = re.compile(r"(?:(?P<width>\d+)(?P<sign>[ws]))?(?P<digits>.*)", re.S)
 _BASES = {"0x": 16, "0b": 2, "0o": 8, "0d": 10}
@@ -24,11 +24,3 @@ def literal(text: str, pos: Pos) -> Number:
         if signed and value >> (width - 1):
             value -= 1 << width
     return Number(pos, value, width, signed)
-
-
-def only_number(annotation: Annotation) -> int:
-    """The number that is an annotation's whole body; raises Refused when that is anything else."""
-    if len(annotation.body) != 1 or annotation.body[0][0] != "INTEGER":
-        text = " ".join(text for _, text in annotation.body)
-        raise Refused(annotation.pos, f"@{annotation.name}", f"{text or 'nothing'} is not a number")
-    return literal(annotation.body[0][1], annotation.pos).value

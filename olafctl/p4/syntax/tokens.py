@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from olafctl.p4.preprocess import LINE_BREAK
 from olafctl.p4.refuse import Pos, Refused
+from olafctl.p4.syntax.preprocess import LINE_BREAK
 from olafctl.p4.syntax.tree import Annotation
 
 KEYWORDS = frozenset([

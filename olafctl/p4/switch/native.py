@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from olafctl.errors import OlafError
-from olafctl.p4 import pipeline as pipelines
-from olafctl.p4.native_packets import CPU_PORT, PacketSide
-from olafctl.p4.pipeline import ActionForm, Array, Pipeline, Table
+from olafctl.p4.switch import pipeline as pipelines
+from olafctl.p4.switch.packets import CPU_PORT, PacketSide
+from olafctl.p4.switch.pipeline import ActionForm, Array, Pipeline, Table
 from olafctl.p4runtime.dataplane import (
     ActionCall,
     ActionSpec,
@@ -63,7 +63,7 @@ class NativeSwitch(PacketSide):
     # --- the pipeline
 
     def prepare(self, p4info: P4Info, device_config: bytes) -> Pipeline:
-        """See :func:`olafctl.p4.pipeline.prepare`."""
+        """See :func:`olafctl.p4.switch.pipeline.prepare`."""
         return pipelines.prepare(p4info, device_config, self._optimize)
 
     def commit(self, pipeline: Pipeline) -> None:

@@ -221,6 +221,33 @@ def max_width(type_: Type) -> int:
     return fixed_width(type_) or 0
 
 
+def min_width(type_: Type) -> int:
+    """The bits that a value occupies when packed, a varbit and a union at their shortest."""
+    match stripped(type_):
+        case Varbit():
+            return 0
+        case Struct(kind="header_union", fields=fields):
+            return min((min_width(f) for _, f in fields), default=0)
+        case Struct(fields=fields):
+            return sum(min_width(f) for _, f in fields)
+        case Stack(element=element, size=size):
+            return min_width(element) * size
+        case other:
+            return max_width(other)
+
+
+def key_width(type_: Type) -> int | None:
+    """Bits of a type that can be matched on; None when it cannot."""
+    base = stripped(type_)
+    if isinstance(base, Bit):
+        return base.width
+    if base == BOOL:
+        return 1
+    if base == ERROR:
+        return 16
+    return 32 if isinstance(base, Enum) else None
+
+
 def substitute(type_: Type, bindings: dict[Variable, Type]) -> Type:
     """``type_`` with its type parameters replaced."""
     match type_:

@@ -9,16 +9,14 @@ from typing import Any
 
 from p4.config.v1 import p4info_pb2
 
-from olafctl.p4 import ir
-from olafctl.p4 import types as t
-from olafctl.p4.check.actions import control_plane_name
-from olafctl.p4.check.keysets import key_width
-from olafctl.p4.emit.program import Emitter
-from olafctl.p4.ids import Ids, annotation_text, number
-from olafctl.p4.p4info_types import TypeInfo
+from olafctl.p4.emit.places import Places
+from olafctl.p4.ir import nodes as ir
+from olafctl.p4.ir import types as t
+from olafctl.p4.p4info.ids import Ids, annotation_text, number
+from olafctl.p4.p4info.type_specs import TypeInfo
 from olafctl.p4.refuse import Refused
 from olafctl.p4.syntax import tree
-from olafctl.p4.syntax.literals import only_number
+from olafctl.p4.syntax.annotations import control_plane_name, only_number
 from olafctl.p4.syntax.tree import Annotations
 
 
@@ -28,7 +26,7 @@ def _name(param: ir.Parameter) -> str:
 
 def _data(action: ir.Action) -> list[tuple[str, int | None]]:
     """What the control plane gives the action."""
-    return [(_name(param), key_width(param.type)) for param in action.params if not param.direction]
+    return [(_name(param), t.key_width(param.type)) for param in action.params if not param.direction]
 
 
 def _flat(type_: t.Struct, path: str) -> Iterator[tuple[str, t.Type, Annotations]]:
@@ -42,15 +40,18 @@ def _flat(type_: t.Struct, path: str) -> Iterator[tuple[str, t.Type, Annotations
             yield path + name, inner, node.annotations
 
 
+Digest = tuple[str, t.Type, ir.ExternCall]
+"""A digest's name, its type, and a call that sends it."""
 _SELECTOR_SIZES = ("max_group_size", "selector_size_semantics", "max_member_weight")
 
 
 class Describer:
     """Writes a program's P4Info."""
 
-    def __init__(self, program: ir.Program, emitter: Emitter) -> None:
+    def __init__(self, program: ir.Program, places: Places, digests: Sequence[Digest]) -> None:
         self.program = program
-        self.emitter = emitter
+        self.places = places
+        self.digests = digests
         self.ids = Ids()
         self.actions = self._actions()
         self.info = p4info_pb2.P4Info()
@@ -86,7 +87,7 @@ class Describer:
             ids.assign(kind, [(x.name, x.annotations, x.pos) for x in self._instances(kind)])
         profiles = self._instances("action_profile", "action_selector")
         ids.assign("action_profile", [(x.name, x.annotations, x.pos) for x in profiles])
-        ids.assign("digest", [(name, (), node.pos) for name, _, node in self.emitter.externs.digests])
+        ids.assign("digest", [(name, (), node.pos) for name, _, node in self.digests])
 
     def describe(self) -> p4info_pb2.P4Info:
         """The P4Info.
@@ -131,7 +132,7 @@ class Describer:
     def _match_field(self, made: Any, key: ir.Key, at: int) -> None:
         made.id = number(key.annotations, at)
         made.name = key.name
-        made.bitwidth = key_width(key.value.type) or 0
+        made.bitwidth = t.key_width(key.value.type) or 0
         kinds = p4info_pb2.MatchField
         made.match_type = {
             "exact": kinds.EXACT, "lpm": kinds.LPM, "ternary": kinds.TERNARY, "range": kinds.RANGE,
@@ -183,7 +184,7 @@ class Describer:
         plain = [param for param in action.params if not param.direction]
         for at, param in enumerate(plain):
             row = made.params.add(id=number(param.annotations, at), name=_name(param))
-            row.bitwidth = key_width(param.type) or 0
+            row.bitwidth = t.key_width(param.type) or 0
             row.annotations.extend(annotation_text(param.annotations))
             self.types.name_in(row, param.type)
 
@@ -225,13 +226,13 @@ class Describer:
         if kind.startswith("direct"):
             made.direct_table_id = self._table_of(instance)
         else:
-            made.size = self.emitter.cells(instance)
+            made.size = self.places.cells(instance)
         if kind == "register":
             self.types.describe(made.type_spec, instance.type.args[0])
         elif kind.endswith("meter"):
             unit = (
                 p4info_pb2.MeterSpec.BYTES
-                if self.emitter.counts_bytes(instance)
+                if self.places.counts_bytes(instance)
                 else p4info_pb2.MeterSpec.PACKETS
             )
             made.spec.unit = unit
@@ -261,7 +262,7 @@ class Describer:
                 self.types.name_in(row, inner)
 
     def _digests(self) -> None:
-        for name, type_, _ in self.emitter.externs.digests:
+        for name, type_, _ in self.digests:
             made = self.info.digests.add()
             self._preamble(made, "digest", name, ())
             self.types.describe(made.type_spec, type_)

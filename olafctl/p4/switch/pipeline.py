@@ -6,9 +6,9 @@ from typing import Any
 
 from olafctl.errors import OlafError
 from olafctl.p4.compiler import Program, compile_text
-from olafctl.p4.keys import KeyForm
-from olafctl.p4.library import load
-from olafctl.p4.matching import mismatch
+from olafctl.p4.p4info.matching import mismatch
+from olafctl.p4.switch.keys import KeyForm
+from olafctl.p4.switch.library import load
 from olafctl.p4runtime.dataplane import ActionCall, InitialEntry, Key, P4Info, PipelineRefused
 
 
@@ -42,7 +42,7 @@ class Array:
 
 @dataclass(frozen=True)
 class Pipeline:
-    """What :meth:`olafctl.p4.native.NativeSwitch.prepare` returns."""
+    """What :meth:`olafctl.p4.switch.native.NativeSwitch.prepare` returns."""
 
     program: Program
     library: c.CDLL

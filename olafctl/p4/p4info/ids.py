@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from olafctl.p4.refuse import Refused
-from olafctl.p4.syntax.literals import only_number
+from olafctl.p4.syntax.annotations import given_id
 from olafctl.p4.syntax.tree import Annotations
 
 PREFIX = {
@@ -38,14 +38,6 @@ def annotation_text(annotations: Annotations) -> list[str]:
             body = " ".join(text for _, text in annotation.body)
             made.append(f"@{annotation.name}({body})" if annotation.body else f"@{annotation.name}")
     return made
-
-
-def given_id(annotations: Annotations) -> int | None:
-    """The number of ``@id``."""
-    for annotation in annotations:
-        if annotation.name == "id":
-            return only_number(annotation)
-    return None
 
 
 class Ids:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from olafctl.errors import OlafError
-from olafctl.p4.library import DIGEST, EMIT
-from olafctl.p4.pipeline import Pipeline
+from olafctl.p4.switch.library import DIGEST, EMIT
+from olafctl.p4.switch.pipeline import Pipeline
 
 CPU_PORT = 510
 
@@ -23,7 +23,7 @@ class Replayed:
 
 
 class PacketSide:
-    """What a switch does with packets; :class:`olafctl.p4.native.NativeSwitch` adds its tables."""
+    """What a switch does with packets; :class:`olafctl.p4.switch.native.NativeSwitch` adds its tables."""
 
     def __init__(self, cpu_port: int = CPU_PORT) -> None:
         self.cpu_port = cpu_port

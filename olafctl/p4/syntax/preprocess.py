@@ -10,7 +10,7 @@ import pcpp
 
 from olafctl.p4.refuse import Pos, Refused
 
-HOME = Path(__file__).parent / "include"
+HOME = Path(__file__).parents[1] / "include"
 """Where ``core.p4`` and ``v1model.p4`` lie."""
 
 

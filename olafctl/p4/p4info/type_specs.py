@@ -5,7 +5,7 @@ from typing import Any
 
 from p4.config.v1 import p4info_pb2
 
-from olafctl.p4 import types as t
+from olafctl.p4.ir import types as t
 from olafctl.p4.syntax.literals import literal
 
 

@@ -1,5 +1,5 @@
 // The C interface of a compiled P4 program: what a program that moves packets needs of it.
-// Everything that programs tables is the concern of the Python side (olafctl/p4/native.py).
+// Everything that programs tables is the concern of the Python side (olafctl/p4/switch/native.py).
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
