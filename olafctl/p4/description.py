@@ -1,5 +1,6 @@
 """How P4Runtime's ids and widths map to places in a compiled library."""
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,11 +16,14 @@ Row = dict[str, Any]
 
 def description(describer: Describer) -> Row:
     """What :mod:`olafctl.p4.switch.native` must know to program the library."""
-    program, ids = describer.program, describer.ids
-    places = iter(range(sum(len(table.entries) for table in program.tables)))
+    ids, inventory = describer.ids, describer.inventory
+    places = itertools.count()
+    entries = {table: [next(places) for _ in table.entries] for table in describer.program.tables}
     return {
         "tables": [
-            _table(table, describer, [next(places) for _ in table.entries]) for table in program.tables
+            _table(table, describer, entries[table])
+            for table in describer.program.tables
+            if table in inventory.tables
         ],
         "actions": {
             str(ids.of("action", action.name)): {
@@ -27,12 +31,12 @@ def description(describer: Describer) -> Row:
                 "words": [words_of(param.type) for param in action.params if not param.direction],
                 "widths": [t.key_width(param.type) for param in action.params if not param.direction],
             }
-            for action in describer.actions
+            for action in inventory.actions
         },
         "arrays": {extern: _arrays(extern, describer) for extern in describer.places.arrays},
         "value_sets": [
             {"id": ids.of("value_set", v.name), "place": v.index, "keys": _fields(v.keys), "size": v.size}
-            for v in program.value_sets
+            for v in inventory.value_sets
         ],
         "digests": [
             {"id": ids.of("digest", name), "words": _words(type_)} for name, type_, _ in describer.digests
@@ -86,4 +90,5 @@ def _arrays(extern: str, describer: Describer) -> Row:
             "words": words_of(instance.type.args[0]) if extern == "register" else 1,
         }
         for at, instance in enumerate(describer.places.arrays[extern])
+        if instance in describer.inventory.externs
     }

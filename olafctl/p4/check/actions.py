@@ -7,6 +7,7 @@ from olafctl.p4.check.statements import check_block
 from olafctl.p4.check.typing import resolve
 from olafctl.p4.ir import nodes as ir
 from olafctl.p4.ir import types as t
+from olafctl.p4.ir.walk import ends
 from olafctl.p4.refuse import Pos, Refused
 from olafctl.p4.syntax import tree
 from olafctl.p4.syntax.annotations import control_plane_name
@@ -84,23 +85,8 @@ def make_function(
     unit.depth += 1
     body = check_block(declaration.body, inner)
     unit.depth -= 1
-    if result != t.VOID and not _returns(body):
+    if result != t.VOID and not ends(body):
         raise Refused(declaration.pos, signature.name, "does not return a value on every path")
     made = ir.Function(unit.unique(signature.name), params, result, body, frame.exits)
     unit.functions[key] = made
     return made
-
-
-def _returns(statement: ir.Statement | None) -> bool:
-    match statement:
-        case ir.Return():
-            return True
-        case ir.Jump(word="exit"):
-            return True
-        case ir.Body(statements=statements):
-            return any(map(_returns, statements))
-        case ir.If(yes=yes, no=no):
-            return _returns(yes) and _returns(no)
-        case ir.Switch(cases=cases):
-            return all(_returns(case.body) for case in cases) and any(c.labels is None for c in cases)
-    return False

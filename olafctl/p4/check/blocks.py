@@ -92,16 +92,27 @@ def object_argument(
         if isinstance(entity, InstanceName):
             return entity.instance
     if isinstance(node, tree.Call) and isinstance(node.callee, tree.Name):
-        entity = scope.look_up(node.callee.name, node.callee.pos)
-        if isinstance(entity, BlockName):
-            own = entity.declaration.name if of_package else name
-            return instantiate(entity.declaration, node.args, scope, own, (), node.pos, path)
-        base = tree.NamedType(node.callee.pos, node.callee.name)
-        type_ = resolve(tree.Specialized(node.pos, base, node.type_args) if node.type_args else base, scope)
-        if isinstance(type_, t.Extern):
-            full = control_plane_name(name, scope.frame.path, ())
-            return make_instance(type_, node.args, scope, full, (), node.pos)
+        made = _made_in_place(node, node.callee, scope, name, path, of_package)
+        if made is not None:
+            if scope.frame.block is not None:
+                scope.frame.block.locals.append(made)
+            return made
     raise Refused(node.pos, name, "an instance is needed here")
+
+
+def _made_in_place(
+    node: tree.Call, callee: tree.Name, scope: Scope, name: str, path: str | None, of_package: bool
+) -> ir.Instance | ir.Block | None:
+    entity = scope.look_up(callee.name, callee.pos)
+    if isinstance(entity, BlockName):
+        own = entity.declaration.name if of_package else name
+        return instantiate(entity.declaration, node.args, scope, own, (), node.pos, path)
+    base = tree.NamedType(callee.pos, callee.name)
+    type_ = resolve(tree.Specialized(node.pos, base, node.type_args) if node.type_args else base, scope)
+    if isinstance(type_, t.Extern):
+        full = control_plane_name(name, scope.frame.path, ())
+        return make_instance(type_, node.args, scope, full, (), node.pos)
+    return None
 
 
 def _declare(item: tree.Declared, scope: Scope, block: ir.Block, frame: Frame) -> None:
@@ -113,15 +124,19 @@ def _declare(item: tree.Declared, scope: Scope, block: ir.Block, frame: Frame) -
         case tree.Action():
             action = make_action(item, scope, frame.path, block)
             block.actions.append(action)
+            block.locals.append(action)
             scope.declare(item.name, ActionName(action), item.pos)
         case tree.Table():
             table = make_table(item, scope, frame.path, block)
             block.tables.append(table)
+            block.locals.append(table)
             scope.declare(item.name, TableName(table), item.pos)
         case tree.Instance():
-            scope.declare(item.name, InstanceName(make_local_instance(item, scope)), item.pos)
+            instance = make_local_instance(item, scope)
+            block.locals.append(instance)
+            scope.declare(item.name, InstanceName(instance), item.pos)
         case tree.ValueSet():
-            declare_value_set(item, scope)
+            block.locals.append(declare_value_set(item, scope))
         case _:
             raise Refused(item.pos, item.name, "cannot be declared here")
 

@@ -88,7 +88,7 @@ def _case(case: tree.SelectCase, subjects: tuple[ir.Expr, ...], scope: Scope) ->
     return ir.SelectCase(tuple(sets), case.state)
 
 
-def declare_value_set(node: tree.ValueSet, scope: Scope) -> None:
+def declare_value_set(node: tree.ValueSet, scope: Scope) -> ir.ValueSet:
     """A parser value set, known from here on."""
     unit = scope.unit
     type_ = resolve(node.type, scope)
@@ -98,6 +98,7 @@ def declare_value_set(node: tree.ValueSet, scope: Scope) -> None:
                          len(unit.value_sets))  # fmt: skip
     unit.value_sets.append(values)
     scope.declare(node.name, ValueSetName(values), node.pos)
+    return values
 
 
 def _fields(type_: t.Type, node: tree.ValueSet) -> list[ir.Key]:

@@ -40,7 +40,10 @@ class _Makers:
         return action
 
     def block(self, node: tree.Parser | tree.Control, scope: Scope, pos: Pos) -> ir.Block:
-        return instantiate(node, (), scope, node.name, (), pos)
+        block = instantiate(node, (), scope, node.name, (), pos)
+        if scope.frame.block is not None:
+            scope.frame.block.direct.append(block)
+        return block
 
 
 def check_program(declarations: tree.Program) -> ir.Program:
@@ -60,6 +63,14 @@ def check_program(declarations: tree.Program) -> ir.Program:
         last = declarations[-1].pos if declarations else Pos("", 1, 1)
         raise Refused(last, "program", "has no main")
     return _instantiate_main(main, scope)
+
+
+def constant_value(node: tree.Expr) -> int | bool | str:
+    """The value of an expression without names; raises Refused where it has none at compile time."""
+    value = check(node, Scope(Unit(_Makers())))
+    if not isinstance(value, ir.Const):
+        raise Refused(node.pos, "expression", "must be known at compile time")
+    return value.value
 
 
 def _declare(node: tree.Declared, scope: Scope) -> None:

@@ -31,6 +31,8 @@ class Value:
     writable: bool = True
     why: str = ""
     """Why it cannot be written."""
+    base: int = 10
+    """In which a constant number was written."""
 
 
 @dataclass(frozen=True)

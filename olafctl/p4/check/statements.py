@@ -73,7 +73,8 @@ def declare_constant(node: tree.Constant, scope: Scope) -> None:
     value = check_initial(node.value, scope, resolve(node.type, scope))
     if not is_constant(value):
         raise Refused(node.pos, f"const {node.name}", "its value is not known at compile time")
-    scope.declare(node.name, Value(value, False, "is a constant"), node.pos)
+    base = node.value.base if isinstance(node.value, tree.Number) else 10
+    scope.declare(node.name, Value(value, False, "is a constant", base), node.pos)
 
 
 def is_constant(expr: ir.Expr) -> bool:

@@ -309,6 +309,8 @@ class Instance:
     args: dict[str, Expr]
     annotations: Annotations
     pos: Pos
+    in_table: bool = False
+    """Made in a table's property, not declared."""
 
 
 @dataclass(frozen=True)
@@ -381,6 +383,11 @@ class Table:
         return [key for key in self.keys if key.kind != "selector"]
 
     @property
+    def attached(self) -> list[Instance]:
+        """Its extern objects: profile, direct counter and direct meter."""
+        return [each for each in (self.profile, self.counter, self.meter) if each is not None]
+
+    @property
     def exits(self) -> bool:
         return any(entry.action.exits for entry in self.actions)
 
@@ -437,11 +444,19 @@ class Block:
     params: Sequence[Parameter]
     variables: list[Declare] = field(default_factory=list)
     actions: list[Action] = field(default_factory=list)
+    """Its own, and its copies of actions declared outside of controls."""
     tables: list[Table] = field(default_factory=list)
+    locals: list[Declaration] = field(default_factory=list)
+    """What is declared in it, in order, variables apart."""
+    direct: list[Block] = field(default_factory=list)
+    """The instances that calls of a type make, such as ``Inner.apply()``; after all others."""
     body: Body = field(default_factory=lambda: Body(()))
     states: list[State] = field(default_factory=list)
     exits: bool = False
     pos: Pos = field(default_factory=lambda: Pos("", 1, 1))
+
+
+Declaration = Action | Table | Instance | ValueSet | Block
 
 
 @dataclass(eq=False)
@@ -465,3 +480,8 @@ class Program:
     tables: Sequence[Table]
     value_sets: Sequence[ValueSet]
     annotations: Annotations
+
+    @property
+    def package(self) -> tuple[Block, ...]:
+        """The package's blocks, in the order of its parameters."""
+        return (self.parser, self.verify, self.ingress, self.egress, self.compute, self.deparser)

@@ -12,7 +12,9 @@ from p4.config.v1 import p4info_pb2
 from olafctl.p4.emit.places import Places
 from olafctl.p4.ir import nodes as ir
 from olafctl.p4.ir import types as t
-from olafctl.p4.p4info.ids import Ids, annotation_text, number
+from olafctl.p4.p4info.annotations import annotate, describe_package
+from olafctl.p4.p4info.ids import Ids, number
+from olafctl.p4.p4info.inventory import Inventory
 from olafctl.p4.p4info.type_specs import TypeInfo
 from olafctl.p4.refuse import Refused
 from olafctl.p4.syntax import tree
@@ -42,7 +44,24 @@ def _flat(type_: t.Struct, path: str) -> Iterator[tuple[str, t.Type, Annotations
 
 Digest = tuple[str, t.Type, ir.ExternCall]
 """A digest's name, its type, and a call that sends it."""
+ControllerHeader = tuple[str, t.Struct, tree.StructLike]
+"""The name that ``@controller_header`` gives, the header and its declaration."""
+_ARRAYS = ("counter", "direct_counter", "meter", "direct_meter", "register")
 _SELECTOR_SIZES = ("max_group_size", "selector_size_semantics", "max_member_weight")
+
+
+def _kind(instance: ir.Instance) -> str:
+    """The kind of an extern object as P4Info has it: selectors are action profiles."""
+    name = instance.type.name
+    return "action_profile" if name == "action_selector" else name
+
+
+def _controller_headers(program: ir.Program) -> Iterator[ControllerHeader]:
+    for type_ in program.structs:
+        declaration = type_.declaration
+        for annotation in declaration.annotations if declaration else ():
+            if annotation.name == "controller_header" and annotation.body and declaration:
+                yield annotation.body[0][1][1:-1], type_, declaration
 
 
 class Describer:
@@ -52,57 +71,62 @@ class Describer:
         self.program = program
         self.places = places
         self.digests = digests
+        self.inventory = Inventory(program)
+        self.headers = list(_controller_headers(program))
+        self._names = {
+            *(x.name for x in self.inventory.tables), *(x.name for x in self.inventory.actions),
+            *(x.name for x in self.inventory.externs), *(x.name for x in self.inventory.value_sets),
+            *(name for name, _, _ in digests), *(type_.name for _, type_, _ in self.headers),
+        }  # fmt: skip
         self.ids = Ids()
-        self.actions = self._actions()
         self.info = p4info_pb2.P4Info()
         self.info.pkg_info.arch = "v1model"
-        self.info.type_info.SetInParent()
+        describe_package(self.info.pkg_info, program.annotations)
         self.types = TypeInfo(self.info, program.errors)
+        self._check_names()
         self._assign()
 
-    def _actions(self) -> list[ir.Action]:
-        """All actions, one per name: those that share one must take the same data, and no table both."""
-        found: dict[str, ir.Action] = {}
-        for block in self.program.blocks:
-            for action in block.actions:
-                known = found.setdefault(action.name, action)
+    def _check_names(self) -> None:
+        """Actions that share a name must take the same data, and no table may list both."""
+        listed = {action.name: action for action in self.inventory.actions}
+        for table in self.inventory.tables:
+            names = [entry.action.name for entry in table.actions]
+            for action in (entry.action for entry in table.actions):
+                known = listed[action.name]
                 if _data(known) != _data(action):
                     raise Refused(action.pos, action.name, f"also names another action, at {known.pos}")
-        for table in self.program.tables:
-            names = [entry.action.name for entry in table.actions]
-            for name in names:
-                if names.count(name) > 1:
-                    raise Refused(table.pos, table.name, f"lists two actions named {name}")
-        return list(found.values())
-
-    def _instances(self, *externs: str) -> list[ir.Instance]:
-        return [i for i in self.program.instances if i.type.name in externs]
+                if names.count(action.name) > 1:
+                    raise Refused(table.pos, table.name, f"lists two actions named {action.name}")
 
     def _assign(self) -> None:
-        ids = self.ids
-        ids.assign("table", [(x.name, x.annotations, x.pos) for x in self.program.tables])
-        ids.assign("action", [(x.name, x.annotations, x.pos) for x in self.actions])
-        ids.assign("value_set", [(x.name, x.annotations, x.pos) for x in self.program.value_sets])
-        for kind in ("counter", "direct_counter", "meter", "direct_meter", "register"):
-            ids.assign(kind, [(x.name, x.annotations, x.pos) for x in self._instances(kind)])
-        profiles = self._instances("action_profile", "action_selector")
-        ids.assign("action_profile", [(x.name, x.annotations, x.pos) for x in profiles])
+        ids, inventory = self.ids, self.inventory
+        ids.assign("table", [(x.name, x.annotations, x.pos) for x in inventory.tables])
+        ids.assign("action", [(x.name, x.annotations, x.pos) for x in inventory.actions])
+        ids.assign("value_set", [(x.name, x.annotations, x.pos) for x in inventory.value_sets])
+        for kind in ("action_profile", *_ARRAYS):
+            ids.assign(kind, [(x.name, x.annotations, x.pos) for x in inventory.externs if _kind(x) == kind])
         ids.assign("digest", [(name, (), node.pos) for name, _, node in self.digests])
+        headers = [(type_.name, node.annotations, node.pos) for _, type_, node in self.headers]
+        ids.assign("controller_header", headers)
 
     def describe(self) -> p4info_pb2.P4Info:
         """The P4Info.
 
         Raises Refused where it cannot say what the program has.
         """
-        for table in self.program.tables:
+        inventory = self.inventory
+        if inventory.tables or inventory.externs or inventory.calls_extern_functions:
+            self.info.type_info.SetInParent()
+        for table in inventory.tables:
             self._table(table)
-        for action in self.actions:
+        for action in inventory.actions:
             self._action(action)
-        for instance in self._instances("action_profile", "action_selector"):
-            self._profile(instance)
-        for instance in self._instances("counter", "direct_counter", "meter", "direct_meter", "register"):
-            self._array(instance)
-        for values in self.program.value_sets:
+        for instance in inventory.externs:
+            if _kind(instance) == "action_profile":
+                self._profile(instance)
+            else:
+                self._array(instance)
+        for values in inventory.value_sets:
             made = self.info.value_sets.add(size=values.size)
             self._preamble(made, "value_set", values.name, values.annotations)
             for at, key in enumerate(values.keys):
@@ -115,17 +139,14 @@ class Describer:
         made.preamble.id = self.ids.of(kind, name)
         made.preamble.name = name
         made.preamble.alias = self._alias(name)
-        made.preamble.annotations.extend(annotation_text(annotations))
+        annotate(made.preamble, annotations)
 
     def _alias(self, name: str) -> str:
-        """The shortest end of the name that nothing else ends with."""
-        p = self.program
-        named: list[Any] = [*p.tables, *p.value_sets, *p.instances, *self.actions]
-        names = {x.name for x in named}
+        """The shortest end of the name that the name of nothing else ends with."""
         parts = name.split(".")
         for length in range(1, len(parts)):
             short = ".".join(parts[-length:])
-            if sum(other == short or other.endswith("." + short) for other in names) <= 1:
+            if sum(other == short or other.endswith("." + short) for other in self._names) <= 1:
                 return short
         return name
 
@@ -138,7 +159,7 @@ class Describer:
             "exact": kinds.EXACT, "lpm": kinds.LPM, "ternary": kinds.TERNARY, "range": kinds.RANGE,
             "optional": kinds.OPTIONAL,
         }[key.kind]  # fmt: skip
-        made.annotations.extend(annotation_text(key.annotations))
+        annotate(made, key.annotations)
         self.types.name_in(made, key.value.type)
 
     def _table(self, table: ir.Table) -> None:
@@ -152,9 +173,7 @@ class Describer:
                 ref.scope = (p4info_pb2.ActionRef.TABLE_ONLY if entry.scope == "table_only"
                              else p4info_pb2.ActionRef.DEFAULT_ONLY)  # fmt: skip
                 ref.annotations.append(f"@{entry.scope.replace('_', '')}")
-            ref.annotations.extend(
-                text for text in annotation_text(entry.annotations) if text not in ref.annotations
-            )
+            annotate(ref, tuple(a for a in entry.annotations if f"@{a.name}" not in ref.annotations))
         default = table.actions[table.default].action
         if table.default_const:
             made.const_default_action_id = self.ids.of("action", default.name)
@@ -175,17 +194,17 @@ class Describer:
         made.action_id = self.ids.of("action", action.name)
         plain = [param for param in action.params if not param.direction]
         for at, (param, value) in enumerate(zip(plain, data, strict=True)):
-            size = max(1, (value.bit_length() + 7) // 8)
+            size = max(1, ((t.key_width(param.type) or 0) + 7) // 8)
             made.arguments.add(param_id=number(param.annotations, at), value=value.to_bytes(size, "big"))
 
     def _action(self, action: ir.Action) -> None:
         made = self.info.actions.add()
         self._preamble(made, "action", action.name, action.annotations)
         plain = [param for param in action.params if not param.direction]
-        for at, param in enumerate(plain):
+        for at, param in enumerate(plain if action in self.inventory.table_actions else ()):
             row = made.params.add(id=number(param.annotations, at), name=_name(param))
             row.bitwidth = t.key_width(param.type) or 0
-            row.annotations.extend(annotation_text(param.annotations))
+            annotate(row, param.annotations)
             self.types.name_in(row, param.type)
 
     def _profile(self, instance: ir.Instance) -> None:
@@ -195,7 +214,7 @@ class Describer:
         made = self.info.action_profiles.add(size=int(size.value), with_selector=selector)
         kept = tuple(a for a in instance.annotations if a.name not in _SELECTOR_SIZES)
         self._preamble(made, "action_profile", instance.name, kept)
-        for table in self.program.tables:
+        for table in self.inventory.tables:
             if table.profile is instance:
                 made.table_ids.append(self.ids.of("table", table.name))
         given = {a.name: a for a in reversed(instance.annotations) if selector}
@@ -209,16 +228,14 @@ class Describer:
             made.sum_of_weights.SetInParent()
 
     def _table_of(self, instance: ir.Instance) -> int:
-        tables = [table for table in self.program.tables if instance in (table.counter, table.meter)]
+        tables = [table for table in self.inventory.tables if instance in (table.counter, table.meter)]
         return self.ids.of("table", tables[0].name) if tables else 0
 
     def _array(self, instance: ir.Instance) -> None:
         kind = instance.type.name
-        rows = {
-            "counter": self.info.counters, "direct_counter": self.info.direct_counters,
-            "meter": self.info.meters,
-            "direct_meter": self.info.direct_meters, "register": self.info.registers,
-        }[kind]  # fmt: skip
+        if kind not in _ARRAYS:
+            return
+        rows = getattr(self.info, f"{kind}s")
         if kind.startswith("direct") and not self._table_of(instance):
             return
         made = rows.add()
@@ -244,21 +261,15 @@ class Describer:
             made.spec.unit = p4info_pb2.CounterSpec.Unit.Value(units[name])
 
     def _controller_headers(self) -> None:
-        rows: list[tuple[str, t.Struct, tree.StructLike]] = []
-        for type_ in self.program.structs:
-            declaration = type_.declaration
-            for annotation in declaration.annotations if declaration else ():
-                if annotation.name == "controller_header" and annotation.body and declaration:
-                    rows.append((annotation.body[0][1][1:-1], type_, declaration))
-        self.ids.assign("controller_header", [(type_.name, d.annotations, d.pos) for _, type_, d in rows])
-        for name, type_, _ in rows:
+        for name, type_, _ in self.headers:
+            self.info.type_info.SetInParent()
             made = self.info.controller_packet_metadata.add()
             made.preamble.id = self.ids.of("controller_header", type_.name)
             made.preamble.name = made.preamble.alias = name
             made.preamble.annotations.append(f'@controller_header("{name}")')
             for at, (field, inner, annotations) in enumerate(_flat(type_, "")):
                 row = made.metadata.add(id=number(annotations, at), name=field, bitwidth=t.max_width(inner))
-                row.annotations.extend(annotation_text(annotations))
+                annotate(row, annotations)
                 self.types.name_in(row, inner)
 
     def _digests(self) -> None:

@@ -12,10 +12,6 @@ PREFIX = {
     "action_profile": 0x11, "counter": 0x12, "direct_counter": 0x13, "meter": 0x14, "direct_meter": 0x15,
     "register": 0x16, "digest": 0x17,
 }  # fmt: skip
-_SILENT = frozenset([
-    "name", "id", "field_list", "match", "controller_header", "metadata", "alias",
-    "p4runtime_translation",
-])  # fmt: skip
 
 
 def name_hash(name: str) -> int:
@@ -28,16 +24,6 @@ def name_hash(name: str) -> int:
     value = (value + (value << 3)) & 0xFFFFFFFF
     value ^= value >> 11
     return (value + (value << 15)) & 0xFFFFFFFF
-
-
-def annotation_text(annotations: Annotations) -> list[str]:
-    """The annotations that a control plane may care about, as written."""
-    made = []
-    for annotation in annotations:
-        if annotation.name not in _SILENT:
-            body = " ".join(text for _, text in annotation.body)
-            made.append(f"@{annotation.name}({body})" if annotation.body else f"@{annotation.name}")
-    return made
 
 
 class Ids:

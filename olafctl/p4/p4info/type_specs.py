@@ -6,6 +6,7 @@ from typing import Any
 from p4.config.v1 import p4info_pb2
 
 from olafctl.p4.ir import types as t
+from olafctl.p4.p4info.annotations import annotate
 from olafctl.p4.syntax.literals import literal
 
 
@@ -74,9 +75,10 @@ class TypeInfo:
         if type_.name in self._known.new_types:
             return
         spec = self._known.new_types[type_.name]
+        annotate(spec, type_.declaration.annotations if type_.declaration else ())
         translated = translation(type_)
         if translated is None:
-            self.describe(spec.original_type, type_.base)
+            self.describe(spec.original_type, t.unwrapped(type_))
         elif translated[1] is None:
             spec.translated_type.uri = translated[0]
             spec.translated_type.sdn_string.SetInParent()
@@ -91,12 +93,9 @@ class TypeInfo:
             return
         made.type_name.name = type_.name
         self._new_type(type_)
-        while isinstance(type_, t.NewType):
-            translated = translation(type_)
-            if translated is not None:
-                made.bitwidth = translated[1] or 0
-                return
-            type_ = type_.base
+        translated = translation(type_)
+        if translated is not None:
+            made.bitwidth = translated[1] or 0
 
 
 def translation(type_: t.NewType) -> tuple[str, int | None] | None:

@@ -23,4 +23,12 @@ def literal(text: str, pos: Pos) -> Number:
         value &= (1 << width) - 1
         if signed and value >> (width - 1):
             value -= 1 << width
-    return Number(pos, value, width, signed)
+    return Number(pos, value, width, signed, base)
+
+
+def written(number: Number) -> str:
+    """The number in the base that it is written in, without its width."""
+    sign = "-" if number.value < 0 else ""
+    prefix = next((prefix for prefix, base in _BASES.items() if base == number.base and base != 10), "")
+    form = {16: "x", 8: "o", 2: "b"}.get(number.base, "d")
+    return f"{sign}{prefix}{abs(number.value):{form}}"

@@ -71,3 +71,16 @@ def parse(text: str) -> tree.Program:
             raise error.orig_exc from None
         raise
     return program
+
+
+def parse_expression(text: str, pos: Pos) -> tree.Expr:
+    """An expression that stands outside of the grammar, in an annotation at ``pos``.
+
+    Raises Refused where the text is no expression.
+    """
+    try:
+        (declared,) = parse(f"const int value = {text};")
+    except (Refused, ValueError):
+        raise Refused(pos, text, "is not an expression") from None
+    assert isinstance(declared, tree.Constant)
+    return declared.value

@@ -128,10 +128,10 @@ def _collapse_annotations(tokens: list[Token]) -> Iterator[Token]:
         if last + 1 < len(tokens) and tokens[last + 1].kind in ("(", "["):
             last = _closing(tokens, at + 2)
             body = tokens[at + 3 : last]
-        raw = tuple((part.kind, part.text) for part in body)
-        yield Token(
-            "ANNOTATION", name.text, token.pos, tokens[last].end, Annotation(token.pos, name.text, raw)
+        made = Annotation(
+            token.pos, name.text, tuple((part.kind, part.text) for part in body), tokens[last].kind == "]"
         )
+        yield Token("ANNOTATION", name.text, token.pos, tokens[last].end, made)
         at = last + 1
 
 

@@ -15,10 +15,11 @@ class Node:
 
 @dataclass(frozen=True)
 class Annotation(Node):
-    """``@name(...)``; the body's tokens as (terminal, text) pairs."""
+    """``@name(...)``, or ``@name[...]`` when structured; the body's tokens as (terminal, text) pairs."""
 
     name: str
     body: tuple[tuple[str, str], ...]
+    structured: bool = False
 
 
 Annotations = tuple[Annotation, ...]
@@ -32,6 +33,8 @@ class Number(Node):
     value: int
     width: int | None
     signed: bool
+    base: int = 10
+    """That it is written in."""
 
 
 @dataclass(frozen=True)
