@@ -63,14 +63,16 @@ def compile_program(
     Raises Refused (a BadInput) where it is wrong or not supported, MissingTool without a C++ compiler.
     """
     progress("preprocessing")
-    return compile_text(preprocess(source, include, defines), progress, optimize)
+    return compile_text(preprocess(source, include, defines), progress, optimize, str(source))
 
 
-def compile_text(text: str, progress: Progress = _quiet, optimize: str = "-O2") -> Program:
-    """As :func:`compile_program`, of a preprocessed program: a ``device_config``."""
+def compile_text(
+    text: str, progress: Progress = _quiet, optimize: str = "-O2", file: str = "device_config"
+) -> Program:
+    """As :func:`compile_program`, of a preprocessed program; ``file`` is what its author calls the whole."""
     compiler = cxx()
     key = digest([text, own_digest(), str(compiler), optimize])
-    folder, fresh = build_once("p4", key, lambda work: _build(work, text, compiler, optimize, progress))
+    folder, fresh = build_once("p4", key, lambda work: _build(work, text, file, compiler, optimize, progress))
     info = text_format.Parse((folder / "p4info.txtpb").read_text(), p4info_pb2.P4Info())
     return Program(
         info, text.encode(), folder / "program.so", folder / "program.cpp",
@@ -78,9 +80,9 @@ def compile_text(text: str, progress: Progress = _quiet, optimize: str = "-O2") 
     )  # fmt: skip
 
 
-def _build(work: Path, text: str, compiler: Compiler, optimize: str, progress: Progress) -> None:
+def _build(work: Path, text: str, file: str, compiler: Compiler, optimize: str, progress: Progress) -> None:
     progress("checking")
-    cpp, info, places = _translate(text)
+    cpp, info, places = _translate(text, file)
     (work / "p4info.txtpb").write_text(text_format.MessageToString(info))
     (work / "description.json").write_text(json.dumps(places))
     (work / "program.cpp").write_text(cpp)
@@ -93,10 +95,10 @@ def _build(work: Path, text: str, compiler: Compiler, optimize: str, progress: P
     _run(command)
 
 
-def _translate(text: str) -> tuple[str, p4info_pb2.P4Info, dict[str, Any]]:
+def _translate(text: str, file: str) -> tuple[str, p4info_pb2.P4Info, dict[str, Any]]:
     """C++, P4Info and description of a preprocessed program."""
     try:
-        program = check_program(parse(text))
+        program = check_program(parse(text), file)
         places = Places(program)
         emitter = Emitter(program, places)
         cpp = emitter.write()

@@ -37,9 +37,9 @@ def compile_parts(**parts: str) -> p4info_pb2.P4Info:
     return describe_text(preprocess_text(text, "case.p4"))
 
 
-def describe_text(text: str) -> p4info_pb2.P4Info:
+def describe_text(text: str, file: str = "case.p4") -> p4info_pb2.P4Info:
     """The P4Info of a preprocessed program, whose C++ is written but not compiled. Raises Refused."""
-    program = check_program(parse(text))
+    program = check_program(parse(text), file)
     places = Places(program)
     emitter = Emitter(program, places)
     emitter.write()

@@ -12,6 +12,8 @@ from olafctl.p4.refuse import Pos, Refused
 from olafctl.p4.syntax import tree
 from olafctl.p4.syntax.annotations import control_plane_name
 
+PACKETS = ("packet_in", "packet_out")
+"""The extern objects that may be parameters of blocks."""
 MAX_DEPTH = 64
 """Of functions that call each other; more is recursion, which P4 does not have."""
 
@@ -21,8 +23,11 @@ def declare_params(params: tuple[tree.Parameter, ...], scope: Scope) -> list[ir.
     made = []
     for param in params:
         type_ = resolve(param.type, scope)
-        local = ir.Local(type_, scope.unit.unique(param.name))
         extern = isinstance(t.unwrapped(type_), t.Extern)
+        if extern and str(type_) not in PACKETS:
+            why = f"a {type_} can be a constructor's parameter only"
+            raise Refused(param.pos, f"parameter {param.name}", why)
+        local = ir.Local(type_, scope.unit.unique(param.name))
         writable = param.direction in ("out", "inout") or extern
         scope.declare(param.name, Value(local, writable, "is a read-only parameter"), param.pos)
         made.append(ir.Parameter(param.name, param.direction, local, param.annotations, param.default))

@@ -107,7 +107,11 @@ def _name(node: tree.Name, scope: Scope) -> ir.Expr:
     if isinstance(entity, Value):
         return entity.expr
     if isinstance(entity, InstanceName):
-        raise Refused(node.pos, node.name, "an instance is not a value, and not supported as an argument")
+        raise Refused(
+            node.pos,
+            node.name,
+            "an instance is not a value; extern objects can be given to constructors only",
+        )
     raise Refused(node.pos, node.name, "not a value")
 
 

@@ -24,6 +24,8 @@ def make_instance(
     Raises Refused when v1model has no such extern or its arguments are not constant.
     """
     declaration = type_.declaration
+    if type_.name == "register":
+        _check_register(type_, pos)
     if type_.name not in _STATEFUL:
         raise Refused(pos, f"extern {type_.name}", "not supported")
     fitting = [m for m in declaration.methods if m.result is None and len(m.params) == len(args)]
@@ -43,3 +45,10 @@ def make_instance(
     made = ir.Instance(name, scope.unit.unique(name), type_, values, annotations, pos)
     scope.unit.instances.append(made)
     return made
+
+
+def _check_register(type_: t.Extern, pos: Pos) -> None:
+    base = t.stripped(type_.args[0])
+    if not (isinstance(base, t.Bit | t.Enum) or base in (t.BOOL, t.ERROR)):
+        why = "only bits, bool, enumerations and error can be kept in registers; use one register for each field"
+        raise Refused(pos, str(type_), why)

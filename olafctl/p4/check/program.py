@@ -46,8 +46,8 @@ class _Makers:
         return block
 
 
-def check_program(declarations: tree.Program) -> ir.Program:
-    """The program, checked and instantiated from ``main``.
+def check_program(declarations: tree.Program, file: str) -> ir.Program:
+    """The program, checked and instantiated from ``main``; ``file`` is what its author calls the whole.
 
     Raises Refused at the first thing that is wrong or not supported.
     """
@@ -60,8 +60,8 @@ def check_program(declarations: tree.Program) -> ir.Program:
         else:
             _declare(node, scope)
     if main is None:
-        last = declarations[-1].pos if declarations else Pos("", 1, 1)
-        raise Refused(last, "program", "has no main")
+        why = "has no main: a P4 program ends with an instance of its architecture's package, such as"
+        raise Refused(Pos(file), "program", f"{why} V1Switch(...) main;")
     return _instantiate_main(main, scope)
 
 

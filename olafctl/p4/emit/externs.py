@@ -274,13 +274,10 @@ class Externs:
             self._store(node, node.args[0].value, f"colour_{node.instance.cpp}", body)
         return "0"
 
-    def _register_type(self, node: ir.ExternCall) -> t.Type:
+    @staticmethod
+    def _register_type(node: ir.ExternCall) -> t.Type:
         assert node.instance is not None
-        type_ = node.instance.type.args[0]
-        base = t.stripped(type_)
-        if not (isinstance(base, t.Bit | t.Enum) or base in (t.BOOL, t.ERROR)):
-            raise Refused(node.pos, f"register<{type_}>", "only numbers can be kept in registers")
-        return base
+        return t.stripped(node.instance.type.args[0])
 
     def do_register_read(self, node: ir.ExternCall, body: Body) -> str:
         type_ = self._register_type(node)

@@ -1,4 +1,7 @@
 // Writing tables while packets pass: every function here is for the one thread that programs the switch.
+//
+// Each function that needs memory says whether it had it, by a null pointer or false; without it nothing has
+// changed, and what was handed over to be kept is freed.
 #include <sched.h>
 #include <stdlib.h>
 
@@ -6,7 +9,7 @@
 
 template <class T> static T *make(size_t bytes) { return (T *)calloc(1, bytes); }
 
-// --- giving back what a packet may still be looking at
+// --- freeing what a packet may still be using
 
 extern "C" void p4_quiesce(p4_switch *sw) {
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
@@ -77,15 +80,17 @@ static void grow(p4_switch *sw, Table &t) {
     free(old);
 }
 
-static void set_prefixes(p4_switch *sw, Table &t) {
+static bool set_prefixes(p4_switch *sw, Table &t) {
     u32 n = 0;
     for (u32 i = 0; i <= t.spec->lpm_width; i++) n += t.prefix_used[i] > 0;
     Prefixes *p = make<Prefixes>(sizeof(Prefixes) + 4 * (n + 1));
+    if (!p) return false;
     for (u32 i = t.spec->lpm_width + 1; i-- > 0;)
         if (t.prefix_used[i]) p->length[p->n++] = i;
     Prefixes *old = t.prefixes;
     release(t.prefixes, p);
     retire(sw, old);
+    return true;
 }
 
 static void unlink(Table &t, Entry *e) {
@@ -97,13 +102,15 @@ static void unlink(Table &t, Entry *e) {
 
 // --- ordered tables
 
-static Row *copy_row(const Row *old, u32 extra) {
+// An empty row with room for what an old one holds, and more.
+static Row *new_row(const Row *old, u32 extra) {
     u32 n = old ? old->n : 0;
     return make<Row>(sizeof(Row) + (n + extra + 1) * sizeof(Entry *));
 }
 
-static void row_add(p4_switch *sw, Table &t, Entry *e) {
-    Row *old = t.row, *r = copy_row(old, 1);
+static bool row_add(p4_switch *sw, Table &t, Entry *e) {
+    Row *old = t.row, *r = new_row(old, 1);
+    if (!r) return false;
     u32 n = old ? old->n : 0, low = 0, high = n;
     while (low < high) {  // after all of the same or a larger priority
         u32 middle = (low + high) / 2;
@@ -116,42 +123,57 @@ static void row_add(p4_switch *sw, Table &t, Entry *e) {
     r->n = n + 1;
     release(t.row, r);
     retire(sw, old);
+    return true;
 }
 
-static void row_remove(p4_switch *sw, Table &t, Entry *e) {
-    Row *old = t.row, *r = copy_row(old, 0);
+static bool row_remove(p4_switch *sw, Table &t, Entry *e) {
+    Row *old = t.row, *r = new_row(old, 0);
+    if (!r) return false;
     for (u32 i = 0; i < old->n; i++)
         if (old->entries[i] != e) r->entries[r->n++] = old->entries[i];
     release(t.row, r);
     retire(sw, old);
+    return true;
 }
 
 // --- entries
 
+static Entry *new_entry(const u64 *key, const u64 *mask, u32 words) {
+    Entry *e = make<Entry>(sizeof(Entry) + 16 * (words + 1));
+    if (!e) return nullptr;
+    memcpy(e->key, key, 8 * words);
+    if (mask) memcpy(e->key + words, mask, 8 * words);
+    return e;
+}
+
+static void add_hashed(p4_switch *sw, Table &t, Entry *e) {
+    e->hash = key_hash(e->key, t.spec->words, e->prefix);
+    if (t.used > t.buckets->mask) grow(sw, t);
+    link_in(t.buckets, e);
+}
+
+static bool add_prefix(p4_switch *sw, Table &t, Entry *e, u32 prefix) {
+    if (t.prefix_used[prefix]++ == 0 && !set_prefixes(sw, t)) return t.prefix_used[prefix]--, false;
+    e->prefix = prefix;
+    cut_prefix(*t.spec, e->key, prefix);
+    return true;
+}
+
 static Entry *add(p4_switch *sw, Table &t, const u64 *key, const u64 *mask, u32 prefix, int32_t priority, Action *a) {
     const TableSpec &s = *t.spec;
-    Entry *e = make<Entry>(sizeof(Entry) + 16 * (s.words + 1));
-    if (!e || !a) return free(e), free(a), nullptr;
-    memcpy(e->key, key, 8 * s.words);
-    if (mask) memcpy(e->key + s.words, mask, 8 * s.words);
+    Entry *e = a ? new_entry(key, mask, s.words) : nullptr;
+    if (!e) return free(a), nullptr;
     e->action = a;
     e->priority = priority;
     touch(e);
-    if (s.kind == TERNARY) {
-        row_add(sw, t, e);
-    } else {
-        e->prefix = s.kind == LPM ? prefix : 0;
-        if (s.kind == LPM) cut_prefix(s, e->key, prefix);
-        e->hash = key_hash(e->key, s.words, e->prefix);
-        if (t.used > t.buckets->mask) grow(sw, t);
-        link_in(t.buckets, e);
-        if (s.kind == LPM && t.prefix_used[prefix]++ == 0) set_prefixes(sw, t);
-    }
+    const bool good = s.kind == TERNARY ? row_add(sw, t, e) : s.kind == EXACT || add_prefix(sw, t, e, prefix);
+    if (!good) return free(e), free(a), nullptr;
+    if (s.kind != TERNARY) add_hashed(sw, t, e);
     t.used++;
     return e;
 }
 
-// null when the table is full; `action` belongs to the table from here on, also then
+// Null when the table is full or memory ran out; `action` belongs to the table from here on, also then.
 extern "C" Entry *p4_insert(p4_switch *sw, u32 table, const u64 *key, const u64 *mask, u32 prefix, int32_t priority,
                             Action *action) {
     Table &t = sw->tables[table];
@@ -165,9 +187,11 @@ extern "C" void p4_modify(p4_switch *sw, Entry *e, Action *action) {
     retire(sw, old);
 }
 
-static void remove(p4_switch *sw, Table &t, Entry *e) {
+// Without memory for a shorter list of prefixes the longer one stays: a lookup then tries one in vain.
+extern "C" bool p4_delete(p4_switch *sw, u32 table, Entry *e) {
+    Table &t = sw->tables[table];
     if (t.spec->kind == TERNARY) {
-        row_remove(sw, t, e);
+        if (!row_remove(sw, t, e)) return false;
     } else {
         unlink(t, e);
         if (t.spec->kind == LPM && --t.prefix_used[e->prefix] == 0) set_prefixes(sw, t);
@@ -176,39 +200,49 @@ static void remove(p4_switch *sw, Table &t, Entry *e) {
     retire(sw, e->action);
     retire(sw, e->meter.config);
     retire(sw, e);
+    return true;
 }
 
-extern "C" void p4_delete(p4_switch *sw, u32 table, Entry *e) { remove(sw, sw->tables[table], e); }
-
-extern "C" void p4_set_default(p4_switch *sw, u32 table, Action *action) {
+// The program's own default action when `action` is null.
+extern "C" bool p4_set_default(p4_switch *sw, u32 table, Action *action) {
     Table &t = sw->tables[table];
     const TableSpec &s = *t.spec;
+    Action *made = action ? action : new_action(s.default_action, s.default_data, s.default_words);
+    if (!made) return false;
     Action *old = t.fallback;
-    release(t.fallback, action ? action : new_action(s.default_action, s.default_data, s.default_words));
+    release(t.fallback, made);
     retire(sw, old);
+    return true;
 }
 
 extern "C" Entry *p4_const_entry(p4_switch *sw, u32 index) { return sw->const_entries[index]; }
 
-extern "C" void p4_value_set(p4_switch *sw, u32 set, u32 n, const u64 *keys, const u64 *masks) {
+static void free_row(Row *r) {
+    for (u32 i = 0; r && i < r->n; i++) free(r->entries[i]);
+    free(r);
+}
+
+extern "C" bool p4_value_set(p4_switch *sw, u32 set, u32 n, const u64 *keys, const u64 *masks) {
     Table &t = sw->value_sets[set];
     u32 words = t.spec->words;
-    Row *r = make<Row>(sizeof(Row) + (n + 1) * sizeof(Entry *)), *old = t.row;
-    for (u32 i = 0; i < n; i++) {
-        Entry *e = make<Entry>(sizeof(Entry) + 16 * (words + 1));
-        memcpy(e->key, keys + (size_t)i * words, 8 * words);
-        memcpy(e->key + words, masks + (size_t)i * words, 8 * words);
+    Row *r = new_row(nullptr, n), *old = t.row;
+    for (u32 i = 0; r && i < n; i++) {
+        Entry *e = new_entry(keys + (size_t)i * words, masks + (size_t)i * words, words);
+        if (!e) return free_row(r), false;
         r->entries[r->n++] = e;
     }
+    if (!r) return false;
     release(t.row, r);
     for (u32 i = 0; old && i < old->n; i++) retire(sw, old->entries[i]);
     retire(sw, old);
+    return true;
 }
 
 // --- action profiles
 
 extern "C" Member *p4_member_new(Action *a) {
     Member *m = make<Member>(sizeof(Member));
+    if (!m) return free(a), nullptr;
     m->action = a;
     return m;
 }
@@ -222,12 +256,14 @@ extern "C" void p4_member_free(p4_switch *sw, Member *m) {
     retire(sw, m);
 }
 extern "C" Group *p4_group_new() { return make<Group>(sizeof(Group)); }
-extern "C" void p4_group_set(p4_switch *sw, Group *g, u32 n, Member *const *members) {
+extern "C" bool p4_group_set(p4_switch *sw, Group *g, u32 n, Member *const *members) {
     GroupMembers *list = make<GroupMembers>(sizeof(GroupMembers) + (n + 1) * sizeof(Member *)), *old = g->members;
+    if (!list) return false;
     list->n = n;
     if (n) memcpy(list->members, members, n * sizeof(Member *));
     release(g->members, list);
     retire(sw, old);
+    return true;
 }
 extern "C" void p4_group_free(p4_switch *sw, Group *g) {
     retire(sw, g->members);
@@ -256,15 +292,17 @@ extern "C" void p4_counter_set(p4_switch *sw, Entry *e, u32 array, u32 index, u6
     __atomic_store_n(&c.bytes, bytes, __ATOMIC_RELAXED);
 }
 // rates per second; `config` null takes the meter's configuration away
-extern "C" void p4_meter_set(p4_switch *sw, Entry *e, u32 array, u32 index, const double *config) {
+extern "C" bool p4_meter_set(p4_switch *sw, Entry *e, u32 array, u32 index, const double *config) {
     Meter &m = e ? e->meter : sw->meters[array][index];
     MeterConfig *c = nullptr, *old = m.config;
     if (config) {
         c = make<MeterConfig>(sizeof(MeterConfig));
+        if (!c) return false;
         *c = {config[0] / 1e9, config[2] / 1e9, config[1], config[3]};
     }
     release(m.config, c);
     retire(sw, old);
+    return true;
 }
 extern "C" void p4_register_get(p4_switch *sw, u32 array, u32 index, u64 *out) {
     u32 words = sw->spec->register_[array].words;
@@ -277,16 +315,18 @@ extern "C" void p4_register_set(p4_switch *sw, u32 array, u32 index, const u64 *
 
 // --- replication
 
-extern "C" void p4_replicas_set(p4_switch *sw, int clone, u32 id, int n, const u32 *pairs, u32 packet_length) {
+extern "C" bool p4_replicas_set(p4_switch *sw, int clone, u32 id, int n, const u32 *pairs, u32 packet_length) {
     Replicas *&place = (clone ? sw->sessions : sw->groups)[id & 0xffff], *made = nullptr, *old = place;
     if (n >= 0) {
         made = make<Replicas>(sizeof(Replicas) + (n + 1) * sizeof(Replica));
+        if (!made) return false;
         made->n = n;
         made->packet_length = packet_length;
         for (int i = 0; i < n; i++) made->replicas[i] = {pairs[2 * i], pairs[2 * i + 1]};
     }
     release(place, made);
     retire(sw, old);
+    return true;
 }
 
 extern "C" void p4_on_digest(p4_switch *sw, p4_digest_fn fn, void *context) {
@@ -304,10 +344,7 @@ bool reserve(p4_switch *sw, size_t bytes) {
     return true;
 }
 
-extern "C" void p4_switch_set_cpu_port(p4_switch *sw, u32 port) { sw->cpu_port = port; }
-extern "C" u32 p4_switch_cpu_port(const p4_switch *sw) { return sw->cpu_port; }
-
-// --- birth and death
+// --- making and freeing a switch
 
 static bool table_init(Table &t, const TableSpec *s) {
     t.spec = s;
@@ -336,8 +373,7 @@ p4_switch *switch_new(const ProgramSpec *spec) {
                 sw->meters && sw->registers && sw->const_entries;
     for (u32 i = 0; good && i < spec->tables; i++) {
         const TableSpec *s = &spec->table[i];
-        good = table_init(sw->tables[i], s);
-        if (good) sw->tables[i].fallback = new_action(s->default_action, s->default_data, s->default_words);
+        good = table_init(sw->tables[i], s) && p4_set_default(sw, i, nullptr);
     }
     for (u32 i = 0; good && i < spec->value_sets; i++) good = table_init(sw->value_sets[i], &spec->value_set[i]);
     for (u32 i = 0; good && i < spec->counters; i++)

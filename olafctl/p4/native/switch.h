@@ -33,7 +33,6 @@ struct p4_switch {
     Entry **const_entries;
     Replicas **groups;      // 65536
     Replicas **sessions;    // SESSIONS
-    u32 cpu_port;
     u64 busy;               // odd while a packet is in here
     u64 random;
     p4_digest_fn digest;

@@ -27,10 +27,6 @@ void p4_switch_free(p4_switch *);
 void p4_switch_process(p4_switch *, uint32_t port, const uint8_t *frame, size_t length, uint64_t now_ns,
                        p4_emit_fn emit, void *context);
 
-// Told for the record only: the program itself decides what goes to and comes from this port.
-void p4_switch_set_cpu_port(p4_switch *, uint32_t port);
-uint32_t p4_switch_cpu_port(const p4_switch *);
-
 #ifdef __cplusplus
 }
 #endif

@@ -33,6 +33,13 @@ _OneShot = tuple[int, list[int]]
 """A group made for one entry, and its members."""
 
 
+def _had_memory(result: int | None) -> int:
+    """What a call of the library made; raises MemoryError when it had no memory for it."""
+    if not result:
+        raise MemoryError("out of memory in the switch; nothing was changed")
+    return result
+
+
 @dataclass(frozen=True)
 class Handle:
     """What a program that moves packets needs: a ``p4_switch *`` and a ``p4_process_fn``, as addresses."""
@@ -72,7 +79,6 @@ class NativeSwitch(PacketSide):
         switch = library.p4_switch_new()
         if not switch:
             raise OlafError("out of memory for a new switch")
-        library.p4_switch_set_cpu_port(switch, self.cpu_port)
         library.p4_on_digest(switch, self._digest_entry, None)
         old = (self._pipeline, self._switch)
         self._pipeline, self._switch = pipeline, switch
@@ -122,8 +128,7 @@ class NativeSwitch(PacketSide):
     def _direct(self, forms: dict[int, ActionForm], action: ActionCall) -> int:
         form = forms[action.action_id]
         data = b"".join([v.to_bytes(n, "little") for v, n in zip(action.params, form.sizes, strict=True)])
-        made: int = self.library.p4_action_direct(form.number, data, len(data) // 8)
-        return made
+        return _had_memory(self.library.p4_action_direct(form.number, data, len(data) // 8))
 
     def _action(self, table: Table, spec: ActionSpec) -> tuple[int, _OneShot | None]:
         """The library's action, and what must be freed with it."""
@@ -132,36 +137,42 @@ class NativeSwitch(PacketSide):
             case ActionCall():
                 return self._direct(table.actions, spec), None
             case MemberRef(member_id=member):
-                return library.p4_action_member(self._members[table.profile, member]), None
+                return _had_memory(library.p4_action_member(self._members[table.profile, member])), None
             case GroupRef(group_id=group):
-                return library.p4_action_group(self._groups[table.profile, group]), None
-        group, members, weighted = library.p4_group_new(), [], []
-        for part in spec:
-            member = library.p4_member_new(self._direct(table.actions, part.action))
-            members.append(member)
-            weighted += [member] * part.weight
-        self._fill(group, weighted)
-        return library.p4_action_group(group), (group, members)
+                return _had_memory(library.p4_action_group(self._groups[table.profile, group])), None
+        made: _OneShot = (_had_memory(library.p4_group_new()), [])
+        weighted: list[int] = []
+        try:
+            for part in spec:
+                made[1].append(_had_memory(library.p4_member_new(self._direct(table.actions, part.action))))
+                weighted += [made[1][-1]] * part.weight
+            self._fill(made[0], weighted)
+            return _had_memory(library.p4_action_group(made[0])), made
+        except MemoryError:
+            self._free(made)
+            raise
 
     def _fill(self, group: int, members: Sequence[int]) -> None:
         array = (c.c_void_p * max(1, len(members)))(*members)
-        self.library.p4_group_set(self._switch, group, len(members), array)
+        _had_memory(self.library.p4_group_set(self._switch, group, len(members), array))
 
-    def _free_one_shot(self, entry: int) -> None:
-        made = self._one_shots.pop(entry, None)
-        if made is not None:
-            self.library.p4_group_free(self._switch, made[0])
-            for member in made[1]:
+    def _free(self, one_shot: _OneShot | None) -> None:
+        if one_shot is not None:
+            self.library.p4_group_free(self._switch, one_shot[0])
+            for member in one_shot[1]:
                 self.library.p4_member_free(self._switch, member)
 
     def insert(self, table_id: int, key: Key, priority: int, action: ActionSpec) -> None:
-        """Add an entry. A larger priority wins. Raises TableFull."""
+        """Add an entry. A larger priority wins. Raises TableFull, and MemoryError as all that follow."""
         table = self._tables[table_id]
         values, masks, prefix = table.form.encode(key)
         made, one_shot = self._action(table, action)
         entry = self.library.p4_insert(self._switch, table.place, values, masks, prefix, priority, made)
         if not entry:
-            raise TableFull(f"table {table_id:#010x} is full")
+            self._free(one_shot)
+            if len(table.entries) >= table.size:
+                raise TableFull(f"table {table_id:#010x} is full")
+            _had_memory(entry)
         table.entries[key, priority] = entry
         if one_shot is not None:
             self._one_shots[entry] = one_shot
@@ -172,22 +183,23 @@ class NativeSwitch(PacketSide):
         entry = table.entries[key, priority]
         made, one_shot = self._action(table, action)
         self.library.p4_modify(self._switch, entry, made)
-        self._free_one_shot(entry)
+        self._free(self._one_shots.pop(entry, None))
         if one_shot is not None:
             self._one_shots[entry] = one_shot
 
     def delete(self, table_id: int, key: Key, priority: int) -> None:
         """Remove an entry."""
         table = self._tables[table_id]
-        entry = table.entries.pop((key, priority))
-        self.library.p4_delete(self._switch, table.place, entry)
-        self._free_one_shot(entry)
+        entry = table.entries[key, priority]
+        _had_memory(self.library.p4_delete(self._switch, table.place, entry))
+        del table.entries[key, priority]
+        self._free(self._one_shots.pop(entry, None))
 
     def set_default(self, table_id: int, action: ActionCall | None) -> None:
         """Set the default action; None restores the program's own."""
         table = self._tables[table_id]
         made = self._direct(table.actions, action) if action is not None else None
-        self.library.p4_set_default(self._switch, table.place, made)
+        _had_memory(self.library.p4_set_default(self._switch, table.place, made))
 
     def idle_ns(self, table_id: int, key: Key, priority: int) -> int:
         """Since an entry was last hit, or inserted, in ns."""
@@ -227,11 +239,11 @@ class NativeSwitch(PacketSide):
 
     def set_direct_meter(self, table_id: int, key: Key, priority: int, config: MeterConfig | None) -> None:
         entry = self._entry(table_id, key, priority)
-        self.library.p4_meter_set(self._switch, entry, 0, 0, self._rates(config))
+        _had_memory(self.library.p4_meter_set(self._switch, entry, 0, 0, self._rates(config)))
 
     def set_meter(self, meter_id: int, index: int, config: MeterConfig | None) -> None:
         place = self._arrays[meter_id].place
-        self.library.p4_meter_set(self._switch, None, place, index, self._rates(config))
+        _had_memory(self.library.p4_meter_set(self._switch, None, place, index, self._rates(config)))
 
     def register(self, register_id: int, index: int) -> int:
         array = self._arrays[register_id]
@@ -259,7 +271,7 @@ class NativeSwitch(PacketSide):
         if place in self._members:
             self.library.p4_member_set(self._switch, self._members[place], made)
         else:
-            self._members[place] = self.library.p4_member_new(made)
+            self._members[place] = _had_memory(self.library.p4_member_new(made))
 
     def set_group(self, profile_id: int, group_id: int, members: Sequence[tuple[int, int]] | None) -> None:
         """Create or replace a selector group of (member id, weight); None removes it."""
@@ -268,7 +280,7 @@ class NativeSwitch(PacketSide):
             self.library.p4_group_free(self._switch, self._groups.pop(place))
             return
         if place not in self._groups:
-            self._groups[place] = self.library.p4_group_new()
+            self._groups[place] = _had_memory(self.library.p4_group_new())
         weighted = [self._members[profile_id, member] for member, weight in members for _ in range(weight)]
         self._fill(self._groups[place], weighted)
 
@@ -278,13 +290,13 @@ class NativeSwitch(PacketSide):
         place, form = self._pipeline.value_sets()[value_set_id]
         rows = [form.encode(member) for member in members]
         keys, masks = b"".join(row[0] for row in rows), b"".join(row[1] for row in rows)
-        self.library.p4_value_set(self._switch, place, len(rows), keys, masks)
+        _had_memory(self.library.p4_value_set(self._switch, place, len(rows), keys, masks))
 
     def _replicate(self, clone: int, number: int, replicas: Sequence[Replica] | None, length: int) -> None:
         pairs = [n for r in replicas or () for n in (r.egress_port, r.instance)]
         array = (c.c_uint32 * max(1, len(pairs)))(*pairs)
         count = -1 if replicas is None else len(replicas)
-        self.library.p4_replicas_set(self._switch, clone, number, count, array, length)
+        _had_memory(self.library.p4_replicas_set(self._switch, clone, number, count, array, length))
 
     def set_multicast_group(self, group_id: int, replicas: Sequence[Replica] | None) -> None:
         """Create or replace a multicast group in one step; None removes it."""

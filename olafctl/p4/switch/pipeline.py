@@ -28,6 +28,7 @@ class Table:
     form: KeyForm
     actions: dict[int, ActionForm]
     profile: int
+    size: int
     entries: dict[tuple[Key, int], int] = field(default_factory=dict)
 
 
@@ -60,7 +61,7 @@ class Pipeline:
                 int(name): ActionForm(number, sizes[int(name)]) for name, number in table["actions"].items()
             }
             form = KeyForm(table["keys"], table["kind"])
-            made[int(table["id"])] = Table(table["place"], form, actions, table["profile"])
+            made[int(table["id"])] = Table(table["place"], form, actions, table["profile"], table["size"])
         return made
 
     def arrays(self) -> dict[int, Array]:

@@ -2,7 +2,7 @@
 
 import io
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,22 +16,45 @@ HOME = Path(__file__).parents[1] / "include"
 
 LINE_BREAK = "\ue00a"
 """Stands in a string for a line break, which the C preprocessor would end the string at."""
+GOES_ON = "\ue00b"
+"""Ends a part of a string whose next part follows after a directive."""
 
 _STRING = re.compile(
     r"""^[ \t]*\#(?:\\\n|[^\n])* | //[^\n]* | /\*.*?\*/ | (?P<string>"(?:\\.|[^"\\])*")""", re.X | re.M | re.S
 )
+_DIRECTIVE = re.compile(r"[ \t]*#[ \t]*(?:if|ifdef|ifndef|elif|else|endif|define|undef|error|warning)\b")
 
 
 def _on_one_line(text: str) -> str:
-    """The text with its strings in one line each; the lines they took follow them."""
+    """The text with its strings in one line each, and as many empty lines after them as they took.
+
+    Directives inside a string, as in a long annotation, are kept as lines of their own; the string becomes
+    parts around them, which :func:`olafctl.p4.syntax.tokens.tokenize` joins again.
+    """
 
     def joined(match: re.Match[str]) -> str:
         string = match["string"]
         if string is None:
             return match[0]
-        return string.replace("\n", LINE_BREAK) + "\n" * string.count("\n")
+        return "\n".join(_parts(string[1:-1].split("\n")))
 
     return _STRING.sub(joined, text)
+
+
+def _parts(lines: Sequence[str]) -> Iterator[str]:
+    """The lines of one string as parts of it, directives and empty lines."""
+    part: list[str] = []
+    for line in lines:
+        if _DIRECTIVE.match(line):
+            if part:
+                yield f'"{LINE_BREAK.join(part)}{GOES_ON}"'
+                yield from [""] * (len(part) - 1)
+            yield line
+            part = []
+        else:
+            part.append(line)
+    yield f'"{LINE_BREAK.join(part)}"'
+    yield from [""] * (len(part) - 1)
 
 
 class _P4Preprocessor(pcpp.Preprocessor):  # type: ignore[misc]  # pcpp has no type information

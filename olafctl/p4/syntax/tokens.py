@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from olafctl.p4.refuse import Pos, Refused
-from olafctl.p4.syntax.preprocess import LINE_BREAK
+from olafctl.p4.syntax.preprocess import GOES_ON, LINE_BREAK
 from olafctl.p4.syntax.tree import Annotation
 
 KEYWORDS = frozenset([
@@ -62,7 +62,7 @@ def tokenize(text: str, file: str = "<text>") -> list[Token]:
 
     Raises Refused at a character that belongs to no token.
     """
-    tokens = _only_tokens(list(_collapse_annotations(_scan(text, file))))
+    tokens = _only_tokens(list(_collapse_annotations(_join_strings(_scan(text, file)))))
     _mark_generics(tokens)
     _mark_casts(tokens)
     return tokens
@@ -92,6 +92,20 @@ def _scan(text: str, file: str) -> list[Token]:
             )
             tokens.append(Token(terminal, word, Pos(file, line, start - line_start + 1), at))
     return tokens
+
+
+def _join_strings(tokens: list[Token]) -> list[Token]:
+    """Make strings with directives in them whole; the directives and what they removed are empty lines."""
+    joined: list[Token] = []
+    for token in tokens:
+        first = joined[-1] if joined else None
+        if token.kind == "TEXT" and first is not None and first.text.endswith(f'{GOES_ON}"'):
+            start = first.text[: -len(f'{GOES_ON}"')]
+            gap = token.pos.line - first.pos.line - start.count("\n")
+            joined[-1] = Token("TEXT", start + "\n" * gap + token.text[1:], first.pos, token.end)
+        else:
+            joined.append(token)
+    return joined
 
 
 def _only_tokens(tokens: list[Token]) -> list[Token]:
