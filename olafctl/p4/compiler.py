@@ -22,7 +22,7 @@ from olafctl.p4.check.program import check_program
 from olafctl.p4.description import description
 from olafctl.p4.emit.places import Places
 from olafctl.p4.emit.program import Emitter
-from olafctl.p4.p4info.describe import Describer
+from olafctl.p4.p4info.describe import Describer, as_text
 from olafctl.p4.syntax.parse import parse
 from olafctl.p4.syntax.preprocess import preprocess
 from olafctl.toolchain import Compiler, cxx
@@ -83,7 +83,7 @@ def compile_text(
 def _build(work: Path, text: str, file: str, compiler: Compiler, optimize: str, progress: Progress) -> None:
     progress("checking")
     cpp, info, places = _translate(text, file)
-    (work / "p4info.txtpb").write_text(text_format.MessageToString(info))
+    (work / "p4info.txtpb").write_text(as_text(info))
     (work / "description.json").write_text(json.dumps(places))
     (work / "program.cpp").write_text(cpp)
     progress("compiling C++")

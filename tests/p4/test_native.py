@@ -1,4 +1,4 @@
-"""The C++ that compiled programs are linked to: no warnings, and no allocation whose failure is not noticed."""
+"""The C++ that programs are linked to: it compiles without warnings and survives when memory runs out."""
 
 import subprocess
 from pathlib import Path

@@ -50,5 +50,5 @@ def make_instance(
 def _check_register(type_: t.Extern, pos: Pos) -> None:
     base = t.stripped(type_.args[0])
     if not (isinstance(base, t.Bit | t.Enum) or base in (t.BOOL, t.ERROR)):
-        why = "only bits, bool, enumerations and error can be kept in registers; use one register for each field"
+        why = "its cells can be bits, bool, an enumeration or error; use one register for each field"
         raise Refused(pos, str(type_), why)

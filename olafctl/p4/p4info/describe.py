@@ -7,6 +7,7 @@ other P4 compilers derive them, so that they depend on names alone.
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from google.protobuf import text_format
 from p4.config.v1 import p4info_pb2
 
 from olafctl.p4.emit.places import Places
@@ -62,6 +63,12 @@ def _controller_headers(program: ir.Program) -> Iterator[ControllerHeader]:
         for annotation in declaration.annotations if declaration else ():
             if annotation.name == "controller_header" and annotation.body and declaration:
                 yield annotation.body[0][1][1:-1], type_, declaration
+
+
+def as_text(info: p4info_pb2.P4Info) -> str:
+    """The P4Info in protobuf's text format, with the two lines that p4c begins it with."""
+    head = "# proto-file: p4/config/v1/p4info.proto\n# proto-message: p4.config.v1.P4Info\n\n"
+    return head + text_format.MessageToString(info)
 
 
 class Describer:

@@ -25,10 +25,16 @@ def _shape(kind: str, item: Any) -> Any:
 
 
 def mismatch(pushed: p4info_pb2.P4Info, own: p4info_pb2.P4Info) -> str:
-    """The first difference that matters, in words; empty when there is none."""
+    """The first difference that matters, in words; empty when there is none.
+
+    Actions that no table lists do not matter: no write can name them.
+    """
+    listed = {ref.id for table in pushed.tables for ref in table.action_refs}
     for kind in _KINDS:
         ours = {item.preamble.id: item for item in getattr(own, kind)}
         for item in getattr(pushed, kind):
+            if kind == "actions" and item.preamble.id not in listed:
+                continue
             known = ours.get(item.preamble.id)
             what = f"{kind[:-1].replace('_', ' ')} {item.preamble.name} ({item.preamble.id:#010x})"
             if known is None:
