@@ -1,6 +1,6 @@
 """A P4_16 program for v1model, compiled to a shared library (:file:`olafctl/p4/native/switch_abi.h`).
 
-preprocess → parse → check → emit C++ → ``$CXX``. Every result is kept by content, so that nothing is
+preprocess → parse → check → emit C++ → ``$CXX``. Results are cached by content, so that nothing is
 compiled twice. The ``device_config`` that a P4Runtime client pushes is the preprocessed program itself:
 text, never native code.
 """
@@ -45,7 +45,7 @@ class Program:
     library: Path
     cpp: Path
     description: dict[str, Any]
-    """How ids and widths map to the library's places (for :mod:`olafctl.p4.switch.native`)."""
+    """How ids and widths map to places in the library (for :mod:`olafctl.p4.switch.native`)."""
     fresh: bool
     """False when it came from the cache."""
 
@@ -107,7 +107,7 @@ def _translate(text: str, file: str) -> tuple[str, p4info_pb2.P4Info, dict[str, 
     except OlafError:
         raise
     except RecursionError:
-        raise BadInput(Problem("the program is nested too deeply", remedy="make it flatter")) from None
+        raise BadInput(Problem("the program is nested too deeply", remedy="reduce the nesting")) from None
     except Exception as error:
         what = f"the P4 compiler failed: {type(error).__name__}: {error}"
         raise OlafError(Problem(what, remedy="this is a defect of Olaf's P4 compiler")) from error
@@ -115,7 +115,7 @@ def _translate(text: str, file: str) -> tuple[str, p4info_pb2.P4Info, dict[str, 
 
 @cache
 def own_digest() -> str:
-    """A digest of the compiler's own sources: another compiler makes another program."""
+    """A digest of the compiler's own sources, which changes whenever its output may."""
     files = sorted(path for path in _HOME.rglob("*") if path.suffix in (".py", ".lark", ".h", ".cpp"))
     return digest(files)
 

@@ -15,7 +15,7 @@ Row = dict[str, Any]
 
 
 def description(describer: Describer) -> Row:
-    """What :mod:`olafctl.p4.switch.native` must know to program the library."""
+    """What :mod:`olafctl.p4.switch.native` needs to program the library."""
     ids, inventory = describer.ids, describer.inventory
     places = itertools.count()
     entries = {table: [next(places) for _ in table.entries] for table in describer.program.tables}

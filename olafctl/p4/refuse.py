@@ -17,7 +17,7 @@ class Pos(NamedTuple):
 
 
 class Refused(BadInput):
-    """The program is wrong, or uses ``construct`` in a way that Olaf does not support."""
+    """The program is wrong, or uses ``construct`` in a way that is not supported."""
 
     def __init__(self, pos: Pos, construct: str, why: str) -> None:
         self.pos, self.construct, self.why = pos, construct, why

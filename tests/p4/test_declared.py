@@ -1,4 +1,4 @@
-"""What a control plane is told of declarations and annotations that are seldom used."""
+"""P4Info of rarely used declarations and annotations."""
 
 from p4.config.v1 import p4info_pb2
 
@@ -106,7 +106,7 @@ def test_a_select_over_nothing() -> None:
     compile_parts(state=frame)
 
 
-def test_tables_that_are_never_applied_are_none_of_the_programs() -> None:
+def test_tables_that_are_never_applied_are_not_listed() -> None:
     meter = "direct_meter<bit<8>>(MeterType.bytes) d; action a() { d.read(m.m); }"
     table = "table {} {{ key = {{ h.h.v: exact; }} actions = {{ a; }} {} }}"
     local = f"{meter} {table.format('idle', 'meters = d;')} {table.format('used', '')}"

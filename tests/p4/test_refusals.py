@@ -1,4 +1,4 @@
-"""What is wrong or not supported is refused at its place, by its name."""
+"""Wrong and unsupported programs are refused with the place, the construct and the reason."""
 
 import pytest
 
@@ -50,7 +50,7 @@ CASES = [
     ("top", "typedef bit<9999> huge_t;", "width", "not within"),
     ("top", "#error no such thing\n", "preprocessor", "no such thing"),
     ("top", "const bit<8> c = 8w1 + d;", "d", "not declared"),
-    ("top", "control C() { apply { } } C() c;", "c", "cannot be made at top level"),
+    ("top", "control C() { apply { } } C() c;", "c", "cannot be instantiated at top level"),
     ("top", "type bit<8> n_t; const bool b = (n_t) 1 == 1;", "n_t", "bit<8> is needed"),
     ("top", "type bit<8> n_t; const n_t n = 8w1;", "bit<8>", "n_t is needed"),
     ("top", "/* never closed", "comment", "never closed"),
@@ -70,7 +70,7 @@ CASES = [
         "local",
         "action a(in bit<8> x, bit<8> y) { } table t { actions = { a(m.m); } default_action = a(h.h.v, 1); }",
         "x",
-        "not what the table's list",
+        "differs from the table's list",
     ),
     ("local", "table t { key = { h.h.v + 1: exact; } actions = { NoAction; } }", "table key", "@name"),
     ("local", "action x() { } action x() { }", "x", "declared twice"),
@@ -151,7 +151,7 @@ def test_a_program_without_main_is_refused_as_a_whole(text: str) -> None:
 def test_programs_without_a_v1model_main() -> None:
     with pytest.raises(Refused, match="no main"):
         describe_text(preprocess_text("#include <core.p4>\nconst bit<8> x = 1;\n", "x.p4"), "x.p4")
-    with pytest.raises(Refused, match="ends too early"):
+    with pytest.raises(Refused, match="unexpected end"):
         describe_text(preprocess_text("control c(", "x.p4"), "x.p4")
     with pytest.raises(Refused, match="no such file"):
         preprocess_text('#include "nowhere.p4"\n', "x.p4")

@@ -15,7 +15,7 @@ from olafctl.p4.syntax.annotations import control_plane_name
 PACKETS = ("packet_in", "packet_out")
 """The extern objects that may be parameters of blocks."""
 MAX_DEPTH = 64
-"""Of functions that call each other; more is recursion, which P4 does not have."""
+"""Nested function calls; more are taken for recursion, which P4 does not have."""
 
 
 def declare_params(params: tuple[tree.Parameter, ...], scope: Scope) -> list[ir.Parameter]:
@@ -52,7 +52,7 @@ def make_action(declaration: tree.Action, scope: Scope, path: str, block: ir.Blo
             raise Refused(
                 declaration.pos,
                 f"action {declaration.name}",
-                f"a control plane cannot give {param.name}: {param.type}",
+                f"the control plane cannot give {param.name} of type {param.type}",
             )
     body = check_block(declaration.body, inner)
     name = control_plane_name(declaration.name, path, declaration.annotations)

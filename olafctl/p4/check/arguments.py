@@ -1,4 +1,4 @@
-"""Which argument goes to which parameter."""
+"""Pairs arguments with parameters."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from olafctl.p4.syntax import tree
 def pair(
     params: Sequence[tree.Parameter], args: Sequence[tree.Argument], what: str, pos: Pos
 ) -> list[tuple[tree.Parameter, tree.Argument | None]]:
-    """Each parameter with its argument; None where its default stands in.
+    """Each parameter with its argument; None where the default is used.
 
     Raises Refused when they do not fit.
     """

@@ -24,7 +24,7 @@ from olafctl.p4.syntax import tree
 from olafctl.p4.syntax.annotations import control_plane_name
 
 MAX_DEPTH = 32
-"""Of blocks inside each other; more is a block that contains itself."""
+"""Nested blocks; more are taken for a block that contains itself."""
 
 
 def instantiate(
@@ -142,7 +142,7 @@ def _declare(item: tree.Declared, scope: Scope, block: ir.Block, frame: Frame) -
 
 
 def make_local_instance(item: tree.Instance, scope: Scope) -> ir.Instance | ir.Block:
-    """What ``Type(args) name;`` makes inside of a block or at top level."""
+    """The instance that ``Type(args) name;`` declares in a block or at top level."""
     if item.initializer is not None:
         raise Refused(item.pos, f"instance {item.name}", "an initializer is not supported")
     type_ = resolve(item.type, scope)

@@ -12,7 +12,7 @@ from olafctl.p4.syntax import tree
 from olafctl.p4.syntax.annotations import only_number
 
 _TOP = 1 << 30
-"""Above every priority that a program writes where smaller ones win."""
+"""Above every priority in a program in which smaller priorities win."""
 
 
 def action_call(
@@ -30,7 +30,7 @@ def action_call(
 
 
 def _data(call: tree.Call, entry: ir.TableAction, scope: Scope) -> tuple[int, ...]:
-    """The control plane's part of the arguments; what the table binds must be repeated as it is there."""
+    """The control plane's part of the arguments; arguments that the table binds must be the same."""
     params = entry.action.params
     named = {arg.name: arg for arg in call.args if arg.name}
     if len(call.args) != len(params) or (named and named.keys() != {param.name for param in params}):
@@ -44,7 +44,7 @@ def _data(call: tree.Call, entry: ir.TableAction, scope: Scope) -> tuple[int, ..
         value = check(arg.value, scope, param.type)
         if param.direction:
             if value != next(bound).value:
-                raise Refused(arg.pos, param.name, "is not what the table's list of actions says")
+                raise Refused(arg.pos, param.name, "differs from the table's list of actions")
         elif not isinstance(value, ir.Const) or isinstance(value.value, str):
             raise Refused(arg.pos, param.name, "must be known at compile time")
         else:
@@ -108,7 +108,7 @@ def _check_priorities(nodes: Sequence[tree.Entry], const: bool, ordered: bool) -
 
 
 def _priorities(nodes: Sequence[tree.Entry], properties: dict[str, tree.Property], scope: Scope) -> list[int]:
-    """As P4_16 §14.2.1.4: written, or counted on from the entry before; here a larger one always wins."""
+    """As P4_16 §14.2.1.4: written, or derived from the entry before; in the result the larger always wins."""
     annotated = [_annotated(node) for node in nodes]
     if any(value is not None for value in annotated):
         given = [value if value is not None else at + 1 for at, value in enumerate(annotated)]

@@ -1,4 +1,4 @@
-"""Expressions and calls, checked: each holds the other, so they are one file."""
+"""Expressions and calls, checked. Each contains the other, so they are one file."""
 
 from collections.abc import Sequence
 
@@ -35,7 +35,7 @@ def check(node: tree.Expr, scope: Scope, want: t.Type = t.ANY) -> ir.Expr:
 
 
 def check_initial(node: tree.Expr, scope: Scope, want: t.Type) -> ir.Expr:
-    """As :func:`check`, of what a declaration or an assignment gives."""
+    """As :func:`check`, for the value of a declaration or assignment."""
     return initial(_check(node, scope, want), want, node.pos)
 
 
@@ -475,7 +475,7 @@ def bind(
     scope: Scope,
     pos: Pos,
 ) -> tuple[ir.Arg, ...]:
-    """The checked arguments, in the parameters' order; ``bindings`` learns the type parameters.
+    """The checked arguments, in the parameters' order; ``bindings`` gets the type parameters.
 
     Raises Refused where an argument has the wrong type or cannot be written.
     """

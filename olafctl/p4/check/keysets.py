@@ -1,4 +1,4 @@
-"""What a key matches: in table entries and in select cases."""
+"""Key sets: what table entries and select cases match."""
 
 from olafctl.p4.check.expressions import check
 from olafctl.p4.check.scope import Scope

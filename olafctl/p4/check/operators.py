@@ -31,7 +31,7 @@ def unary(op: str, operand: ir.Expr, pos: Pos) -> ir.Expr:
 
 
 def as_number(expr: ir.Expr) -> ir.Expr:
-    """A serializable enumeration's member as the number it is."""
+    """A member of a serializable enumeration as its number."""
     if isinstance(expr.type, t.Enum) and expr.type.underlying is not None:
         return coerce(expr, expr.type.underlying, Pos("", 1, 1))
     return expr

@@ -17,7 +17,7 @@ _ENDS = ("accept", "reject")
 def make_states(declaration: tree.Parser, scope: Scope) -> list[ir.State]:
     """The states, ``start`` first.
 
-    Raises Refused where a transition leads nowhere or a select's case does not fit.
+    Raises Refused where a transition's target does not exist or a select's case does not fit.
     """
     names = [state.name for state in declaration.states]
     for state in declaration.states:
@@ -52,12 +52,12 @@ def _transition(state: tree.State, scope: Scope, states: set[str]) -> ir.Transit
 
 
 def _only_default(node: tree.Transition) -> str:
-    """Where ``select()`` over nothing leads."""
+    """The target of ``select()`` without subjects."""
     for case in node.cases:
         if not isinstance(case.keys, tree.Anything):
             break
         return case.state
-    raise Refused(node.pos, "select", "over nothing has a default only")
+    raise Refused(node.pos, "select", "without subjects can have a default only")
 
 
 def _value_set(node: tree.Expr, scope: Scope) -> ir.ValueSet | None:
@@ -89,7 +89,7 @@ def _case(case: tree.SelectCase, subjects: tuple[ir.Expr, ...], scope: Scope) ->
 
 
 def declare_value_set(node: tree.ValueSet, scope: Scope) -> ir.ValueSet:
-    """A parser value set, known from here on."""
+    """Declare a parser value set."""
     unit = scope.unit
     type_ = resolve(node.type, scope)
     name = control_plane_name(node.name, scope.frame.path, node.annotations)

@@ -1,4 +1,4 @@
-"""A whole program: its declarations, and what its ``main`` is made of."""
+"""A whole program: its declarations, and the blocks of its ``main``."""
 
 from olafctl.p4.check.actions import make_action, make_function
 from olafctl.p4.check.blocks import instantiate, make_local_instance, object_argument
@@ -105,7 +105,9 @@ def _declare(node: tree.Declared, scope: Scope) -> None:
         case tree.Instance():
             made = make_local_instance(node, scope)
             if isinstance(made, ir.Block):
-                raise Refused(node.pos, f"instance {node.name}", f"a {made.kind} cannot be made at top level")
+                raise Refused(
+                    node.pos, f"instance {node.name}", f"a {made.kind} cannot be instantiated at top level"
+                )
             scope.declare(node.name, InstanceName(made), node.pos)
         case _:
             raise Refused(node.pos, node.name, "cannot be declared at top level")
@@ -185,7 +187,7 @@ def _instantiate_main(node: tree.Instance, scope: Scope) -> ir.Program:
 def _match_package(
     package: tree.BlockType, blocks: dict[str, ir.Block], scope: Scope, pos: Pos
 ) -> tuple[t.Type, t.Type]:
-    """The types that the package's H and M are; raises Refused when a block's parameters do not fit."""
+    """The types bound to the package's H and M; raises Refused when a block's parameters do not fit."""
     bindings: dict[t.Variable, t.Type] = {}
     h, m = t.Variable("H", "package"), t.Variable("M", "package")
     for param, block in zip(package.params, blocks.values(), strict=True):

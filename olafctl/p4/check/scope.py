@@ -18,7 +18,7 @@ class TypeName:
 
 @dataclass(frozen=True)
 class GenericType:
-    """A declaration that makes a type of its arguments."""
+    """A declaration that makes a type from type arguments."""
 
     declaration: tree.StructLike | tree.ExternObject | tree.BlockType
 
@@ -32,12 +32,12 @@ class Value:
     why: str = ""
     """Why it cannot be written."""
     base: int = 10
-    """In which a constant number was written."""
+    """The base in which a constant number was written."""
 
 
 @dataclass(frozen=True)
 class Functions:
-    """Functions of one name, told apart by their number of parameters."""
+    """Functions of one name, distinguished by their number of parameters."""
 
     overloads: tuple[tree.Function | tree.ExternFunction, ...]
 
@@ -85,11 +85,11 @@ Entity = (
 
 
 class OnDemand(Protocol):
-    """What the use of a name may require first: a value, or the code of what is called.
+    """What using a name may require first: a constant's value, or the code of a callee.
 
-    Types hold constants and expressions call functions, whose code again holds types and expressions; here
-    the stages that know types and expressions ask for it without knowing who makes it.
-    Each raises Refused where what it makes breaks a rule.
+    Types contain constants and expressions call functions, whose code contains types and expressions again.
+    Through this interface the files on types and expressions use those on functions and blocks without
+    importing them. Each method raises Refused where the program breaks a rule.
     """
 
     def constant(self, node: tree.Expr, scope: Scope, what: str) -> int:
@@ -125,7 +125,7 @@ class Unit:
     """How many functions and blocks are being made inside each other."""
 
     def unique(self, name: str) -> str:
-        """A name that C++ accepts and nothing else in the program has."""
+        """A valid C++ name that is unique in the program."""
         self.serial += 1
         clean = "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in name)
         return f"{clean}_{self.serial}"
@@ -133,7 +133,7 @@ class Unit:
 
 @dataclass
 class Frame:
-    """The parser, control, action or function whose code is checked, by kind."""
+    """The parser, control, action or function whose code is being checked."""
 
     kind: str
     path: str = ""
@@ -165,7 +165,7 @@ class Scope:
         return scope
 
     def find(self, name: str) -> Entity | None:
-        """What the name means here, in the innermost scope that has it."""
+        """The meaning of the name in the innermost scope that declares it; None when no scope does."""
         scope: Scope | None = self
         while scope is not None:
             if name in scope._names:

@@ -57,7 +57,7 @@ def check_statement(node: tree.Statement, scope: Scope) -> ir.Statement:
 
 
 def declare_variable(node: tree.Variable, scope: Scope) -> ir.Declare:
-    """A variable, known from here on."""
+    """Declare a variable."""
     type_ = resolve(node.type, scope)
     base = t.unwrapped(type_)
     if isinstance(base, t.Extern | t.Block) or base in (t.VOID, t.INTEGER, t.STRING, t.MATCH_KIND):
@@ -69,7 +69,7 @@ def declare_variable(node: tree.Variable, scope: Scope) -> ir.Declare:
 
 
 def declare_constant(node: tree.Constant, scope: Scope) -> None:
-    """A constant, known from here on; raises Refused when its value is not known at compile time."""
+    """Declare a constant; raises Refused when its value is not known at compile time."""
     value = check_initial(node.value, scope, resolve(node.type, scope))
     if not is_constant(value):
         raise Refused(node.pos, f"const {node.name}", "its value is not known at compile time")
@@ -94,7 +94,7 @@ def _assign(node: tree.Assign, scope: Scope) -> ir.Statement:
 
 
 def _settled(target: ir.Expr, before: list[ir.Statement], scope: Scope) -> ir.Expr:
-    """A place that can be named twice: its indices are evaluated once, in ``before``."""
+    """The target with its indices evaluated once, in ``before``, so that it can be read and written."""
 
     def once(index: ir.Expr) -> ir.Expr:
         if isinstance(index, ir.Const):
@@ -211,7 +211,7 @@ def _value_label(type_: t.Type, scope: Scope) -> Callable[[tree.Expr], int]:
 
 
 def _loop(node: tree.For | tree.ForIn, scope: Scope) -> ir.Statement:
-    """A loop; its body knows that it may ``break`` and ``continue``."""
+    """A loop, whose body may ``break`` and ``continue``."""
     if scope.frame.kind in ("parser", "state"):
         raise Refused(node.pos, "for", "not allowed in parsers")
     inner = scope.inner()

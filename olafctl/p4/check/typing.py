@@ -143,7 +143,7 @@ def check_field(kind: str, type_: t.Type, member: tree.Field) -> None:
 
 
 def unify(formal: t.Type, actual: t.Type, bindings: dict[t.Variable, t.Type]) -> None:
-    """Learn from an argument's type what ``formal``'s parameters are; coercion finds mismatches."""
+    """Bind ``formal``'s type parameters as an argument's type requires; coercion reports mismatches."""
     match formal, actual:
         case t.Variable(), _:
             known = bindings.get(formal)

@@ -1,7 +1,7 @@
-"""Expressions as C++: a value without side effects, after statements for whatever has them.
+"""Expressions as C++: a value without side effects, after statements for all parts that have them.
 
-P4 evaluates from left to right; C++ does not promise to. So what has effects is done in statements of its
-own, and what stands to the left of it is kept in a temporary first.
+P4 evaluates from left to right; C++ does not promise to. So parts with
+effects become statements of their own, and what is left of them is first stored in a temporary.
 """
 
 from __future__ import annotations

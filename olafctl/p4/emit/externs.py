@@ -1,4 +1,4 @@
-"""v1model's externs as C++ (BMv2's documentation of simple_switch says what each does)."""
+"""v1model's externs as C++ (defined by BMv2's simple_switch documentation)."""
 
 from collections.abc import Callable
 
@@ -17,7 +17,7 @@ DIGEST_WORDS = 256
 
 
 class Externs:
-    """Each method, by its P4 name, writes one extern's statements and says what its result is."""
+    """Each ``do_`` method, named after its extern, writes a call's statements and returns its result."""
 
     def __init__(self, places: Places) -> None:
         self.places = places
@@ -69,7 +69,7 @@ class Externs:
         body.w.line(f"if (!({condition})) {{ x.error = {code}; {body.fail} }}")
         return "0"
 
-    # --- fate of the packet
+    # --- what happens to the packet
 
     def do_mark_to_drop(self, node: ir.ExternCall, body: Body) -> str:
         if not node.args or node.args[0].value is None:
@@ -100,16 +100,16 @@ class Externs:
         return self._clone(node, body, self._list(node, 2))
 
     def do_clone3(self, node: ir.ExternCall, body: Body) -> str:
-        self._nothing(node, 2)
+        self._require_no_data(node, 2)
         return self._clone(node, body, NO_LIST)
 
-    def _nothing(self, node: ir.ExternCall, at: int) -> None:
+    def _require_no_data(self, node: ir.ExternCall, at: int) -> None:
         data = node.args[at].value
         if not (isinstance(data, ir.Make) and not data.parts):
             raise Refused(node.pos, node.method, "with fields it is not supported; use a field list")
 
     def do_resubmit(self, node: ir.ExternCall, body: Body) -> str:
-        self._nothing(node, 0)
+        self._require_no_data(node, 0)
         body.w.line(f"x.resubmit = true;\nx.resubmit_list = {NO_LIST};")
         return "0"
 
@@ -118,7 +118,7 @@ class Externs:
         return "0"
 
     def do_recirculate(self, node: ir.ExternCall, body: Body) -> str:
-        self._nothing(node, 0)
+        self._require_no_data(node, 0)
         body.w.line(f"x.recirculate = true;\nx.recirculate_list = {NO_LIST};")
         return "0"
 
@@ -160,7 +160,7 @@ class Externs:
 
     @staticmethod
     def _store(node: ir.ExternCall, target: ir.Expr, value: str, body: Body) -> None:
-        """A u64 to a place of any width."""
+        """Write a u64 to a target of any width."""
         base = t.stripped(target.type)
         if not (isinstance(base, t.Bit | t.Enum) or base == t.BOOL):
             raise Refused(node.pos, node.method, f"its result cannot be a {target.type}")
@@ -236,7 +236,7 @@ class Externs:
     # --- state
 
     def _cell(self, node: ir.ExternCall, body: Body, at: int) -> tuple[str, str, str]:
-        """The C++ array, the index in a temporary, and whether it is within."""
+        """The C++ array, the index in a temporary, and a test that the index is in range."""
         assert node.instance is not None
         index = node.args[at].value
         assert index is not None
@@ -250,7 +250,7 @@ class Externs:
         return "0"
 
     def do_direct_counter_count(self, node: ir.ExternCall, body: Body) -> str:
-        return "0"  # a hit counts by itself, as in BMv2
+        return "0"  # every hit is counted, as in BMv2
 
     def do_meter_execute_meter(self, node: ir.ExternCall, body: Body) -> str:
         assert node.instance is not None
@@ -269,7 +269,7 @@ class Externs:
     def do_direct_meter_read(self, node: ir.ExternCall, body: Body) -> str:
         assert node.instance is not None
         if not self.places.is_attached(node.instance):
-            raise Refused(node.pos, node.instance.name, "belongs to no table")
+            raise Refused(node.pos, node.instance.name, "is not attached to a table")
         if node.args[0].value is not None:
             self._store(node, node.args[0].value, f"colour_{node.instance.cpp}", body)
         return "0"

@@ -10,7 +10,7 @@ from olafctl.p4.ir import types as t
 
 
 class Emitter:
-    """Writes one program as C++; afterwards ``externs`` knows its digests."""
+    """Writes one program as C++; afterwards ``externs.digests`` lists its digests."""
 
     def __init__(self, program: ir.Program, places: Places) -> None:
         self.program = program

@@ -15,7 +15,7 @@ ALGORITHMS = {
 
 
 def algorithm(expr: ir.Expr | None, pos: Pos) -> str:
-    """The C++ function of a HashAlgorithm; a custom CRC is, until configured, the plain one."""
+    """The C++ function of a HashAlgorithm; a custom CRC equals the standard one until it is configured."""
     if isinstance(expr, ir.Const) and isinstance(expr.type, t.Enum):
         name = next(name for name, value in expr.type.members if value == expr.value)
         if name in ALGORITHMS:
@@ -27,10 +27,10 @@ def algorithm(expr: ir.Expr | None, pos: Pos) -> str:
 def leaves(expr: ir.Expr, value: str) -> Iterator[tuple[str, t.Type, str]]:
     """The scalars of a value in order: C++ expression, type, and a condition (or nothing).
 
-    As in BMv2, the fields of an invalid header are not there.
+    As in BMv2, the fields of an invalid header are left out.
     """
     if isinstance(expr, ir.Make) and not isinstance(t.stripped(expr.type), t.Stack):
-        raise AssertionError("made values are taken apart before")
+        raise AssertionError("the caller splits made values into their parts")
     guard = (
         f"{value.rsplit('.', 1)[0]}.v" if isinstance(expr, ir.Field) and t.is_header(expr.base.type) else ""
     )
@@ -73,7 +73,7 @@ def bit_row(expr: ir.Expr, body: Body, pos: Pos) -> str:
     parts = list(_parts(expr))
     for part in parts:
         if part.type == t.INTEGER:
-            raise Refused(pos, "hash", "the width of a number in its data is not known")
+            raise Refused(pos, "hash", "a number in its data has no width")
     room = sum(
         row_width(leaf) if not isinstance(leaf, t.Varbit) else leaf.width
         for part in parts

@@ -1,4 +1,4 @@
-"""Tables as C++: the lookup in the packet's path, and what describes them to the runtime."""
+"""Tables as C++: the lookup, and the descriptions that the runtime makes them from."""
 
 from collections.abc import Sequence
 

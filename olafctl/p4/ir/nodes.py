@@ -1,4 +1,4 @@
-"""The checked program: every expression typed, every name resolved, every generic filled in.
+"""The checked program: every expression typed, every name resolved, every type parameter bound.
 
 Parsers and controls appear once per instance. The emitter reads this and nothing else.
 """
@@ -129,7 +129,7 @@ class IsValid:
 class Arg:
     direction: str
     value: Expr | None
-    """None for an ``out`` argument that nobody wants."""
+    """None for an ``out`` argument written as ``_``."""
     type: t.Type
 
 
@@ -153,7 +153,7 @@ class Apply:
 
 @dataclass(frozen=True)
 class TableApply:
-    """``part`` is what is asked of the result: hit, miss, action_run, or nothing."""
+    """``part`` is the member of the result that is used: hit, miss, action_run, or empty."""
 
     type: t.Type
     table: Table
@@ -269,7 +269,7 @@ class Parameter:
     local: Local
     annotations: Annotations = ()
     default: ExprNode | None = None
-    """What stands in for a missing argument, as written."""
+    """The value of a missing argument, as written."""
 
     @property
     def type(self) -> t.Type:
@@ -287,7 +287,7 @@ class Function:
 
 @dataclass(eq=False)
 class Action:
-    """``name`` is what the control plane calls it; ``cpp`` is unique."""
+    """``name`` is its control plane name; ``cpp`` its unique C++ name."""
 
     name: str
     cpp: str
@@ -351,7 +351,7 @@ class Entry:
     """Index into the table's actions."""
     data: tuple[int, ...]
     priority: int
-    """Larger wins, as in P4Runtime; 0 where there is none."""
+    """The larger wins, as in P4Runtime; 0 for tables without priorities."""
     const: bool
 
 
@@ -376,7 +376,7 @@ class Table:
     index: int = 0
     """Among the program's tables."""
     applied: bool = False
-    """Somewhere; other tables are not part of the program."""
+    """Whether any code applies it; other tables are not part of the program."""
 
     @property
     def match_keys(self) -> list[Key]:
@@ -461,7 +461,7 @@ Declaration = Action | Table | Instance | ValueSet | Block
 
 @dataclass(eq=False)
 class Program:
-    """A v1model pipeline and everything in it, in an order in which each precedes its users."""
+    """A v1model pipeline and everything in it, ordered so that each object precedes its users."""
 
     headers: t.Struct
     metadata: t.Type

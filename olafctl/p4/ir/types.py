@@ -31,11 +31,11 @@ class Simple:
 BOOL, ERROR, STRING, VOID, INTEGER = map(Simple, ("bool", "error", "string", "void", "int"))
 MATCH_KIND = Simple("match_kind")
 ANY = Simple("_")
-"""Left for inference."""
+"""To be inferred."""
 DOTS = Simple("...")
-"""The type of ``...`` until it is known what it fills."""
+"""The type of ``...`` before the type that it fills is known."""
 INVALID = Simple("{#}")
-"""The type of ``{#}`` until it is known of which header."""
+"""The type of ``{#}`` before its header type is known."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class Enum:
 
 @dataclass(frozen=True)
 class NewType:
-    """``type T name``: what T can do not, except assignment, comparison and casts."""
+    """``type T name``: a distinct type with T's values, and no operators except comparison."""
 
     name: str
     base: Type
@@ -122,7 +122,7 @@ class Variable:
 
     name: str
     owner: str = ""
-    """What declared it, so that equal names of different owners differ."""
+    """The declaration that it belongs to; equal names of different owners differ."""
 
     def __str__(self) -> str:
         return self.name
@@ -159,7 +159,7 @@ Type = (
 
 
 def stripped(type_: Type) -> Type:
-    """The type that carries the value: under ``type`` and serializable ``enum``."""
+    """The type of the values under ``type`` and serializable ``enum``."""
     while True:
         if isinstance(type_, NewType):
             type_ = type_.base

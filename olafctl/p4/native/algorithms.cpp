@@ -32,7 +32,7 @@ u64 crc16(const u8 *p, u32 n) {
     return crc;
 }
 
-// `odd` when an odd number of bytes was summed before
+// `odd`: the number of bytes summed before is odd
 static u64 sum16(const u8 *p, u32 n, bool odd) {
     u64 sum = 0;
     for (u32 i = 0; i < n; i++) sum += (i + odd) % 2 ? p[i] : (u64)p[i] << 8;

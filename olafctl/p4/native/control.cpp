@@ -1,7 +1,7 @@
 // Writing tables while packets pass: every function here is for the one thread that programs the switch.
 //
-// Each function that needs memory says whether it had it, by a null pointer or false; without it nothing has
-// changed, and what was handed over to be kept is freed.
+// A function that allocates returns null or false when memory runs out. Nothing has changed then, and the
+// action that it was given is freed.
 #include <sched.h>
 #include <stdlib.h>
 
@@ -68,7 +68,7 @@ static Buckets *new_buckets(u64 n, u32 odd) {
     return b;
 }
 
-// Twice the buckets. Entries have a second pair of links for the new view, so readers of the old are not disturbed.
+// Twice the buckets. Entries have a second pair of links for the new view, so readers of the old view can continue.
 static void grow(p4_switch *sw, Table &t) {
     Buckets *old = t.buckets;
     Buckets *b = new_buckets(2 * (old->mask + 1), !old->odd);
@@ -187,7 +187,7 @@ extern "C" void p4_modify(p4_switch *sw, Entry *e, Action *action) {
     retire(sw, old);
 }
 
-// Without memory for a shorter list of prefixes the longer one stays: a lookup then tries one in vain.
+// Without memory for a shorter list of prefix lengths the old list stays; lookups then try one that is unused.
 extern "C" bool p4_delete(p4_switch *sw, u32 table, Entry *e) {
     Table &t = sw->tables[table];
     if (t.spec->kind == TERNARY) {
@@ -291,7 +291,7 @@ extern "C" void p4_counter_set(p4_switch *sw, Entry *e, u32 array, u32 index, u6
     __atomic_store_n(&c.packets, packets, __ATOMIC_RELAXED);
     __atomic_store_n(&c.bytes, bytes, __ATOMIC_RELAXED);
 }
-// rates per second; `config` null takes the meter's configuration away
+// rates per second; a null `config` removes the meter's configuration
 extern "C" bool p4_meter_set(p4_switch *sw, Entry *e, u32 array, u32 index, const double *config) {
     Meter &m = e ? e->meter : sw->meters[array][index];
     MeterConfig *c = nullptr, *old = m.config;

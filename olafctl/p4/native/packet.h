@@ -16,7 +16,7 @@ P4_INLINE u64 load_bits(const u8 *p, u32 at, u32 w) {
     return w == 64 ? v : v & ((1ull << w) - 1);
 }
 
-// the same into p, whose other bits stay
+// Writes them to p and leaves its other bits unchanged.
 P4_INLINE void store_bits(u8 *p, u32 at, u32 w, u64 v) {
     if (w == 0) return;
     if (at % 8 == 0 && w % 8 == 0) {
@@ -68,17 +68,18 @@ struct BitRow {
     u32 length() const { return (bits + 7) / 8; }
 };
 
-// Without the namespace every library in the process would share one `nowhere` of each name, whatever its size.
+// Without the namespace, all libraries in the process would share one `scratch` for each type name, even where
+// their types differ in size.
 namespace {
-// A header stack; an index outside reads zeros and writes nowhere.
+// A header stack; an index out of range reads zeros, and what is written there is lost.
 template <class T, int N> struct Stack {
     T e[N];
     u32 next;
     P4_METHOD T &at(u64 i) {
         if (__builtin_expect(i < (u64)N, 1)) return e[i];
-        static thread_local T nowhere;
-        nowhere = T{};
-        return nowhere;
+        static thread_local T scratch;
+        scratch = T{};
+        return scratch;
     }
     void push_front(u32 n) {
         next = next + n > (u32)N ? (u32)N : next + n;

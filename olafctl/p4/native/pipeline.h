@@ -1,4 +1,4 @@
-// v1model's path of a packet, as BMv2's simple_switch walks it: parser, checksums, ingress, clones, digest,
+// The path of a packet through v1model, as in BMv2's simple_switch: parser, checksums, ingress, clones, digest,
 // resubmit, replication or unicast; then, for each copy, egress, its clones, deparser, recirculation.
 //
 // P is the compiled program: State (headers h, metadata m, standard metadata s), and static functions for its
@@ -24,13 +24,13 @@ template <class T> struct Fifo {
 
 template <class P> struct Pipeline {
     typedef typename P::State State;
-    struct Again {           // a frame that goes round once more, and what it keeps
-        Again *next;
+    struct Repeat {          // a frame that is resubmitted or recirculated, and its preserved metadata
+        Repeat *next;
         State state;
         u32 length;
         u8 frame[];
     };
-    struct Copy {            // a copy that waits for egress
+    struct Copy {            // a copy that is waiting for egress
         Copy *next;
         State state;
         u32 to, instance, kind, limit, at;
@@ -41,13 +41,13 @@ template <class P> struct Pipeline {
     void *emit_context;
     u32 port;
     u32 passes;
-    Fifo<Again> rounds;
+    Fifo<Repeat> repeats;
     Fifo<Copy> copies;
 
     P4_METHOD static void clear(State &s) { memset((void *)&s, 0, sizeof s); }
 
-    void again(u32 list, const State &from, u32 kind, const u8 *frame, u32 length) {
-        Again *p = (Again *)malloc(sizeof(Again) + length);
+    void repeat(u32 list, const State &from, u32 kind, const u8 *frame, u32 length) {
+        Repeat *p = (Repeat *)malloc(sizeof(Repeat) + length);
         if (!p) return;
         clear(p->state);
         P::keep(list, p->state, from);
@@ -55,11 +55,11 @@ template <class P> struct Pipeline {
         p->state.s.f_packet_length = length;
         p->length = length;
         memcpy(p->frame, frame, length);
-        rounds.push(p);
+        repeats.push(p);
     }
 
-    // A copy that takes its place in the queue: headers of one state, the kept metadata of another.
-    Copy *wait(u32 to, u32 instance, u32 kind, u32 limit, int64_t register_length) {
+    // A new copy at the end of the queue; the caller sets its state.
+    Copy *enqueue(u32 to, u32 instance, u32 kind, u32 limit, int64_t register_length) {
         Copy *c = (Copy *)malloc(sizeof(Copy));
         if (!c) return nullptr;
         c->to = to;
@@ -72,10 +72,10 @@ template <class P> struct Pipeline {
         return c;
     }
 
-    void wait_clones(u32 session, u32 list, u32 kind, int64_t length, const State &headers, const State &kept) {
+    void enqueue_clones(u32 session, u32 list, u32 kind, int64_t length, const State &headers, const State &kept) {
         const Replicas *r = session < SESSIONS ? acquire(x.sw->sessions[session]) : nullptr;
         for (u32 i = 0; r && i < r->n; i++) {
-            Copy *c = wait(r->replicas[i].port, r->replicas[i].instance, kind, r->packet_length, length);
+            Copy *c = enqueue(r->replicas[i].port, r->replicas[i].instance, kind, r->packet_length, length);
             if (!c) return;
             clear(c->state);
             c->state.h = headers.h;
@@ -83,10 +83,10 @@ template <class P> struct Pipeline {
         }
     }
 
-    // Now, or after what waits already.
+    // Process now, or after the copies that are already waiting.
     void to_egress(State &s, u32 to, u32 instance, u32 kind, u32 limit) {
         if (!copies.first) return egress(s, to, instance, kind, limit);
-        if (Copy *c = wait(to, instance, kind, limit, x.register_length)) c->state = s;
+        if (Copy *c = enqueue(to, instance, kind, limit, x.register_length)) c->state = s;
     }
 
     // Egress of one copy, `s`, cut to `limit` bytes unless that is 0.
@@ -106,17 +106,17 @@ template <class P> struct Pipeline {
         x.truncate_to = limit;
         P::egress(x, s);
         x.exited = false;
-        if (P::clones && x.clone) wait_clones(x.session, x.clone_list, EGRESS_CLONE, x.register_length, s, s);
+        if (P::clones && x.clone) enqueue_clones(x.session, x.clone_list, EGRESS_CLONE, x.register_length, s, s);
         if (s.s.f_egress_spec == DROP_PORT || x.failed) return;
         u32 length = P::deparse(x, s);
         if (x.truncate_to && x.truncate_to < length) length = x.truncate_to;
         if (P::recirculates && x.recirculate)
-            again(x.recirculate_list, s, RECIRCULATED, x.sw->out, length);
+            repeat(x.recirculate_list, s, RECIRCULATED, x.sw->out, length);
         else
             emit(emit_context, to, x.sw->out, length);
     }
 
-    // Clones carry the frame as it came in, parsed anew.
+    // Ingress clones carry the frame as it was received, parsed again.
     void clone_ingress(const State &from) {
         const u32 at = x.at;
         State parsed;
@@ -124,7 +124,7 @@ template <class P> struct Pipeline {
         parsed.s.f_ingress_port = port & 511;
         x.at = 0;
         P::parse(x, parsed);
-        wait_clones(x.session, x.clone_list, INGRESS_CLONE, x.ingress_length, parsed, from);
+        enqueue_clones(x.session, x.clone_list, INGRESS_CLONE, x.ingress_length, parsed, from);
         x.at = at;
     }
 
@@ -171,7 +171,7 @@ template <class P> struct Pipeline {
         if (x.failed)
             ;
         else if (resubmit)
-            again(list, s, RESUBMITTED, frame, length);
+            repeat(list, s, RESUBMITTED, frame, length);
         else if (s.s.f_mcast_grp)
             replicate(s, limit);
         else if (s.s.f_egress_spec != DROP_PORT)
@@ -186,7 +186,7 @@ template <class P> struct Pipeline {
         s.s.f_packet_length = length;
         s.s.f_ingress_global_timestamp = cut<48>((u64)(x.now / 1000));
         ingress(s, frame, length);
-        while (Again *p = rounds.pop()) {
+        while (Repeat *p = repeats.pop()) {
             if (++passes > MAX_PASSES)
                 x.sw->looped++;
             else
@@ -202,13 +202,13 @@ static void process_packet(p4_switch *sw, u32 port, const u8 *frame, size_t leng
     if (length > 1u << 20) return;
     const u64 busy = sw->busy;
     __atomic_store_n(&sw->busy, busy + 1, __ATOMIC_SEQ_CST);
-    Pipeline<P> line;
-    line.x.sw = sw;
-    line.x.now = now;
-    line.emit = emit;
-    line.emit_context = context;
-    line.port = port;
-    line.passes = 0;
-    line.process(frame, (u32)length);
+    Pipeline<P> pipeline;
+    pipeline.x.sw = sw;
+    pipeline.x.now = now;
+    pipeline.emit = emit;
+    pipeline.emit_context = context;
+    pipeline.port = port;
+    pipeline.passes = 0;
+    pipeline.process(frame, (u32)length);
     __atomic_store_n(&sw->busy, busy + 2, __ATOMIC_RELEASE);
 }

@@ -1,4 +1,4 @@
-// Runs prepared frames through a switch again and again: what measures the packet rate without Python in the way.
+// Runs prepared frames through a switch many times, to measure its packet rate without Python.
 #include <time.h>
 
 #include "switch.h"
@@ -11,8 +11,8 @@ static void tally(void *context, u32, const u8 *, size_t length) {
     t->bytes += length;
 }
 
-// `n` frames lie one after another in `frames`; goes over them `rounds` times. Leaves in `out` the packets and
-// bytes that left; returns the nanoseconds that it took.
+// `frames` holds `n` frames, one after another; each is processed `rounds` times. Writes the packets and bytes
+// that were sent to `out`; returns the time taken in ns.
 extern "C" u64 p4_replay(p4_switch *sw, p4_process_fn process, u32 port, const u8 *frames, const u32 *lengths, u32 n,
                          u32 rounds, u64 *out) {
     Tally t = {0, 0};

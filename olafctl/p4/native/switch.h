@@ -1,4 +1,4 @@
-// One switch: its tables, counters, registers and replication, and what is known of the packet at hand.
+// One switch: its tables, counters, registers and replication, and the state of the packet in processing.
 #pragma once
 #include "switch_abi.h"
 #include "packet.h"
@@ -33,15 +33,15 @@ struct p4_switch {
     Entry **const_entries;
     Replicas **groups;      // 65536
     Replicas **sessions;    // SESSIONS
-    u64 busy;               // odd while a packet is in here
+    u64 busy;               // odd while a packet is being processed
     u64 random;
     p4_digest_fn digest;
     void *digest_context;
     void **retired;
     u32 retired_n, retired_room;
-    u8 *out;                // the frame being made
+    u8 *out;                // the outgoing frame
     size_t out_room;
-    u64 looped;             // packets cut off for going round too often
+    u64 looped;             // packets dropped after MAX_PASSES passes
 };
 
 enum { DROP_PORT = 511, MAX_LOOPS = 65536, MAX_PASSES = 256, DIGEST_WORDS = 256, SESSIONS = 65536 };
@@ -51,8 +51,8 @@ struct Context {
     p4_switch *sw;
     const u8 *data;
     u32 length, at;          // bytes of the frame; where the parser is
-    u32 ingress_length;      // as it came in, what counters count
-    int64_t register_length; // BMv2's idea of the length: as it came in, plus and minus headers set valid and invalid
+    u32 ingress_length;      // as received; counters add this
+    int64_t register_length; // as BMv2 counts: as received, plus headers set valid, minus headers set invalid
     u64 now;
     u64 error;
     u32 out_at;              // bytes of the outgoing frame made so far
@@ -77,7 +77,7 @@ u64 identity(const u8 *, u32);
 
 P4_INLINE u64 in_range(u64 hash, u64 base, u64 max) { return hash % (max ? max : 1) + base; }
 
-// Room for an outgoing frame of so many bytes; false when memory ran out.
+// Makes room for an outgoing frame of `bytes` bytes; false when memory ran out.
 bool reserve(p4_switch *, size_t bytes);
 
 p4_switch *switch_new(const ProgramSpec *);

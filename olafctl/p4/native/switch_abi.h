@@ -1,5 +1,5 @@
-// The C interface of a compiled P4 program: what a program that moves packets needs of it.
-// Everything that programs tables is the concern of the Python side (olafctl/p4/switch/native.py).
+// The C interface of a compiled P4 program for code that processes packets. The functions that program
+// tables are in control.cpp and are called from olafctl/p4/switch/native.py.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 // Tables that one thread reads without locks while another writes.
 //
-// A reader sees either the old or the new of whatever a writer swaps; what was swapped out is freed only
-// after the reader has finished the packet that might have seen it (Switch::retire, Switch::quiesce).
+// A reader sees either the old or the new of what a writer replaces; the old is freed only after the reader
+// has finished the packet that may have seen it (retire and p4_quiesce in control.cpp).
 #pragma once
 #include <time.h>
 
@@ -17,7 +17,7 @@ P4_INLINE void count(Counter &c, u64 bytes) {
     __atomic_store_n(&c.bytes, __atomic_load_n(&c.bytes, __ATOMIC_RELAXED) + bytes, __ATOMIC_RELAXED);
 }
 
-// A word of a register, which the control plane may read or write meanwhile; a cell of several words may be
+// A word of a register, which the control plane may read or write at the same time; a cell of several words may be
 // seen half written.
 P4_INLINE u64 word(const u64 &w) { return __atomic_load_n(&w, __ATOMIC_RELAXED); }
 P4_INLINE void set_word(u64 &w, u64 v) { __atomic_store_n(&w, v, __ATOMIC_RELAXED); }
@@ -54,7 +54,7 @@ struct Entry {
     u64 key[];  // the key's words, then as many of the masks (a range's upper bounds)
 };
 
-// Idle times are the wall's: packets may carry times of their own, and stop coming.
+// Idle times use the system's clock: time stamps of packets may be simulated, and stop when packets do.
 P4_INLINE u64 monotonic_ns() {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -153,7 +153,7 @@ template <u32 WORDS> P4_INLINE Entry *find_ternary(const Table &t, const u64 *ke
     return nullptr;
 }
 
-// What an entry does in the end: through its member or its group, chosen by `choice`; null when that is empty.
+// The action of an entry, its member, or the group member that `choice` selects; null for an empty group.
 P4_INLINE const Action *resolve(const Action *a, u64 choice) {
     if (__builtin_expect(a->kind == Action::DIRECT, 1)) return a;
     if (a->kind == Action::MEMBER) return acquire(a->member->action);

@@ -12,7 +12,7 @@ _ELSEWHERE = frozenset([
     "name", "id", "field_list", "match", "controller_header", "metadata", "alias", "p4runtime_translation",
     "pkginfo", "platform_property", "brief", "description",
 ])  # fmt: skip
-"""What other fields of P4Info say, or nothing does."""
+"""Described by other fields of P4Info, or not at all."""
 
 
 def annotate(message: Any, annotations: Annotations) -> None:

@@ -1,7 +1,6 @@
-"""What a control plane is told of a program: ``p4.config.v1.P4Info`` (P4Runtime specification §6).
+"""The description of a program for the control plane: ``p4.config.v1.P4Info`` (P4Runtime specification §6).
 
-Ids are those that the program gives by ``@id``; otherwise the prefix of the kind and a hash of the name, as
-other P4 compilers derive them, so that they depend on names alone.
+Ids are given by ``@id``, or made of the prefix of the kind and a hash of the name, as p4c makes them.
 """
 
 from collections.abc import Iterator, Sequence
@@ -28,12 +27,12 @@ def _name(param: ir.Parameter) -> str:
 
 
 def _data(action: ir.Action) -> list[tuple[str, int | None]]:
-    """What the control plane gives the action."""
+    """Names and widths of the action's data, which the control plane gives."""
     return [(_name(param), t.key_width(param.type)) for param in action.params if not param.direction]
 
 
 def _flat(type_: t.Struct, path: str) -> Iterator[tuple[str, t.Type, Annotations]]:
-    """A header's fields, those of structs in it under dotted names."""
+    """A header's fields, those of structs in it with dotted names."""
     assert type_.declaration is not None
     for (name, inner), node in zip(type_.fields, type_.declaration.fields, strict=True):
         base = t.unwrapped(inner)
@@ -68,7 +67,8 @@ def _controller_headers(program: ir.Program) -> Iterator[ControllerHeader]:
 def as_text(info: p4info_pb2.P4Info) -> str:
     """The P4Info in protobuf's text format, with the two lines that p4c begins it with."""
     head = "# proto-file: p4/config/v1/p4info.proto\n# proto-message: p4.config.v1.P4Info\n\n"
-    return head + text_format.MessageToString(info)
+    body: str = text_format.MessageToString(info)
+    return head + body
 
 
 class Describer:
@@ -101,7 +101,9 @@ class Describer:
             for action in (entry.action for entry in table.actions):
                 known = listed[action.name]
                 if _data(known) != _data(action):
-                    raise Refused(action.pos, action.name, f"also names another action, at {known.pos}")
+                    raise Refused(
+                        action.pos, action.name, f"is also the name of another action, at {known.pos}"
+                    )
                 if names.count(action.name) > 1:
                     raise Refused(table.pos, table.name, f"lists two actions named {action.name}")
 
@@ -119,7 +121,7 @@ class Describer:
     def describe(self) -> p4info_pb2.P4Info:
         """The P4Info.
 
-        Raises Refused where it cannot say what the program has.
+        Raises Refused where P4Info cannot describe the program.
         """
         inventory = self.inventory
         if inventory.tables or inventory.externs or inventory.calls_extern_functions:
@@ -149,7 +151,7 @@ class Describer:
         annotate(made.preamble, annotations)
 
     def _alias(self, name: str) -> str:
-        """The shortest end of the name that the name of nothing else ends with."""
+        """The shortest suffix of the name that is no other name's suffix."""
         parts = name.split(".")
         for length in range(1, len(parts)):
             short = ".".join(parts[-length:])

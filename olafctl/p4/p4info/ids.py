@@ -1,4 +1,4 @@
-"""P4Runtime ids: as the program gives them, or as they follow from names (P4Runtime §6.3)."""
+"""P4Runtime ids: given by the program, or derived from names (P4Runtime §6.3)."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -27,7 +27,7 @@ def name_hash(name: str) -> int:
 
 
 class Ids:
-    """Hands out ids: first those that are given, then hashes, by name."""
+    """Assigns ids: first those that ``@id`` gives, then hashes of names in alphabetical order."""
 
     def __init__(self) -> None:
         self._by_name: dict[tuple[str, str], int] = {}
@@ -43,20 +43,20 @@ class Ids:
         names = [name for name, _, _ in objects]
         for name, annotations, pos in objects:
             if names.count(name) > 1:
-                raise Refused(pos, name, f"is the control plane's name of more than one {kind}")
-            wish = given_id(annotations)
-            if wish is None:
+                raise Refused(pos, name, f"is the control plane name of more than one {kind}")
+            wanted = given_id(annotations)
+            if wanted is None:
                 rest.append(name)
                 continue
-            wish = wish if wish >> 24 else wish | prefix
-            if wish & 0xFF000000 != prefix:
+            wanted = wanted if wanted >> 24 else wanted | prefix
+            if wanted & 0xFF000000 != prefix:
                 raise Refused(
-                    pos, "@id", f"{wish:#010x} does not have the prefix {PREFIX[kind]:#04x} of a {kind}"
+                    pos, "@id", f"{wanted:#010x} does not have the prefix {PREFIX[kind]:#04x} of a {kind}"
                 )
-            if wish in taken:
-                raise Refused(pos, "@id", f"{wish:#010x} is used twice")
-            taken.add(wish)
-            self._by_name[kind, name] = wish
+            if wanted in taken:
+                raise Refused(pos, "@id", f"{wanted:#010x} is used twice")
+            taken.add(wanted)
+            self._by_name[kind, name] = wanted
         for name in sorted(rest):
             value = name_hash(name) & 0xFFFFFF
             while (prefix | value) in taken or value == 0:

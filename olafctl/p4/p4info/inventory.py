@@ -1,8 +1,7 @@
-"""Which of a program's objects the control plane sees, and in which order it is told of them.
+"""Which of a program's objects the control plane sees, and in which order.
 
-Both are p4c's: it describes what is left after controls, parsers and called actions were put in the place of
-their calls and what nothing uses was removed, the blocks of the package in their order and each block's
-objects in the order in which they are declared.
+Both follow p4c, which writes P4Info after it has inlined controls, parsers and called actions and removed
+what is unused: block by block of the package, and within a block in order of declaration.
 """
 
 from collections.abc import Iterator, Sequence
@@ -38,7 +37,7 @@ class _Reach:
         self.called: dict[ir.Action, None] = {}
         """The actions that controls themselves call, in order."""
         self.extern_functions = False
-        """Whether controls call any; what parsers call is of no concern to the control plane."""
+        """Whether controls call any; calls in parsers do not count."""
         for block in program.package:
             self._in_parser = block.kind == "parser"
             self._enter(block)

@@ -1,4 +1,4 @@
-"""Whether a P4Info that a client pushes is that of the program it pushes."""
+"""Whether a pushed P4Info describes the pushed program."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ def _shape(kind: str, item: Any) -> Any:
 
 
 def mismatch(pushed: p4info_pb2.P4Info, own: p4info_pb2.P4Info) -> str:
-    """The first difference that matters, in words; empty when there is none.
+    """A description of the first difference that matters; empty when there is none.
 
     Actions that no table lists do not matter: no write can name them.
     """

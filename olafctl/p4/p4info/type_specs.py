@@ -1,4 +1,4 @@
-"""How P4Info tells of types: ``P4DataTypeSpec`` and ``type_info`` (P4Runtime specification §6.4)."""
+"""How P4Info describes types: ``P4DataTypeSpec`` and ``type_info`` (P4Runtime specification §6.4)."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,7 +11,7 @@ from olafctl.p4.syntax.literals import literal
 
 
 class TypeInfo:
-    """Describes types, and remembers in ``info.type_info`` those that have names."""
+    """Describes types, and adds those that have names to ``info.type_info``."""
 
     def __init__(self, info: p4info_pb2.P4Info, errors: Sequence[str]) -> None:
         self._known = info.type_info
@@ -86,7 +86,7 @@ class TypeInfo:
             spec.translated_type.uri, spec.translated_type.sdn_bitwidth = translated[0], translated[1]
 
     def name_in(self, made: Any, type_: t.Type) -> None:
-        """Note the name of a key field's or parameter's type, and the width that the control plane sees."""
+        """Set the type name of a key field or parameter, and its width as the control plane sees it."""
         if isinstance(type_, t.Enum):
             self._serializable(type_)
         if not isinstance(type_, t.NewType):

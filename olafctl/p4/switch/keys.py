@@ -1,4 +1,4 @@
-"""A table's key as the library keeps it: per field, words of a value and words of a mask."""
+"""A table's key in the library's format: for each field, words of a value and words of a mask."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -34,7 +34,7 @@ class KeyForm:
         return b"".join(values), b"".join(masks), prefix
 
     def decode(self, matches: Sequence[Sequence[int | None]]) -> Key:
-        """The key of an entry that the program itself has, from its (value, mask, high) triples."""
+        """The key of an entry in the program, from its (value, mask, high) triples."""
         made: list[Match] = []
         for (value, mask, high), (kind, width, _) in zip(matches, self._fields, strict=True):
             full = (1 << width) - 1

@@ -1,4 +1,4 @@
-"""A compiled program's library, as Python calls it (:file:`olafctl/p4/native/control.cpp`)."""
+"""A compiled program's library and its functions (:file:`olafctl/p4/native/control.cpp`)."""
 
 import ctypes as c
 from pathlib import Path

@@ -1,8 +1,8 @@
 """A compiled program as the data plane behind a P4Runtime agent.
 
-:class:`NativeSwitch` programs the tables of whatever :mod:`olafctl.p4.compiler` made. Packets may be moved
-by others meanwhile: a forwarder takes :attr:`NativeSwitch.handle`, and is told of each new one by
-:meth:`NativeSwitch.on_commit` before the old one goes away.
+:class:`NativeSwitch` programs the tables of a program that :mod:`olafctl.p4.compiler` compiled. Another
+thread may process packets at the same time: it uses :attr:`NativeSwitch.handle`, and
+:meth:`NativeSwitch.on_commit` gives it each new handle before the old switch is freed.
 """
 
 import ctypes as c
@@ -42,7 +42,7 @@ def _had_memory(result: int | None) -> int:
 
 @dataclass(frozen=True)
 class Handle:
-    """What a program that moves packets needs: a ``p4_switch *`` and a ``p4_process_fn``, as addresses."""
+    """What a packet processing thread needs: a ``p4_switch *`` and a ``p4_process_fn``, as addresses."""
 
     switch: int
     process: int
@@ -74,7 +74,7 @@ class NativeSwitch(PacketSide):
         return pipelines.prepare(p4info, device_config, self._optimize)
 
     def commit(self, pipeline: Pipeline) -> None:
-        """Run it with empty tables; forwarders have switched over when this returns."""
+        """Run it with empty tables; when this returns, all hooks use it."""
         library = pipeline.library
         switch = library.p4_switch_new()
         if not switch:
@@ -97,7 +97,7 @@ class NativeSwitch(PacketSide):
         return [entry for _, entry in pipeline.initial_entries()]
 
     def close(self) -> None:
-        """Take the switch away from forwarders and free it."""
+        """Free the switch, after all hooks have stopped using it."""
         if self._pipeline is None:
             return
         for hook in self._hooks:
@@ -116,7 +116,7 @@ class NativeSwitch(PacketSide):
         return Handle(self._switch, process)
 
     def on_commit(self, hook: Callable[[Handle | None], None]) -> None:
-        """Call ``hook`` with each new switch (None: no more); on return it has let go of the old one."""
+        """Call ``hook`` with each new switch (None: none); when it returns, it no longer uses the old one."""
         self._hooks.append(hook)
 
     def quiesce(self) -> None:

@@ -14,7 +14,7 @@ CPU_PORT = 510
 
 @dataclass(frozen=True)
 class Replayed:
-    """How many frames went in, and came out, in how many seconds."""
+    """Frames processed, frames and bytes sent, and the seconds that it took."""
 
     frames: int
     sent: int
@@ -47,7 +47,7 @@ class PacketSide:
     def process(self, port: int, frame: bytes, now_ns: int | None = None) -> list[tuple[int, bytes]]:
         """Run one packet in this thread; every (port, frame) that leaves, in order.
 
-        Only while nobody else moves packets of this switch.
+        Only while no other thread processes packets of this switch.
         """
         self._sent = []
         now = time.monotonic_ns() if now_ns is None else now_ns
@@ -55,7 +55,7 @@ class PacketSide:
         return self._sent
 
     def replay(self, port: int, frames: Sequence[bytes], rounds: int) -> Replayed:
-        """Run ``frames`` ``rounds`` times over, in this thread, without Python in between."""
+        """Run ``frames`` ``rounds`` times over, in this thread, without returning to Python."""
         library = self.library
         process = c.cast(library.p4_switch_process, c.c_void_p)
         lengths = (c.c_uint32 * len(frames))(*map(len, frames))
@@ -69,11 +69,11 @@ class PacketSide:
         self._sent.append((port, c.string_at(frame, length)))
 
     def inject_with(self, inject: Callable[[int, bytes], None]) -> None:
-        """Hand packet-outs to whoever moves packets: ``inject(port, frame)``."""
+        """Give packet-outs to ``inject(port, frame)``, when packets are processed elsewhere."""
         self._inject = inject
 
     def send_with(self, send: Callable[[int, bytes], None]) -> None:
-        """Where frames go that a packet-out sends when nobody else moves packets: ``send(port, frame)``."""
+        """Give frames that a packet-out sends to ``send(port, frame)``, when packets are processed here."""
         self._send = send
 
     def packet_out(self, frame: bytes) -> None:
@@ -85,7 +85,7 @@ class PacketSide:
             self.deliver(port, sent)
 
     def deliver(self, port: int, frame: bytes) -> None:
-        """Pass on a frame that left: to the control plane from the CPU port, else to ``send_with``'s."""
+        """Pass on a frame that left: at the CPU port to the control plane, else to ``send_with``'s."""
         if port == self.cpu_port:
             self.packet_in(frame)
         elif self._send is not None:

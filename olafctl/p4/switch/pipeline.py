@@ -1,4 +1,4 @@
-"""A compiled pipeline, ready to run: its library, and where in it things are."""
+"""A compiled pipeline, ready to run: its library, and the places of its objects there."""
 
 import ctypes as c
 from dataclasses import dataclass, field
@@ -22,7 +22,7 @@ class ActionForm:
 
 @dataclass
 class Table:
-    """A table's place and what it holds: entries by key and priority, as addresses."""
+    """A table's place and its entries: addresses by key and priority."""
 
     place: int
     form: KeyForm
@@ -100,9 +100,9 @@ class Pipeline:
 
 
 def prepare(p4info: P4Info, device_config: bytes, optimize: str) -> Pipeline:
-    """Compile ``device_config``, the preprocessed source, unless that has been done before.
+    """Compile ``device_config``, the preprocessed source, unless the cache has the result.
 
-    Raises PipelineRefused when it does not compile, or the P4Info is not its own.
+    Raises PipelineRefused when it does not compile, or the P4Info is that of another program.
     """
     try:
         text = device_config.decode()

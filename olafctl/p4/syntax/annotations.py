@@ -1,4 +1,4 @@
-"""What the annotations say that the compiler itself reads: ``@name``, ``@id``, and numbers in others."""
+"""The annotations that the compiler itself reads: ``@name``, ``@id``, and numbers in others."""
 
 from olafctl.p4.refuse import Refused
 from olafctl.p4.syntax.literals import literal
@@ -6,7 +6,7 @@ from olafctl.p4.syntax.tree import Annotation, Annotations
 
 
 def only_number(annotation: Annotation) -> int:
-    """The number that is an annotation's whole body; raises Refused when that is anything else."""
+    """The single number in an annotation's body; raises Refused when the body is anything else."""
     if len(annotation.body) != 1 or annotation.body[0][0] != "INTEGER":
         text = " ".join(text for _, text in annotation.body)
         raise Refused(annotation.pos, f"@{annotation.name}", f"{text or 'nothing'} is not a number")

@@ -10,7 +10,7 @@ _BASES = {"0x": 16, "0b": 2, "0o": 8, "0d": 10}
 
 
 def literal(text: str, pos: Pos) -> Number:
-    """The number that an INTEGER token is; raises Refused when it has a value but no bits for it."""
+    """The number of an INTEGER token; raises Refused when its width is 0 but its value is not."""
     parts = _NUMBER.fullmatch(text)
     assert parts is not None
     digits = parts["digits"].replace("_", "").lower()
@@ -18,7 +18,7 @@ def literal(text: str, pos: Pos) -> Number:
     value = int(digits[2:] if digits[:2] in _BASES else digits, base)
     width, signed = int(parts["width"]) if parts["width"] else None, parts["sign"] == "s"
     if width == 0 and (value or signed):
-        raise Refused(pos, "number", f"{text} has no bits")
+        raise Refused(pos, "number", f"{text} has width 0")
     if width is not None:
         value &= (1 << width) - 1
         if signed and value >> (width - 1):

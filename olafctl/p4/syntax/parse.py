@@ -21,7 +21,7 @@ _GRAMMAR = Path(__file__).with_name("grammar.lark")
 
 
 class _Placed(Terminal):
-    """A terminal that knows where its author wrote it."""
+    """A terminal with its place in the source."""
 
     pos: Pos
     annotation: tree.Annotation | None
@@ -60,7 +60,9 @@ def parse(text: str) -> tree.Program:
     except UnexpectedToken as error:
         if error.token.type == "$END":
             last = tokenize(text)[-1:]
-            raise Refused(last[0].pos if last else Pos("", 1, 1), "program", "ends too early") from None
+            raise Refused(
+                last[0].pos if last else Pos("", 1, 1), "program", "unexpected end of the program"
+            ) from None
         raise Refused(
             getattr(error.token, "pos", Pos("", 1, 1)),
             f"{str(error.token)!r}",
@@ -74,7 +76,7 @@ def parse(text: str) -> tree.Program:
 
 
 def parse_expression(text: str, pos: Pos) -> tree.Expr:
-    """An expression that stands outside of the grammar, in an annotation at ``pos``.
+    """The expression in an annotation at ``pos``.
 
     Raises Refused where the text is no expression.
     """

@@ -1,4 +1,4 @@
-"""The C preprocessor's part of P4_16 (§6.2 of its specification): ``#include``, macros, conditions."""
+"""The preprocessor of P4_16 (§6.2 of its specification): ``#include``, macros, conditions."""
 
 import io
 import re
@@ -11,13 +11,13 @@ import pcpp
 from olafctl.p4.refuse import Pos, Refused
 
 HOME = Path(__file__).parents[1] / "include"
-"""Where ``core.p4`` and ``v1model.p4`` lie."""
+"""The folder of ``core.p4`` and ``v1model.p4``."""
 
 
 LINE_BREAK = "\ue00a"
-"""Stands in a string for a line break, which the C preprocessor would end the string at."""
+"""Replaces a line break in a string, because the C preprocessor ends strings at line breaks."""
 GOES_ON = "\ue00b"
-"""Ends a part of a string whose next part follows after a directive."""
+"""Ends a part of a string that continues after a directive."""
 
 _STRING = re.compile(
     r"""^[ \t]*\#(?:\\\n|[^\n])* | //[^\n]* | /\*.*?\*/ | (?P<string>"(?:\\.|[^"\\])*")""", re.X | re.M | re.S
@@ -91,7 +91,7 @@ class _P4Preprocessor(pcpp.Preprocessor):  # type: ignore[misc]  # pcpp has no t
 
 
 def preprocess(source: Path, include: Sequence[Path] = (), defines: Mapping[str, str] | None = None) -> str:
-    """The program as one text with ``#line`` marks, which :func:`olafctl.p4.syntax.tokens.tokenize` reads.
+    """The program as one text with ``#line`` marks for :func:`olafctl.p4.syntax.tokens.tokenize`.
 
     Raises Refused, at the place of an ``#error``, a missing include or a malformed directive.
     """
@@ -101,11 +101,11 @@ def preprocess(source: Path, include: Sequence[Path] = (), defines: Mapping[str,
 def preprocess_text(
     text: str, name: str, include: Sequence[Path] = (), defines: Mapping[str, str] | None = None
 ) -> str:
-    """As :func:`preprocess`, of a text that was read from ``name``."""
+    """As :func:`preprocess`, for text that was read from the file ``name``."""
     engine = _P4Preprocessor()
     for folder in (*include, Path(name).parent, HOME):
         engine.add_path(str(folder))
-    # places name files as the caller named them, wherever this package or the program lies
+    # places use the caller's file names, wherever this package or the program is installed
     home = Path(name).parent
     named = r"\1" if home == Path() else f"{home}/\\1"
     engine.rewrite_paths = [

@@ -1,8 +1,8 @@
-"""Tokens with places, annotations as one token each, and the two tokens that need a look ahead.
+"""Tokens with their places; each annotation is one token.
 
 P4's grammar is ambiguous without knowing which names are types: ``f<T>(x)`` against ``f < T``, and
-``(T) x`` against ``(a) - x``. Both are settled here, so that the grammar needs no symbol table: an
-opening angle bracket becomes ``L_ANGLE`` and a cast's parenthesis ``L_CAST``.
+``(T) x`` against ``(a) - x``. Both are decided here, so that the grammar needs no symbol table: a
+bracket that opens type arguments becomes ``L_ANGLE`` and one that opens a cast ``L_CAST``.
 """
 
 import re
@@ -58,9 +58,9 @@ class Token:
 
 
 def tokenize(text: str, file: str = "<text>") -> list[Token]:
-    """All tokens of a preprocessed program; ``#line`` marks move the places.
+    """All tokens of a preprocessed program; ``#line`` marks set the places.
 
-    Raises Refused at a character that belongs to no token.
+    Raises Refused at a character that no token can contain.
     """
     tokens = _only_tokens(list(_collapse_annotations(_join_strings(_scan(text, file)))))
     _mark_generics(tokens)
@@ -95,7 +95,7 @@ def _scan(text: str, file: str) -> list[Token]:
 
 
 def _join_strings(tokens: list[Token]) -> list[Token]:
-    """Make strings with directives in them whole; the directives and what they removed are empty lines."""
+    """Join the parts of strings that contain directives; directives and removed lines become empty lines."""
     joined: list[Token] = []
     for token in tokens:
         first = joined[-1] if joined else None
@@ -154,7 +154,7 @@ def _is_name(token: Token) -> bool:
 
 
 def _generic_names(tokens: list[Token]) -> set[str]:
-    """Names that some declaration follows with type parameters."""
+    """Names that are declared with type parameters."""
     before = _TYPE_WORDS | {"struct", "header", "header_union", "extern", "parser", "control", "package"}
     names = set()
     for previous, name, angle in zip(tokens, tokens[1:], tokens[2:], strict=False):
@@ -165,7 +165,7 @@ def _generic_names(tokens: list[Token]) -> set[str]:
 
 
 def _after_type(tokens: list[Token], at: int) -> int | None:
-    """The index after the type that begins at ``at``; None when none does."""
+    """The index after the type that begins at ``at``; None when there is no type."""
     if at < len(tokens) and tokens[at].kind == ".":
         at += 1
     if at >= len(tokens):
@@ -185,7 +185,7 @@ def _after_type(tokens: list[Token], at: int) -> int | None:
 
 
 def _after_type_args(tokens: list[Token], at: int, sized: bool) -> int | None:
-    """The index after the ``>`` of the type arguments that open at ``at``; None when they are none."""
+    """The index after the ``>`` of the type arguments that open at ``at``; None when there are none."""
     at += 1
     while at < len(tokens):
         if sized or tokens[at].kind in ("INTEGER", "("):
@@ -218,7 +218,7 @@ def _mark_generics(tokens: list[Token]) -> None:
 
 
 def _join_shifts(tokens: list[Token]) -> None:
-    """Make ``>`` directly followed by ``>`` (or ``>=``) a shift wherever neither closes type arguments."""
+    """Join ``>`` and a directly following ``>`` or ``>=`` into a shift, unless one closes type arguments."""
     at = 0
     while at + 1 < len(tokens):
         first, second = tokens[at], tokens[at + 1]

@@ -1,4 +1,4 @@
-"""The syntax tree of a P4_16 program: what was written, before anything is known about it."""
+"""The syntax tree of a P4_16 program: the program as written, before names and types are resolved."""
 
 from __future__ import annotations
 
