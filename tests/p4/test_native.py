@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from olafctl import paths
+from olafctl.p4 import compiler
 from olafctl.p4.compiler import compile_program
 from olafctl.toolchain import cxx
 from tests.p4.switches import PROGRAMS
 
-NATIVE = paths.sources() / "olafctl" / "p4" / "native"
+NATIVE = Path(compiler.__file__).parent / "native"
 STRICT = ("-std=c++17", "-Wall", "-Wextra", "-Werror", f"-I{NATIVE}")
 UNUSED = ("-Wno-unused-parameter", "-Wno-unused-variable", "-Wno-unused-but-set-variable")
 """Generated code has what the P4 program declares, used or not."""
