@@ -333,7 +333,6 @@ extern "C" void p4_on_digest(p4_switch *sw, p4_digest_fn fn, void *context) {
     sw->digest_context = context;
     sw->digest = fn;
 }
-extern "C" u64 p4_looped(p4_switch *sw) { return sw->looped; }
 
 bool reserve(p4_switch *sw, size_t bytes) {
     if (bytes <= sw->out_room) return true;

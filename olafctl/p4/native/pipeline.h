@@ -91,10 +91,7 @@ template <class P> struct Pipeline {
 
     // Egress of one copy, `s`, cut to `limit` bytes unless that is 0.
     void egress(State &s, u32 to, u32 instance, u32 kind, u32 limit) {
-        if (++passes > MAX_PASSES) {
-            x.sw->looped++;
-            return;
-        }
+        if (++passes > MAX_PASSES) return;
         s.s.f_egress_port = to & 511;
         s.s.f_egress_rid = instance & 0xffff;
         s.s.f_instance_type = kind;
@@ -187,10 +184,7 @@ template <class P> struct Pipeline {
         s.s.f_ingress_global_timestamp = cut<48>((u64)(x.now / 1000));
         ingress(s, frame, length);
         while (Repeat *p = repeats.pop()) {
-            if (++passes > MAX_PASSES)
-                x.sw->looped++;
-            else
-                ingress(p->state, p->frame, p->length);
+            if (++passes <= MAX_PASSES) ingress(p->state, p->frame, p->length);
             free(p);
         }
     }

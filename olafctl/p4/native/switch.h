@@ -41,7 +41,6 @@ struct p4_switch {
     u32 retired_n, retired_room;
     u8 *out;                // the outgoing frame
     size_t out_room;
-    u64 looped;             // packets dropped after MAX_PASSES passes
 };
 
 enum { DROP_PORT = 511, MAX_LOOPS = 65536, MAX_PASSES = 256, DIGEST_WORDS = 256, SESSIONS = 65536 };

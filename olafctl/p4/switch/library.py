@@ -35,7 +35,6 @@ _SIGNATURES = {
     "p4_register_set": (None, _P, _U32, _U32, c.POINTER(_U64)),
     "p4_replicas_set": (c.c_bool, _P, c.c_int, _U32, c.c_int, c.POINTER(_U32), _U32),
     "p4_on_digest": (None, _P, DIGEST, _P),
-    "p4_looped": (_U64, _P),
     "p4_replay": (_U64, _P, _P, _U32, c.c_char_p, c.POINTER(_U32), _U32, _U32, c.POINTER(_U64)),
 }
 

@@ -14,11 +14,10 @@ CPU_PORT = 510
 
 @dataclass(frozen=True)
 class Replayed:
-    """Frames processed, frames and bytes sent, and the seconds that it took."""
+    """Frames processed, frames sent, and the seconds that it took."""
 
     frames: int
     sent: int
-    sent_bytes: int
     seconds: float
 
 
@@ -59,11 +58,11 @@ class PacketSide:
         library = self.library
         process = c.cast(library.p4_switch_process, c.c_void_p)
         lengths = (c.c_uint32 * len(frames))(*map(len, frames))
-        out = (c.c_uint64 * 2)()
+        sent = c.c_uint64()
         took = library.p4_replay(
-            self._switch, process, port, b"".join(frames), lengths, len(frames), rounds, out
+            self._switch, process, port, b"".join(frames), lengths, len(frames), rounds, c.byref(sent)
         )
-        return Replayed(len(frames) * rounds, out[0], out[1], took / 1e9)
+        return Replayed(len(frames) * rounds, sent.value, took / 1e9)
 
     def _on_emit(self, _: int | None, port: int, frame: "c._Pointer[c.c_uint8]", length: int) -> None:
         self._sent.append((port, c.string_at(frame, length)))

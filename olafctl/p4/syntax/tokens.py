@@ -62,7 +62,9 @@ def tokenize(text: str, file: str = "<text>") -> list[Token]:
 
     Raises Refused at a character that no token can contain.
     """
-    tokens = _only_tokens(list(_collapse_annotations(_join_strings(_scan(text, file)))))
+    scanned = _scan(text, file)
+    whole = _join_strings(scanned) if GOES_ON in text else scanned
+    tokens = _only_tokens(list(_collapse_annotations(whole)))
     _mark_generics(tokens)
     _mark_casts(tokens)
     return tokens
