@@ -68,9 +68,9 @@ def command(
 
 
 def _paper(runs: int, timeout: float) -> Iterator[dict[str, Any]]:
-    from olafctl.verify import cases
-    from olafctl.verify.objective import Kind, Objective
-    from olafctl.verify.verdict import verify
+    from olafctl.verify.question import cases
+    from olafctl.verify.question.objective import Kind, Objective
+    from olafctl.verify.search.verdict import verify
 
     for bound in (cases.EPSILON, cases.EPSILON_SECONDS):
         objective = Objective(Kind.FAIRNESS, bound)
@@ -87,8 +87,8 @@ def _paper(runs: int, timeout: float) -> Iterator[dict[str, Any]]:
 
 
 def _scale(timeout: float) -> Iterator[dict[str, Any]]:
-    from olafctl.verify import cases
-    from olafctl.verify.verdict import verify
+    from olafctl.verify.question import cases
+    from olafctl.verify.search.verdict import verify
 
     for name, make in cases.SCALE.items():
         for clusters in (2, 4, 8, 16):
@@ -107,10 +107,10 @@ def _scale(timeout: float) -> Iterator[dict[str, Any]]:
 def _encodings(timeout: float) -> Iterator[dict[str, Any]]:
     from dataclasses import replace
 
-    from olafctl.verify import cases
-    from olafctl.verify.encoding import Encoding
-    from olafctl.verify.numbers import Numbers
-    from olafctl.verify.verdict import verify
+    from olafctl.verify.encoding.numbers import Numbers
+    from olafctl.verify.encoding.query import Encoding
+    from olafctl.verify.question import cases
+    from olafctl.verify.search.verdict import verify
 
     usual = Encoding()
     searching = replace(usual, guesses=False)
@@ -147,8 +147,8 @@ def _encodings(timeout: float) -> Iterator[dict[str, Any]]:
 
 
 def _agreement(count: int, seed: int) -> Iterator[dict[str, Any]]:
-    from olafctl.verify.agreement import compare
-    from olafctl.verify.verdict import Answer
+    from olafctl.verify.search.agreement import compare
+    from olafctl.verify.search.verdict import Answer
 
     done = rejected = schedules = undecided = wrong = 0
     for comparison in compare(count, seed):

@@ -3,14 +3,14 @@
 from pathlib import Path
 
 from olafctl.aom import sawtooth
-from olafctl.verify.schedule import Schedule
-from olafctl.verify.simulation import Fate, Run
+from olafctl.verify.simulation.engine import Disposition, Run
+from olafctl.verify.simulation.schedule import Schedule
 
 _MARKS = {
-    Fate.WAITS: ("^", "sent"),
-    Fate.JOINS: ("P", "joins"),
-    Fate.LOST: ("x", "lost"),
-    Fate.WITHHELD: ("o", "withheld"),
+    Disposition.WAITS: ("^", "sent"),
+    Disposition.JOINS: ("P", "joins"),
+    Disposition.LOST: ("x", "lost"),
+    Disposition.WITHHELD: ("o", "withheld"),
 }
 _MS = 1e6
 
@@ -35,11 +35,11 @@ def draw(schedule: Schedule, run: Run, title: str, path: Path) -> None:
             if gone.cluster == index and gone.peak is not None
         ]
         axis.plot([time / _MS for time, _ in peaks], [peak / _MS for _, peak in peaks], "k.", label="Δ_p")
-        for fate, (mark, label) in _MARKS.items():
+        for disposition, (mark, label) in _MARKS.items():
             times = [
                 update.time / _MS
-                for update, met in zip(schedule.updates, run.fates, strict=True)
-                if update.cluster == index and met is fate
+                for update, met in zip(schedule.updates, run.dispositions, strict=True)
+                if update.cluster == index and met is disposition
             ]
             if times:
                 axis.plot(times, [0] * len(times), mark, markersize=5, label=label, clip_on=False)

@@ -3,9 +3,9 @@
 import random
 from collections.abc import Callable, Iterator
 
-from olafctl.verify.schedule import Schedule, Update
-from olafctl.verify.simulation import Simulation
-from olafctl.verify.system import System
+from olafctl.verify.question.system import System
+from olafctl.verify.simulation.engine import Simulation
+from olafctl.verify.simulation.schedule import Schedule, Update
 
 Source = tuple[int, int]
 Decide = Callable[[int, tuple[bool, ...]], bool]

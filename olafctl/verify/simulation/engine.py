@@ -9,12 +9,12 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import NamedTuple
 
-from olafctl.verify.objective import Outcome
-from olafctl.verify.schedule import Schedule, Update
-from olafctl.verify.system import SlotFreed, System, Transmission
+from olafctl.verify.question.objective import Outcome
+from olafctl.verify.question.system import SlotFreed, System, Transmission
+from olafctl.verify.simulation.schedule import Schedule, Update
 
 
-class Fate(StrEnum):
+class Disposition(StrEnum):
     """What becomes of a generated update."""
 
     WITHHELD = "withheld"
@@ -101,7 +101,7 @@ class Simulation:
         """Δ̂ (OLAF §5): ns since the last ACK that reached the cluster by ``time``, one at 0 included."""
         return time - max(ack for ack in self.acks[cluster] if ack <= time)
 
-    def offer(self, time: int, cluster: int, sent: bool) -> Fate:
+    def offer(self, time: int, cluster: int, sent: bool) -> Disposition:
         """A worker generates an update at ``time`` and sends it or not; what becomes of it."""
         self._depart(time)
         received = self.received[cluster]
@@ -110,7 +110,7 @@ class Simulation:
             probability = self.system.probability(self.feedback_age(time, cluster))
             self.credit[cluster] += probability - sent
         self.withheld[cluster] = 0 if sent else self.withheld[cluster] + 1
-        return self._arrive(time, cluster) if sent else Fate.WITHHELD
+        return self._arrive(time, cluster) if sent else Disposition.WITHHELD
 
     def finish(self) -> Outcome:
         """Let everything leave; what the schedule came to."""
@@ -122,17 +122,17 @@ class Simulation:
                 peaks[departure.cluster].append(departure.peak)
         return Outcome(peaks, self.final_age, self.lost)
 
-    def _arrive(self, time: int, cluster: int) -> Fate:
+    def _arrive(self, time: int, cluster: int) -> Disposition:
         for slot in self.waiting:
             if slot.cluster == cluster:
                 slot.newest = time
-                return Fate.JOINS
+                return Disposition.JOINS
         sending = self.system.slot_freed is SlotFreed.SENT and self.busy_until > time
         if len(self.waiting) + sending >= self.system.slots:
             self.lost[cluster] += 1
-            return Fate.LOST
+            return Disposition.LOST
         self.waiting.append(_Slot(cluster, time, time))
-        return Fate.WAITS
+        return Disposition.WAITS
 
     def _depart(self, now: int) -> None:
         """Begin every departure due by ``now``; the head is locked from then on (OLAF §12.1)."""
@@ -153,10 +153,10 @@ class Simulation:
 
 @dataclass(frozen=True)
 class Run:
-    """A simulated schedule: a fate an update, the departures in order, the outcome, and the decisions no
-    worker could have taken."""
+    """A simulated schedule: each update's disposition, the departures in order, the outcome, and the
+    decisions no worker could have taken."""
 
-    fates: tuple[Fate, ...]
+    dispositions: tuple[Disposition, ...]
     departures: tuple[Departure, ...]
     outcome: Outcome
     impossible: tuple[Update, ...]
@@ -165,11 +165,11 @@ class Run:
 def simulate(schedule: Schedule) -> Run:
     """Run a schedule, its updates in time order, from an empty engine at time 0."""
     simulation = Simulation(schedule.system)
-    fates: list[Fate] = []
+    dispositions: list[Disposition] = []
     impossible: list[Update] = []
     for update in schedule.updates:
         if update.sent not in simulation.choices(update.time, update.cluster):
             impossible.append(update)
-        fates.append(simulation.offer(update.time, update.cluster, update.sent))
+        dispositions.append(simulation.offer(update.time, update.cluster, update.sent))
     outcome = simulation.finish()
-    return Run(tuple(fates), tuple(simulation.departures), outcome, tuple(impossible))
+    return Run(tuple(dispositions), tuple(simulation.departures), outcome, tuple(impossible))

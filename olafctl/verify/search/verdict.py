@@ -5,15 +5,16 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from olafctl.errors import OlafError, Problem
-from olafctl.verify.encoding import Encoding, Question
-from olafctl.verify.exhaustive import enumerate_all, scope
-from olafctl.verify.guesses import guesses
-from olafctl.verify.numbers import Numbers, z3
-from olafctl.verify.objective import Objective, Violation, violation
-from olafctl.verify.schedule import Schedule
-from olafctl.verify.simulation import Run, simulate
-from olafctl.verify.system import System
-from olafctl.verify.witness import Witness, continued, lawful
+from olafctl.verify.encoding.numbers import Numbers, z3
+from olafctl.verify.encoding.query import Encoding, Query
+from olafctl.verify.encoding.witness import Witness
+from olafctl.verify.question.objective import Objective, Violation, scope, violation
+from olafctl.verify.question.system import System
+from olafctl.verify.simulation.arrival_model import continued, lawful
+from olafctl.verify.simulation.engine import Run, simulate
+from olafctl.verify.simulation.exhaustive import enumerate_all
+from olafctl.verify.simulation.guesses import guesses
+from olafctl.verify.simulation.schedule import Schedule
 
 
 class Answer(StrEnum):
@@ -54,15 +55,15 @@ def verify(
     scope(system, objective)
     chosen = encoding or Encoding()
     begin = time.monotonic()
-    question = Question(system, objective, chosen)
-    if chosen.bounds and _check(question, begin + timeout) == z3.unsat:
+    query = Query(system, objective, chosen)
+    if chosen.bounds and _check(query, begin + timeout) == z3.unsat:
         return Verdict(Answer.ACCEPT, system, objective, time.monotonic() - begin)
     found = _guess(system, objective, begin + timeout) if chosen.guesses else None
     if found is None and chosen.incremental:
         found = _try_short_horizons(system, objective, chosen, begin, timeout)
     answer = Answer.REJECT if found else Answer.UNKNOWN
     if found is None:
-        answer, found = _ask(question, objective, chosen, begin + timeout)
+        answer, found = _ask(query, objective, chosen, begin + timeout)
     return Verdict(answer, system, objective, time.monotonic() - begin, found)
 
 
@@ -103,7 +104,7 @@ def _try_short_horizons(
     while updates * 2 <= system.updates and time.monotonic() < begin + timeout:
         short = replace(system, updates=updates)
         deadline = min(begin + timeout, time.monotonic() + timeout / 20)
-        _, found = _ask(Question(short, objective, encoding), objective, encoding, deadline)
+        _, found = _ask(Query(short, objective, encoding), objective, encoding, deadline)
         if found:
             whole = _examine(continued(found.schedule, system), objective)
             if whole:
@@ -113,19 +114,19 @@ def _try_short_horizons(
 
 
 def _ask(
-    question: Question, objective: Objective, encoding: Encoding, deadline: float
+    query: Query, objective: Objective, encoding: Encoding, deadline: float
 ) -> tuple[Answer, Counterexample | None]:
     if time.monotonic() >= deadline:
         return Answer.UNKNOWN, None
-    question.complete()
-    outcome = _check(question, deadline)
+    query.complete()
+    outcome = _check(query, deadline)
     if outcome == z3.unsat:
         return Answer.ACCEPT, None
     if outcome != z3.sat:
         return Answer.UNKNOWN, None
-    witness = Witness(question, question.solver.model())
+    witness = Witness(query, query.solver.model())
     if witness.schedule is None:
-        return _ask_integers(question.system, objective, encoding, deadline, witness)
+        return _ask_integers(query.system, objective, encoding, deadline, witness)
     return Answer.REJECT, _checked(witness, objective)
 
 
@@ -134,26 +135,26 @@ def _ask_integers(
 ) -> tuple[Answer, Counterexample | None]:
     """A schedule between ticks was found: look for one on them, first with the same events."""
     whole = replace(encoding, numbers=Numbers.INTEGER)
-    question = Question(system, objective, whole)
-    question.complete()
-    question.solver.push()
+    query = Query(system, objective, whole)
+    query.complete()
+    query.solver.push()
     for name, value in dense.choices():
-        question.solver.add(z3.Bool(name) == value)
-    outcome = _check(question, deadline)
+        query.solver.add(z3.Bool(name) == value)
+    outcome = _check(query, deadline)
     if outcome != z3.sat:
-        question.solver.pop()
-        outcome = _check(question, deadline)
+        query.solver.pop()
+        outcome = _check(query, deadline)
     if outcome == z3.sat:
-        return Answer.REJECT, _checked(Witness(question, question.solver.model()), objective)
+        return Answer.REJECT, _checked(Witness(query, query.solver.model()), objective)
     return (Answer.ACCEPT if outcome == z3.unsat else Answer.UNKNOWN), None
 
 
-def _check(question: Question, deadline: float) -> object:
+def _check(query: Query, deadline: float) -> object:
     left = deadline - time.monotonic()
     if left <= 0:
         return z3.unknown
-    question.solver.set("timeout", max(1, int(left * 1000)))
-    return question.solver.check()
+    query.solver.set("timeout", max(1, int(left * 1000)))
+    return query.solver.check()
 
 
 def _checked(witness: Witness, objective: Objective) -> Counterexample:

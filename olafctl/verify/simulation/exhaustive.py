@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from time import monotonic
 
-from olafctl.verify.objective import Objective, Outcome, Violation, violation
-from olafctl.verify.schedule import Schedule, Update
-from olafctl.verify.simulation import Simulation
-from olafctl.verify.system import System
+from olafctl.verify.question.objective import Objective, Outcome, Violation, scope, violation
+from olafctl.verify.question.system import System
+from olafctl.verify.simulation.engine import Simulation
+from olafctl.verify.simulation.schedule import Schedule, Update
 
 Source = tuple[int, int]
 """(cluster, worker)."""
@@ -44,13 +44,6 @@ def enumerate_all(system: System, objective: Objective, deadline: float = math.i
         if monotonic() > deadline:
             return Enumeration(count, False, worst)
     return Enumeration(count, True, worst)
-
-
-def scope(system: System, objective: Objective) -> dict[int, str]:
-    """The clusters an objective speaks of, by index. Raises BadInput when it names an unknown one."""
-    if not objective.clusters:
-        return {index: cluster.name for index, cluster in enumerate(system.clusters)}
-    return {system.index(name): name for name in objective.clusters}
 
 
 def every_schedule(system: System) -> Iterator[tuple[tuple[Update, ...], Outcome]]:

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from olafctl.errors import BadInput
-from olafctl.verify.encoding import Encoding
-from olafctl.verify.exhaustive import every_schedule, scope
-from olafctl.verify.numbers import Numbers
-from olafctl.verify.objective import Kind, Objective, Violation, violation
-from olafctl.verify.simulation import simulate
-from olafctl.verify.system import Cluster, Slope, SlotFreed, System, Transmission
-from olafctl.verify.verdict import Answer, Verdict, verify
+from olafctl.verify.encoding.numbers import Numbers
+from olafctl.verify.encoding.query import Encoding
+from olafctl.verify.question.objective import Kind, Objective, Violation, scope, violation
+from olafctl.verify.question.system import Cluster, Slope, SlotFreed, System, Transmission
+from olafctl.verify.search.verdict import Answer, Verdict, verify
+from olafctl.verify.simulation.engine import simulate
+from olafctl.verify.simulation.exhaustive import every_schedule
 
 _MOST_UPDATES = 14
 _MOST_SCHEDULES = 20_000

@@ -6,6 +6,7 @@ from enum import StrEnum
 from fractions import Fraction
 
 from olafctl.errors import BadInput, Problem
+from olafctl.verify.question.system import System
 
 
 class Kind(StrEnum):
@@ -92,6 +93,13 @@ def violation(objective: Objective, outcome: Outcome, names: Mapping[int, str]) 
         f" and {milliseconds(means[low])} for {names[low]}"
     )
     return _beyond(means[high] - means[low], objective.bound, (high, low), what)
+
+
+def scope(system: System, objective: Objective) -> dict[int, str]:
+    """The clusters an objective speaks of, by index. Raises BadInput when it names an unknown one."""
+    if not objective.clusters:
+        return {index: cluster.name for index, cluster in enumerate(system.clusters)}
+    return {system.index(name): name for name in objective.clusters}
 
 
 def milliseconds(time: int | Fraction) -> str:

@@ -3,7 +3,7 @@
 Withheld, merged and lost updates only take work away, so each bound holds for every schedule.
 """
 
-from olafctl.verify.system import System
+from olafctl.verify.question.system import System
 
 
 def longest_wait(system: System) -> int:

@@ -98,6 +98,19 @@ class System:
         )
 
     @property
+    def horizon(self) -> int:
+        """When the last update may be generated, ns, jitter left out."""
+        return max(
+            cluster.phase[1] + (rounds - 1) * cluster.period
+            for cluster, rounds in zip(self.clusters, self.rounds, strict=True)
+        )
+
+    @property
+    def load(self) -> float:
+        """What is generated as a share of what the output can send; 1 keeps it just busy."""
+        return sum(cluster.workers * self.service / cluster.period for cluster in self.clusters)
+
+    @property
     def controlled(self) -> bool:
         """Whether workers hold back at all: transmission control is on and Q_max < N (OLAF §5)."""
         return self.transmission is not Transmission.ALWAYS and self.slots < len(self.clusters)

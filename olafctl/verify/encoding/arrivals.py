@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from olafctl.verify.numbers import Arithmetic, Bool, Term, either, implies, negation, z3
-from olafctl.verify.system import System
+from olafctl.verify.encoding.numbers import Arithmetic, Bool, Term, either, implies, negation, z3
+from olafctl.verify.question.system import System
 
 Source = tuple[int, int]
 

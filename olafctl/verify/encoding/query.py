@@ -1,17 +1,16 @@
-"""A system and the negation of an objective, put to Z3."""
+"""The query that Z3 is asked: a system and the negation of an objective."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from olafctl.verify import laws
-from olafctl.verify.arrivals import Arrivals, Update, begin_at_zero
-from olafctl.verify.bounds import heard_in_turn, longest_wait
-from olafctl.verify.exhaustive import scope
-from olafctl.verify.goals import Goal
-from olafctl.verify.numbers import Arithmetic, Bool, Numbers
-from olafctl.verify.objective import Kind, Objective
-from olafctl.verify.system import System, Transmission
+from olafctl.verify.encoding.arrivals import Arrivals, Update, begin_at_zero
+from olafctl.verify.encoding.bounds import heard_in_turn, longest_wait
+from olafctl.verify.encoding.goals import Goal
+from olafctl.verify.encoding.laws import age, consequences, control, engine
+from olafctl.verify.encoding.numbers import Arithmetic, Bool, Numbers
+from olafctl.verify.question.objective import Kind, Objective, scope
+from olafctl.verify.question.system import System, Transmission
 
 
 @dataclass(frozen=True)
@@ -26,15 +25,15 @@ class Encoding:
     symmetry: bool = True
     """Clusters alike but for their names keep the order of their phases; the earliest phase is 0."""
     bounds: bool = True
-    """Consequences of the laws (bounded waiting) stated beside them."""
+    """Consequences of the laws (bounded waiting) added to them."""
     guesses: bool = True
     """Simulate some schedules that often hurt before asking the solver."""
     incremental: bool = True
     """Look for violations within short horizons first, and carry them on."""
 
 
-class Question:
-    """One horizon of a system, asked of Z3: satisfiable by the schedules that violate the objective.
+class Query:
+    """Satisfied by exactly the schedules of one horizon that violate the objective.
 
     First without the engine: the arrivals, the stated bounds and the goal. Where those already contradict
     each other the laws need not be searched; :meth:`complete` adds them.
@@ -54,14 +53,14 @@ class Question:
             self._add([begin_at_zero(self.arrivals)])
         if encoding.bounds:
             for update in self.arrivals.updates:
-                self._add(laws.bounded_wait(update, self._wait, system))
-                if heard_in_turn(system) and system.clusters[update.cluster].workers == 1:
-                    self._add(laws.bounded_age(update, self._wait, system))
+                self._add(consequences.bounded_wait(update, self._wait, system))
+                if heard_in_turn(system):
+                    self._add(consequences.bounded_age(update, self._wait, system))
         self._add(self.arrivals.taken_constraints())
 
     @property
     def solver(self) -> Any:
-        """The Z3 solver that holds the question."""
+        """The Z3 solver that holds the query."""
         return self.arithmetic.solver
 
     def complete(self) -> None:
@@ -82,21 +81,21 @@ class Question:
     def _engine(self, update: Update) -> Iterator[Bool]:
         """The engine's laws for one update."""
         ahead = self._ahead(update)
-        yield from laws.output_free(update, ahead)
+        yield from engine.output_free(update, ahead)
         if self._encoding.work:
-            full = laws.full_by_work(update, self.system) if self._can_fill else False
-            yield from laws.service_time(update)
+            full = engine.full_by_work(update, self.system) if self._can_fill else False
+            yield from engine.service_time(update)
         else:
             everyone = self._everyone_before(update)
             rest = self.arithmetic.variable(f"rest {update.cluster} {update.place}")
-            waiting = laws.queue_on_arrival(update, self.arrivals.flows, self.arrivals)
-            constraints, sending = laws.rest_of_transmission(update, rest, everyone, self.system)
-            full = laws.full_by_count(waiting, sending, self.system)
+            waiting = engine.queue_on_arrival(update, self.arrivals.flows, self.arrivals)
+            constraints, sending = engine.rest_of_transmission(update, rest, everyone, self.system)
+            full = engine.full_by_count(waiting, sending, self.system)
             yield from constraints
-            yield from laws.wait_by_count(update, waiting, rest, self.system, self.arithmetic.constant(0))
-        yield from laws.single_slot(update, full)
-        yield from laws.departure(update, self.system)
-        yield from laws.freshness(update)
+            yield from engine.wait_by_count(update, waiting, rest, self.system, self.arithmetic.constant(0))
+        yield from engine.single_slot(update, full)
+        yield from engine.departure(update, self.system)
+        yield from age.freshness(update)
 
     @property
     def _can_fill(self) -> bool:
@@ -109,13 +108,13 @@ class Question:
         for update in flow:
             name = f"{update.cluster} {update.place}"
             last_ack = self.arithmetic.variable(f"ACK {name}")
-            yield from laws.feedback_age(update, last_ack, flow, self.system)
+            yield from control.feedback_age(update, last_ack, flow, self.system)
             if self.system.transmission is Transmission.EXPECTED:
                 after = self.arithmetic.variable(f"credit {name}")
-                yield from laws.expected_decision(update, last_ack, after, credit, self.system)
+                yield from control.expected_decision(update, last_ack, after, credit, self.system)
                 credit = after
             else:
-                yield from laws.decision(update, last_ack, flow, self.system)
+                yield from control.decision(update, last_ack, flow, self.system)
 
     def _everyone_before(self, update: Update) -> list[tuple[Bool, Update]]:
         pairs = [(self.arrivals.precedes(other, update), other) for other in self.arrivals.updates]
@@ -160,7 +159,7 @@ def _shiftable(system: System, objective: Objective) -> bool:
 
 
 def _largest(system: System) -> int:
-    """A bound on every number in the question, in ticks."""
+    """A bound on every number in the query, in ticks."""
     last = max(
         rounds * cluster.period + cluster.jitter
         for rounds, cluster in zip(system.rounds, system.clusters, strict=True)

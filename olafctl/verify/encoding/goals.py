@@ -3,12 +3,22 @@
 from collections.abc import Sequence
 from fractions import Fraction
 
-from olafctl.verify import laws
-from olafctl.verify.arrivals import Update
-from olafctl.verify.bounds import heard_in_turn, longest_wait
-from olafctl.verify.numbers import Arithmetic, Bool, Numbers, Term, both, either, implies, negation, z3
-from olafctl.verify.objective import Kind, Objective
-from olafctl.verify.system import System
+from olafctl.verify.encoding.arrivals import Update
+from olafctl.verify.encoding.bounds import heard_in_turn, longest_wait
+from olafctl.verify.encoding.laws import age
+from olafctl.verify.encoding.numbers import (
+    Arithmetic,
+    Bool,
+    Numbers,
+    Term,
+    both,
+    either,
+    implies,
+    negation,
+    z3,
+)
+from olafctl.verify.question.objective import Kind, Objective
+from olafctl.verify.question.system import System
 
 
 class Goal:
@@ -23,7 +33,7 @@ class Goal:
         *,
         bounds: bool,
     ) -> None:
-        self._system, self._flows, self._arithmetic, self._bounds = system, flows, arithmetic, bounds
+        self._system, self._arithmetic, self._bounds = system, arithmetic, bounds
         self.constraints: list[Bool] = []
         bound = objective.bound / system.tick
         if objective.kind is Kind.LOSS_FREE:
@@ -43,38 +53,38 @@ class Goal:
     def _too_old(self, flow: Sequence[Update], bound: Fraction) -> Bool:
         """Some Δ_p, or the age at the last generation, exceeds ``bound`` (whole ticks: > ⌊bound⌋)."""
         whole = int(bound)
-        peaks = [both(laws.has_peak(update), laws.peak(update) > whole) for update in flow]
-        return either(*peaks, laws.final_age(flow[-1]) > whole)
+        peaks = [both(age.has_peak(update), age.peak(update) > whole) for update in flow]
+        return either(*peaks, age.final_age(flow[-1]) > whole)
 
     def _mean(self, flow: Sequence[Update]) -> "Mean":
         """avg Δ_p of a cluster over its peaks within the horizon."""
         name = flow[0].cluster
         total: Term = self._arithmetic.constant(0)
         for update in flow:
-            exists = laws.has_peak(update)
+            exists = age.has_peak(update)
             if exists is False:
                 continue
             grown = self._arithmetic.variable(f"peaks {name} {update.place}")
-            self.constraints.append(implies(exists, grown == total + laws.peak(update)))
+            self.constraints.append(implies(exists, grown == total + age.peak(update)))
             self.constraints.append(implies(negation(exists), grown == total))
             total = grown
-        mean = Mean(self._arithmetic, str(name), total, [laws.has_peak(update) for update in flow[1:]])
+        mean = Mean(self._arithmetic, str(name), total, [age.has_peak(update) for update in flow[1:]])
         self.constraints += mean.constraints
         if self._bounds and self._arithmetic.numbers is not Numbers.BITS:
             self.constraints += self._mean_bounds(mean, name)
         return mean
 
     def _mean_bounds(self, mean: "Mean", index: int) -> list[Bool]:
-        """The bounds of :func:`laws.bounded_age` hold of the mean too, which the solver would have to sum."""
+        """The bounds of :func:`consequences.bounded_age` hold of the mean too: stated, not summed."""
         system, cluster = self._system, self._system.clusters[index]
-        if not heard_in_turn(system) or cluster.workers > 1:
+        if not heard_in_turn(system):
             return []
         wait = longest_wait(system)
         highest = cluster.period + cluster.jitter + wait
-        lowest = cluster.period - cluster.jitter
+        lowest = max(cluster.period - cluster.jitter, 0) if cluster.workers == 1 else 0
         value = mean.value * system.tick
         bounds = [either(mean.starved, both(value >= lowest, value <= highest))]
-        if (system.generations[index] - 1) * cluster.period - cluster.jitter >= wait:
+        if (system.rounds[index] - 1) * cluster.period - cluster.jitter >= wait:
             bounds.append(negation(mean.starved))  # the first slot has left when the last update arrives
         return bounds
 

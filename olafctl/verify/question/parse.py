@@ -7,8 +7,8 @@ from fractions import Fraction
 
 from olafctl.errors import BadInput, Problem
 from olafctl.testbed.model import Testbed
-from olafctl.verify.objective import Kind, Objective
-from olafctl.verify.system import Cluster, Transmission
+from olafctl.verify.question.objective import Kind, Objective
+from olafctl.verify.question.system import Cluster, Transmission
 
 _UNITS = {"ns": 1, "us": 10**3, "µs": 10**3, "ms": 10**6, "s": 10**9}
 _TIME = re.compile(r"(-?\d+(?:\.\d+)?)\s*(ns|us|µs|ms|s)")

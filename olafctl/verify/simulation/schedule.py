@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from olafctl.errors import BadInput, Problem
-from olafctl.verify.system import Cluster, Slope, SlotFreed, System, Transmission
+from olafctl.verify.question.system import Cluster, Slope, SlotFreed, System, Transmission
 
 FORMAT = "olaf-schedule/1"
 

@@ -2,8 +2,8 @@
 
 from fractions import Fraction
 
-from olafctl.verify.objective import Kind, Objective
-from olafctl.verify.system import System, Transmission, periodic
+from olafctl.verify.question.objective import Kind, Objective
+from olafctl.verify.question.system import System, Transmission, periodic
 
 MS = 1_000_000
 EPSILON = Fraction(MS, 10)
