@@ -1,7 +1,7 @@
 """``olafctl verify``: accept or reject an Age-of-Model objective, with a schedule that violates it."""
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +28,7 @@ _CODES = {"accept": 0, "reject": 1, "unknown": 4}
     "--clusters",
     multiple=True,
     metavar="SPEC",
-    help="name:period=100ms[,workers=2,jitter=1ms,phase=0ms..50ms]; several apart by ';'.",
+    help="name:period=100ms[,workers=2,jitter=1ms,phase=0ms..50ms]; several separated by ';'.",
 )
 @click.option(
     "--period",
@@ -154,6 +154,10 @@ def command(
     With its eight slots and no transmission control: does it lose nothing? (reject)
       olafctl verify nine-clusters --period 10us --transmission always --objective loss-free
     """
+    from olafctl.plotting import file_format
+
+    if plot is not None:
+        file_format(plot)
     if saved is not None:
         raise SystemExit(_replay(saved, plot, details, as_json))
     if maximise_rate and threshold_range:
@@ -188,7 +192,7 @@ def _keep(verdict: "Verdict", save: Path | None, plot: Path | None) -> None:
 
     found, objective = verdict.counterexample, verdict.objective
     if found and save:
-        _write(save, lambda path: schedule.save(found.schedule, str(objective), path))
+        schedule.save(found.schedule, str(objective), save)
     if found and plot:
         _draw(found.schedule, found.run, f"{objective}: {found.violation.what}", plot)
 
@@ -248,14 +252,7 @@ def _search(
 def _draw(schedule: "Schedule", run: "Run", title: str, path: Path) -> None:
     from olafctl.verify.report.timeline import draw
 
-    _write(path, lambda target: draw(schedule, run, title, target))
-
-
-def _write(path: Path, write: Callable[[Path], None]) -> None:
-    try:
-        write(path)
-    except OSError as error:
-        raise BadInput(Problem(f"cannot be written: {error.strerror}", str(path))) from error
+    draw(schedule, run, title, path)
 
 
 def _print(lines: Iterable[str]) -> None:

@@ -34,7 +34,12 @@ def test_the_demo_shows_table_1_saves_its_plots_and_leaves_nothing(tmp_path: Pat
     in_turn, together = (ours["aom_reduction"] for ours in data["ours"])
     assert in_turn["40G"]["mean"] > 60 and in_turn["20G"]["mean"] > 70
     assert together["40G"]["mean"] > 45 and together["20G"]["mean"] > 60
-    assert sorted(path.name for path in output.iterdir()) == ["age-of-model.png", "figure6.png"]
+    assert sorted(path.name for path in output.iterdir()) == [
+        "age-of-model.png",
+        "age-of-model.svg",
+        "figure6.png",
+        "figure6.svg",
+    ]
     assert not list(state.glob("*")), "something of the deployment is left"
 
 

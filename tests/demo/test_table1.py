@@ -79,5 +79,7 @@ def test_the_data_are_json(done: Experiment) -> None:
 
 
 def test_the_plots_are_saved(done: Experiment, tmp_path: Path) -> None:
-    for picture in experiment.plots(done, tmp_path):
-        assert picture.read_bytes().startswith(b"\x89PNG")
+    pictures = experiment.plots(done, tmp_path)
+    assert [picture.suffix for picture in pictures] == [".png", ".svg"] * 2
+    for picture in pictures:
+        assert picture.read_bytes().startswith({".png": b"\x89PNG", ".svg": b"<?xml"}[picture.suffix])

@@ -20,7 +20,7 @@ def time(text: str, where: str) -> Fraction:
     """A time with its unit, such as ``0.1ms``, in ns. Raises BadInput."""
     match = _TIME.fullmatch(text.strip())
     if match is None:
-        raise BadInput(Problem(f"{text!r} is no time", where, "a number and ns, us, ms or s: 100ms"))
+        raise BadInput(Problem(f"{text!r} is not a time", where, "a number and ns, us, ms or s: 100ms"))
     return Fraction(match[1]) * _UNITS[match[2]]
 
 
@@ -28,12 +28,12 @@ def whole_time(text: str, where: str) -> int:
     """A time of whole nanoseconds. Raises BadInput."""
     value = time(text, where)
     if value.denominator != 1:
-        raise BadInput(Problem(f"{text} is no whole number of nanoseconds", where))
+        raise BadInput(Problem(f"{text} is not a whole number of nanoseconds", where))
     return int(value)
 
 
 def clusters(texts: Iterable[str], tick: int) -> tuple[Cluster, ...]:
-    """``name:period=100ms,workers=2,jitter=1ms,phase=0ms..50ms``, several apart by ``;``. Raises BadInput."""
+    """``name:period=100ms,workers=2,jitter=1ms,phase=0ms..50ms``, separated by ``;``. Raises BadInput."""
     return tuple(_cluster(part.strip(), tick) for text in texts for part in text.split(";") if part.strip())
 
 
@@ -42,11 +42,13 @@ def objective(text: str) -> Objective:
     match = _OBJECTIVE.fullmatch(text.strip())
     kinds = ", ".join(kind.value for kind in Kind)
     if match is None or match[1] not in set(Kind):
-        raise BadInput(Problem(f"{text!r} is none", "objective", f"known: {kinds}; as in fairness<=0.1ms"))
+        raise BadInput(
+            Problem(f"{text!r} is not an objective", "--objective", f"known: {kinds}; as in fairness<=0.1ms")
+        )
     kind, bound = Kind(match[1]), match[2]
     if (bound is None) != (kind is Kind.LOSS_FREE):
         said = "takes no bound" if bound else "needs a bound"
-        raise BadInput(Problem(f"{kind} {said}", "objective", "as in peak<=200ms, or loss-free"))
+        raise BadInput(Problem(f"{kind} {said}", "--objective", "as in peak<=200ms, or loss-free"))
     names = tuple(name.strip() for name in match[3].split(",")) if match[3] else ()
     return Objective(kind, time(bound, "objective") if bound else Fraction(0), names)
 
@@ -58,7 +60,7 @@ def transmission(text: str) -> tuple[Transmission, int]:
         [*(kind.value for kind in Transmission if kind is not Transmission.BOUNDED), "bounded:N"]
     )
     if kind not in set(Transmission) or (kind == Transmission.BOUNDED) != patience.isdecimal():
-        raise BadInput(Problem(f"{text!r} is none", "--transmission", f"known: {known}"))
+        raise BadInput(Problem(f"{text!r} is not a transmission", "--transmission", f"known: {known}"))
     return Transmission(kind), int(patience or 0)
 
 

@@ -210,4 +210,4 @@ def _grain_problems(system: System) -> Iterator[Problem]:
         times[f"cluster {cluster.name}: jitter"] = cluster.jitter
     for where, time in times.items():
         if time % system.tick:
-            yield Problem(f"{time} ns is no multiple of the tick, {system.tick} ns", where)
+            yield Problem(f"{time} ns is not a multiple of the tick, {system.tick} ns", where)

@@ -41,7 +41,7 @@ class Schedule:
 
 
 def save(schedule: Schedule, objective: str, path: Path) -> None:
-    """Write ``schedule`` as the module describes. Raises OSError."""
+    """Write ``schedule`` as the module describes. Raises BadInput when the file cannot be written."""
     document = {
         "format": FORMAT,
         "system": asdict(schedule.system),
@@ -49,7 +49,10 @@ def save(schedule: Schedule, objective: str, path: Path) -> None:
         "updates": [_row(update) for update in schedule.updates if update.sent],
         "withheld": [_row(update) for update in schedule.updates if not update.sent],
     }
-    path.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+    try:
+        path.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+    except OSError as error:
+        raise BadInput(Problem(f"cannot be written: {error.strerror}", str(path))) from error
 
 
 def load(path: Path) -> Schedule:
@@ -66,7 +69,7 @@ def load(path: Path) -> Schedule:
         ]
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise BadInput(
-            Problem(f"is no saved schedule: {error}", str(path), "write one with `olafctl verify … --save`")
+            Problem(f"is not a saved schedule: {error}", str(path), "olafctl verify --save writes one")
         ) from error
     for update in updates:
         if not 0 <= update.cluster < len(system.clusters) or update.time < 0:

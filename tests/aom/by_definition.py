@@ -1,4 +1,4 @@
-"""The sawtooth of one cluster in integer nanoseconds, with rational averages: slow and beyond doubt."""
+"""Age-of-Model by its definition, a reception at a time in exact numbers: what the arrays must equal."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -6,8 +6,6 @@ from fractions import Fraction
 from itertools import groupby, pairwise
 from operator import itemgetter
 from typing import NamedTuple
-
-from olafctl.errors import BadInput, Problem
 
 
 class Tooth(NamedTuple):
@@ -46,12 +44,7 @@ class Sawtooth:
 def sawtooth(
     receptions: Iterable[tuple[int, int]], start: int, end: int, initial: int | None = None
 ) -> Sawtooth:
-    """Δ of one cluster from its (generation, delivery) pairs in ns, in any order.
-
-    Raises BadInput when the window is empty, or an update is delivered before it was generated, or
-    ``initial`` lies after ``start``.
-    """
-    check_window(start, end, initial)
+    """Δ of one cluster from its (generation, delivery) pairs in ns, in any order."""
     freshest = initial
     age_at_start = None if initial is None else start - initial
     teeth: list[Tooth] = []
@@ -59,10 +52,6 @@ def sawtooth(
     for time, group in groupby(sorted(receptions, key=itemgetter(1)), key=itemgetter(1)):
         generations = [generation for generation, _ in group]
         best = max(generations)
-        if best > time:
-            raise BadInput(
-                Problem(f"an update generated at {best} ns was delivered at {time} ns, before that")
-            )
         if time > end:
             break
         fresher = freshest is None or best > freshest
@@ -91,11 +80,16 @@ def peaks(curve: Sawtooth) -> tuple[int, ...]:
     return tuple(tooth.peak for tooth in curve.teeth if tooth.peak is not None)
 
 
-def check_window(start: int, end: int, initial: int | None) -> None:
-    """Raises BadInput when (start, end] is empty or ``initial`` lies after ``start``."""
-    if end <= start:
-        raise BadInput(Problem(f"the window ({start}, {end}] ns is empty", remedy="end after start"))
-    if initial is not None and initial > start:
-        raise BadInput(
-            Problem(f"the initial model's generation, {initial} ns, lies after the start, {start} ns")
-        )
+def age_of_oldest_segment(
+    receptions: Iterable[tuple[int, int, int]], segments: int, time: int, initial: int | None
+) -> int | None:
+    """Δ at ``time`` from (segment, generation, delivery): the segments' largest age; None: undefined."""
+    known = list(receptions)
+    freshest = []
+    for segment in range(segments):
+        held = [] if initial is None else [initial]
+        held += [born for which, born, seen in known if which == segment and seen <= time]
+        if not held:
+            return None
+        freshest.append(max(held))
+    return max(time - newest for newest in freshest)
