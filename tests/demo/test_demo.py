@@ -54,7 +54,7 @@ def test_what_is_deployed_already_is_left_alone(tmp_path: Path, monkeypatch: pyt
     assert store.record(Role.RUNNING) is not None
 
 
-def test_a_folder_that_cannot_be_made_is_told_before_anything_is_deployed(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_made_is_reported_before_anything_is_deployed(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     done = demo(tmp_path / "state", "-o", str(tmp_path / "file" / "figures"))
     assert done.returncode == 1

@@ -55,7 +55,7 @@ def test_a_row_is_the_mean_of_the_runs(done: Experiment) -> None:
     assert row.age == pytest.approx(sum(ages) / len(runs))
 
 
-def test_the_paper_is_beside_ours(done: Experiment) -> None:
+def test_the_paper_stands_next_to_ours(done: Experiment) -> None:
     lines = table1.table(done).splitlines()
     assert len(lines) == 6
     for line, (mode, rate) in zip(lines[2:], table1.PAPER, strict=True):

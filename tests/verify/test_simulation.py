@@ -4,9 +4,11 @@ from fractions import Fraction
 
 import pytest
 
+from olafctl.aom import ages
 from olafctl.errors import BadInput
 from olafctl.verify.question.system import Slope, SlotFreed, System, Transmission, periodic
 from olafctl.verify.simulation.engine import Disposition, Run, simulate
+from olafctl.verify.simulation.guesses import guesses
 from olafctl.verify.simulation.schedule import Schedule, Update
 
 
@@ -57,6 +59,24 @@ def test_a_departure_at_the_instant_of_an_arrival_comes_first() -> None:
 def test_peak_age_runs_from_the_newest_that_had_left() -> None:
     result = run(system(), (0, 0), (1, 1), (2, 1), (30, 1))
     assert [gone.peak for gone in result.departures] == [None, None, 28]
+
+
+@pytest.mark.parametrize("control", [Transmission.ANY, Transmission.ALWAYS])
+def test_peak_ages_are_those_of_the_definition_that_all_of_olaf_shares(control: Transmission) -> None:
+    crowd = System(
+        tuple(periodic(name, period) for name, period in (("a", 7), ("b", 9), ("c", 11))),
+        service=4,
+        slots=2,
+        updates=8,
+        transmission=control,
+        threshold=20,
+    )
+    for schedule in guesses(crowd):
+        result = simulate(schedule)
+        for index, peaks in enumerate(result.outcome.peaks):
+            mine = [gone for gone in result.departures if gone.cluster == index]
+            curve = ages([gone.arrival for gone in mine], [gone.time for gone in mine], -1, 1000)
+            assert curve.valid_peaks.tolist() == list(peaks)
 
 
 def test_ack_queue_counts_what_waits_behind_at_departure() -> None:

@@ -1,4 +1,4 @@
-"""Bounds on waiting that follow from the arrival model alone; the encoding states them beside the laws.
+"""Bounds on waiting that follow from the arrival model alone; the encoding adds them to the laws.
 
 Withheld, merged and lost updates only take work away, so each bound holds for every schedule.
 """

@@ -51,7 +51,7 @@ class Arithmetic:
         return z3.RealVal(value) if self.numbers is Numbers.REAL else z3.IntVal(value)
 
     def read(self, model: Any, term: Term) -> int | None:
-        """A number's value in a model; None when it is no integer."""
+        """A number's value in a model; None when it is not an integer."""
         value = model.eval(term, model_completion=True)
         if self.numbers is Numbers.BITS:
             return int(value.as_signed_long())

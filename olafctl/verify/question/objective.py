@@ -45,7 +45,7 @@ class Objective:
         of = f" of {', '.join(self.clusters)}" if self.clusters else ""
         if self.kind is Kind.LOSS_FREE:
             return f"loss-free{of}"
-        return f"{self.kind} ≤ {milliseconds(self.bound)}{of}"
+        return f"{self.kind} ≤ {duration(self.bound)}{of}"
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def violation(objective: Objective, outcome: Outcome, names: Mapping[int, str]) 
     if objective.kind is Kind.PEAK:
         ages = {index: max([*outcome.peaks[index], outcome.final_age[index]]) for index in names}
         worst = max(ages, key=lambda index: ages[index])
-        what = f"the age of {names[worst]} reaches {milliseconds(ages[worst])}"
+        what = f"the age of {names[worst]} reaches {duration(ages[worst])}"
         return _beyond(Fraction(ages[worst]), objective.bound, (worst,), what)
     starved = [index for index in names if not outcome.peaks[index]]
     if starved:
@@ -86,11 +86,11 @@ def violation(objective: Objective, outcome: Outcome, names: Mapping[int, str]) 
     means = {index: Fraction(sum(outcome.peaks[index]), len(outcome.peaks[index])) for index in names}
     high, low = max(means, key=lambda index: means[index]), min(means, key=lambda index: means[index])
     if objective.kind is Kind.AVERAGE:
-        what = f"the average peak age of {names[high]} is {milliseconds(means[high])}"
+        what = f"the average peak age of {names[high]} is {duration(means[high])}"
         return _beyond(means[high], objective.bound, (high,), what)
     what = (
-        f"average peak ages are {milliseconds(means[high])} for {names[high]}"
-        f" and {milliseconds(means[low])} for {names[low]}"
+        f"average peak ages are {duration(means[high])} for {names[high]}"
+        f" and {duration(means[low])} for {names[low]}"
     )
     return _beyond(means[high] - means[low], objective.bound, (high, low), what)
 
@@ -102,10 +102,23 @@ def scope(system: System, objective: Objective) -> dict[int, str]:
     return {system.index(name): name for name in objective.clusters}
 
 
+def duration(time: int | Fraction) -> str:
+    """A time in ns as people read it: in ms from 0.1 ms on, in µs from 0.1 µs on, else in ns."""
+    value = Fraction(time)
+    for size, unit in ((10**6, "ms"), (10**3, "µs")):
+        if abs(value) * 10 >= size:
+            return f"{_decimal(value / size)} {unit}"
+    return f"{_decimal(value)} ns" if value else "0 ms"
+
+
 def milliseconds(time: int | Fraction) -> str:
-    """A time in ns as people read it, in milliseconds; rounded only past a tenth of a nanosecond."""
-    return f"{float(Fraction(time) / 1_000_000):.7f}".rstrip("0").rstrip(".") + " ms"
+    """A time in ns in milliseconds, for columns of one unit; rounded only past a tenth of a nanosecond."""
+    return f"{_decimal(Fraction(time) / 10**6)} ms"
 
 
 def _beyond(value: Fraction, bound: Fraction, clusters: tuple[int, ...], what: str) -> Violation | None:
     return Violation(value - bound, clusters, what) if value > bound else None
+
+
+def _decimal(value: Fraction) -> str:
+    return f"{float(value):.7f}".rstrip("0").rstrip(".")

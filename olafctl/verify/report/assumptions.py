@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from olafctl.verify.question.objective import milliseconds
+from olafctl.verify.question.objective import duration
 from olafctl.verify.question.system import Cluster, Slope, SlotFreed, System, Transmission
 
 _NAMED = 3
@@ -23,19 +23,19 @@ def _assumptions(system: System) -> Iterator[str]:
         " nothing is generated after the horizon"
     )
     for cluster, names in _alike(system.clusters):
-        low, high = (milliseconds(time) for time in cluster.phase)
+        low, high = (duration(time) for time in cluster.phase)
         workers = f"{cluster.workers} workers, each" if cluster.workers > 1 else "one worker,"
-        late = f", each late by 0 … {milliseconds(cluster.jitter)}" if cluster.jitter else " exactly"
+        late = f", each late by 0 … {duration(cluster.jitter)}" if cluster.jitter else " exactly"
         yield (
-            f"arrivals of {names}: {workers} every {milliseconds(cluster.period)}{late},"
+            f"arrivals of {names}: {workers} every {duration(cluster.period)}{late},"
             f" the first anywhere in {low} … {high}"
         )
-    grain = f" on a grid of {milliseconds(system.tick)}" if system.tick > 1 else ""
+    grain = f" on a grid of {duration(system.tick)}" if system.tick > 1 else ""
     again = ", the same whenever the same two meet" if system.exact else ""
     yield f"free times are all tried{grain}; of updates that meet at one instant either may be first{again}"
     freed = "begins to depart" if system.slot_freed is SlotFreed.DEPARTURE else "is sent out"
     yield (
-        f"engine: p/C = {milliseconds(system.service)}, Q_max = {system.slots}, a slot is free when its"
+        f"engine: p/C = {duration(system.service)}, Q_max = {system.slots}, a slot is free when its"
         f" update {freed}; one waiting update a cluster; the reward rule drops nothing"
     )
     yield from _control(system)
@@ -62,8 +62,8 @@ def _control(system: System) -> Iterator[str]:
     slope = "1/Δ_T" if system.slope is Slope.URGENT else "Δ_T (in seconds)"
     yield (
         f"transmission control: N = {len(system.clusters)} active clusters,"
-        f" Δ_T = {milliseconds(system.threshold)}, v = {slope}, ACKs after {milliseconds(system.ack_delay)};"
-        f" P_s = 1 from Δ̂ = {milliseconds(system.certain_after)} on"
+        f" Δ_T = {duration(system.threshold)}, v = {slope}, ACKs after {duration(system.ack_delay)};"
+        f" P_s = 1 from Δ̂ = {duration(system.certain_after)} on"
     )
     lowest = float(system.probability(0))
     if system.transmission is Transmission.ANY:

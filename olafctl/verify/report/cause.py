@@ -6,7 +6,7 @@ The answer is found by changing one thing at a time in that very schedule and si
 from collections import Counter
 from dataclasses import dataclass, replace
 
-from olafctl.verify.question.objective import Kind, Objective, milliseconds, scope, violation
+from olafctl.verify.question.objective import Kind, Objective, duration, scope, violation
 from olafctl.verify.question.system import System, Transmission
 from olafctl.verify.search.verdict import Counterexample
 from olafctl.verify.simulation.engine import Disposition, simulate
@@ -42,13 +42,13 @@ def cause(objective: Objective, found: Counterexample) -> Cause:
 
 
 def _withheld(system: System, how_many: str) -> Cause:
-    longest = f"P_s < 1 until {milliseconds(system.certain_after)} after an ACK"
+    longest = f"P_s < 1 until {duration(system.certain_after)} after an ACK"
     if system.transmission is Transmission.ANY and system.certain_after >= system.horizon:
-        longest += f", longer than the horizon of {milliseconds(system.horizon)}, so every one may be"
+        longest += f", longer than the horizon of {duration(system.horizon)}, so every one may be"
     return Cause(
         f"transmission control, not the engine: {how_many}. {longest}",
         "--transmission always (the engine alone), bounded:N (at most N withheld in a row) or expected (the"
-        f" mean rate); --threshold where the workers' Δ_T is not {milliseconds(system.threshold)}",
+        f" mean rate); --threshold where the workers' Δ_T is not {duration(system.threshold)}",
     )
 
 
@@ -69,18 +69,18 @@ def _waiting(objective: Objective, system: System, clusters: tuple[int, ...]) ->
     periods = {system.clusters[index].period for index in clusters}
     slowest = max(periods)
     if objective.kind is Kind.FAIRNESS and slowest - min(periods) > objective.bound:
-        apart = milliseconds(slowest - min(periods))
+        apart = duration(slowest - min(periods))
         return Cause(
             f"the update periods: they differ by {apart}, and so do the ages with an empty engine",
             "a looser bound, or fairness among clusters of one period: fairness<=T@a,b",
         )
     if objective.kind in (Kind.PEAK, Kind.AVERAGE) and slowest > objective.bound:
         return Cause(
-            f"the update period: with an empty engine an age grows to {milliseconds(slowest)}",
+            f"the update period: with an empty engine an age grows to {duration(slowest)}",
             "a looser bound, or more frequent updates",
         )
     return Cause(
-        f"waiting behind other clusters' updates, {milliseconds(system.service)} each;"
+        f"waiting behind other clusters' updates, {duration(system.service)} each;"
         f" the output is offered {system.load:.0%} of what it can send",
         "a looser bound, or a shorter --service (a faster output, smaller frames)",
     )

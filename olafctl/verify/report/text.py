@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
 
-from olafctl.verify.question.objective import Kind, Objective, milliseconds
+from olafctl.verify.question.objective import Kind, Objective, duration, milliseconds
 from olafctl.verify.question.system import System
 from olafctl.verify.report.assumptions import assumptions
 from olafctl.verify.report.cause import cause
@@ -43,7 +43,7 @@ def ranges(search: Search, parameter: Parameter, system: System) -> Iterator[str
         yield f"no {parameter.name} tried is accepted"
     elif parameter.name == "rate":
         fastest = parameter.change(system, search.ranges[-1][1])
-        each = ", ".join(f"{one.name} every {milliseconds(one.period)}" for one in fastest.clusters)
+        each = ", ".join(f"{one.name} every {duration(one.period)}" for one in fastest.clusters)
         yield f"largest accepted rate: {each}"
     yield from assumed(system)
 
@@ -84,14 +84,14 @@ def outcome_lines(schedule: Schedule, run: Run) -> Iterator[str]:
         peaks = run.outcome.peaks[index]
         ages = "no peak"
         if peaks:
-            mean = milliseconds(Fraction(sum(peaks), len(peaks)))
-            ages = f"average peak age {mean}, largest {milliseconds(max(peaks))}"
+            mean = duration(Fraction(sum(peaks), len(peaks)))
+            ages = f"average peak age {mean}, largest {duration(max(peaks))}"
         yield f"{cluster.name}: {ages}; {run.outcome.lost[index]} lost"
 
 
 def _rejection(objective: Objective, found: Counterexample) -> Iterator[str]:
     excess, why = found.violation.excess, cause(objective, found)
-    by = "" if excess is None or objective.kind is Kind.LOSS_FREE else f", {milliseconds(excess)} too much"
+    by = "" if excess is None or objective.kind is Kind.LOSS_FREE else f", {duration(excess)} too much"
     counts = ", ".join(f"{count} {kind}" for kind, count in Counter(found.run.dispositions).most_common())
     yield f"  {found.violation.what}{by}"
     yield f"  cause: {why.what}"

@@ -6,7 +6,7 @@ import numpy as np
 
 from olafctl import plotting
 from olafctl.aom import ages
-from olafctl.verify.question.objective import milliseconds
+from olafctl.verify.question.objective import duration
 from olafctl.verify.question.system import System
 from olafctl.verify.simulation.engine import Disposition, Run
 from olafctl.verify.simulation.schedule import Schedule
@@ -52,6 +52,7 @@ def draw(schedule: Schedule, run: Run, title: str, path: Path) -> None:
                 axis.plot(met, height, mark, color=colour, markersize=5, label=label)
         axis.axhline(0, color="black", linewidth=0.5)
         axis.set(xlabel=f"time, {unit}", ylabel=f"{cluster.name}\nage, {unit}")
+        axis.set_yticks([tick for tick in axis.get_yticks() if tick >= 0])
         axis.set_ylim(-0.11 * (len(_MARKS) + 1) * highest, 1.4 * highest)
         axis.legend(loc="upper right", fontsize=7, ncols=5)
     figure.suptitle(f"{title}\n{_scenario(schedule.system, len(clusters))}", fontsize=10)
@@ -62,6 +63,6 @@ def _scenario(system: System, drawn: int) -> str:
     total = len(system.clusters)
     shown = f", the first {drawn} drawn" if drawn < total else ""
     return (
-        f"{total} clusters{shown}, Q_max = {system.slots}, p/C = {milliseconds(system.service)},"
+        f"{total} clusters{shown}, Q_max = {system.slots}, p/C = {duration(system.service)},"
         f" transmission: {system.transmission}"
     )

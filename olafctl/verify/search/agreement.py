@@ -20,7 +20,7 @@ _MOST_SCHEDULES = 20_000
 
 @dataclass(frozen=True)
 class Comparison:
-    """One random question: the solver's verdict beside what simulating every schedule says."""
+    """One random question: the solver's verdict and that of simulating every schedule."""
 
     system: System
     objective: Objective
