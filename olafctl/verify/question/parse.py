@@ -6,14 +6,17 @@ from dataclasses import replace
 from fractions import Fraction
 
 from olafctl.errors import BadInput, Problem
+from olafctl.queue.registers import CLOCK_HZ
 from olafctl.testbed.model import Testbed
 from olafctl.verify.question.objective import Kind, Objective
 from olafctl.verify.question.system import Cluster, Transmission
+from olafctl.wire.layouts import BEAT_BYTES
 
 _UNITS = {"ns": 1, "us": 10**3, "µs": 10**3, "ms": 10**6, "s": 10**9}
 _TIME = re.compile(r"(-?\d+(?:\.\d+)?)\s*(ns|us|µs|ms|s)")
 _OBJECTIVE = re.compile(r"([a-z-]+)\s*(?:(?:<=|≤)\s*([^@]+?))?\s*(?:@\s*(.+))?")
-_BYTES_PER_CYCLE, _CYCLE = 64, 4
+_CYCLE = 10**9 // CLOCK_HZ
+"""ns."""
 
 
 def time(text: str, where: str) -> Fraction:
@@ -98,10 +101,10 @@ def from_testbed(testbed: Testbed, periods: Iterable[str], tick: int) -> tuple[C
 
 def service_of(testbed: Testbed, frame_bytes: int | None) -> int:
     """p/C in ns, rounded up: a frame (by default one that fills a slot) at the engine's output rate."""
-    size = frame_bytes or testbed.engine.beats * _BYTES_PER_CYCLE
+    size = frame_bytes or testbed.engine.beats * BEAT_BYTES
     rate = testbed.engine.output_rate
     if rate is None:
-        return -(-size // _BYTES_PER_CYCLE) * _CYCLE
+        return -(-size // BEAT_BYTES) * _CYCLE
     return -(-size * 8 * 10**9 // rate)
 
 
