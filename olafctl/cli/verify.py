@@ -1,12 +1,12 @@
 """``olafctl verify``: accept or reject an Age-of-Model objective, with a schedule that violates it."""
 
-import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from olafctl.cli.output import json_option, print_json, table
 from olafctl.errors import BadInput, Problem
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ _CODES = {"accept": 0, "reject": 1, "unknown": 4}
     "--replay", "saved", metavar="FILE", type=_FILE, help="Simulate a saved schedule instead of verifying."
 )
 @click.option("--details", is_flag=True, help="List every update of a rejecting or replayed schedule.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON; times in ns.")
+@json_option("Print JSON; times in ns.")
 def command(
     testbed: str | None,
     timeout: float,
@@ -201,11 +201,12 @@ def _show(verdict: "Verdict", details: bool, as_json: bool) -> None:
     from olafctl.verify.report import text, values
 
     if as_json:
-        _print_json(values.verdict_values(verdict))
+        print_json(values.verdict_values(verdict))
         return
     _print(text.summary(verdict))
     if verdict.counterexample and details:
-        _print(text.table(verdict.counterexample.schedule, verdict.counterexample.run))
+        found = verdict.counterexample
+        table("the rejecting schedule", text.COLUMNS, text.rows(found.schedule, found.run))
 
 
 def _replay(saved: Path, plot: Path | None, details: bool, as_json: bool) -> int:
@@ -219,10 +220,10 @@ def _replay(saved: Path, plot: Path | None, details: bool, as_json: bool) -> int
     if plot:
         _draw(loaded, run, f"replay of {saved.name}", plot)
     if as_json:
-        _print_json(values.outcome_values(loaded, run))
+        print_json(values.outcome_values(loaded, run))
     else:
         if details:
-            _print(text.table(loaded, run))
+            table("the schedule", text.COLUMNS, text.rows(loaded, run))
         _print(text.outcome_lines(loaded, run))
     if run.impossible:
         click.echo(f"error: {len(run.impossible)} decisions are impossible under P_s", err=True)
@@ -243,7 +244,7 @@ def _search(
 
     found = ranges.accepted(system, objective, parameter, timeout, progress)
     if as_json:
-        _print_json(values.search_values(found, parameter))
+        print_json(values.search_values(found, parameter))
     else:
         _print(text.ranges(found, parameter, system))
     return 0 if found.ranges else 1
@@ -258,7 +259,3 @@ def _draw(schedule: "Schedule", run: "Run", title: str, path: Path) -> None:
 def _print(lines: Iterable[str]) -> None:
     for line in lines:
         click.echo(line)
-
-
-def _print_json(values: dict[str, Any]) -> None:
-    click.echo(json.dumps(values, ensure_ascii=False, indent=1))

@@ -1,10 +1,10 @@
 """``olafctl bench verify``: how long verdicts take, what each encoding gains, and whether they are right."""
 
-import json
 from collections.abc import Iterator
 
 import click
 
+from olafctl.cli.output import json_option, log_progress, print_json, table
 from olafctl.errors import OlafError, Problem
 
 
@@ -25,7 +25,7 @@ from olafctl.errors import OlafError, Problem
     show_default=True,
     help="Seconds a verdict.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option("Print JSON.")
 def command(
     paper: bool,
     scale: bool,
@@ -52,20 +52,17 @@ def command(
     if encodings:
         chosen.append(("encodings", verify.encodings(timeout)))
     if agreement:
-        chosen.append(("agreement", verify.agreement(count, seed, _progress)))
+        chosen.append(("agreement", verify.agreement(count, seed, log_progress)))
     results: dict[str, list[verify.Row]] = {}
     for name, rows in chosen:
         results[name] = []
         for row in rows:
             results[name].append(row)
-            if not as_json:
-                click.echo("  ".join(f"{key}: {value}" for key, value in row.items()))
+            log_progress("  ".join(f"{key}: {value}" for key, value in row.items()))
+        if not as_json:
+            table(name, list(results[name][0]), [list(row.values()) for row in results[name]])
     if as_json:
-        click.echo(json.dumps(results, ensure_ascii=False, indent=1))
+        print_json(results)
     wrong = sum(int(row["disagreeing"]) for row in results.get("agreement", []))
     if wrong:
         raise OlafError(Problem(f"{wrong} verdicts differ from exhaustive simulation"))
-
-
-def _progress(line: str) -> None:
-    click.echo(line, err=True)

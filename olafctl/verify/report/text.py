@@ -48,14 +48,6 @@ def ranges(search: Search, parameter: Parameter, system: System) -> Iterator[str
     yield from assumed(system)
 
 
-def table(schedule: Schedule, run: Run) -> Iterator[str]:
-    """The schedule, a line an update, under a line of column names."""
-    lines = [COLUMNS, *rows(schedule, run)]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    for line in lines:
-        yield "  " + "  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
-
-
 def rows(schedule: Schedule, run: Run) -> list[tuple[str, ...]]:
     """The schedule as a table with the columns COLUMNS; D, Δ_p, ACK_Q stand with a slot's first update."""
     departures = {(departure.cluster, departure.opened): departure for departure in run.departures}
