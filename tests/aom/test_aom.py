@@ -19,7 +19,8 @@ RECEPTIONS = st.lists(st.tuples(st.integers(-20, 40), st.integers(0, 15)), max_s
 def corners(
     *receptions: tuple[int, int], window: tuple[int, int], initial: int | None = None
 ) -> list[tuple[int, int]]:
-    times, values = ages(*np.array(receptions).reshape(-1, 2).T, *window, initial).corners
+    born, seen = np.array(receptions).reshape(-1, 2).T
+    times, values = ages(born, seen, *window, initial).corners
     return list(zip(times.tolist(), values.tolist(), strict=True))
 
 

@@ -44,9 +44,9 @@ def test_a_segment_never_received_leaves_the_age_undefined_or_that_of_the_initia
 def test_the_age_is_the_largest_of_the_segments_ages_at_every_time(
     receptions: list[tuple[int, int, int]], initial: int | None
 ) -> None:
-    columns = np.array(receptions, dtype=np.int64).reshape(-1, 3).T
+    which, born, seen = np.array(receptions, dtype=np.int64).reshape(-1, 3).T
     times = range(-15, 50)
-    found = age_at(*oldest_segment(*columns, SEGMENTS, initial), times, initial)
+    found = age_at(*oldest_segment(which, born, seen, SEGMENTS, initial), times, initial)
     expected = [age_of_oldest_segment(receptions, SEGMENTS, time, initial) for time in times]
     assert found.tolist() == [-1 if age is None else age for age in expected]
 
