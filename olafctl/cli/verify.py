@@ -8,6 +8,7 @@ import click
 
 from olafctl.cli.output import json_option, print_json, table
 from olafctl.errors import BadInput, Problem
+from olafctl.wire.geometry import SLOTS
 
 if TYPE_CHECKING:
     from olafctl.testbed.model import Testbed
@@ -53,7 +54,7 @@ _CODES = {"accept": 0, "reject": 1, "unknown": 4}
     type=click.IntRange(64),
     help="With TESTBED: the frame that p/C is of; by default it fills a slot.",
 )
-@click.option("--slots", type=int, help="Q_max. With TESTBED: its engine's; else 8.")
+@click.option("--slots", type=int, help=f"Q_max. With TESTBED: its engine's; else {SLOTS.default}.")
 @click.option(
     "--updates",
     type=int,

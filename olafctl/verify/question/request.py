@@ -7,9 +7,7 @@ from olafctl.testbed.model import Testbed
 from olafctl.verify.question import parse
 from olafctl.verify.question.objective import Objective, scope
 from olafctl.verify.question.system import Slope, SlotFreed, System
-
-_SLOTS = 8
-"""Q_max where no testbed says it (OLAF §8)."""
+from olafctl.wire.geometry import SLOTS
 
 
 @dataclass(frozen=True)
@@ -59,7 +57,7 @@ class Request:
         return System(
             clusters=clusters,
             service=service,
-            slots=_SLOTS if slots is None else slots,
+            slots=SLOTS.default if slots is None else slots,
             updates=self.updates,
             transmission=transmission,
             threshold=parse.whole_time(self.threshold, "--threshold"),
