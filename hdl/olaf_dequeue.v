@@ -46,7 +46,7 @@ module olaf_dequeue #(
     output reg                     busy,           // an update is leaving
     output reg  [SLOT_BITS-1:0]    slot,           // where it is
 
-    output wire [BUFFER_BITS-1:0]  reads,          // the buffer to be read in the next cycle
+    output reg  [BUFFER_BITS-1:0]  buffer,         // that is read
     input  wire [BEAT_BITS:0]      readable,       // beats of the buffer that can be read
     output wire                    issue,          // a beat is read now
     output reg  [ADDR_BITS-1:0]    address,        // from here
@@ -55,7 +55,6 @@ module olaf_dequeue #(
     output reg  [`OLAF_META_BITS-1:0] meta,
     output wire                    depart          // the update has left the queue
 );
-    reg [BUFFER_BITS-1:0] buffer;
     reg [BEAT_BITS-1:0]   beat, last_beat;
     reg                   updates_turn;
 
@@ -80,7 +79,6 @@ module olaf_dequeue #(
     wire [`OLAF_META_BITS-1:0] from_meta = joins && !old_headers ? arriving_meta : first_meta;
     assign start_size = from_meta[`OLAF_META_SIZE];
     wire [15:0] size_less_one = start_size - 16'd1;
-    assign reads = start ? from_buffer[ADDR_BITS +: BUFFER_BITS] : buffer;
 
     always @(posedge clk)
         if (rst) begin

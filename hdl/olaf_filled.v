@@ -17,8 +17,11 @@ module olaf_filled #(
     input  wire                   write,         // a beat of update `write_number`
     input  wire [1:0]             write_number,
     input  wire [BEAT_BITS-1:0]   write_beat,
-    input  wire [BUFFER_BITS-1:0] buffer,        // that will be leaving in the next cycle
-    output reg  [BEAT_BITS:0]     readable       // beats of it that can be read then
+    input  wire [BUFFER_BITS-1:0] buffer,        // that is leaving,
+    input  wire                   start,         // unless in the next cycle another is:
+    input  wire                   start_arriving,// that of the arriving update,
+    input  wire [BUFFER_BITS-1:0] first_buffer,  // or else this
+    output reg  [BEAT_BITS:0]     readable       // beats that can be read of the one that is leaving then
 );
     localparam COUNT_BITS = BEAT_BITS + 1;
 
@@ -30,10 +33,12 @@ module olaf_filled #(
     reg  [3:0]               known_next;
     reg  [4*BUFFER_BITS-1:0] buffers_next;
     reg  [4*COUNT_BITS-1:0]  beats_next;
-    reg  [COUNT_BITS-1:0]    readable_next;
+    reg  [COUNT_BITS-1:0]    of_leaving, of_first, of_arriving;
     integer each;
     always @* begin
-        readable_next = {COUNT_BITS{1'b1}};
+        of_leaving = {COUNT_BITS{1'b1}};
+        of_first = {COUNT_BITS{1'b1}};
+        of_arriving = {COUNT_BITS{1'b1}};
         buffers_next = buffers;
         beats_next = beats;
         for (each = 0; each < 4; each = each + 1) begin
@@ -46,13 +51,17 @@ module olaf_filled #(
                 beats_next[each*COUNT_BITS +: COUNT_BITS] = {{BEAT_BITS{1'b0}}, opened};
             end
             if (known_next[each] && buffers_next[each*BUFFER_BITS +: BUFFER_BITS] == buffer)
-                readable_next = beats_next[each*COUNT_BITS +: COUNT_BITS];
+                of_leaving = beats_next[each*COUNT_BITS +: COUNT_BITS];
+            if (known_next[each] && buffers_next[each*BUFFER_BITS +: BUFFER_BITS] == first_buffer)
+                of_first = beats_next[each*COUNT_BITS +: COUNT_BITS];
+            if (known_next[each] && buffers_next[each*BUFFER_BITS +: BUFFER_BITS] == open_buffer)
+                of_arriving = beats_next[each*COUNT_BITS +: COUNT_BITS];
         end
     end
 
     always @(posedge clk) begin
         known <= rst ? 4'd0 : known_next;
-        readable <= readable_next;
+        readable <= start_arriving ? of_arriving : start ? of_first : of_leaving;
         buffers <= buffers_next;
         beats <= beats_next;
     end

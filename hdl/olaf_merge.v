@@ -54,8 +54,7 @@ module olaf_merge #(
     localparam LANES = `OLAF_LANES;
     localparam WIDTH = `OLAF_BEAT_BITS;
     localparam WRITE = LATENCY + 1;
-    localparam [2:0] FROM_MEMORY = 3'd0, FROM_WRITE = 3'd1, FROM_AFTER = 3'd2, FROM_LATER = 3'd3,
-                     FROM_NOTHING = 3'd4;
+    localparam [1:0] FROM_MEMORY = 2'd0, FROM_WRITE = 2'd1, FROM_AFTER = 2'd2, FROM_LATER = 2'd3;
     localparam [31:0] NOTHING = 32'h80000000;  // -0, the number that adds nothing to any other
     localparam PATCH_BITS = `OLAF_OLAF_REWARD_WIDTH + `OLAF_OLAF_COUNT_WIDTH;
     localparam TAG_BITS = 2 + BEAT_BITS + ADDR_BITS;  // what a beat on its way is written as
@@ -90,7 +89,7 @@ module olaf_merge #(
     wire [TAG_BITS-1:0] i_tag = {i_number, i_beat, i_write};
     reg  [WRITE:0] same_beat, next_same_beat;
     reg            next_waits;
-    reg  [2:0]     source;
+    reg  [1:0]     source;
     integer        stage;
     always @* begin
         next_same_beat[0] = i_write == next_read;
@@ -102,10 +101,11 @@ module olaf_merge #(
             if (flying[stage-1] && next_same_beat[stage]) next_waits = 1'b1;
         if (in_ready && !in_valid) next_waits = 1'b0;
 
-        source = needs_old ? FROM_MEMORY : FROM_NOTHING;
-        if (needs_old && flying[WRITE] && same_beat[WRITE]) source = FROM_LATER;
-        if (needs_old && flying[LATENCY] && same_beat[LATENCY]) source = FROM_AFTER;
-        if (needs_old && flying[LATENCY-1] && same_beat[LATENCY-1]) source = FROM_WRITE;
+        source = FROM_MEMORY;
+        if (flying[WRITE] && same_beat[WRITE]) source = FROM_LATER;
+        if (flying[LATENCY] && same_beat[LATENCY]) source = FROM_AFTER;
+        if (flying[LATENCY-1] && same_beat[LATENCY-1]) source = FROM_WRITE;
+        if (!needs_old) source = FROM_LATER;
     end
 
     wire empty = ~|flying;
@@ -143,8 +143,8 @@ module olaf_merge #(
 
     // Read, and add.
     reg  [WIDTH-1:0] r_data, a_data;
-    reg  [2:0]       r_source, a_source;
-    reg              r_copy, a_copy;
+    reg  [1:0]       r_source, a_source;
+    reg              r_copy, a_copy, r_adds;
     wire [WIDTH-1:0] sum;
     reg  [WIDTH-1:0] after, later;
 
@@ -161,13 +161,14 @@ module olaf_merge #(
             patch[stage] <= patch[stage-1];
         end
         r_source <= source;
+        r_adds <= needs_old;
         r_copy <= !merging || i_first;
         r_data <= i_first && merging && old_headers ? {LANES{NOTHING}} : i_data;
         a_source <= r_source;
         a_copy <= r_copy;
         a_data <= r_data;
         after <= write_data;
-        later <= after;
+        later <= r_adds ? after : {LANES{NOTHING}};  // for the beat that is added next
     end
 
     // A merged update's first beat gets its new header fields. Its payload differs, so its UDP checksum
@@ -189,8 +190,7 @@ module olaf_merge #(
     wire [WIDTH-1:0] waiting = a_source == FROM_MEMORY ? read_data
                              : a_source == FROM_WRITE  ? result
                              : a_source == FROM_AFTER  ? after
-                             : a_source == FROM_LATER  ? later
-                             :                           {LANES{NOTHING}};
+                             :                           later;
     genvar lane;
     generate
         for (lane = 0; lane < LANES; lane = lane + 1) begin : lanes

@@ -85,7 +85,7 @@ module olaf_queue #(
     // Empties the tables after reset, and after power-up.
     reg         clearing;
     reg  [15:0] clearing_step;
-    reg         queue_rst;
+    reg         queue_rst /* verilator public_flat_rd */;
     initial begin
         clearing = 1'b1;
         clearing_step = 16'd0;
@@ -146,7 +146,7 @@ module olaf_queue #(
     wire         depart /* verilator public_flat_rd */;
     wire         settled /* verilator public_flat_rd */;
     wire [BEAT_BITS:0]     readable;
-    wire [BUFFER_BITS-1:0] reads;
+    wire [BUFFER_BITS-1:0] leave_buffer;
     wire [ADDR_BITS-1:0]   leave_addr;
     wire         rate_allows, start_first, start_arriving, issue, issue_first, issue_last;
 
@@ -277,7 +277,8 @@ module olaf_queue #(
         .open(open), .opened(opened), .open_number(open_number),
         .open_buffer(at_buffer[ADDR_BITS +: BUFFER_BITS]),
         .write(write), .write_number(write_number), .write_beat(write_beat),
-        .buffer(reads), .readable(readable)
+        .buffer(leave_buffer), .start(start), .start_arriving(start_arriving),
+        .first_buffer(first_buffer[ADDR_BITS +: BUFFER_BITS]), .readable(readable)
     );
 
     olaf_rate_limiter rate_limiter (
@@ -295,7 +296,7 @@ module olaf_queue #(
         .at_slot(at_slot), .at_buffer(at_buffer), .old_headers(old_headers), .arriving_meta(arriving_meta),
         .start(start), .start_first(start_first), .start_arriving(start_arriving), .start_size(start_size),
         .busy(busy), .slot(leaving_slot),
-        .reads(reads), .readable(readable), .issue(issue), .address(leave_addr),
+        .buffer(leave_buffer), .readable(readable), .issue(issue), .address(leave_addr),
         .issue_first(issue_first), .issue_last(issue_last), .meta(leave_meta), .depart(depart)
     );
 
@@ -375,7 +376,7 @@ module olaf_queue #(
 
     // Nothing moves, and nothing will unless a beat arrives or an update may begin to leave.
     wire still /* verilator public_flat_rd */;
-    assign still = !clearing && ingress_idle && enqueue_idle && merge_idle && output_idle && !busy
+    assign still = s_axis_tready && ingress_idle && enqueue_idle && merge_idle && output_idle && !busy
                 && !bypass_valid;
     wire unused = &{1'b0, still, now, mode[31:1], reward_enable[31:1], hold[31:1], settled};
 

@@ -22,7 +22,7 @@ namespace {
 
 constexpr size_t beat_bytes = 64;
 constexpr uint64_t whole = ~uint64_t(0);  // tkeep of a beat all of whose bytes are valid
-constexpr int start_cycles = 10000;       // within which a queue takes its first beat after reset
+constexpr int start_cycles = 10000;       // within which a queue has cleared its tables
 constexpr int answer_cycles = 1000;       // within which the register port must answer
 
 struct Frame {
@@ -87,7 +87,7 @@ struct olaf_queue {
         top->aresetn = 1;
         int cycles_left = start_cycles;
         do edge_up();
-        while (!top->s_axis_tready && --cycles_left);
+        while (root().INSIDE(queue_rst) && --cycles_left);
         cycle = 0;
     }
     ~olaf_queue() {
