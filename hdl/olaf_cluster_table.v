@@ -1,12 +1,12 @@
 // Where each cluster's updates are (OLAF §4, §12.1, figure 11): cluster_head and cluster_tail count its
-// updates modulo three, cluster_status maps each of the up to two to its place in the out list, and
+// updates modulo three, cluster_status maps each of the up to two to its slot, and
 // replace_status says whether the newest may be replaced, and by which worker.
 `default_nettype none
 `include "olaf_layout.vh"
 module olaf_cluster_table #(
     parameter CLUSTERS = 16,
     parameter CLUSTER_BITS = 4,
-    parameter PLACE_BITS = 3
+    parameter SLOT_BITS = 3
 ) (
     input  wire                    clk,
     input  wire                    clearing,        // one cluster is emptied a cycle
@@ -14,14 +14,14 @@ module olaf_cluster_table #(
 
     input  wire [CLUSTER_BITS-1:0] cluster,         // of the arriving update
     output wire                    present,         // it has an update in the queue, perhaps locked
-    output wire [PLACE_BITS-1:0]   place,           // of its newest
+    output wire [SLOT_BITS-1:0]   slot,           // of its newest
     output wire                    replaceable,
     output wire [`OLAF_TUSER_WORKER_WIDTH-1:0] replaceable_by,
 
-    input  wire                    append,          // its update took `new_place`
+    input  wire                    append,          // its update took `new_slot`
     input  wire                    change,          // set replace_status; with every append too
     input  wire [CLUSTER_BITS-1:0] changed,
-    input  wire [PLACE_BITS-1:0]   new_place,
+    input  wire [SLOT_BITS-1:0]   new_slot,
     input  wire                    new_replaceable,
     input  wire [`OLAF_TUSER_WORKER_WIDTH-1:0] new_worker,
 
@@ -32,9 +32,9 @@ module olaf_cluster_table #(
 
     reg [1:0]            cluster_head    [0:ROWS-1];
     reg [1:0]            cluster_tail    [0:ROWS-1];
-    reg [PLACE_BITS-1:0] cluster_status0 [0:ROWS-1];
-    reg [PLACE_BITS-1:0] cluster_status1 [0:ROWS-1];
-    reg [PLACE_BITS-1:0] cluster_status2 [0:ROWS-1];
+    reg [SLOT_BITS-1:0] cluster_status0 [0:ROWS-1];
+    reg [SLOT_BITS-1:0] cluster_status1 [0:ROWS-1];
+    reg [SLOT_BITS-1:0] cluster_status2 [0:ROWS-1];
     reg                  replace_flag    [0:ROWS-1];
     reg [`OLAF_TUSER_WORKER_WIDTH-1:0] replace_worker  [0:ROWS-1];
 
@@ -44,7 +44,7 @@ module olaf_cluster_table #(
 
     wire [1:0] tail = cluster_tail[cluster];
     assign present = cluster_head[cluster] != tail;
-    assign place = tail == 2'd1 ? cluster_status0[cluster]
+    assign slot = tail == 2'd1 ? cluster_status0[cluster]
                  : tail == 2'd2 ? cluster_status1[cluster]
                  :                cluster_status2[cluster];
     assign replaceable = replace_flag[cluster];
@@ -58,9 +58,9 @@ module olaf_cluster_table #(
         else if (append) cluster_tail[changed] <= next(changed_tail);
         if (clearing) cluster_head[clearing_cluster] <= 2'd0;
         else if (depart) cluster_head[departed] <= next(departed_head);
-        if (append && changed_tail == 2'd0) cluster_status0[changed] <= new_place;
-        if (append && changed_tail == 2'd1) cluster_status1[changed] <= new_place;
-        if (append && changed_tail == 2'd2) cluster_status2[changed] <= new_place;
+        if (append && changed_tail == 2'd0) cluster_status0[changed] <= new_slot;
+        if (append && changed_tail == 2'd1) cluster_status1[changed] <= new_slot;
+        if (append && changed_tail == 2'd2) cluster_status2[changed] <= new_slot;
         if (change) replace_flag[changed] <= new_replaceable;
         if (change) replace_worker[changed] <= new_worker;
     end

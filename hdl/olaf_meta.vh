@@ -24,7 +24,7 @@
 `define OLAF_META_TRACKED_LOW 96
 
 // What is kept of a waiting update's header, for the decision about the next one of its cluster.
-`define OLAF_KEPT_BITS 224
+`define OLAF_KEPT_BITS 160
 `define OLAF_KEPT_COUNT 0 +: 16
 `define OLAF_KEPT_COUNT_WIDTH 16
 `define OLAF_KEPT_COUNT_LOW 0
@@ -34,17 +34,11 @@
 `define OLAF_KEPT_KEY 48 +: 32
 `define OLAF_KEPT_KEY_WIDTH 32
 `define OLAF_KEPT_KEY_LOW 48
-`define OLAF_KEPT_ABOVE 80 +: 32
-`define OLAF_KEPT_ABOVE_WIDTH 32
-`define OLAF_KEPT_ABOVE_LOW 80
-`define OLAF_KEPT_BELOW 112 +: 32
-`define OLAF_KEPT_BELOW_WIDTH 32
-`define OLAF_KEPT_BELOW_LOW 112
-`define OLAF_KEPT_GEN_TIME 144 +: 64
+`define OLAF_KEPT_GEN_TIME 80 +: 64
 `define OLAF_KEPT_GEN_TIME_WIDTH 64
-`define OLAF_KEPT_GEN_TIME_LOW 144
-`define OLAF_KEPT_LENGTH 208 +: 16
+`define OLAF_KEPT_GEN_TIME_LOW 80
+`define OLAF_KEPT_LENGTH 144 +: 16
 `define OLAF_KEPT_LENGTH_WIDTH 16
-`define OLAF_KEPT_LENGTH_LOW 208
+`define OLAF_KEPT_LENGTH_LOW 144
 
 `endif

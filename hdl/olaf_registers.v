@@ -198,12 +198,15 @@ module olaf_registers #(
 
     // Writes: address and data are taken together.
     reg  written;
+    // The lowest bits of an address only say which bytes are meant, as wstrb does.
+    wire [11:0] write_addr = {s_axil_awaddr[11:2], 2'd0};
+    wire [11:0] read_addr = {s_axil_araddr[11:2], 2'd0};
     wire write = s_axil_awvalid && s_axil_wvalid && !written && !s_axil_bvalid;
     wire [31:0] mask = {{8{s_axil_wstrb[3]}}, {8{s_axil_wstrb[2]}}, {8{s_axil_wstrb[1]}}, {8{s_axil_wstrb[0]}}};
     assign s_axil_awready = write;
     assign s_axil_wready = write;
-    wire do_clear = write && s_axil_awaddr == 12'h058 && s_axil_wstrb[0] && s_axil_wdata[0];
-    wire do_snapshot = write && s_axil_awaddr == 12'h05c && s_axil_wstrb[0] && s_axil_wdata[0];
+    wire do_clear = write && write_addr == 12'h058 && s_axil_wstrb[0] && s_axil_wdata[0];
+    wire do_snapshot = write && write_addr == 12'h05c && s_axil_wstrb[0] && s_axil_wdata[0];
 
     always @(posedge clk)
         if (rst) begin
@@ -221,7 +224,7 @@ module olaf_registers #(
             else if (s_axil_bready) s_axil_bvalid <= 1'b0;
             if (write) begin
                 s_axil_bresp <= OKAY;
-                case (s_axil_awaddr)
+                case (write_addr)
                     12'h040: mode <= (mode & ~mask) | (s_axil_wdata & mask);
                     12'h044: reward_enable <= (reward_enable & ~mask) | (s_axil_wdata & mask);
                     12'h048: reward_threshold <= (reward_threshold & ~mask) | (s_axil_wdata & mask);
@@ -235,6 +238,8 @@ module olaf_registers #(
             end
         end
 
+    wire unused = &{1'b0, s_axil_awaddr[1:0], s_axil_araddr[1:0]};
+
     // Reads.
     assign s_axil_arready = !s_axil_rvalid;
     always @(posedge clk)
@@ -245,7 +250,7 @@ module olaf_registers #(
     always @(posedge clk)
         if (s_axil_arvalid && s_axil_arready) begin
             s_axil_rresp <= OKAY;
-            case (s_axil_araddr)
+            case (read_addr)
                 12'h008: s_axil_rdata <= CLUSTERS;
                 12'h00c: s_axil_rdata <= SLOTS;
                 12'h010: s_axil_rdata <= BEATS;

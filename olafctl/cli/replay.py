@@ -6,6 +6,7 @@ import click
 
 from olafctl.cli.output import json_option, log_progress, print_json
 from olafctl.errors import BadInput, OlafError, Problem
+from olafctl.plotting import file_format
 from olafctl.testbed import quantities
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
@@ -40,7 +41,7 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
     help="With --at-once: deal the order in which clusters begin. Left out: the testbed's.",
 )
 @click.option("--updates", type=click.IntRange(1), help="Only the first N updates of each worker.")
-@click.option("--plot", metavar="PNG", type=_FILE, help="Save Age-of-Model over time.")
+@click.option("--plot", metavar="FILE", type=_FILE, help="Save Age-of-Model over time: .png, .svg or .pdf.")
 @json_option("Print JSON; ages in ns, rates in bit/s.")
 def command(
     trace_path: Path,
@@ -64,6 +65,8 @@ def command(
     if order is not None and at_once is None:
         raise click.UsageError("--order goes with --at-once")
     out_rate = None if rate is None else _rate("--rate", rate)
+    if plot is not None:
+        file_format(plot)
     mean, most = _finite("--offered", offered), _finite("--link", link)
 
     from olafctl.control.deploy import using
@@ -82,14 +85,15 @@ def command(
             mode=deployed.engine.mode if mode is None else Mode(mode),
             rate=deployed.engine.output_rate if rate is None else out_rate,
         )
-        plan = schedule(trace, clusters_of(deployed), Load(mean, most, frame_bytes, at_once, order), updates)
+        load = Load(mean, most, frame_bytes, at_once, order)
+        plan = schedule(trace, clusters_of(deployed), load, updates)
         log_progress(f"replaying {len(plan.time)} updates")
         outcome = replay(running, deployed, trace, plan, values, setting)
     figures = outcome.measurement
     if plot is not None:
         from olafctl.replay import plot as plots
 
-        plots.ages([outcome], deployed, plan, frame_bytes, plot)
+        plots.ages([outcome], deployed, plan, load, plot)
     if as_json:
         print_json({"trace": trace.header, **report.as_json(setting, figures)})
     else:

@@ -20,6 +20,8 @@ AT_ONCE = 4
 RUNS = 5
 """Each with another order in which the clusters begin."""
 
+_KINDS = (".png", ".svg")
+
 G = 10**9
 SETTINGS = (
     Setting(Mode.FIFO, 40 * G),
@@ -79,16 +81,17 @@ def run(running: InVirtualTime, testbed: Testbed, loads: Sequence[Load], progres
     return Experiment(testbed, runs)
 
 
-def plots(experiment: Experiment, folder: Path) -> tuple[Path, Path]:
-    """Save figure 6 and Age-of-Model over time, of the first run, as PNG.
+def plots(experiment: Experiment, folder: Path) -> tuple[Path, ...]:
+    """Save figure 6 and Age-of-Model over time, of the first run, as PNG and SVG.
 
     Raises OlafError when they cannot be written.
     """
     from olafctl.replay import plot
 
-    figure6, ages = folder / "figure6.png", folder / "age-of-model.png"
-    first = experiment.runs[0]
-    plot.aggregations([outcome for outcome in first.outcomes if outcome.setting.mode is Mode.OLAF], figure6)
+    figure6, ages = ([folder / f"{name}{kind}" for kind in _KINDS] for name in ("figure6", "age-of-model"))
+    testbed, first = experiment.testbed, experiment.runs[0]
+    olaf = [outcome for outcome in first.outcomes if outcome.setting.mode is Mode.OLAF]
+    plot.updates_per_frame(olaf, testbed, first.plan, first.load, *figure6)
     pair = [experiment.outcomes(mode, 20 * G)[0] for mode in (Mode.FIFO, Mode.OLAF)]
-    plot.ages(pair, experiment.testbed, first.plan, first.load.frame_bytes, ages)
-    return figure6, ages
+    plot.ages(pair, testbed, first.plan, first.load, *ages)
+    return *figure6, *ages

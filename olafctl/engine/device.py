@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from queue import SimpleQueue
 
 from olafctl.engine.engine import Engine
-from olafctl.p4.native import Handle, NativeSwitch
+from olafctl.p4.switch.native import Handle, NativeSwitch
 
 _Digest = tuple[int, Sequence[bytes]]
 

@@ -30,10 +30,6 @@ KEPT = Layout(
         _from(OLAF, "count"),
         _from(OLAF, "reward"),
         Field("key", OLAF.field("reward").bits, "the reward as an unsigned number in the same order"),
-        Field("above", OLAF.field("reward").bits, "key of the bound that a reward must exceed to replace it"),
-        Field(
-            "below", OLAF.field("reward").bits, "key of the bound that a reward must reach not to be dropped"
-        ),
         _from(OLAF, "gen_time"),
         _from(OLAF, "length"),
     ),

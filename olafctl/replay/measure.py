@@ -139,8 +139,8 @@ def _age(cluster: int, sent: Indices, receptions: Receptions) -> ClusterAge:
     return ClusterAge(
         cluster=cluster,
         received=len(time),
-        average=None if ages.average is None else float(ages.average),
-        mean_peak=None if ages.mean_peak is None else float(ages.mean_peak),
+        average=ages.average,
+        mean_peak=ages.mean_peak,
         highest_peak=int(peaks.max()) if len(peaks) else None,
     )
 

@@ -4,9 +4,9 @@ from typing import Any
 
 from olafctl.replay.measure import Measurement
 from olafctl.replay.run import Setting
-from olafctl.replay.schedule import Schedule
+from olafctl.replay.schedule import Load, Schedule
 from olafctl.replay.trace import Trace
-from olafctl.testbed.model import Mode
+from olafctl.testbed.model import Mode, Testbed
 
 _SCREENFUL = 20
 
@@ -26,6 +26,18 @@ def mode_text(mode: Mode) -> str:
     return {Mode.OLAF: "Olaf", Mode.FIFO: "FIFO"}[mode]
 
 
+def scenario_text(testbed: Testbed, schedule: Schedule, load: Load) -> str:
+    """What a picture shows, in two lines: who sends, and what into."""
+    offered = len(schedule.time) * load.frame_bytes * 8 / max(schedule.duration, 1)
+    at_once = f", {load.at_once} at a time" if load.at_once else ""
+    return (
+        f"{testbed.name}: {len(testbed.workers)} workers in {len(testbed.clusters)} clusters{at_once},"
+        f" {len(schedule.time)} updates of {load.frame_bytes} bytes\n"
+        f"{offered:.1f} Gb/s offered on average over a link of {rate_text(load.link)},"
+        f" a queue of {testbed.engine.slots} slots"
+    )
+
+
 def source_text(trace: Trace, schedule: Schedule, workers: int, frame_bytes: int) -> str:
     """What was sent, in a line or two."""
     offered = len(schedule.time) * frame_bytes * 8 / max(schedule.duration, 1)
@@ -35,13 +47,13 @@ def source_text(trace: Trace, schedule: Schedule, workers: int, frame_bytes: int
     ]
     if workers > trace.workers:
         lines.append(
-            f"(worker k sends what worker k mod {trace.workers} recorded, turned round; docs/traces.md)"
+            f"(worker k sends what worker k mod {trace.workers} recorded, in another order; docs/traces.md)"
         )
     return "\n".join(lines)
 
 
 def table(setting: Setting, figures: Measurement) -> str:
-    """One replay: fates of the updates, then the clusters' ages."""
+    """One replay: what became of the updates, then the clusters' ages."""
     share = 100 / figures.sent
     lines = [
         f"{mode_text(setting.mode)}, output {rate_text(setting.rate)}",

@@ -20,6 +20,7 @@ from tests.replay import small
 from tests.replay.stand_in import StandIn
 
 TESTBED = small.testbed("nine-clusters")
+LOAD = Load(60e9, 100e9, 256)
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +30,7 @@ def trace() -> Trace:
 
 @pytest.fixture(scope="module")
 def plan(trace: Trace) -> Schedule:
-    return schedule(trace, np.arange(27), Load(60e9, 100e9, 256), updates=60)
+    return schedule(trace, np.arange(27), LOAD, updates=60)
 
 
 @pytest.fixture(scope="module")
@@ -112,13 +113,33 @@ def test_a_violation_is_shown(outcomes: dict[Mode, Outcome]) -> None:
     assert "NOT CONSERVED: frames: 1 ≠ 2" in report.table(Setting(Mode.OLAF, None), figures)
 
 
-def test_plots_are_images(outcomes: dict[Mode, Outcome], plan: Schedule, tmp_path: Path) -> None:
-    plot.ages(list(outcomes.values()), TESTBED, plan, 256, tmp_path / "ages.png")
-    plot.aggregations([outcomes[Mode.OLAF]], tmp_path / "cdf.png")
-    for name in ("ages.png", "cdf.png"):
-        assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
+def test_pictures_name_the_scenario_and_label_their_axes(
+    outcomes: dict[Mode, Outcome], plan: Schedule, tmp_path: Path
+) -> None:
+    plot.ages(list(outcomes.values()), TESTBED, plan, LOAD, tmp_path / "ages.svg")
+    plot.updates_per_frame([outcomes[Mode.OLAF]], TESTBED, plan, LOAD, tmp_path / "cdf.svg")
+    ages, cdf = ((tmp_path / name).read_text() for name in ("ages.svg", "cdf.svg"))
+    for picture in (ages, cdf):
+        assert "nine-clusters: 27 workers in 9 clusters, 1620 updates of 256 bytes" in picture
+    assert ages.count(">virtual time, µs<") == 3
+    assert ">worker updates in one outgoing update<" in cdf
 
 
-def test_a_plot_that_cannot_be_written_is_told(outcomes: dict[Mode, Outcome], tmp_path: Path) -> None:
-    with pytest.raises(OlafError, match="cannot write the plot"):
-        plot.aggregations([outcomes[Mode.OLAF]], tmp_path / "absent" / "cdf.png")
+def test_a_picture_has_the_format_its_name_ends_with(
+    outcomes: dict[Mode, Outcome], plan: Schedule, tmp_path: Path
+) -> None:
+    paths = [tmp_path / f"cdf.{kind}" for kind in ("png", "svg", "pdf")]
+    plot.updates_per_frame([outcomes[Mode.OLAF]], TESTBED, plan, LOAD, *paths)
+    starts = (b"\x89PNG", b"<?xml", b"%PDF")
+    assert [path.read_bytes().startswith(start) for path, start in zip(paths, starts, strict=True)] == [
+        True
+    ] * 3
+    with pytest.raises(BadInput, match=r"cdf\.jpg"):
+        plot.updates_per_frame([outcomes[Mode.OLAF]], TESTBED, plan, LOAD, tmp_path / "cdf.jpg")
+
+
+def test_a_picture_that_cannot_be_written_is_told(
+    outcomes: dict[Mode, Outcome], plan: Schedule, tmp_path: Path
+) -> None:
+    with pytest.raises(OlafError, match="cannot write the picture"):
+        plot.updates_per_frame([outcomes[Mode.OLAF]], TESTBED, plan, LOAD, tmp_path / "absent" / "cdf.png")

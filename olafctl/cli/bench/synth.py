@@ -35,7 +35,8 @@ def command(clusters: int, slots: int, beats: tuple[int, ...], path: bool, as_js
 
     The paper's figures stand beside ours. Logic levels are counted from register to register, two CARRY4
     in a row as the one CARRY8 they are on the device. Exits with 1 when the first geometry takes more
-    than the paper's, or its logic is deeper than 12 levels.
+    than the paper's, its logic is deeper than 12 levels, or a path joins two of block memory read, adder
+    stage and output ready.
     """
     from olafctl.bench.synthesis import synthesize
     from olafctl.wire.geometry import Geometry
@@ -67,6 +68,7 @@ def _missed(first: "Utilisation") -> Sequence[str]:
     ]
     if first.levels > GOAL_LEVELS:
         missed.append(f"{first.levels} levels of logic, goal {GOAL_LEVELS}")
+    missed += [f"{one.what}: from {one.source} to {one.end}" for one in first.crossings]
     return missed
 
 

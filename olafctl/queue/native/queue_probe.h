@@ -1,4 +1,4 @@
-// Beyond queue_model.h, for tests and measurements: a restless source and sink, and the instants at
+// Beyond queue_model.h, for tests and measurements: a irregular source and sink, and the instants at
 // which the queue decided, locked and released.
 #pragma once
 #include "queue_model.h"
@@ -25,6 +25,17 @@ enum olaf_queue_event {
 
 // Chances, of 65536 in each cycle, that the source falls idle or the sink stops, and that it resumes.
 void olaf_queue_disturb(olaf_queue *, uint64_t seed, uint32_t idle, uint32_t stop, uint32_t resume);
+
+// Like olaf_queue_offer, but of whole beats with the tkeep of each, holes and all.
+void olaf_queue_offer_beats(olaf_queue *, const olaf_tuser *, const uint8_t *data, const uint64_t *keeps, size_t beats,
+                            uint64_t cycle);
+
+// One access of the register port: the AXI response, or -1 when there is none within 1000 cycles. `value` is
+// what is written, with the byte enables `strobe`, or what was read.
+int olaf_queue_access(olaf_queue *, int write, uint32_t offset, uint32_t *value, uint32_t strobe);
+
+// Hold the reset for some cycles: all that was offered and not taken is forgotten, and it is cycle 0 again.
+void olaf_queue_reset(olaf_queue *);
 
 // Let the sink take nothing at all (1) or go on (0).
 void olaf_queue_block(olaf_queue *, int blocked);
