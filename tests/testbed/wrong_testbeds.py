@@ -89,7 +89,8 @@ TABLE = [
         "unknown-key-inside",
         "beats: 24",
         "colour: red",
-        "5: engine.colour: unknown key (known here: active_window, adder_latency, address, beats, clusters, indices, mode, "
+        "5: engine.colour: unknown key (known here: active_window, adder_latency, address, beats, "
+        "clusters, indices, mode, "
         "output_rate, reward_threshold, slots)",
     ),
     changed(
