@@ -5,7 +5,6 @@ from pathlib import Path
 
 from olafctl.render import p4, verilog
 from olafctl.testbed.model import Testbed
-from olafctl.wire.geometry import Geometry
 
 
 @dataclass(frozen=True)
@@ -21,4 +20,4 @@ def render(testbed: Testbed) -> Rendered:
 
     Raises OlafError with every misfit.
     """
-    return Rendered(p4.folder(testbed), verilog.folder(Geometry.of(testbed.engine)))
+    return Rendered(p4.folder(testbed), verilog.folder(testbed.engine.geometry))

@@ -7,7 +7,6 @@ from olafctl import cache
 from olafctl.render import p4, verilog
 from olafctl.targets.interface import Build
 from olafctl.testbed.model import Testbed
-from olafctl.wire.geometry import Geometry
 
 BLOCKS = ("vnp4_1", "vnp4_2")
 
@@ -22,7 +21,7 @@ def build_once(
 ) -> Build:
     """The build of ``testbed`` for ``target`` with ``tools`` (their versions or sources), filled by ``fill``
     when it is not in the cache."""
-    files = sorted((p4.sources(testbed) | verilog.sources(Geometry.of(testbed.engine))).items())
+    files = sorted((p4.sources(testbed) | verilog.sources(testbed.engine.geometry)).items())
     key = cache.digest([target, *tools, *(part for item in files for part in item)])
     folder, fresh = cache.build_once(target, key, fill)
     return Build(folder, folder.name, fresh)

@@ -3,13 +3,13 @@
 Table sizes are the same for every testbed, so that one compiled pipeline serves them all.
 """
 
-from olafctl.wire import geometry, layouts
+from olafctl.wire import layouts
 
 WORKERS = 1024
 """Entries of VNP4₁'s ``workers`` and VNP4₂'s ``members``."""
 PARAMETER_SERVERS = 16
-CLUSTERS = geometry.CLUSTERS.greatest
-"""Entries of ``cluster_multicast``, and the most cluster indices the queue can track."""
+CLUSTERS = 1024
+"""Entries of ``cluster_multicast``."""
 FORWARDING = 2048
 BRIDGING = 2048
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
+from olafctl.wire.geometry import Geometry
 
 
 class Mode(StrEnum):
@@ -38,7 +39,14 @@ class Engine:
     output_rate: int | None
     """bit/s; None leaves the output unconstrained."""
     active_window: int
-    """ns within which a cluster that sent counts as active."""
+    """ns within which an index that received an update counts as active."""
+
+    @property
+    def geometry(self) -> Geometry:
+        """The parameters of its queue: a cluster of one segment is one index."""
+        return Geometry(
+            indices=self.clusters, slots=self.slots, beats=self.beats, adder_latency=self.adder_latency
+        )
 
 
 @dataclass(frozen=True)

@@ -93,9 +93,12 @@ class OlafFrame:
     seq: int
     reward: float
     gen_time: int
-    """ns since the epoch."""
+    """ns; on the wire modulo 2^48."""
     gradient: Gradient
     status: Values | None = None
+    epoch: int = 0
+    segment: int = 0
+    policy: int = 0
 
     def encode(self) -> bytes:
         """The whole Ethernet frame."""
@@ -108,8 +111,10 @@ class OlafFrame:
             "count": self.count,
             "seq": self.seq,
             "reward": float_bits(self.reward),
-            "gen_time": self.gen_time,
-            "length": len(self.gradient),
+            "gen_time": self.gen_time % (1 << layouts.OLAF.field("gen_time").bits),
+            "epoch": self.epoch,
+            "segment": self.segment,
+            "policy": self.policy,
         }
         body = pack(layouts.OLAF, olaf) + status + payload
         udp = {
@@ -138,7 +143,7 @@ class OlafFrame:
     def decode(cls, frame: bytes) -> Self:
         """An Olaf frame from its bytes.
 
-        Raises ValueError when the frame is not IPv4/UDP/Olaf or shorter than its header says.
+        Raises ValueError when the frame is not IPv4/UDP/Olaf or shorter than its UDP length says.
         """
         ethernet, ipv4, udp, olaf = _unpack_headers(frame)
         if ethernet["ether_type"] != 0x0800 or ipv4["ihl"] != 5 or ipv4["protocol"] != 17:
@@ -150,9 +155,11 @@ class OlafFrame:
         if olaf["flags"] & layouts.Flag.STATUS:
             status = unpack(layouts.STATUS, frame[start:])
             start += layouts.STATUS.size
-        end = start + 4 * olaf["length"]
+        end = layouts.ETHERNET.size + layouts.IPV4.size + udp["length"]
         if len(frame) < end:
-            raise ValueError(f"{len(frame)} bytes, but its header says {end}")
+            raise ValueError(f"{len(frame)} bytes, but its UDP length says {end}")
+        if end < start or (end - start) % 4:
+            raise ValueError(f"{end - start} bytes of gradients are no whole number of binary32 values")
         return cls(
             source=Endpoint(_mac(ethernet["src_addr"]), IPv4Address(ipv4["src_addr"]), udp["src_port"]),
             destination=Endpoint(_mac(ethernet["dst_addr"]), IPv4Address(ipv4["dst_addr"]), udp["dst_port"]),
@@ -164,6 +171,9 @@ class OlafFrame:
             gen_time=olaf["gen_time"],
             gradient=np.frombuffer(frame[start:end], "<f4"),
             status=status,
+            epoch=olaf["epoch"],
+            segment=olaf["segment"],
+            policy=olaf["policy"],
         )
 
 

@@ -62,6 +62,7 @@ class FrameType(IntEnum):
     UPDATE = 1
     ACK = 2
     CONTROL = 3
+    RESULT = 4
 
 
 class Flag(IntEnum):
@@ -77,6 +78,7 @@ class Kind(IntEnum):
     BYPASS = 0
     UPDATE = 1
     ACK = 2
+    RESULT = 3
 
 
 class StatusFlag(IntEnum):
@@ -142,13 +144,15 @@ OLAF = Layout(
     "The Olaf header, 22 bytes, so that gradients start at byte 64 of the frame",
     (
         Field("version", 4, "1"),
-        Field("frame_type", 4, "1 UPDATE, 2 ACK, 3 CONTROL"),
-        Field("flags", 8, "bit 0 AGGREGATED, bit 1 STATUS (a status header follows)"),
+        Field("frame_type", 4, "1 UPDATE, 2 ACK, 3 CONTROL (reserved), 4 RESULT of an iSwitch round"),
+        Field("epoch", 4, "of the worker's job, given at Join; frames of another epoch are refused"),
+        Field("flags", 4, "bit 0 AGGREGATED, bit 1 STATUS (a status header follows)"),
         Field("count", 16, "worker updates merged into this frame; 1 from a worker"),
-        Field("seq", 32, "the newest constituent's sequence number at its worker"),
+        Field("seq", 32, "the newest constituent's sequence number at its worker; in iSwitch mode the round"),
         Field("reward", 32, "binary32 mean episode reward; of a merged frame the highest"),
-        Field("gen_time", 64, "ns since the epoch when the newest constituent was generated"),
-        Field("length", 16, "number of gradient values"),
+        Field("gen_time", 48, "ns modulo 2^48 when the newest constituent was generated"),
+        Field("segment", 16, "which block of the model this frame carries, from 0"),
+        Field("policy", 16, "version of the weights that the oldest constituent was computed from"),
     ),
 )
 
@@ -157,7 +161,7 @@ STATUS = Layout(
     "Queue status, inserted after the Olaf header of an ACK by VNP4₂",
     (
         Field("occupancy", 24, "updates waiting in the queue, in slots"),
-        Field("active_clusters", 16, "clusters that sent within the activity window"),
+        Field("active_clusters", 16, "indices that received an update within the activity window"),
         Field("slots", 16, "Q_max, the queue's size in slots"),
         Field("flags", 8, "bit 0 FULL, bit 1 CONGESTED (more active clusters than slots)"),
     ),
@@ -172,8 +176,10 @@ TUSER = Layout(
         Field("size", 16, "frame length in bytes, without this header"),
         Field("src", 16, "front port the frame came in by"),
         Field("dst", 16, "front port it must leave by; 0 leaves it to the forwarding table"),
-        Field("kind", 8, "0 BYPASS, 1 UPDATE, 2 ACK"),
-        Field("cluster", 16, "cluster index, 0 … clusters-1"),
+        Field("kind", 8, "0 BYPASS, 1 UPDATE, 2 ACK, 3 RESULT"),
+        Field("cluster", 16, "cluster number"),
+        Field("index", 16, "the cluster's first index + segment: what the queue knows updates by"),
+        Field("member", 8, "the worker's number in its cluster, from 0"),
         Field("worker", 32, "worker id"),
         Field("occupancy", 24, "written by the queue: as in the status header"),
         Field("active_clusters", 16, "written by the queue"),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from olafctl.errors import EXIT_FAILED
-from olafctl.wire.geometry import BEATS, CLUSTERS, SLOTS
+from olafctl.wire.geometry import BEATS, INDICES, SLOTS
 
 if TYPE_CHECKING:
     from olafctl.queue.performance import Latency, Throughput
@@ -23,11 +23,11 @@ GOAL_FIRST_NS = 40
 
 @click.command()
 @click.option("--frames", default=10_000, show_default=True, help="Frames of each throughput measurement.")
-@click.option("--clusters", default=CLUSTERS.default, show_default=True, help="Clusters the queue tracks.")
+@click.option("--indices", default=INDICES.default, show_default=True, help="Indices the queue tracks.")
 @click.option("--slots", default=SLOTS.default, show_default=True, help="Slots of the queue.")
 @click.option("--fifo", is_flag=True, help="Measure FIFO mode, the baseline, instead.")
 @click.option("--json", "as_json", is_flag=True, help="Print the measurements as JSON.")
-def command(frames: int, clusters: int, slots: int, fifo: bool, as_json: bool) -> None:
+def command(frames: int, indices: int, slots: int, fifo: bool, as_json: bool) -> None:
     """Measure OlafQueue's throughput and latency at 250 MHz.
 
     The real Verilog runs, Verilated: 256 B, 1500 B and 9036 B updates back to back in three mixes of
@@ -42,7 +42,7 @@ def command(frames: int, clusters: int, slots: int, fifo: bool, as_json: bool) -
     def tell(step: str) -> None:
         click.echo(step, err=True)
 
-    library = build_queue(Geometry(clusters=clusters, slots=slots, beats=BEATS.greatest), tell)
+    library = build_queue(Geometry(indices=indices, slots=slots, beats=BEATS.greatest), tell)
     mode = MODE_FIFO if fifo else MODE_OLAF
     measured = []
     for size in performance.SIZES:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from olafctl.errors import EXIT_FAILED
-from olafctl.wire.geometry import BEATS, CLUSTERS, SLOTS
+from olafctl.wire.geometry import BEATS, INDICES, SLOTS
 
 if TYPE_CHECKING:
     from olafctl.queue.synthesis import Utilisation
@@ -18,7 +18,7 @@ GOAL_LEVELS = 12
 
 
 @click.command()
-@click.option("--clusters", default=CLUSTERS.default, show_default=True, help="Clusters the queue tracks.")
+@click.option("--indices", default=INDICES.default, show_default=True, help="Indices the queue tracks.")
 @click.option("--slots", default=SLOTS.default, show_default=True, help="Slots of the queue.")
 @click.option(
     "--beats",
@@ -30,7 +30,7 @@ GOAL_LEVELS = 12
 )
 @click.option("--path", is_flag=True, help="Print the nets along the longest path too.")
 @click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")
-def command(clusters: int, slots: int, beats: tuple[int, ...], path: bool, as_json: bool) -> None:
+def command(indices: int, slots: int, beats: tuple[int, ...], path: bool, as_json: bool) -> None:
     """Synthesize OlafQueue for an XCU55C with Yosys, and print what it takes and how deep its logic is.
 
     The paper's figures stand beside ours. Logic levels are counted from register to register, two CARRY4
@@ -43,7 +43,7 @@ def command(clusters: int, slots: int, beats: tuple[int, ...], path: bool, as_js
 
     taken = [
         synthesize(
-            Geometry(clusters=clusters, slots=slots, beats=each), lambda step: click.echo(step, err=True)
+            Geometry(indices=indices, slots=slots, beats=each), lambda step: click.echo(step, err=True)
         )
         for each in beats
     ]

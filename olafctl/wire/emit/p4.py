@@ -22,12 +22,13 @@ def headers() -> str:
 
     Constants are macros because each program uses only some, and a compiler warns of an unused ``const``.
     """
+    flag_bits = layouts.OLAF.field("flags").bits
     constants = [
         ("ETHER_TYPE_IPV4", "16w0x0800"),
         ("PROTOCOL_UDP", "8w17"),
         ("OLAF_VERSION", f"4w{layouts.VERSION}"),
         *((f"OLAF_TYPE_{kind.name}", f"4w{kind.value}") for kind in FrameType),
-        *((f"OLAF_FLAG_{flag.name}", f"8w0x{flag.value:02X}") for flag in Flag),
+        *((f"OLAF_FLAG_{flag.name}", f"{flag_bits}w{flag.value}") for flag in Flag),
         *((f"KIND_{kind.name}", f"8w{kind.value}") for kind in Kind),
         ("OLAF_STATUS_BYTES", f"16w{layouts.STATUS.size}"),
         ("PACKET_OUT_BYTES", f"16w{layouts.PACKET_OUT.size}"),
