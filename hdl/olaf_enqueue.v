@@ -131,15 +131,15 @@ module olaf_enqueue #(
     assign out_missing = d_missing;
     assign out_data = d_data;
 
-    // An update that is found unlocked may begin to leave while the decision is under way.
-    wire in_locks = (busy && in_slot == leaving_slot) || (start_first && in_slot == first);
-    wire f_locks = (busy && f_slot == leaving_slot) || (start_first && f_slot == first);
-    wire d_locks = (busy && d_slot == leaving_slot) || (start_first && d_slot == first);
-
     // Look up.
     assign index = in_user[`OLAF_TUSER_INDEX_LOW +: INDEX_BITS];
     wire in_iswitch = settings[`OLAF_SETTINGS_MODE] == `OLAF_MODE_ISWITCH;
     wire [SLOT_BITS-1:0] in_slot = in_iswitch ? row[ROW_BITS-2 -: SLOT_BITS] : present_slot;
+
+    // An update that is found unlocked may begin to leave while the decision is under way.
+    wire in_locks = (busy && in_slot == leaving_slot) || (start_first && in_slot == first);
+    wire f_locks = (busy && f_slot == leaving_slot) || (start_first && f_slot == first);
+    wire d_locks = (busy && d_slot == leaving_slot) || (start_first && d_slot == first);
 
     // What is kept of each waiting update's headers.
     reg [`OLAF_KEPT_BITS-1:0] kept [0:(1<<SLOT_BITS)-1];
