@@ -9,9 +9,12 @@ from olafctl.queue.internals import (
     IS_DROP,
     KEPT,
     META,
+    SETTINGS,
+    Command,
     Disposition,
     End,
     Fault,
+    Mode,
 )
 from olafctl.queue.registers import ADDRESS_BITS, DISPOSITIONS, REGISTERS, Access, Register
 from olafctl.templates import fill
@@ -40,6 +43,9 @@ def _registers() -> str:
     return fill(
         "verilog/olaf_registers.v.j2",
         fixed=[register for register in _of(Access.FIXED) if register.reset is None],
+        as_built=[register for register in _of(Access.SETTING) if register.reset is None],
+        commands=_of(Access.COMMAND),
+        live=_of(Access.LIVE),
         constants=[register for register in _of(Access.FIXED) if register.reset is not None],
         settings=_of(Access.SETTING),
         pulses=_of(Access.PULSE),
@@ -60,7 +66,15 @@ def _meta() -> str:
     return verilog.guarded(
         "olaf_meta",
         "queue/internals.py",
-        [*verilog.packed("OLAF_META", META), "", *verilog.packed("OLAF_KEPT", KEPT)],
+        [
+            *verilog.packed("OLAF_META", META),
+            "",
+            *verilog.packed("OLAF_KEPT", KEPT),
+            "",
+            *verilog.packed("OLAF_SETTINGS", SETTINGS),
+            *verilog.codes("OLAF_MODE", Mode, SETTINGS.field("mode").bits),
+            *verilog.codes("OLAF_COMMAND", Command, 8),
+        ],
     )
 
 

@@ -60,7 +60,11 @@ REGISTERS: tuple[Register, ...] = (
     Register("id", 0x000, Access.FIXED, IDENTITY, 'the letters "OLAF": an OlafQueue answers here'),
     Register("version", 0x004, Access.FIXED, MAP_VERSION, "version of this register map"),
     Register(
-        "indices", 0x008, Access.FIXED, None, "indices (cluster segments) tracked; an update of another is dropped"
+        "indices",
+        0x008,
+        Access.FIXED,
+        None,
+        "indices (cluster segments) tracked; an update of another is dropped",
     ),
     Register("slots", 0x00C, Access.FIXED, None, "Q_max: updates the queue holds"),
     Register("beats", 0x010, Access.FIXED, None, "64-byte beats a slot holds"),
@@ -75,7 +79,7 @@ REGISTERS: tuple[Register, ...] = (
         0x048,
         Access.SETTING,
         0,
-        "for SET: 0 OLAF; 1 FIFO: every update appended, none merged; 2 ISWITCH; bit 8: halted, every update dropped",
+        "for SET: 0 OLAF; 1 FIFO: every update appended, none merged; 2 ISWITCH; bit 8: halted, all dropped",
     ),
     Register(
         "rate",
@@ -105,14 +109,16 @@ REGISTERS: tuple[Register, ...] = (
         None,
         "most slots that may accumulate iSwitch rounds; after reset half of the slots, at least 1",
     ),
-    Register("set_threshold", 0x064, Access.SETTING, 1, "for SET: H, the worker updates of a result, 1 … 65535"),
+    Register(
+        "set_threshold", 0x064, Access.SETTING, 1, "for SET: H, the worker updates of a result, 1 … 65535"
+    ),
     Register("set_reward_enable", 0x068, Access.SETTING, 0, "for SET: 1 switches the reward rule on"),
     Register(
         "set_reward_threshold",
         0x06C,
         Access.SETTING,
         0,
-        "for SET: binary32, not negative: rewards that differ by no more, in exact arithmetic, are comparable; "
+        "for SET: binary32, not negative: rewards that differ by no more, exactly, are comparable; "
         "applies to an update from its arrival on",
     ),
     Register(
@@ -124,7 +130,9 @@ REGISTERS: tuple[Register, ...] = (
         "discard it and forget the finished round; 4 GET: load get_* from range_first",
     ),
     Register("occupancy", 0x080, Access.STATUS, 0, "updates in the queue, in slots"),
-    Register("active_clusters", 0x084, Access.STATUS, 0, "indices that received an update within active_window"),
+    Register(
+        "active_clusters", 0x084, Access.STATUS, 0, "indices that received an update within active_window"
+    ),
     Register("resident_updates", 0x088, Access.STATUS, 0, "updates received and not yet wholly sent"),
     Register("resident_bypass", 0x08C, Access.STATUS, 0, "bypassing frames received and not yet wholly sent"),
     Register("accumulating", 0x090, Access.STATUS, 0, "slots that accumulate an iSwitch round"),
@@ -135,9 +143,15 @@ REGISTERS: tuple[Register, ...] = (
     Register("get_reward_enable", 0x0B0, Access.LIVE, 0, "of the last GET: as set_reward_enable"),
     Register("get_reward_threshold", 0x0B4, Access.LIVE, 0, "of the last GET: as set_reward_threshold"),
     Register(
-        "get_state", 0x0B8, Access.LIVE, 0, "of the last GET: bit 0 a round accumulates, bit 1 one was finished"
+        "get_state",
+        0x0B8,
+        Access.LIVE,
+        0,
+        "of the last GET: bit 0 a round accumulates, bit 1 one was finished",
     ),
-    Register("get_round", 0x0BC, Access.LIVE, 0, "of the last GET: the round that accumulates, else the finished"),
+    Register(
+        "get_round", 0x0BC, Access.LIVE, 0, "of the last GET: the round that accumulates, else the finished"
+    ),
     Register("get_count", 0x0C0, Access.LIVE, 0, "of the last GET: worker updates in the partial sum"),
     Register("get_members_low", 0x0C4, Access.LIVE, 0, "of the last GET: members 0 … 31 in the partial sum"),
     Register("get_members_high", 0x0C8, Access.LIVE, 0, "of the last GET: members 32 … 63"),
@@ -275,7 +289,7 @@ class QueueRegisters:
         }
 
     def configure(self, first: int, last: int, settings: IndexSettings) -> None:
-        """Give the indices ``first`` … ``last`` these settings. Raises BadInput when the queue refuses them."""
+        """Give the indices ``first`` … ``last`` these settings. Raises BadInput when refused."""
         self.write("set_mode", int(settings.mode) | (_HALTED if settings.halted else 0))
         self.write("set_threshold", settings.threshold)
         self.write("set_reward_enable", settings.reward_enable)

@@ -4,13 +4,13 @@ from olafctl.testbed import limits, quantities
 from olafctl.testbed.model import Engine, Mode
 from olafctl.testbed.quantities import choice, duration, power_of_two, rate, threshold, whole
 from olafctl.testbed.source import Section
-from olafctl.wire.geometry import BOUNDS, CLUSTERS
+from olafctl.wire.geometry import BOUNDS, INDICES
 
 
 def read(section: Section) -> Engine:
     """The engine; problems go to the section's report."""
     engine = Engine(
-        indices=section.value(_indices(section), power_of_two(CLUSTERS.greatest), CLUSTERS.default),
+        indices=section.value(_indices(section), power_of_two(INDICES.greatest), INDICES.default),
         slots=_within(section, "slots"),
         beats=_within(section, "beats"),
         adder_latency=_within(section, "adder_latency"),

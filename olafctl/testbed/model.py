@@ -6,6 +6,7 @@ from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
 
 from olafctl.ports.transport import Transport
+from olafctl.wire.geometry import Geometry
 
 
 class Mode(StrEnum):
@@ -36,6 +37,13 @@ class Engine:
     """ns within which an index that sent counts as active."""
     address: IPv4Address | None
     """Where members of iswitch clusters send to, and control messages; None when there is none."""
+
+    @property
+    def geometry(self) -> Geometry:
+        """The parameters of its queue."""
+        return Geometry(
+            indices=self.indices, slots=self.slots, beats=self.beats, adder_latency=self.adder_latency
+        )
 
 
 @dataclass(frozen=True)

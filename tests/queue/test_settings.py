@@ -1,6 +1,7 @@
 """Per-index settings as ranges."""
 
 import json
+from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as some
@@ -23,7 +24,7 @@ def each(indices: int, found: tuple[IndexRange, ...]) -> list[IndexSettings]:
 def test_ranges_say_the_same_as_the_list_and_neighbours_differ(settings: list[IndexSettings]) -> None:
     found = ranges(settings)
     assert each(len(settings), found) == settings
-    assert all(a.settings != b.settings for a, b in zip(found, found[1:], strict=False))
+    assert all(a.settings != b.settings for a, b in pairwise(found))
 
 
 @given(some.data(), some.integers(1, 40))

@@ -1,24 +1,24 @@
 """``olafctl bench synth``: what OlafQueue takes of an XCU55C."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import click
 
-from olafctl.cli.output import json_option, print_json
 from olafctl.errors import EXIT_FAILED
-from olafctl.wire.geometry import BEATS, CLUSTERS, SLOTS
+from olafctl.wire.geometry import BEATS, INDICES, SLOTS
 
 if TYPE_CHECKING:
-    from olafctl.bench.synthesis import Utilisation
+    from olafctl.queue.synthesis import Utilisation
 
 PAPER_PERCENT = {"LUT": 3.52, "FF": 1.5}
 GOAL_LEVELS = 12
 
 
 @click.command()
-@click.option("--clusters", default=CLUSTERS.default, show_default=True, help="Clusters the queue tracks.")
+@click.option("--indices", default=INDICES.default, show_default=True, help="Indices the queue tracks.")
 @click.option("--slots", default=SLOTS.default, show_default=True, help="Slots of the queue.")
 @click.option(
     "--beats",
@@ -29,8 +29,8 @@ GOAL_LEVELS = 12
     help="64-byte beats a slot holds: 24 for 1536 B, 142 for 9036 B; may be given several times.",
 )
 @click.option("--path", is_flag=True, help="Print the nets along the longest path too.")
-@json_option("Print the figures as JSON.")
-def command(clusters: int, slots: int, beats: tuple[int, ...], path: bool, as_json: bool) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")
+def command(indices: int, slots: int, beats: tuple[int, ...], path: bool, as_json: bool) -> None:
     """Synthesize OlafQueue for an XCU55C with Yosys, and print what it takes and how deep its logic is.
 
     The paper's figures stand beside ours. Logic levels are counted from register to register, two CARRY4
@@ -38,19 +38,19 @@ def command(clusters: int, slots: int, beats: tuple[int, ...], path: bool, as_js
     than the paper's, its logic is deeper than 12 levels, or a path joins two of block memory read, adder
     stage and output ready.
     """
-    from olafctl.bench.synthesis import synthesize
+    from olafctl.queue.synthesis import synthesize
     from olafctl.wire.geometry import Geometry
 
     taken = [
         synthesize(
-            Geometry(clusters=clusters, slots=slots, beats=each), lambda step: click.echo(step, err=True)
+            Geometry(indices=indices, slots=slots, beats=each), lambda step: click.echo(step, err=True)
         )
         for each in beats
     ]
     missed = _missed(taken[0])
     if as_json:
         found = [asdict(one) for one in taken]
-        print_json({"taken": found, "paper_percent": PAPER_PERCENT, "missed": missed})
+        click.echo(json.dumps({"taken": found, "paper_percent": PAPER_PERCENT, "missed": missed}, indent=2))
     else:
         for one in taken:
             _print(one, path)
@@ -73,7 +73,7 @@ def _missed(first: "Utilisation") -> Sequence[str]:
 
 
 def _print(taken: "Utilisation", path: bool) -> None:
-    from olafctl.bench.synthesis import DEVICE
+    from olafctl.queue.synthesis import DEVICE
 
     click.echo(f"OlafQueue of {taken.geometry}")
     click.echo(f"  {'':<8}{'count':>10}{'of XCU55C':>12}{'paper':>10}")

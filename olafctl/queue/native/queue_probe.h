@@ -21,6 +21,7 @@ enum olaf_queue_event {
     OLAF_STATUS = 16,    // the status of the next frame out was taken
     OLAF_ADMITTED = 32,  // the next offered frame that is no update was let into the bypass
     OLAF_REFUSED = 64,   // or was not
+    OLAF_COMMANDED = 128,  // a command was applied to the next index of its range
 };
 
 // Chances, of 65536 in each cycle, that the source falls idle or the sink stops, and that it resumes.
