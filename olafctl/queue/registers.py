@@ -335,6 +335,11 @@ class QueueRegisters:
         return sum(words)
 
 
+def is_staging(name: str) -> bool:
+    """Whether a register only takes part in commands for indices, and says nothing by itself."""
+    return name.startswith(("range_", "set_", "get_", "command_"))
+
+
 def _named(name: str) -> Register:
     if name not in BY_NAME:
         raise BadInput(Problem(f"there is no register {name!r}", remedy="see docs/registers.md"))

@@ -11,7 +11,7 @@ from olafctl.errors import EXIT_FAILED
 from olafctl.wire.geometry import BEATS, INDICES, SLOTS
 
 if TYPE_CHECKING:
-    from olafctl.queue.synthesis import Utilisation
+    from olafctl.bench.synthesis import Utilisation
 
 PAPER_PERCENT = {"LUT": 3.52, "FF": 1.5}
 GOAL_LEVELS = 12
@@ -38,7 +38,7 @@ def command(indices: int, slots: int, beats: tuple[int, ...], path: bool, as_jso
     than the paper's, its logic is deeper than 12 levels, or a path joins two of block memory read, adder
     stage and output ready.
     """
-    from olafctl.queue.synthesis import synthesize
+    from olafctl.bench.synthesis import synthesize
     from olafctl.wire.geometry import Geometry
 
     taken = [
@@ -73,7 +73,7 @@ def _missed(first: "Utilisation") -> Sequence[str]:
 
 
 def _print(taken: "Utilisation", path: bool) -> None:
-    from olafctl.queue.synthesis import DEVICE
+    from olafctl.bench.synthesis import DEVICE
 
     click.echo(f"OlafQueue of {taken.geometry}")
     click.echo(f"  {'':<8}{'count':>10}{'of XCU55C':>12}{'paper':>10}")
