@@ -8,14 +8,13 @@ from random import Random
 import numpy as np
 
 from olafctl.queue.model import CYCLE_NS, QueueModel
-from olafctl.queue.registers import CLOCK_HZ, MODE_OLAF, rate_word
+from olafctl.queue.registers import MODE_OLAF, rate_word
 from olafctl.queue.traffic import Frame, update
-from olafctl.wire.layouts import BEAT_BYTES, GRADIENT_OFFSET
+from olafctl.wire.layouts import GRADIENT_OFFSET
 
 SIZES = (256, 1500, 9036)
 MIXES = ("every frame another cluster", "random over 9 clusters", "all one cluster")
 RATES: tuple[int | None, ...] = (None, 40_000_000_000, 20_000_000_000)
-LINE_RATE = BEAT_BYTES * 8 * CLOCK_HZ
 CLUSTERS = 9
 """As in the paper's testbed (OLAF §8)."""
 _WARM_UP = 200

@@ -127,10 +127,6 @@ class Section:
         found = [(at, scalar(self.report, at, item)) for at, item in items(self.report, place, node)]
         return [(at, text) for at, text in found if text is not None]
 
-    def is_list(self, name: str) -> bool:
-        """Whether the field holds a list."""
-        return self.has(name) and isinstance(self._fields[name][1], yaml.SequenceNode)
-
     def is_scalar(self, name: str) -> bool:
         """Whether the field holds neither a list nor a mapping."""
         return self.has(name) and isinstance(self._fields[name][1], yaml.ScalarNode)

@@ -114,7 +114,8 @@ class InterfacePort final : public Port {
     void count_losses() override {
         tpacket_stats lost;
         socklen_t size = sizeof lost;
-        if (getsockopt(fd_, SOL_PACKET, PACKET_STATISTICS, &lost, &size) == 0) stats.rx_dropped += lost.tp_drops;
+        if (getsockopt(fd_, SOL_PACKET, PACKET_STATISTICS, &lost, &size) == 0)
+            stats.rx_dropped += lost.tp_drops;
     }
 
   private:
@@ -128,9 +129,9 @@ class InterfacePort final : public Port {
         mmsghdr message{};
     };
 
-    template <typename Value>
-    void option(int level, int which, const Value &value) {
-        checked(setsockopt(fd_, level, which, &value, sizeof value), "configuring the packet socket on " + name_);
+    template <typename Value> void option(int level, int which, const Value &value) {
+        checked(setsockopt(fd_, level, which, &value, sizeof value),
+                "configuring the packet socket on " + name_);
     }
 
     void configure() {
@@ -177,7 +178,8 @@ class InterfacePort final : public Port {
 
     // The kernel takes a VLAN tag out of the bytes and tells it beside them.
     static bool restore_tag(uint8_t *frame, const msghdr &message) {
-        for (auto *item = CMSG_FIRSTHDR(&message); item; item = CMSG_NXTHDR(const_cast<msghdr *>(&message), item)) {
+        for (auto *item = CMSG_FIRSTHDR(&message); item;
+             item = CMSG_NXTHDR(const_cast<msghdr *>(&message), item)) {
             if (item->cmsg_level != SOL_PACKET || item->cmsg_type != PACKET_AUXDATA) continue;
             tpacket_auxdata beside;
             std::memcpy(&beside, CMSG_DATA(item), sizeof beside);
@@ -208,6 +210,8 @@ class InterfacePort final : public Port {
 
 }  // namespace
 
-std::unique_ptr<Port> open_interface(const std::string &name) { return std::make_unique<InterfacePort>(name); }
+std::unique_ptr<Port> open_interface(const std::string &name) {
+    return std::make_unique<InterfacePort>(name);
+}
 
 }  // namespace olaf

@@ -58,9 +58,9 @@ class Port {
 };
 
 // Each throws std::runtime_error with a message for people.
-std::unique_ptr<Port> open_interface(const std::string &name);      // AF_PACKET, e.g. one end of a veth
-std::unique_ptr<Port> open_tap(int fd);                             // an attached /dev/net/tun
-std::unique_ptr<Port> open_seqpacket(int listening);                // a listening SOCK_SEQPACKET socket
+std::unique_ptr<Port> open_interface(const std::string &name);  // AF_PACKET, e.g. one end of a veth
+std::unique_ptr<Port> open_tap(int fd);                         // an attached /dev/net/tun
+std::unique_ptr<Port> open_seqpacket(int listening);            // a listening SOCK_SEQPACKET socket
 std::unique_ptr<Port> open_pcap(const std::string &in, const std::string &out);  // either may be empty
 
 }  // namespace olaf
