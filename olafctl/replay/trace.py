@@ -107,7 +107,7 @@ def save(trace: Trace, path: Path) -> None:
 def load(path: Path) -> Trace:
     """Read and check a trace.
 
-    Raises BadInput when the file is missing, is no trace, or holds what no recording could.
+    Raises BadInput when the file is missing, is not a trace, or holds what no recording could.
     """
     try:
         with np.load(path, allow_pickle=False) as file:
@@ -129,7 +129,7 @@ def _check(path: Path, header: Any, arrays: dict[str, npt.NDArray[Any]]) -> None
         raise BadInput(Problem("is not an Olaf trace", where, "`olafctl record` makes one"))
     if header.get("version") != VERSION:
         raise BadInput(
-            Problem(f"is of trace version {header.get('version')}, not {VERSION}", where, "record it anew")
+            Problem(f"is of trace version {header.get('version')}, not {VERSION}", where, "record it again")
         )
     for name, (kind, dimensions) in _ARRAYS.items():
         if arrays[name].dtype != np.dtype(kind) or arrays[name].ndim != dimensions:

@@ -121,7 +121,7 @@ def _ports(entry: Section, ports: FrontPorts) -> list[int]:
     """The front ports over which generated workers are dealt in turn."""
     field = "ports" if entry.has("ports") else "port"
     if entry.has("port") and field == "ports":
-        entry.report.add(entry.place("port"), "beside ports", "give one of them")
+        entry.report.add(entry.place("port"), "stands next to ports", "give one of them")
     texts = entry.texts(field)
     if not texts:
         entry.report.add(entry.place("ports"), "is missing", "say which front ports lead there, such as 2-4")

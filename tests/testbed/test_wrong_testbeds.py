@@ -70,7 +70,7 @@ def test_what_is_no_regular_file_is_refused_at_once(tmp_path: Path) -> None:
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
     for path in (fifo, Path("/dev/zero")):
-        with pytest.raises(BadInput, match="is no regular file"):
+        with pytest.raises(BadInput, match="is not a regular file"):
             testbeds.load(testbeds.locate(str(path)))
 
 

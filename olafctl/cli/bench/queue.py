@@ -31,7 +31,7 @@ def command(frames: int, clusters: int, slots: int, fifo: bool, as_json: bool) -
     """Measure OlafQueue's throughput and latency at 250 MHz.
 
     The real Verilog runs, Verilated: 256 B, 1500 B and 9036 B updates back to back in three mixes of
-    clusters, with the output unconstrained and at 40 and 20 Gb/s. The paper's figures stand beside ours.
+    clusters, with the output unconstrained and at 40 and 20 Gb/s. The paper's figures are shown next to ours.
     Exits with 1 when a goal of the design is missed.
     """
     from olafctl.bench import queue as performance

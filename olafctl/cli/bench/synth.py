@@ -33,7 +33,7 @@ GOAL_LEVELS = 12
 def command(clusters: int, slots: int, beats: tuple[int, ...], path: bool, as_json: bool) -> None:
     """Synthesize OlafQueue for an XCU55C with Yosys, and print what it takes and how deep its logic is.
 
-    The paper's figures stand beside ours. Logic levels are counted from register to register, two CARRY4
+    The paper's figures are shown next to ours. Logic levels are counted from register to register, two CARRY4
     in a row as the one CARRY8 they are on the device. Exits with 1 when the first geometry takes more
     than the paper's, its logic is deeper than 12 levels, or a path joins two of block memory read, adder
     stage and output ready.

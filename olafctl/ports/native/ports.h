@@ -16,7 +16,7 @@ struct PortStats {
     uint64_t rx_dropped = 0;  // empty, too long, or more than the kernel's buffer holds
     uint64_t tx_frames = 0;
     uint64_t tx_bytes = 0;
-    uint64_t tx_dropped = 0;  // nobody there, or the other side does not keep up
+    uint64_t tx_dropped = 0;  // no host there, or the other side does not keep up
 };
 
 // Takes the frames that a port received; `frame` is valid during the call.

@@ -55,7 +55,7 @@ class SeqpacketPort final : public Port {
     }
 
     void send(const uint8_t *frame, size_t length) override {
-        // Whoever connected before this frame came in is to get it.
+        // A host that connected before this frame came in is to get it.
         if (!admitted_) admit();
         admitted_ = true;
         bool reached = false;
