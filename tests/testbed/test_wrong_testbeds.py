@@ -139,4 +139,4 @@ def test_what_is_not_shown_of_many_problems_is_counted() -> None:
     with pytest.raises(BadInput) as caught:
         testbeds.load(Path("bed.yaml"), RIGHT + "".join(f"key{n}: 1\n" for n in range(250)))
     assert len(caught.value.problems) == 101
-    assert str(caught.value.problems[-1]) == "bed.yaml: … and 150 more (mend these first)"
+    assert str(caught.value.problems[-1]) == "bed.yaml: … and 150 more (fix these first)"
