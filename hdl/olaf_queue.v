@@ -170,8 +170,9 @@ module olaf_queue #(
 
     assign settled = commit;
 
+    // It is ready as soon as the rest is: its reset ends a cycle before the rest's.
     olaf_skid #(.WIDTH(IN_BITS)) skid (
-        .clk(aclk), .rst(queue_rst),
+        .clk(aclk), .rst(rst || clearing),
         .s_data({s_axis_tdata, s_axis_tkeep, s_axis_tuser, s_axis_tlast}), .s_valid(s_axis_tvalid),
         .s_ready(s_axis_tready), .m_data(skid_beat), .m_valid(skid_valid), .m_ready(skid_ready)
     );

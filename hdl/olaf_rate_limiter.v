@@ -20,11 +20,16 @@ module olaf_rate_limiter (
     assign allowed = rate == 32'd0 || !owing;
 
     wire signed [DEBT_BITS-1:0] payment = $signed({{(DEBT_BITS - 32){1'b0}}, rate});
-    wire signed [DEBT_BITS-1:0] charged = debt + $signed({2'd0, size, 19'd0});
+    wire signed [DEBT_BITS-1:0] charge = $signed({2'd0, size, 19'd0});
+    wire signed [DEBT_BITS-1:0] paid = debt - payment;
+    wire signed [DEBT_BITS-1:0] charged = debt + charge;   // only its sign matters
+    wire signed [DEBT_BITS-1:0] owed = paid + charge;
 
     always @(posedge clk)
         if (rst || rate == 32'd0) debt <= {DEBT_BITS{1'b0}};
-        else if (start) debt <= (charged[DEBT_BITS-1] ? {DEBT_BITS{1'b0}} : charged) - payment;
-        else if (owing) debt <= debt - payment;
+        else if (start) debt <= charged[DEBT_BITS-1] ? -payment : owed;
+        else if (owing) debt <= paid;
+
+    wire unused = &{1'b0, charged};
 endmodule
 `default_nettype wire

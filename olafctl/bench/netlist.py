@@ -14,7 +14,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-_REGISTER_OUTPUTS = {"FDRE": ("Q",), "FDSE": ("Q",), "FDCE": ("Q",), "FDPE": ("Q",)}
+_REGISTER_OUTPUTS = {
+    **{"FDRE": ("Q",), "FDSE": ("Q",), "FDCE": ("Q",), "FDPE": ("Q",)},
+    **{"SRL16E": ("Q",), "SRLC32E": ("Q", "Q31")},
+}
 _CARRY = "CARRY4"
 _FREE = ("INV", "BUFG", "$scopeinfo")
 _SYNCHRONOUS = ("RAMB18E2", "RAMB36E2", "URAM288", "DSP48E2")

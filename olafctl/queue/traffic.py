@@ -3,17 +3,21 @@
 import random
 import struct
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
 from olafctl.queue.model import Sidecar
-from olafctl.queue.verilate import Parameters
+from olafctl.wire.geometry import Geometry
 from olafctl.wire.layouts import BEAT_BYTES, GRADIENT_OFFSET, Flag, FrameType, Kind
 
 _NOT_FINITE = tuple(map(float, ("inf", "-inf", "nan")))
 _REWARDS = (0.0, -0.0, 1.0, -1.0, 1.0000001, 2.5, -7.0, 1e-42, 3e38, *_NOT_FINITE)
 _WORDS = (0x00000000, 0x80000000, 0x00000001, 0x007FFFFF, 0x7F800000, 0xFF800000, 0x7F800001, 0xFFC00001)
 _LENGTHS = (0, 1, 15, 16, 17, 32, 48, 64, 100, 359, 367)
+
+_BYPASS_BYTES = 512 * BEAT_BYTES
+_WHOLE = (1 << BEAT_BYTES) - 1
 
 Frame = tuple[Sidecar, bytes]
 
@@ -46,11 +50,11 @@ def update(
 class Traffic:
     """An endless supply of frames from a seed, for one geometry."""
 
-    def __init__(self, seed: int, parameters: Parameters, clusters: int, longest: int) -> None:
+    def __init__(self, seed: int, geometry: Geometry, clusters: int, longest: int) -> None:
         """``clusters`` take part; no update is longer than ``longest`` gradients, except on purpose."""
         self._random = random.Random(seed)
-        self._parameters = parameters
-        self._clusters = self._random.sample(range(parameters.clusters), clusters)
+        self._geometry = geometry
+        self._clusters = self._random.sample(range(geometry.clusters), clusters)
         fitting = [length for length in (*_LENGTHS, longest) if length <= longest]
         self._lengths = {cluster: self._random.choice(fitting) for cluster in self._clusters}
         self._fitting = fitting
@@ -61,6 +65,7 @@ class Traffic:
             (1, self._of_wrong_length),
             (1, self._oversize),
             (1, self._of_unknown_cluster),
+            (1, self._of_boundary_size),
             (4, self._truncated),
             (4, self._overlong),
         )
@@ -74,6 +79,19 @@ class Traffic:
             weights = [weight for weight, _ in self._bad]
             return self._random.choices([make for _, make in self._bad], weights)[0]()
         return self._update()
+
+    def beats(self) -> tuple[Sidecar, bytes, list[int] | None]:
+        """The next frame, now and then as whole beats with holes in their tkeep."""
+        sidecar, frame = self.frame()
+        if self._random.random() > 0.04:
+            return sidecar, frame, None
+        count = -(-len(frame) // BEAT_BYTES)
+        keeps = [_WHOLE] * (count - 1) + [(1 << len(frame) - BEAT_BYTES * (count - 1)) - 1]
+        for _ in range(self._random.choice((1, 1, 2, 5))):
+            at = self._random.randrange(count)
+            hole = self._random.choice((1, 0xF, 1 << 63, 0xF0, 0xFF << 40, 1 << self._random.randrange(64)))
+            keeps[at] = keeps[at] & ~hole or 1
+        return sidecar, frame.ljust(count * BEAT_BYTES, b"\0"), keeps
 
     def _update(self, length: int | None = None, cluster: int | None = None, **fields: int) -> Frame:
         pick = self._random
@@ -128,11 +146,20 @@ class Traffic:
         return sidecar, frame[: GRADIENT_OFFSET - 2] + claimed.to_bytes(2, "big") + frame[GRADIENT_OFFSET:]
 
     def _oversize(self) -> Frame:
-        fits = (self._parameters.beats * BEAT_BYTES - GRADIENT_OFFSET) // 4
+        fits = (self._geometry.beats * BEAT_BYTES - GRADIENT_OFFSET) // 4
         return self._update(length=fits + self._random.choice((1, 16, 40)))
 
+    def _of_boundary_size(self) -> Frame:
+        """A size that is none of its length, but is where a sum or product of few bits wraps."""
+        size = self._random.choice((0, 1, 60, 63, 64, 68, 127, 128, 65532, 65535))
+        wrapped = {0: 65520, 60: 65535, 64: 16384, 68: 16385}
+        length = wrapped.get(size, self._random.choice((0, 15, 16383, 16368, 65519, 65535)))
+        sidecar, frame = self._update(length=self._random.choice((0, 1, 16, 40)))
+        frame = frame[: GRADIENT_OFFSET - 2] + length.to_bytes(2, "big") + frame[GRADIENT_OFFSET:]
+        return replace(sidecar, size=size), frame
+
     def _of_unknown_cluster(self) -> Frame:
-        return self._update(cluster=self._random.choice((self._parameters.clusters, 65535)), length=16)
+        return self._update(cluster=self._random.choice((self._geometry.clusters, 65535)), length=16)
 
     def _truncated(self) -> Frame:
         sidecar, frame = self._update()
@@ -147,7 +174,9 @@ class Traffic:
         pick = self._random
         size = pick.choice((1, 60, 64, 65, 128, 300, 1500, 9036) if pick.random() < 0.3 else (60, 64, 86))
         kind = pick.choice((Kind.BYPASS, Kind.ACK, Kind.ACK, 3, 255))
-        claimed = pick.choice((0, 1, 64, 40000)) if pick.random() < 0.05 else size
+        # The last two are all the room there is, and a byte more.
+        unlike = (0, 1, 64, 40000, _BYPASS_BYTES, _BYPASS_BYTES + 1)
+        claimed = pick.choice(unlike) if pick.random() < 0.05 else size
         sidecar = Sidecar(
             claimed,
             pick.getrandbits(16),
