@@ -319,7 +319,8 @@ TABLE = [
             f"generated-addresses-{name}",
             "ip: 10.0.2.1",
             f"ip: {first}",
-            f"16: clusters[1].ip: the addresses run into {bad}, which is not a host address (begin elsewhere)",
+            f"16: clusters[1].ip: the addresses run into {bad}, which is not a host address "
+            "(begin elsewhere)",
         )
         for name, first, bad in (
             ("into-multicast", "223.255.255.255", "224.0.0.0"),
