@@ -7,9 +7,10 @@ simulated time; the code in between is the same.
 
 from __future__ import annotations
 
-from typing import Callable, ContextManager, Protocol, Tuple, Union
+from contextlib import AbstractContextManager
+from typing import Callable, Protocol, Union
 
-Address = Tuple[str, int]
+Address = tuple[str, int]
 """IPv4 address and UDP port."""
 
 Bytes = Union[bytes, bytearray, memoryview]
@@ -33,7 +34,7 @@ class Port(Protocol):
         """Where datagrams to this port go."""
 
     @property
-    def lock(self) -> ContextManager[object]:
+    def lock(self) -> AbstractContextManager[object]:
         """Held while the party is called; whoever else reads or changes the party holds it too."""
 
     def now(self) -> float:

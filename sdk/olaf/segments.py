@@ -68,7 +68,7 @@ def largest(mtu: int) -> int:
 
 def payload(values: Vector) -> memoryview:
     """The values as they travel: little-endian binary32, without a copy where memory has them so."""
-    return memoryview(np.ascontiguousarray(values, dtype="<f4")).cast("B")
+    return np.ascontiguousarray(values, dtype="<f4").data.cast("B")
 
 
 def values_of(data: memoryview) -> Vector:

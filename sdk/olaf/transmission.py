@@ -6,8 +6,8 @@ segment of one cluster, so a model of s segments counts s times.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from random import Random
-from typing import Iterable
 
 from olaf.wire import OlafStatus
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import socket
 import struct
+import sys
 import threading
 import time
 from typing import Callable
@@ -30,7 +32,7 @@ class UdpPort:
         try:
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _BUFFER)
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _BUFFER)
-            if hasattr(socket, "SO_NO_CHECK") or os.uname().sysname == "Linux":
+            if sys.platform == "linux":
                 self._socket.setsockopt(socket.SOL_SOCKET, _SO_NO_CHECK, 1)
             self._socket.setblocking(False)
             self._socket.bind(local)
@@ -85,10 +87,8 @@ class UdpPort:
 
     def wake(self) -> None:
         """Have the thread tick its party at once."""
-        try:
+        with contextlib.suppress(BlockingIOError):  # then many wake-ups are waiting already
             os.write(self._wakeup_write, b"\0")
-        except BlockingIOError:
-            pass  # many wake-ups are waiting already
 
     def wait(self, until: Callable[[], bool], seconds: float) -> bool:
         """Sleep on the condition."""

@@ -9,21 +9,21 @@ from __future__ import annotations
 import contextlib
 import heapq
 import itertools
-from typing import Callable, ContextManager, Iterable, Protocol, Tuple
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
+from typing import Callable, Protocol
 
 from olaf.port import Address, Bytes, Party
 
-Arrival = Tuple[float, Address, bytes]
-"""When a datagram arrives, where, and its bytes."""
+Arrival = tuple[float, Address, Address, bytes]
+"""When a datagram arrives, its source, its destination and its bytes."""
 
 
 class Medium(Protocol):
     """What carries datagrams: a wire, an engine, or a model of either."""
 
-    def carry(
-        self, now: float, source: Address, to: Address, datagram: bytes, tos: int
-    ) -> Iterable[Tuple[float, Address, Address, bytes]]:
-        """The arrivals that one sent datagram causes, as (time, source, destination, bytes)."""
+    def carry(self, now: float, source: Address, to: Address, datagram: bytes, tos: int) -> Iterable[Arrival]:
+        """The arrivals that one sent datagram causes."""
 
 
 class Wire:
@@ -32,9 +32,7 @@ class Wire:
     def __init__(self, delay: float = 1e-4) -> None:
         self._delay = delay
 
-    def carry(
-        self, now: float, source: Address, to: Address, datagram: bytes, tos: int
-    ) -> Iterable[Tuple[float, Address, Address, bytes]]:
+    def carry(self, now: float, source: Address, to: Address, datagram: bytes, tos: int) -> Iterable[Arrival]:
         """One arrival."""
         return [(now + self._delay, source, to, datagram)]
 
@@ -109,7 +107,7 @@ class VirtualPort:
         return self._address
 
     @property
-    def lock(self) -> ContextManager[object]:
+    def lock(self) -> AbstractContextManager[object]:
         """Nothing: there is one thread."""
         return contextlib.nullcontext()
 

@@ -1,0 +1,58 @@
+"""What lies between workers and server in these tests: a virtual network that loses, repeats and reorders."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from random import Random
+from typing import Callable
+
+import numpy as np
+
+from olaf import wire
+from olaf.port import Address
+from olaf.segments import Vector
+from olaf.virtual import Arrival, VirtualNetwork
+
+SERVER: Address = ("10.0.0.254", wire.UDP_PORT)
+DELAY = 1e-3
+
+
+def worker_address(number: int) -> Address:
+    return (f"10.0.1.{number + 1}", 41000)
+
+
+class Lossy:
+    """Each datagram is lost, repeated, and delayed by up to ``spread`` seconds more, at random."""
+
+    def __init__(self, loss: float = 0.0, repeat: float = 0.0, spread: float = 0.0, seed: int = 0) -> None:
+        self.loss, self.repeat, self.spread = loss, repeat, spread
+        self.random = Random(seed)
+        self.down: set[Address] = set()
+
+    def carry(self, now: float, source: Address, to: Address, datagram: bytes, tos: int) -> Iterable[Arrival]:
+        if source in self.down or to in self.down:
+            return
+        for _ in range(1 + (self.random.random() < self.repeat)):
+            if self.random.random() >= self.loss:
+                yield now + DELAY + self.random.random() * self.spread, source, to, datagram
+
+
+class Tap:
+    """A medium that shows, and may change, every frame on its way."""
+
+    def __init__(self, change: Callable[[Address, Address, bytes], Iterable[bytes]]) -> None:
+        self._change = change
+
+    def carry(self, now: float, source: Address, to: Address, datagram: bytes, tos: int) -> Iterable[Arrival]:
+        for changed in self._change(source, to, datagram):
+            yield now + DELAY, source, to, changed
+
+
+def every(network: VirtualNetwork, seconds: float, times: int, event: Callable[[int], None]) -> None:
+    """Call ``event(k)`` at k × seconds from now, for k = 1 … times."""
+    for number in range(1, times + 1):
+        network.at(network.time + number * seconds, lambda n=number: event(n))  # type: ignore[misc]
+
+
+def vector(values: int, seed: int = 0) -> Vector:
+    return np.random.default_rng(seed).standard_normal(values).astype(np.float32)
