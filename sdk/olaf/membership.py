@@ -17,7 +17,7 @@ from olaf.port import Address, Port
 _AGAIN = 0.5
 """Seconds until a Join that was not answered is sent again."""
 
-_REFUSALS = {
+_REFUSALS: dict[int, str] = {
     wire.Reason.UNKNOWN_CLUSTER: "there is no such cluster",
     wire.Reason.BAD_MAC: "the key is wrong or missing; set OLAF_KEY or key=",
     wire.Reason.OLD_NONCE: "this machine's clock is behind what it was; set the clock",
@@ -91,7 +91,7 @@ class Membership:
         self._port.wait(lambda: self.joined is not None or self.refused is not None, seconds)
         where = f"{self._cluster.name} at {self._cluster.control[0]}:{self._cluster.control[1]}"
         if self.refused is not None:
-            reason = _REFUSALS.get(wire.Reason(self.refused), f"reason {self.refused}")
+            reason = _REFUSALS.get(self.refused, f"reason {self.refused}")
             raise JoinRefused(f"cluster {where} refused the Join: {reason}")
         if self.joined is None:
             raise NoAnswer(f"cluster {where} did not answer in {seconds:g} s; is olafctl's daemon running?")
@@ -111,8 +111,8 @@ class Membership:
         """Take a control message; returns a genuine Help of another member, which the caller answers."""
         action = datagram[0]
         try:
-            if action == wire.Action.ACK and genuine(datagram, wire.ANSWER_BYTES, self._key):
-                self._answered(wire.Answer.unpack(datagram))
+            if action == wire.Action.ACK:
+                self._answered(wire.Answer.unpack(datagram), genuine(datagram, wire.ANSWER_BYTES, self._key))
             elif action == wire.Action.HALT and genuine(datagram, wire.HALT_BYTES, self._key):
                 self.halted = bool(wire.Halt.unpack(datagram).halted)
             elif action == wire.Action.HELP and genuine(datagram, wire.HELP_BYTES, self._key):
@@ -143,12 +143,14 @@ class Membership:
     def _name(self) -> bytes:
         return self._cluster.name.encode()
 
-    def _answered(self, answer: wire.Answer) -> None:
+    def _answered(self, answer: wire.Answer, certain: bool) -> None:
+        """A refusal counts without a MAC too: who has the wrong key could not read another one."""
         if answer.answered != wire.Action.JOIN or answer.nonce != self._asked:
             return
-        self._asked = self._due = None
         if answer.reason != wire.Reason.OK:
+            self._asked = self._due = None
             self.refused = answer.reason
-            return
-        server = str(ipaddress.IPv4Address(answer.server_addr)), answer.server_port
-        self.joined = Joined(answer.epoch, answer.member, answer.threshold, answer.segments, server)
+        elif certain:
+            self._asked = self._due = None
+            server = str(ipaddress.IPv4Address(answer.server_addr)), answer.server_port
+            self.joined = Joined(answer.epoch, answer.member, answer.threshold, answer.segments, server)

@@ -54,6 +54,15 @@ class UdpPort:
         host, port = self._socket.getsockname()
         return host, port
 
+    def reachable(self, peer: Address) -> Address:
+        """This port's address as ``peer`` would see it, by the routing table."""
+        host, port = self.address
+        if host == "0.0.0.0":
+            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+                probe.connect(peer)
+                host = probe.getsockname()[0]
+        return host, port
+
     @property
     def lock(self) -> threading.Condition:
         """A condition; notified after everything that the party was told."""
