@@ -139,8 +139,11 @@ class OlafGroup(dist.ProcessGroup):
 
     def shutdown(self) -> None:
         """Leave the cluster."""
+        global _world
         if self.member is not None:
             self.member.leave()
+        if _world is self:
+            _world = None
 
 
 def _through_gloo(name: str) -> Any:
@@ -154,14 +157,16 @@ def _through_gloo(name: str) -> Any:
 for _name in _THROUGH_GLOO:
     setattr(OlafGroup, _name, _through_gloo(_name))
 
-_groups = 0
+_world: OlafGroup | None = None
+"""The group that the cluster serves; further groups would mix their rounds with its."""
 
 
 def _make(store: Any, rank: int, size: int, timeout: timedelta) -> OlafGroup:
-    """Torch asks for the world's group first; further groups would mix their rounds with it."""
-    global _groups
-    _groups += 1
-    return OlafGroup(store, rank, size, timeout, engine=_groups == 1)
+    """Torch makes the world's group first."""
+    global _world
+    group = OlafGroup(store, rank, size, timeout, engine=_world is None)
+    _world = _world or group
+    return group
 
 
 def join() -> Member:
@@ -177,6 +182,10 @@ def hook(member: Member, bucket: Any) -> torch.futures.Future[torch.Tensor]:
     """
     gradients = bucket.buffer().div_(member.rounds.members)
     return member.sum(gradients).then(lambda future: future.value()[0])
+
+
+# DDP compares the hook's annotations with these objects; written in the signature they would be strings.
+hook.__annotations__.update({"bucket": dist.GradBucket, "return": torch.futures.Future[torch.Tensor]})
 
 
 def _number(name: str, default: int) -> int:

@@ -14,6 +14,7 @@ from olaf.address import Cluster
 from olaf.errors import JoinRefused, NoAnswer
 from olaf.port import Address, Port
 
+_GOODBYES = 3
 _AGAIN = 0.5
 """Seconds until a Join that was not answered is sent again."""
 
@@ -98,9 +99,10 @@ class Membership:
         return self.joined
 
     def leave(self) -> None:
-        """Say goodbye; no answer is waited for."""
+        """Say goodbye, a few times, because no answer is waited for."""
         message = wire.Leave(wire.Action.LEAVE, self._name(), self.nonce(), bytes(wire.MAC_BYTES))
-        self.send(signed(message, self._key))
+        for _ in range(_GOODBYES):
+            self.send(signed(message, self._key))
 
     def help(self, segment: int, round_: int) -> None:
         """Ask for the result of a round."""

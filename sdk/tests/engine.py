@@ -50,9 +50,7 @@ class Index:
                 return False
             seen["merged"] += 1
             self.total = self.total + values
-        elif (self.accumulating and not newer(header.seq, self.round, 32)) or (
-            not self.accumulating and self.finished is not None and not newer(header.seq, self.finished, 32)
-        ):
+        elif old is not None and not newer(header.seq, old, 32):
             seen["late"] += 1
             return False
         else:
@@ -81,16 +79,14 @@ class Engine:
         self.indices = [Index(members) for _ in range(segments)]
         self.seen: Counter[str] = Counter()
         self.asked: dict[tuple[int, int], set[Address]] = {}
-        self.joining = True
         self.silent = False
 
-    def new_job(self, epoch: int, clear: bool = True) -> None:
+    def new_job(self, epoch: int) -> None:
         """What the control plane does between two jobs on the same addresses."""
         self.epoch = epoch
         self.workers.clear()
-        if clear:
-            for index in self.indices:
-                index.reset()
+        for index in self.indices:
+            index.reset()
 
     def restart(self) -> None:
         """Everything that was accumulated, and which rounds were finished, is lost."""
@@ -120,8 +116,10 @@ class Engine:
         action = datagram[0]
         if action == wire.Action.JOIN:
             return self._join(wire.Join.unpack(datagram), datagram, source)
-        if action == wire.Action.LEAVE:
+        if action == wire.Action.LEAVE and self.workers.pop(source, None) is not None:
             self.seen["left"] += 1
+            if not self.workers:
+                self.new_job((self.epoch + 1) % 16)
         if action == wire.Action.HELP:
             return self._help(wire.Help.unpack(datagram), source)
         return []
