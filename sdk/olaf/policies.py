@@ -149,7 +149,8 @@ class Periodic(Policy):
     ) -> None:
         """Raises ValueError when there is no limit, or one that is not above 0."""
         super().__init__(weights, rate)
-        if (updates is None and seconds is None) or (updates or 1) < 1 or (seconds or 1.0) <= 0:
+        limits = [limit for limit in (updates, seconds) if limit is not None]
+        if not limits or min(limits) <= 0:
             raise ValueError(f"a period of {updates} updates or {seconds} s never ends; give one above 0")
         self._updates, self._seconds = updates, seconds
         self._sum = np.zeros_like(self.weights)
