@@ -24,7 +24,7 @@ class Link:
     """An optimiser's connection to a parameter server."""
 
     def __init__(
-        self, optimizer: torch.optim.Optimizer, worker: Worker, every: int, rate: float, wait: float
+        self, optimizer: torch.optim.Optimizer, worker: Worker, every: int | None, rate: float, wait: float
     ) -> None:
         """As ``attach``."""
         self.worker = worker
@@ -70,7 +70,7 @@ class Link:
 
     def _stepped(self, optimizer: torch.optim.Optimizer, arguments: Any, keywords: Any) -> None:
         self._steps += 1
-        if self._steps % self._every == 0:
+        if self._every is not None and self._steps % self._every == 0:
             self.exchange()
 
     def _begin(self) -> bool:
@@ -105,7 +105,7 @@ def attach(
     optimizer: torch.optim.Optimizer,
     server: str,
     *,
-    every: int = 1,
+    every: int | None = 1,
     rate: float = RATE,
     wait: float = 5.0,
     **worker: Any,
@@ -113,12 +113,14 @@ def attach(
     """Train through a parameter server from now on; the training script goes on as before.
 
     ``server`` is ``host:port``, or ``olaf://cluster@engine``. Every ``every`` optimiser steps an update is
-    offered. ``rate`` is the server's γ. Before that, up to ``wait`` seconds are spent on beginning with the
-    server's weights. Further arguments go to ``olaf.Worker``. Raises what ``Worker`` raises; OtherModel
-    when the server trains another model; ValueError for an ``every`` below 1 or no parameters.
+    offered; with None, when ``exchange`` is called. ``rate`` is the server's γ. Before that, up to ``wait``
+    seconds are spent on beginning with the server's weights. Further arguments go to ``olaf.Worker``.
+
+    Raises what ``Worker`` raises; OtherModel when the server trains another model; ValueError for an
+    ``every`` below 1 or no parameters.
     """
     values = sum(parameter.numel() for parameter in _parameters(optimizer))
-    if every < 1 or values == 0:
+    if (every is not None and every < 1) or values == 0:
         raise ValueError(f"every={every} steps of an optimiser of {values} values: both must be at least 1")
     member = Worker(server, values, **worker)
     try:
