@@ -58,6 +58,7 @@ def main():
     args = arguments()
     np.random.seed(args.seed)
     torch.manual_seed(args.seed)
+    torch.set_num_threads(1)  # networks this small are slower on more
     envs = gym.vector.SyncVectorEnv(
         [lambda: gym.wrappers.RecordEpisodeStatistics(gym.make("LunarLander-v3"))] * args.envs,
         autoreset_mode=gym.vector.AutoresetMode.SAME_STEP,

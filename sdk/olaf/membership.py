@@ -84,11 +84,13 @@ class Membership:
         self._asked, self.refused = self.nonce(), None
         self._due = self._port.now()
 
-    def wait(self, seconds: float) -> Joined:
-        """Block until the answer is here.
+    def admit(self, seconds: float) -> Joined:
+        """Join and block until the answer is here; the port serves this membership meanwhile.
 
         Raises JoinRefused with the reason, and NoAnswer after ``seconds``.
         """
+        self.join()
+        self._port.serve(self)
         self._port.wait(lambda: self.joined is not None or self.refused is not None, seconds)
         where = f"{self._cluster.name} at {self._cluster.control[0]}:{self._cluster.control[1]}"
         if self.refused is not None:
@@ -111,6 +113,8 @@ class Membership:
 
     def receive(self, datagram: memoryview, source: Address) -> wire.Help | None:
         """Take a control message; returns a genuine Help of another member, which the caller answers."""
+        if not is_control(datagram):
+            return None
         action = datagram[0]
         try:
             if action == wire.Action.ACK:

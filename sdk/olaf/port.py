@@ -19,7 +19,7 @@ Bytes = Union[bytes, bytearray, memoryview]
 class Party(Protocol):
     """Who is behind a port."""
 
-    def receive(self, datagram: memoryview, source: Address) -> None:
+    def receive(self, datagram: memoryview, source: Address) -> object:
         """A datagram arrived. Its memory is used again afterwards."""
 
     def tick(self) -> float | None:

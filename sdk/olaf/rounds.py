@@ -132,10 +132,8 @@ class Rounds:
         self._membership: Membership | None = None
         if isinstance(where, Cluster):
             self._membership = Membership(port, where, 0, wire.Role.WORKER, key.encode())
-            self._membership.join()
-            port.serve(self)
-            joined = self._membership.wait(wait)
-            self._server, segments = joined.server, joined.segments
+            joined = self._membership.admit(wait)
+            self._server, self._epoch, segments = joined.server, joined.epoch, joined.segments
         else:
             self._server = where
         self._lanes = [_Lane(segment) for segment in range(segments)]

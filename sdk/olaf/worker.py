@@ -108,9 +108,7 @@ class Worker:
             if isinstance(where, Cluster):
                 secret = (os.environ.get("OLAF_KEY", "") if key is None else key).encode()
                 self._membership = Membership(self._port, where, values, wire.Role.WORKER, secret)
-                self._membership.join()
-                self._port.serve(self)
-                self.segments = Segments(values, self._membership.wait(wait).segments)
+                self.segments = Segments(values, self._membership.admit(wait).segments)
                 self._place()
             else:
                 self._server, self.segments = where, Segments.of(values, mtu)
@@ -255,7 +253,7 @@ class Worker:
         """Party: ask for missing weights, join again after silence."""
         now, due = self._port.now(), []
         if self._membership is not None:
-            if self._unheard is not None and now - self._unheard >= self._patience:
+            if self._unheard is not None and now >= self._unheard + self._patience:
                 self._unheard, self._patience = now, min(2 * self._patience, _MOST)
                 self._membership.join()
             due.append(self._membership.tick())
@@ -279,11 +277,8 @@ class Worker:
         self._server, self._epoch = joined.server, joined.epoch
         self.counters.joins += 1
         if not first:
-            self._forget()
-
-    def _forget(self) -> None:
-        self._versions = [None] * self.segments.count
-        self._ask = self._port.now()
+            self._versions = [None] * self.segments.count
+            self._ask = self._port.now()
 
     def _raise_other(self) -> None:
         if self._other is not None:
