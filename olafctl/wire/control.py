@@ -5,8 +5,9 @@ layouts below, in network order; the first byte is the action, so its version ni
 header begins like it. VNP4₁ punts it to the control plane, which answers with an ACK.
 
 ``mac`` is the first 16 bytes of HMAC-SHA256 over all bytes before it, under the cluster's key; all zero
-where the cluster has none. ``nonce`` is the sender's wall time in ns, made larger than its last one, so
-that a recorded message is not accepted again; an ACK repeats the nonce it answers.
+where the cluster has none. A sender's nonces grow: its wall time in ns, or its last nonce plus one. A message
+with the last nonce again is a repetition and is answered again; one with a smaller nonce is refused. An ACK
+repeats the nonce it answers.
 """
 
 from enum import IntEnum

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterable
 from random import Random
 from typing import Callable
@@ -56,3 +57,11 @@ def every(network: VirtualNetwork, seconds: float, times: int, event: Callable[[
 
 def vector(values: int, seed: int = 0) -> Vector:
     return np.random.default_rng(seed).standard_normal(values).astype(np.float32)
+
+
+def free_tcp_ports(count: int) -> list[int]:
+    held = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [one.getsockname()[1] for one in held]
+    for one in held:
+        one.close()
+    return ports

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -13,16 +12,9 @@ import pytest
 
 from olaf.udp import UdpPort
 from tests.engine import Engine, EnginePort
+from tests.network import free_tcp_ports
 
 pytest.importorskip("torch")
-
-
-def free_tcp_ports(count: int) -> list[int]:
-    held = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [one.getsockname()[1] for one in held]
-    for one in held:
-        one.close()
-    return ports
 
 
 def train(ways: list[tuple[str, str]], address: str, loss: float = 0) -> tuple[list[dict[str, str]], Engine]:

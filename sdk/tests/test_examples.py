@@ -16,7 +16,7 @@ from olaf import ParameterServer
 from olaf.policies import Plain
 from olaf.udp import UdpPort
 from tests.engine import Engine, EnginePort
-from tests.test_distributed import free_tcp_ports
+from tests.network import free_tcp_ports
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "examples"
