@@ -18,7 +18,10 @@ import os
 from collections.abc import Iterable
 from typing import Any
 
-from ray.rllib.algorithms.ppo.torch.ppo_torch_learner import PPOTorchLearner
+try:
+    from ray.rllib.algorithms.ppo.torch.ppo_torch_learner import PPOTorchLearner
+except ImportError as missing:
+    raise ImportError(f"olaf.rllib needs RLlib: pip install 'ray[rllib]' ({missing})") from missing
 
 from olaf.optimizer import Link, attach
 

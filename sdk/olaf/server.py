@@ -154,9 +154,11 @@ class ParameterServer:
             self._write()
 
     def close(self) -> None:
-        """Write a last checkpoint and give the socket back."""
-        self.save()
-        self._port.close()
+        """Write a last checkpoint and give the socket back. Raises OSError when it cannot be written."""
+        try:
+            self.save()
+        finally:
+            self._port.close()
 
     def receive(self, datagram: memoryview, source: Address) -> None:
         """Party: an update or a worker's INIT."""

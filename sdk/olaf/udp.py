@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import errno
+import logging
 import os
 import select
 import socket
@@ -21,6 +23,9 @@ _BURST = 64
 """Datagrams received in one turn, so that ticks are not starved."""
 _SO_NO_CHECK = 11
 """Linux: send with UDP checksum 0, because the payload changes in flight."""
+_IP_MTU_DISCOVER, _IP_PMTUDISC_DO = 10, 2
+"""Linux: never fragment; an engine could not combine the pieces."""
+_LOG = logging.getLogger("olaf")
 
 
 class UdpPort:
@@ -34,6 +39,7 @@ class UdpPort:
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _BUFFER)
             if sys.platform == "linux":
                 self._socket.setsockopt(socket.SOL_SOCKET, _SO_NO_CHECK, 1)
+                self._socket.setsockopt(socket.IPPROTO_IP, _IP_MTU_DISCOVER, _IP_PMTUDISC_DO)
             self._socket.setblocking(False)
             self._socket.bind(local)
         except OSError as failure:
@@ -47,6 +53,8 @@ class UdpPort:
         self._party: Party | None = None
         self._thread: threading.Thread | None = None
         self._open = True
+        self._too_large = False
+        """Whether that was logged."""
 
     @property
     def address(self) -> Address:
@@ -77,11 +85,18 @@ class UdpPort:
         return time.time_ns()
 
     def send(self, to: Address, header: bytes, body: Bytes = b"", tos: int = 0) -> bool:
-        """False when the socket's buffer is full or the network refuses."""
+        """False when the socket's buffer is full or the network refuses; if too large, the log says so."""
         marked = [(socket.IPPROTO_IP, socket.IP_TOS, struct.pack("i", tos))] if tos else []
         try:
             self._socket.sendmsg((header, body), marked, 0, to)
-        except OSError:
+        except OSError as failure:
+            if failure.errno == errno.EMSGSIZE and not self._too_large:
+                self._too_large = True
+                _LOG.warning(
+                    "a datagram of %d bytes exceeds the MTU towards %s; give every member a smaller mtu",
+                    len(header) + len(body),
+                    to[0],
+                )
             return False
         return True
 

@@ -8,6 +8,7 @@ adopted by segment, as they arrive; an optimiser keeps its moments, which belong
 
 from __future__ import annotations
 
+import logging
 import os
 import struct
 from dataclasses import dataclass
@@ -32,6 +33,7 @@ _FORGET = 1.0
 _SILENCE = 2.0
 """Seconds between a sent update and joining again when nothing was heard meanwhile; doubles up to _MOST."""
 _MOST = 32.0
+_LOG = logging.getLogger("olaf")
 _TIME = (1 << serial.TIME_BITS) - 1
 
 
@@ -73,6 +75,7 @@ class Worker:
         values: int,
         *,
         mtu: int = STANDARD_MTU,
+        segments: int | None = None,
         local: str = "0.0.0.0:0",
         epoch: int = 0,
         v: float | None = None,
@@ -84,10 +87,10 @@ class Worker:
     ) -> None:
         """``server`` is a parameter server's ``host:port``, or ``olaf://cluster@engine`` to join there.
 
-        ``values`` is the model's length. ``mtu`` (bytes) and ``epoch`` count for a fixed address only, a
-        Join's answer gives both otherwise. ``v`` (1/s) and ``delta_t`` (s) are those of OLAF §5. ``seed``
-        makes draws repeat. ``key`` is the cluster's, else $OLAF_KEY. ``port`` stands for a socket bound to
-        ``local``.
+        ``values`` is the model's length. ``epoch`` and ``segments`` (else as few as fit an ``mtu`` in bytes)
+        are for a fixed address; a Join's answer gives both. ``v`` (1/s) and ``delta_t`` (s) are those of
+        OLAF §5. ``seed`` makes draws repeat. ``key`` is the cluster's, else $OLAF_KEY. ``port`` stands for a
+        socket bound to ``local``.
 
         Raises BadAddress; JoinRefused and NoAnswer (after ``wait`` s) for a cluster; OSError when ``local``
         cannot be bound; ValueError for a model that cannot be divided.
@@ -111,7 +114,8 @@ class Worker:
                 self.segments = Segments(values, self._membership.admit(wait).segments)
                 self._place()
             else:
-                self._server, self.segments = where, Segments.of(values, mtu)
+                self._server = where
+                self.segments = Segments(values, segments) if segments else Segments.of(values, mtu)
         except BaseException:
             self._port.close()
             raise
@@ -130,7 +134,6 @@ class Worker:
         self._unheard: float | None = None
         """Since when updates have been sent and nothing was heard."""
         self._patience = _SILENCE
-        self._ready = True
         self._port.serve(self)
 
     def begin(self, weights: Vector) -> None:
@@ -153,19 +156,19 @@ class Worker:
 
         Raises OtherModel when the server's model has another length or division.
         """
-        done = self._port.wait(lambda: self.begun or self._other is not None, seconds)
-        self._raise_other()
-        return done
+        self._port.wait(lambda: self.begun or self._other is not None, seconds)
+        if self._other is not None:
+            raise OtherModel(self._other)
+        return self.begun
 
     def offer(self, gradient: Vector, reward: float) -> bool:
         """Send this update (values,), or hold it back to be added to the next; whether it was sent whole.
 
         Everything held so far goes with it. ``reward`` is the mean episode reward; -inf if not known.
-        Raises ValueError for another length, OtherModel as in ``wait``.
+        Raises ValueError for another length.
         """
         if gradient.shape != (self.segments.values,):
             raise ValueError(f"an update of shape {gradient.shape}, but the model has {self.segments.values}")
-        self._raise_other()
         with self._port.lock:
             self.counters.offered += 1
             now = self._port.now()
@@ -280,10 +283,6 @@ class Worker:
             self._versions = [None] * self.segments.count
             self._ask = self._port.now()
 
-    def _raise_other(self) -> None:
-        if self._other is not None:
-            raise OtherModel(self._other)
-
     def _header(self, frame_type: wire.FrameType, segment: int) -> wire.Olaf:
         return wire.Olaf(wire.VERSION, frame_type, self._epoch, 0, 1, self._seq, 0.0, 0, segment, 0)
 
@@ -314,12 +313,17 @@ class Worker:
         self._unheard, self._patience = None, _SILENCE
         theirs = header.seq, header.count
         if theirs not in ((0, 0), (self.segments.values, self.segments.count)):
+            known = self._other is not None
             self._other = (
                 f"the parameter server trains a model of {header.seq} values in {header.count} segments, "
                 f"this one has {self.segments.values} in {self.segments.count}: give every member the same "
                 "model and MTU"
             )
-        elif len(body):
+            if not known:
+                _LOG.warning("%s", self._other)
+            return
+        self._other = None
+        if len(body):
             self._take(header.segment, header.policy, body)
         else:
             place = self._places[header.segment]

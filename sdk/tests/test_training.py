@@ -116,6 +116,30 @@ def test_a_repeated_update_is_answered_but_not_applied_again() -> None:
     assert lab.workers[0].counters.acks == 2
 
 
+def test_a_frame_that_the_network_merged_counts_for_all_in_it() -> None:
+    waiting: list[bytes] = []
+
+    def merge(source: Address, to: Address, datagram: bytes) -> Iterable[bytes]:
+        header = wire.Olaf.unpack(datagram)
+        if header.frame_type != wire.FrameType.UPDATE:
+            return [datagram]
+        waiting.append(datagram)
+        if len(waiting) < 3:
+            return []
+        total = sum(np.frombuffer(one, "<f4", offset=wire.OLAF_BYTES) for one in waiting)
+        header.count, header.flags = len(waiting), wire.Flag.AGGREGATED
+        return [header.pack() + np.asarray(total, "<f4").tobytes()]
+
+    lab = Lab(10, workers=3, medium=Tap(merge))
+    lab.begin()
+    for number, worker in enumerate(lab.workers):
+        worker.offer(np.full(10, number, np.float32), 1.0)
+    lab.run(1.0)
+    counted = lab.server.counters()
+    assert (counted.received, counted.updates, counted.applied) == (1, 3, 1)
+    assert np.array_equal(lab.server.weights(), vector(10) + np.float32(0.1) * np.full(10, 3, np.float32))
+
+
 def test_late_weights_do_not_replace_newer_ones() -> None:
     lab = Lab(10, medium=Lossy(spread=0.2, seed=5))
     lab.begin()

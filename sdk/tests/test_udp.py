@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from olaf import ParameterServer, Worker, wire
 from olaf.policies import Plain
@@ -54,9 +55,11 @@ def test_a_party_is_ticked_when_it_asked_to_be() -> None:
         port.close()
 
 
-def test_what_cannot_be_sent_is_said_and_a_closed_port_stays_closed() -> None:
+def test_what_cannot_be_sent_is_said_and_a_closed_port_stays_closed(caplog: pytest.LogCaptureFixture) -> None:
     port = UdpPort(("127.0.0.1", 0))
-    assert not port.send(("127.0.0.1", 9), bytes(70_000))
+    for _ in range(2):
+        assert not port.send(("127.0.0.1", 9), bytes(70_000))
+    assert caplog.text.count("exceeds the MTU") == 1
     port.serve(Mailbox())
     port.close()
     port.close()
