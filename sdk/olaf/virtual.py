@@ -9,21 +9,21 @@ from __future__ import annotations
 import contextlib
 import heapq
 import itertools
-from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from typing import Callable, Protocol
 
 from olaf.port import Address, Bytes, Party
 
-Arrival = tuple[float, Address, Address, bytes]
-"""When a datagram arrives, its source, its destination and its bytes."""
-
 
 class Medium(Protocol):
-    """What carries datagrams: a wire, an engine, or a model of either."""
+    """What carries datagrams: a wire, an engine, or a model of either.
 
-    def carry(self, now: float, source: Address, to: Address, datagram: bytes, tos: int) -> Iterable[Arrival]:
-        """The arrivals that one sent datagram causes."""
+    It may keep a datagram, change it, or make others of it, and delivers by ``network.arrive`` at any later
+    time; events of its own it sets by ``network.at``.
+    """
+
+    def carry(self, network: VirtualNetwork, source: Address, to: Address, datagram: bytes, tos: int) -> None:
+        """A port has sent a datagram at ``network.time``."""
 
 
 class Wire:
@@ -32,9 +32,9 @@ class Wire:
     def __init__(self, delay: float = 1e-4) -> None:
         self._delay = delay
 
-    def carry(self, now: float, source: Address, to: Address, datagram: bytes, tos: int) -> Iterable[Arrival]:
+    def carry(self, network: VirtualNetwork, source: Address, to: Address, datagram: bytes, tos: int) -> None:
         """One arrival."""
-        return [(now + self._delay, source, to, datagram)]
+        network.arrive(network.time + self._delay, source, to, datagram)
 
 
 class VirtualNetwork:
@@ -65,8 +65,11 @@ class VirtualNetwork:
 
     def send(self, source: Address, to: Address, datagram: bytes, tos: int) -> None:
         """Give one datagram to the medium."""
-        for time, origin, destination, arrived in self._medium.carry(self.time, source, to, datagram, tos):
-            self.at(time, lambda o=origin, d=destination, a=arrived: self._deliver(o, d, a))  # type: ignore[misc]
+        self._medium.carry(self, source, to, datagram, tos)
+
+    def arrive(self, time: float, source: Address, to: Address, datagram: bytes) -> None:
+        """Deliver a datagram at this time, if there is a port then."""
+        self.at(time, lambda: self._deliver(source, to, datagram))
 
     def run(self, until: float | None = None, stop: Callable[[], bool] = lambda: False) -> bool:
         """Run events until ``stop`` holds, the time is ``until``, or nothing is left; returns ``stop()``."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from ipaddress import IPv4Address
 from random import Random
@@ -21,6 +20,7 @@ from olaf import wire
 from olaf.port import Address, Port
 from olaf.segments import Vector, payload, values_of
 from olaf.serial import newer
+from olaf.virtual import VirtualNetwork
 
 Sent = tuple[Address, bytes]
 """Where a frame goes, and its bytes."""
@@ -189,9 +189,7 @@ class EngineMedium:
         self.loss, self.repeat, self.spread, self.certain = loss, repeat, spread, certain
         self.random = Random(seed)
 
-    def carry(
-        self, now: float, source: Address, to: Address, datagram: bytes, tos: int
-    ) -> Iterable[tuple[float, Address, Address, bytes]]:
+    def carry(self, network: VirtualNetwork, source: Address, to: Address, datagram: bytes, tos: int) -> None:
         for _ in self._copies():
             if (to == self.control and tos == wire.CONTROL_TOS) or (to == self.engine.server and not tos):
                 sent = self.engine.receive(datagram, source)
@@ -199,15 +197,15 @@ class EngineMedium:
                 if self.certain and sent and not arriving:
                     arriving = [self.random.choice(sent)]
                 for destination, frame in arriving:
-                    yield self._arrival(now), to, destination, frame
+                    network.arrive(self._arrival(network), to, destination, frame)
             else:
-                yield self._arrival(now), source, to, datagram
+                network.arrive(self._arrival(network), source, to, datagram)
 
     def _copies(self) -> range:
         return range((self.random.random() >= self.loss) * (1 + (self.random.random() < self.repeat)))
 
-    def _arrival(self, now: float) -> float:
-        return now + 1e-4 + self.random.random() * self.spread
+    def _arrival(self, network: VirtualNetwork) -> float:
+        return network.time + 1e-4 + self.random.random() * self.spread
 
 
 class EnginePort:

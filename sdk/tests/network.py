@@ -12,7 +12,7 @@ import numpy as np
 from olaf import wire
 from olaf.port import Address
 from olaf.segments import Vector
-from olaf.virtual import Arrival, VirtualNetwork
+from olaf.virtual import VirtualNetwork
 
 SERVER: Address = ("10.0.0.254", wire.UDP_PORT)
 DELAY = 1e-3
@@ -28,14 +28,12 @@ class Lossy:
     def __init__(self, loss: float = 0.0, repeat: float = 0.0, spread: float = 0.0, seed: int = 0) -> None:
         self.loss, self.repeat, self.spread = loss, repeat, spread
         self.random = Random(seed)
-        self.down: set[Address] = set()
 
-    def carry(self, now: float, source: Address, to: Address, datagram: bytes, tos: int) -> Iterable[Arrival]:
-        if source in self.down or to in self.down:
-            return
+    def carry(self, network: VirtualNetwork, source: Address, to: Address, datagram: bytes, tos: int) -> None:
         for _ in range(1 + (self.random.random() < self.repeat)):
             if self.random.random() >= self.loss:
-                yield now + DELAY + self.random.random() * self.spread, source, to, datagram
+                delay = DELAY + self.random.random() * self.spread
+                network.arrive(network.time + delay, source, to, datagram)
 
 
 class Tap:
@@ -44,9 +42,9 @@ class Tap:
     def __init__(self, change: Callable[[Address, Address, bytes], Iterable[bytes]]) -> None:
         self._change = change
 
-    def carry(self, now: float, source: Address, to: Address, datagram: bytes, tos: int) -> Iterable[Arrival]:
+    def carry(self, network: VirtualNetwork, source: Address, to: Address, datagram: bytes, tos: int) -> None:
         for changed in self._change(source, to, datagram):
-            yield now + DELAY, source, to, changed
+            network.arrive(network.time + DELAY, source, to, changed)
 
 
 def every(network: VirtualNetwork, seconds: float, times: int, event: Callable[[int], None]) -> None:

@@ -13,7 +13,7 @@ from olaf.errors import BadAddress, JoinRefused
 from olaf.membership import signed
 from olaf.policies import Plain
 from olaf.port import Address
-from olaf.virtual import Arrival, VirtualNetwork
+from olaf.virtual import VirtualNetwork
 from tests.engine import Engine
 from tests.network import DELAY, SERVER, worker_address
 
@@ -27,14 +27,14 @@ class Fabric:
         self.engine = engine
         self.joins = 0
 
-    def carry(self, now: float, source: Address, to: Address, datagram: bytes, tos: int) -> list[Arrival]:
+    def carry(self, network: VirtualNetwork, source: Address, to: Address, datagram: bytes, tos: int) -> None:
+        arrival = network.time + DELAY
         if tos == wire.CONTROL_TOS:
             self.joins += datagram[0] == wire.Action.JOIN
-            answers = self.engine.receive(datagram, source)
-            return [(now + DELAY, CONTROL, destination, answer) for destination, answer in answers]
-        if wire.Olaf.unpack(datagram).epoch != self.engine.epoch:
-            return []
-        return [(now + DELAY, source, to, datagram)]
+            for destination, answer in self.engine.receive(datagram, source):
+                network.arrive(arrival, CONTROL, destination, answer)
+        elif wire.Olaf.unpack(datagram).epoch == self.engine.epoch:
+            network.arrive(arrival, source, to, datagram)
 
 
 class Lab:
