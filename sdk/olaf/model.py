@@ -1,4 +1,4 @@
-"""One cluster's model at the parameter server: its segments' weights, versions and ages."""
+"""One cluster's model at the parameter server: its segments' weights and versions, and its age."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ class Segment:
         self.policy = policy
         self.version = version
         """Of the weights, modulo 2^16: each move adds 1."""
-        self.age = AgeOfModel()
         self.behind: dict[Address, None] = {}
         """Contributors to a common move that has not happened yet."""
         self.body = payload(policy.weights)
@@ -42,9 +41,5 @@ class Model:
     def __init__(self, segments: Segments, weights: Vector, make: PolicyMaker) -> None:
         """``weights`` has shape (segments.values,)."""
         self.segments = segments
+        self.age = AgeOfModel(segments.count)
         self.parts = [Segment(make(weights[segments.slice(s)]), 0) for s in range(segments.count)]
-
-    def average_age(self, now: int) -> float | None:
-        """Mean over segments of the average Age-of-Model, in ns; None before the first update."""
-        ages = [age for part in self.parts if (age := part.age.average(now)) is not None]
-        return sum(ages) / len(ages) if ages else None

@@ -142,10 +142,10 @@ class ParameterServer:
         return self._clusters[cluster].counters
 
     def age_of_model(self, cluster: str = DEFAULT) -> float | None:
-        """Average Age-of-Model in seconds, the mean over segments; None before the first update."""
+        """Average Age-of-Model in seconds, by its oldest segment; None before all have been updated."""
         with self._port.lock:
             model = self._clusters[cluster].model
-            average = None if model is None else model.average_age(self._monotonic())
+            average = None if model is None else model.age.average(self._monotonic())
             return None if average is None else average / 1e9
 
     def save(self) -> None:
@@ -236,19 +236,19 @@ class ParameterServer:
         elif header.count < 1 or math.isnan(header.reward) or not np.isfinite(values).all():
             counters.unusable += 1
         else:
-            moved = self._apply(cluster, part, header, values, source)
+            moved = self._apply(cluster, model, header, values, source)
         self._answer(cluster, part, header, source)
         if moved:
             self._share(cluster, part, header.segment, source)
 
     def _apply(
-        self, cluster: _Cluster, part: Segment, header: wire.Olaf, values: Vector, source: Address
+        self, cluster: _Cluster, model: Model, header: wire.Olaf, values: Vector, source: Address
     ) -> bool:
         """Hand the update to the policy; whether the weights moved."""
-        counters = cluster.counters
+        counters, part = cluster.counters, model.parts[header.segment]
         age = distance(self._port.wall(), header.gen_time, TIME_BITS)
         counters.clock_ahead += age < 0
-        part.age.received(self._monotonic(), age)
+        model.age.received(self._monotonic(), header.segment, age)
         outcome = part.policy.take(Update(values, header.count, header.reward, source), self._port.now())
         if outcome is Outcome.REFUSED:
             counters.refused += 1
