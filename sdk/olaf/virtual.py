@@ -46,7 +46,7 @@ class VirtualNetwork:
         self.epoch = epoch
         self._medium: Medium = medium or Wire()
         self._ports: dict[Address, VirtualPort] = {}
-        self._events: list[tuple[float, int, Callable[[], None]]] = []
+        self._events: list[tuple[float, int, Callable[[], object]]] = []
         self._order = itertools.count()
 
     def port(self, address: Address) -> VirtualPort:
@@ -59,7 +59,7 @@ class VirtualNetwork:
         self._ports[address] = VirtualPort(self, address)
         return self._ports[address]
 
-    def at(self, time: float, event: Callable[[], None]) -> None:
+    def at(self, time: float, event: Callable[[], object]) -> None:
         """Call ``event`` at this time, after those set earlier for the same time."""
         heapq.heappush(self._events, (max(time, self.time), next(self._order), event))
 

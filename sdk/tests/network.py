@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Iterable
+from functools import partial
 from random import Random
 from typing import Callable
 
@@ -12,6 +13,7 @@ import numpy as np
 from olaf import wire
 from olaf.port import Address
 from olaf.segments import Vector
+from olaf.server import ParameterServer
 from olaf.virtual import VirtualNetwork
 
 SERVER: Address = ("10.0.0.254", wire.UDP_PORT)
@@ -47,10 +49,17 @@ class Tap:
             network.arrive(network.time + DELAY, source, to, changed)
 
 
-def every(network: VirtualNetwork, seconds: float, times: int, event: Callable[[int], None]) -> None:
+def every(network: VirtualNetwork, seconds: float, times: int, event: Callable[[int], object]) -> None:
     """Call ``event(k)`` at k × seconds from now, for k = 1 … times."""
     for number in range(1, times + 1):
-        network.at(network.time + number * seconds, lambda n=number: event(n))  # type: ignore[misc]
+        network.at(network.time + number * seconds, partial(event, number))
+
+
+def weights_of(server: ParameterServer, cluster: str = "default") -> Vector:
+    """The server's weights, which it must have."""
+    weights = server.weights(cluster)
+    assert weights is not None
+    return weights
 
 
 def vector(values: int, seed: int = 0) -> Vector:

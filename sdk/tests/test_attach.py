@@ -13,7 +13,7 @@ from olaf.port import Address
 from olaf.segments import Vector
 from olaf.server import ParameterServer
 from olaf.virtual import Medium, VirtualNetwork
-from tests.network import SERVER, Lossy, Tap, worker_address
+from tests.network import SERVER, Lossy, Tap, weights_of, worker_address
 
 torch = pytest.importorskip("torch")
 from olaf.optimizer import Link, attach  # noqa: E402 - needs torch
@@ -44,7 +44,8 @@ class Trainer:
         self.optimizer.step()
 
     def weights(self) -> Vector:
-        return torch.cat([p.detach().reshape(-1) for p in self.model.parameters()]).numpy().copy()
+        flat: Vector = torch.cat([p.detach().reshape(-1) for p in self.model.parameters()]).numpy().copy()
+        return flat
 
 
 def lab(medium: Medium | None = None) -> tuple[VirtualNetwork, ParameterServer]:
@@ -60,8 +61,7 @@ def test_workers_train_one_model_together(loss: float) -> None:
         for trainer in trainers:
             trainer.step()
         network.run(network.time + 0.02)
-    weights = server.weights()
-    assert weights is not None
+    weights = weights_of(server)
     target = trainers[0].target.numpy()
     assert np.abs(weights - target).max() < 0.02
     for trainer in trainers:
@@ -75,7 +75,7 @@ def test_one_worker_and_the_server_have_the_same_weights_after_each_exchange() -
         trainer.step()
         network.run(network.time + 0.1)
         trainer.link.exchange()
-        assert trainer.weights() == pytest.approx(server.weights(), abs=1e-5)
+        assert trainer.weights() == pytest.approx(weights_of(server), abs=1e-5)
 
 
 def test_all_begin_with_the_first_ones_weights() -> None:
@@ -84,7 +84,7 @@ def test_all_begin_with_the_first_ones_weights() -> None:
     assert not np.array_equal(first.initial, second.initial)
     assert np.array_equal(first.weights(), first.initial)
     assert np.array_equal(second.weights(), first.initial)
-    assert np.array_equal(server.weights(), first.initial)
+    assert np.array_equal(weights_of(server), first.initial)
 
 
 def test_updates_are_offered_every_so_many_steps() -> None:
@@ -106,7 +106,7 @@ def test_progress_that_was_held_back_stays_on_top_of_new_weights() -> None:
     network.run(network.time + 0.1)
     held.link.worker._take(0, server.versions()[0], server._clusters["default"].model.parts[0].body)  # type: ignore[union-attr]
     held.link.exchange()
-    assert held.weights() == pytest.approx(server.weights() + progress, abs=1e-6)
+    assert held.weights() == pytest.approx(weights_of(server) + progress, abs=1e-6)
 
 
 def test_without_a_server_training_goes_on_alone_and_joins_later() -> None:
@@ -122,7 +122,7 @@ def test_without_a_server_training_goes_on_alone_and_joins_later() -> None:
         trainer.step()
         network.run(network.time + 0.05)
     trainer.link.exchange()
-    assert trainer.weights() == pytest.approx(server.weights(), abs=1e-5)
+    assert trainer.weights() == pytest.approx(weights_of(server), abs=1e-5)
 
 
 def test_the_reported_reward_travels_and_no_number_changes_nothing() -> None:

@@ -16,7 +16,7 @@ from olaf import ParameterServer
 from olaf.policies import Plain
 from olaf.udp import UdpPort
 from tests.engine import Engine, EnginePort
-from tests.network import free_tcp_ports
+from tests.network import free_tcp_ports, weights_of
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "examples"
@@ -71,8 +71,7 @@ def test_the_script_trains_through_a_server() -> None:
         segments = len(server.versions())
         assert segments == 28
         assert server._port.wait(lambda: server.counters().received == 2 * segments, 10)
-        assert server.weights() is not None
-        assert len(server.weights()) == 9797  # type: ignore[arg-type]
+        assert len(weights_of(server)) == 9797
     finally:
         script.kill()
         script.wait()

@@ -15,7 +15,7 @@ from olaf.policies import Plain
 from olaf.port import Address
 from olaf.virtual import VirtualNetwork
 from tests.engine import Engine
-from tests.network import DELAY, SERVER, worker_address
+from tests.network import DELAY, SERVER, weights_of, worker_address
 
 CONTROL: Address = ("10.0.0.253", wire.UDP_PORT)
 
@@ -87,7 +87,7 @@ def test_a_worker_that_hears_nothing_joins_again_and_follows_to_the_new_epoch() 
     assert worker.counters.joins == 2
     assert lab.server.counters().applied > 0
     newest = np.concatenate([block.values for block in worker.poll()])
-    assert np.array_equal(newest, lab.server.weights())
+    assert np.array_equal(newest, weights_of(lab.server))
 
 
 def test_silence_does_not_make_a_storm_of_joins() -> None:
@@ -113,7 +113,7 @@ def test_a_halted_worker_holds_its_updates_until_resumed() -> None:
     worker.receive(memoryview(signed(wire.Halt(wire.Action.HALT, 0, 2, bytes(16)), b"secret")), CONTROL)
     assert worker.offer(np.ones(100, np.float32), 1.0)
     lab.run(1.0)
-    assert lab.server.weights() == pytest.approx(np.full(100, 2.0))
+    assert weights_of(lab.server) == pytest.approx(np.full(100, 2.0))
 
 
 def test_closing_leaves() -> None:

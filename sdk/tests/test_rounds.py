@@ -95,7 +95,9 @@ def test_loss_repetition_and_reordering_change_no_bit(way: str, seed: int) -> No
         for result in job.reduce(members, vectors):
             assert np.array_equal(result, vectors[0] + vectors[1])
     assert sum(member.counters.again for member in members) > 0
+    assert sum(member.counters.helps for member in members) > 0
     assert sum(member.counters.helped for member in members) > 0
+    assert sum(member.counters.repeated for member in members) > 0
     assert all(member.counters.partial == 0 for member in members)
 
 

@@ -16,7 +16,7 @@ from olaf.segments import JUMBO_MTU, STANDARD_MTU, Segments, Vector
 from olaf.server import ParameterServer
 from olaf.virtual import Medium, VirtualNetwork
 from olaf.worker import Worker
-from tests.network import DELAY, SERVER, Lossy, Tap, every, vector, worker_address
+from tests.network import DELAY, SERVER, Lossy, Tap, every, vector, weights_of, worker_address
 
 AT = f"{SERVER[0]}:{SERVER[1]}"
 
@@ -96,8 +96,7 @@ def test_training_goes_on_through_loss_repetition_and_reordering_both_ways() -> 
 
     every(lab.network, 0.02, 200, step)
     lab.run(10.0)
-    weights = lab.server.weights()
-    assert weights is not None
+    weights = weights_of(lab.server)
     assert np.abs(weights - goal).max() < 1e-3
     counted = lab.server.counters()
     assert counted.duplicates > 0
@@ -137,17 +136,17 @@ def test_a_frame_that_the_network_merged_counts_for_all_in_it() -> None:
     lab.run(1.0)
     counted = lab.server.counters()
     assert (counted.received, counted.updates, counted.applied) == (1, 3, 1)
-    assert np.array_equal(lab.server.weights(), vector(10) + np.float32(0.1) * np.full(10, 3, np.float32))
+    assert np.array_equal(weights_of(lab.server), vector(10) + np.float32(0.1) * np.full(10, 3, np.float32))
 
 
 def test_late_weights_do_not_replace_newer_ones() -> None:
     lab = Lab(10, medium=Lossy(spread=0.2, seed=5))
     lab.begin()
     (worker,) = lab.workers
-    every(lab.network, 0.01, 50, lambda _: worker.offer(np.ones(10, np.float32), 1.0) and None)
+    every(lab.network, 0.01, 50, lambda _: worker.offer(np.ones(10, np.float32), 1.0))
     lab.run(2.0)
     assert worker.counters.older > 0
-    assert np.array_equal(adopted(worker, np.zeros(10, np.float32)), lab.server.weights())
+    assert np.array_equal(adopted(worker, np.zeros(10, np.float32)), weights_of(lab.server))
 
 
 def test_what_may_not_be_sent_is_folded_into_the_next_update() -> None:
@@ -162,12 +161,12 @@ def test_what_may_not_be_sent_is_folded_into_the_next_update() -> None:
     lab = Lab(400, medium=Tap(congested))
     lab.begin()
     (worker,) = lab.workers
-    every(lab.network, 0.01, 400, lambda _: worker.offer(np.full(400, 0.25, np.float32), 1.0) and None)
+    every(lab.network, 0.01, 400, lambda _: worker.offer(np.full(400, 0.25, np.float32), 1.0))
     lab.run(10.0)
     assert worker.probability > 0.25
     assert worker.counters.held == pytest.approx(300, abs=40)
     expected = vector(400) + np.float32(0.1) * (100 - worker.held)
-    assert lab.server.weights() == pytest.approx(expected, abs=1e-4)
+    assert weights_of(lab.server) == pytest.approx(expected, abs=1e-4)
     assert worker.status is not None
     assert worker.status.slots == 4
 
@@ -201,7 +200,7 @@ def test_garbage_changes_nothing() -> None:
     lab.begin()
     (worker,) = lab.workers
     random = Random(0)
-    before = lab.server.weights()
+    before = weights_of(lab.server)
     stranger = lab.network.port(("10.9.9.9", 1))
     real = wire.Olaf(1, wire.FrameType.UPDATE, 0, 0, 1, 1, 1.0, 0, 0, 0)
     for _ in range(1000):
@@ -211,7 +210,9 @@ def test_garbage_changes_nothing() -> None:
     for bad in (b"", bytes(4), b"\xff" * 1000, b"\x00\x00\xc0\x7f" * 250):
         stranger.send(SERVER, real.pack(), bad)
     lab.run(1.0)
-    assert np.array_equal(lab.server.weights(), before)
+    assert np.array_equal(weights_of(lab.server), before)
+    assert lab.server.counters().unusable > 0
+    assert lab.server.garbage > 0
     assert worker.poll() == []
     worker.offer(vector(500), 1.0)
     lab.run(1.0)
@@ -235,12 +236,13 @@ def test_a_server_without_checkpoint_that_restarts_continues_from_its_workers() 
         for worker in lab.workers:
             worker.offer(gradient, 1.0)
         lab.run(1.0)
-    before = lab.server.weights()
+    before = weights_of(lab.server)
     lab.server.close()
     lab.server = lab.serve()
-    every(lab.network, 0.05, 20, lambda _: [w.offer(still, 1.0) for w in lab.workers] and None)
+    every(lab.network, 0.05, 20, lambda _: [w.offer(still, 1.0) for w in lab.workers])
     lab.run(5.0)
-    assert np.array_equal(lab.server.weights(), before)
+    assert np.array_equal(weights_of(lab.server), before)
+    assert lab.server.counters().before_weights > 0
     assert all(worker.begun for worker in lab.workers)
 
 
@@ -253,7 +255,7 @@ def test_a_worker_that_restarts_is_not_taken_for_its_own_duplicate() -> None:
     again = lab.worker(0, seed=77)
     again.begin(vector(10, seed=5))
     assert again.wait(5.0)
-    assert np.array_equal(adopted(again, np.zeros(10, np.float32)), lab.server.weights())
+    assert np.array_equal(adopted(again, np.zeros(10, np.float32)), weights_of(lab.server))
     again.offer(np.ones(10, np.float32), 1.0)
     lab.run(1.0)
     assert lab.server.counters().applied == 2
@@ -266,7 +268,7 @@ def test_frames_of_another_epoch_are_refused_on_both_sides() -> None:
     lab.workers[0].offer(np.ones(10, np.float32), 1.0)
     lab.run(1.0)
     assert lab.server.counters().other_epoch > 0
-    assert lab.server.weights() is None
+    assert lab.server.versions() == []
     late = wire.Olaf(1, wire.FrameType.ACK, 3, 0, 1, 1, 1.0, 0, 0, 5)
     lab.workers[0].receive(memoryview(late.pack() + bytes(40)), SERVER)
     assert lab.workers[0].poll() == []
@@ -294,8 +296,8 @@ def test_each_cluster_has_a_model_of_its_own_and_strangers_have_none() -> None:
         worker.begin(np.ones(worker.segments.values, np.float32))
     network.run(2.0)
     assert [worker.begun for worker in workers] == [True, True, False]
-    assert len(server.weights("left")) == 10  # type: ignore[arg-type]
-    assert len(server.weights("right")) == 700  # type: ignore[arg-type]
+    assert len(weights_of(server, "left")) == 10
+    assert len(weights_of(server, "right")) == 700
     assert server.garbage > 0
 
 
@@ -304,7 +306,7 @@ def test_age_of_model_is_measured_on_the_way_and_survives_clocks_that_jump() -> 
     lab.begin()
     (worker,) = lab.workers
     port = worker._port
-    every(lab.network, 0.1, 10, lambda _: worker.offer(np.ones(10, np.float32), 1.0) and None)
+    every(lab.network, 0.1, 10, lambda _: worker.offer(np.ones(10, np.float32), 1.0))
     lab.network.at(0.55, lambda: setattr(port, "skew", 3600 * 10**9))
     lab.network.at(0.75, lambda: setattr(port, "skew", -3600 * 10**9))
     lab.run(0.5)
@@ -320,11 +322,13 @@ def test_a_run_repeats_exactly() -> None:
     def run() -> tuple[object, ...]:
         lab = Lab(1000, workers=3, medium=Lossy(0.2, 0.1, 0.05, seed=9))
         lab.begin()
-        every(lab.network, 0.03, 50, lambda n: [w.offer(vector(1000, n), 1.0) for w in lab.workers] and None)
+        every(lab.network, 0.03, 50, lambda n: [w.offer(vector(1000, n), 1.0) for w in lab.workers])
         lab.run(5.0)
-        weights = lab.server.weights()
-        assert weights is not None
-        return weights.tobytes(), lab.server.counters(), [worker.counters for worker in lab.workers]
+        return (
+            weights_of(lab.server).tobytes(),
+            lab.server.counters(),
+            [worker.counters for worker in lab.workers],
+        )
 
     assert run() == run()
 

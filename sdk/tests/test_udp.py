@@ -15,6 +15,7 @@ from olaf import ParameterServer, Worker, wire
 from olaf.policies import Plain
 from olaf.port import Address
 from olaf.udp import UdpPort
+from tests.network import weights_of
 
 
 class Mailbox:
@@ -87,9 +88,7 @@ def test_workers_train_over_sockets_from_threads() -> None:
     for thread in threads:
         thread.join()
     try:
-        weights = server.weights()
-        assert weights is not None
-        assert weights.tolist() == [3.0 * updates] * values
+        assert weights_of(server).tolist() == [3.0 * updates] * values
     finally:
         server.close()
 

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 from olafctl import paths
 from olafctl.wire import control, layouts
+from olafctl.wire.control import Action, Reason, Role
 from olafctl.wire.frames import float_bits, pack
 from olafctl.wire.layouts import Layout
-from olafctl.wire.segmented import OLAF
+from olafctl.wire.segmented import OLAF, FrameType
 
 EMITTED = (OLAF, layouts.STATUS, *control.ALL)
 
@@ -42,15 +43,49 @@ def test_the_sdk_packs_as_the_layouts_say(wire: ModuleType, layout: Layout, data
     fields = {
         field.name: data.draw(st.integers(0, (1 << field.bits) - 1), field.name) for field in layout.fields
     }
-    values = {
+    values: dict[str, bytes | int | float] = {
         field.name: fields[field.name].to_bytes(field.bits // 8, "big")
         if field.bits > 64
         else fields[field.name]
         for field in layout.fields
     }
     if "reward" in values:
-        values["reward"] = data.draw(st.floats(width=32, allow_nan=False), "reward")
-        fields["reward"] = float_bits(values["reward"])
+        reward = data.draw(st.floats(width=32, allow_nan=False), "reward")
+        values["reward"], fields["reward"] = reward, float_bits(reward)
     header = getattr(wire, "".join(word.capitalize() for word in layout.name.split("_")))
     assert header(**values).pack() == pack(layout, fields)
     assert header.unpack(pack(layout, fields)) == header(**values)
+
+
+def test_numbers_on_the_wire_stay_what_they_are() -> None:
+    assert (FrameType.UPDATE, FrameType.ACK, FrameType.RESULT, FrameType.INIT) == (1, 2, 4, 5)
+    assert [action.name for action in sorted(Action)] == [
+        "JOIN",
+        "LEAVE",
+        "RESET",
+        "SET_H",
+        "FBCAST",
+        "HELP",
+        "HALT",
+        "ACK",
+    ]
+    assert (Role.WORKER, Role.SWITCH, Role.PARAMETER_SERVER) == (0, 1, 2)
+    assert list(range(10)) == [
+        Reason.OK,
+        Reason.BAD_MESSAGE,
+        Reason.UNKNOWN_CLUSTER,
+        Reason.BAD_MAC,
+        Reason.OLD_NONCE,
+        Reason.CLUSTER_FULL,
+        Reason.WRONG_MODEL_LENGTH,
+        Reason.NOT_A_MEMBER,
+        Reason.OBJECTIVE_VIOLATED,
+        Reason.FAILED,
+    ]
+
+
+def test_the_sdk_has_the_same_numbers(wire: ModuleType) -> None:
+    for kind in (FrameType, Action, Role, Reason, layouts.Flag, layouts.StatusFlag):
+        assert {member.name: member.value for member in getattr(wire, kind.__name__)} == {
+            member.name: member.value for member in kind
+        }
