@@ -24,7 +24,7 @@ import torch.distributed as dist
 from torch._C._distributed_c10d import _create_work_from_future
 
 from olaf.address import host_port, parse
-from olaf.errors import BadAddress
+from olaf.errors import BadAddress, NoAnswer
 from olaf.rounds import Rounds
 from olaf.segments import STANDARD_MTU
 from olaf.udp import UdpPort
@@ -58,8 +58,8 @@ _THROUGH_GLOO = (
 class Member:
     """This process's place in an iswitch cluster, and its farewell."""
 
-    def __init__(self, store: Any, rank: int, size: int) -> None:
-        """Collective over all ranks; ``store`` is a torch.distributed store.
+    def __init__(self, store: Any, rank: int, size: int, timeout: timedelta) -> None:
+        """Collective over all ranks; ``store`` is a torch.distributed store. A sum fails after ``timeout``.
 
         Raises BadAddress, JoinRefused, NoAnswer, and OSError when OLAF_LOCAL cannot be bound.
         """
@@ -76,6 +76,7 @@ class Member:
                 mtu=_number("OLAF_MTU", STANDARD_MTU),
                 epoch=_number("OLAF_EPOCH", 0),
                 key=os.environ.get("OLAF_KEY", ""),
+                limit=timeout.total_seconds(),
             )
             host, number = port.reachable(self.rounds.server)
             store.set(f"olaf/{rank}", f"{host}:{number}")
@@ -91,7 +92,14 @@ class Member:
     def sum(self, tensor: torch.Tensor) -> torch.futures.Future[list[torch.Tensor]]:
         """Replace a contiguous binary32 tensor by its sum over all members; done when the future is."""
         future: torch.futures.Future[list[torch.Tensor]] = torch.futures.Future()
-        self.rounds.start(tensor.detach().view(-1).numpy(), lambda: future.set_result([tensor]))
+
+        def end(failure: NoAnswer | None) -> None:
+            if failure is None:
+                future.set_result([tensor])
+            else:
+                future.set_exception(failure)
+
+        self.rounds.start(tensor.detach().view(-1).numpy(), end)
         return future
 
     def leave(self) -> None:
@@ -116,7 +124,7 @@ class OlafGroup(dist.ProcessGroup):
         """``engine``: whether this group is the one that the cluster serves."""
         super().__init__(rank, size)
         self._gloo = dist.ProcessGroupGloo(dist.PrefixStore("gloo", store), rank, size, timeout)
-        self.member = Member(store, rank, size) if engine and size > 1 else None
+        self.member = Member(store, rank, size, timeout) if engine and size > 1 else None
 
     def allreduce(self, tensors: list[torch.Tensor], options: Any = None) -> Any:
         """Through the engine where it can; torch waits for the result on the returned work."""
@@ -169,10 +177,10 @@ def _make(store: Any, rank: int, size: int, timeout: timedelta) -> OlafGroup:
     return group
 
 
-def join() -> Member:
+def join(timeout: timedelta = dist.default_pg_timeout) -> Member:
     """A place in the cluster for the DDP hook, where another backend keeps the other collectives."""
-    store = dist.distributed_c10d._get_default_store()
-    return Member(dist.PrefixStore("olaf/hook", store), dist.get_rank(), dist.get_world_size())
+    store = dist.PrefixStore("olaf/hook", dist.distributed_c10d._get_default_store())
+    return Member(store, dist.get_rank(), dist.get_world_size(), timeout)
 
 
 def hook(member: Member, bucket: Any) -> torch.futures.Future[torch.Tensor]:

@@ -23,7 +23,7 @@ import struct
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Callable
+from typing import Callable, Optional
 
 import numpy as np
 
@@ -65,12 +65,17 @@ class Counters:
     """Of another epoch, length or type, or no Olaf frame at all."""
 
 
+Then = Callable[[Optional[NoAnswer]], object]
+"""Called at the end of a reduction, with the failure if there is one."""
+
+
 class Reduction:
     """One vector on its way to its sum."""
 
-    def __init__(self, vector: Vector, chunks: int, then: Callable[[], None]) -> None:
+    def __init__(self, vector: Vector, chunks: int, then: Then) -> None:
         self.vector = vector
         self.left = chunks
+        self.failure: NoAnswer | None = None
         self._then = then
 
     @property
@@ -83,7 +88,13 @@ class Reduction:
         self.vector[place] = values
         self.left -= 1
         if self.done:
-            self._then()
+            self._then(None)
+
+    def fail(self, failure: NoAnswer) -> None:
+        """It will never be done; said once."""
+        if self.failure is None:
+            self.failure = failure
+            self._then(failure)
 
 
 @dataclass
@@ -117,17 +128,21 @@ class Rounds:
         peers: Sequence[Address] = (),
         key: str = "",
         wait: float = 10.0,
+        limit: float = 1800.0,
     ) -> None:
         """``where`` is the server address that contributions go to, or a cluster to join.
 
         ``members`` is H, the number of worker updates in a sum. ``segments`` and ``epoch`` count for a fixed
         address only. There, Help goes straight to ``peers``; in a cluster to the control plane, which
-        forwards it. Raises JoinRefused, and NoAnswer after ``wait`` seconds.
+        forwards it. A round that lasts longer than ``limit`` seconds fails, and with it all that follow.
+
+        Raises JoinRefused, and NoAnswer when the control plane does not answer within ``wait`` seconds.
         """
         self.counters = Counters()
         self.members, self.peers = members, list(peers)
         self._port, self._epoch = port, epoch
-        self._size = largest(mtu)
+        self._size, self._limit = largest(mtu), limit
+        self._failure: NoAnswer | None = None
         self._lanes: list[_Lane] = []
         self._membership: Membership | None = None
         if isinstance(where, Cluster):
@@ -144,17 +159,20 @@ class Rounds:
         """Where contributions go."""
         return self._server
 
-    def start(self, vector: Vector, then: Callable[[], None] = lambda: None) -> Reduction:
+    def start(self, vector: Vector, then: Then = lambda failure: None) -> Reduction:
         """Begin to replace ``vector`` (n,), contiguous binary32, by its sum over all members.
 
-        ``then`` is called when it is done, on the port's thread. Raises ValueError for another type.
+        ``then`` is called when it is done or has failed, on the port's thread. Raises ValueError for
+        another type, and NoAnswer when an earlier round has failed.
         """
+        if self._failure is not None:
+            raise self._failure
         if vector.dtype != np.float32 or vector.ndim != 1 or not vector.flags.c_contiguous:
             raise ValueError("only contiguous vectors of binary32 can be summed")
         chunks = -(-len(vector) // self._size)
         reduction = Reduction(vector, chunks, then)
         if not chunks:
-            then()
+            then(None)
         with self._port.lock:
             for number in range(chunks):
                 place = slice(number * self._size, min((number + 1) * self._size, len(vector)))
@@ -165,11 +183,13 @@ class Rounds:
         self._port.wake()
         return reduction
 
-    def reduce(self, vector: Vector, seconds: float = 1800.0) -> None:
-        """As ``start``, and wait for the end. Raises NoAnswer after ``seconds``, saying what is missing."""
+    def reduce(self, vector: Vector) -> None:
+        """As ``start``, and wait for the end. Raises NoAnswer, saying what is missing."""
         reduction = self.start(vector)
-        if not self._port.wait(lambda: reduction.done, seconds):
-            raise NoAnswer(f"after {seconds:g} s {self._missing()}")
+        while not self._port.wait(lambda: reduction.done or reduction.failure is not None, self._limit):
+            pass
+        if reduction.failure is not None:
+            raise reduction.failure
 
     def close(self) -> None:
         """Leave, and give the socket back; members that miss a result can no longer have it from here."""
@@ -229,7 +249,7 @@ class Rounds:
                 continue
             if now >= lane.due:
                 self._again(lane, now)
-            due.append(lane.due)
+            due.append(lane.due if lane.waiting else None)
         return min((time for time in due if time is not None), default=None)
 
     def _begin(self, lane: _Lane) -> None:
@@ -250,6 +270,16 @@ class Rounds:
         if now - lane.began > _REPORT and not lane.reported:
             lane.reported = True
             _LOG.warning("%s", self._missing())
+        if now - lane.began > self._limit:
+            self._give_up()
+
+    def _give_up(self) -> None:
+        self._failure = NoAnswer(f"after {self._limit:g} s {self._missing()}")
+        failed = [reduction for lane in self._lanes for reduction, _ in lane.waiting]
+        for lane in self._lanes:
+            lane.waiting.clear()
+        for reduction in failed:
+            reduction.fail(self._failure)
 
     def _contribute(self, lane: _Lane) -> None:
         reduction, place = lane.waiting[0]

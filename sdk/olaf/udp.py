@@ -111,8 +111,9 @@ class UdpPort:
 
     def wake(self) -> None:
         """Have the thread tick its party at once."""
-        with contextlib.suppress(BlockingIOError):  # then many wake-ups are waiting already
-            os.write(self._wakeup_write, b"\0")
+        with self._changed:
+            if self._open:
+                self._signal()
 
     def wait(self, until: Callable[[], bool], seconds: float) -> bool:
         """Sleep on the condition."""
@@ -125,12 +126,16 @@ class UdpPort:
             if not self._open:
                 return
             self._open = False
-        self.wake()
+            self._signal()
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join()
         self._socket.close()
         os.close(self._wakeup_read)
         os.close(self._wakeup_write)
+
+    def _signal(self) -> None:
+        with contextlib.suppress(BlockingIOError):  # then many signals are waiting already
+            os.write(self._wakeup_write, b"\0")
 
     def _run(self) -> None:
         buffer = memoryview(bytearray(_LARGEST))

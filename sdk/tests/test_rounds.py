@@ -40,6 +40,7 @@ class Job:
                 mtu=mtu,
                 epoch=epoch,
                 peers=[other for other in self.addresses if other != address],
+                limit=30.0,
             )
             for address in self.addresses
         ]
@@ -226,8 +227,10 @@ def test_a_round_that_does_not_end_says_what_is_missing(caplog: pytest.LogCaptur
         caplog.at_level(logging.WARNING, "olaf"),
         pytest.raises(NoAnswer, match=r"round 0 of segment 0.*10\.0\.0\.254"),
     ):
-        member.reduce(np.ones(3, np.float32), seconds=30.0)
+        member.reduce(np.ones(3, np.float32))
     assert "round 0 of segment 0" in caplog.text
+    with pytest.raises(NoAnswer, match="round 0"):
+        member.start(np.ones(3, np.float32))
 
 
 def test_join_gives_what_the_control_plane_says() -> None:
