@@ -21,7 +21,6 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
-from torch._C._distributed_c10d import _create_work_from_future
 
 from olaf.address import host_port, parse
 from olaf.errors import BadAddress, NoAnswer
@@ -117,6 +116,23 @@ class Member:
         self.rounds.close()
 
 
+class Sum(dist.Work):
+    """What torch waits on; unlike torch's own wrapper of a future, waiting raises the future's failure."""
+
+    def __init__(self, future: torch.futures.Future[list[torch.Tensor]]) -> None:
+        super().__init__()
+        self._future = future
+
+    def wait(self, timeout: timedelta | None = None) -> bool:
+        """Until the sum is here; raises what ended it otherwise."""
+        self._future.wait()
+        return True
+
+    def get_future(self) -> torch.futures.Future[list[torch.Tensor]]:
+        """DDP's way to wait."""
+        return self._future
+
+
 class OlafGroup(dist.ProcessGroup):
     """A process group whose float sums are made by the engine."""
 
@@ -139,7 +155,7 @@ class OlafGroup(dist.ProcessGroup):
             or not tensor.is_contiguous()
         ):
             return self._gloo.allreduce(tensors, options)
-        return _create_work_from_future(self.member.sum(tensor))
+        return Sum(self.member.sum(tensor))
 
     def getBackendName(self) -> str:  # noqa: N802 - torch's name
         """As registered."""

@@ -66,3 +66,15 @@ def test_weights_are_bit_equal_to_gloo_with_a_hundredth_of_frames_lost_job_after
     assert engine.epoch == 3
     assert engine.seen["merged"] >= 90
     assert engine.seen["duplicate"] + engine.seen["late"] > 0
+
+
+def test_waiting_for_a_sum_that_failed_says_why() -> None:
+    import torch
+
+    from olaf.distributed import Sum
+    from olaf.errors import NoAnswer
+
+    future: torch.futures.Future[list[torch.Tensor]] = torch.futures.Future()
+    future.set_exception(NoAnswer("no result of round 0"))
+    with pytest.raises(NoAnswer, match="round 0"):
+        Sum(future).wait()
