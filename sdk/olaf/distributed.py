@@ -55,7 +55,7 @@ _THROUGH_GLOO = (
 
 
 class Member:
-    """This process's place in an iswitch cluster, and its farewell."""
+    """This process's place in an iswitch cluster, from joining to leaving."""
 
     def __init__(self, store: Any, rank: int, size: int, timeout: timedelta) -> None:
         """Collective over all ranks; ``store`` is a torch.distributed store. A sum fails after ``timeout``.

@@ -14,7 +14,8 @@ from olaf.address import Cluster
 from olaf.errors import JoinRefused, NoAnswer
 from olaf.port import Address, Port
 
-_GOODBYES = 3
+_LEAVES = 3
+"""Leaves sent, because no answer is waited for."""
 _AGAIN = 0.5
 """Seconds until a Join that was not answered is sent again."""
 
@@ -101,9 +102,9 @@ class Membership:
         return self.joined
 
     def leave(self) -> None:
-        """Say goodbye, a few times, because no answer is waited for."""
+        """Leave the cluster; sent a few times, because no answer is waited for."""
         message = wire.Leave(wire.Action.LEAVE, self._name(), self.nonce(), bytes(wire.MAC_BYTES))
-        for _ in range(_GOODBYES):
+        for _ in range(_LEAVES):
             self.send(signed(message, self._key))
 
     def help(self, segment: int, round_: int) -> None:

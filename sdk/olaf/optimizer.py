@@ -1,9 +1,10 @@
-"""The asynchronous door: any torch optimiser, with its weights exchanged behind its back (OLAF §2.1).
+"""The asynchronous door: any torch optimiser, with its weights exchanged after its steps (OLAF §2.1).
 
 What is sent is where training has moved the weights since they were last sent, divided by γ, so that the
 server's w ← w + γ·g moves its weights as far. Between two steps, weights that have arrived are adopted,
-with progress that was not sent yet kept on top: w ← w_server + γ·held. The optimiser's own state
-(momentum, Adam's moments) stays: it belongs to single coordinates, and blocks are adopted as they arrive.
+with progress that was not sent yet kept on top: w ← w_server + γ·held. Progress that is still on its way is
+missing from an ACK that answers another worker, and back with the next. The optimiser's own state (momentum,
+Adam's moments) stays: it belongs to single coordinates, and blocks are adopted as they arrive.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ Bytes = Union[bytes, bytearray, memoryview]
 
 
 class Party(Protocol):
-    """Who is behind a port."""
+    """What a port calls."""
 
     def receive(self, datagram: memoryview, source: Address) -> object:
         """A datagram arrived. Its memory is used again afterwards."""
@@ -35,7 +35,7 @@ class Port(Protocol):
 
     @property
     def lock(self) -> AbstractContextManager[object]:
-        """Held while the party is called; whoever else reads or changes the party holds it too."""
+        """Held while the party is called; all others that read or change the party hold it too."""
 
     def now(self) -> float:
         """Seconds on a clock that never jumps."""

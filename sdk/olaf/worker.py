@@ -67,7 +67,7 @@ class Counters:
 
 
 class Worker:
-    """One member of a cluster; safe to use from one thread besides its own."""
+    """One member of a cluster; for use by one thread, next to its own."""
 
     def __init__(
         self,

@@ -205,7 +205,7 @@ def test_garbage_is_counted_and_changes_nothing() -> None:
     job = Job(2)
     members = job.fixed()
     stranger = job.network.port(("10.9.9.9", 1))
-    for junk in (
+    for garbage in (
         b"",
         b"\x06",
         b"\x06" * 37,
@@ -214,7 +214,7 @@ def test_garbage_is_counted_and_changes_nothing() -> None:
         b"\xff" * 1500,
         b"\x14\x01" + b"\0" * 40,
     ):
-        stranger.send(job.addresses[0], junk)
+        stranger.send(job.addresses[0], garbage)
     vectors = [vector(100, seed) for seed in range(2)]
     for result in job.reduce(members, vectors):
         assert np.array_equal(result, vectors[0] + vectors[1])

@@ -11,7 +11,7 @@ import pytest
 from olaf import wire
 from olaf.errors import OtherModel
 from olaf.policies import Plain, PolicyMaker
-from olaf.port import Address
+from olaf.port import Address, Bytes
 from olaf.segments import JUMBO_MTU, STANDARD_MTU, Segments, Vector
 from olaf.server import ParameterServer
 from olaf.virtual import Medium, VirtualNetwork
@@ -169,6 +169,29 @@ def test_what_may_not_be_sent_is_folded_into_the_next_update() -> None:
     assert weights_of(lab.server) == pytest.approx(expected, abs=1e-4)
     assert worker.status is not None
     assert worker.status.slots == 4
+
+
+def test_segments_that_the_socket_refuses_go_with_the_next_update() -> None:
+    lab = Lab(1000)
+    lab.begin()
+    (worker,) = lab.workers
+    send, refused = worker._port.send, [1]
+
+    def full(to: Address, header: bytes, body: Bytes = b"", tos: int = 0) -> bool:
+        if wire.Olaf.unpack(header).segment in refused:
+            refused.clear()
+            return False
+        return send(to, header, body, tos)
+
+    worker._port.send = full  # type: ignore[method-assign]
+    gradient = vector(1000, seed=3)
+    assert not worker.offer(gradient, 1.0)
+    assert np.array_equal(np.flatnonzero(worker.held), np.arange(*worker._places[1].indices(1000)))
+    assert worker.offer(gradient, 1.0)
+    lab.run(1.0)
+    assert worker.counters.blocked == 1
+    assert worker.counters.held == 0
+    assert weights_of(lab.server) == pytest.approx(vector(1000) + np.float32(0.2) * gradient, abs=1e-5)
 
 
 def test_held_parts_say_the_oldest_version_they_were_computed_from() -> None:
