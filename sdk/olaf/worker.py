@@ -125,6 +125,9 @@ class Worker:
         """Segments with something held, and the version its oldest part was computed from."""
         self._weights = np.zeros(values, np.float32)
         self._versions: list[int | None] = [None] * self.segments.count
+        """Of the newest weights received."""
+        self._adopted = [0] * self.segments.count
+        """Of the weights that ``poll`` returned last: what the next update is computed from."""
         self._taken = [float("-inf")] * self.segments.count
         """When newer weights of each segment came last."""
         self._fresh: set[int] = set()
@@ -181,7 +184,7 @@ class Worker:
                 values = gradient[place]
                 base = self._held_from.get(segment)
                 if base is None:
-                    base = self._versions[segment] or 0
+                    base = self._adopted[segment]
                 else:
                     values = self._held[place] + values
                 if sending and self._send(segment, values, reward, time, base):
@@ -190,8 +193,9 @@ class Worker:
                 else:
                     self._held[place] = values
                     self._held_from[segment] = base
-            if sending and self._unheard is None:
+            if sending and self._unheard is None and self._membership is not None:
                 self._unheard = now
+                self._port.wake()  # to notice the silence, if it comes to that
             return not self._held_from
 
     @property
@@ -202,14 +206,15 @@ class Worker:
 
     def poll(self) -> list[Block]:
         """Weights newer than at the last call, by segment; empty when there are none."""
+        blocks = []
         with self._port.lock:
-            blocks = [
-                Block(self._places[segment], self._weights[self._places[segment]].copy(), version)
-                for segment in sorted(self._fresh)
-                if (version := self._versions[segment]) is not None
-            ]
+            for segment in sorted(self._fresh):
+                version, place = self._versions[segment], self._places[segment]
+                if version is not None:
+                    blocks.append(Block(place, self._weights[place].copy(), version))
+                    self._adopted[segment] = version
             self._fresh.clear()
-            return blocks
+        return blocks
 
     @property
     def probability(self) -> float:

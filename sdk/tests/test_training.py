@@ -213,9 +213,11 @@ def test_held_parts_say_the_oldest_version_they_were_computed_from() -> None:
     slow._take(0, 1, memoryview(bytes(40)))  # an engine copies the ACK to the whole cluster
     slow.control.draw = lambda now: True  # type: ignore[method-assign]
     slow.offer(np.ones(10, np.float32), 1.0)
+    slow.offer(np.ones(10, np.float32), 1.0)  # still computed from version 0: 1 was not taken yet
+    slow.poll()
     slow.offer(np.ones(10, np.float32), 1.0)
     lab.run(1.0)
-    assert seen == [0, 0, 1]
+    assert seen == [0, 0, 0, 1]
 
 
 def test_garbage_changes_nothing() -> None:

@@ -15,6 +15,7 @@ from olaf import ParameterServer, Worker, wire
 from olaf.policies import Plain
 from olaf.port import Address
 from olaf.udp import UdpPort
+from tests.engine import Engine, EnginePort
 from tests.network import weights_of
 
 
@@ -99,3 +100,20 @@ def test_without_torch_and_without_the_control_plane_the_package_works() -> None
         "import olaf; olaf.Worker('127.0.0.1:9', 10).close(); assert 'ray' not in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parents[1])
+
+
+def test_a_worker_over_sockets_notices_silence_and_joins_again() -> None:
+    control, server = UdpPort(("127.0.0.1", 0)), ParameterServer("127.0.0.1:0", policy=Plain)
+    engine = Engine(server.address, members=1)
+    EnginePort(engine, control)
+    worker = Worker(f"olaf://lander@127.0.0.1:{control.address[1]}", 10, local="127.0.0.1:0")
+    try:
+        worker.begin(np.zeros(10, np.float32))
+        assert worker.wait(20)
+        server.close()
+        engine.new_job(4)
+        assert worker.offer(np.ones(10, np.float32), 1.0)
+        assert worker._port.wait(lambda: worker.counters.joins == 2, 30)
+    finally:
+        worker.close()
+        control.close()
