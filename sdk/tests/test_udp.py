@@ -110,6 +110,7 @@ def test_a_worker_over_sockets_notices_silence_and_joins_again() -> None:
     try:
         worker.begin(np.zeros(10, np.float32))
         assert worker.wait(20)
+        assert worker._port.wait(lambda: worker._ask is None, 20)  # no timer runs any more
         server.close()
         engine.new_job(4)
         assert worker.offer(np.ones(10, np.float32), 1.0)
