@@ -1,5 +1,6 @@
 """The layouts as plain Python for training scripts: the SDK does not import olafctl."""
 
+import textwrap
 from collections.abc import Iterator
 from enum import IntEnum
 
@@ -31,6 +32,7 @@ Group = tuple[Field, ...]
 _FLOATS = frozenset({"reward"})
 _CODES = {8: "B", 16: "H", 32: "I", 64: "Q"}
 _WIDEST_INTEGER = 64
+_WIDEST_LINE = 100
 
 
 def wire() -> str:
@@ -70,14 +72,14 @@ def _enum(kind: type[IntEnum]) -> str:
 def _header(layout: Layout) -> str:
     name = "".join(word.capitalize() for word in layout.name.split("_"))
     groups = list(_groups(layout))
-    fields = "".join(f'    {f.name}: {_type(f)}\n    """{f.meaning}"""\n' for f in layout.fields)
+    fields = "".join(f"    {f.name}: {_type(f)}\n{_docstring(f.meaning)}" for f in layout.fields)
     packed = "".join(f"            {expression},\n" for group in groups for expression in _packed(group))
     unpacked, place = "", 0
     for group in groups:
         unpacked += "".join(f"            {expression},\n" for expression in _unpacked(group, place))
         place += len(_pieces(group))
     return (
-        f'\n\n@dataclass\nclass {name}:\n    """{layout.meaning}."""\n\n{fields}\n'
+        f"\n\n@dataclass\nclass {name}:\n{_docstring(f'{layout.meaning}.')}\n{fields}\n"
         f"    def pack(self) -> bytes:\n"
         f'        """The header in network order; raises struct.error for a value that does not fit."""\n'
         f"        return _{layout.name.upper()}.pack(\n{packed}        )\n\n"
@@ -89,6 +91,14 @@ def _header(layout: Layout) -> str:
         f'_{layout.name.upper()} = struct.Struct(">{"".join(map(_code, groups))}")\n'
         f"{layout.name.upper()}_BYTES = {layout.size}\n"
     )
+
+
+def _docstring(text: str) -> str:
+    """A member's docstring, indented once, on as many lines as it needs."""
+    first, *rest = textwrap.wrap(text, _WIDEST_LINE)
+    if not rest:
+        return f'    """{first}"""\n'
+    return f'    """{first}\n' + "".join(f"    {line}\n" for line in rest) + '    """\n'
 
 
 def _groups(layout: Layout) -> Iterator[Group]:
