@@ -1,0 +1,417 @@
+// Workers, engines and links as events in virtual time (docs/simulate.md).
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <deque>
+#include <limits>
+#include <vector>
+
+#include "rules.h"
+#include "simulate.h"
+
+namespace {
+
+using olaf::Disposition;
+using olaf::Queue;
+using olaf::Update;
+
+constexpr std::int64_t kPsPerNs = 1000;
+constexpr std::int64_t kBeatBytes = 64;
+constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::min();
+
+// The time in picoseconds nearest to `now` for which a frame carries `gen_time` (olafctl.aom.nearest_time).
+std::int64_t NearestTime(std::uint64_t gen_time, std::int64_t now) {
+  const auto half = static_cast<std::int64_t>((olaf::kGenTimeMask + 1) / 2);
+  const auto before = static_cast<std::uint64_t>(now / kPsPerNs - half + 1);
+  const std::uint64_t after = (gen_time - before) & olaf::kGenTimeMask;
+  return static_cast<std::int64_t>(before + after) * kPsPerNs;
+}
+
+// At one instant events happen in this order.
+enum class Kind : std::uint8_t { kSend, kArrive, kGenerate };
+
+struct Event {
+  std::int64_t time;
+  std::uint64_t order;  // kind, then the number of the event
+  std::uint32_t what;   // engine, frame or source
+  Kind kind() const { return static_cast<Kind>(order >> 56); }
+  friend bool operator<(const Event& one, const Event& other) {
+    return one.time != other.time ? one.time < other.time : one.order < other.order;
+  }
+};
+
+// The events to come: a heap of four children a node, shallower than a binary one.
+class Agenda {
+ public:
+  bool empty() const { return events_.empty(); }
+  const Event& next() const { return events_.front(); }
+
+  void Push(std::int64_t time, Kind kind, std::uint32_t what) {
+    events_.emplace_back();
+    SiftUp(events_.size() - 1, Numbered(time, kind, what));
+  }
+
+  void Pop() {
+    const Event last = events_.back();
+    events_.pop_back();
+    if (!events_.empty()) SiftDown(last);
+  }
+
+  // Pop and Push in one.
+  void Replace(std::int64_t time, Kind kind, std::uint32_t what) { SiftDown(Numbered(time, kind, what)); }
+
+ private:
+  Event Numbered(std::int64_t time, Kind kind, std::uint32_t what) {
+    return {time, static_cast<std::uint64_t>(kind) << 56 | pushed_++, what};
+  }
+
+  void SiftUp(std::size_t place, const Event& event) {
+    while (place > 0) {
+      const std::size_t parent = (place - 1) / 4;
+      if (!(event < events_[parent])) break;
+      events_[place] = events_[parent];
+      place = parent;
+    }
+    events_[place] = event;
+  }
+
+  void SiftDown(const Event& event) {
+    const std::size_t size = events_.size();
+    std::size_t place = 0;
+    for (std::size_t child = 1; child < size; child = 4 * place + 1) {
+      const std::size_t end = std::min(child + 4, size);
+      std::size_t least = child;
+      for (std::size_t other = child + 1; other < end; ++other) {
+        if (events_[other] < events_[least]) least = other;
+      }
+      if (!(events_[least] < event)) break;
+      events_[place] = events_[least];
+      place = least;
+    }
+    events_[place] = event;
+  }
+
+  std::vector<Event> events_;
+  std::uint64_t pushed_ = 0;
+};
+
+// SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", 2014).
+class Random {
+ public:
+  explicit Random(std::uint64_t seed) : state_(seed) {}
+  std::uint64_t Next() {
+    std::uint64_t z = state_ += 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+  }
+  // Uniform in [0, most].
+  std::int64_t UpTo(std::int64_t most) {
+    const unsigned __int128 product = static_cast<unsigned __int128>(Next()) * (static_cast<std::uint64_t>(most) + 1);
+    return static_cast<std::int64_t>(product >> 64);
+  }
+
+ private:
+  std::uint64_t state_;
+};
+
+struct Frame {
+  Update update;
+  std::uint32_t node;  // the engine it arrives at; kServer at the end
+};
+constexpr std::uint32_t kServer = std::numeric_limits<std::uint32_t>::max();
+
+// Age-of-Model of one cluster within (start, end], as olafctl.aom.ages defines it with nothing held at first.
+struct Age {
+  std::int64_t freshest = kNever;
+  std::int64_t since = 0;  // accounted up to here
+  __int128 doubled_area = 0;
+  std::int64_t observed = 0;
+  __int128 peaks = 0;
+  std::uint64_t peak_count = 0;
+  std::int64_t highest_peak = -1;
+
+  void Advance(std::int64_t now) {
+    const std::int64_t width = now - since;
+    doubled_area += static_cast<__int128>(width) * ((since - freshest) + (now - freshest));
+    observed += width;
+    since = now;
+  }
+
+  void Receive(std::int64_t generated, std::int64_t now, std::int64_t start) {
+    if (freshest != kNever && generated <= freshest) return;
+    if (now <= start) {
+      since = start;
+    } else if (freshest == kNever) {
+      since = now;
+    } else {
+      // Receptions at one instant are one jump, so its first one alone is a peak.
+      const bool again = since == now && jumped;
+      Advance(now);
+      if (!again) {
+        const std::int64_t peak = now - freshest;
+        peaks += peak;
+        ++peak_count;
+        highest_peak = std::max(highest_peak, peak);
+      }
+    }
+    jumped = now > start;
+    freshest = generated;
+  }
+
+  bool jumped = false;  // at `since`
+};
+
+struct Engine {
+  Engine(const OlafEngine& given, std::size_t indices) : queue(given.slots, indices), setting(given) {}
+
+  Queue queue;
+  OlafEngine setting;
+  std::deque<std::int64_t> ready;  // from when on each update in line that has not begun may begin to leave
+  OlafCounters counters{};
+  std::int64_t left_at = kNever;  // when the update that leaves has left; kNever: none does
+  std::int64_t allowed = 0;       // by the rate limiter
+  bool scheduled = false;
+  std::int64_t link_free = 0;
+  std::deque<std::int64_t> on_link;  // when each frame waiting or being sent has left the queue of the link
+};
+
+class Simulation {
+ public:
+  Simulation(const OlafEngine* engines, std::size_t engine_count, const OlafSetting* settings,
+             std::size_t setting_count, const OlafSource* sources, std::size_t source_count, std::size_t indices,
+             std::uint64_t seed, std::int64_t start, std::int64_t end, bool record)
+      : sources_(sources, sources + source_count),
+        turns_(source_count, 0),
+        clusters_(indices),
+        ages_(indices),
+        random_(seed),
+        start_(start),
+        end_(end),
+        record_(record) {
+    engines_.reserve(engine_count);
+    for (std::size_t each = 0; each < engine_count; ++each) engines_.emplace_back(engines[each], indices);
+    for (std::size_t each = 0; each < setting_count; ++each) {
+      const OlafSetting& one = settings[each];
+      engines_[one.engine].queue.Set(one.index,
+                                     {static_cast<olaf::Mode>(one.mode), one.reward_rule != 0, one.threshold});
+    }
+    for (std::size_t each = 0; each < source_count; ++each) {
+      agenda_.Push(Next(each), Kind::kGenerate, static_cast<std::uint32_t>(each));
+    }
+  }
+
+  bool Run(std::uint64_t events) {
+    for (; events > 0; --events) {
+      if (agenda_.empty() || agenda_.next().time > end_) return false;
+      const Event event = agenda_.next();
+      ++events_;
+      switch (event.kind()) {
+        case Kind::kGenerate:
+          Generate(event);
+          break;
+        case Kind::kArrive:
+          agenda_.Pop();
+          Arrive(event.time, event.what);
+          break;
+        case Kind::kSend:
+          agenda_.Pop();
+          Send(event.time, event.what);
+          break;
+      }
+    }
+    return true;
+  }
+
+  void Clusters(OlafCluster* into) const {
+    for (std::size_t index = 0; index < clusters_.size(); ++index) {
+      into[index] = clusters_[index];
+      Age age = ages_[index];
+      if (age.freshest != kNever && age.since < end_) age.Advance(end_);
+      into[index].area = static_cast<double>(age.doubled_area) / 2;
+      into[index].observed = age.observed;
+      into[index].peaks = static_cast<double>(age.peaks);
+      into[index].peak_count = age.peak_count;
+      into[index].highest_peak = age.highest_peak;
+    }
+  }
+
+  void Engines(OlafCounters* into) const {
+    for (const Engine& engine : engines_) *into++ = engine.counters;
+  }
+
+  std::uint64_t under_way() const { return under_way_; }
+  std::uint64_t events() const { return events_; }
+  const std::vector<OlafReception>& receptions() const { return receptions_; }
+
+ private:
+  // When the next update of a source reaches its engine.
+  std::int64_t Next(std::size_t source) {
+    const OlafSource& given = sources_[source];
+    const std::int64_t late = given.jitter ? random_.UpTo(given.jitter) : 0;
+    return given.phase + turns_[source]++ * given.period + late + given.delay;
+  }
+
+  void Generate(const Event& event) {
+    const OlafSource& source = sources_[event.what];
+    const std::int64_t generated = event.time - source.delay;
+    const auto seq = static_cast<std::uint32_t>(turns_[event.what] - 1);
+    // A jitter beyond the period does not reverse a source's updates.
+    agenda_.Replace(std::max(Next(event.what), event.time), Kind::kGenerate, event.what);
+    ++clusters_[source.index].generated;
+    ++under_way_;
+    const Update update{static_cast<std::uint64_t>(generated / kPsPerNs) & olaf::kGenTimeMask,
+                        source.index, source.worker, seq, 0, source.size, 1, 0, 0};
+    Offer(event.time, source.engine, update);
+  }
+
+  void Arrive(std::int64_t now, std::uint32_t slot) {
+    const Frame frame = frames_[slot];
+    free_frames_.push_back(slot);
+    if (frame.node != kServer) {
+      Offer(now, frame.node, frame.update);
+      return;
+    }
+    OlafCluster& cluster = clusters_[frame.update.index];
+    ++cluster.frames;
+    cluster.delivered += frame.update.count;
+    under_way_ -= frame.update.count;
+    const std::int64_t generated = NearestTime(frame.update.gen_time, now);
+    ages_[frame.update.index].Receive(generated, now, start_);
+    if (record_) receptions_.push_back({generated, now, frame.update.index, frame.update.count});
+  }
+
+  void Offer(std::int64_t now, std::uint32_t at, const Update& update) {
+    Engine& engine = engines_[at];
+    Release(&engine, now);
+    std::uint32_t displaced;
+    const Disposition disposition = engine.queue.Offer(update, &displaced);
+    ++engine.counters.dispositions[static_cast<int>(disposition)];
+    OlafCluster& cluster = clusters_[update.index];
+    switch (disposition) {
+      case Disposition::kAppended:
+        engine.ready.push_back(now + engine.setting.latency);
+        Schedule(now, at);
+        break;
+      case Disposition::kMerged:
+        cluster.uncounted += displaced;
+        under_way_ -= displaced;
+        break;
+      case Disposition::kReplacedWorker:
+      case Disposition::kReplacedReward:
+        cluster.replaced += displaced;
+        under_way_ -= displaced;
+        break;
+      default:
+        cluster.lost += update.count;
+        under_way_ -= update.count;
+        break;
+    }
+  }
+
+  // Frees the slot of what has left by `now`.
+  void Release(Engine* engine, std::int64_t now) {
+    if (engine->left_at == kNever || engine->left_at > now) return;
+    engine->queue.Leave();
+    engine->left_at = kNever;
+  }
+
+  void Schedule(std::int64_t now, std::uint32_t at) {
+    Engine& engine = engines_[at];
+    if (engine.scheduled || !engine.queue.ready()) return;
+    engine.scheduled = true;
+    agenda_.Push(std::max({now, engine.ready.front(), engine.left_at, engine.allowed}), Kind::kSend, at);
+  }
+
+  void Send(std::int64_t now, std::uint32_t at) {
+    Engine& engine = engines_[at];
+    engine.scheduled = false;
+    Release(&engine, now);
+    const Update update = engine.queue.Begin();
+    engine.ready.pop_front();
+    ++engine.counters.sent;
+    const std::int64_t beats = (update.size + kBeatBytes - 1) / kBeatBytes;
+    engine.left_at = now + beats * engine.setting.beat;
+    engine.allowed = now + std::llround(update.size * engine.setting.ps_per_byte);
+    Transmit(now, &engine, update);
+    Schedule(now, at);
+  }
+
+  // Store and forward over the engine's link.
+  void Transmit(std::int64_t now, Engine* engine, const Update& update) {
+    const OlafEngine& setting = engine->setting;
+    std::deque<std::int64_t>& waiting = engine->on_link;
+    while (!waiting.empty() && waiting.front() <= now) waiting.pop_front();
+    if (setting.link_capacity && waiting.size() >= setting.link_capacity) {
+      ++engine->counters.link_dropped;
+      clusters_[update.index].lost += update.count;
+      under_way_ -= update.count;
+      return;
+    }
+    const std::int64_t sent = std::max(now, engine->link_free) +
+                              std::llround(update.size * setting.link_ps_per_byte);
+    engine->link_free = sent;
+    if (setting.link_capacity) waiting.push_back(sent);
+    const std::int64_t arrives = std::max(sent, engine->left_at) + setting.link_delay;
+    std::uint32_t slot;
+    if (free_frames_.empty()) {
+      slot = static_cast<std::uint32_t>(frames_.size());
+      frames_.emplace_back();
+    } else {
+      slot = free_frames_.back();
+      free_frames_.pop_back();
+    }
+    const auto node = setting.next < 0 ? kServer : static_cast<std::uint32_t>(setting.next);
+    frames_[slot] = {update, node};
+    agenda_.Push(arrives, Kind::kArrive, slot);
+  }
+
+  std::vector<OlafSource> sources_;
+  std::vector<std::int64_t> turns_;
+  std::vector<Engine> engines_;
+  std::vector<OlafCluster> clusters_;
+  std::vector<Age> ages_;
+  std::vector<Frame> frames_;
+  std::vector<std::uint32_t> free_frames_;
+  std::vector<OlafReception> receptions_;
+  Agenda agenda_;
+  Random random_;
+  std::int64_t start_, end_;
+  bool record_;
+  std::uint64_t under_way_ = 0;
+  std::uint64_t events_ = 0;
+};
+
+}  // namespace
+
+void* olaf_simulation_new(const OlafEngine* engines, uint64_t engine_count, const OlafSetting* settings,
+                          uint64_t setting_count, const OlafSource* sources, uint64_t source_count,
+                          uint64_t indices, uint64_t seed, int64_t start, int64_t end, uint32_t record) {
+  return new Simulation(engines, engine_count, settings, setting_count, sources, source_count, indices, seed,
+                        start, end, record != 0);
+}
+
+void olaf_simulation_free(void* simulation) { delete static_cast<Simulation*>(simulation); }
+
+uint32_t olaf_simulation_run(void* simulation, uint64_t events) {
+  return static_cast<Simulation*>(simulation)->Run(events) ? 1 : 0;
+}
+
+void olaf_simulation_clusters(void* simulation, OlafCluster* clusters) {
+  static_cast<Simulation*>(simulation)->Clusters(clusters);
+}
+
+void olaf_simulation_engines(void* simulation, OlafCounters* engines) {
+  static_cast<Simulation*>(simulation)->Engines(engines);
+}
+
+uint64_t olaf_simulation_under_way(void* simulation) { return static_cast<Simulation*>(simulation)->under_way(); }
+
+uint64_t olaf_simulation_events(void* simulation) { return static_cast<Simulation*>(simulation)->events(); }
+
+uint64_t olaf_simulation_receptions(void* simulation, const OlafReception** receptions) {
+  const std::vector<OlafReception>& all = static_cast<Simulation*>(simulation)->receptions();
+  *receptions = all.data();
+  return all.size();
+}
