@@ -64,6 +64,7 @@ SOURCE = _layout(
     ("worker", "u4"),
     ("size", "u4"),
 )
+ARRIVAL = _layout(("time", "i8"), ("engine", "u4"), ("index", "u4"), ("worker", "u4"), ("size", "u4"))
 CLUSTER = _layout(
     ("area", "f8"),
     ("observed", "i8"),
@@ -91,7 +92,7 @@ _SIGNATURES = {
     "rules_occupancy": (_u64, (_handle,)),
     "simulation_new": (
         _handle,
-        (_handle, _u64, _handle, _u64, _handle, _u64, _u64, _u64, _i64, _i64, _u32),
+        (_handle, _u64, _handle, _u64, _handle, _u64, _handle, _u64, _u64, _u64, _i64, _i64, _u32),
     ),
     "simulation_free": (None, (_handle,)),
     "simulation_run": (_u32, (_handle, _u64)),

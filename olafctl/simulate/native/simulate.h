@@ -39,6 +39,11 @@ struct OlafSource {
   int64_t phase, period, jitter, delay;
   uint32_t engine, index, worker, size;
 };
+// An update at a given time; arrays of them ascend in time.
+struct OlafArrival {
+  int64_t time;
+  uint32_t engine, index, worker, size;
+};
 struct OlafCluster {
   double area;  // of the age over time, in square picoseconds
   int64_t observed;
@@ -59,7 +64,7 @@ struct OlafReception {
 
 void* olaf_simulation_new(const OlafEngine* engines, uint64_t engine_count, const OlafSetting* settings,
                           uint64_t setting_count, const OlafSource* sources, uint64_t source_count,
-                          uint64_t indices, uint64_t seed, int64_t start, int64_t end, uint32_t record);
+                          const OlafArrival* arrivals, uint64_t arrival_count, uint64_t indices, uint64_t seed, int64_t start, int64_t end, uint32_t record);
 void olaf_simulation_free(void* simulation);
 // Up to `events` further events; 1 while the end is not reached.
 uint32_t olaf_simulation_run(void* simulation, uint64_t events);

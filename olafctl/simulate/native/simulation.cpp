@@ -47,9 +47,9 @@ class Agenda {
   bool empty() const { return events_.empty(); }
   const Event& next() const { return events_.front(); }
 
-  void Push(std::int64_t time, Kind kind, std::uint32_t what) {
+  void Push(const Event& event) {
     events_.emplace_back();
-    SiftUp(events_.size() - 1, Numbered(time, kind, what));
+    SiftUp(events_.size() - 1, event);
   }
 
   void Pop() {
@@ -59,13 +59,9 @@ class Agenda {
   }
 
   // Pop and Push in one.
-  void Replace(std::int64_t time, Kind kind, std::uint32_t what) { SiftDown(Numbered(time, kind, what)); }
+  void Replace(const Event& event) { SiftDown(event); }
 
  private:
-  Event Numbered(std::int64_t time, Kind kind, std::uint32_t what) {
-    return {time, static_cast<std::uint64_t>(kind) << 56 | pushed_++, what};
-  }
-
   void SiftUp(std::size_t place, const Event& event) {
     while (place > 0) {
       const std::size_t parent = (place - 1) / 4;
@@ -93,7 +89,6 @@ class Agenda {
   }
 
   std::vector<Event> events_;
-  std::uint64_t pushed_ = 0;
 };
 
 // SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", 2014).
@@ -121,6 +116,7 @@ struct Frame {
   std::uint32_t node;  // the engine it arrives at; kServer at the end
 };
 constexpr std::uint32_t kServer = std::numeric_limits<std::uint32_t>::max();
+constexpr std::uint32_t kTrace = kServer;  // the source that sends the given arrivals
 
 // Age-of-Model of one cluster within (start, end], as olafctl.aom.ages defines it with nothing held at first.
 struct Age {
@@ -180,9 +176,11 @@ struct Engine {
 class Simulation {
  public:
   Simulation(const OlafEngine* engines, std::size_t engine_count, const OlafSetting* settings,
-             std::size_t setting_count, const OlafSource* sources, std::size_t source_count, std::size_t indices,
-             std::uint64_t seed, std::int64_t start, std::int64_t end, bool record)
+             std::size_t setting_count, const OlafSource* sources, std::size_t source_count,
+             const OlafArrival* arrivals, std::size_t arrival_count, std::size_t indices, std::uint64_t seed,
+             std::int64_t start, std::int64_t end, bool record)
       : sources_(sources, sources + source_count),
+        trace_(arrivals, arrivals + arrival_count),
         turns_(source_count, 0),
         clusters_(indices),
         ages_(indices),
@@ -198,27 +196,28 @@ class Simulation {
                                      {static_cast<olaf::Mode>(one.mode), one.reward_rule != 0, one.threshold});
     }
     for (std::size_t each = 0; each < source_count; ++each) {
-      agenda_.Push(Next(each), Kind::kGenerate, static_cast<std::uint32_t>(each));
+      generations_.Push(Numbered(Next(each), Kind::kGenerate, static_cast<std::uint32_t>(each)));
     }
+    if (!trace_.empty()) generations_.Push(Numbered(trace_.front().time, Kind::kGenerate, kTrace));
   }
 
   bool Run(std::uint64_t events) {
     for (; events > 0; --events) {
-      if (agenda_.empty() || agenda_.next().time > end_) return false;
-      const Event event = agenda_.next();
+      if (movements_.empty() && generations_.empty()) return false;
+      const bool in_network =
+          generations_.empty() || (!movements_.empty() && movements_.next() < generations_.next());
+      const Event event = in_network ? movements_.next() : generations_.next();
+      if (event.time > end_) return false;
       ++events_;
-      switch (event.kind()) {
-        case Kind::kGenerate:
-          Generate(event);
-          break;
-        case Kind::kArrive:
-          agenda_.Pop();
-          Arrive(event.time, event.what);
-          break;
-        case Kind::kSend:
-          agenda_.Pop();
-          Send(event.time, event.what);
-          break;
+      if (!in_network) {
+        Generate(event);
+        continue;
+      }
+      movements_.Pop();
+      if (event.kind() == Kind::kArrive) {
+        Arrive(event.time, event.what);
+      } else {
+        Send(event.time, event.what);
       }
     }
     return true;
@@ -246,6 +245,10 @@ class Simulation {
   const std::vector<OlafReception>& receptions() const { return receptions_; }
 
  private:
+  Event Numbered(std::int64_t time, Kind kind, std::uint32_t what) {
+    return {time, static_cast<std::uint64_t>(kind) << 56 | numbered_++, what};
+  }
+
   // When the next update of a source reaches its engine.
   std::int64_t Next(std::size_t source) {
     const OlafSource& given = sources_[source];
@@ -254,16 +257,36 @@ class Simulation {
   }
 
   void Generate(const Event& event) {
+    if (event.what == kTrace) {
+      GenerateTraced(event.time);
+      return;
+    }
     const OlafSource& source = sources_[event.what];
     const std::int64_t generated = event.time - source.delay;
     const auto seq = static_cast<std::uint32_t>(turns_[event.what] - 1);
     // A jitter beyond the period does not reverse a source's updates.
-    agenda_.Replace(std::max(Next(event.what), event.time), Kind::kGenerate, event.what);
-    ++clusters_[source.index].generated;
+    generations_.Replace(Numbered(std::max(Next(event.what), event.time), Kind::kGenerate, event.what));
+    Enter(event.time, source.engine, generated, source.index, source.worker, seq, source.size);
+  }
+
+  void GenerateTraced(std::int64_t now) {
+    const OlafArrival& arrival = trace_[traced_++];
+    if (traced_ < trace_.size()) {
+      generations_.Replace(Numbered(trace_[traced_].time, Kind::kGenerate, kTrace));
+    } else {
+      generations_.Pop();
+    }
+    const auto seq = static_cast<std::uint32_t>(traced_ - 1);
+    Enter(now, arrival.engine, now, arrival.index, arrival.worker, seq, arrival.size);
+  }
+
+  // A worker's update reaches its first engine.
+  void Enter(std::int64_t now, std::uint32_t engine, std::int64_t generated, std::uint32_t index,
+             std::uint32_t worker, std::uint32_t seq, std::uint32_t size) {
+    ++clusters_[index].generated;
     ++under_way_;
-    const Update update{static_cast<std::uint64_t>(generated / kPsPerNs) & olaf::kGenTimeMask,
-                        source.index, source.worker, seq, 0, source.size, 1, 0, 0};
-    Offer(event.time, source.engine, update);
+    const auto gen_time = static_cast<std::uint64_t>(generated / kPsPerNs) & olaf::kGenTimeMask;
+    Offer(now, engine, Update{gen_time, index, worker, seq, 0, size, 1, 0, 0});
   }
 
   void Arrive(std::int64_t now, std::uint32_t slot) {
@@ -321,7 +344,8 @@ class Simulation {
     Engine& engine = engines_[at];
     if (engine.scheduled || !engine.queue.ready()) return;
     engine.scheduled = true;
-    agenda_.Push(std::max({now, engine.ready.front(), engine.left_at, engine.allowed}), Kind::kSend, at);
+    const std::int64_t time = std::max({now, engine.ready.front(), engine.left_at, engine.allowed});
+    movements_.Push(Numbered(time, Kind::kSend, at));
   }
 
   void Send(std::int64_t now, std::uint32_t at) {
@@ -364,10 +388,12 @@ class Simulation {
     }
     const auto node = setting.next < 0 ? kServer : static_cast<std::uint32_t>(setting.next);
     frames_[slot] = {update, node};
-    agenda_.Push(arrives, Kind::kArrive, slot);
+    movements_.Push(Numbered(arrives, Kind::kArrive, slot));
   }
 
   std::vector<OlafSource> sources_;
+  std::vector<OlafArrival> trace_;
+  std::size_t traced_ = 0;
   std::vector<std::int64_t> turns_;
   std::vector<Engine> engines_;
   std::vector<OlafCluster> clusters_;
@@ -375,7 +401,9 @@ class Simulation {
   std::vector<Frame> frames_;
   std::vector<std::uint32_t> free_frames_;
   std::vector<OlafReception> receptions_;
-  Agenda agenda_;
+  Agenda generations_;  // one a source, always
+  Agenda movements_;    // of frames and engines: far fewer, so kept apart from the many sources
+  std::uint64_t numbered_ = 0;
   Random random_;
   std::int64_t start_, end_;
   bool record_;
@@ -387,9 +415,10 @@ class Simulation {
 
 void* olaf_simulation_new(const OlafEngine* engines, uint64_t engine_count, const OlafSetting* settings,
                           uint64_t setting_count, const OlafSource* sources, uint64_t source_count,
-                          uint64_t indices, uint64_t seed, int64_t start, int64_t end, uint32_t record) {
-  return new Simulation(engines, engine_count, settings, setting_count, sources, source_count, indices, seed,
-                        start, end, record != 0);
+                          const OlafArrival* arrivals, uint64_t arrival_count, uint64_t indices,
+                          uint64_t seed, int64_t start, int64_t end, uint32_t record) {
+  return new Simulation(engines, engine_count, settings, setting_count, sources, source_count, arrivals,
+                        arrival_count, indices, seed, start, end, record != 0);
 }
 
 void olaf_simulation_free(void* simulation) { delete static_cast<Simulation*>(simulation); }
