@@ -43,9 +43,8 @@ UPDATE = _layout(
 )
 ENGINE = _layout(
     ("slots", "u8"),
-    ("latency", "i8"),
-    ("ps_per_byte", "f8"),
-    ("beat", "i8"),
+    ("cycle", "i8"),
+    ("rate", "i8"),
     ("link_ps_per_byte", "f8"),
     ("link_delay", "i8"),
     ("link_capacity", "u8"),

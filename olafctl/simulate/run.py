@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 
 from olafctl import aom
 from olafctl.errors import BadInput, OlafError, Problem
+from olafctl.queue.registers import CLOCK_HZ
 from olafctl.simulate import library
 from olafctl.simulate.scenario import MAX_TIME, Scenario
 from olafctl.testbed.model import Mode
 
 _PS = 1000
 """Picoseconds in a nanosecond."""
-_BEAT_PS = 4 * _PS
+_CYCLE_PS = 10**12 // CLOCK_HZ
 _AT_A_TIME = 5_000_000
 """Events between two reports of progress; also what an interrupt waits for."""
 _MODES = {Mode.OLAF: 0, Mode.FIFO: 1}
@@ -170,8 +171,8 @@ def _engines(scenario: Scenario) -> NDArray[np.void]:
     rows = np.zeros(len(scenario.engines), library.ENGINE)
     for row, engine in zip(rows, scenario.engines, strict=True):
         link = engine.link
-        row["slots"], row["latency"] = engine.slots, engine.latency * _PS
-        row["ps_per_byte"], row["beat"] = _ps_per_byte(engine.rate), _BEAT_PS
+        row["slots"], row["cycle"] = engine.slots, _CYCLE_PS
+        row["rate"] = round((engine.rate or 0) * _CYCLE_PS / 10**12 * 2**32)
         row["link_ps_per_byte"], row["link_delay"] = _ps_per_byte(link.rate), link.delay * _PS
         row["link_capacity"] = link.capacity or 0
         row["next"] = -1 if link.to is None else places[link.to]

@@ -14,6 +14,9 @@ from olafctl.wire.layouts import GRADIENT_OFFSET
 MAX_TIME = (1 << 63) // 1000 - 1
 """ns: the model counts picoseconds in 63 bits."""
 
+MIN_RATE, MAX_RATE = 1, 128_000_000_000
+"""bit/s of an engine's rate limiter: the highest is its full width."""
+
 
 @dataclass(frozen=True)
 class Link:
@@ -41,8 +44,6 @@ class Engine:
     mode: Mode = Mode.OLAF
     modes: Mapping[int, Mode] = field(default_factory=dict)
     """Of the clusters with another mode than ``mode``, by their index."""
-    latency: int = 0
-    """ns from an update's arrival until it may begin to leave an idle engine."""
 
 
 @dataclass(frozen=True)
@@ -126,10 +127,10 @@ def _engine_problems(engine: Engine, names: list[str]) -> Iterator[Problem]:
     where = f"engine {engine.name}"
     if not SLOTS.least <= engine.slots <= SLOTS.greatest:
         yield Problem(f"has {engine.slots} slots", where, f"choose {SLOTS.least} … {SLOTS.greatest}")
-    if engine.rate is not None and engine.rate <= 0:
-        yield Problem(f"has a rate of {engine.rate} bit/s", where, "a positive rate, or None for no limit")
-    if not 0 <= engine.latency <= MAX_TIME:
-        yield Problem(f"has a latency of {engine.latency} ns", where, "at least 0")
+    if engine.rate is not None and not MIN_RATE <= engine.rate <= MAX_RATE:
+        yield Problem(
+            f"has a rate of {engine.rate} bit/s", where, f"{MIN_RATE} … {MAX_RATE}, or None for no limit"
+        )
     link = engine.link
     if link.to is not None and link.to not in names:
         known = ", ".join(names)

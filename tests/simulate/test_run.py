@@ -19,8 +19,10 @@ from olafctl.verify.simulation.engine import simulate
 from olafctl.verify.simulation.schedule import Schedule, Update
 
 US, SECOND = 1_000, 10**9
-BEAT = 4
-"""ns that a frame of one beat takes to leave."""
+IDLE = 28
+"""ns that a frame of one beat takes through an idle engine."""
+NEAR = 200
+"""ns within which the cycles decide."""
 
 
 def source(cluster: int, worker: int = 0, engine: str = "e", **changes: Any) -> Source:
@@ -28,8 +30,8 @@ def source(cluster: int, worker: int = 0, engine: str = "e", **changes: Any) -> 
 
 
 def rate(service: int) -> float:
-    """bit/s at which a frame of 64 bytes takes ``service`` ns."""
-    return 64 * 8 * SECOND / service
+    """bit/s at which a frame of 64 bytes takes ``service`` ns, rounded to the nearest cycle."""
+    return 64 * 8 * SECOND / (service - 1)
 
 
 def receptions(result: Result) -> list[tuple[int, int, int, int]]:
@@ -45,13 +47,25 @@ def receptions(result: Result) -> list[tuple[int, int, int, int]]:
 
 
 def test_an_update_takes_its_beats_the_link_and_the_delays() -> None:
-    link = Link(rate=rate(30), delay=500)
-    scenario = Scenario((Engine("e", link=link, latency=28),), (source(0, delay=100),))
+    link = Link(rate=rate(31), delay=500)
+    scenario = Scenario((Engine("e", link=link),), (source(0, delay=100),))
     result = run(scenario, 150 * US, record=True)
-    assert receptions(result)[0] == (0, 0, 100 + 28 + 30 + 500, 1)
+    assert receptions(result)[0] == (0, 0, 100 + IDLE + 30 + 500, 1)
     (cluster,) = result.clusters
     assert (cluster.generated, cluster.frames, cluster.lost) == (2, 2, 0)
     assert cluster.mean_peak == 100 * US + 658
+
+
+def test_a_jumbo_frame_takes_142_beats_and_six_cycles_through_an_idle_engine() -> None:
+    """The figure of `olafctl bench queue`: 592 ns from the first beat that comes to the last that leaves."""
+    scenario = Scenario((Engine("e"),), (source(0, size=9036, period=SECOND),))
+    assert receptions(run(scenario, SECOND // 2, record=True)) == [(0, 0, 592, 1)]
+
+
+def test_an_input_takes_one_update_after_the_other() -> None:
+    scenario = Scenario((Engine("e"),), tuple(source(c, size=1024, period=SECOND) for c in range(3)))
+    times = [row[2] for row in receptions(run(scenario, SECOND // 2, record=True))]
+    assert np.diff(times).tolist() == [64, 64]
 
 
 def test_what_waits_is_replaced_by_its_worker_and_merged_with_others_until_it_begins_to_leave() -> None:
@@ -65,7 +79,7 @@ def test_what_waits_is_replaced_by_its_worker_and_merged_with_others_until_it_be
         ),
     )
     result = run(scenario, 12 * US, record=True)
-    assert receptions(result) == [(0, 0, BEAT, 1), (1, 9 * US, 10 * US + BEAT, 3)]
+    assert receptions(result) == [(0, 0, IDLE, 1), (1, 9 * US, 10 * US + IDLE, 3)]
     assert result.engines["e"]["replaced_worker"] == 3
     assert result.engines["e"]["merged"] == 2
     assert (result.clusters[1].replaced, result.clusters[1].aggregated) == (3, 2)
@@ -78,10 +92,8 @@ def test_fifo_neither_replaces_nor_merges_and_drops_when_full() -> None:
         (source(0, period=2 * US),),
     )
     result = run(scenario, 11 * US, record=True)
-    assert receptions(result) == [(0, 0, BEAT, 1), (0, 2 * US, 10 * US + BEAT, 1)]
-    assert (
-        result.engines["e"]["dropped_full"] == 3
-    )  # the third at 10 µs: what begins to leave holds its slot still
+    assert receptions(result) == [(0, 0, IDLE, 1), (0, 2 * US, 10 * US + IDLE, 1)]
+    assert result.engines["e"]["dropped_full"] == 3  # the third at 10 µs, 4 ns before a slot is free
     assert result.clusters[0].lost == 3
 
 
@@ -110,7 +122,7 @@ def test_a_frame_merged_by_one_engine_is_merged_again_by_the_next_and_never_repl
         source(0, 4, "c", phase=30 * US, period=SECOND),
     )
     result = run(Scenario(engines, sources), 400 * US, record=True)
-    assert [row for row in receptions(result) if row[0] == 0] == [(0, 30 * US, 150 * US + BEAT, 5)]
+    assert [row for row in receptions(result) if row[0] == 0] == [(0, 30 * US, 150 * US + IDLE, 5)]
     assert result.engines["a"]["merged"] == result.engines["b"]["merged"] == 1
     assert result.engines["c"]["merged"] == 2
     assert result.engines["c"]["replaced_worker"] == 0
@@ -224,21 +236,22 @@ def periodic_workers(pick: random.Random) -> tuple[System, tuple[Source, ...], S
 
 @pytest.mark.parametrize("seed", range(20))
 def test_the_verifiers_simulation_of_the_same_workers_agrees(seed: int) -> None:
-    """Same departures and losses, where no update arrives during the beat that the verifier leaves out."""
+    """Same departures and losses, where no two events lie so near that the cycles decide."""
     pick = random.Random(seed)
     while True:
         system, sources, schedule = periodic_workers(pick)
         seen = simulate(schedule)
         arrivals = np.array([update.time for update in schedule.updates])
-        after = arrivals[:, None] - np.array([departure.time for departure in seen.departures])
-        if not ((after > 0) & (after <= BEAT)).any():
+        apart = np.abs(arrivals[:, None] - np.array([departure.time for departure in seen.departures]))
+        if (np.diff(arrivals) > NEAR).all() and not ((apart > 0) & (apart < NEAR)).any():
             break
     end = schedule.updates[-1].time
-    engine = Engine("e", slots=system.slots, rate=rate(system.service))
-    ours = run(Scenario((engine,), sources), end, record=True)
-    gone = [(one.cluster, one.arrival, one.time + BEAT) for one in seen.departures if one.time + BEAT <= end]
-    assert [row[:3] for row in receptions(ours)] == gone
-    lost = {cluster.cluster: cluster.lost for cluster in ours.clusters}
+    engine = Engine("e", slots=system.slots, rate=rate(system.service + 1))
+    ours = receptions(run(Scenario((engine,), sources), end + NEAR, record=True))
+    gone = [(one.cluster, one.arrival, one.time) for one in seen.departures if one.time <= end]
+    assert [row[:2] for row in ours[: len(gone)]] == [row[:2] for row in gone]
+    assert all(0 <= row[2] - time <= NEAR for row, (_, _, time) in zip(ours, gone, strict=False))
+    lost = {cluster.cluster: cluster.lost for cluster in run(Scenario((engine,), sources), end).clusters}
     assert [lost[index] for index in range(len(system.clusters))] == list(seen.outcome.lost)
 
 

@@ -14,7 +14,7 @@ void olaf_rules_set(void* queue, uint32_t index, uint32_t mode, uint32_t reward_
 
 uint32_t olaf_rules_offer(void* queue, const olaf::Update* update) {
   std::uint32_t displaced;
-  return static_cast<uint32_t>(static_cast<Queue*>(queue)->Offer(*update, &displaced));
+  return static_cast<uint32_t>(static_cast<Queue*>(queue)->Offer(*update, 0, &displaced));
 }
 
 uint32_t olaf_rules_begin(void* queue, olaf::Update* update) {

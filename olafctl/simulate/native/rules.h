@@ -81,21 +81,20 @@ class Queue {
   void Set(std::uint32_t index, const Setting& setting) { settings_.at(index) = setting; }
 
   std::size_t occupancy() const { return held_; }
-  bool full() const { return held_ == line_.size(); }
 
   // Whether an update is in line that has not begun to leave.
   bool ready() const { return held_ > (leaving_ ? 1u : 0u); }
   const Update& head() const { return line_[first_].update; }
 
-  // An update arrives. `displaced` is how many worker updates are discarded by a replacement, or no longer counted
+  // An update arrives; `closing` slots become free at this very instant, too late for it. `displaced` is how many worker updates are discarded by a replacement, or no longer counted
   // by a merged frame whose count is at its limit.
-  Disposition Offer(const Update& update, std::uint32_t* displaced) {
+  Disposition Offer(const Update& update, std::size_t closing, std::uint32_t* displaced) {
     *displaced = 0;
     const Setting& setting = settings_.at(update.index);
     const Reward reward = Reward::Of(update.reward, setting.threshold);
     const bool fifo = setting.mode == Mode::kFifo;
     if (fifo || waiting_[update.index] == kNone) {
-      if (full()) return Disposition::kDroppedFull;
+      if (held_ + closing >= line_.size()) return Disposition::kDroppedFull;
       const std::size_t place = Wrap(first_ + held_++);
       line_[place] = {update, reward, update.aggregated == 0};
       if (!fifo) waiting_[update.index] = place;

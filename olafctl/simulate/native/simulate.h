@@ -23,9 +23,8 @@ uint64_t olaf_rules_occupancy(void* queue);
 // A scenario in picoseconds. Arrays are read while olaf_simulation_new runs and not kept.
 struct OlafEngine {
   uint64_t slots;
-  int64_t latency;
-  double ps_per_byte;  // the rate limiter's; 0 does not limit
-  int64_t beat;        // to send 64 bytes at the output's full width
+  int64_t cycle;  // of the engine's clock: a beat of 64 bytes takes one
+  int64_t rate;   // the rate limiter's, in bits a cycle times 2^32; 0 does not limit
   double link_ps_per_byte;
   int64_t link_delay;
   uint64_t link_capacity;  // frames waiting or being sent; 0 is unlimited

@@ -18,6 +18,13 @@ using olaf::Update;
 
 constexpr std::int64_t kPsPerNs = 1000;
 constexpr std::int64_t kBeatBytes = 64;
+// The input takes a beat a cycle, and an update in no fewer cycles than this.
+constexpr std::int64_t kLeastInputCycles = 4;
+// Cycles from the first beat of an idle engine's input to the decision, and from the last beat read to the last sent.
+constexpr std::int64_t kPipelineCycles = 3 + 2;
+// Cycles that a beat spends in the adders' pipeline until it can be read (hdl/olaf_merge.v): the adders' default
+// latency and two. What needs no adding rides through it only while it is not empty.
+constexpr std::int64_t kMergeCycles = 4 + 2;
 constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::min();
 
 // The time in picoseconds nearest to `now` for which a frame carries `gen_time` (olafctl.aom.nearest_time).
@@ -29,7 +36,7 @@ std::int64_t NearestTime(std::uint64_t gen_time, std::int64_t now) {
 }
 
 // At one instant events happen in this order.
-enum class Kind : std::uint8_t { kSend, kArrive, kGenerate };
+enum class Kind : std::uint8_t { kSend, kDecide, kArrive, kGenerate };
 
 struct Event {
   std::int64_t time;
@@ -160,15 +167,21 @@ struct Age {
 };
 
 struct Engine {
-  Engine(const OlafEngine& given, std::size_t indices) : queue(given.slots, indices), setting(given) {}
+  Engine(const OlafEngine& given, std::size_t indices)
+      : queue(given.slots, indices), setting(given), readable(indices, kNever) {}
 
   Queue queue;
   OlafEngine setting;
   std::deque<std::int64_t> ready;  // from when on each update in line that has not begun may begin to leave
+  std::vector<std::int64_t> readable;  // by index: when the first beat of its update in line can be read
+  std::int64_t merging_until = kNever;  // the adders' pipeline is empty after this
   OlafCounters counters{};
-  std::int64_t left_at = kNever;  // when the update that leaves has left; kNever: none does
-  std::int64_t allowed = 0;       // by the rate limiter
+  std::int64_t left_at = kNever;   // when the update that leaves has left; kNever: none does
+  std::int64_t freed_at = kNever;  // when the last slot became free
+  std::int64_t debt = 0;           // of the rate limiter (hdl/olaf_rate_limiter.v) at cycle `debt_at`, times 2^32
+  std::int64_t debt_at = 0;
   bool scheduled = false;
+  std::int64_t input_free = 0;
   std::int64_t link_free = 0;
   std::deque<std::int64_t> on_link;  // when each frame waiting or being sent has left the queue of the link
 };
@@ -214,10 +227,17 @@ class Simulation {
         continue;
       }
       movements_.Pop();
-      if (event.kind() == Kind::kArrive) {
-        Arrive(event.time, event.what);
-      } else {
-        Send(event.time, event.what);
+      switch (event.kind()) {
+        case Kind::kSend:
+          Send(event.time, event.what);
+          break;
+        case Kind::kDecide: {
+          const Frame frame = Take(event.what);
+          Decide(event.time, frame.node, frame.update);
+          break;
+        }
+        default:
+          Arrive(event.time, Take(event.what));
       }
     }
     return true;
@@ -289,9 +309,7 @@ class Simulation {
     Offer(now, engine, Update{gen_time, index, worker, seq, 0, size, 1, 0, 0});
   }
 
-  void Arrive(std::int64_t now, std::uint32_t slot) {
-    const Frame frame = frames_[slot];
-    free_frames_.push_back(slot);
+  void Arrive(std::int64_t now, const Frame& frame) {
     if (frame.node != kServer) {
       Offer(now, frame.node, frame.update);
       return;
@@ -305,24 +323,39 @@ class Simulation {
     if (record_) receptions_.push_back({generated, now, frame.update.index, frame.update.count});
   }
 
+  // An update reaches an engine, whose input takes one after the other.
   void Offer(std::int64_t now, std::uint32_t at, const Update& update) {
+    Engine& engine = engines_[at];
+    const std::int64_t decided = std::max(now, engine.input_free);
+    engine.input_free = decided + std::max(Beats(update), kLeastInputCycles) * engine.setting.cycle;
+    if (decided == now) {
+      Decide(now, at, update);
+    } else {
+      movements_.Push(Numbered(decided, Kind::kDecide, Put({update, at})));
+    }
+  }
+
+  void Decide(std::int64_t now, std::uint32_t at, const Update& update) {
     Engine& engine = engines_[at];
     Release(&engine, now);
     std::uint32_t displaced;
-    const Disposition disposition = engine.queue.Offer(update, &displaced);
+    const Disposition disposition = engine.queue.Offer(update, engine.freed_at == now, &displaced);
     ++engine.counters.dispositions[static_cast<int>(disposition)];
     OlafCluster& cluster = clusters_[update.index];
     switch (disposition) {
       case Disposition::kAppended:
-        engine.ready.push_back(now + engine.setting.latency);
+        engine.ready.push_back(now + engine.setting.cycle);
+        Write(&engine, now, update, false);
         Schedule(now, at);
         break;
       case Disposition::kMerged:
+        Write(&engine, now, update, true);
         cluster.uncounted += displaced;
         under_way_ -= displaced;
         break;
       case Disposition::kReplacedWorker:
       case Disposition::kReplacedReward:
+        Write(&engine, now, update, false);
         cluster.replaced += displaced;
         under_way_ -= displaced;
         break;
@@ -333,10 +366,21 @@ class Simulation {
     }
   }
 
+  // An update decided now is written to its slot, through the adders' pipeline or past it.
+  static void Write(Engine* engine, std::int64_t now, const Update& update, bool merged) {
+    const std::int64_t cycle = engine->setting.cycle;
+    const bool rides = merged || now <= engine->merging_until;
+    engine->readable[update.index] = rides ? now + kMergeCycles * cycle : kNever;
+    if (rides) engine->merging_until = now + (Beats(update) - 1 + kMergeCycles - 1) * cycle;
+  }
+
+  static std::int64_t Beats(const Update& update) { return (update.size + kBeatBytes - 1) / kBeatBytes; }
+
   // Frees the slot of what has left by `now`.
   void Release(Engine* engine, std::int64_t now) {
     if (engine->left_at == kNever || engine->left_at > now) return;
     engine->queue.Leave();
+    engine->freed_at = engine->left_at;
     engine->left_at = kNever;
   }
 
@@ -344,8 +388,23 @@ class Simulation {
     Engine& engine = engines_[at];
     if (engine.scheduled || !engine.queue.ready()) return;
     engine.scheduled = true;
-    const std::int64_t time = std::max({now, engine.ready.front(), engine.left_at, engine.allowed});
-    movements_.Push(Numbered(time, Kind::kSend, at));
+    const std::int64_t cycle = engine.setting.cycle;
+    std::int64_t begins = (std::max({now, engine.ready.front(), engine.left_at}) + cycle - 1) / cycle;
+    if (engine.setting.rate) begins = std::max(begins, engine.debt_at + CyclesToPay(engine));
+    movements_.Push(Numbered(begins * cycle, Kind::kSend, at));
+  }
+
+  static std::int64_t CyclesToPay(const Engine& engine) {
+    return engine.debt > 0 ? (engine.debt + engine.setting.rate - 1) / engine.setting.rate : 0;
+  }
+
+  // The rate limiter charges for an update that begins to leave.
+  static void Charge(Engine* engine, std::int64_t now, std::int64_t size) {
+    const std::int64_t rate = engine->setting.rate;
+    if (!rate) return;
+    engine->debt -= CyclesToPay(*engine) * rate;
+    engine->debt += (size * 8 << 32) - rate;
+    engine->debt_at = now / engine->setting.cycle + 1;
   }
 
   void Send(std::int64_t now, std::uint32_t at) {
@@ -355,9 +414,8 @@ class Simulation {
     const Update update = engine.queue.Begin();
     engine.ready.pop_front();
     ++engine.counters.sent;
-    const std::int64_t beats = (update.size + kBeatBytes - 1) / kBeatBytes;
-    engine.left_at = now + beats * engine.setting.beat;
-    engine.allowed = now + std::llround(update.size * engine.setting.ps_per_byte);
+    engine.left_at = std::max(now, engine.readable[update.index]) + Beats(update) * engine.setting.cycle;
+    Charge(&engine, now, update.size);
     Transmit(now, &engine, update);
     Schedule(now, at);
   }
@@ -373,22 +431,30 @@ class Simulation {
       under_way_ -= update.count;
       return;
     }
-    const std::int64_t sent = std::max(now, engine->link_free) +
-                              std::llround(update.size * setting.link_ps_per_byte);
+    const std::int64_t came = engine->left_at + kPipelineCycles * setting.cycle;
+    const std::int64_t sent =
+        std::max(came, engine->link_free) + std::llround(update.size * setting.link_ps_per_byte);
     engine->link_free = sent;
     if (setting.link_capacity) waiting.push_back(sent);
-    const std::int64_t arrives = std::max(sent, engine->left_at) + setting.link_delay;
-    std::uint32_t slot;
-    if (free_frames_.empty()) {
-      slot = static_cast<std::uint32_t>(frames_.size());
-      frames_.emplace_back();
-    } else {
-      slot = free_frames_.back();
-      free_frames_.pop_back();
-    }
+    const std::int64_t arrives = sent + setting.link_delay;
     const auto node = setting.next < 0 ? kServer : static_cast<std::uint32_t>(setting.next);
-    frames_[slot] = {update, node};
-    movements_.Push(Numbered(arrives, Kind::kArrive, slot));
+    movements_.Push(Numbered(arrives, Kind::kArrive, Put({update, node})));
+  }
+
+  std::uint32_t Put(const Frame& frame) {
+    if (free_frames_.empty()) {
+      frames_.push_back(frame);
+      return static_cast<std::uint32_t>(frames_.size() - 1);
+    }
+    const std::uint32_t slot = free_frames_.back();
+    free_frames_.pop_back();
+    frames_[slot] = frame;
+    return slot;
+  }
+
+  Frame Take(std::uint32_t slot) {
+    free_frames_.push_back(slot);
+    return frames_[slot];
   }
 
   std::vector<OlafSource> sources_;
