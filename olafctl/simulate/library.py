@@ -44,6 +44,7 @@ UPDATE = _layout(
 ENGINE = _layout(
     ("slots", "u8"),
     ("cycle", "i8"),
+    ("merge_cycles", "i8"),
     ("rate", "i8"),
     ("link_ps_per_byte", "f8"),
     ("link_delay", "i8"),

@@ -19,6 +19,8 @@ from olafctl.testbed.model import Mode
 _PS = 1000
 """Picoseconds in a nanosecond."""
 _CYCLE_PS = 10**12 // CLOCK_HZ
+_MERGE_CYCLES = 2
+"""Of a merged beat besides the adder's: until it is written, and can be read (hdl/olaf_merge.v)."""
 _AT_A_TIME = 5_000_000
 """Events between two reports of progress; also what an interrupt waits for."""
 _MODES = {Mode.OLAF: 0, Mode.FIFO: 1}
@@ -172,6 +174,7 @@ def _engines(scenario: Scenario) -> NDArray[np.void]:
     for row, engine in zip(rows, scenario.engines, strict=True):
         link = engine.link
         row["slots"], row["cycle"] = engine.slots, _CYCLE_PS
+        row["merge_cycles"] = engine.adder_latency + _MERGE_CYCLES
         row["rate"] = round((engine.rate or 0) * _CYCLE_PS / 10**12 * 2**32)
         row["link_ps_per_byte"], row["link_delay"] = _ps_per_byte(link.rate), link.delay * _PS
         row["link_capacity"] = link.capacity or 0

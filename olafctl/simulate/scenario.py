@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from olafctl.errors import BadInput, Problem
 from olafctl.testbed.model import Mode
-from olafctl.wire.geometry import SLOTS
+from olafctl.wire.geometry import ADDER_LATENCY, SLOTS
 from olafctl.wire.layouts import GRADIENT_OFFSET
 
 MAX_TIME = (1 << 63) // 1000 - 1
@@ -44,6 +44,8 @@ class Engine:
     mode: Mode = Mode.OLAF
     modes: Mapping[int, Mode] = field(default_factory=dict)
     """Of the clusters with another mode than ``mode``, by their index."""
+    adder_latency: int = ADDER_LATENCY.default
+    """Cycles."""
 
 
 @dataclass(frozen=True)
@@ -131,6 +133,9 @@ def _engine_problems(engine: Engine, names: list[str]) -> Iterator[Problem]:
         yield Problem(
             f"has a rate of {engine.rate} bit/s", where, f"{MIN_RATE} … {MAX_RATE}, or None for no limit"
         )
+    least, most = ADDER_LATENCY.least, ADDER_LATENCY.greatest
+    if not least <= engine.adder_latency <= most:
+        yield Problem(f"has adders of {engine.adder_latency} cycles", where, f"choose {least} … {most}")
     link = engine.link
     if link.to is not None and link.to not in names:
         known = ", ".join(names)

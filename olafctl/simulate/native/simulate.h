@@ -24,6 +24,7 @@ uint64_t olaf_rules_occupancy(void* queue);
 struct OlafEngine {
   uint64_t slots;
   int64_t cycle;  // of the engine's clock: a beat of 64 bytes takes one
+  int64_t merge_cycles;  // of a beat through the adders' pipeline until it can be read
   int64_t rate;   // the rate limiter's, in bits a cycle times 2^32; 0 does not limit
   double link_ps_per_byte;
   int64_t link_delay;

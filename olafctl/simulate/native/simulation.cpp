@@ -22,9 +22,6 @@ constexpr std::int64_t kBeatBytes = 64;
 constexpr std::int64_t kLeastInputCycles = 4;
 // Cycles from the first beat of an idle engine's input to the decision, and from the last beat read to the last sent.
 constexpr std::int64_t kPipelineCycles = 3 + 2;
-// Cycles that a beat spends in the adders' pipeline until it can be read (hdl/olaf_merge.v): the adders' default
-// latency and two. What needs no adding rides through it only while it is not empty.
-constexpr std::int64_t kMergeCycles = 4 + 2;
 constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::min();
 
 // The time in picoseconds nearest to `now` for which a frame carries `gen_time` (olafctl.aom.nearest_time).
@@ -366,12 +363,14 @@ class Simulation {
     }
   }
 
-  // An update decided now is written to its slot, through the adders' pipeline or past it.
+  // An update decided now is written to its slot, through the adders' pipeline or past it (hdl/olaf_merge.v): what
+  // needs no adding rides through it only while it is not empty.
   static void Write(Engine* engine, std::int64_t now, const Update& update, bool merged) {
     const std::int64_t cycle = engine->setting.cycle;
     const bool rides = merged || now <= engine->merging_until;
-    engine->readable[update.index] = rides ? now + kMergeCycles * cycle : kNever;
-    if (rides) engine->merging_until = now + (Beats(update) - 1 + kMergeCycles - 1) * cycle;
+    const std::int64_t through = engine->setting.merge_cycles;
+    engine->readable[update.index] = rides ? now + through * cycle : kNever;
+    if (rides) engine->merging_until = now + (Beats(update) - 1 + through - 1) * cycle;
   }
 
   static std::int64_t Beats(const Update& update) { return (update.size + kBeatBytes - 1) / kBeatBytes; }
