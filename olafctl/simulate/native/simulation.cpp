@@ -7,93 +7,28 @@
 #include <limits>
 #include <vector>
 
+#include "age.h"
+#include "agenda.h"
 #include "rules.h"
 #include "simulate.h"
 
 namespace {
 
+using olaf::Age;
+using olaf::Agenda;
 using olaf::Disposition;
+using olaf::Event;
+using olaf::Kind;
+using olaf::kNever;
+using olaf::kPsPerNs;
 using olaf::Queue;
 using olaf::Update;
 
-constexpr std::int64_t kPsPerNs = 1000;
 constexpr std::int64_t kBeatBytes = 64;
 // The input takes a beat a cycle, and an update in no fewer cycles than this.
 constexpr std::int64_t kLeastInputCycles = 4;
 // Cycles from the first beat of an idle engine's input to the decision, and from the last beat read to the last sent.
 constexpr std::int64_t kPipelineCycles = 3 + 2;
-constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::min();
-
-// The time in picoseconds nearest to `now` for which a frame carries `gen_time` (olafctl.aom.nearest_time).
-std::int64_t NearestTime(std::uint64_t gen_time, std::int64_t now) {
-  const auto half = static_cast<std::int64_t>((olaf::kGenTimeMask + 1) / 2);
-  const auto before = static_cast<std::uint64_t>(now / kPsPerNs - half + 1);
-  const std::uint64_t after = (gen_time - before) & olaf::kGenTimeMask;
-  return static_cast<std::int64_t>(before + after) * kPsPerNs;
-}
-
-// At one instant events happen in this order.
-enum class Kind : std::uint8_t { kSend, kDecide, kArrive, kGenerate };
-
-struct Event {
-  std::int64_t time;
-  std::uint64_t order;  // kind, then the number of the event
-  std::uint32_t what;   // engine, frame or source
-  Kind kind() const { return static_cast<Kind>(order >> 56); }
-  friend bool operator<(const Event& one, const Event& other) {
-    return one.time != other.time ? one.time < other.time : one.order < other.order;
-  }
-};
-
-// The events to come: a heap of four children a node, shallower than a binary one.
-class Agenda {
- public:
-  bool empty() const { return events_.empty(); }
-  const Event& next() const { return events_.front(); }
-
-  void Push(const Event& event) {
-    events_.emplace_back();
-    SiftUp(events_.size() - 1, event);
-  }
-
-  void Pop() {
-    const Event last = events_.back();
-    events_.pop_back();
-    if (!events_.empty()) SiftDown(last);
-  }
-
-  // Pop and Push in one.
-  void Replace(const Event& event) { SiftDown(event); }
-
- private:
-  void SiftUp(std::size_t place, const Event& event) {
-    while (place > 0) {
-      const std::size_t parent = (place - 1) / 4;
-      if (!(event < events_[parent])) break;
-      events_[place] = events_[parent];
-      place = parent;
-    }
-    events_[place] = event;
-  }
-
-  void SiftDown(const Event& event) {
-    const std::size_t size = events_.size();
-    std::size_t place = 0;
-    for (std::size_t child = 1; child < size; child = 4 * place + 1) {
-      const std::size_t end = std::min(child + 4, size);
-      std::size_t least = child;
-      for (std::size_t other = child + 1; other < end; ++other) {
-        if (events_[other] < events_[least]) least = other;
-      }
-      if (!(events_[least] < event)) break;
-      events_[place] = events_[least];
-      place = least;
-    }
-    events_[place] = event;
-  }
-
-  std::vector<Event> events_;
-};
 
 // SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", 2014).
 class Random {
@@ -121,47 +56,6 @@ struct Frame {
 };
 constexpr std::uint32_t kServer = std::numeric_limits<std::uint32_t>::max();
 constexpr std::uint32_t kTrace = kServer;  // the source that sends the given arrivals
-
-// Age-of-Model of one cluster within (start, end], as olafctl.aom.ages defines it with nothing held at first.
-struct Age {
-  std::int64_t freshest = kNever;
-  std::int64_t since = 0;  // accounted up to here
-  __int128 doubled_area = 0;
-  std::int64_t observed = 0;
-  __int128 peaks = 0;
-  std::uint64_t peak_count = 0;
-  std::int64_t highest_peak = -1;
-
-  void Advance(std::int64_t now) {
-    const std::int64_t width = now - since;
-    doubled_area += static_cast<__int128>(width) * ((since - freshest) + (now - freshest));
-    observed += width;
-    since = now;
-  }
-
-  void Receive(std::int64_t generated, std::int64_t now, std::int64_t start) {
-    if (freshest != kNever && generated <= freshest) return;
-    if (now <= start) {
-      since = start;
-    } else if (freshest == kNever) {
-      since = now;
-    } else {
-      // Receptions at one instant are one jump, so its first one alone is a peak.
-      const bool again = since == now && jumped;
-      Advance(now);
-      if (!again) {
-        const std::int64_t peak = now - freshest;
-        peaks += peak;
-        ++peak_count;
-        highest_peak = std::max(highest_peak, peak);
-      }
-    }
-    jumped = now > start;
-    freshest = generated;
-  }
-
-  bool jumped = false;  // at `since`
-};
 
 struct Engine {
   Engine(const OlafEngine& given, std::size_t indices)
@@ -315,7 +209,7 @@ class Simulation {
     ++cluster.frames;
     cluster.delivered += frame.update.count;
     under_way_ -= frame.update.count;
-    const std::int64_t generated = NearestTime(frame.update.gen_time, now);
+    const std::int64_t generated = olaf::NearestTime(frame.update.gen_time, now);
     ages_[frame.update.index].Receive(generated, now, start_);
     if (record_) receptions_.push_back({generated, now, frame.update.index, frame.update.count});
   }
