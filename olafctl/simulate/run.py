@@ -19,8 +19,8 @@ from olafctl.testbed.model import Mode
 _PS = 1000
 """Picoseconds in a nanosecond."""
 _CYCLE_PS = 10**12 // CLOCK_HZ
-_MERGE_CYCLES = 2
-"""Of a merged beat besides the adder's: until it is written, and can be read (hdl/olaf_merge.v)."""
+_MERGE_CYCLES = 3
+"""Of a merged beat besides the adder's: it is read, written, and can be read again (hdl/olaf_merge.v)."""
 _AT_A_TIME = 5_000_000
 """Events between two reports of progress; also what an interrupt waits for."""
 _MODES = {Mode.OLAF: 0, Mode.FIFO: 1}

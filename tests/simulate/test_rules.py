@@ -1,7 +1,6 @@
 """The event-level rules and the golden model of OlafQueue decide alike, whatever arrives and leaves when."""
 
 import random
-import struct
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
@@ -10,15 +9,15 @@ import numpy as np
 import pytest
 
 from olafctl.queue.golden import GoldenQueue
+from olafctl.queue.golden.frames import field
 from olafctl.queue.model import Instant
 from olafctl.queue.traffic import update as frame_of
-from olafctl.queue.verilate import Parameters
 from olafctl.simulate.library import DISPOSITIONS
 from olafctl.simulate.rules import Rules, Update
+from olafctl.wire.geometry import Geometry
 from olafctl.wire.layouts import GRADIENT_OFFSET, Flag
 
 SLOTS, CLUSTERS = 3, 5
-HEADER = struct.Struct(">BBHIIQH")
 REWARDS = [0.0, -0.0, 1.0, 1.5, -1.0, 2.5, float("inf"), float("-inf"), float("nan")]
 
 
@@ -26,12 +25,12 @@ class Golden:
     """The golden model, told of whole updates instead of cycles."""
 
     def __init__(self) -> None:
-        self._queue = GoldenQueue(Parameters(clusters=CLUSTERS, slots=SLOTS, beats=4))
+        self._queue = GoldenQueue(Geometry(clusters=CLUSTERS, slots=SLOTS, beats=4))
         self._cycle = 0
 
     def set(self, *, fifo: bool, reward_rule: bool, threshold: float) -> None:
         self._queue.mode, self._queue.reward_enable = int(fifo), int(reward_rule)
-        self._queue.threshold = np.float32(threshold)
+        self._queue.reward_threshold = int(np.float32(threshold).view(np.uint32))
 
     def offer(self, update: Update) -> str:
         before = dict(self._queue.counters)
@@ -55,10 +54,18 @@ class Golden:
 
     def begin(self) -> Update:
         self._at(begun=True)
-        sidecar, frame = self._queue._begun[-1].sidecar, self._queue._begun[-1].frame
-        _, flags, count, seq, reward, gen_time, _ = HEADER.unpack_from(frame, GRADIENT_OFFSET - HEADER.size)
-        aggregated = bool(flags & Flag.AGGREGATED)
-        return Update(sidecar.cluster, sidecar.worker, seq, gen_time, len(frame), reward, count, aggregated)
+        gone = self._queue._begun[-1]
+        read = {name: field(gone.frame, name) for name in ("seq", "gen_time", "reward", "count", "flags")}
+        return Update(
+            index=gone.sidecar.cluster,
+            worker=gone.sidecar.worker,
+            seq=read["seq"],
+            gen_time=read["gen_time"],
+            size=len(gone.frame),
+            reward=read["reward"],
+            count=read["count"],
+            aggregated=bool(read["flags"] & Flag.AGGREGATED),
+        )
 
     def leave(self) -> None:
         self._at(left=True)
