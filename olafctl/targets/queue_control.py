@@ -14,7 +14,8 @@ from olafctl.targets.twin.engine import Engine
 def handlers(engine: Engine, ports: Sequence[int], devices: Sequence[Device]) -> Mapping[str, Handler]:
     """``devices``, ``stats``, and the queue's registers: ``read`` and ``write`` by name, ``read_all``."""
     registers = QueueRegisters(engine.read_register, engine.write_register)
-    # A snapshot and the reads that belong to it are not to mix with another's.
+    # A snapshot and the reads that belong to it, and the accesses of one command, are not to mix with
+    # another's.
     one_at_a_time = Lock()
 
     def read(request: dict[str, Any]) -> int:
@@ -22,7 +23,8 @@ def handlers(engine: Engine, ports: Sequence[int], devices: Sequence[Device]) ->
             return registers.read(str(request["name"]))
 
     def write(request: dict[str, Any]) -> None:
-        registers.write(str(request["name"]), int(request["value"]))
+        with one_at_a_time:
+            registers.write(str(request["name"]), int(request["value"]))
 
     def read_all(_: dict[str, Any]) -> dict[str, int]:
         with one_at_a_time:

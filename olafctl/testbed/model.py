@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
+
 from olafctl.wire.geometry import Geometry
 
 

@@ -44,7 +44,9 @@ def command(frames: int, indices: int, slots: int, fifo: bool, as_json: bool) ->
         click.echo(step, err=True)
 
     library = build_queue(Geometry(indices=indices, slots=slots, beats=BEATS.greatest), tell)
-    large = build_queue(Geometry(indices=performance.SEGMENTS, slots=slots, beats=BEATS.greatest), tell)
+    large = build_queue(
+        Geometry(indices=performance.SEGMENTS, slots=performance.SEGMENTS, beats=BEATS.greatest), tell
+    )
     mode = Mode.FIFO if fifo else Mode.OLAF
     measured = []
     for size in performance.SIZES:
