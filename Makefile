@@ -38,11 +38,13 @@ $(VENV)/.made:
 	@touch $@
 
 # -q -q leaves out pip's warnings, not its errors.
-$(VENV)/.base: setup.cfg pyproject.toml $(VENV)/.made | compiler
+$(VENV)/.base: setup.cfg pyproject.toml setup.py $(VENV)/.made | compiler
+	@echo "installing olaf and its packages into $(VENV): about a minute the first time"
 	$(BIN)/pip install -q -q -e .
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.base
+	@echo "installing what the tests need"
 	$(BIN)/pip install -q -q -e '.[test]'
 	@touch $@
 

@@ -1,5 +1,6 @@
 """A content-addressed store for build results: the same inputs are never built twice."""
 
+import errno
 import fcntl
 import hashlib
 import json
@@ -57,9 +58,11 @@ def build_once(kind: str, key: str, build: Callable[[Path], None]) -> tuple[Path
         with _writable(home):
             work = Path(tempfile.mkdtemp(prefix=unfinished, dir=home))
         try:
-            build(work)
-            _seal(work)
-            work.rename(done)
+            with _writable(home, full_disk_only=True):
+                build(work)
+            with _writable(home):
+                _seal(work)
+                work.rename(done)
         except BaseException:
             shutil.rmtree(work, ignore_errors=True)
             raise
@@ -85,10 +88,12 @@ def _is_whole(folder: Path) -> bool:
 
 
 @contextmanager
-def _writable(home: Path) -> Iterator[None]:
-    """An OSError inside means that the cache cannot be used."""
+def _writable(home: Path, full_disk_only: bool = False) -> Iterator[None]:
+    """An OSError inside means that the cache cannot be used; of a build's, only that of a full disk does."""
     try:
         yield
     except OSError as error:
-        remedy = "make it writable, or set OLAF_CACHE"
+        if full_disk_only and error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        remedy = "make room or make it writable, or set OLAF_CACHE"
         raise OlafError(Problem(f"cannot be used: {error.strerror}", str(home), remedy)) from None

@@ -1,16 +1,18 @@
 """Where Olaf's own sources lie, and where it may keep what it builds and what it runs."""
 
 import os
-import sys
 from pathlib import Path
 
-_CHECKOUT = Path(__file__).resolve().parent.parent
-_INSTALLED = Path(sys.prefix) / "share" / "olaf"
+_PACKAGE = Path(__file__).resolve().parent
+_IN_WHEEL = _PACKAGE / "sources"
 
 
 def sources() -> Path:
-    """The folder that holds ``p4src``, ``hdl``, ``templates`` and ``testbeds``."""
-    return _CHECKOUT if (_CHECKOUT / "p4src").is_dir() else _INSTALLED
+    """The folder that holds ``p4src``, ``hdl``, ``templates``, ``testbeds`` and ``tests/packets``.
+
+    In a wheel they lie inside the package (setup.py puts them there), in a checkout next to it.
+    """
+    return _IN_WHEEL if _IN_WHEEL.is_dir() else _PACKAGE.parent
 
 
 def cache() -> Path:

@@ -1,5 +1,7 @@
 """The store of build results."""
 
+import errno
+import os
 from pathlib import Path
 
 import pytest
@@ -19,9 +21,10 @@ def test_a_cache_folder_that_cannot_be_written_is_one_line(
     monkeypatch.setattr("tempfile.mkdtemp", refuse)
     with pytest.raises(OlafError) as caught:
         cache.build_once("p4", "key", lambda _: None)
-    assert str(caught.value) == (
-        f"{tmp_path / 'p4'}: cannot be used: Permission denied (make it writable, or set OLAF_CACHE)"
-    )
+    (problem,) = caught.value.problems
+    assert problem.where == str(tmp_path / "p4")
+    assert "Permission denied" in problem.what
+    assert "OLAF_CACHE" in problem.remedy
 
 
 def test_a_lock_that_cannot_be_opened_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,3 +70,15 @@ def test_a_result_that_lost_something_is_built_again(
     assert cache.build_once("p4", "key", _write) == (folder, True)
     assert library.read_bytes() == b"machine code"
     assert cache.build_once("p4", "key", _write) == (folder, False)
+
+
+def test_a_full_disk_is_named_with_its_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OLAF_CACHE", str(tmp_path))
+
+    def build(folder: Path) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with pytest.raises(OlafError, match="No space left on device") as failed:
+        cache.build_once("kind", "key", build)
+    (problem,) = failed.value.problems
+    assert (problem.where, "OLAF_CACHE" in problem.remedy) == (str(tmp_path / "kind"), True)

@@ -1,6 +1,5 @@
 """``olafctl demo``: the main job from testbed to figures, in one command."""
 
-import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from olafctl.cli.output import json_option, log_progress, print_json, progress
 from olafctl.errors import OlafError, Problem
 
 if TYPE_CHECKING:
     from olafctl.control.store import Store
-    from olafctl.targets.interface import Progress
 
 TESTBED = "nine-clusters"
 
@@ -28,14 +27,13 @@ TESTBED = "nine-clusters"
     help="Folder for the plots.",
 )
 @click.option("--no-tests", is_flag=True, help="Leave the packet tests out.")
-@click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")
+@json_option("Print the figures as JSON.")
 def command(output: Path, no_tests: bool, as_json: bool) -> None:
     """Deploy nine-clusters, test it with packets, replay a recorded training, show the paper's table 1.
 
     The training of 27 workers in 9 clusters goes through FIFO and through Olaf at 60 → 40 and 60 → 20 Gb/s;
-    figure 6 and Age-of-Model over time are saved as PNG. What was deployed is destroyed at the end.
+    figure 6 and Age-of-Model over time are saved as PNG and SVG. What was deployed is destroyed at the end.
     """
-    from olafctl.control.console import tell
     from olafctl.control.deploy import using
     from olafctl.demo import experiment, table1
 
@@ -45,18 +43,18 @@ def command(output: Path, no_tests: bool, as_json: bool) -> None:
         raise OlafError(
             Problem(f"cannot be made: {error.strerror}", str(output), "choose another --output")
         ) from error
-    with _deployed(tell) as store:
-        failed = not no_tests and _packet_tests(tell)
+    with _deployed() as store:
+        failed = not no_tests and _packet_tests()
         with using(store) as (testbed, running):
             in_turn, together = done = [
-                experiment.run(running, testbed, loads, tell)
+                experiment.run(running, testbed, loads, log_progress)
                 for loads in (experiment.in_turn(), [experiment.TOGETHER])
             ]
-    tell("plotting")
+    log_progress("plotting")
     pictures = experiment.plots(in_turn, output)
     if as_json:
         ours = [table1.data(one) for one in done]
-        click.echo(json.dumps({"paper": table1.published(), "ours": ours}, indent=1))
+        print_json({"paper": table1.published(), "ours": ours})
     else:
         _show(table1.table(in_turn), table1.table(together), pictures)
     violations = [
@@ -73,12 +71,12 @@ def command(output: Path, no_tests: bool, as_json: bool) -> None:
 
 
 @contextmanager
-def _deployed(tell: "Progress") -> "Iterator[Store]":
+def _deployed() -> "Iterator[Store]":
     """The testbed, deployed; destroyed afterwards, whatever happens."""
-    from olafctl import testbed as testbeds
     from olafctl.control.deploy import deploy
     from olafctl.control.destroy import destroy
     from olafctl.control.store import Store, folder_of
+    from olafctl.targets import testbeds
 
     testbed = testbeds.load(testbeds.locate(TESTBED))
     store = Store(folder_of(testbed.name))
@@ -90,19 +88,20 @@ def _deployed(tell: "Progress") -> "Iterator[Store]":
                 f"olafctl destroy {testbed.name}",
             )
         )
-    deploy(testbed, tell)
+    with progress() as step:
+        deploy(testbed, step)
     try:
         yield store
     finally:
-        tell(f"destroying {testbed.name}")
+        log_progress(f"destroying {testbed.name}")
         destroy(store)
 
 
-def _packet_tests(tell: "Progress") -> bool:
+def _packet_tests() -> bool:
     """Whether one failed; their report goes to standard error, so that --json stays JSON."""
     from olafctl.control import child
 
-    tell("packet tests")
+    log_progress("packet tests")
     line = [sys.executable, "-m", "olafctl", "test", TESTBED]
     return child.run(line, output=sys.stderr) != 0
 
@@ -110,10 +109,10 @@ def _packet_tests(tell: "Progress") -> bool:
 def _show(in_turn: str, together: str, pictures: tuple[Path, ...]) -> None:
     click.echo("\nOLAF table 1: 27 workers in 9 clusters send 500 updates of 2048 bits each, 60 Gb/s in all,")
     click.echo("into a queue of 8 slots; ours is a recorded training, replayed in virtual time\n")
-    click.echo("Four clusters train at a time, as the paper's Age-of-Model tells of its traffic; means of")
-    click.echo("five runs, the clusters' order dealt anew (least–most):\n")
+    click.echo("Four clusters train at a time, as the paper's Age-of-Model suggests of its traffic; means of")
+    click.echo("five runs, each with another random order of the clusters (least–most):\n")
     click.echo(in_turn)
-    click.echo("\nAll nine begin together, and contend for the eight slots:\n")
+    click.echo("\nAll nine begin together and compete for the eight slots:\n")
     click.echo(together)
     click.echo(
         "\naggregated: merged with a waiting update; replaced: by a newer one of the same worker, neither"

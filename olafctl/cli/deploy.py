@@ -1,9 +1,10 @@
 """``olafctl deploy``: make a testbed run."""
 
-import json
 from typing import TYPE_CHECKING
 
 import click
+
+from olafctl.cli.output import json_option, print_json, progress
 
 if TYPE_CHECKING:
     from olafctl.control.deploy import Outcome
@@ -12,20 +13,22 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("testbed")
 @click.option("--dry-run", is_flag=True, help="Print the plan as a diff and change nothing.")
-@click.option("--json", "as_json", is_flag=True, help="Print what was done as JSON.")
-def command(testbed: str, dry_run: bool, as_json: bool) -> None:
+@click.option("--take-over", is_flag=True, help="Displace another P4Runtime controller that is primary.")
+@json_option("Print what was done as JSON.")
+def command(testbed: str, dry_run: bool, take_over: bool, as_json: bool) -> None:
     """Make TESTBED (a YAML file, or the name of a shipped testbed) run, programmed and verified.
 
     What already fits stays untouched; a second deploy changes nothing. If anything fails, what ran before
     runs again. Lines of the plan begin with + (added), ~ (changed) or - (removed).
     """
-    from olafctl import testbed as testbeds
-    from olafctl.control.console import tell
     from olafctl.control.deploy import deploy
+    from olafctl.targets import testbeds
 
-    outcome = deploy(testbeds.load(testbeds.locate(testbed)), tell, dry_run=dry_run)
+    bed = testbeds.load(testbeds.locate(testbed))
+    with progress() as log_progress:
+        outcome = deploy(bed, log_progress, dry_run=dry_run, take_over=take_over)
     if as_json:
-        click.echo(json.dumps(_as_json(outcome, dry_run), indent=2))
+        print_json(_as_json(outcome, dry_run))
         return
     if dry_run:
         _show_plan(outcome)

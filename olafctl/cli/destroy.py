@@ -1,14 +1,14 @@
 """``olafctl destroy``: end a deployment and remove everything of it."""
 
-import json
-
 import click
+
+from olafctl.cli.output import json_option, print_json
 
 
 @click.command()
 @click.argument("name", required=False)
 @click.option("--all", "everything", is_flag=True, help="Destroy every deployment.")
-@click.option("--json", "as_json", is_flag=True, help="Print what was destroyed as JSON.")
+@json_option("Print what was destroyed as JSON.")
 def command(name: str | None, everything: bool, as_json: bool) -> None:
     """End deployment NAME (the only one, when left out): processes, ports and files, also after a crash."""
     from olafctl.control import store
@@ -35,6 +35,6 @@ def command(name: str | None, everything: bool, as_json: bool) -> None:
         if not as_json:
             click.echo(f"destroyed {deployment.folder.name}")
     if as_json:
-        click.echo(json.dumps({"destroyed": done}))
+        print_json({"destroyed": done})
     if problems:
         raise OlafError(*problems)

@@ -12,7 +12,7 @@ from olafctl.errors import OlafError, Problem
 def generated() -> Mapping[Path, str]:
     """Every generated file's text, by its place relative to the sources."""
     from olafctl.queue import generate
-    from olafctl.render.p4 import params
+    from olafctl.targets.p4_sources import params
     from olafctl.wire.emit import cpp, markdown, p4
 
     return {

@@ -1,11 +1,11 @@
 """``olafctl init``: a commented testbed to start from."""
 
-import json
 import re
 from pathlib import Path
 
 import click
 
+from olafctl.cli.output import json_option, print_json
 from olafctl.testbed import limits
 
 _PORTS_AT_MOST = 8
@@ -20,14 +20,14 @@ _PORTS_AT_MOST = 8
 @click.option("--slots", type=click.IntRange(1, 1023), default=8, show_default=True, help="Of the queue.")
 @click.option("--target", default="twin", show_default=True)
 @click.option("--force", is_flag=True, help="Replace the file if it is there.")
-@click.option("--json", "as_json", is_flag=True, help="Print what was written as JSON.")
+@json_option("Print what was written as JSON.")
 def command(
     path: Path, clusters: int, workers: int, slots: int, target: str, force: bool, as_json: bool
 ) -> None:
     """Write a testbed to PATH (testbed.yaml, when left out), each field explained, ready to be deployed."""
-    from olafctl import testbed as testbeds
     from olafctl.errors import BadInput, OlafError, Problem
-    from olafctl.render.templates import fill
+    from olafctl.targets import testbeds
+    from olafctl.templates import fill
 
     if path.exists() and not force:
         raise BadInput(Problem("is there already", str(path), "choose another path, or use --force"))
@@ -49,7 +49,7 @@ def command(
             Problem(f"cannot be written: {error.strerror}", str(path), "choose another path")
         ) from None
     if as_json:
-        click.echo(json.dumps({"path": str(path), "name": _name(path.stem)}))
+        print_json({"path": str(path), "name": _name(path.stem)})
         return
     click.echo(f"wrote {path}; next: olafctl deploy {path}")
 

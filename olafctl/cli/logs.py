@@ -5,6 +5,8 @@ from pathlib import Path
 
 import click
 
+from olafctl.cli.output import json_option
+
 
 @click.command()
 @click.argument("name", required=False)
@@ -13,7 +15,7 @@ import click
 )
 @click.option("-f", "--follow", is_flag=True, help="Go on as they grow, until interrupted.")
 @click.option("--paths", is_flag=True, help="Print where the logs are, and nothing else.")
-@click.option("--json", "as_json", is_flag=True, help="Print each line, or path, as a JSON object.")
+@json_option("Print each line, or path, as a JSON object.")
 def command(name: str | None, lines: int, follow: bool, paths: bool, as_json: bool) -> None:
     """Show the logs of deployment NAME (the only one, when left out), also of what has crashed."""
     from olafctl.control import logs, store

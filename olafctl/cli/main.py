@@ -12,10 +12,11 @@ from typing import Any, NoReturn
 
 import click
 
-from olafctl import __version__
-from olafctl.errors import EXIT_FAILED, OlafError
+from olafctl import __version__, log
+from olafctl.cli.output import print_error, wants_json
+from olafctl.errors import EXIT_FAILED, BadInput, OlafError, Problem
 
-_POLITE = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_TERMINATION_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class VerbGroup(click.Group):
@@ -42,16 +43,21 @@ class VerbGroup(click.Group):
 
 @click.group(cls=VerbGroup, package="olafctl.cli", context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__)
-def olafctl() -> None:
+@click.option(
+    "--log-level", type=click.Choice(log.LEVELS), help="Log from this level on.  [default: warning]"
+)
+@click.option("--log-json", is_flag=True, default=None, help="Log JSON lines.")
+def olafctl(log_level: str | None, log_json: bool | None) -> None:
     """Build, deploy, test and measure Olaf pipelines from one YAML testbed."""
+    log.configure(log_level, log_json)
 
 
 def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
-    """Ended politely, by a CI system or a closed terminal, a verb cleans up as when interrupted by hand."""
-    for polite in _POLITE:
-        # They often come together, and people press Ctrl-C twice; the second must not end the cleaning.
-        # Programs started by it are not to ignore them, as they would with SIG_IGN.
-        signal.signal(polite, lambda number, frame: None)
+    """A CI system's SIGTERM and a closed terminal's SIGHUP let a verb clean up, as Ctrl-C does."""
+    for each in _TERMINATION_SIGNALS:
+        # They often come together, and people press Ctrl-C twice: the second must not stop the clean-up.
+        # A handler, unlike SIG_IGN, is not inherited by the programs that the clean-up starts.
+        signal.signal(each, lambda number, frame: None)
     raise KeyboardInterrupt
 
 
@@ -60,45 +66,49 @@ def main() -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):  # None when closed
         # What a terminal's encoding cannot show, or a file name that is no text, is no reason to fail.
         sys.stdout.reconfigure(errors="backslashreplace")
-    for polite in _POLITE:
-        if signal.getsignal(polite) is not signal.SIG_IGN:  # as nohup wants it
-            signal.signal(polite, _interrupt)
+    for each in _TERMINATION_SIGNALS:
+        if signal.getsignal(each) is not signal.SIG_IGN:  # nohup ignores SIGHUP, and so do we then
+            signal.signal(each, _interrupt)
     try:
         code = olafctl.main(standalone_mode=False)
         sys.exit(code if isinstance(code, int) else 0)
     except click.ClickException as error:
         with suppress(OSError):
-            error.show()
+            _show_usage_error(error)
         sys.exit(error.exit_code)
     except (click.Abort, KeyboardInterrupt):
-        _say("interrupted")
+        with suppress(OSError):
+            click.echo("interrupted", err=True)
         sys.exit(130)
     except OlafError as error:
         if os.environ.get("OLAF_DEBUG"):
             raise
-        for problem in error.problems:
-            _say(f"error: {problem}")
+        with suppress(OSError):
+            print_error(error)
         sys.exit(error.exit_code)
     except BrokenPipeError:
         sys.exit(EXIT_FAILED)
     except OSError as error:
         if os.environ.get("OLAF_DEBUG"):
             raise
-        place = f"{error.filename}: " if error.filename else ""
-        _say(f"error: {place}{error.strerror or error}")
+        with suppress(OSError):
+            print_error(OlafError(Problem(str(error.strerror or error), str(error.filename or ""))))
         sys.exit(EXIT_FAILED)
     finally:
-        _forget_unread()
+        _discard_unwritten()
 
 
-def _say(line: str) -> None:
-    """On standard error; the exit code stays what it is when nobody is there to read it."""
-    with suppress(OSError):
-        click.echo(line, err=True)
+def _show_usage_error(error: click.ClickException) -> None:
+    if not wants_json():
+        error.show()
+        return
+    wrong = BadInput(Problem(error.format_message(), remedy="see --help"))
+    wrong.exit_code = error.exit_code
+    print_error(wrong)
 
 
-def _forget_unread() -> None:
-    """What nobody can be told any more Python would try again, with an exit code of its own."""
+def _discard_unwritten() -> None:
+    """Output that cannot be written: at exit Python would try again, and exit with a code of its own."""
     for stream in (sys.stdout, sys.stderr):
         try:
             if stream is not None:

@@ -1,11 +1,11 @@
 """``olafctl record``: train for real, and keep what the workers sent."""
 
-import json
 import sys
 from pathlib import Path
 
 import click
 
+from olafctl.cli.output import json_option, print_json
 from olafctl.errors import MissingTool, Problem
 
 
@@ -36,7 +36,7 @@ from olafctl.errors import MissingTool, Problem
 )
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True)
 @click.option("--force", is_flag=True, help="Overwrite a trace that exists.")
-@click.option("--json", "as_json", is_flag=True, help="Print the trace's size and header as JSON.")
+@json_option("Print the trace's size and header as JSON.")
 def command(
     output: Path, clusters: int, cluster_size: int, updates: int, seed: int, force: bool, as_json: bool
 ) -> None:
@@ -62,9 +62,7 @@ def command(
     size = output.stat().st_size
     shape = {"workers": trace.workers, "updates": trace.updates, "values": trace.values}
     if as_json:
-        click.echo(
-            json.dumps({"trace": str(output), "bytes": size, **shape, "header": trace.header}, indent=1)
-        )
+        print_json({"trace": str(output), "bytes": size, **shape, "header": trace.header})
         return
     click.echo(
         f"wrote {output}: {trace.workers} workers × {updates} updates of {trace.values} values, "

@@ -15,11 +15,13 @@ import click
 def command(device: str, name: str | None, show: bool) -> None:
     """Drop into p4runtime-shell on DEVICE (vnp4_1 or vnp4_2), as its primary controller.
 
-    What is changed there is changed back by the next deploy.
+    Another controller that is primary is displaced. What is changed there is changed back by the next deploy.
     """
     from olafctl.control.deploy import find
     from olafctl.control.store import pick
     from olafctl.errors import BadInput, OlafError, Problem
+    from olafctl.p4runtime import address as addresses
+    from olafctl.p4runtime.session import Session
 
     store = pick(name)
     _, running = find(store)
@@ -29,9 +31,14 @@ def command(device: str, name: str | None, show: bool) -> None:
     if chosen is None:
         known = ", ".join(each.name for each in running.devices)
         raise BadInput(Problem(f"there is no device {device!r}", store.folder.name, f"one of {known}"))
-    election = f"0,{time.time_ns()}"
-    line = [sys.executable, "-m", "p4runtime_sh", "--grpc-addr", chosen.address]
-    line += ["--device-id", str(chosen.device_id), "--election-id", election]
+    with Session.connect(chosen.address, chosen.device_id, election_id=None, name=device) as session:
+        election = max(session.next_election_id, time.time_ns())
+    address, folder = (chosen.address, None) if show else addresses.short(chosen.address)
+    if folder is not None:
+        os.set_inheritable(folder, True)
+    line = [sys.executable, "-m", "p4runtime_sh", "--grpc-addr", address]
+    line += ["--device-id", str(chosen.device_id)]
+    line += ["--election-id", f"{election >> 64},{election & (1 << 64) - 1}"]
     if show:
         click.echo(shlex.join(line))
         return

@@ -1,14 +1,16 @@
 """``olafctl status``: what is deployed, what it holds and what it has counted."""
 
-import json
+from datetime import timedelta
 from typing import Any
 
 import click
 
+from olafctl.cli.output import json_option, print_json, table
+
 
 @click.command()
 @click.argument("name", required=False)
-@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON, every entry and counter.")
+@json_option("Print everything as JSON, every entry and counter.")
 @click.pass_context
 def command(context: click.Context, name: str | None, as_json: bool) -> None:
     """Show deployment NAME (the only one, when left out): ports, tables, groups, queue and counters.
@@ -20,13 +22,15 @@ def command(context: click.Context, name: str | None, as_json: bool) -> None:
 
     report = status(pick(name))
     if as_json:
-        click.echo(json.dumps(report, indent=2))
+        print_json(report)
     else:
         _show(report)
     context.exit(0 if healthy(report) else 1)
 
 
 def _show(report: dict[str, Any]) -> None:
+    from olafctl.control.show import show_register
+
     state = "runs" if report["running"] else "does not run"
     workers = sum(len(cluster["workers"]) for cluster in report["clusters"])
     servers = len(report["parameter_servers"])
@@ -37,19 +41,35 @@ def _show(report: dict[str, Any]) -> None:
             click.echo(
                 f"{worker['name']} was moved from cluster {worker['moved_from']} to {cluster['index']}"
             )
+    if report["damaged"]:
+        click.echo("what it wrote down about itself is damaged: olafctl deploy it again")
     if report["changing"]:
         click.echo("another olafctl is changing it right now")
     if report["interrupted"]:
         click.echo("a deploy was interrupted: run it again, or destroy")
     if not report["running"]:
         return
-    _table(
+    table(
+        "processes",
+        ("pid", "up", "command"),
+        [(p["pid"], str(timedelta(seconds=p["uptime_seconds"])), p["command"]) for p in report["processes"]],
+    )
+    table(
+        "P4Runtime devices",
+        ("device", "id", "address"),
+        [(name, held["device_id"], held["address"]) for name, held in report["devices"].items()],
+    )
+    table(
         "ports", ("port", "name", "transport", "host side", "frames in", "out", "dropped"), _port_rows(report)
     )
-    _table("tables", ("device", "table", "entries", "of", "packets", "missed"), _table_rows(report))
-    _table("groups", ("device", "groups", "replicas"), _group_rows(report))
-    shown = ((name, value) for name, value in report["queue"].items() if value or not _is_counter(name))
-    _table("queue", ("register", "value"), list(shown))
+    table("tables", ("device", "table", "entries", "of", "packets", "missed"), _table_rows(report))
+    table("groups", ("device", "groups", "replicas"), _group_rows(report))
+    shown = (
+        (name, show_register(name, value))
+        for name, value in report["queue"].items()
+        if value or not _is_counter(name)
+    )
+    table("queue", ("register", "value"), list(shown))
     for line in report["drift"]:
         click.echo(f"differs from what was deployed: {line}")
 
@@ -68,10 +88,10 @@ def _port_rows(report: dict[str, Any]) -> list[tuple[Any, ...]]:
 def _table_rows(report: dict[str, Any]) -> list[tuple[Any, ...]]:
     rows = []
     for device, held in report["devices"].items():
-        for table, content in held["tables"].items():
+        for name, content in held["tables"].items():
             packets = sum(entry["packets"] for entry in content["entries"])
             missed = content["missed"]["packets"] if content["missed"] else "-"
-            rows.append((device, table, len(content["entries"]), content["size"], packets, missed))
+            rows.append((device, name, len(content["entries"]), content["size"], packets, missed))
     return rows
 
 
@@ -87,18 +107,3 @@ def _is_counter(name: str) -> bool:
     from olafctl.queue.registers import BY_NAME, Access
 
     return name in BY_NAME and BY_NAME[name].access is Access.COUNTER
-
-
-def _table(title: str, heads: tuple[str, ...], rows: list[tuple[Any, ...]]) -> None:
-    cells = [heads, *(tuple(str(cell) for cell in row) for row in rows)]
-    widths = [max(len(row[column]) for row in cells) for column in range(len(heads))]
-    numeric = [
-        all(isinstance(row[column], int) for row in rows) and bool(rows) for column in range(len(heads))
-    ]
-    click.echo(f"\n{title}")
-    for row in cells:
-        padded = (
-            cell.rjust(width) if right else cell.ljust(width)
-            for cell, width, right in zip(row, widths, numeric, strict=True)
-        )
-        click.echo("  " + "  ".join(padded).rstrip())

@@ -1,6 +1,5 @@
 """``olafctl test``: the packet tests against what is deployed."""
 
-import json
 import os
 import shutil
 import sys
@@ -10,6 +9,8 @@ from typing import Any
 from xml.etree import ElementTree
 
 import click
+
+from olafctl.cli.output import json_option, print_json
 
 _USAGE_ERROR = 4
 _NO_TESTS_RAN = 5
@@ -24,7 +25,7 @@ _OUTCOMES = {"failure": "failed", "error": "failed", "skipped": "skipped"}
 )
 @click.option("-k", "expression", help="Only the tests that match, as pytest -k does.")
 @click.option("-v", "--verbose", is_flag=True, help="One line for each test.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON; what pytest says goes to standard error.")
+@json_option("Print JSON; what pytest says goes to standard error.")
 @click.pass_context
 def command(
     context: click.Context,
@@ -71,7 +72,7 @@ def command(
         if junit is not None and report.is_file():
             _save(report, junit)
         if as_json:
-            click.echo(json.dumps(_data(report), indent=1))
+            print_json(_data(report))
     context.exit(1 if code else 0)
 
 

@@ -1,5 +1,6 @@
-"""A program of ours that is asked, not killed, to end when we are: it may have things to put back."""
+"""A child program that is interrupted, not killed, when its parent ends: it may have settings to restore."""
 
+import ctypes
 import signal
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
@@ -7,7 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
-_PATIENCE_SECONDS = 30.0
+_TIMEOUT_SECONDS = 30.0
+_PR_SET_PDEATHSIG = 1
 
 
 def run(
@@ -20,17 +22,24 @@ def run(
     """Run ``line`` to its end, its standard output going to ``output``; returns its code."""
     # In a group of its own: what interrupts us from the keyboard must not reach it twice.
     with _interruptible():
-        child = subprocess.Popen(line, cwd=folder, env=environment, stdout=output, process_group=0)
+        child = subprocess.Popen(
+            line, cwd=folder, env=environment, stdout=output, process_group=0, preexec_fn=_end_with_parent
+        )
     with child:
         try:
             return child.wait()
         except BaseException:
             child.send_signal(signal.SIGINT)
             try:
-                child.wait(_PATIENCE_SECONDS)
+                child.wait(_TIMEOUT_SECONDS)
             except subprocess.TimeoutExpired:
                 child.kill()
             raise
+
+
+def _end_with_parent() -> None:
+    """In the child: be interrupted when the parent dies, also when it is killed and cannot say so."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGINT)
 
 
 @contextmanager

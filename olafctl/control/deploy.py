@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from filecmp import cmp
 from pathlib import Path
 
-from olafctl import testbed as testbeds
 from olafctl.control import devices
 from olafctl.control.desired import desired
 from olafctl.control.locks import USE, held, locked
@@ -18,8 +17,7 @@ from olafctl.control.plan import Plan, plan
 from olafctl.control.state import DeviceState, State
 from olafctl.control.store import Record, Role, Store, claim, clear, folder_of, remedy_for
 from olafctl.errors import BadInput, MissingTool, OlafError, Problem
-from olafctl.render.pipeline import render
-from olafctl.targets import deployment, front_ports, registry
+from olafctl.targets import deployment, front_ports, registry, rendered, testbeds
 from olafctl.targets.front_ports import FrontPort
 from olafctl.targets.interface import Build, Progress, Running, Target
 from olafctl.testbed.model import Testbed
@@ -56,8 +54,12 @@ class _Wanted:
     state: Path
 
 
-def deploy(testbed: Testbed, progress: Progress, *, dry_run: bool = False) -> Outcome:
+def deploy(
+    testbed: Testbed, progress: Progress, *, dry_run: bool = False, take_over: bool = False
+) -> Outcome:
     """Make ``testbed`` run. When it already does, nothing is touched.
+
+    With ``take_over`` another P4Runtime controller that is primary is displaced.
 
     Raises OlafError after going back to what ran before, or to nothing when nothing did.
     """
@@ -73,10 +75,10 @@ def deploy(testbed: Testbed, progress: Progress, *, dry_run: bool = False) -> Ou
             _check_startable(wanted)
         _remember(wanted, store)
         try:
-            outcome = _bring_up(wanted, reusable, store, progress)
+            outcome = _bring_up(wanted, reusable, store, progress, take_over)
             store.settle()
         except BaseException as error:
-            _roll_back(before, store, progress, error)
+            _roll_back(before, store, progress, error, take_over)
             if before is None and isinstance(error, OlafError):
                 raise _without_hints_into(store.folder, error) from error
             raise
@@ -141,7 +143,7 @@ def _prepare(testbed: Testbed, state: Path, progress: Progress) -> _Wanted:
             )
         )
     progress("rendering and checking")
-    render(testbed)
+    rendered.check(testbed)
     return _Wanted(testbed, target, target.build(testbed, progress), state)
 
 
@@ -194,14 +196,16 @@ def _foresee(wanted: _Wanted, store: Store) -> Outcome:
     return Outcome(wanted.testbed.name, False, (), plan(actual, state), 0)
 
 
-def _bring_up(wanted: _Wanted, running: Running | None, store: Store, progress: Progress) -> Outcome:
+def _bring_up(
+    wanted: _Wanted, running: Running | None, store: Store, progress: Progress, take_over: bool
+) -> Outcome:
     """Start what does not run, program it and read it back."""
     started = running is None
     if running is None:
         progress(f"starting {wanted.testbed.name} on {wanted.target.name}")
         stop(store)
         running = _start(wanted, progress)
-    with devices.controlling(running) as sessions:
+    with devices.controlling(running, take_over=take_over) as sessions:
         pushed = devices.push_pipelines(running, sessions)
         progress("programming tables and groups")
         begin = time.monotonic()
@@ -263,7 +267,9 @@ def _without_hints_into(folder: Path, error: OlafError) -> OlafError:
     return told
 
 
-def _roll_back(before: Record | None, store: Store, progress: Progress, error: BaseException) -> None:
+def _roll_back(
+    before: Record | None, store: Store, progress: Progress, error: BaseException, take_over: bool
+) -> None:
     """Make the testbed of ``before`` run again; end everything when there is none."""
     if before is None:
         progress("going back: nothing ran before")
@@ -274,7 +280,7 @@ def _roll_back(before: Record | None, store: Store, progress: Progress, error: B
     try:
         testbed = effective(testbeds.load(before.source, before.testbed), store.regrouped())
         old = _prepare(testbed, store.folder, progress)
-        _bring_up(old, _reusable(old, store), store, progress)
+        _bring_up(old, _reusable(old, store), store, progress, take_over)
     except OlafError as second:
         problems = [*(error.problems if isinstance(error, OlafError) else ()), *second.problems]
         remedy = "olafctl status shows what is left; olafctl destroy ends it"

@@ -4,12 +4,13 @@ import hashlib
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from itertools import islice
 
 from olafctl.control.plan import Op, Plan, plan
 from olafctl.control.state import State, device_state
 from olafctl.errors import OlafError, Problem
-from olafctl.p4runtime.failures import WriteFailed
+from olafctl.p4runtime.failures import NotPrimary, WriteFailed
 from olafctl.p4runtime.session import Change, Session, Update
 from olafctl.targets.interface import Device, Running
 
@@ -20,10 +21,12 @@ _SHOWN = 10
 
 
 @contextmanager
-def controlling(running: Running) -> Iterator[Sessions]:
-    """Sessions with every device, each primary: the newest controller wins over any older one.
+def controlling(running: Running, *, take_over: bool = False) -> Iterator[Sessions]:
+    """Sessions with every device, each primary.
 
-    Raises OlafError when a device does not answer or lets nobody control it.
+    The election id is the time, so a newer olafctl wins over an older one; above any that was seen before
+    when no controller is primary. Raises OlafError when a device does not answer, or (without
+    ``take_over``) another controller with a higher election id is primary.
     """
     election = time.time_ns()
     with ExitStack() as stack:
@@ -32,8 +35,11 @@ def controlling(running: Running) -> Iterator[Sessions]:
             session = stack.enter_context(
                 Session.connect(device.address, device.device_id, election_id=election, name=device.name)
             )
-            if not session.is_primary:
-                raise OlafError(Problem("another controller is primary", session.name, "end that one first"))
+            try:
+                session.become_primary(take_over=take_over)
+            except NotPrimary as error:
+                remedy = "end that controller, or `olafctl deploy TESTBED --take-over`"
+                raise OlafError(*(replace(problem, remedy=remedy) for problem in error.problems)) from None
             sessions[device.name] = session
         yield sessions
 
@@ -100,7 +106,7 @@ def converge(running: Running, sessions: Sessions, wanted: State) -> Plan:
         except WriteFailed as error:
             if any(failure.code != "RESOURCE_EXHAUSTED" for failure in error.failures):
                 raise
-            # What is new has no room beside what goes, so here what goes must go first.
+            # Old and new entries together do not fit: remove the old ones first.
             carry_out(plan(read(running, sessions, names), wanted).removals, running, sessions)
             carry_out(plan(read(running, sessions, names), wanted), running, sessions)
         verify(running, sessions, wanted)

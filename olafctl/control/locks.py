@@ -1,7 +1,8 @@
-"""Who may touch a deployment now: locks in its own folder, let go by the kernel whatever dies."""
+"""Which process may touch a deployment: locks in its folder, which the kernel releases when one dies."""
 
 import fcntl
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -12,21 +13,23 @@ from olafctl.errors import OlafError, Problem
 CHANGE = "olaf.lock"
 """Held while what runs is changed."""
 USE = "olaf.use.lock"
-"""Held by whoever needs the engine's settings and the whole deployment to stay."""
+"""Held by a command that needs the engine's settings and the whole deployment to stay."""
 
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Nobody else changes or uses the deployment in ``folder``, which is made, and removed when nothing
-    but the locks is left in it.
+    """No other process changes or uses the deployment in ``folder``, which is made, and removed when nothing
+    but the locks is left in it. What is made meanwhile, processes included, only this user may read.
 
-    Raises OlafError when another is at it.
+    Raises OlafError when another process does already.
     """
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder.chmod(0o700)
     except OSError as error:
         raise _unusable(folder, error) from None
     with ExitStack() as stack:
+        stack.callback(os.umask, os.umask(0o077))
         for name in (CHANGE, USE):
             stack.enter_context(held(folder, name))
         stack.callback(_remove_empty, folder)
@@ -42,17 +45,18 @@ def held(folder: Path, name: str) -> Iterator[None]:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                what = "another olafctl is at work on this deployment"
+                what = f"another olafctl is at work on this deployment{_holder(folder / name)}"
                 raise OlafError(Problem(what, folder.name, "wait for it to end")) from None
-            # Whoever held it before may have removed the file: then others lock a new one.
+            # Its last holder may have removed the file: then others lock a new one.
             if _is_file(lock, folder / name):
+                _sign(lock)
                 yield
                 return
 
 
 @contextmanager
 def unless_changing(folder: Path) -> Iterator[bool]:
-    """Whether nobody changes the deployment in ``folder``; if so, nobody begins to meanwhile."""
+    """Whether no process changes the deployment in ``folder``; if so, none begins to meanwhile."""
     try:
         lock = (folder / CHANGE).open()
     except OSError:
@@ -72,6 +76,23 @@ def _open(folder: Path, name: str) -> IO[str]:
         return (folder / name).open("a")
     except OSError as error:
         raise _unusable(folder, error) from None
+
+
+def _sign(lock: IO[str]) -> None:
+    """Write down who holds the lock, for others' error messages; a full disk is no reason to fail."""
+    with suppress(OSError):
+        lock.truncate(0)
+        lock.write(f"{os.getpid()} {' '.join(Path(word).name for word in sys.argv[:2])}")
+        lock.flush()
+
+
+def _holder(lock: Path) -> str:
+    """Who wrote itself into a lock: `` (olafctl deploy, process 42)``."""
+    try:
+        number, _, command = lock.read_text(errors="replace").partition(" ")
+    except OSError:
+        return ""
+    return f" ({command}, process {number})" if command else ""
 
 
 def _is_file(opened: IO[str], path: Path) -> bool:

@@ -20,17 +20,28 @@ def effective(testbed: Testbed, moved: Iterable[Regrouped]) -> Testbed:
     return testbed
 
 
-def with_worker_in(testbed: Testbed, worker: str, index: int) -> Testbed:
-    """``testbed`` with one worker in the cluster of that index; its member number stays.
+def index_of(testbed: Testbed, cluster: int | str) -> int:
+    """The index of a cluster given by its index or its name. Raises BadInput when there is none."""
+    for candidate in testbed.clusters:
+        if cluster == candidate.name or str(cluster) == str(candidate.index):
+            return candidate.index
+    names = ", ".join(candidate.name for candidate in testbed.clusters[:10])
+    raise BadInput(Problem(f"there is no cluster {cluster!r}", testbed.name, f"one of: {names}"))
 
-    Raises BadInput when there is no such worker or cluster.
+
+def with_worker_in(testbed: Testbed, worker: str, index: int) -> Testbed:
+    """``testbed`` with one worker in the cluster of that index; its replica id stays, and it gets a member
+    number that is free there.
+
+    Raises BadInput when there is no such worker.
     """
     found = next((candidate for candidate in testbed.workers if candidate.name == worker), None)
     if found is None:
         raise BadInput(Problem(f"there is no worker {worker!r}", testbed.name, "see olafctl status"))
-    if all(cluster.index != index for cluster in testbed.clusters):
-        raise BadInput(Problem(f"there is no cluster with index {index}", testbed.name, "see olafctl status"))
-    moved = replace(found, cluster=index)
+    others = next(cluster.workers for cluster in testbed.clusters if cluster.index == index)
+    taken = {worker.number for worker in others}
+    number = found.number if found.cluster == index else min(set(range(len(taken) + 1)) - taken)
+    moved = replace(found, cluster=index, number=number)
     clusters = []
     for cluster in testbed.clusters:
         workers = tuple(other for other in cluster.workers if other.name != worker)

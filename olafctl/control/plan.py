@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from olafctl.control.pipeline import DEVICES, MEMBERS, VNP4_1, VNP4_2, show_action, show_key, show_replicas
+from olafctl.control.show import show_register
 from olafctl.control.state import DeviceState, State
 from olafctl.p4runtime.entities import MulticastGroup, TableEntry
 
@@ -86,8 +87,9 @@ class RegisterChange:
 
     def __str__(self) -> str:
         if self.before is None:
-            return f"~ register {self.name} => {self.after}"
-        return f"~ register {self.name} {self.before} => {self.after}"
+            return f"~ register {self.name} => {show_register(self.name, self.after)}"
+        before, after = (show_register(self.name, value) for value in (self.before, self.after))
+        return f"~ register {self.name} {before} => {after}"
 
 
 @dataclass(frozen=True)

@@ -4,15 +4,15 @@ from olafctl.control import devices
 from olafctl.control.deploy import find
 from olafctl.control.desired import desired
 from olafctl.control.locks import CHANGE, held
-from olafctl.control.membership import with_worker_in
+from olafctl.control.membership import index_of, with_worker_in
 from olafctl.control.plan import Plan
 from olafctl.control.store import Regrouped, Store
 from olafctl.errors import OlafError, Problem
 from olafctl.testbed.model import Testbed
 
 
-def regroup(store: Store, worker: str, cluster: int) -> Plan:
-    """Put a worker into the cluster of that index; returns what was changed, verified by reading back.
+def regroup(store: Store, worker: str, cluster: int | str) -> Plan:
+    """Put a worker into the cluster of that index or name; returns the verified changes.
 
     No frame is lost meanwhile: the worker is in both groups before it leaves the old one. When this
     returns, nothing of the old cluster reaches it any more. Redeploying the same testbed keeps the move.
@@ -23,14 +23,15 @@ def regroup(store: Store, worker: str, cluster: int) -> Plan:
         testbed, running = find(store)
         if running is None:
             raise OlafError(Problem("is not running", store.folder.name, "olafctl deploy TESTBED"))
-        moved = with_worker_in(testbed, worker, cluster)
+        index = index_of(testbed, cluster)
+        moved = with_worker_in(testbed, worker, index)
         with devices.controlling(running) as sessions:
             try:
                 changes = devices.converge(running, sessions, desired(moved))
             except OlafError:
                 devices.converge(running, sessions, desired(testbed))
                 raise
-        store.put_regrouped(Regrouped(worker, _home(store, worker, testbed), cluster))
+        store.put_regrouped(Regrouped(worker, _home(store, worker, testbed), index))
         return changes
 
 

@@ -1,5 +1,6 @@
 """Status: what a deployment is asked to be, what its devices and queue hold, and where they differ."""
 
+import time
 from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
@@ -16,6 +17,7 @@ from olafctl.control.store import Role, Store
 from olafctl.p4runtime.dataplane import CounterData
 from olafctl.p4runtime.failures import P4RuntimeFailed
 from olafctl.p4runtime.session import Session
+from olafctl.targets import deployment, processes
 from olafctl.targets.interface import Running
 from olafctl.testbed.model import Testbed
 
@@ -46,6 +48,7 @@ def status(store: Store) -> Json:
         "testbed": str(testbed.source),
         "target": testbed.target,
         "running": alive,
+        "damaged": deployment.is_damaged(store.folder),
         "changing": not quiet,
         "interrupted": interrupted,
         "clusters": _clusters(testbed, store),
@@ -55,6 +58,7 @@ def status(store: Store) -> Json:
     }
     if running is None or not alive:
         return report
+    report["processes"] = _processes(store.folder)
     with devices.watching(running) as sessions:
         report["ports"] = _ports(testbed, running)
         report["devices"] = _devices(running, sessions)
@@ -87,6 +91,18 @@ def _clusters(testbed: Testbed, store: Store) -> list[Json]:
             ],
         }
         for cluster in testbed.clusters
+    ]
+
+
+def _processes(folder: Path) -> list[Json]:
+    now = time.time()
+    return [
+        {
+            "pid": process.pid,
+            "command": " ".join(process.cmdline()[:4]),
+            "uptime_seconds": round(now - process.create_time()),
+        }
+        for process in processes.of(folder)
     ]
 
 

@@ -14,11 +14,10 @@ from enum import StrEnum
 from pathlib import Path
 
 from olafctl import paths
-from olafctl import testbed as testbeds
 from olafctl.control.locks import CHANGE, USE
 from olafctl.errors import BadInput, OlafError, Problem
 from olafctl.ports import interfaces
-from olafctl.targets import processes
+from olafctl.targets import processes, testbeds
 
 FILE = "deployment.db"
 _VERSION = 1
@@ -135,7 +134,7 @@ class Store:
     def _open(self) -> Iterator[sqlite3.Connection]:
         path = self.folder / FILE
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             with closing(sqlite3.connect(path, timeout=10)) as database:
                 version = database.execute("pragma user_version").fetchone()[0]
                 if version > _VERSION:

@@ -7,9 +7,9 @@ from pathlib import Path
 from olafctl import paths
 from olafctl.replay import trace as traces
 from olafctl.replay.frames import values_in
-from olafctl.replay.run import Outcome, Setting, clusters_of, replay
+from olafctl.replay.run import InVirtualTime, Outcome, Setting, clusters_of, replay
 from olafctl.replay.schedule import Load, Schedule, schedule
-from olafctl.targets.interface import Progress, Running
+from olafctl.targets.interface import Progress
 from olafctl.testbed.model import Mode, Testbed
 
 TRACE = Path("testbeds") / "traces" / "nine-clusters.npz"
@@ -19,6 +19,8 @@ AT_ONCE = 4
 """Clusters that train at a time, as the paper's ages say of its traffic (docs/table1.md)."""
 RUNS = 5
 """Each with another order in which the clusters begin."""
+
+_KINDS = (".png", ".svg")
 
 G = 10**9
 SETTINGS = (
@@ -63,32 +65,33 @@ def in_turn() -> Sequence[Load]:
     return [replace(TOGETHER, at_once=AT_ONCE, order=run) for run in range(RUNS)]
 
 
-def run(running: Running, testbed: Testbed, loads: Sequence[Load], progress: Progress) -> Experiment:
+def run(running: InVirtualTime, testbed: Testbed, loads: Sequence[Load], progress: Progress) -> Experiment:
     """Replay the shipped trace, as each load says, under every setting. Raises OlafError."""
     trace = traces.load(paths.sources() / TRACE)
     runs = []
     for number, load in enumerate(loads, 1):
         plan = schedule(trace, clusters_of(testbed), load)
-        values = values_in(load.frame_bytes, trace)
+        values_in(load.frame_bytes, trace)
         which = f"{load.at_once} clusters at a time" if load.at_once else "all clusters together"
         progress(
             f"replaying {len(plan.time)} updates through FIFO and Olaf, {which}, run {number} of {len(loads)}"
         )
-        outcomes = [replay(running, testbed, trace, plan, values, setting) for setting in SETTINGS]
+        outcomes = [replay(running, testbed, trace, plan, load.blocks, setting) for setting in SETTINGS]
         runs.append(Run(load, plan, outcomes))
     return Experiment(testbed, runs)
 
 
-def plots(experiment: Experiment, folder: Path) -> tuple[Path, Path]:
-    """Save figure 6 and Age-of-Model over time, of the first run, as PNG.
+def plots(experiment: Experiment, folder: Path) -> tuple[Path, ...]:
+    """Save figure 6 and Age-of-Model over time, of the first run, as PNG and SVG.
 
     Raises OlafError when they cannot be written.
     """
     from olafctl.replay import plot
 
-    figure6, ages = folder / "figure6.png", folder / "age-of-model.png"
-    first = experiment.runs[0]
-    plot.aggregations([outcome for outcome in first.outcomes if outcome.setting.mode is Mode.OLAF], figure6)
+    figure6, ages = ([folder / f"{name}{kind}" for kind in _KINDS] for name in ("figure6", "age-of-model"))
+    testbed, first = experiment.testbed, experiment.runs[0]
+    olaf = [outcome for outcome in first.outcomes if outcome.setting.mode is Mode.OLAF]
+    plot.updates_per_frame(olaf, testbed, first.plan, first.load, *figure6)
     pair = [experiment.outcomes(mode, 20 * G)[0] for mode in (Mode.FIFO, Mode.OLAF)]
-    plot.ages(pair, experiment.testbed, first.plan, first.load.frame_bytes, ages)
-    return figure6, ages
+    plot.ages(pair, testbed, first.plan, first.load, *ages)
+    return *figure6, *ages

@@ -1,11 +1,12 @@
-"""p4runtime-shell's client, made fit for a long-lived process.
+"""p4runtime-shell's client, for a long-lived process.
 
-``P4RuntimeClient`` ends the process when a switch does not answer, waits for ever on calls, and its
+``P4RuntimeClient`` ends the process when a switch does not answer, waits for calls without a limit, and its
 receiving thread outlives a failure. Here a refused stream is an exception, every call has a deadline
 and the thread is a daemon; the requests themselves stay the shell's.
 """
 
 import contextlib
+import os
 import queue
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -16,7 +17,8 @@ from google.rpc import code_pb2
 from p4.v1 import p4runtime_pb2, p4runtime_pb2_grpc
 from p4runtime_sh.p4runtime import P4RuntimeClient
 
-from olafctl.p4runtime import wire
+from olafctl.p4runtime import address as addresses
+from olafctl.p4runtime import fast_path
 
 _OPTIONS = [
     ("grpc.max_receive_message_length", -1),
@@ -26,7 +28,7 @@ _OPTIONS = [
     ("grpc.enable_http_proxy", 0),
 ]
 _STREAM_KINDS = ("arbitration", "packet", "digest", "idle_timeout_notification", "error", "unknown")
-_KEPT = 4096  # of each kind of stream message that nobody has fetched
+_MAX_QUEUED = 4096  # of each kind of stream message that was not fetched yet
 
 
 class StreamEnded(Exception):
@@ -68,7 +70,9 @@ class Client(P4RuntimeClient):  # type: ignore[misc]  # p4runtime-shell has no t
         self.role_name = None
         self.timeout = timeout
         self._elects = election_id is not None
-        self._bare_channel = grpc.insecure_channel(address, options=_OPTIONS)
+        name, self._folder = _short(address)
+        program = ("grpc.primary_user_agent", f"olafctl pid {os.getpid()}")
+        self._bare_channel = grpc.insecure_channel(name, options=[*_OPTIONS, program])
         self.channel = grpc.intercept_channel(self._bare_channel, _Deadline(timeout))
         self.stub = p4runtime_pb2_grpc.P4RuntimeStub(self.channel)
         self._write = self.channel.unary_unary("/p4.v1.P4Runtime/Write")
@@ -84,7 +88,9 @@ class Client(P4RuntimeClient):  # type: ignore[misc]  # p4runtime-shell has no t
 
     def set_up_stream(self) -> None:
         self.stream_out_q: queue.Queue[Any] = queue.Queue()
-        self.stream_in_q: dict[str, queue.Queue[Any]] = {kind: queue.Queue(_KEPT) for kind in _STREAM_KINDS}
+        self.stream_in_q: dict[str, queue.Queue[Any]] = {
+            kind: queue.Queue(_MAX_QUEUED) for kind in _STREAM_KINDS
+        }
         self.stream = self.stub.StreamChannel(iter(self.stream_out_q.get, None), wait_for_ready=True)
         self.stream_recv_thread = threading.Thread(target=self._receive, name="p4runtime", daemon=True)
         self.stream_recv_thread.start()
@@ -92,10 +98,10 @@ class Client(P4RuntimeClient):  # type: ignore[misc]  # p4runtime-shell has no t
 
     def handshake(self) -> None:
         """Introduce this controller and wait for the switch's answer. Raises StreamEnded."""
-        # Nothing else is told to one that has just come.
-        self._arbitrate(lambda told: True)
+        # The first message to a new controller is the answer to it.
+        self._arbitrate(lambda answer: True)
 
-    def _arbitrate(self, answers: Callable[[Any], bool]) -> None:
+    def _arbitrate(self, is_answer: Callable[[Any], bool]) -> None:
         request = p4runtime_pb2.StreamMessageRequest()
         request.arbitration.device_id = self.device_id
         if self._elects:
@@ -104,7 +110,7 @@ class Client(P4RuntimeClient):  # type: ignore[misc]  # p4runtime-shell has no t
             self.arbitration = None
             self.stream_out_q.put(request)
             answered = self.changed.wait_for(
-                lambda: self.ended or (self.arbitration and answers(self.arbitration)), self.timeout
+                lambda: self.ended or (self.arbitration and is_answer(self.arbitration)), self.timeout
             )
         if self.ended:
             raise self.ended
@@ -116,20 +122,22 @@ class Client(P4RuntimeClient):  # type: ignore[misc]  # p4runtime-shell has no t
         high, low = self.election_id
         atomicity = p4runtime_pb2.WriteRequest.ROLLBACK_ON_ERROR if rollback else 0
         request = [
-            wire.number(1, self.device_id),
-            wire.message(3, wire.number(1, high) + wire.number(2, low)),
-            *(wire.message(4, update) for update in updates),
-            wire.number(5, atomicity),
+            fast_path.number(1, self.device_id),
+            fast_path.message(3, fast_path.number(1, high) + fast_path.number(2, low)),
+            *(fast_path.message(4, update) for update in updates),
+            fast_path.number(5, atomicity),
         ]
         self._write(b"".join(request))
 
     def read_entities(self, queries: Iterable[bytes]) -> Iterator[bytes]:
         """Read with serialised ``p4.v1.Entity`` queries; gives such entities. Raises grpc.RpcError."""
-        request = wire.number(1, self.device_id) + b"".join(wire.message(2, query) for query in queries)
+        request = fast_path.number(1, self.device_id) + b"".join(
+            fast_path.message(2, query) for query in queries
+        )
         for answer in self._read(request):
             try:
-                yield from (value for _, value in wire.fields(answer) if isinstance(value, bytes))
-            except wire.Unusual:
+                yield from (value for _, value in fast_path.fields(answer) if isinstance(value, bytes))
+            except fast_path.Unusual:
                 for entity in p4runtime_pb2.ReadResponse.FromString(answer).entities:
                     yield entity.SerializeToString()
 
@@ -139,20 +147,31 @@ class Client(P4RuntimeClient):  # type: ignore[misc]  # p4runtime-shell has no t
         self._elects = True
         self._arbitrate(self._settles)
 
-    def _settles(self, told: Any) -> bool:
-        """Whether ``told`` is the outcome of our election id, and not an earlier change among the others.
+    def _settles(self, message: Any) -> bool:
+        """Whether ``message`` answers our election id, and does not report an earlier change of others.
 
-        Both are told alike, with the highest election id so far (P4Runtime §5.3): it is ours when we have
-        won and above ours when we cannot win any more. Id 0 may never win, so that nothing tells it apart.
+        Both look alike and hold the highest election id so far (P4Runtime §5.3): it is ours when we have
+        won, and above ours when we cannot win any more. Id 0 may never win, so its answer cannot be told.
         """
-        highest = (told.election_id.high, told.election_id.low)
-        won = told.status.code == code_pb2.OK and highest == self.election_id
+        highest = (message.election_id.high, message.election_id.low)
+        won = message.status.code == code_pb2.OK and highest == self.election_id
         return won or highest > self.election_id or self.election_id == (0, 0)
 
     @property
     def is_primary(self) -> bool:
         answer = self.arbitration
         return bool(answer and self.ended is None and answer.status.code == code_pb2.OK)
+
+    @property
+    def primary(self) -> str | None:
+        """What the switch says of another controller that is primary; None when there is none."""
+        answer = self.arbitration
+        return str(answer.status.message) if answer.status.code == code_pb2.ALREADY_EXISTS else None
+
+    @property
+    def highest_election_id(self) -> tuple[int, int]:
+        """(high, low) of the highest that the switch has seen, by its newest arbitration message."""
+        return self.arbitration.election_id.high, self.arbitration.election_id.low
 
     def messages(self, kind: str, timeout: float | None) -> Iterator[Any]:
         """Stream messages as they come, until the stream ends or ``timeout`` seconds bring none."""
@@ -173,6 +192,9 @@ class Client(P4RuntimeClient):  # type: ignore[misc]  # p4runtime-shell has no t
             self.stream.cancel()
             self.stream_recv_thread.join(self.timeout)
         self._bare_channel.close()
+        if self._folder is not None:
+            os.close(self._folder)
+            self._folder = None
 
     def _receive(self) -> None:
         ended = StreamEnded("UNAVAILABLE", "the switch closed the stream")
@@ -204,3 +226,10 @@ class Client(P4RuntimeClient):  # type: ignore[misc]  # p4runtime-shell has no t
             except queue.Full:
                 with contextlib.suppress(queue.Empty):
                     waiting.get_nowait()
+
+
+def _short(address: str) -> tuple[str, int | None]:
+    try:
+        return addresses.short(address)
+    except OSError as error:
+        raise StreamEnded("UNAVAILABLE", f"{address}: {error.strerror}") from None

@@ -1,18 +1,25 @@
-"""What a P4Runtime agent drives: the small interface between the protocol and a device.
+"""The interface between the P4Runtime agent and a device; each device kind implements :class:`DataPlane`.
 
-The twin's compiled P4 implements it today, VitisNetP4's driver library will be the second. The agent
-has checked everything against the P4Info before it calls: ids exist, values fit their widths, a
-duplicate insert never gets here. Values are unsigned integers. The agent serialises calls for one
-device; the data plane forwards packets meanwhile.
+The agent checks every request against the P4Info first: ids exist, values fit their widths, an entry that
+is inserted is not there yet, one that is modified or deleted is. It remembers entries, members, groups,
+value sets and replicas, so a device is never asked for them; it is asked for counters, registers and idle
+times only. Values are unsigned integers, in the P4Info's widths; byte order and padding are the device's
+concern. The agent makes one call at a time for each device, from any thread; packets go on meanwhile.
+
+What a device does not have it refuses with :class:`Unsupported`, which a controller sees as UNIMPLEMENTED.
+Any other exception becomes INTERNAL; nothing may have changed then.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Protocol, TypeAlias
 
 from p4.config.v1 import p4info_pb2
 
 P4Info: TypeAlias = p4info_pb2.P4Info
+
+Prepared: TypeAlias = Any
+"""A pipeline as a device prepared it; only the device looks inside."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +55,9 @@ Match = Exact | Lpm | Ternary | Range | Optional | None
 
 Key = tuple[Match, ...]
 """One Match per key field, in the P4Info's order."""
+
+DEFAULT_ENTRY: Key = ()
+"""Stands for a table's default entry where a direct counter or meter is named."""
 
 
 @dataclass(frozen=True)
@@ -108,6 +118,17 @@ class Replica:
 
 
 @dataclass(frozen=True)
+class ReplicationLimits:
+    """The largest port, instance and ids that replication takes; the smallest is 0 for ports and instances,
+    1 for ids. What is above is refused with INVALID_ARGUMENT before the device sees it."""
+
+    port: int
+    instance: int
+    multicast_group: int
+    clone_session: int
+
+
+@dataclass(frozen=True)
 class InitialEntry:
     """An entry that the program itself declares, with ``entries`` or ``const entries``."""
 
@@ -131,17 +152,10 @@ class Unsupported(Exception):
     """This device has no such facility; the message names it."""
 
 
-class DataPlane(Protocol):
-    """One device's match-action pipeline."""
+class ForwardingPlane(Protocol):
+    """The forwarding state of one device: what P4Runtime's Write changes."""
 
-    def prepare(self, p4info: P4Info, device_config: bytes) -> Any:
-        """Check and build a pipeline without touching the running one.
-
-        Raises PipelineRefused.
-        """
-
-    def commit(self, pipeline: Any) -> None:
-        """Run ``pipeline`` (from :meth:`prepare`) from now on, with empty tables and const entries."""
+    replication: ReplicationLimits
 
     def insert(self, table_id: int, key: Key, priority: int, action: ActionSpec) -> None:
         """Add an entry. A larger priority wins. Raises TableFull."""
@@ -162,26 +176,31 @@ class DataPlane(Protocol):
         """
 
     def direct_counter(self, table_id: int, key: Key, priority: int) -> CounterData:
-        """An entry's direct counter; the key () means the default entry.
+        """An entry's direct counter; the key may be DEFAULT_ENTRY.
 
         Raises Unsupported for the default entry where the device does not count misses.
         """
 
-    def set_direct_counter(self, table_id: int, key: Key, priority: int, data: CounterData) -> None: ...
+    def set_direct_counter(self, table_id: int, key: Key, priority: int, data: CounterData) -> None:
+        """Set an entry's direct counter; the key may be DEFAULT_ENTRY."""
 
-    def set_direct_meter(
-        self, table_id: int, key: Key, priority: int, config: MeterConfig | None
-    ) -> None: ...
+    def set_direct_meter(self, table_id: int, key: Key, priority: int, config: MeterConfig | None) -> None:
+        """Set an entry's direct meter; None lets all packets be green. The key may be DEFAULT_ENTRY."""
 
-    def counter(self, counter_id: int, index: int) -> CounterData: ...
+    def counter(self, counter_id: int, index: int) -> CounterData:
+        """One element of an indirect counter."""
 
-    def set_counter(self, counter_id: int, index: int, data: CounterData) -> None: ...
+    def set_counter(self, counter_id: int, index: int, data: CounterData) -> None:
+        """Set one element of an indirect counter."""
 
-    def set_meter(self, meter_id: int, index: int, config: MeterConfig | None) -> None: ...
+    def set_meter(self, meter_id: int, index: int, config: MeterConfig | None) -> None:
+        """Set one element of an indirect meter, or with None let all packets be green."""
 
-    def register(self, register_id: int, index: int) -> int: ...
+    def register(self, register_id: int, index: int) -> int:
+        """One element of a register; a signed value as two's complement of its width."""
 
-    def set_register(self, register_id: int, index: int, value: int) -> None: ...
+    def set_register(self, register_id: int, index: int, value: int) -> None:
+        """Set one element of a register."""
 
     def set_member(self, profile_id: int, member_id: int, action: ActionCall | None) -> None:
         """Create or replace an action profile member; None removes it."""
@@ -206,19 +225,33 @@ class DataPlane(Protocol):
         The agent calls it at the end of every Write, so "after the write returned" means something.
         """
 
+
+class DataPlane(ForwardingPlane, Protocol):
+    """One device: its forwarding state, its pipeline, its packets."""
+
+    def prepare(self, p4info: P4Info, device_config: bytes) -> Prepared:
+        """Check and build a pipeline without touching the running one; may take minutes.
+
+        Raises PipelineRefused.
+        """
+
+    def initial_entries(self, pipeline: Prepared) -> Sequence[InitialEntry]:
+        """The entries that the program itself declares, in source order; () where they are not known."""
+
+    def commit(self, pipeline: Prepared) -> None:
+        """Run a pipeline from now on, with the program's own entries and no others.
+
+        When it raises, the agent commits the pipeline before it again, and writes its state again.
+        """
+
     def packet_out(self, frame: bytes) -> None:
-        """Inject a frame, its ``packet_out`` header already in front, at the CPU port."""
+        """Process a frame from the controller; it begins with the program's ``packet_out`` header.
+
+        Raises ValueError for a frame that the device cannot take.
+        """
 
     def on_packet_in(self, receive: Callable[[bytes], None]) -> None:
-        """Call ``receive`` with each frame that leaves by the CPU port, ``packet_in`` header in front."""
+        """Call ``receive`` with each frame for the controller; it begins with the ``packet_in`` header."""
 
     def on_digest(self, receive: Callable[[int, Sequence[bytes]], None]) -> None:
         """Call ``receive(digest_id, fields)`` for each digest; fields as canonical byte strings."""
-
-
-@runtime_checkable
-class HasInitialEntries(Protocol):
-    """A data plane that can say which entries a program declares, for reads to show them."""
-
-    def initial_entries(self, pipeline: Any) -> Sequence[InitialEntry]:
-        """The entries of the program of ``pipeline`` (from ``prepare``), in source order."""

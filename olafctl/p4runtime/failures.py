@@ -14,8 +14,8 @@ _REMEDIES = {
     "DEADLINE_EXCEEDED": "the switch did not answer in time; see its log",
     "PERMISSION_DENIED": "another controller is primary, or the object is constant",
     "FAILED_PRECONDITION": "push a pipeline first",
-    "RESOURCE_EXHAUSTED": "raise the table's size in the testbed",
 }
+_UPDATE_REMEDIES = {**_REMEDIES, "RESOURCE_EXHAUSTED": "raise the table's size in the testbed"}
 
 
 class P4RuntimeFailed(OlafError):
@@ -25,6 +25,16 @@ class P4RuntimeFailed(OlafError):
         self.code = code
         text = f"{doing}: {code}" + (f": {message}" if message else "")
         super().__init__(Problem(text, device, _REMEDIES.get(code, "")))
+
+
+class NotPrimary(OlafError):
+    """Another controller is primary; ``election_id`` is the highest that the switch has seen."""
+
+    def __init__(self, device: str, election_id: int, message: str) -> None:
+        self.election_id = election_id
+        high, low = election_id >> 64, election_id & (1 << 64) - 1
+        what = f"another controller is primary, with the election id {high},{low} (high,low)"
+        super().__init__(Problem(what + (f": {message}" if message else ""), device, "end that controller"))
 
 
 @dataclass(frozen=True)
@@ -47,7 +57,7 @@ class WriteFailed(OlafError):
                 Problem(
                     f"{each.update}: {each.code}" + (f": {each.message}" if each.message else ""),
                     device,
-                    _REMEDIES.get(each.code, ""),
+                    _UPDATE_REMEDIES.get(each.code, ""),
                 )
                 for each in failures
             )

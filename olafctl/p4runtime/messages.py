@@ -8,7 +8,7 @@ from typing import Any
 
 from p4.v1 import p4runtime_pb2
 
-from olafctl.p4runtime import bytestrings, encoding, wire
+from olafctl.p4runtime import bytestrings, fast_path
 from olafctl.p4runtime.dataplane import (
     CounterData,
     Exact,
@@ -24,41 +24,38 @@ from olafctl.p4runtime.dataplane import (
 from olafctl.p4runtime.entities import CloneSession, DefaultAction, Entity, MulticastGroup, TableEntry
 from olafctl.p4runtime.plain import EntryRequest, FieldRequest, entry_request
 from olafctl.p4runtime.program import Action, MatchField, MatchKind, Program, Table
-from olafctl.p4runtime.quick_entry import quick_entry
 
 
 def to_update(program: Program, change: int, entity: Entity) -> bytes:
     """The ``p4.v1.Update`` of a named entity; ``change`` is its Update.Type. Raises ValueError."""
-    return wire.number(1, change) + wire.message(2, _entity(program, entity))
+    return fast_path.number(1, change) + fast_path.message(2, _entity(program, entity))
 
 
 def _entity(program: Program, entity: Entity) -> bytes:
     match entity:
         case TableEntry():
-            return wire.message(2, _entry(program, entity))
+            return fast_path.message(2, _entry(program, entity))
         case DefaultAction():
             table = _table(program, entity.table)
             action = _call(table, entity.action, entity.params) if entity.action else b""
-            return wire.message(2, wire.number(1, table.id) + action + wire.number(8, True))
+            return fast_path.message(2, fast_path.number(1, table.id) + action + fast_path.number(8, True))
         case MulticastGroup():
-            group = wire.number(1, entity.group_id) + _replica_bytes(entity.replicas)
-            return wire.message(9, wire.message(1, group))
+            group = fast_path.number(1, entity.group_id) + _replica_bytes(entity.replicas)
+            return fast_path.message(9, fast_path.message(1, group))
         case CloneSession():
-            length = wire.number(4, entity.packet_length)
-            session = wire.number(1, entity.session_id) + _replica_bytes(entity.replicas) + length
-            return wire.message(9, wire.message(2, session))
-
-
-def from_entity(program: Program, entity: bytes) -> Entity:
-    """The named entity of a serialised ``p4.v1.Entity``. Raises ValueError for what has no typed form."""
-    return counted_from_entity(program, entity)[0]
+            length = fast_path.number(4, entity.packet_length)
+            session = fast_path.number(1, entity.session_id) + _replica_bytes(entity.replicas) + length
+            return fast_path.message(9, fast_path.message(2, session))
 
 
 def counted_from_entity(program: Program, entity: bytes) -> tuple[Entity, CounterData | None]:
-    """As :func:`from_entity`, with a table entry's direct counter when the switch gave it."""
+    """The named entity of a serialised ``p4.v1.Entity``, and a table entry's direct counter if it has one.
+
+    Raises ValueError for what has no typed form.
+    """
     try:
-        plain = quick_entry(entity)
-    except wire.Unusual:
+        plain = fast_path.table_entry(entity)
+    except fast_path.Unusual:
         message = p4runtime_pb2.Entity.FromString(entity)
         if message.WhichOneof("entity") != "table_entry":
             return _replication(message), None
@@ -107,11 +104,11 @@ def _named_entry(program: Program, plain: EntryRequest) -> TableEntry | DefaultA
 
 def _entry(program: Program, entry: TableEntry) -> bytes:
     table = _table(program, entry.table)
-    parts = [wire.number(1, table.id)]
+    parts = [fast_path.number(1, table.id)]
     for field in table.fields:
         match = entry.match.get(field.name)
         if match is not None:
-            parts.append(wire.message(2, encoding.field_match(field.id, _checked(field, match))))
+            parts.append(fast_path.message(2, fast_path.field_match(field.id, _checked(field, match))))
         elif field.kind is MatchKind.EXACT:
             raise ValueError(f"table {table.alias}: the exact key field {field.name} is missing")
     known = [field.name for field in table.fields]
@@ -120,10 +117,10 @@ def _entry(program: Program, entry: TableEntry) -> bytes:
     if entry.action:
         parts.append(_call(table, entry.action, entry.params))
     elif entry.member:
-        parts.append(wire.message(3, wire.number(2, entry.member)))
+        parts.append(fast_path.message(3, fast_path.number(2, entry.member)))
     elif entry.group:
-        parts.append(wire.message(3, wire.number(3, entry.group)))
-    parts.append(wire.signed(4, entry.priority))
+        parts.append(fast_path.message(3, fast_path.number(3, entry.group)))
+    parts.append(fast_path.signed(4, entry.priority))
     return b"".join(parts)
 
 
@@ -179,13 +176,13 @@ def _call(table: Table, name: str, params: Mapping[str, int]) -> bytes:
     for param in action.params:
         _fits(params[param.name], param.bits, f"parameter {param.name}")
     values = [params[param.name] for param in action.params]
-    return wire.message(3, wire.message(1, encoding.action_call(action, values)))
+    return fast_path.message(3, fast_path.message(1, fast_path.action_call(action, values)))
 
 
 def _replica_bytes(replicas: Iterable[Replica]) -> bytes:
     # egress_port is the deprecated field: every server takes it, and older ones take nothing else.
     return b"".join(
-        wire.message(2, wire.number(1, replica.egress_port) + wire.number(2, replica.instance))
+        fast_path.message(2, fast_path.number(1, replica.egress_port) + fast_path.number(2, replica.instance))
         for replica in replicas
     )
 

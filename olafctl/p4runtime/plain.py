@@ -1,4 +1,4 @@
-"""Table entries of requests in a plain form, which the quick decoder and protobuf both give."""
+"""Table entries of requests in a plain form, which the fast path and protobuf both give."""
 
 from dataclasses import dataclass, field
 from typing import Any

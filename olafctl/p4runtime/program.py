@@ -179,14 +179,8 @@ class Program:
             self._tables_named[name] = _named(self.tables.values(), name, "table")
         return self._tables_named[name]
 
-    def action_named(self, name: str, table: Table | None = None) -> Action:
-        return _named((table.actions if table else self.actions).values(), name, "action")
-
     def counter_named(self, name: str) -> Array:
         return _named(self.counters.values(), name, "counter")
-
-    def meter_named(self, name: str) -> Array:
-        return _named(self.meters.values(), name, "meter")
 
     def register_named(self, name: str) -> Array:
         return _named(self.registers.values(), name, "register")

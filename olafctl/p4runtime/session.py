@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import grpc
@@ -29,12 +28,13 @@ from olafctl.p4runtime.entities import (
     Entity,
     PacketIn,
 )
-from olafctl.p4runtime.failures import Failure, P4RuntimeFailed, WriteFailed, details
+from olafctl.p4runtime.failures import Failure, NotPrimary, P4RuntimeFailed, WriteFailed, details
 from olafctl.p4runtime.program import Program
 from olafctl.p4runtime.reader import Reader
 
 _BATCH = 1000
-_PUSH_SECONDS = 300.0  # a twin compiles the program first
+_ELECTIONS = 3  # attempts, when other controllers bid at the same time
+_PUSH_TIMEOUT = 300.0  # a twin compiles the program first
 
 
 class Change(Enum):
@@ -93,9 +93,7 @@ class Session(Reader):
     def __enter__(self) -> "Session":
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -124,6 +122,31 @@ class Session(Reader):
         except StreamEnded as error:
             raise P4RuntimeFailed(self.name, error.code, error.message, "arbitrating") from None
         return self.is_primary
+
+    def become_primary(self, *, take_over: bool = False) -> None:
+        """Become primary, with an election id above the highest that the switch has seen if need be.
+
+        While another controller is primary that is refused with NotPrimary, unless ``take_over``.
+        """
+        for _ in range(_ELECTIONS):
+            if self.is_primary:
+                return
+            if self._client.primary is not None and not take_over:
+                break
+            self.elect(self.next_election_id)
+        if not self.is_primary:
+            raise NotPrimary(self.name, self.highest_election_id, self._client.primary or "")
+
+    @property
+    def highest_election_id(self) -> int:
+        """The highest election id that the switch has seen (P4Runtime §5.4)."""
+        high, low = self._client.highest_election_id
+        return int(high << 64 | low)
+
+    @property
+    def next_election_id(self) -> int:
+        """The lowest election id that makes a controller primary at once."""
+        return min(self.highest_election_id + 1, (1 << 128) - 1)
 
     def wait_for_primary(self, primary: bool = True, timeout: float | None = None) -> bool:
         """Wait until this session is (or, with False, is no longer) primary; False after ``timeout`` s."""
@@ -164,7 +187,7 @@ class Session(Reader):
             if cookie is not None:
                 request.config.cookie.cookie = cookie
         push = self._client.stub.SetForwardingPipelineConfig
-        self._call("setting its pipeline", push, request, timeout=_PUSH_SECONDS)
+        self._call("setting its pipeline", push, request, timeout=_PUSH_TIMEOUT)
         if action is not PushAction.VERIFY:
             self._program = program
 
@@ -194,7 +217,7 @@ class Session(Reader):
         self.write(Update(Change.DELETE, entity) for entity in entities)
 
     def write(self, updates: Iterable[Update], *, rollback: bool = False) -> None:
-        """Send updates in order, up to 1000 in a request.
+        """Send updates in order, 1000 in a request.
 
         Without ``rollback`` every update is tried and WriteFailed lists the refused ones; with it the
         updates go in one request and either all are applied or none. A name or value that does not fit
@@ -271,8 +294,6 @@ class Session(Reader):
             ack.digest_ack.digest_id = digest.digest_id
             ack.digest_ack.list_id = digest.list_id
             self._client.stream_out_q.put(ack)
-
-    # Underneath
 
     def _failures(self, error: Any, updates: Sequence[Update], start: int) -> list[Failure]:
         reported = details(error)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from olafctl.testbed.model import Transport
+from olafctl.ports.transport import Transport
 
 
 @dataclass(frozen=True)

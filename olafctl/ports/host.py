@@ -11,7 +11,7 @@ from olafctl.ports import unix
 from olafctl.ports.attachment import Attachment
 from olafctl.ports.namespace import within
 from olafctl.ports.pcap import PcapReader, PcapWriter
-from olafctl.testbed.model import Transport
+from olafctl.ports.transport import Transport
 
 _MAX_FRAME = 16384
 _SOL_PACKET = 263

@@ -14,6 +14,20 @@ _FILE_HEADER = struct.Struct("=IHHiIII")
 _RECORD_HEADER = struct.Struct("=IIII")
 
 
+_OUR_START = _FILE_HEADER.pack(_NANOSECONDS, 2, 4, 0, 0, _MAX_FRAME, _ETHERNET)
+
+
+def why_not_written(path: Path) -> str | None:
+    """Why a port must not start a new capture at ``path``: others wrote it. Raises OSError."""
+    if not path.exists():
+        return None
+    if not path.is_file():
+        return f"{path} is not a file"
+    with path.open("rb") as file:
+        start = file.read(len(_OUR_START))
+    return None if start in (b"", _OUR_START) else f"{path} holds data that Olaf did not write"
+
+
 class PcapWriter:
     """Appends frames to a pcap file; other readers see each frame as soon as ``write`` returns."""
 
@@ -21,7 +35,7 @@ class PcapWriter:
         """Open ``path`` for appending, starting the file when it is empty. Raises OSError."""
         self._file = path.open("ab", buffering=0)
         if self._file.tell() == 0:
-            self._file.write(_FILE_HEADER.pack(_NANOSECONDS, 2, 4, 0, 0, _MAX_FRAME, _ETHERNET))
+            self._file.write(_OUR_START)
 
     def write(self, frame: bytes, when: int | None = None) -> None:
         """Append ``frame``; ``when`` is ns since the epoch, now by default."""

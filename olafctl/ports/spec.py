@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from olafctl.errors import BadInput, Problem
-from olafctl.testbed.model import Transport
+from olafctl.ports.transport import Transport
 
 _LAST_PORT = 510  # 511 means "drop" in v1model
 _REMEDY = "write NUMBER=veth:INTERFACE, NUMBER=tap:INTERFACE, NUMBER=unix:PATH or NUMBER=pcap:IN,OUT"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from olafctl import cache, paths
 from olafctl.errors import MissingTool, OlafError, Problem
-from olafctl.render import verilog
+from olafctl.queue import verilog
 from olafctl.toolchain import Compiler, cxx
 from olafctl.wire.geometry import Geometry
 

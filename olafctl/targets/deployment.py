@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from olafctl.ports.attachment import Attachment
+from olafctl.ports.transport import Transport
 from olafctl.targets import front_ports, processes
 from olafctl.targets.front_ports import FrontPort
 from olafctl.targets.interface import Device
-from olafctl.testbed.model import Transport
 
 _RECORD = "deployment.json"
 
@@ -49,6 +49,11 @@ def load(state: Path) -> Deployment | None:
         )
     except (OSError, ValueError, KeyError, TypeError):
         return None
+
+
+def is_damaged(state: Path) -> bool:
+    """Whether something was written down in ``state`` that cannot be read any more."""
+    return (state / _RECORD).exists() and load(state) is None
 
 
 def device(entry: dict[str, Any]) -> Device:

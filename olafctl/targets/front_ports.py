@@ -10,8 +10,10 @@ from olafctl.errors import OlafError, Problem
 from olafctl.ports import interfaces
 from olafctl.ports.attachment import Attachment
 from olafctl.ports.namespace import exists
+from olafctl.ports.pcap import why_not_written
+from olafctl.ports.transport import Transport
 from olafctl.targets.interface import Progress
-from olafctl.testbed.model import Port, Testbed, Transport
+from olafctl.testbed.model import Port, Testbed
 from olafctl.testbed.ports import interface_of, pcap_files
 
 _INTERFACES = (Transport.VETH, Transport.TAP)
@@ -161,10 +163,13 @@ def _path_problems(port: FrontPort, where: str) -> Iterator[Problem]:
     """What stands in the way of a port's socket or files."""
     if port.transport in _INTERFACES:
         return
+    written = port.inner.split(",")[-1]
     for name in port.inner.split(","):
         path = Path(name)
         try:
             what = _obstacle(path, port.transport)
+            if what is None and port.transport is Transport.PCAP and name == written:
+                what = why_not_written(path)
         except OSError as error:
             what = f"{name[:60]} cannot be used: {error.strerror}"
         if what:
@@ -176,12 +181,12 @@ def _obstacle(path: Path, transport: Transport) -> str | None:
     if path.is_dir():
         return f"{path} is a folder"
     if transport is Transport.UNIX and os.path.lexists(path) and not path.is_socket():
-        return f"{path} is there already and is no socket"
+        return f"{path} exists and is not a socket"
     if transport is Transport.PCAP and path.exists() and not path.is_file():
-        return f"{path} is there already and is no file"
+        return f"{path} exists and is not a file"
     if transport is Transport.PCAP and path.exists():
         return None if os.access(path, os.R_OK | os.W_OK) else f"{path} may not be written"
     folder = next(parent for parent in path.parents if os.path.lexists(parent))
     if not folder.is_dir():
-        return f"{folder} is no folder"
+        return f"{folder} is not a folder"
     return None if os.access(folder, os.W_OK | os.X_OK) else f"{folder} may not be written"

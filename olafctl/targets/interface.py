@@ -1,16 +1,19 @@
 """The one interface behind which every target sits; a new target is one new sub-package."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
 from olafctl.errors import Problem
 from olafctl.ports.attachment import Attachment
+from olafctl.queue.internals import Command
+from olafctl.queue.registers import IndexSettings
+from olafctl.queue.settings import Ranges
 from olafctl.testbed.model import Testbed
 
 Progress = Callable[[str], None]
-"""Told, in a few words, each step of long work as it begins."""
+"""Called with each step of long work, in a few words, as it begins."""
 
 
 @dataclass(frozen=True)
@@ -21,7 +24,7 @@ class Device:
     """``vnp4_1`` or ``vnp4_2``."""
     device_id: int
     address: str
-    """host:port of its P4Runtime server."""
+    """Of its P4Runtime server: unix:PATH or host:port."""
     p4info: Path
     config: Path
     """The device_config to push."""
@@ -46,13 +49,27 @@ class Registers(Protocol):
     def read_all(self) -> dict[str, int]:
         """All readable registers in one consistent snapshot."""
 
+    def settings(self) -> Ranges:
+        """The settings of every index."""
+
+    def configure(self, first: int, last: int, settings: IndexSettings) -> None:
+        """Give the indices ``first`` … ``last`` these settings, each of them at one instant."""
+
+    def command(self, command: Command, first: int, last: int) -> None:
+        """FBCAST or RESET the indices ``first`` … ``last``, and return when that is done."""
+
 
 class Running(Protocol):
     """A target that runs."""
 
-    devices: Sequence[Device]
-    attachments: Sequence[Attachment]
-    registers: Registers
+    @property
+    def devices(self) -> Sequence[Device]: ...
+
+    @property
+    def attachments(self) -> Sequence[Attachment]: ...
+
+    @property
+    def registers(self) -> Registers: ...
 
     def alive(self) -> bool:
         """Whether every process of it answers."""
@@ -62,7 +79,7 @@ class Running(Protocol):
     def stats(self) -> dict[str, Any]:
         """``ports``: by number, frames and bytes each way; ``losses``: those that went nowhere."""
 
-    def replay(self, frames: Iterator[TimedFrame]) -> Iterator[TimedFrame]:
+    def replay(self, frames: Iterator[TimedFrame]) -> Generator[TimedFrame, None, None]:
         """Run frames (by time, never decreasing) through the engine in virtual time, from virtual
         time 0 with an empty queue and zeroed counters; yields what leaves, in order.
 

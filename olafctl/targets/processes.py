@@ -1,40 +1,38 @@
 """The processes of a deployment: started detached, found again and ended whatever crashed in between.
 
 Every process carries the state folder in its environment, so the folder alone is enough to find them all,
-also those that nobody came to record.
+also those that were never recorded. Each is started by a shell that waits for it and logs how it ended,
+for a killed process cannot.
 """
 
 import json
 import os
 import select
+import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import psutil
 
 from olafctl.errors import OlafError, Problem
 
 _MARK = "OLAF_DEPLOYMENT"
-_PROC = Path("/proc")
-_POLITE_SECONDS = 5.0
+_TERMINATION_SECONDS = 5.0
 _LAST_LINES = 5
-
-
-@dataclass(frozen=True)
-class Process:
-    """A process: ``started`` (clock ticks since boot) tells it from a later one of the same pid."""
-
-    pid: int
-    started: int
-
-    def alive(self) -> bool:
-        """Whether any of its threads still runs (a zombie's do not)."""
-        fields = _stat(self.pid)
-        return fields is not None and _runs(fields) and int(fields[19]) == self.started
+_WATCH = """\
+mark=$1; name=$2; shift 2
+env "$mark" "$@"
+code=$?
+[ "$code" -gt 128 ] && how="was ended by signal $(kill -l "$code")" || how="exited with code $code"
+printf '%s  %s %s\\n' "$(date -u +%Y-%m-%dT%H:%M:%SZ)" "$name" "$how"
+exit "$code"
+"""
+"""Without the mark in its own environment: ending a deployment leaves this shell to log how that went."""
 
 
 def spawn(
@@ -44,15 +42,16 @@ def spawn(
 
     Raises OlafError.
     """
-    env = {**os.environ, _MARK: str(state.resolve())}
+    if shutil.which(argv[0]) is None:
+        raise OlafError(Problem("cannot be started: there is no such program", argv[0]))
+    mark = f"{_MARK}={state.resolve()}"
     try:
         with log.open("ab") as output:
             return subprocess.Popen(
-                argv,
+                ["/bin/sh", "-c", _WATCH, "olaf", mark, _name(argv), *argv],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
-                env=env,
                 pass_fds=pass_fds,
                 cwd=folder,
                 start_new_session=True,
@@ -62,9 +61,9 @@ def spawn(
 
 
 def spawn_ready(argv: Sequence[str], state: Path, log: Path, seconds: float) -> Any:
-    """Start ``argv`` with ``--ready-fd N`` added and return the JSON value it writes there when ready.
+    """Start ``argv`` with ``--ready-fd N`` added and return the JSON line it writes there when ready.
 
-    Raises OlafError when it ends or says nothing within ``seconds``; it is ended then.
+    Raises OlafError when it ends or writes nothing within ``seconds``; it is ended then.
     """
     reading, writing = os.pipe()
     process: subprocess.Popen[bytes] | None = None
@@ -73,14 +72,13 @@ def spawn_ready(argv: Sequence[str], state: Path, log: Path, seconds: float) -> 
             process = spawn([*argv, "--ready-fd", str(writing)], state, log, (writing,))
         finally:
             os.close(writing)
-        answer = _read_all(reading, seconds)
+        answer = _read_line(reading, seconds)
         if not answer:
             raise OlafError(Problem(last_words(log), "starting", f"see {log}"))
         return json.loads(answer)
     except BaseException:
         if process is not None:
-            process.kill()
-            process.wait()
+            _kill(process)
         raise
     finally:
         os.close(reading)
@@ -89,20 +87,31 @@ def spawn_ready(argv: Sequence[str], state: Path, log: Path, seconds: float) -> 
 def say_ready(descriptor: int, value: Any) -> None:
     """In the started process: tell :func:`spawn_ready` ``value``."""
     with os.fdopen(descriptor, "w") as pipe:
-        json.dump(value, pipe)
+        pipe.write(json.dumps(value) + "\n")
 
 
-def of(state: Path) -> Sequence[Process]:
+def of(state: Path) -> Sequence[psutil.Process]:
     """Every process of the deployment in ``state`` that this user may look at, but the caller."""
-    mark = f"{_MARK}={state.resolve()}".encode()
-    return [process for process in _all() if process.pid != os.getpid() and mark in _environment(process.pid)]
+    wanted = str(state.resolve())
+    others = (process for process in psutil.process_iter() if process.pid != os.getpid())
+    return [process for process in others if _deployment(process) == wanted and runs(process)]
 
 
 def states() -> set[Path]:
     """The state folders, there or deleted, of every process of a deployment that this user may look at."""
-    mark = f"{_MARK}=".encode()
-    variables = (variable for process in _all() for variable in _environment(process.pid))
-    return {Path(os.fsdecode(each.removeprefix(mark))) for each in variables if each.startswith(mark)}
+    found = (_deployment(process) for process in psutil.process_iter())
+    return {Path(folder) for folder in found if folder is not None}
+
+
+def runs(process: psutil.Process) -> bool:
+    """Whether any of its threads still runs."""
+    try:
+        # A first thread that ended is a zombie while others still hold the process's files.
+        return process.is_running() and (
+            process.status() != psutil.STATUS_ZOMBIE or process.num_threads() > 1
+        )
+    except psutil.Error:
+        return False
 
 
 def end_all(state: Path) -> None:
@@ -111,10 +120,11 @@ def end_all(state: Path) -> None:
     Raises OlafError when one stays.
     """
     mine = of(state)
-    for how, patience in ((signal.SIGTERM, _POLITE_SECONDS), (signal.SIGKILL, _POLITE_SECONDS)):
+    for how in (signal.SIGTERM, signal.SIGKILL):
         for process in mine:
-            _signal(process, how)
-        _wait(mine, patience)
+            with suppress(psutil.Error):
+                process.send_signal(how)
+        psutil.wait_procs(mine, _TERMINATION_SECONDS)
         mine = of(state)  # what they started meanwhile belongs to it too
         if not mine:
             return
@@ -125,71 +135,44 @@ def end_all(state: Path) -> None:
 def last_words(log: Path) -> str:
     """The end of ``log`` on one line, for an error."""
     lines = [line for line in log.read_text(errors="replace").splitlines() if line.strip()]
-    return " / ".join(lines[-_LAST_LINES:]) or "ended without a word"
+    return " / ".join(lines[-_LAST_LINES:]) or "exited without output"
 
 
-def _all() -> Iterator[Process]:
-    for entry in _PROC.iterdir():
-        if entry.name.isdigit():
-            fields = _stat(int(entry.name))
-            if fields is not None and _runs(fields):
-                yield Process(int(entry.name), int(fields[19]))
+def _name(argv: Sequence[str]) -> str:
+    """What a log calls a program: a Python module's name, or the program's."""
+    return argv[2] if argv[1:2] == ["-m"] else Path(argv[0]).name
 
 
-def _stat(pid: int) -> Sequence[str] | None:
-    """The fields of /proc/PID/stat from the state on: the command before it may hold anything."""
+def _deployment(process: psutil.Process) -> str | None:
+    """The state folder that a process carries."""
     try:
-        return (_PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
-    except OSError:
+        return process.environ().get(_MARK)
+    except (psutil.Error, OSError):
         return None
 
 
-def _runs(fields: Sequence[str]) -> bool:
-    # A first thread that ended is a zombie while others still hold the process's files.
-    return fields[0] != "Z" or int(fields[17]) > 1
+def _kill(started: subprocess.Popen[bytes]) -> None:
+    """Kill what :func:`spawn` started: the shell and the program that it waits for."""
+    with suppress(psutil.NoSuchProcess):
+        shell = psutil.Process(started.pid)
+        family = [*shell.children(recursive=True), shell]
+        for process in family:
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
+        psutil.wait_procs(family, _TERMINATION_SECONDS)
+    started.wait()
 
 
-def _environment(pid: int) -> Sequence[bytes]:
-    try:
-        return (_PROC / str(pid) / "environ").read_bytes().split(b"\0")
-    except OSError:
-        return ()
-
-
-def _signal(process: Process, how: signal.Signals) -> None:
-    with suppress(OSError):
-        handle = os.pidfd_open(process.pid)
-        try:
-            # The handle holds the pid still while its identity is looked at.
-            if process.alive():
-                signal.pidfd_send_signal(handle, how)
-        finally:
-            os.close(handle)
-
-
-def _wait(processes: Sequence[Process], seconds: float) -> None:
+def _read_line(descriptor: int, seconds: float) -> bytes:
+    """The first line; nothing when the other end closes, or ``seconds`` pass, before it is complete."""
     end = time.monotonic() + seconds
-    for process in processes:
-        with suppress(OSError):
-            handle = os.pidfd_open(process.pid)
-            try:
-                if process.alive():
-                    _readable(handle, end)
-            finally:
-                os.close(handle)
-            with suppress(ChildProcessError):
-                os.waitpid(process.pid, os.WNOHANG)
-
-
-def _read_all(descriptor: int, seconds: float) -> bytes:
-    end = time.monotonic() + seconds
-    answer = b""
-    while _readable(descriptor, end):
+    line = b""
+    while not line.endswith(b"\n") and _readable(descriptor, end):
         part = os.read(descriptor, 65536)
         if not part:
-            return answer
-        answer += part
-    return b""
+            return b""
+        line += part
+    return line if line.endswith(b"\n") else b""
 
 
 def _readable(descriptor: int, end: float) -> bool:

@@ -4,7 +4,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from olafctl import cache
-from olafctl.render import p4, verilog
+from olafctl.queue import verilog
+from olafctl.targets import p4_sources as p4
 from olafctl.targets.interface import Build
 from olafctl.testbed.model import Testbed
 
@@ -14,6 +15,15 @@ BLOCKS = ("vnp4_1", "vnp4_2")
 def p4_folder(testbed: Testbed) -> Path:
     """The folder with every P4 source of ``testbed``."""
     return p4.folder(testbed)
+
+
+def check(testbed: Testbed) -> None:
+    """Render ``testbed`` and check the Verilog instances against the modules they name.
+
+    Raises OlafError with every misfit.
+    """
+    p4.folder(testbed)
+    verilog.folder(testbed.engine.geometry)
 
 
 def build_once(

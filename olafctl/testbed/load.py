@@ -1,15 +1,18 @@
 """From a testbed's YAML file to checked values, or every problem in it at once."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from olafctl.testbed import clusters, engine, hosts, limits, ports, quantities, routes, source
-from olafctl.testbed.model import Testbed
+from olafctl.testbed.model import Mode, Testbed
 from olafctl.testbed.source import Section
 from olafctl.wire import layouts
 
 
-def load(path: Path | str, text: str | None = None) -> Testbed:
+def load(path: Path | str, text: str | None = None, *, targets: Sequence[str]) -> Testbed:
     """Read, check and expand a testbed: the file at ``path``, or ``text`` that was read from there before.
+
+    ``targets`` are the names that its ``target`` may be.
 
     Raises BadInput with one problem a line (``file:line: field: what (remedy)``), all of them at once.
     """
@@ -17,7 +20,7 @@ def load(path: Path | str, text: str | None = None) -> Testbed:
     text = source.text_of(path) if text is None else text
     report, top = source.read(path, text)
     name = top.value("name", quantities.name, _name_of(path))
-    target = top.value("target", quantities.one_of(list(known_targets())), "twin")
+    target = top.value("target", quantities.one_of(list(targets)), "twin")
     udp_port = top.value("udp_port", hosts.udp_port, layouts.UDP_PORT)
     control_tos = top.value("control_tos", _control_tos, layouts.CONTROL_TOS)
     queue = engine.read(top.section("engine"))
@@ -47,17 +50,11 @@ def load(path: Path | str, text: str | None = None) -> Testbed:
     return testbed
 
 
-def known_targets() -> tuple[str, ...]:
-    """The targets a testbed may name."""
-    from olafctl.targets import registry  # itself in need of the testbed's model
-
-    return tuple(registry.names())
-
-
 def _check_sizes(testbed: Testbed, top: Section) -> None:
     """What must be there, and what must fit the tables, counted over the whole testbed."""
     servers = len(testbed.parameter_servers)
-    if servers == 0:
+    serverless = testbed.clusters and all(cluster.mode is Mode.ISWITCH for cluster in testbed.clusters)
+    if servers == 0 and not serverless:
         top.report.add(
             top.place("parameter_servers"),
             "has no parameter server",

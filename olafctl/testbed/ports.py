@@ -4,8 +4,9 @@ import posixpath
 import re
 from functools import partial
 
+from olafctl.ports.transport import Transport
 from olafctl.testbed import limits
-from olafctl.testbed.model import Port, Transport
+from olafctl.testbed.model import Port
 from olafctl.testbed.quantities import Unreadable, brief, choice, name, quoted, span
 from olafctl.testbed.source import Place, Report, Section, attempt
 

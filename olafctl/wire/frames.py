@@ -83,7 +83,7 @@ class Endpoint:
 
 @dataclass(frozen=True)
 class OlafFrame:
-    """An update or ACK with its addresses; ``gradient`` has shape (n,), binary32."""
+    """An Olaf frame with its addresses; ``gradient`` (an ACK's weights) has shape (n,), binary32."""
 
     source: Endpoint
     destination: Endpoint
@@ -107,12 +107,12 @@ class OlafFrame:
         olaf = {
             "version": layouts.VERSION,
             "frame_type": int(self.frame_type),
+            "epoch": self.epoch,
             "flags": self.flags,
             "count": self.count,
             "seq": self.seq,
             "reward": float_bits(self.reward),
-            "gen_time": self.gen_time % (1 << layouts.OLAF.field("gen_time").bits),
-            "epoch": self.epoch,
+            "gen_time": self.gen_time % layouts.TIMES,
             "segment": self.segment,
             "policy": self.policy,
         }
@@ -143,7 +143,7 @@ class OlafFrame:
     def decode(cls, frame: bytes) -> Self:
         """An Olaf frame from its bytes.
 
-        Raises ValueError when the frame is not IPv4/UDP/Olaf or shorter than its UDP length says.
+        Raises ValueError when the frame is not IPv4/UDP/Olaf or shorter than its header says.
         """
         ethernet, ipv4, udp, olaf = _unpack_headers(frame)
         if ethernet["ether_type"] != 0x0800 or ipv4["ihl"] != 5 or ipv4["protocol"] != 17:
@@ -156,10 +156,8 @@ class OlafFrame:
             status = unpack(layouts.STATUS, frame[start:])
             start += layouts.STATUS.size
         end = layouts.ETHERNET.size + layouts.IPV4.size + udp["length"]
-        if len(frame) < end:
-            raise ValueError(f"{len(frame)} bytes, but its UDP length says {end}")
-        if end < start or (end - start) % 4:
-            raise ValueError(f"{end - start} bytes of gradients are no whole number of binary32 values")
+        if not start <= end <= len(frame) or (end - start) % 4:
+            raise ValueError(f"{len(frame)} bytes of which {end} by the UDP length are no whole gradient")
         return cls(
             source=Endpoint(_mac(ethernet["src_addr"]), IPv4Address(ipv4["src_addr"]), udp["src_port"]),
             destination=Endpoint(_mac(ethernet["dst_addr"]), IPv4Address(ipv4["dst_addr"]), udp["dst_port"]),

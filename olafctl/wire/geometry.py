@@ -7,7 +7,7 @@ generated) all take them from here.
 from dataclasses import dataclass
 
 from olafctl.errors import BadInput, Problem
-from olafctl.wire.layouts import BEAT_BYTES
+from olafctl.wire.layouts import BEAT_BYTES, GRADIENT_OFFSET
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,11 @@ SLOTS = Bounds(1, 1023, 8, "updates the queue holds (Q_max)")
 BEATS = Bounds(2, 142, 24, "64-byte beats a slot holds: 24 for 1536 bytes, 142 for 9036-byte jumbo frames")
 MEMBERS = Bounds(1, 64, 32, "members of a cluster that an iSwitch round tells apart")
 ADDER_LATENCY = Bounds(3, 6, 4, "cycles through a binary32 adder; 4 merges 256-byte updates without a gap")
+
+
+def segment_values(beats: int) -> int:
+    """Gradient values in a segment, the block of a model that one slot of ``beats`` holds."""
+    return (beats * BEAT_BYTES - GRADIENT_OFFSET) // 4
 
 
 @dataclass(frozen=True)

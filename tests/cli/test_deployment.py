@@ -57,12 +57,12 @@ def test_what_was_done_as_json(deployed: Run, tmp_path: Path) -> None:
     path = tmp_path / "fifo.yaml"
     path.write_text(BED.read_text().replace("mode: olaf", "mode: fifo"))
     foreseen = deployed("deploy", path, "--dry-run")
-    assert foreseen.out == "~ queue register mode 0 => 1\n"
+    assert foreseen.out == "~ queue register mode olaf => fifo\n"
     done = json.loads(deployed("deploy", path, "--json").out)
     assert (done["changed"], done["started"], done["changes"]) == (
         True,
         False,
-        ["~ queue register mode 0 => 1"],
+        ["~ queue register mode olaf => fifo"],
     )
     assert json.loads(deployed("build", path, "--json").out)["fresh"] is False
 
@@ -111,7 +111,7 @@ def test_the_packet_tests_as_json(deployed: Run) -> None:
 def test_a_shell_on_a_device(deployed: Run) -> None:
     shown = deployed("shell", "vnp4_2", "--print")
     assert shown.code == 0
-    assert "-m p4runtime_sh --grpc-addr 127.0.0.1:" in shown.out and "--device-id 2" in shown.out
+    assert "-m p4runtime_sh --grpc-addr unix:/" in shown.out and "--device-id 2" in shown.out
     wrong = deployed("shell", "vnp4_3")
     assert wrong.code == 2
     assert wrong.err == "error: packets: there is no device 'vnp4_3' (one of vnp4_1, vnp4_2)\n"

@@ -7,21 +7,25 @@ from pathlib import Path
 import pytest
 
 from olafctl import paths
-from olafctl import testbed as testbeds
 from olafctl.control.deploy import Outcome, deploy
 from olafctl.control.destroy import destroy
 from olafctl.control.store import Store, all_names, folder_of
+from olafctl.targets import testbeds
 from olafctl.testbed.model import Testbed
+
+_SIGNALS = (signal.SIGINT, signal.SIGHUP)
 
 
 @pytest.fixture(autouse=True)
-def hearing_interrupts() -> Iterator[None]:
-    """What a test starts can be interrupted, also when the tests run in a shell's background."""
-    before = signal.getsignal(signal.SIGINT)
-    if before is signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+def hearing_signals() -> Iterator[None]:
+    """What a test starts hears signals, also when the tests run in a shell's background or under nohup."""
+    ignored = [number for number in _SIGNALS if signal.getsignal(number) is signal.SIG_IGN]
+    for number in ignored:
+        # A handler, unlike SIG_IGN, is not inherited by what is started.
+        signal.signal(number, lambda number, frame: None)
     yield
-    signal.signal(signal.SIGINT, before)
+    for number in ignored:
+        signal.signal(number, signal.SIG_IGN)
 
 
 @pytest.fixture

@@ -1,13 +1,16 @@
 """Deploy on the twin: programmed, verified, idempotent, in place where possible, and never half."""
 
+import os
+import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from olafctl import paths
-from olafctl import testbed as testbeds
 from olafctl.control import devices
-from olafctl.control.deploy import find, using
+from olafctl.control.deploy import deploy, find, using
 from olafctl.control.desired import desired
 from olafctl.control.destroy import destroy
 from olafctl.control.locks import locked
@@ -17,7 +20,7 @@ from olafctl.control.store import Role, Store, all_names, folder_of
 from olafctl.errors import BadInput, OlafError
 from olafctl.p4runtime.entities import TableEntry
 from olafctl.p4runtime.session import Session
-from olafctl.targets import processes
+from olafctl.targets import processes, testbeds
 from tests.control.conftest import bed, quietly
 
 
@@ -46,11 +49,10 @@ def test_a_deployed_testbed_runs_as_it_says_and_a_second_deploy_changes_nothing(
     assert (second.changed, second.changes.size, pids(store)) == (False, 0, before)
 
 
-def test_three_hundred_workers_are_programmed_within_two_seconds(state: Path) -> None:
+def test_three_hundred_workers_are_programmed_and_then_left_alone(state: Path) -> None:
     hundred = testbeds.load(paths.sources() / "testbeds" / "hundred-clusters.yaml")
     outcome = quietly(hundred)
     assert outcome.changes.size > 1400
-    assert outcome.programming <= 2.0
     assert quietly(hundred).changed is False
 
 
@@ -63,7 +65,7 @@ def test_a_dry_run_says_what_a_deploy_then_does(state: Path, tmp_path: Path) -> 
     said = {line for line in foreseen.changes.lines() if " queue " not in line}
     assert {line for line in done.changes.lines() if " queue " not in line} == said
     fifo = bed(tmp_path / "fifo.yaml", ("mode: olaf", "mode: fifo"))
-    assert list(quietly(fifo, dry_run=True).changes.lines()) == ["~ queue register mode 0 => 1"]
+    assert list(quietly(fifo, dry_run=True).changes.lines()) == ["~ queue register mode olaf => fifo"]
     assert find(Store(folder_of("laptop")))[1].registers.read("mode") == 0  # type: ignore[union-attr]  # it runs
 
 
@@ -80,7 +82,7 @@ def test_what_can_be_changed_in_place_is(state: Path, tmp_path: Path) -> None:
         "+ vnp4_2 forwarding dst_addr 10.0.1.3/32",
         "+ vnp4_2 bridging dst_mac 02:00:0a:00:01:03",
         "+ vnp4_1 workers worker_addr 10.0.1.3",
-        "~ queue register mode 0 => 1",
+        "~ queue register mode olaf => fifo",
     ]
     assert healthy(status(store))
 
@@ -108,7 +110,33 @@ def test_a_full_table_is_emptied_of_the_old_before_it_takes_the_new(state: Path,
     assert healthy(status(Store(folder_of("laptop"))))
 
 
-def test_another_controller_in_charge_is_named_and_nothing_changes(state: Path, tmp_path: Path) -> None:
+def test_only_the_owner_reaches_a_deployment(state: Path, tmp_path: Path) -> None:
+    quietly(bed(tmp_path / "bed.yaml"))
+    folder = folder_of("laptop")
+    _, running = find(Store(folder))
+    assert running is not None
+    assert {device.address for device in running.devices} == {f"unix:{folder}/p4runtime.sock"}
+    modes = {path: stat.S_IMODE(path.stat().st_mode) for path in (folder, *folder.rglob("*"))}
+    assert {path.name for path, mode in modes.items() if mode & 0o077} == set()
+
+
+def test_a_shell_that_has_left_locks_no_one_out(state: Path, tmp_path: Path) -> None:
+    """p4runtime-shell as it comes: its election id is 2⁶⁴, above every clock."""
+    quietly(bed(tmp_path / "bed.yaml"))
+    _, running = find(Store(folder_of("laptop")))
+    assert running is not None
+    device = running.devices[0]
+    shell = [sys.executable, "-m", "p4runtime_sh", "--grpc-addr", device.address]
+    shell += ["--device-id", str(device.device_id)]
+    script = "print(len(list(table_entry['workers'].read())), 'workers')\nexit()\n"
+    ended = subprocess.run(shell, input=script, capture_output=True, text=True, timeout=60, check=False)
+    assert ended.returncode == 0, ended.stderr
+    assert "workers" in ended.stdout and "not the primary" not in ended.stdout
+    outcome = quietly(bed(tmp_path / "fifo.yaml", ("mode: olaf", "mode: fifo")))
+    assert outcome.changes.size == 1
+
+
+def test_another_primary_is_named_and_displaced_on_request_only(state: Path, tmp_path: Path) -> None:
     quietly(bed(tmp_path / "bed.yaml"))
     store = Store(folder_of("laptop"))
     _, running = find(store)
@@ -116,12 +144,15 @@ def test_another_controller_in_charge_is_named_and_nothing_changes(state: Path, 
     device = running.devices[0]
     fifo = bed(tmp_path / "fifo.yaml", ("mode: olaf", "mode: fifo"))
     with Session.connect(device.address, device.device_id, election_id=1 << 127):
-        with pytest.raises(OlafError, match="another controller is primary"):
+        told = rf"another controller is primary.* pid {os.getpid()} .*--take-over"
+        with pytest.raises(OlafError, match=told):
             quietly(fifo)
         assert running.registers.read("mode") == 0
+        deploy(fifo, lambda step: None, take_over=True)
+        assert running.registers.read("mode") != 0
 
 
-def test_drift_is_seen_and_mended(state: Path, tmp_path: Path) -> None:
+def test_drift_is_seen_and_fixed(state: Path, tmp_path: Path) -> None:
     laptop = bed(tmp_path / "bed.yaml")
     quietly(laptop)
     store = Store(folder_of("laptop"))
@@ -133,7 +164,7 @@ def test_drift_is_seen_and_mended(state: Path, tmp_path: Path) -> None:
     running.registers.write("hold", 1)
     drift = [
         "- vnp4_1 workers worker_addr 0.0.0.7 -> assign(cluster 3, worker 3)",
-        "~ queue register hold 1 => 0",
+        "~ queue register hold on => off",
     ]
     report = status(store)
     assert (report["drift"], healthy(report)) == (drift, False)
@@ -188,7 +219,7 @@ def test_ports_that_cannot_be_made_are_told_before_what_runs_is_stopped(state: P
         ("name: uplink, transport: unix}", "name: uplink, transport: unix, path: /etc/hostname}"),
     )
     for dry_run in (True, False):
-        with pytest.raises(BadInput, match="/etc/hostname is there already and is no socket"):
+        with pytest.raises(BadInput, match="/etc/hostname exists and is not a socket"):
             quietly(broken, dry_run=dry_run)
     assert pids(store) == before
     assert healthy(status(store))
@@ -274,7 +305,7 @@ def test_a_moved_worker_stays_moved_until_its_testbed_says_otherwise(state: Path
     assert desired(find(store)[0]) == desired(pair)
     with pytest.raises(BadInput, match="there is no worker 'nobody'"):
         regroup(store, "nobody", 1)
-    with pytest.raises(BadInput, match="there is no cluster with index 7"):
+    with pytest.raises(BadInput, match="there is no cluster 7"):
         regroup(store, "lander-w0", 7)
     assert healthy(status(store))
 

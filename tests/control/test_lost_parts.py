@@ -7,12 +7,11 @@ from pathlib import Path
 import pytest
 
 from olafctl import paths
-from olafctl import testbed as testbeds
 from olafctl.control.destroy import destroy
 from olafctl.control.status import healthy, status
 from olafctl.control.store import Store, all_names, folder_of
 from olafctl.ports import interfaces
-from olafctl.targets import front_ports, processes
+from olafctl.targets import front_ports, processes, testbeds
 from tests.control.conftest import bed, quietly
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from olafctl.queue.netlist import Netlist
-from olafctl.queue.synthesis import synthesize
+from olafctl.bench.netlist import Netlist
+from olafctl.bench.synthesis import synthesize
 from olafctl.wire.geometry import Geometry
 
 HAVE_YOSYS = (

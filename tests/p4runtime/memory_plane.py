@@ -15,6 +15,7 @@ from olafctl.p4runtime.dataplane import (
     P4Info,
     PipelineRefused,
     Replica,
+    ReplicationLimits,
     TableFull,
     Unsupported,
 )
@@ -29,6 +30,10 @@ class MemoryPlane:
     ``bad`` is refused. ``idle`` says for how many ns entries were not hit, 0 for those it does not name;
     None is a device that does not know.
     """
+
+    replication = ReplicationLimits(
+        port=0xFFFF, instance=0xFFFF, multicast_group=0xFFFF, clone_session=0xFFFF
+    )
 
     def __init__(self, declared: Sequence[InitialEntry] = ()) -> None:
         self.declared = declared

@@ -1,4 +1,4 @@
-"""Random P4Runtime requests, half sensible: for the quick decoder and for fuzzing."""
+"""Random P4Runtime requests, half of them valid: for the fast path and for fuzzing."""
 
 import random
 from typing import Any

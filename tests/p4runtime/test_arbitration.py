@@ -1,5 +1,7 @@
 """Elections: P4Runtime §5."""
 
+from typing import Any
+
 from google.rpc import code_pb2
 from p4.v1 import p4runtime_pb2
 
@@ -11,11 +13,11 @@ HUGE = (1 << 128) - 1
 GROUP = update(
     "INSERT", "packet_replication_engine_entry { multicast_group_entry { multicast_group_id: 1 } }"
 )
-OK, TAKEN, NOBODY = code_pb2.OK, code_pb2.ALREADY_EXISTS, code_pb2.NOT_FOUND
+OK, TAKEN, NO_PRIMARY = code_pb2.OK, code_pb2.ALREADY_EXISTS, code_pb2.NOT_FOUND
 
 
-def _id(answer: object) -> int:
-    return answer.election_id.high << 64 | answer.election_id.low  # type: ignore[attr-defined]  # protobuf
+def _id(answer: Any) -> int:
+    return int(answer.election_id.high << 64 | answer.election_id.low)
 
 
 def test_the_highest_election_id_is_primary(agent: Agent, p4info: P4Info) -> None:
@@ -26,6 +28,8 @@ def test_the_highest_election_id_is_primary(agent: Agent, p4info: P4Info) -> Non
 
         lower = second.arbitrate(4)
         assert (lower.status.code, _id(lower)) == (TAKEN, 5)
+        assert "primary controller is ipv4:127.0.0.1:" in lower.status.message
+        assert "grpc-python" in lower.status.message
         assert second.write(GROUP) == ["PERMISSION_DENIED"]
         assert second.set_pipeline("VERIFY_AND_COMMIT", p4info) == "PERMISSION_DENIED"
         assert second.read() == []
@@ -37,7 +41,7 @@ def test_the_highest_election_id_is_primary(agent: Agent, p4info: P4Info) -> Non
         assert second.write(GROUP) == ["OK"]
 
 
-def test_when_the_primary_goes_nobody_is_primary_until_a_higher_or_equal_id(
+def test_when_the_primary_leaves_only_a_higher_or_equal_id_becomes_primary(
     agent: Agent, p4info: P4Info
 ) -> None:
     with Controller(agent.address) as primary, Controller(agent.address) as backup:
@@ -46,9 +50,9 @@ def test_when_the_primary_goes_nobody_is_primary_until_a_higher_or_equal_id(
         backup.arbitrate(3)
         primary.disconnect()
         alone = backup.next("arbitration")
-        assert (alone.status.code, _id(alone)) == (NOBODY, 7)
+        assert (alone.status.code, _id(alone)) == (NO_PRIMARY, 7)
         assert backup.write(GROUP) == ["PERMISSION_DENIED"]
-        assert backup.arbitrate(6).status.code == NOBODY
+        assert backup.arbitrate(6).status.code == NO_PRIMARY
         assert backup.arbitrate(7).status.code == OK
         assert backup.write(GROUP) == ["OK"]
 
@@ -57,13 +61,13 @@ def test_a_primary_can_step_down(agent: Agent) -> None:
     with Controller(agent.address) as first, Controller(agent.address) as second:
         first.arbitrate(7)
         second.arbitrate(3)
-        assert first.arbitrate(2).status.code == NOBODY
-        assert second.next("arbitration").status.code == NOBODY
+        assert first.arbitrate(2).status.code == NO_PRIMARY
+        assert second.next("arbitration").status.code == NO_PRIMARY
 
 
-def test_without_an_election_id_nobody_becomes_primary(controller: Controller) -> None:
+def test_without_an_election_id_a_controller_stays_backup(controller: Controller) -> None:
     answer = controller.arbitrate(None)
-    assert answer.status.code == NOBODY
+    assert answer.status.code == NO_PRIMARY
     assert not answer.HasField("election_id")
     assert controller.write() == ["PERMISSION_DENIED"]
 
@@ -117,7 +121,7 @@ def test_each_role_has_its_own_primary(agent: Agent, p4info: P4Info) -> None:
         assert (answer.status.code, answer.role.name) == (OK, "telemetry")
         assert one.set_pipeline("VERIFY_AND_COMMIT", p4info) == "OK"
         assert other.write(GROUP) == ["OK"]
-        other.role = "nobody"
+        other.role = "unknown"
         assert other.write(GROUP) == ["NOT_FOUND"]
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from olafctl.bench.entries import entries_per_second
 from olafctl.p4runtime.entities import (
     CounterData,
     DefaultAction,
@@ -21,7 +22,6 @@ from olafctl.p4runtime.entities import (
     TableEntry,
 )
 from olafctl.p4runtime.failures import P4RuntimeFailed, WriteFailed
-from olafctl.p4runtime.measure import entries_per_second
 from olafctl.p4runtime.session import Session
 
 P4SRC = Path(__file__).parents[2] / "p4src"

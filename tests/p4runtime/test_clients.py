@@ -1,4 +1,4 @@
-"""Clients that nobody here wrote, unmodified, each in its own interpreter.
+"""Clients of other projects, unmodified, each in its own interpreter.
 
 p4runtime-shell is a dependency and always runs (OLAF_SHELL_PYTHON names another interpreter for it);
 finsy needs its own environment, named by OLAF_FINSY_PYTHON. Both drive the agent over a data plane
@@ -17,7 +17,7 @@ import pytest
 from google.protobuf import text_format
 
 from olafctl.p4.compiler import compile_program
-from olafctl.p4.native import NativeSwitch
+from olafctl.p4.switch.native import NativeSwitch
 from olafctl.p4runtime.agent import serve
 from tests.p4runtime.conftest import DECLARED, P4INFO_FILE
 from tests.p4runtime.memory_plane import MemoryPlane
@@ -53,7 +53,7 @@ def device(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Served]:
         plane = NativeSwitch(optimize="-O0")
         p4info.write_text(text_format.MessageToString(program.p4info))
         config.write_bytes(program.device_config)
-    with serve({1: plane}, "127.0.0.1:0") as agent:
+    with serve({1: plane}, f"unix:{tmp_path}/p4runtime.sock") as agent:
         yield Served(agent.address, p4info, config)
     if isinstance(plane, NativeSwitch):
         plane.close()

@@ -88,7 +88,7 @@ WRONG_PROFILES = {
     "deleting no member": ("DELETE", _member(5), MISSING),
     "same group": ("INSERT", _group(1, (1, 1)), EXISTS),
     "group zero": ("INSERT", _group(0, (1, 1)), INVALID),
-    "group of nobody": ("INSERT", _group(2, (5, 1)), MISSING),
+    "group of an unknown member": ("INSERT", _group(2, (5, 1)), MISSING),
     "weight zero": ("INSERT", _group(2, (1, 0)), INVALID),
     "member twice": ("INSERT", _group(2, (1, 1), (1, 1)), INVALID),
     "max_size too large": ("INSERT", _group(2, (1, 1), max_size=5), INVALID),

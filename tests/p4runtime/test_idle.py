@@ -1,6 +1,6 @@
 """Idle timeouts: P4Runtime §9.1.8, and the notifications that follow from them."""
 
-from olafctl.p4runtime.agent.idle import SHORTEST_NS
+from olafctl.p4runtime.agent.state.idle import SHORTEST_NS
 from olafctl.p4runtime.dataplane import Key, P4Info, Range, Ternary
 from tests.p4runtime.controller import Controller, entity, texts, update
 from tests.p4runtime.memory_plane import MemoryPlane

@@ -9,7 +9,7 @@ import grpc
 import pytest
 
 from olafctl.p4.compiler import Program, compile_program
-from olafctl.p4.native import NativeSwitch
+from olafctl.p4.switch.native import NativeSwitch
 from olafctl.p4runtime.agent import Agent, serve
 from olafctl.p4runtime.entities import (
     CounterData,
@@ -25,7 +25,7 @@ from olafctl.p4runtime.entities import (
 from olafctl.p4runtime.failures import P4RuntimeFailed, WriteFailed
 from olafctl.p4runtime.session import PushAction, Session
 from tests.p4runtime import messages
-from tests.p4runtime.controller import Controller, codes, update
+from tests.p4runtime.controller import Controller, codes, entity, update
 
 P4SRC = Path(__file__).parents[2] / "p4src"
 FORWARD = {"port": 4, "label": 77}
@@ -127,9 +127,7 @@ def test_hits_are_timed_and_idle_entries_notified(
         assert controller.set_pipeline("VERIFY_AND_COMMIT", program.p4info, program.device_config) == "OK"
 
         def idle() -> int:
-            (read,) = controller.read(
-                messages.entity("table_entry { table_id: 0x02000003 time_since_last_hit { } }")
-            )
+            (read,) = controller.read(entity("table_entry { table_id: 0x02000003 time_since_last_hit { } }"))
             elapsed: int = read.table_entry.time_since_last_hit.elapsed_ns
             return elapsed
 

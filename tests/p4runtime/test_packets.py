@@ -3,8 +3,8 @@
 from p4.v1 import p4runtime_pb2
 
 from olafctl.p4runtime.agent import Agent
-from olafctl.p4runtime.agent.device import Device
-from olafctl.p4runtime.agent.stream import ControllerStream
+from olafctl.p4runtime.agent.device.device import Device
+from olafctl.p4runtime.agent.service.controller_stream import ControllerStream
 from tests.p4runtime.controller import Controller, entity, update
 from tests.p4runtime.memory_plane import MemoryPlane
 
@@ -60,7 +60,7 @@ def test_only_the_primary_sends_and_receives_packets(
 
 
 def test_a_controller_that_does_not_read_loses_packets_not_the_agent() -> None:
-    stream = ControllerStream(_no_device)
+    stream = ControllerStream(_no_device, "test")
     for number in range(5000):
         stream.offer(number.to_bytes(2, "big"))
     stream.send(b"arbitration")

@@ -204,3 +204,24 @@ def test_a_primary_that_was_deposed_during_the_build_commits_nothing(
         build.join(10)
     assert done == ["PERMISSION_DENIED"]
     assert plane.commits == 1
+
+
+@pytest.mark.parametrize("failures", [1, 2])
+def test_a_commit_that_fails_goes_back_or_leaves_no_pipeline(
+    primary: Controller, plane: MemoryPlane, p4info: P4Info, monkeypatch: pytest.MonkeyPatch, failures: int
+) -> None:
+    assert primary.write(ENTRY) == ["OK"]
+    commit, tries = plane.commit, iter(range(failures))
+
+    def failing(pipeline: object) -> None:
+        if next(tries, None) is not None:
+            raise OSError("the card does not answer")
+        commit(pipeline)
+
+    monkeypatch.setattr(plane, "commit", failing)
+    assert primary.set_pipeline("VERIFY_AND_COMMIT", p4info) == "INTERNAL"
+    left = primary.read_codes(ALL_ENTRIES)
+    assert left == (["OK"] if failures == 1 else ["FAILED_PRECONDITION"])
+    assert KEY in plane.entries or failures == 2
+    assert primary.set_pipeline("VERIFY_AND_COMMIT", p4info) == "OK"
+    assert len(primary.read(ALL_ENTRIES)) == 3

@@ -4,7 +4,7 @@ import pytest
 
 from olafctl.p4runtime.dataplane import ActionCall, Exact, Lpm, MeterConfig, Optional, Range, Ternary
 from tests.p4runtime.controller import Controller, entity, texts, update
-from tests.p4runtime.memory_plane import MemoryPlane
+from tests.p4runtime.memory_plane import Address, MemoryPlane
 
 FORWARD = r"""action { action { action_id: 0x01000001
     params { param_id: 1 value: "\x02" } params { param_id: 2 value: "\x03" } } }"""
@@ -32,7 +32,7 @@ def _entry(change: str, text: str) -> object:
 def test_every_kind_of_match_reaches_the_data_plane(primary: Controller, plane: MemoryPlane) -> None:
     entries = (EXACT, LPM, TERNARY, "table_id: 0x02000003 priority: 1")
     assert primary.write(*(_entry("INSERT", f"{text} {FORWARD}") for text in entries)) == ["OK"] * 4
-    expected = {
+    expected: dict[Address, ActionCall] = {
         KEY: CALL,
         (0x02000002, (Lpm(0x0A000000, 8),), 0): CALL,
         (0x02000003, (Ternary(0x120, 0xFF0), Range(5, 256), Optional(0)), 7): CALL,

@@ -9,12 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from olafctl import testbed as testbeds
 from olafctl.control.deploy import deploy, find
 from olafctl.control.destroy import destroy
 from olafctl.control.store import Store, folder_of, pick
 from olafctl.ports import interfaces
-from olafctl.targets import registry
+from olafctl.targets import registry, testbeds
 from tests.packets.live import Live
 
 NAMED = os.environ.get("OLAF_TEST_DEPLOYMENT")

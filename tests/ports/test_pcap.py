@@ -4,10 +4,11 @@ import struct
 from pathlib import Path
 
 import pytest
+from scapy.layers.l2 import Ether
 from scapy.utils import PcapReader as ScapyReader
 from scapy.utils import wrpcap
 
-from olafctl.ports.pcap import PcapReader, PcapWriter
+from olafctl.ports.pcap import PcapReader, PcapWriter, why_not_written
 
 FRAME = bytes(range(60))
 
@@ -26,7 +27,7 @@ def test_others_can_read_what_is_written(tmp_path: Path) -> None:
 
 
 def test_what_others_write_can_be_read(tmp_path: Path) -> None:
-    wrpcap(str(tmp_path / "a.pcap"), [FRAME])
+    wrpcap(str(tmp_path / "a.pcap"), [Ether(FRAME)])
     assert [frame for _, frame in PcapReader(tmp_path / "a.pcap")] == [FRAME]
 
 
@@ -68,3 +69,14 @@ def test_other_files_are_named(tmp_path: Path, content: bytes, word: str) -> Non
     (tmp_path / "a.pcap").write_bytes(content)
     with pytest.raises(ValueError, match=word):
         PcapReader(tmp_path / "a.pcap").next()
+
+
+def test_a_new_capture_never_replaces_what_others_wrote(tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    assert why_not_written(path) is None
+    path.write_text("a month's work, and no capture")
+    assert "did not write" in str(why_not_written(path))
+    wrpcap(str(tmp_path / "theirs.pcap"), [Ether(FRAME)])
+    assert "did not write" in str(why_not_written(tmp_path / "theirs.pcap"))
+    PcapWriter(tmp_path / "ours.pcap").write(FRAME)
+    assert why_not_written(tmp_path / "ours.pcap") is None

@@ -4,7 +4,7 @@ import pytest
 
 from olafctl.errors import BadInput
 from olafctl.ports.spec import PortSpec, parse
-from olafctl.testbed.model import Transport
+from olafctl.ports.transport import Transport
 
 
 def test_each_kind() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from olafctl.queue import performance
+from olafctl.bench import queue as performance
 from olafctl.queue.registers import MODE_FIFO, MODE_OLAF
 from olafctl.queue.verilate import build_queue
 from olafctl.wire.geometry import Geometry

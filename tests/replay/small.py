@@ -6,7 +6,7 @@ import numpy as np
 
 from olafctl import paths
 from olafctl.replay.trace import Trace, quantise
-from olafctl.testbed import load
+from olafctl.targets.testbeds import load
 from olafctl.testbed.model import Testbed
 
 SHIPPED = paths.sources() / "testbeds" / "traces" / "nine-clusters.npz"

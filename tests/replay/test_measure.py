@@ -10,9 +10,9 @@ CLUSTERS = np.array([0, 1, 0, 0, 1, 0])
 
 
 def received(*rows: tuple[int, int, int, int]) -> Receptions:
-    """Of (time, cluster, count, generated)."""
+    """Of (time, cluster, count, generated), all of segment 0."""
     columns = np.array(rows, dtype=np.int64).reshape(-1, 4).T
-    return Receptions(*columns)
+    return Receptions(*columns, segment=np.zeros(len(rows), dtype=np.int64))
 
 
 def counted(**values: int) -> dict[str, int]:
@@ -41,6 +41,7 @@ def test_ages_by_hand() -> None:
     assert (first.mean_peak, first.highest_peak) == (50, 50)
     assert second.average == pytest.approx((15 + 30) / 2)  # over (10, 40]: received at 25, aged 15
     assert second.highest_peak is None  # what came at 60 came after its last update was sent
+    assert first.average is not None
     assert figures.average_age == pytest.approx((first.average + 22.5) / 2)
     assert figures.average_peak is None
     assert figures.fairness == pytest.approx((first.average + 22.5) ** 2 / (2 * (first.average**2 + 22.5**2)))
@@ -82,7 +83,9 @@ def test_counts_are_not_held_to_merges_that_were_replaced_or_saturated() -> None
 
 
 def test_a_cdf_by_hand() -> None:
-    assert cdf({3: 1, 1: 6, 2: 3}) == ([1, 2, 3], pytest.approx([0.6, 0.9, 1.0]))
+    counts, shares = cdf({3: 1, 1: 6, 2: 3})
+    assert counts == [1, 2, 3]
+    assert shares == pytest.approx([0.6, 0.9, 1.0])
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,12 @@ import pytest
 from olafctl.demo.experiment import TOGETHER, in_turn
 from olafctl.queue.model import QueueModel
 from olafctl.queue.verilate import build_queue
-from olafctl.wire.geometry import Geometry
 from olafctl.replay import trace as traces
 from olafctl.replay.measure import Measurement, reduction
 from olafctl.replay.run import Setting, clusters_of, replay
 from olafctl.replay.schedule import Load, schedule
 from olafctl.testbed.model import Mode
+from olafctl.wire.geometry import Geometry
 from tests.replay import small
 from tests.replay.verilated import VerilatedQueue
 

@@ -13,7 +13,7 @@ from olafctl.ports import interfaces
 from olafctl.ports.host import HostPort, open_host_port
 from olafctl.targets import registry
 from olafctl.targets.interface import Build, Running, Target
-from olafctl.testbed import load
+from olafctl.targets.testbeds import load
 from olafctl.testbed.model import Testbed
 
 LAPTOP = Path(__file__).resolve().parents[2] / "testbeds" / "laptop.yaml"

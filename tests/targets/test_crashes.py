@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import psutil
 import pytest
 
 from olafctl.errors import OlafError
@@ -37,9 +38,9 @@ def test_killing_any_process_is_noticed_and_start_converges(built: Built, tmp_pa
     built.target.start(built.testbed, built.build, state, quietly)
     try:
         for index in range(len(processes.of(state))):
-            victim = sorted(processes.of(state), key=lambda process: process.started)[index]
+            victim = sorted(processes.of(state), key=lambda process: process.create_time())[index]
             os.kill(victim.pid, signal.SIGKILL)
-            processes._wait([victim], 5.0)
+            psutil.wait_procs([victim], 5.0)
             assert built.target.find(built.testbed, state) is None
             running = built.target.start(built.testbed, built.build, state, quietly)
             program(running, built.testbed)
@@ -53,7 +54,7 @@ KILLED_AT = """
 import dataclasses, os, signal, sys
 from pathlib import Path
 from olafctl.targets import registry
-from olafctl.testbed import load
+from olafctl.targets.testbeds import load
 
 name, source, state, fatal = sys.argv[1:]
 steps = 0

@@ -10,13 +10,13 @@ from socket import socketpair
 
 import pytest
 
+from olafctl.engine.device import EngineSwitch
+from olafctl.engine.engine import Engine
+from olafctl.engine.tenancy import Tenancy
 from olafctl.errors import OlafError
 from olafctl.p4.compiler import compile_program
 from olafctl.queue.verilate import build_queue
 from olafctl.wire.geometry import Geometry
-from olafctl.targets.twin.device import EngineSwitch
-from olafctl.targets.twin.engine import Engine
-from olafctl.targets.twin.tenancy import Tenancy
 
 from .conftest import why_not
 from .test_socket_ports import CPU, PROGRAM, SOON

@@ -7,9 +7,10 @@ import pytest
 
 from olafctl.errors import OlafError
 from olafctl.ports import interfaces
+from olafctl.ports.transport import Transport
 from olafctl.targets import deployment, front_ports, registry
-from olafctl.testbed import load
-from olafctl.testbed.model import Port, Testbed, Transport
+from olafctl.targets.testbeds import load
+from olafctl.testbed.model import Port, Testbed
 
 LAPTOP = Path(__file__).resolve().parents[2] / "testbeds" / "laptop.yaml"
 
@@ -104,8 +105,8 @@ def test_what_stands_in_the_way_is_told_for_each_port_and_nothing_is_made(tmp_pa
     found = front_ports.problems(bed, tmp_path / "state")
     assert [(problem.where.rsplit(" ", 1)[1], problem.what) for problem in found] == [
         ("1", f"{tmp_path}/folder is a folder"),
-        ("2", f"{tmp_path}/file is there already and is no socket"),
-        ("3", f"{tmp_path}/file is no folder"),
+        ("2", f"{tmp_path}/file exists and is not a socket"),
+        ("3", f"{tmp_path}/file is not a folder"),
         ("4", f"{tmp_path}/folder is a folder"),
         ("6", str(tmp_path / ("f" * 60))[:60] + " cannot be used: File name too long"),
     ]

@@ -48,7 +48,16 @@ V1Switch(P(), Check(), Switch(), Leave(), Compute(), Deparse()) main;
 
 def start(folder: Path, *options: str) -> subprocess.Popen[str]:
     (folder / "hub.p4").write_text(HUB)
-    argv = [sys.executable, "-m", "olafctl", "p4", "run", str(folder / "hub.p4"), "--grpc", "127.0.0.1:0"]
+    argv = [
+        sys.executable,
+        "-m",
+        "olafctl",
+        "p4",
+        "run",
+        str(folder / "hub.p4"),
+        "--listen",
+        f"unix:{folder}/p4runtime.sock",
+    ]
     return subprocess.Popen([*argv, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
@@ -62,11 +71,11 @@ def hub(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
         *("--port", f"1=unix:{tmp_path}/1.sock"),
         *("--port", f"2=pcap:{tmp_path}/2.in,{tmp_path}/2.out"),
         *("--port", f"3=pcap:{tmp_path}/3.in,{tmp_path}/3.out"),
-        *("--device-id", "7"),
+        *("--device-id", "0"),
     )
     assert process.stdout is not None
     line = process.stdout.readline()
-    found = re.match(r"device 7 at (\S+), 3 ports", line)
+    found = re.match(r"device 0 at (\S+), 3 ports", line)
     assert found, line + process.communicate()[1]
     yield process, found[1]
     process.kill()
@@ -95,7 +104,7 @@ def test_frames_go_as_the_program_says_and_are_counted(
 
 
 def test_a_client_sees_the_program_that_runs(hub: tuple[subprocess.Popen[str], str]) -> None:
-    with Session.connect(hub[1], 7, election_id=5) as session:
+    with Session.connect(hub[1], 0, election_id=5) as session:
         assert session.is_primary
         assert len(list(session.entries())) == 3
 
@@ -107,7 +116,11 @@ def test_a_client_sees_the_program_that_runs(hub: tuple[subprocess.Popen[str], s
         (["--port", "1=veth:no-such-if0"], "no-such-if0", 1),
         (["--port", "1=unix:/no/such/folder/a.sock"], "cannot be opened", 1),
         (["--port", "1=pcap:/no/such/in,"], "/no/such/in", 1),
-        (["--grpc", "256.0.0.1:1"], "256.0.0.1", 1),
+        (["--listen", "256.0.0.1:1"], "256.0.0.1", 2),
+        (["--listen", "0.0.0.0:0"], "every host", 2),
+        (["--listen", "9559"], "not an address", 2),
+        (["--listen", "unix:/proc/none/a.sock"], "cannot listen", 1),
+        (["--tls-cert", "hub.p4"], "--tls-key", 2),
     ],
 )
 def test_what_cannot_be_opened_is_one_clear_line(
@@ -119,7 +132,8 @@ def test_what_cannot_be_opened_is_one_clear_line(
     code: int,
 ) -> None:
     (tmp_path / "hub.p4").write_text(HUB)
-    argv = ["olafctl", "p4", "run", str(tmp_path / "hub.p4"), "--grpc", "127.0.0.1:0", *options]
+    monkeypatch.chdir(tmp_path)
+    argv = ["olafctl", "p4", "run", str(tmp_path / "hub.p4"), "--listen", "127.0.0.1:0", *options]
     monkeypatch.setattr(sys, "argv", argv)
     with pytest.raises(SystemExit) as ended:
         main()

@@ -9,9 +9,9 @@ import pytest
 
 from olafctl.errors import OlafError
 from olafctl.ports.host import HostPort, open_host_port
+from olafctl.ports.transport import Transport
 from olafctl.queue.registers import DISPOSITIONS
 from olafctl.targets import registry
-from olafctl.testbed.model import Transport
 
 from .conftest import Live, program, quietly, why_not
 from .test_live import SOON, update

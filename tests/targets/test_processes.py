@@ -1,6 +1,7 @@
 """A deployment's processes are found and ended by its folder, whoever started or lost them."""
 
-import os
+import re
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,7 +25,7 @@ def python(code: str) -> list[str]:
 READY = """
 import json, os, sys, time
 with os.fdopen(int(sys.argv[-1]), "w") as pipe:
-    json.dump({"pid": os.getpid()}, pipe)
+    pipe.write(json.dumps({"pid": os.getpid()}) + chr(10))
 time.sleep(600)
 """
 STUBBORN = READY.replace(
@@ -58,7 +59,7 @@ def test_end_all_ends_children_that_were_left_alone(state: Path) -> None:
 
 
 def test_a_process_that_ignores_sigterm_is_killed(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(processes, "_POLITE_SECONDS", 0.3)
+    monkeypatch.setattr(processes, "_TERMINATION_SECONDS", 0.3)
     processes.spawn_ready(python(STUBBORN), state, state / "log", 20)
     processes.end_all(state)
     assert not processes.of(state)
@@ -73,10 +74,13 @@ def test_others_are_left_alone(state: Path, tmp_path: Path) -> None:
     processes.end_all(other)
 
 
-def test_a_later_process_of_the_same_pid_is_another() -> None:
-    mine = next(process for process in processes._all() if process.pid == os.getpid())
-    assert mine.alive()
-    assert not processes.Process(mine.pid, mine.started + 1).alive()
+def test_how_a_process_ended_is_logged(state: Path) -> None:
+    log = state / "log"
+    killed = processes.spawn(python("import os, signal; os.kill(os.getpid(), signal.SIGKILL)"), state, log)
+    assert killed.wait() == 128 + signal.SIGKILL
+    assert re.search(r"^20\d\d-\S+Z  .* was ended by signal KILL$", log.read_text(), re.MULTILINE)
+    processes.spawn(python("raise SystemExit(3)"), state, log).wait()
+    assert "exited with code 3" in log.read_text().splitlines()[-1]
 
 
 def test_a_program_that_is_not_there_is_named(state: Path) -> None:

@@ -10,9 +10,10 @@ from olafctl.errors import OlafError
 from olafctl.ports import interfaces, unix
 from olafctl.ports.host import UnixHostPort, open_host_port
 from olafctl.ports.pcap import PcapReader, PcapWriter
+from olafctl.ports.transport import Transport
 from olafctl.targets import registry
-from olafctl.testbed import load
-from olafctl.testbed.model import Testbed, Transport
+from olafctl.targets.testbeds import load
+from olafctl.testbed.model import Testbed
 
 from .conftest import LAPTOP, Live, program, quietly, why_not
 from .test_live import SOON, ack, update

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from olafctl.errors import OlafError
+from olafctl.ports.transport import Transport
 from olafctl.queue.registers import DISPOSITIONS, rate_word
 from olafctl.targets import registry
 from olafctl.targets.interface import TimedFrame
-from olafctl.testbed.model import Transport
 from olafctl.wire.frames import OlafFrame
 from olafctl.wire.layouts import FrameType
 
@@ -39,7 +39,7 @@ def twin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
 
 
 def make_built() -> Built:
-    from olafctl.testbed import load
+    from olafctl.targets.testbeds import load
 
     from .conftest import LAPTOP
 

@@ -5,8 +5,8 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from olafctl import testbed
 from olafctl.errors import BadInput
+from olafctl.targets import testbeds
 from tests.testbed.wrong_testbeds import RIGHT
 
 PATH = Path("bed.yaml")
@@ -57,7 +57,7 @@ TOKENS = [
 
 def check(text: str) -> None:
     try:
-        testbed.load(PATH, text)
+        testbeds.load(PATH, text)
     except BadInput as error:
         assert error.problems
         assert all(problem.where.startswith("bed.yaml") and problem.remedy for problem in error.problems)

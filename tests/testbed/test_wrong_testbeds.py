@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from olafctl import testbed
 from olafctl.errors import EXIT_BAD_INPUT, BadInput
+from olafctl.targets import testbeds
 from tests.testbed import wrong_places, wrong_testbeds
 from tests.testbed.wrong_testbeds import RIGHT, Wrong
 
@@ -17,7 +17,7 @@ TABLE = [*wrong_testbeds.TABLE, *wrong_places.TABLE]
 def test_the_unchanged_testbed_is_right(tmp_path: Path) -> None:
     path = tmp_path / "right.yaml"
     path.write_text(RIGHT)
-    assert [worker.name for worker in testbed.load(path).workers] == [
+    assert [worker.name for worker in testbeds.load(path).workers] == [
         "a0",
         "a1",
         "b0-w0",
@@ -37,7 +37,7 @@ def test_each_problem_is_one_line_with_place_and_remedy(wrong: Wrong, tmp_path: 
     path = tmp_path / "wrong.yaml"
     path.write_text(RIGHT.replace(wrong.old, wrong.new))
     with pytest.raises(BadInput) as caught:
-        testbed.load(path)
+        testbeds.load(path)
     assert caught.value.exit_code == EXIT_BAD_INPUT
     assert [str(problem) for problem in caught.value.problems] == [f"{path}:{said}" for said in wrong.said]
 
@@ -55,15 +55,15 @@ def test_a_file_that_is_no_text_is_refused(content: bytes, said: str, tmp_path: 
     path = tmp_path / "wrong.yaml"
     path.write_bytes(content)
     with pytest.raises(BadInput) as caught:
-        testbed.load(path)
+        testbeds.load(path)
     assert str(caught.value).startswith(f"{path}: {said}")
 
 
 def test_a_missing_file_and_a_folder_are_refused(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="no such file"):
-        testbed.load(tmp_path / "absent.yaml")
+        testbeds.load(tmp_path / "absent.yaml")
     with pytest.raises(BadInput, match="is a folder"):
-        testbed.load(tmp_path)
+        testbeds.load(tmp_path)
 
 
 def test_what_is_no_regular_file_is_refused_at_once(tmp_path: Path) -> None:
@@ -71,17 +71,17 @@ def test_what_is_no_regular_file_is_refused_at_once(tmp_path: Path) -> None:
     os.mkfifo(fifo)
     for path in (fifo, Path("/dev/zero")):
         with pytest.raises(BadInput, match="is no regular file"):
-            testbed.load(testbed.locate(str(path)))
+            testbeds.load(testbeds.locate(str(path)))
 
 
 @pytest.mark.parametrize("given", ["x" * 5000, "a\0b", "deep/" * 2000], ids=["long", "nul", "deep"])
 def test_a_path_that_can_be_no_file_is_one_short_line(given: str) -> None:
     with pytest.raises(BadInput) as caught:
-        testbed.locate(given)
+        testbeds.locate(given)
     assert len(caught.value.problems) == 1
     assert len(str(caught.value)) < 500
     with pytest.raises(BadInput):
-        testbed.load(given)
+        testbeds.load(given)
 
 
 def test_a_path_that_may_not_be_looked_at_is_one_line(
@@ -92,7 +92,7 @@ def test_a_path_that_may_not_be_looked_at_is_one_line(
 
     monkeypatch.setattr(Path, "stat", refuse)
     with pytest.raises(BadInput, match="cannot be read: Permission denied"):
-        testbed.locate(str(tmp_path / "closed" / "bed.yaml"))
+        testbeds.locate(str(tmp_path / "closed" / "bed.yaml"))
 
 
 def test_aliases_to_aliases_do_not_explode(tmp_path: Path) -> None:
@@ -100,7 +100,7 @@ def test_aliases_to_aliases_do_not_explode(tmp_path: Path) -> None:
     layers = [f"l{n}: &l{n} [{', '.join([f'*l{n - 1}'] * 9)}]" for n in range(1, 12)]
     path.write_text("\n".join(["l0: &l0 [lol]", *layers, RIGHT]))
     with pytest.raises(BadInput) as caught:
-        testbed.load(path)
+        testbeds.load(path)
     assert len(caught.value.problems) == 12
 
 
@@ -130,13 +130,13 @@ def test_a_file_that_stands_for_millions_is_refused_soon_and_briefly(name: str) 
     text = bomb(name)
     started = time.process_time()
     with pytest.raises(BadInput) as caught:
-        testbed.load(Path("bomb.yaml"), text)
+        testbeds.load(Path("bomb.yaml"), text)
     assert time.process_time() - started < 60  # instead of hours
     assert len(caught.value.problems) <= 101
 
 
 def test_what_is_not_shown_of_many_problems_is_counted() -> None:
     with pytest.raises(BadInput) as caught:
-        testbed.load(Path("bed.yaml"), RIGHT + "".join(f"key{n}: 1\n" for n in range(250)))
+        testbeds.load(Path("bed.yaml"), RIGHT + "".join(f"key{n}: 1\n" for n in range(250)))
     assert len(caught.value.problems) == 101
     assert str(caught.value.problems[-1]) == "bed.yaml: … and 150 more (mend these first)"

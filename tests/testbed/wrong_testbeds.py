@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from olafctl.testbed.load import known_targets
+from olafctl.targets import registry
 
 RIGHT = """\
 name: small
@@ -89,7 +89,8 @@ TABLE = [
         "unknown-key-inside",
         "beats: 24",
         "colour: red",
-        "5: engine.colour: unknown key (known here: active_window, adder_latency, beats, clusters, mode, "
+        "5: engine.colour: unknown key (known here: active_window, adder_latency, address, beats, "
+        "clusters, indices, mode, "
         "output_rate, reward_threshold, slots)",
     ),
     changed(
@@ -132,13 +133,13 @@ TABLE = [
         "unknown-target",
         "target: twin",
         "target: twim",
-        f"2: target: 'twim' is not one of {', '.join(known_targets())} (did you mean twin?)",
+        f"2: target: 'twim' is not one of {', '.join(registry.names())} (did you mean twin?)",
     ),
     changed(
         "unknown-mode",
         "beats: 24",
         "mode: lifo",
-        "5: engine.mode: 'lifo' is not one of olaf, fifo (did you mean fifo?)",
+        "5: engine.mode: 'lifo' is not one of olaf, fifo, iswitch (did you mean fifo?)",
     ),
     changed(
         "unknown-transport",

@@ -16,7 +16,8 @@ def test_the_whole_gradient_fits_a_jumbo_frame() -> None:
 def test_numpy_acts_as_torch_learns() -> None:
     random = np.random.default_rng(1)
     parameters = network.initial(random)
-    assert (parameters.shape, parameters.dtype) == ((network.PARAMETERS,), np.float32)
+    assert parameters.shape == (network.PARAMETERS,)
+    assert parameters.dtype == np.float32
     observations = random.standard_normal((5, network.OBSERVATION)).astype(np.float32)
     acting = network.forward(network.layers(parameters), observations, np.tanh)
     learning = network.forward(

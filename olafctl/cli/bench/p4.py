@@ -1,9 +1,10 @@
 """``olafctl bench p4``: packets per second through compiled P4, and table entries per second into it."""
 
-import json
 from pathlib import Path
 
 import click
+
+from olafctl.cli.output import json_option, print_json
 
 
 @click.command()
@@ -13,13 +14,13 @@ import click
 @click.option("--seconds", type=click.FloatRange(0.05), default=1.0, show_default=True, help="Each.")
 @click.option("--program", type=click.Path(exists=True, dir_okay=False, path_type=Path),
               help="VNP4₁'s source, when not the installed one.")  # fmt: skip
-@click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")
+@json_option("Print the figures as JSON.")
 def command(
     workers: int, sizes: tuple[int, ...], seconds: float, program: Path | None, as_json: bool
 ) -> None:
     """Measure VNP4₁ in process, on one core: updates from all workers in turn, each looked up and shimmed."""
     from olafctl import paths
-    from olafctl.p4 import bench
+    from olafctl.bench import p4 as bench
 
     source = program or paths.sources() / "p4src" / "vnp4_1.p4"
     switch, filled = bench.switch_with_workers(source, workers, lambda step: click.echo(step, err=True))
@@ -29,7 +30,7 @@ def command(
         rows.append(bench.rate(switch, workers, size, seconds))
     if as_json:
         figures = [{"bytes": r.size, "packets_per_s": r.packets, "gbit_per_s": r.gigabits} for r in rows]
-        click.echo(json.dumps({"workers": workers, "entries_per_s": filled, "rates": figures}))
+        print_json({"workers": workers, "entries_per_s": filled, "rates": figures})
         return
     click.echo(f"{workers} workers; {filled:,.0f} entries/s inserted")
     for row in rows:

@@ -11,7 +11,7 @@ from olafctl.errors import EXIT_FAILED
 from olafctl.wire.geometry import BEATS, INDICES, SLOTS
 
 if TYPE_CHECKING:
-    from olafctl.queue.performance import Latency, Throughput
+    from olafctl.bench.queue import Latency, Throughput
 
 PAPER_GBPS = 50
 PAPER_LATENCY_NS = 1152

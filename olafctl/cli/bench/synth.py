@@ -11,7 +11,7 @@ from olafctl.errors import EXIT_FAILED
 from olafctl.wire.geometry import BEATS
 
 if TYPE_CHECKING:
-    from olafctl.queue.synthesis import Utilisation
+    from olafctl.bench.synthesis import Utilisation
 
 PAPER_PERCENT = {"LUT": 3.52, "FF": 1.5}
 GOAL_PERCENT = {"LUT": 1.3, "FF": 0.75}
@@ -33,7 +33,7 @@ def command(indices: int | None, slots: int | None, beats: int | None, path: boo
     geometry takes more than its goals, its logic is deeper than 12 levels, or a path joins two of block
     memory read, adder stage and output ready.
     """
-    from olafctl.queue.synthesis import synthesize
+    from olafctl.bench.synthesis import synthesize
     from olafctl.wire.geometry import Geometry
 
     given = {"indices": indices, "slots": slots, "beats": beats}
@@ -71,7 +71,7 @@ def _missed(first: "Utilisation") -> Sequence[str]:
 
 
 def _print(taken: "Utilisation", path: bool) -> None:
-    from olafctl.queue.synthesis import DEVICE
+    from olafctl.bench.synthesis import DEVICE
 
     click.echo(f"OlafQueue of {taken.geometry}")
     click.echo(f"  {'':<8}{'count':>10}{'of XCU55C':>12}{'paper':>10}")

@@ -1,12 +1,13 @@
 """``olafctl bench twin``: frames a second through the whole pipeline."""
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from olafctl.cli.output import json_option, log_progress, print_json
+
 if TYPE_CHECKING:
-    from olafctl.control.throughput import Rate
+    from olafctl.bench.twin import Rate
 
 
 @click.command()
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     "--window", type=click.IntRange(1, 4096), default=64, show_default=True, help="Frames under way."
 )
 @click.option("--beside", type=click.Choice(["bmv2"]), help="Measure this target's chain over veth as well.")
-@click.option("--json", "as_json", is_flag=True, help="Print the measurements as JSON.")
+@json_option("Print the measurements as JSON.")
 def command(testbed: str, frames: int, size: int, window: int, beside: str | None, as_json: bool) -> None:
     """Measure frames/s through VNP4₁ → queue → VNP4₂ of TESTBED on the twin, in virtual time and over veth.
 
@@ -25,28 +26,27 @@ def command(testbed: str, frames: int, size: int, window: int, beside: str | Non
     """
     import dataclasses
 
-    from olafctl import testbed as testbeds
-    from olafctl.control import throughput
-    from olafctl.control.console import tell
+    from olafctl.bench import twin as throughput
+    from olafctl.targets import testbeds
 
     bed = dataclasses.replace(testbeds.load(testbeds.locate(testbed)), target="twin")
     updates = throughput.updates(bed, size)
     results: dict[str, Any] = {}
-    with throughput.deployed(bed, tell) as running:
+    with throughput.deployed(bed, log_progress) as running:
         for name, gap in (("back to back", throughput.line_gap(updates)), ("1 µs apart", 1000)):
-            tell(f"measuring virtual time, frames {name}")
+            log_progress(f"measuring virtual time, frames {name}")
             results[f"twin, virtual time, {name}"] = throughput.virtual(running, bed, updates, frames, gap)
         reason = throughput.why_no_veth(running)
         if reason is None:
-            tell("measuring over veth")
+            log_progress("measuring over veth")
         results["twin, veth"] = reason or throughput.wall(running, bed, updates, frames, window)
     if beside is not None and reason is None:
         other = dataclasses.replace(bed, target=beside)
-        with throughput.deployed(other, tell) as running:
-            tell(f"measuring {beside} over veth")
+        with throughput.deployed(other, log_progress) as running:
+            log_progress(f"measuring {beside} over veth")
             results[f"{beside}, veth"] = throughput.wall(running, other, updates, frames, window)
     if as_json:
-        click.echo(json.dumps({name: _as_json(result) for name, result in results.items()}, indent=2))
+        print_json({name: _as_json(result) for name, result in results.items()})
         return
     for name, result in results.items():
         click.echo(f"{name:<34}{_line(result)}")

@@ -1,9 +1,10 @@
 """``olafctl p4 compile``: a P4 program to P4Info, device config, C++ and a shared library."""
 
-import json
 from pathlib import Path
 
 import click
+
+from olafctl.cli.output import json_option, print_json
 
 
 @click.command()
@@ -14,7 +15,7 @@ import click
 @click.option("-I", "--include", "include", type=click.Path(file_okay=False, path_type=Path), multiple=True,
               help="Look for included files there too.")  # fmt: skip
 @click.option("-D", "--define", "defines", multiple=True, metavar="MACRO[=VALUE]", help="Define a macro.")
-@click.option("--json", "as_json", is_flag=True, help="Print what was written as JSON.")
+@json_option("Print what was written as JSON.")
 def command(
     file: Path, output: Path, include: tuple[Path, ...], defines: tuple[str, ...], as_json: bool
 ) -> None:
@@ -24,15 +25,14 @@ def command(
     shared library. A program that is wrong, or uses what is not supported, is refused with its place and
     exit code 2; nothing is written then.
     """
-    from google.protobuf import text_format
-
     from olafctl.p4.compiler import compile_program
+    from olafctl.p4.p4info.describe import as_text
 
     macros = {name: value or "1" for name, _, value in (define.partition("=") for define in defines)}
     program = compile_program(file, include, macros, lambda step: click.echo(f"{file}: {step}", err=True))
     output.mkdir(parents=True, exist_ok=True)
     written = {
-        output / "p4info.txtpb": text_format.MessageToString(program.p4info).encode(),
+        output / "p4info.txtpb": as_text(program.p4info).encode(),
         output / "device_config.p4i": program.device_config,
         output / f"{file.stem}.cpp": program.cpp.read_bytes(),
         output / f"{file.stem}.so": program.library.read_bytes(),
@@ -40,7 +40,7 @@ def command(
     for path, data in written.items():
         path.write_bytes(data)
     if as_json:
-        click.echo(json.dumps({"files": [str(path) for path in written], "compiled": program.fresh}))
+        print_json({"files": [str(path) for path in written], "compiled": program.fresh})
     else:
         for path in written:
             click.echo(f"wrote {path}")

@@ -1,17 +1,18 @@
-"""``olafctl p4 samples``: run programs against the STF expectations that lie beside them."""
+"""``olafctl p4 samples``: run programs against the STF files next to them."""
 
-import json
 from collections import Counter
 from pathlib import Path
 
 import click
+
+from olafctl.cli.output import json_option, print_json
 
 
 @click.command()
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.argument("names", nargs=-1)
 @click.option("-j", "--jobs", type=click.IntRange(1), default=2, show_default=True, help="Samples at a time.")
-@click.option("--json", "as_json", is_flag=True, help="Print all results as JSON.")
+@json_option("Print all results as JSON.")
 @click.option("-q", "--quiet", is_flag=True, help="Do not list the samples that pass.")
 def command(folder: Path, names: tuple[str, ...], jobs: int, as_json: bool, quiet: bool) -> int:
     """Run every v1model program of FOLDER that has an STF file (or only NAMES) and report the outcomes.
@@ -29,9 +30,7 @@ def command(folder: Path, names: tuple[str, ...], jobs: int, as_json: bool, quie
     counts = Counter(result.outcome for result in results)
     if as_json:
         rows = [{"name": r.name, "outcome": r.outcome, "reason": r.reason} for r in results]
-        click.echo(
-            json.dumps({"run": len(results), **{o: counts[o] for o in OUTCOMES}, "samples": rows}, indent=1)
-        )
+        print_json({"run": len(results), **{o: counts[o] for o in OUTCOMES}, "samples": rows})
     else:
         click.echo(f"{len(results)} run: " + ", ".join(f"{counts[o]} {o}" for o in OUTCOMES if counts[o]))
     return 1 if counts["wrong"] or counts["defect"] else 0

@@ -1,6 +1,7 @@
 """The queue process of the bmv2 target: ``python -m olafctl.targets.bmv2.process STATE``.
 
-Holds OlafQueue, the front ports, the cables to both switches and the loopback ports of their gRPC servers.
+Holds OlafQueue, the front ports and the cables to both switches. The switches serve P4Runtime themselves,
+at UNIX sockets in the state folder.
 """
 
 from dataclasses import replace
@@ -8,17 +9,17 @@ from pathlib import Path
 
 import click
 
+from olafctl.engine.engine import Engine
 from olafctl.errors import OlafError
+from olafctl.p4runtime import address as addresses
 from olafctl.ports.interfaces import cables_of
 from olafctl.ports.namespace import within
 from olafctl.targets import deployment, main_thread
-from olafctl.targets.bmv2.forwarder import Forwarder
 from olafctl.targets.bmv2.wiring import Cable, cables
 from olafctl.targets.control import ControlServer
 from olafctl.targets.queue_control import handlers
 from olafctl.targets.queue_process import SOCKET
 from olafctl.targets.twin.attach import attach
-from olafctl.targets.twin.engine import Engine
 
 
 def grpc_socket(state: Path, device_id: int) -> Path:
@@ -42,10 +43,9 @@ def main(state: Path, ready_fd: int | None) -> None:
             _plug(engine, cable, state)
         for port in recorded.ports:
             attach(engine, port, state)
-        forwarder = Forwarder([grpc_socket(state, device.device_id) for device in recorded.devices])
         devices = [
-            replace(device, address=address)
-            for device, address in zip(recorded.devices, forwarder.addresses, strict=True)
+            replace(device, address=addresses.of_socket(grpc_socket(state.resolve(), device.device_id)))
+            for device in recorded.devices
         ]
         control = ControlServer(state / SOCKET, handlers(engine, numbers, devices), {})
     except (OlafError, OSError) as error:
@@ -56,7 +56,7 @@ def main(state: Path, ready_fd: int | None) -> None:
         control.close()
         engine.close()
 
-    main_thread.serve(ready_fd, forwarder.addresses, close)
+    main_thread.serve(ready_fd, [device.address for device in devices], close)
 
 
 def _plug(engine: Engine, cable: Cable, state: Path) -> None:

@@ -7,6 +7,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from olafctl.engine.compile import engine_library
 from olafctl.errors import MissingTool, OlafError, Problem
 from olafctl.ports import interfaces
 from olafctl.ports.attachment import Attachment
@@ -19,7 +20,6 @@ from olafctl.targets.deployment import Deployment
 from olafctl.targets.interface import Build, Device, Progress, TimedFrame
 from olafctl.targets.queue_library import queue_library
 from olafctl.targets.queue_process import LOG, SOCKET, SocketRegisters
-from olafctl.targets.twin.compile import engine_library
 from olafctl.testbed.model import Testbed
 
 COMPILER = "p4c-bm2-ss"

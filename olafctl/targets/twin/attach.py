@@ -3,12 +3,12 @@
 import socket
 from pathlib import Path
 
+from olafctl.engine.engine import Engine
 from olafctl.errors import OlafError, Problem
 from olafctl.ports import interfaces, unix
 from olafctl.ports.tap import open_tap
+from olafctl.ports.transport import Transport
 from olafctl.targets.front_ports import FrontPort
-from olafctl.targets.twin.engine import Engine
-from olafctl.testbed.model import Transport
 
 
 def attach(engine: Engine, port: FrontPort, state: Path) -> None:

@@ -10,7 +10,10 @@ from pathlib import Path
 
 import click
 
+from olafctl.engine.device import EngineSwitch
+from olafctl.engine.engine import Engine
 from olafctl.errors import OlafError
+from olafctl.p4runtime import address as addresses
 from olafctl.p4runtime.agent import serve
 from olafctl.targets import deployment, main_thread
 from olafctl.targets.control import ControlServer, TakeOver
@@ -18,10 +21,9 @@ from olafctl.targets.queue_control import handlers
 from olafctl.targets.queue_process import SOCKET
 from olafctl.targets.replay_stream import refuse
 from olafctl.targets.twin.attach import attach
-from olafctl.targets.twin.device import EngineSwitch
-from olafctl.targets.twin.engine import Engine
 from olafctl.wire.layouts import CPU_PORT
 
+GRPC_SOCKET = "p4runtime.sock"
 _HANDOVER_SECONDS = 1.0
 
 
@@ -43,7 +45,7 @@ def main(state: Path, ready_fd: int | None) -> None:
             device.device_id: EngineSwitch(engine, place, CPU_PORT)
             for place, device in enumerate(recorded.devices)
         }
-        agent = serve(switches, "127.0.0.1:0")
+        agent = serve(switches, addresses.of_socket(state.resolve() / GRPC_SOCKET))
         devices = [replace(device, address=agent.address) for device in recorded.devices]
         answers = handlers(engine, numbers, devices)
         control = ControlServer(state / SOCKET, answers, {"replay": _one_replay_at_a_time(engine)})

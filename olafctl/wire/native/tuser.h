@@ -12,8 +12,8 @@ typedef struct {
     uint16_t src;  // front port the frame came in by
     uint16_t dst;  // front port it must leave by; 0 leaves it to the forwarding table
     uint8_t kind;  // 0 BYPASS, 1 UPDATE, 2 ACK, 3 RESULT
-    uint16_t cluster;  // cluster number
-    uint16_t index;  // the cluster's first index + segment: what the queue knows updates by
+    uint16_t cluster;  // cluster number, which names its multicast group
+    uint16_t index;  // the cluster's first index + the frame's segment: what the queue combines by
     uint8_t member;  // the worker's number in its cluster, from 0
     uint32_t worker;  // worker id
     uint32_t occupancy;  // written by the queue: as in the status header

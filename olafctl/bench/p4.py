@@ -1,0 +1,81 @@
+"""What ``olafctl bench p4`` measures: the packet rate of VNP4₁ with a table full of workers."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from ipaddress import IPv4Address
+from pathlib import Path
+
+from olafctl.errors import OlafError
+from olafctl.p4.compiler import compile_program
+from olafctl.p4.switch.native import NativeSwitch
+from olafctl.p4runtime.dataplane import ActionCall, Exact
+
+_WORKER_NET, _SERVER = 0x0A000000, 0x0A010001
+
+
+@dataclass(frozen=True)
+class Rate:
+    """Packets and gigabits per second of frames of ``size`` bytes."""
+
+    size: int
+    packets: float
+    gigabits: float
+
+
+def switch_with_workers(
+    source: Path, workers: int, progress: Callable[[str], None]
+) -> tuple[NativeSwitch, float]:
+    """VNP4₁ with that many workers and one server, and how many entries went in per second.
+
+    Raises OlafError when ``source`` does not have VNP4₁'s tables.
+    """
+    program = compile_program(source, progress=progress)
+    ids = {t.preamble.alias: t.preamble.id for t in (*program.p4info.tables, *program.p4info.actions)}
+    missing = {"workers", "parameter_servers", "assign", "admit"} - ids.keys()
+    if missing:
+        raise OlafError(f"{source} has no {missing.pop()}: it is not VNP4₁")
+    switch = NativeSwitch()
+    switch.commit(switch.prepare(program.p4info, program.device_config))
+    switch.insert(ids["parameter_servers"], (Exact(_SERVER),), 0, ActionCall(ids["admit"], ()))
+    progress(f"inserting {workers} workers")
+    began = time.perf_counter()
+    for worker in range(workers):
+        action = ActionCall(ids["assign"], (1 + worker // 8, 1 + worker))
+        switch.insert(ids["workers"], (Exact(_WORKER_NET + worker),), 0, action)
+    switch.quiesce()
+    return switch, workers / (time.perf_counter() - began)
+
+
+def update(worker: int, size: int) -> bytes:
+    """One worker's update of ``size`` bytes, headers included; zeros for gradients."""
+    import numpy as np
+
+    from olafctl.wire.frames import Endpoint, OlafFrame
+    from olafctl.wire.layouts import GRADIENT_OFFSET, FrameType
+
+    port = 20300
+    frame = OlafFrame(
+        source=Endpoint("02:00:00:00:00:01", IPv4Address(_WORKER_NET + worker), port),
+        destination=Endpoint("02:00:00:00:00:02", IPv4Address(_SERVER), port),
+        frame_type=FrameType.UPDATE,
+        flags=0,
+        count=1,
+        seq=1,
+        reward=0.0,
+        gen_time=0,
+        gradient=np.zeros((size - GRADIENT_OFFSET) // 4, np.float32),
+    )
+    return frame.encode()
+
+
+def rate(switch: NativeSwitch, workers: int, size: int, seconds: float) -> Rate:
+    """The rate of updates of ``size`` bytes, one worker after another: the best third of ``seconds``."""
+    frames = [update(worker, size) for worker in range(workers)]
+    first = switch.replay(1, frames, 10)
+    if first.sent != first.frames:
+        raise OlafError(f"only {first.sent} of {first.frames} updates left the switch")
+    rounds = max(1, int(10 * seconds / 3 / max(first.seconds, 1e-6)))
+    best = min((switch.replay(1, frames, rounds) for _ in range(3)), key=lambda part: part.seconds)
+    packets = best.frames / best.seconds
+    return Rate(size, packets, packets * size * 8 / 1e9)

@@ -1,0 +1,1 @@
+"""One P4Runtime device: its pipeline, its forwarding state, the lock that orders changes."""

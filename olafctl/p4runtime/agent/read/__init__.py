@@ -1,0 +1,1 @@
+"""Reads: selecting state, and encoding it as P4Runtime messages."""

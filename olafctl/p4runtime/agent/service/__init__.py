@@ -1,0 +1,1 @@
+"""The gRPC service: calls in, statuses out, one stream per controller."""

@@ -1,0 +1,130 @@
+"""One controller's StreamChannel: its messages in, and a queue of messages out."""
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from p4.v1 import p4runtime_pb2
+
+from olafctl.p4runtime import fast_path
+from olafctl.p4runtime.agent.device.device import Device
+from olafctl.p4runtime.agent.state.refusal import Code, Refusal, denied, invalid, unimplemented
+from olafctl.p4runtime.fast_path import Malformed
+
+_MAX_QUEUED = 4096  # packets and digests that a controller has not read yet; beyond, new ones are dropped
+
+
+class ControllerStream:
+    """``device_of`` finds a device by id and raises Refusal; ``name`` says who the controller is."""
+
+    def __init__(self, device_of: Callable[[int], Device], name: str) -> None:
+        self.name = name
+        self._device_of = device_of
+        self._device: Device | None = None
+        self._out: deque[bytes] = deque()
+        self._changed = threading.Condition()
+        self._ended = False
+        self.refusal: Refusal | None = None
+        """Why the agent ended the stream, if it did."""
+
+    def send(self, message: bytes) -> None:
+        """Queue a StreamMessageResponse; never blocks."""
+        with self._changed:
+            if not self._ended:
+                self._out.append(message)
+                self._changed.notify()
+
+    def offer(self, message: bytes) -> None:
+        """Queue a StreamMessageResponse, or drop it when the controller reads too slowly."""
+        if len(self._out) < _MAX_QUEUED:
+            self.send(message)
+
+    def end(self, refusal: Refusal | None) -> None:
+        """No more messages; what is queued still goes out."""
+        with self._changed:
+            if not self._ended:
+                self._ended = True
+                self.refusal = refusal
+                self._changed.notify()
+
+    def leave(self) -> None:
+        """Give up the controller's place in its role; may be called twice."""
+        if self._device is not None:
+            self._device.arbitration.leave(self)
+
+    def messages(self) -> Iterator[bytes]:
+        """The queued messages, until the stream ends."""
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._out or self._ended)
+                if not self._out:
+                    return
+                message = self._out.popleft()
+            yield message
+
+    def receive(self, requests: Iterator[bytes]) -> None:
+        """Handle every StreamMessageRequest, until the controller or the agent ends the stream."""
+        try:
+            for data in requests:
+                self._handle(fast_path.parse(p4runtime_pb2.StreamMessageRequest, data))
+        except Refusal as refusal:
+            self.end(refusal)
+        except Malformed as error:
+            self.end(invalid(str(error)))
+        except Exception:
+            # gRPC has no narrower class for "the peer is gone".
+            self.end(None)
+        else:
+            self.end(None)
+
+    def _handle(self, request: Any) -> None:
+        kind = request.WhichOneof("update")
+        if kind == "arbitration":
+            self._arbitrate(request.arbitration)
+        elif kind == "packet":
+            self._try(lambda device: device.packet_out(request.packet), "packet_out", request)
+        elif kind == "digest_ack":
+            ack = request.digest_ack
+            self._try(
+                lambda device: device.acknowledge_digest(ack.digest_id, ack.list_id),
+                "digest_list_ack",
+                request,
+            )
+        elif kind == "other":
+            self._report(unimplemented("this device has no stream messages of its own"), "other", request)
+        else:
+            raise invalid("the stream message is empty")
+
+    def _arbitrate(self, message: Any) -> None:
+        if self._device is None:
+            device = self._device_of(message.device_id)
+            self._device = device
+        elif self._device.id != message.device_id:
+            raise Refusal(Code.FAILED_PRECONDITION, "a stream cannot change its device")
+        self._device.arbitration.update(self, message)
+        if self._ended:
+            self.leave()  # the stream ended meanwhile, before it had a place to give up
+
+    def _try(self, do: Callable[[Device], None], detail: str, request: Any) -> None:
+        """Do what only a primary may; a failure is reported on the stream, which stays open."""
+        try:
+            if self._device is None or not self._device.arbitration.is_primary(self):
+                raise denied("only the primary controller may do this")
+            do(self._device)
+        except Refusal as refusal:
+            self._report(refusal, detail, request)
+
+    def _report(self, refusal: Refusal, detail: str, request: Any) -> None:
+        response = p4runtime_pb2.StreamMessageResponse()
+        error = response.error
+        error.canonical_code = refusal.code.value
+        error.message = refusal.message
+        error.space = "olaf"
+        if detail == "packet_out":
+            error.packet_out.packet_out.CopyFrom(request.packet)
+        elif detail == "digest_list_ack":
+            error.digest_list_ack.digest_list_ack.CopyFrom(request.digest_ack)
+        else:
+            error.other.other.CopyFrom(request.other)
+        self.offer(response.SerializeToString())

@@ -1,0 +1,243 @@
+"""The gRPC server of the agent: calls in, statuses out (P4Runtime §10, §12)."""
+
+import os
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NoReturn
+
+import grpc
+from google.rpc import status_pb2
+from p4.v1 import p4runtime_pb2
+
+from olafctl.errors import OlafError, Problem
+from olafctl.p4runtime import address as addresses
+from olafctl.p4runtime import fast_path, limits
+from olafctl.p4runtime.address import Tls
+from olafctl.p4runtime.agent.device.device import Device, Outcome
+from olafctl.p4runtime.agent.service.controller_stream import ControllerStream
+from olafctl.p4runtime.agent.service.threads import DaemonPool
+from olafctl.p4runtime.agent.state.refusal import Code, Refusal, invalid, not_found
+from olafctl.p4runtime.agent.stream.arbitration import role_name
+from olafctl.p4runtime.dataplane import DataPlane, P4Info
+from olafctl.p4runtime.fast_path import Malformed
+
+API_VERSION = "1.4.1"
+_THREADS = limits.STREAMS + 16  # a stream holds its thread, so calls always find one
+_OPTIONS = [
+    ("grpc.so_reuseport", 0),
+    ("grpc.max_receive_message_length", limits.MESSAGE_BYTES),
+    ("grpc.max_send_message_length", -1),
+    # A primary whose machine has stopped is noticed, and makes room for another.
+    ("grpc.keepalive_time_ms", 10_000),
+    ("grpc.keepalive_timeout_ms", 5_000),
+    ("grpc.keepalive_permit_without_calls", 1),
+    ("grpc.http2.min_recv_ping_interval_without_data_ms", 1_000),
+]
+_CODES = {code: next(each for each in grpc.StatusCode if each.value[0] == code.value) for code in Code}
+
+
+class Agent:
+    """A running P4Runtime server; see :func:`serve`."""
+
+    def __init__(self, devices: Mapping[int, DataPlane], address: str, tls: Tls | None) -> None:
+        addresses.check(address, tls)
+        path = addresses.socket_of(address)
+        if path is not None:
+            address = addresses.of_socket(path.absolute())
+            addresses.claim(path.absolute())
+        self._devices = {id: Device(id, plane) for id, plane in devices.items()}
+        self._free_streams = threading.BoundedSemaphore(limits.STREAMS)
+        self._server = grpc.server(DaemonPool(_THREADS, "p4runtime"), options=_OPTIONS)
+        self._server.add_generic_rpc_handlers(
+            (grpc.method_handlers_generic_handler("p4.v1.P4Runtime", self._calls()),)
+        )
+        self._folder: int | None = None
+        port = self._listen(address, tls)
+        self.address = address if path else f"{address.rpartition(':')[0]}:{port}"
+        self._server.start()
+
+    def _listen(self, address: str, tls: Tls | None) -> int:
+        credentials = tls.credentials() if tls else None
+        name, self._folder = addresses.short(address)
+        # A socket has its mode from the start: only its owner may connect.
+        mask = os.umask(0o177)
+        try:
+            if credentials is None:
+                port = self._server.add_insecure_port(name)
+            else:
+                port = self._server.add_secure_port(name, credentials)
+            reason = "the address cannot be bound"
+        except RuntimeError as error:
+            port, reason = 0, str(error)
+        finally:
+            os.umask(mask)
+        if port == 0:
+            remedy = "choose another address, or stop what listens there"
+            raise OlafError(Problem(f"P4Runtime cannot listen: {reason}", address, remedy))
+        return int(port)
+
+    def load(self, device_id: int, p4info: P4Info, device_config: bytes) -> None:
+        """Run a pipeline on a device that has none, as a switch that is started with a program does.
+
+        No controller and no election is needed. Raises OlafError for a pipeline that the device refuses.
+        """
+        try:
+            self._devices[device_id].load(p4info, device_config)
+        except Refusal as refusal:
+            raise OlafError(Problem(refusal.message, f"device {device_id}")) from None
+
+    def stop(self) -> None:
+        """End every stream and call, and return once they are gone; may be called twice."""
+        self._server.stop(None).wait()
+        for device in self._devices.values():
+            device.close()
+        if self._folder is not None:
+            os.close(self._folder)
+            self._folder = None
+
+    def wait(self) -> None:
+        """Return when the agent has been stopped."""
+        self._server.wait_for_termination()
+
+    def __enter__(self) -> "Agent":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.stop()
+
+    def _calls(self) -> dict[str, Any]:
+        unary, stream = grpc.unary_unary_rpc_method_handler, grpc.unary_stream_rpc_method_handler
+        return {
+            "Write": unary(self._write),
+            "Read": stream(self._read),
+            "SetForwardingPipelineConfig": unary(self._set_pipeline),
+            "GetForwardingPipelineConfig": unary(self._get_pipeline),
+            "StreamChannel": grpc.stream_stream_rpc_method_handler(self._stream),
+            "Capabilities": unary(self._capabilities),
+        }
+
+    def _write(self, data: bytes, context: Any) -> bytes:
+        try:
+            request = fast_path.request(p4runtime_pb2.WriteRequest, data)
+            device = self._device(request.device_id)
+            outcomes = device.write(request, role_name(request.role, request.role_id))
+        except (Refusal, Malformed) as error:
+            _abort(context, error)
+        if any(outcomes):
+            _abort_batch(context, "Write failure.", outcomes)
+        return b""
+
+    def _read(self, data: bytes, context: Any) -> Iterator[bytes]:
+        try:
+            if fast_path.count(data, 2) > limits.READ_REQUESTS:
+                most = f"a ReadRequest has at most {limits.READ_REQUESTS} entities; divide it"
+                raise Refusal(Code.RESOURCE_EXHAUSTED, most)
+            request = fast_path.parse(p4runtime_pb2.ReadRequest, data)
+            selections, outcomes = self._device(request.device_id).read(request.entities)
+        except (Refusal, Malformed) as error:
+            _abort(context, error)
+        yield from _answers(entity for selection in selections for entity in selection.entities())
+        if any(outcomes):
+            _abort_batch(context, "Read failure.", outcomes)
+
+    def _set_pipeline(self, data: bytes, context: Any) -> bytes:
+        kind = p4runtime_pb2.SetForwardingPipelineConfigRequest
+        try:
+            sender = fast_path.request(kind, data)
+            device, role = self._device(sender.device_id), role_name(sender.role, sender.role_id)
+            # Decoding a P4Info takes long: not for a sender that may not set it.
+            device.arbitration.check_primary(role, sender.election_id)
+            device.set_pipeline(fast_path.parse(kind, data), role)
+        except (Refusal, Malformed) as error:
+            _abort(context, error)
+        return b""
+
+    def _get_pipeline(self, data: bytes, context: Any) -> bytes:
+        try:
+            request = fast_path.parse(p4runtime_pb2.GetForwardingPipelineConfigRequest, data)
+            response = self._device(request.device_id).get_pipeline(request.response_type)
+        except (Refusal, Malformed) as error:
+            _abort(context, error)
+        encoded: bytes = response.SerializeToString()
+        return encoded
+
+    def _capabilities(self, data: bytes, context: Any) -> bytes:
+        response = p4runtime_pb2.CapabilitiesResponse(p4runtime_api_version=API_VERSION)
+        encoded: bytes = response.SerializeToString()
+        return encoded
+
+    def _stream(self, requests: Iterator[bytes], context: Any) -> Iterator[bytes]:
+        if not self._free_streams.acquire(blocking=False):
+            _abort(context, Refusal(Code.RESOURCE_EXHAUSTED, f"there are {limits.STREAMS} streams already"))
+        controller = ControllerStream(self._device, _name(context))
+
+        def ended() -> None:
+            controller.end(None)
+            controller.leave()
+
+        try:
+            if not context.add_callback(ended):
+                return
+            reader = threading.Thread(target=controller.receive, args=(requests,), daemon=True)
+            reader.start()
+            yield from controller.messages()
+            if controller.refusal is not None:
+                controller.leave()
+                _abort(context, controller.refusal)
+        finally:
+            ended()
+            self._free_streams.release()
+
+    def _device(self, device_id: int) -> Device:
+        if device_id not in self._devices:
+            raise not_found(f"there is no device {device_id}")
+        return self._devices[device_id]
+
+
+def serve(devices: Mapping[int, DataPlane], address: str, tls: Tls | None = None) -> Agent:
+    """Serve devices by their ids at unix:PATH, for the owner alone, or HOST:PORT (port 0: see ``.address``).
+
+    Raises BadInput for an address beyond loopback without TLS, OlafError when it cannot be bound.
+    """
+    return Agent(devices, address, tls)
+
+
+def _answers(entities: Iterable[bytes]) -> Iterator[bytes]:
+    """ReadResponse messages, each encoded when the one before has gone."""
+    parts: list[bytes] = []
+    size = 0
+    for entity in entities:
+        parts.append(fast_path.message(1, entity))
+        size += len(entity)
+        if size >= limits.ANSWER_BYTES:
+            yield b"".join(parts)
+            parts, size = [], 0
+    if parts:
+        yield b"".join(parts)
+
+
+def _name(context: Any) -> str:
+    """What other controllers and operators are told of a controller: its address and its program."""
+    metadata = dict(context.invocation_metadata())
+    return f"{context.peer()} ({str(metadata.get('user-agent', 'unknown program'))[:100]})"
+
+
+def _abort(context: Any, error: Refusal | Malformed) -> NoReturn:
+    refusal = error if isinstance(error, Refusal) else invalid(str(error))
+    context.abort(_CODES[refusal.code], refusal.message)
+    raise AssertionError("abort never returns")
+
+
+def _abort_batch(context: Any, message: str, outcomes: Sequence[Outcome]) -> NoReturn:
+    """End a batch's call with one p4.v1.Error for each of its elements (P4Runtime §12.3)."""
+    status = status_pb2.Status(code=Code.UNKNOWN.value, message=message)
+    for outcome in outcomes:
+        error = p4runtime_pb2.Error()
+        if outcome is not None:
+            error.canonical_code = outcome.code.value
+            error.message = outcome.message
+            error.space = "olaf"
+        status.details.add().Pack(error)
+    context.set_trailing_metadata((("grpc-status-details-bin", status.SerializeToString()),))
+    context.abort(grpc.StatusCode.UNKNOWN, message)
+    raise AssertionError("abort never returns")

@@ -1,0 +1,1 @@
+"""What a StreamChannel carries: arbitration, packets, digests, idle timeouts."""

@@ -1,0 +1,1 @@
+"""Writes: one file for each kind of entity."""

@@ -1,0 +1,115 @@
+"""Applies one update of a batch, by its entity and type (P4Runtime §12)."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from p4.v1 import p4runtime_pb2
+
+from olafctl.p4runtime.agent.state.forwarding import Forwarding
+from olafctl.p4runtime.agent.state.refusal import Code, Refusal, invalid, unimplemented
+from olafctl.p4runtime.agent.state.tables import Undo
+from olafctl.p4runtime.agent.write import arrays, digests, profiles, replication, tables, value_sets
+from olafctl.p4runtime.dataplane import Unsupported
+from olafctl.p4runtime.plain import EntryRequest, counter_data, entry_request, meter_config
+
+INSERT, MODIFY, DELETE = (
+    p4runtime_pb2.Update.INSERT,
+    p4runtime_pb2.Update.MODIFY,
+    p4runtime_pb2.Update.DELETE,
+)
+
+Apply = Callable[[Forwarding, Any], Undo]
+
+
+def _direct_counter(forwarding: Forwarding, message: Any) -> Undo:
+    data = counter_data(message.data) if message.HasField("data") else None
+    return tables.modify_counter(forwarding, _direct_key(message), data)
+
+
+def _direct_meter(forwarding: Forwarding, message: Any) -> Undo:
+    if message.HasField("counter_data"):
+        raise unimplemented("this device does not count packets by meter colour")
+    config = meter_config(message.config) if message.HasField("config") else None
+    return tables.modify_meter(forwarding, _direct_key(message), config, message.config.eburst)
+
+
+def _direct_key(message: Any) -> EntryRequest:
+    if not message.HasField("table_entry"):
+        raise invalid("the table entry is missing")
+    return entry_request(message.table_entry)
+
+
+_PLAIN = {INSERT: tables.insert, MODIFY: tables.modify, DELETE: tables.delete}
+_BY_ENTITY: Mapping[str, Mapping[int, Apply]] = {
+    "table_entry": {},  # those of a valid type arrive plain
+    "action_profile_member": {
+        INSERT: profiles.insert_member,
+        MODIFY: profiles.modify_member,
+        DELETE: profiles.delete_member,
+    },
+    "action_profile_group": {
+        INSERT: profiles.insert_group,
+        MODIFY: profiles.modify_group,
+        DELETE: profiles.delete_group,
+    },
+    "counter_entry": {MODIFY: arrays.modify_counter},
+    "meter_entry": {MODIFY: arrays.modify_meter},
+    "register_entry": {MODIFY: arrays.modify_register},
+    "direct_counter_entry": {MODIFY: _direct_counter},
+    "direct_meter_entry": {MODIFY: _direct_meter},
+    "value_set_entry": {MODIFY: value_sets.modify},
+    "digest_entry": {
+        INSERT: digests.insert,
+        MODIFY: digests.modify,
+        DELETE: digests.delete,
+    },
+    "multicast_group_entry": {
+        INSERT: replication.insert_group,
+        MODIFY: replication.modify_group,
+        DELETE: replication.delete_group,
+    },
+    "clone_session_entry": {
+        INSERT: replication.insert_session,
+        MODIFY: replication.modify_session,
+        DELETE: replication.delete_session,
+    },
+}
+
+
+def apply_update(forwarding: Forwarding, update: Any) -> Undo:
+    """Apply a ``p4.v1.Update``, or a plain (type, EntryRequest). Raises Refusal, with nothing changed."""
+    try:
+        if isinstance(update, tuple):
+            type, request = update
+            return _PLAIN[type](forwarding, request)
+        kind, message = _entity(update.entity)
+        applies = _BY_ENTITY[kind]
+        if update.type not in applies:
+            raise invalid(f"a {kind} cannot be the object of {_type_name(update.type)}")
+        return applies[update.type](forwarding, message)
+    except Unsupported as error:
+        raise unimplemented(str(error)) from None
+    except Refusal:
+        raise
+    except Exception as error:
+        raise Refusal(Code.INTERNAL, f"{error.__class__.__name__}: {error}") from error
+
+
+def _entity(entity: Any) -> tuple[str, Any]:
+    kind = entity.WhichOneof("entity")
+    if kind is None:
+        raise invalid("the update has no entity")
+    message = getattr(entity, kind)
+    if kind == "packet_replication_engine_entry":
+        kind = message.WhichOneof("type")
+        if kind is None:
+            raise invalid("the replication engine entry has neither multicast group nor clone session")
+        return kind, getattr(message, kind)
+    if kind == "extern_entry":
+        raise unimplemented("this device has no externs with a control plane of their own")
+    return kind, message
+
+
+def _type_name(type: int) -> str:
+    known = p4runtime_pb2.Update.Type.DESCRIPTOR.values_by_number
+    return known[type].name if type in known else f"update type {type}"

@@ -1,1 +1,0 @@
-"""From a testbed to the files that vary with it."""

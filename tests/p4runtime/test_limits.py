@@ -1,0 +1,120 @@
+"""What one call may ask of the agent, and that it does not keep others waiting."""
+
+import threading
+from typing import Any
+
+import grpc
+import pytest
+from p4.v1 import p4runtime_pb2
+
+from olafctl.p4runtime import limits
+from olafctl.p4runtime.agent import Agent
+from olafctl.p4runtime.agent.read import encode
+from olafctl.p4runtime.dataplane import P4Info
+from tests.p4runtime import messages
+from tests.p4runtime.controller import Controller, entity, update
+from tests.p4runtime.memory_plane import MemoryPlane
+
+EXACT = 0x02000001
+ALL_ENTRIES = entity("table_entry { }")
+GROUP = update(
+    "INSERT", "packet_replication_engine_entry { multicast_group_entry { multicast_group_id: 1 } }"
+)
+
+
+def _entry(number: int, metadata: bytes = b"") -> Any:
+    change = update("INSERT", messages.ENTRY)
+    change.entity.table_entry.match[0].exact.value = number.to_bytes(4, "big")
+    change.entity.table_entry.metadata = metadata
+    return change
+
+
+def test_a_message_above_the_limit_is_refused(primary: Controller) -> None:
+    too_large = _entry(1, bytes(limits.MESSAGE_BYTES))
+    assert primary.write(too_large) == ["RESOURCE_EXHAUSTED"]
+    assert primary.write(_entry(1, bytes(limits.MESSAGE_BYTES - 1000))) == ["OK"]
+
+
+def test_who_is_not_primary_is_refused_before_the_batch_is_decoded(agent: Agent, primary: Controller) -> None:
+    election = b"\x1a\x02\x10\x05"
+    broken = b"\x08\x01" + election + b"\x22\x02\xff\xff"
+    for method in ("Write", "SetForwardingPipelineConfig"):
+        call = primary.channel.unary_unary(f"/p4.v1.P4Runtime/{method}")
+        with pytest.raises(grpc.RpcError) as refused:
+            call(broken.replace(b"\x22", b"\x2a") if method != "Write" else broken, timeout=10)
+        assert refused.value.code() is grpc.StatusCode.PERMISSION_DENIED
+
+
+def test_batches_above_the_limits_are_refused(primary: Controller, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "WRITE_UPDATES", 3)
+    assert primary.write(*(_entry(number) for number in range(4))) == ["RESOURCE_EXHAUSTED"]
+    assert primary.write(*(_entry(number) for number in range(3))) == ["OK"] * 3
+    monkeypatch.setattr(limits, "READ_REQUESTS", 2)
+    assert primary.read_codes(*[ALL_ENTRIES] * 3) == ["RESOURCE_EXHAUSTED"]
+    assert primary.read_codes(*[ALL_ENTRIES] * 2) == ["OK"] * 2
+
+
+def test_a_selection_above_the_limit_is_refused(primary: Controller, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The program declares three entries; a filter that selects none still goes through them."""
+    monkeypatch.setattr(limits, "READ_ENTITIES", 12)
+    assert primary.read_codes(*[ALL_ENTRIES] * 2) == ["OK"] * 2
+    assert primary.read_codes(*[ALL_ENTRIES] * 3) == ["RESOURCE_EXHAUSTED"]
+    constant = entity('table_entry { table_id: 0x02000004 metadata: "none" }')
+    assert primary.read_codes(*[constant] * 6) == ["OK"] * 6
+    assert primary.read_codes(*[constant] * 7) == ["RESOURCE_EXHAUSTED"]
+
+
+def test_writes_are_served_while_a_read_is_encoded(
+    primary: Controller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The read waits in its encoding until a write that came later has been done."""
+    assert primary.write(_entry(1)) == ["OK"]
+    reading, written = threading.Event(), threading.Event()
+    table_entry = encode.table_entry
+
+    def slow(*arguments: Any) -> bytes:
+        reading.set()
+        assert written.wait(10)
+        return table_entry(*arguments)
+
+    monkeypatch.setattr(encode, "table_entry", slow)
+    found: list[Any] = []
+    reader = threading.Thread(target=lambda: found.extend(primary.read(ALL_ENTRIES)))
+    reader.start()
+    assert reading.wait(10)
+    assert primary.write(GROUP) == ["OK"]
+    written.set()
+    reader.join(10)
+    assert len(found) == 4
+
+
+def test_a_read_shows_one_state_however_slowly_it_is_taken(primary: Controller, plane: MemoryPlane) -> None:
+    """24 MB of entries, which are deleted after the first message of the answer."""
+    plane.sizes[EXACT] = number = 384
+    entries = [_entry(each, bytes(1 << 16)) for each in range(number)]
+    for start in range(0, number, 128):
+        assert primary.write(*entries[start : start + 128]) == ["OK"] * 128
+    query = p4runtime_pb2.ReadRequest(device_id=1, entities=[entity(f"table_entry {{ table_id: {EXACT} }}")])
+    answers = primary.stub.Read(query, timeout=30)
+    taken = len(next(answers).entities)
+    assert taken < number
+    for change in entries:
+        change.type = p4runtime_pb2.Update.DELETE
+        change.entity.table_entry.metadata = b""
+    assert primary.write(*entries) == ["OK"] * number
+    assert taken + sum(len(answer.entities) for answer in answers) == number
+    assert primary.read(query.entities[0]) == []
+
+
+def test_a_table_without_idle_timeout_answers_in_the_words_of_bmv2(
+    primary: Controller, p4info: P4Info
+) -> None:
+    change = _entry(1)
+    change.entity.table_entry.idle_timeout_ns = 5
+    request = p4runtime_pb2.WriteRequest(device_id=1, updates=[change])
+    request.election_id.low = 10
+    with pytest.raises(grpc.RpcError) as refused:
+        primary.stub.Write(request, timeout=10)
+    words = b"idle_timeout_ns must be set to 0 for tables which do not support idle timeout"
+    details = dict(refused.value.trailing_metadata())["grpc-status-details-bin"]
+    assert words in details

@@ -1,0 +1,86 @@
+"""A device that has tables and replication and nothing else, as a vendor's driver may offer.
+
+What it lacks is UNIMPLEMENTED, and everything else works, also across a change of pipeline.
+"""
+
+from collections.abc import Iterator
+from typing import Any, NoReturn
+
+import pytest
+
+from olafctl.p4runtime.agent import Agent, serve
+from olafctl.p4runtime.dataplane import P4Info, ReplicationLimits, Unsupported
+from tests.p4runtime.controller import Controller, entity, update
+from tests.p4runtime.memory_plane import MemoryPlane
+from tests.p4runtime.messages import ENTRY
+
+
+def _refuse(*arguments: object) -> NoReturn:
+    raise Unsupported("this test's device has tables only")
+
+
+_missing: Any = _refuse  # stands for methods of any type
+
+
+class PlainPlane(MemoryPlane):
+    replication = ReplicationLimits(port=3, instance=0, multicast_group=7, clone_session=0)
+    direct_counter = set_direct_counter = counter = set_counter = _missing
+    set_direct_meter = set_meter = register = set_register = _missing
+    idle_ns = set_clone_session = set_value_set = packet_out = _missing
+
+
+@pytest.fixture
+def agent(p4info: P4Info) -> Iterator[Agent]:
+    with serve({1: PlainPlane()}, "127.0.0.1:0") as agent:
+        agent.load(1, p4info, b"program")
+        yield agent
+
+
+@pytest.fixture
+def primary(agent: Agent) -> Iterator[Controller]:
+    with Controller(agent.address) as controller:
+        assert controller.arbitrate(1).status.code == 0
+        yield controller
+
+
+def test_entries_are_written_read_and_deleted(primary: Controller) -> None:
+    assert primary.write(update("INSERT", ENTRY)) == ["OK"]
+    assert primary.read(entity("table_entry { }")) == [entity(ENTRY)]
+    assert primary.write(update("DELETE", ENTRY)) == ["OK"]
+
+
+def test_what_it_lacks_is_unimplemented(primary: Controller) -> None:
+    assert primary.write(update("INSERT", ENTRY)) == ["OK"]
+    assert (
+        primary.read_codes(
+            entity("counter_entry { }"),
+            entity("register_entry { }"),
+            entity("table_entry { table_id: 0x02000001 counter_data { } }"),
+        )
+        == ["UNIMPLEMENTED"] * 3
+    )
+    assert (
+        primary.write(
+            update("MODIFY", "counter_entry { counter_id: 0x12000001 data { packet_count: 1 } }"),
+            update("MODIFY", "meter_entry { meter_id: 0x14000001 config { cir: 1 pir: 1 } }"),
+        )
+        == ["UNIMPLEMENTED"] * 2
+    )
+
+
+def test_its_own_limits_of_replication_hold(primary: Controller) -> None:
+    def group(id: int, port: int) -> str:
+        replicas = f"replicas {{ egress_port: {port} }}"
+        entry = f"multicast_group_entry {{ multicast_group_id: {id} {replicas} }}"
+        return f"packet_replication_engine_entry {{ {entry} }}"
+
+    changes = [update("INSERT", group(id, port)) for id, port in ((7, 3), (8, 3), (6, 4))]
+    assert primary.write(*changes) == ["OK", "INVALID_ARGUMENT", "INVALID_ARGUMENT"]
+
+
+@pytest.mark.parametrize("action", ["VERIFY_AND_COMMIT", "RECONCILE_AND_COMMIT"])
+def test_the_pipeline_changes(primary: Controller, p4info: P4Info, action: str) -> None:
+    assert primary.write(update("INSERT", ENTRY)) == ["OK"]
+    assert primary.set_pipeline(action, p4info) == "OK"
+    kept = [entity(ENTRY)] if action == "RECONCILE_AND_COMMIT" else []
+    assert primary.read(entity("table_entry { }")) == kept

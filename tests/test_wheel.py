@@ -1,0 +1,93 @@
+"""What an installed wheel does, outside of any checkout: everything that a checkout does."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+NOT_SOURCES = shutil.ignore_patterns(".*", "build", "demo", "*.egg-info", "__pycache__")
+PROGRAM = """\
+#include <core.p4>
+#include <v1model.p4>
+struct none_t { }
+parser P(packet_in p, out none_t h, inout none_t m, inout standard_metadata_t s) {
+    state start { transition accept; }
+}
+control Check(inout none_t h, inout none_t m) { apply { } }
+control In(inout none_t h, inout none_t m, inout standard_metadata_t s) {
+    apply { s.egress_spec = 1; }
+}
+control Out(inout none_t h, inout none_t m, inout standard_metadata_t s) { apply { } }
+control Write(packet_out p, in none_t h) { apply { } }
+V1Switch(P(), Check(), In(), Out(), Check(), Write()) main;
+"""
+
+
+class Installed:
+    """An environment of its own with nothing in it but the wheel and what it asks for."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._binaries = folder / "environment" / "bin"
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "OLAF_"))}
+        self._environment = {
+            **kept,
+            "PATH": f"{self._binaries}:{kept['PATH']}",
+            "OLAF_STATE": str(folder / "state"),
+            # Compilations are the same as a checkout's, so they are shared with it.
+            "OLAF_CACHE": os.environ.get("OLAF_CACHE", str(Path.home() / ".cache" / "olaf")),
+        }
+
+    def run(self, *words: str, expect: int = 0) -> str:
+        """What a command prints; its exit code must be ``expect``."""
+        line = [str(self._binaries / words[0]), *words[1:]]
+        done = subprocess.run(
+            line, cwd=self.folder, env=self._environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == expect, f"{words}: {done.stdout}{done.stderr}"
+        return done.stdout
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installed]:
+    folder = tmp_path_factory.mktemp("wheel")
+    # A copy, because a build leaves files in the folder that it builds from.
+    shutil.copytree(ROOT, folder / "checkout", ignore=NOT_SOURCES)
+    subprocess.run([sys.executable, "-m", "venv", folder / "environment"], check=True)
+    environment = Installed(folder)
+    environment.run("pip", "wheel", "-q", "--no-deps", "-w", "wheels", "./checkout")
+    shutil.rmtree(folder / "checkout")
+    (wheel,) = (folder / "wheels").glob("olaf*.whl")
+    environment.run("pip", "install", "-q", str(wheel))
+    yield environment
+    environment.run("olafctl", "destroy", "--all")
+
+
+def test_a_deployment_lives_from_init_to_destroy(installed: Installed) -> None:
+    installed.run("olafctl", "init", "mine.yaml")
+    installed.run("olafctl", "deploy", "mine.yaml")
+    assert "mine" in installed.run("olafctl", "status")
+    assert " passed" in installed.run("olafctl", "test", "-k", "test_ack_status")
+    installed.run("olafctl", "destroy")
+    installed.run("olafctl", "status", expect=2)
+
+
+def test_p4_programs_compile(installed: Installed) -> None:
+    (installed.folder / "pass.p4").write_text(PROGRAM)
+    installed.run("olafctl", "p4", "compile", "pass.p4", "-o", "compiled")
+    assert list((installed.folder / "compiled").glob("*p4info*"))
+
+
+def test_every_source_that_a_checkout_reads_is_there(installed: Installed) -> None:
+    where = installed.run("python", "-c", "from olafctl import paths; print(paths.sources())").strip()
+    assert Path(where).is_relative_to(installed.folder)
+    for name in ("hdl", "p4src", "templates", "testbeds", "tests/packets"):
+        expected = {path.relative_to(ROOT) for path in (ROOT / name).rglob("*") if path.is_file()}
+        found = {path.relative_to(where) for path in (Path(where) / name).rglob("*") if path.is_file()}
+        ignored = {path for path in expected | found if "__pycache__" in path.parts}
+        assert found - ignored == expected - ignored
