@@ -35,7 +35,7 @@ def command(frames: int, indices: int, slots: int, fifo: bool, as_json: bool) ->
     workers; and iSwitch rounds of 4 and 12 workers. The paper's figures stand next to ours.
     Exits with 1 when a goal of the design is missed.
     """
-    from olafctl.queue import performance
+    from olafctl.bench import queue as performance
     from olafctl.queue.internals import Mode
     from olafctl.queue.verilate import build_queue
     from olafctl.wire.geometry import Geometry
