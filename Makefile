@@ -14,6 +14,8 @@ test: $(VENV)/.test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/vulture
+	$(BIN)/clang-format --dry-run --Werror $$(find olafctl tests -name '*.cpp' -o -name '*.h' | grep -v wire/native/tuser.h)
 	$(BIN)/olafctl generate --check
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 

@@ -1,4 +1,4 @@
-"""What ends us politely lets a program of ours put things back first."""
+"""A termination signal lets a child program restore its settings first."""
 
 import os
 import signal

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from olafctl.cli.output import json_option
 from olafctl.errors import EXIT_FAILED
 from olafctl.wire.geometry import BEATS
 
@@ -23,7 +24,7 @@ GOAL_LEVELS = 12
 @click.option("--slots", type=int, help="Slots of the queue.")
 @click.option("--beats", type=int, help="64-byte beats a slot holds: 24 for 1536 B, 142 for 9088 B.")
 @click.option("--path", is_flag=True, help="Print the nets along the longest path too.")
-@click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")
+@json_option("Print the figures as JSON.")
 def command(indices: int | None, slots: int | None, beats: int | None, path: bool, as_json: bool) -> None:
     """Synthesize OlafQueue for an XCU55C with Yosys, and print what it takes and how deep its logic is.
 
