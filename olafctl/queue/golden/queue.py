@@ -316,7 +316,10 @@ class GoldenQueue:
                     self.note("discarded by RESET")
                 rounds.reset()
             case Command.GET:
-                self.got = replace(index, rounds=replace(rounds, members=set(rounds.members)))
+                partial = rounds.partial and replace(rounds.partial)
+                self.got = replace(
+                    index, rounds=replace(rounds, members=set(rounds.members), partial=partial)
+                )
 
     def note(self, case: str) -> None:
         """Count a case."""
