@@ -32,6 +32,7 @@ module olaf_dequeue #(
 
     input  wire                    arriving,
     input  wire                    leaving,        // it is being sent already
+    input  wire                    accumulates,    // it waits until its round is complete
     input  wire                    bad_frame,
     input  wire [`OLAF_DISPOSITION_BITS-1:0] disposition,
     input  wire [SLOT_BITS-1:0]    at_slot,
@@ -65,7 +66,7 @@ module olaf_dequeue #(
 
     // An appended update is first when none waits before it; it is not on the list before its end.
     wire appends = disposition == `OLAF_APPEND;
-    wire joins = arriving && !leaving && !disposition[`OLAF_IS_DROP]
+    wire joins = arriving && !leaving && !accumulates && !disposition[`OLAF_IS_DROP]
               && (appends ? !waiting : waiting && at_slot == first);
     wire ready = (!busy || depart) && !hold && rate_allows && (joins ? !bad_frame : waiting);
 

@@ -8,7 +8,7 @@
 `include "olaf_layout.vh"
 `include "olaf_dispositions.vh"
 module olaf_ingress #(
-    parameter CLUSTERS = 16,
+    parameter INDICES = 16,
     parameter BEATS = 24
 ) (
     input  wire         clk,
@@ -37,6 +37,8 @@ module olaf_ingress #(
     output wire [`OLAF_LANES-1:0] missing,        // lanes of the beat that did not come whole
     output wire [`OLAF_FAULT_BITS-1:0] fault,     // with the first beat
 
+    input  wire         pause,         // no update may begin to be handed on
+
     // The end of the update that was handed on last.
     input  wire         decided,       // its disposition is known
     input  wire         leaving,       // it has begun to leave
@@ -61,10 +63,11 @@ module olaf_ingress #(
     reg  [`OLAF_BEAT_BYTES-1:0] tail_keep;     // bytes of the last declared beat
 
     wire [`OLAF_TUSER_SIZE_WIDTH-1:0] size = user[`OLAF_TUSER_SIZE];
-    wire [`OLAF_TUSER_CLUSTER_WIDTH-1:0] cluster = user[`OLAF_TUSER_CLUSTER];
-    wire [`OLAF_OLAF_LENGTH_WIDTH-1:0] length = `OLAF_OLAF_LENGTH_VALUE(data);
+    wire [`OLAF_TUSER_INDEX_WIDTH-1:0] of_index = user[`OLAF_TUSER_INDEX];
+    wire [`OLAF_UDP_LENGTH_WIDTH-1:0] udp_length = `OLAF_UDP_LENGTH_VALUE(data);
     wire        of_update = inner ? inner_update : user[`OLAF_TUSER_KIND] == `OLAF_KIND_UPDATE;
-    wire [`OLAF_OLAF_LENGTH_WIDTH+2:0] size_by_length = {1'b0, length, 2'd0} + `OLAF_HEADER_BYTES;
+    wire [`OLAF_UDP_LENGTH_WIDTH:0] size_by_length = {1'b0, udp_length} + `OLAF_UDP_OFFSET;
+    wire        whole_gradients = size >= `OLAF_HEADER_BYTES && size[1:0] == 2'd0;
     wire        headless = !(&keep);   // of a first beat: its headers are not whole
 
     assign first = !inner;
@@ -73,9 +76,9 @@ module olaf_ingress #(
                  : data[`OLAF_OLAF_VERSION] != `OLAF_VERSION
                 || data[`OLAF_OLAF_FRAME_TYPE] != `OLAF_TYPE_UPDATE
                 || ~|data[`OLAF_OLAF_COUNT] ? `OLAF_FAULT_HEADER
-                 : {3'd0, size} != size_by_length ? `OLAF_FAULT_LENGTH
+                 : {1'b0, size} != size_by_length || !whole_gradients ? `OLAF_FAULT_LENGTH
                  : {16'd0, size} > `OLAF_BEAT_BYTES * BEATS ? `OLAF_FAULT_OVERSIZE
-                 : {16'd0, cluster} >= CLUSTERS ? `OLAF_FAULT_CLUSTER
+                 : {16'd0, of_index} >= INDICES ? `OLAF_FAULT_INDEX
                  : `OLAF_FAULT_NONE;
     wire faulty = first && fault != `OLAF_FAULT_NONE;
 
@@ -98,7 +101,7 @@ module olaf_ingress #(
                        : excess ? `OLAF_END_OVERLONG
                        : `OLAF_END_GOOD;
     wire over = faulty || (first && headless) || at_last || last;
-    wire running = state == RUN && valid && of_update;
+    wire running = state == RUN && valid && of_update && !(first && pause);
 
     assign bypass_valid = state == RUN && valid && !of_update;
     assign update_valid = running || state == FILL;

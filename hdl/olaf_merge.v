@@ -33,8 +33,10 @@ module olaf_merge #(
     input  wire [ADDR_BITS-1:0]    next_write,     // where it is written, and what it may merge with:
     input  wire [ADDR_BITS-1:0]    next_waiting,   // both as they will be once a first beat is taken
     input  wire                    old_headers,
+    input  wire                    patches,        // its headers are those of an aggregate
     input  wire [`OLAF_OLAF_COUNT_WIDTH-1:0]  merged_count,
     input  wire [`OLAF_OLAF_REWARD_WIDTH-1:0] merged_reward,
+    input  wire [`OLAF_OLAF_POLICY_WIDTH-1:0] merged_policy,
 
     output wire                    read,
     output wire [ADDR_BITS-1:0]    read_addr,
@@ -56,7 +58,7 @@ module olaf_merge #(
     localparam WRITE = LATENCY + 1;
     localparam [1:0] FROM_MEMORY = 2'd0, FROM_WRITE = 2'd1, FROM_AFTER = 2'd2, FROM_LATER = 2'd3;
     localparam [31:0] NOTHING = 32'h80000000;  // -0, the number that adds nothing to any other
-    localparam PATCH_BITS = `OLAF_OLAF_REWARD_WIDTH + `OLAF_OLAF_COUNT_WIDTH;
+    localparam PATCH_BITS = `OLAF_OLAF_POLICY_WIDTH + `OLAF_OLAF_REWARD_WIDTH + `OLAF_OLAF_COUNT_WIDTH;
     localparam TAG_BITS = 2 + BEAT_BITS + ADDR_BITS;  // what a beat on its way is written as
 
     // Issue.
@@ -109,7 +111,7 @@ module olaf_merge #(
     end
 
     wire empty = ~|flying;
-    wire early = writes && !merging && empty && !waits;
+    wire early = writes && !merging && !(patches && i_first) && empty && !waits;
     assign enters = writes && !early && !waits;
     assign read = enters;
     assign open = writes && i_first;
@@ -154,8 +156,8 @@ module olaf_merge #(
 
     always @(posedge clk) begin
         tag <= {tag[WRITE*TAG_BITS-1:0], i_tag};
-        patched[0] <= merging && i_first;
-        patch[0] <= {merged_reward, merged_count};
+        patched[0] <= patches && i_first;
+        patch[0] <= {merged_policy, merged_reward, merged_count};
         for (stage = 1; stage <= WRITE; stage = stage + 1) begin
             patched[stage] <= patched[stage-1];
             patch[stage] <= patch[stage-1];
@@ -171,11 +173,12 @@ module olaf_merge #(
         later <= r_adds ? after : {LANES{NOTHING}};  // for the beat that is added next
     end
 
-    // A merged update's first beat gets its new header fields. Its payload differs, so its UDP checksum
-    // must not be checked any more.
+    // An aggregate's first beat gets its new header fields. Its payload differs, so its UDP checksum must
+    // not be checked any more.
     wire [`OLAF_OLAF_REWARD_WIDTH-1:0] reward;
     wire [`OLAF_OLAF_COUNT_WIDTH-1:0]  count;
-    assign {reward, count} = patch[WRITE];
+    wire [`OLAF_OLAF_POLICY_WIDTH-1:0] policy;
+    assign {policy, reward, count} = patch[WRITE];
     reg [WIDTH-1:0] result;
     always @* begin
         result = sum;
@@ -184,6 +187,7 @@ module olaf_merge #(
             result[`OLAF_OLAF_FLAGS] = sum[`OLAF_OLAF_FLAGS] | `OLAF_FLAG_AGGREGATED;
             result[`OLAF_OLAF_COUNT] = `OLAF_OLAF_COUNT_WIRE(count);
             result[`OLAF_OLAF_REWARD] = `OLAF_OLAF_REWARD_WIRE(reward);
+            result[`OLAF_OLAF_POLICY] = `OLAF_OLAF_POLICY_WIRE(policy);
         end
     end
 

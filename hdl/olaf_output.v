@@ -108,8 +108,10 @@ module olaf_output #(
             user[`OLAF_TUSER_SIZE] = meta[`OLAF_META_SIZE];
             user[`OLAF_TUSER_SRC] = meta[`OLAF_META_SRC];
             user[`OLAF_TUSER_DST] = meta[`OLAF_META_DST];
-            user[`OLAF_TUSER_KIND] = `OLAF_KIND_UPDATE;
+            user[`OLAF_TUSER_KIND] = meta[`OLAF_META_RESULT] ? `OLAF_KIND_RESULT : `OLAF_KIND_UPDATE;
             user[`OLAF_TUSER_CLUSTER] = meta[`OLAF_META_CLUSTER];
+            user[`OLAF_TUSER_INDEX] = meta[`OLAF_META_INDEX];
+            user[`OLAF_TUSER_MEMBER] = meta[`OLAF_META_MEMBER];
             user[`OLAF_TUSER_WORKER] = meta[`OLAF_META_WORKER];
         end
         user[`OLAF_TUSER_OCCUPANCY] = updates;

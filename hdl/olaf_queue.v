@@ -5,7 +5,7 @@
 //   s_axis ─ skid ─ ingress ─┬─ enqueue ─ merge ─ payload store ─ dequeue ─┬─ output ─ m_axis
 //                            └───────────────── bypass ────────────────────┘
 //
-// After reset the input waits until the tables are empty: max(CLUSTERS, SLOTS) cycles. From then on it takes
+// After reset the input waits until the tables are empty: max(INDICES, SLOTS) cycles. From then on it takes
 // one beat a cycle, but at least four cycles for each update, that is 256 bytes.
 `default_nettype none
 `include "olaf_layout.vh"
@@ -14,9 +14,10 @@
 `include "olaf_geometry.vh"
 module olaf_queue #(
     // Their meaning, bounds and defaults are those of olafctl/wire/geometry.py.
-    parameter CLUSTERS = `OLAF_CLUSTERS_DEFAULT,            // cluster indices tracked
+    parameter INDICES = `OLAF_INDICES_DEFAULT,              // indices tracked
     parameter SLOTS = `OLAF_SLOTS_DEFAULT,                  // updates the queue holds (Q_max)
     parameter BEATS = `OLAF_BEATS_DEFAULT,                  // 64-byte beats a slot holds
+    parameter MEMBERS = `OLAF_MEMBERS_DEFAULT,              // members that an iSwitch round tells apart
     parameter ADDER_LATENCY = `OLAF_ADDER_LATENCY_DEFAULT,  // cycles through an adder
     parameter BYPASS_BITS = 9                               // log2 of the bypass buffer's beats
 ) (
@@ -56,8 +57,8 @@ module olaf_queue #(
     input  wire         s_axil_rready
 );
     generate
-        if (CLUSTERS < `OLAF_CLUSTERS_LEAST || CLUSTERS > `OLAF_CLUSTERS_GREATEST) begin : check_clusters
-            CLUSTERS_is_out_of_bounds see_olaf_geometry ();
+        if (INDICES < `OLAF_INDICES_LEAST || INDICES > `OLAF_INDICES_GREATEST) begin : check_indices
+            INDICES_is_out_of_bounds see_olaf_geometry ();
         end
         if (SLOTS < `OLAF_SLOTS_LEAST || SLOTS > `OLAF_SLOTS_GREATEST) begin : check_slots
             SLOTS_is_out_of_bounds see_olaf_geometry ();
@@ -65,18 +66,24 @@ module olaf_queue #(
         if (BEATS < `OLAF_BEATS_LEAST || BEATS > `OLAF_BEATS_GREATEST) begin : check_beats
             BEATS_is_out_of_bounds see_olaf_geometry ();
         end
+        if (MEMBERS < `OLAF_MEMBERS_LEAST || MEMBERS > `OLAF_MEMBERS_GREATEST) begin : check_members
+            MEMBERS_is_out_of_bounds see_olaf_geometry ();
+        end
         if (ADDER_LATENCY < `OLAF_ADDER_LATENCY_LEAST || ADDER_LATENCY > `OLAF_ADDER_LATENCY_GREATEST) begin : check_adder_latency
             ADDER_LATENCY_is_out_of_bounds see_olaf_geometry ();
         end
     endgenerate
 
-    localparam CLUSTER_BITS = CLUSTERS > 1 ? $clog2(CLUSTERS) : 1;
+    localparam INDEX_BITS = INDICES > 1 ? $clog2(INDICES) : 1;
     localparam SLOT_BITS = SLOTS > 1 ? $clog2(SLOTS) : 1;
     localparam BUFFER_BITS = $clog2(SLOTS + 1);
     localparam BEAT_BITS = $clog2(BEATS);
     localparam DEPTH = (SLOTS + 1) * BEATS;
     localparam ADDR_BITS = $clog2(DEPTH);
-    localparam CLEAR_STEPS = CLUSTERS > SLOTS ? CLUSTERS : SLOTS;
+    localparam ROW_BITS = 1 + SLOT_BITS + `OLAF_OLAF_SEQ_WIDTH + MEMBERS + `OLAF_OLAF_COUNT_WIDTH + 1
+                        + `OLAF_OLAF_SEQ_WIDTH;
+    localparam HALF = SLOTS > 1 ? SLOTS / 2 : 1;
+    localparam CLEAR_STEPS = INDICES > SLOTS ? INDICES : SLOTS;
     localparam IN_BITS = `OLAF_BEAT_BITS + `OLAF_BEAT_BYTES + `OLAF_TUSER_BITS + 1;
     localparam LARGE = 8192;   // beats from which on UltraRAM takes less of the device than block RAM
 
@@ -102,7 +109,8 @@ module olaf_queue #(
     always @(posedge aclk) queue_rst <= rst || clearing;
 
     // Settings.
-    wire [31:0] mode, reward_enable, reward_threshold, rate, hold, active_window;
+    wire [31:0] rate, hold, active_window, accumulate_quota;
+    wire [31:0] range_first, range_last, set_mode, set_threshold, set_reward_enable, set_reward_threshold;
     wire [63:0] now;
 
     // Ingress.
@@ -130,10 +138,28 @@ module olaf_queue #(
     wire [`OLAF_OLAF_COUNT_WIDTH-1:0]  merged_count;
     wire [`OLAF_OLAF_REWARD_WIDTH-1:0] merged_reward;
     wire [`OLAF_META_BITS-1:0] arriving_meta;
-    wire [CLUSTER_BITS-1:0] look_cluster, commit_cluster;
+    wire [INDEX_BITS-1:0] look_index, commit_index;
     wire         present, replaceable;
     wire [`OLAF_TUSER_WORKER_WIDTH-1:0] replaceable_by;
     wire         appended = committed && disposition == `OLAF_APPEND;
+
+    // Rounds and commands.
+    wire [`OLAF_SETTINGS_BITS-1:0] settings, command_settings, new_settings, get_settings;
+    wire [ROW_BITS-1:0]    row, commit_row, command_row, command_new_row;
+    wire [`OLAF_OLAF_POLICY_WIDTH-1:0] merged_policy;
+    wire         patches, accumulates, completes;
+    wire         do_command, command_busy, command_error, pause, set, command_set_row, release_sum, discard, forced;
+    wire [7:0]   command_code;
+    wire [INDEX_BITS-1:0]  command_index;
+    wire [SLOT_BITS-1:0]   command_slot;
+    wire         commanded /* verilator public_flat_rd */;
+    wire [1:0]   get_state;
+    wire [31:0]  get_round;
+    wire [`OLAF_OLAF_COUNT_WIDTH-1:0] get_count;
+    wire [63:0]  get_members;
+    wire         completed = committed && accumulates && completes;
+    reg  [SLOT_BITS:0]     accumulating;
+    reg          quota_reached;
 
     // The out list and the dequeue.
     wire [SLOT_BITS-1:0]   first, leaving_slot;
@@ -177,7 +203,7 @@ module olaf_queue #(
         .s_ready(s_axis_tready), .m_data(skid_beat), .m_valid(skid_valid), .m_ready(skid_ready)
     );
 
-    olaf_ingress #(.CLUSTERS(CLUSTERS), .BEATS(BEATS)) ingress (
+    olaf_ingress #(.INDICES(INDICES), .BEATS(BEATS)) ingress (
         .clk(aclk), .rst(queue_rst),
         .s_tdata(skid_beat[IN_BITS-1 -: `OLAF_BEAT_BITS]),
         .s_tkeep(skid_beat[`OLAF_TUSER_BITS+1 +: `OLAF_BEAT_BYTES]),
@@ -186,33 +212,35 @@ module olaf_queue #(
         .data(in_data), .keep(in_keep), .user(in_user), .last(in_last), .first(in_first),
         .bypass_valid(bypass_in_valid), .bypass_ready(bypass_in_ready),
         .update_valid(update_valid), .update_ready(update_ready), .update_first(update_first),
-        .missing(in_missing), .fault(in_fault),
+        .missing(in_missing), .fault(in_fault), .pause(pause),
         .decided(arriving), .leaving(leaving),
         .ended(ended), .ending(ending), .repaired(repaired), .bad_frame(bad_frame),
         .idle(ingress_idle)
     );
 
-    olaf_cluster_table #(
-        .CLUSTERS(CLUSTERS), .CLUSTER_BITS(CLUSTER_BITS), .SLOT_BITS(SLOT_BITS)
-    ) cluster_table (
-        .clk(aclk), .clearing(clearing), .clearing_cluster(clearing_step[CLUSTER_BITS-1:0]),
-        .cluster(look_cluster), .present(present), .slot(present_slot),
+    olaf_index_table #(
+        .INDICES(INDICES), .INDEX_BITS(INDEX_BITS), .SLOT_BITS(SLOT_BITS)
+    ) index_table (
+        .clk(aclk), .clearing(clearing), .clearing_index(clearing_step[INDEX_BITS-1:0]),
+        .index(look_index), .present(present), .slot(present_slot),
         .replaceable(replaceable), .replaceable_by(replaceable_by),
-        .append(appended && tracked), .change(committed && tracked), .changed(commit_cluster),
+        .append(appended && tracked), .change(committed && tracked), .changed(commit_index),
         .new_slot(at_slot), .new_replaceable(commit_replaceable),
         .new_worker(arriving_meta[`OLAF_META_WORKER]),
         .depart(depart && leave_meta[`OLAF_META_TRACKED]),
-        .departed(leave_meta[`OLAF_META_CLUSTER_LOW +: CLUSTER_BITS])
+        .departed(leave_meta[`OLAF_META_INDEX_LOW +: INDEX_BITS])
     );
 
     olaf_free_list #(.SLOTS(SLOTS), .SLOT_BITS(SLOT_BITS)) free_list (
         .clk(aclk), .clearing(clearing || rst), .clearing_step(clearing_step),
-        .take(appended), .first(free_slot), .give(depart), .given(leaving_slot), .used(used)
+        .take(appended), .first(free_slot), .give(depart || discard),
+        .given(discard ? command_slot : leaving_slot), .used(used)
     );
 
     olaf_out_list #(.SLOTS(SLOTS), .SLOT_BITS(SLOT_BITS)) out_list (
         .clk(aclk), .rst(queue_rst),
-        .append(appended && !leaving && !start_arriving), .appended(at_slot),
+        .append((appended && !accumulates && !leaving && !start_arriving) || completed || release_sum),
+        .appended(release_sum ? command_slot : at_slot),
         .remove(start_first), .first(first), .waiting(waiting)
     );
 
@@ -227,15 +255,15 @@ module olaf_queue #(
     );
 
     olaf_enqueue #(
-        .SLOTS(SLOTS), .BEATS(BEATS), .CLUSTER_BITS(CLUSTER_BITS), .SLOT_BITS(SLOT_BITS),
-        .BUFFER_BITS(BUFFER_BITS), .ADDR_BITS(ADDR_BITS)
+        .SLOTS(SLOTS), .BEATS(BEATS), .INDEX_BITS(INDEX_BITS), .SLOT_BITS(SLOT_BITS),
+        .BUFFER_BITS(BUFFER_BITS), .ADDR_BITS(ADDR_BITS), .MEMBERS(MEMBERS), .ROW_BITS(ROW_BITS)
     ) enqueue (
         .clk(aclk), .rst(queue_rst),
-        .fifo(mode[0]), .reward_enable(reward_enable[0]), .reward_threshold(reward_threshold),
         .in_valid(update_valid), .in_ready(update_ready), .idle(enqueue_idle), .in_first(update_first),
         .in_missing(in_missing), .in_fault(in_fault), .in_data(in_data), .in_user(in_user),
         .ended(ended), .ending(ending),
-        .cluster(look_cluster), .present(present), .present_slot(present_slot),
+        .index(look_index), .settings(settings), .row(row), .quota_reached(quota_reached),
+        .present(present), .present_slot(present_slot),
         .replaceable(replaceable), .replaceable_by(replaceable_by),
         .used(used), .free_slot(free_slot), .free_buffer(free_buffer),
         .old_slot(old_slot), .old_buffer(old_buffer),
@@ -245,10 +273,12 @@ module olaf_queue #(
         .out_missing(beat_missing), .out_data(beat_data), .next_write(next_write),
         .arriving(arriving), .disposition(disposition), .at_slot(at_slot), .buffer(at_buffer),
         .old_headers(old_headers), .merged_count(merged_count), .merged_reward(merged_reward),
+        .merged_policy(merged_policy), .patches(patches), .accumulates(accumulates),
         .next_spare(next_spare), .meta(arriving_meta), .leaving(leaving),
         .commit(commit), .committed(committed), .known_sender(known_sender), .fault(fault),
         .tracked(tracked), .after_locked(after_locked), .saturated(saturated),
-        .commit_cluster(commit_cluster), .commit_replaceable(commit_replaceable)
+        .commit_index(commit_index), .commit_replaceable(commit_replaceable),
+        .completes(completes), .commit_row(commit_row)
     );
 
     olaf_merge #(.LATENCY(ADDER_LATENCY), .ADDR_BITS(ADDR_BITS), .BEAT_BITS(BEAT_BITS)) merge (
@@ -257,7 +287,8 @@ module olaf_queue #(
         .in_data(beat_data),
         .disposition(disposition), .next_write(next_write),
         .next_waiting(old_buffer[ADDR_BITS-1:0]), .old_headers(old_headers),
-        .merged_count(merged_count), .merged_reward(merged_reward),
+        .patches(patches), .merged_count(merged_count), .merged_reward(merged_reward),
+        .merged_policy(merged_policy),
         .read(merge_read), .read_addr(merge_addr), .read_data(merge_data),
         .write(write), .write_addr(write_addr), .write_data(write_data),
         .write_beat(write_beat), .write_number(write_number),
@@ -293,7 +324,8 @@ module olaf_queue #(
         .bypass_valid(bypass_valid), .bypass_within(bypass_within), .bypass_last(bypass_last),
         .bypass_issue(bypass_issue),
         .waiting(waiting), .first(first), .first_buffer(first_buffer), .first_meta(first_meta),
-        .arriving(arriving), .leaving(leaving), .bad_frame(bad_frame), .disposition(disposition),
+        .arriving(arriving), .leaving(leaving), .accumulates(accumulates), .bad_frame(bad_frame),
+        .disposition(disposition),
         .at_slot(at_slot), .at_buffer(at_buffer), .old_headers(old_headers), .arriving_meta(arriving_meta),
         .start(start), .start_first(start_first), .start_arriving(start_arriving), .start_size(start_size),
         .busy(busy), .slot(leaving_slot),
@@ -323,18 +355,63 @@ module olaf_queue #(
         .sent_update(sent_update), .sent_bypass(sent_bypass), .idle(output_idle)
     );
 
-    olaf_activity #(.CLUSTERS(CLUSTERS), .CLUSTER_BITS(CLUSTER_BITS)) activity (
-        .clk(aclk), .rst(queue_rst), .clearing(clearing), .clearing_cluster(clearing_step[CLUSTER_BITS-1:0]),
+    olaf_activity #(.INDICES(INDICES), .INDEX_BITS(INDEX_BITS)) activity (
+        .clk(aclk), .rst(queue_rst), .clearing(clearing), .clearing_index(clearing_step[INDEX_BITS-1:0]),
         .now(now[31:0]), .window(active_window),
-        .mark(known_sender), .cluster(commit_cluster), .active_clusters(active_clusters)
+        .mark(known_sender), .index(commit_index), .active_clusters(active_clusters)
     );
+
+    olaf_settings #(.INDEX_BITS(INDEX_BITS)) settings_table (
+        .clk(aclk), .clearing(clearing), .clearing_index(clearing_step[INDEX_BITS-1:0]),
+        .set(set), .new_settings(new_settings),
+        .command_index(command_index), .command_settings(command_settings),
+        .index(look_index), .settings(settings)
+    );
+
+    olaf_accumulate #(
+        .INDEX_BITS(INDEX_BITS), .SLOT_BITS(SLOT_BITS), .MEMBERS(MEMBERS), .ROW_BITS(ROW_BITS)
+    ) accumulate (
+        .clk(aclk), .clearing(clearing), .clearing_index(clearing_step[INDEX_BITS-1:0]),
+        .index(look_index), .row(row),
+        .set(committed && accumulates), .set_index(commit_index), .new_row(commit_row),
+        .command_index(command_index), .command_row(command_row),
+        .command_set(command_set_row), .command_new_row(command_new_row)
+    );
+
+    olaf_command #(
+        .INDICES(INDICES), .INDEX_BITS(INDEX_BITS), .SLOT_BITS(SLOT_BITS), .MEMBERS(MEMBERS), .ROW_BITS(ROW_BITS)
+    ) commands (
+        .clk(aclk), .rst(queue_rst),
+        .request(do_command), .code(command_code), .range_first(range_first), .range_last(range_last),
+        .set_mode(set_mode), .set_threshold(set_threshold), .set_reward_enable(set_reward_enable[0]),
+        .set_reward_threshold(set_reward_threshold), .busy(command_busy), .error(command_error),
+        .pause(pause), .quiet(enqueue_idle), .index(command_index),
+        .settings(command_settings), .set(set), .new_settings(new_settings),
+        .row(command_row), .set_row(command_set_row), .new_row(command_new_row),
+        .depart(depart), .release_sum(release_sum), .discard(discard), .forced(forced), .slot(command_slot),
+        .applied(commanded),
+        .get_settings(get_settings), .get_state(get_state), .get_round(get_round), .get_count(get_count),
+        .get_members(get_members)
+    );
+
+    // Slots that accumulate, and whether they are as many as may.
+    always @(posedge aclk)
+        if (queue_rst) begin
+            accumulating <= {(SLOT_BITS + 1){1'b0}};
+            quota_reached <= 1'b0;
+        end else begin
+            accumulating <= accumulating + {{SLOT_BITS{1'b0}}, appended && accumulates}
+                          - {{SLOT_BITS{1'b0}}, completed || release_sum || discard};
+            quota_reached <= {{(31 - SLOT_BITS){1'b0}}, accumulating} >= accumulate_quota;
+        end
 
     wire good = commit && ending == `OLAF_END_GOOD;
     wire faulty = commit && disposition == `OLAF_DROP_FAULT;
     wire bad_end = commit && disposition != `OLAF_DROP_FAULT;
 
     olaf_registers #(
-        .CLUSTERS(CLUSTERS), .SLOTS(SLOTS), .BEATS(BEATS), .ADDER_LATENCY(ADDER_LATENCY)
+        .INDICES(INDICES), .SLOTS(SLOTS), .BEATS(BEATS), .ADDER_LATENCY(ADDER_LATENCY), .MEMBERS(MEMBERS),
+        .ACCUMULATE_QUOTA(HALF)
     ) registers (
         .clk(aclk), .rst(rst), .queue_rst(queue_rst),
         .s_axil_awaddr(s_axil_awaddr), .s_axil_awvalid(s_axil_awvalid), .s_axil_awready(s_axil_awready),
@@ -343,9 +420,19 @@ module olaf_queue #(
         .s_axil_bready(s_axil_bready), .s_axil_araddr(s_axil_araddr), .s_axil_arvalid(s_axil_arvalid),
         .s_axil_arready(s_axil_arready), .s_axil_rdata(s_axil_rdata), .s_axil_rresp(s_axil_rresp),
         .s_axil_rvalid(s_axil_rvalid), .s_axil_rready(s_axil_rready),
-        .mode(mode), .reward_enable(reward_enable), .reward_threshold(reward_threshold), .rate(rate),
-        .hold(hold), .active_window(active_window),
+        .rate(rate), .hold(hold), .active_window(active_window), .accumulate_quota(accumulate_quota),
+        .range_first(range_first), .range_last(range_last), .set_mode(set_mode), .set_threshold(set_threshold),
+        .set_reward_enable(set_reward_enable), .set_reward_threshold(set_reward_threshold),
+        .do_command(do_command), .command(command_code),
+        .command_busy({31'd0, command_busy}), .command_error({31'd0, command_error}),
+        .get_mode({23'd0, get_settings[`OLAF_SETTINGS_HALTED_LOW], 6'd0, get_settings[`OLAF_SETTINGS_MODE]}),
+        .get_threshold({16'd0, get_settings[`OLAF_SETTINGS_THRESHOLD]}),
+        .get_reward_enable({31'd0, get_settings[`OLAF_SETTINGS_REWARD_ENABLE_LOW]}),
+        .get_reward_threshold(get_settings[`OLAF_SETTINGS_REWARD_THRESHOLD]),
+        .get_state({30'd0, get_state}), .get_round(get_round), .get_count({16'd0, get_count}),
+        .get_members_low(get_members[31:0]), .get_members_high(get_members[63:32]),
         .occupancy({{(31 - SLOT_BITS){1'b0}}, used}), .active_clusters({16'd0, active_clusters}),
+        .accumulating({{(31 - SLOT_BITS){1'b0}}, accumulating}),
         .bypass_accepted(bypass_accepted),
         .inc_in_updates(commit),
         .inc_out_updates(sent_update),
@@ -361,7 +448,15 @@ module olaf_queue #(
         .inc_dropped_header(faulty && fault == `OLAF_FAULT_HEADER),
         .inc_dropped_length(faulty && fault == `OLAF_FAULT_LENGTH),
         .inc_dropped_oversize(faulty && fault == `OLAF_FAULT_OVERSIZE),
-        .inc_dropped_cluster(faulty && fault == `OLAF_FAULT_CLUSTER),
+        .inc_dropped_index(faulty && fault == `OLAF_FAULT_INDEX),
+        .inc_dropped_halted(good && disposition == `OLAF_DROP_HALTED),
+        .inc_dropped_member(good && disposition == `OLAF_DROP_MEMBER),
+        .inc_dropped_duplicate(good && disposition == `OLAF_DROP_DUPLICATE),
+        .inc_dropped_late(good && disposition == `OLAF_DROP_LATE),
+        .inc_dropped_quota(good && disposition == `OLAF_DROP_QUOTA),
+        .inc_dropped_superseded(committed && disposition == `OLAF_SUPERSEDE),
+        .inc_dropped_reset(discard),
+        .inc_forced(forced),
         .inc_dropped_truncated(bad_end && ending == `OLAF_END_TRUNCATED),
         .inc_dropped_overlong(bad_end && ending == `OLAF_END_OVERLONG),
         .inc_dropped_bypass(bypass_dropped),
@@ -378,8 +473,8 @@ module olaf_queue #(
     // Nothing moves, and nothing will unless a beat arrives or an update may begin to leave.
     wire still /* verilator public_flat_rd */;
     assign still = s_axis_tready && ingress_idle && enqueue_idle && merge_idle && output_idle && !busy
-                && !bypass_valid;
-    wire unused = &{1'b0, still, now, mode[31:1], reward_enable[31:1], hold[31:1], settled};
+                && !bypass_valid && !command_busy;
+    wire unused = &{1'b0, still, now, set_reward_enable[31:1], hold[31:1], settled, commanded};
 
     olaf_queue_checks #(
         .SLOTS(SLOTS), .AXIS_BITS(IN_BITS), .SLOT_BITS(SLOT_BITS), .BUFFER_BITS(BUFFER_BITS)
@@ -390,7 +485,9 @@ module olaf_queue #(
         .committed(committed), .appended(appended), .leaving(leaving), .at_slot(at_slot),
         .buffer(at_buffer[ADDR_BITS +: BUFFER_BITS]),
         .next_spare(next_spare),
-        .cluster(arriving_meta[`OLAF_META_CLUSTER]), .tracked(tracked),
+        .index(arriving_meta[`OLAF_META_INDEX]), .tracked(tracked),
+        .accumulates(accumulates), .completes(completes), .release_sum(release_sum), .discard(discard),
+        .command_slot(command_slot),
         .start_first(start_first), .start_arriving(start_arriving), .first(first),
         .depart(depart), .departed(leaving_slot), .used(used)
     );

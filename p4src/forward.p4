@@ -4,6 +4,7 @@ control Forward(inout headers_t hdr, inout metadata_t meta) {
     DIRECT_COUNTER(cluster_multicast_counter, 0x13000011)
     DIRECT_COUNTER(forwarding_counter, 0x13000012)
     DIRECT_COUNTER(bridging_counter, 0x13000013)
+    DIRECT_COUNTER(results_counter, 0x13000015)
 
     @id(0x01000011)
     action multicast(@id(1) bit<16> group) {
@@ -30,12 +31,41 @@ control Forward(inout headers_t hdr, inout metadata_t meta) {
         meta.drop = 1;
     }
 
+    // The members see one source, whichever of them contributed last: the address that they all sent to.
+    @id(0x01000016)
+    action broadcast(@id(1) bit<16> group) {
+        hdr.olaf.frame_type = OLAF_TYPE_RESULT;
+        hdr.ipv4.src_addr = hdr.ipv4.dst_addr;
+        hdr.udp.src_port = hdr.udp.dst_port;
+        meta.group = group;
+        meta.rewritten = 1;
+    }
+
+    // To its parent this engine is one member of the cluster, with an address of its own.
+    @id(0x01000017)
+    action to_parent(@id(1) bit<48> mac, @id(2) bit<32> dst_addr, @id(3) bit<32> src_addr) {
+        hdr.ethernet.dst_addr = mac;
+        hdr.ipv4.dst_addr = dst_addr;
+        hdr.ipv4.src_addr = src_addr;
+        meta.rewritten = 1;
+    }
+
     @id(0x02000011)
     table cluster_multicast {
         key = { meta.cluster : exact @name("cluster"); }
         actions = { multicast; @defaultonly unicast; }
         const default_action = unicast();
         COUNTED_BY(cluster_multicast_counter)
+        size = CLUSTERS_SIZE;
+    }
+
+    // Where the sum of a round goes that the queue has just completed (iSwitch §3.4).
+    @id(0x02000015)
+    table results {
+        key = { meta.cluster : exact @name("cluster"); }
+        actions = { broadcast; to_parent; @defaultonly no_route; }
+        const default_action = no_route();
+        COUNTED_BY(results_counter)
         size = CLUSTERS_SIZE;
     }
 
@@ -57,7 +87,8 @@ control Forward(inout headers_t hdr, inout metadata_t meta) {
         size = BRIDGING_SIZE;
     }
 
-    // An ACK that crossed another engine already carries a status: the fuller queue is the bottleneck.
+    // An ACK that crossed another engine already carries a status: the one with fewer slots for each active
+    // index, Q_max/N of OLAF §5, is the tighter.
     action embed_status() {
         hdr.status.occupancy = meta.occupancy;
         hdr.status.active_clusters = meta.active_clusters;
@@ -74,13 +105,21 @@ control Forward(inout headers_t hdr, inout metadata_t meta) {
                 hdr.udp.length = hdr.udp.length + OLAF_STATUS_BYTES;
                 hdr.ipv4.total_len = hdr.ipv4.total_len + OLAF_STATUS_BYTES;
                 meta.rewritten = 1;
-            } else if (meta.occupancy >= hdr.status.occupancy) {
+            } else if ((bit<32>) meta.slots * (bit<32>) hdr.status.active_clusters
+                       < (bit<32>) hdr.status.slots * (bit<32>) meta.active_clusters) {
                 embed_status();
             }
             hdr.udp.checksum = 0;
             cluster_multicast.apply();
+        } else if (meta.kind == KIND_RESULT && hdr.olaf.isValid()) {
+            hdr.udp.checksum = 0;
+            if (hdr.olaf.frame_type == OLAF_TYPE_UPDATE) {
+                results.apply();
+            } else {
+                cluster_multicast.apply();
+            }
         }
-        if (meta.group == 0 && meta.dst == 0) {
+        if (meta.group == 0 && meta.dst == 0 && meta.drop == 0) {
             if (hdr.ipv4.isValid()) {
                 forwarding.apply();
             }

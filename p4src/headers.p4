@@ -5,11 +5,16 @@
 #define OLAF_TYPE_UPDATE 4w1
 #define OLAF_TYPE_ACK 4w2
 #define OLAF_TYPE_CONTROL 4w3
-#define OLAF_FLAG_AGGREGATED 8w0x01
-#define OLAF_FLAG_STATUS 8w0x02
+#define OLAF_TYPE_RESULT 4w4
+#define OLAF_TYPE_INIT 4w5
+#define OLAF_FLAG_AGGREGATED 4w1
+#define OLAF_FLAG_STATUS 4w2
 #define KIND_BYPASS 8w0
 #define KIND_UPDATE 8w1
 #define KIND_ACK 8w2
+#define KIND_RESULT 8w3
+#define REFUSED_EPOCH 8w1
+#define REFUSED_SEGMENT 8w2
 #define OLAF_STATUS_BYTES 16w8
 #define PACKET_OUT_BYTES 16w2
 
@@ -48,12 +53,14 @@ header udp_t {
 header olaf_t {
     bit<4> version;
     bit<4> frame_type;
-    bit<8> flags;
+    bit<4> epoch;
+    bit<4> flags;
     bit<16> count;
     bit<32> seq;
     bit<32> reward;
-    bit<64> gen_time;
-    bit<16> length;
+    bit<48> gen_time;
+    bit<16> segment;
+    bit<16> policy;
 }
 
 // Queue status, inserted after the Olaf header of an ACK by VNP4₂.
@@ -71,6 +78,8 @@ header tuser_t {
     bit<16> dst;
     bit<8> kind;
     bit<16> cluster;
+    bit<16> index;
+    bit<8> member;
     bit<32> worker;
     bit<24> occupancy;
     bit<16> active_clusters;

@@ -1,13 +1,20 @@
-// VNP4₁'s match-action logic (OLAF §4, §7): who sent this frame, and is it an update, an ACK, a control
-// message, or none of ours? Written once for both architectures; the top says how a counter is declared.
+// VNP4₁'s match-action logic (OLAF §4, §7): who sent this frame, and is it an update, an ACK, a result, a
+// control message, or none of ours? Written once for both architectures; the top says how a counter is
+// declared.
 control Identify(inout headers_t hdr, inout metadata_t meta) {
     DIRECT_COUNTER(workers_counter, 0x13000001)
     DIRECT_COUNTER(parameter_servers_counter, 0x13000002)
+    DIRECT_COUNTER(refusals_counter, 0x13000003)
 
     @id(0x01000001)
-    action assign(@id(1) bit<16> cluster, @id(2) bit<32> worker) {
+    action assign(@id(1) bit<16> cluster, @id(2) bit<32> worker, @id(3) bit<16> index, @id(4) bit<16> segments,
+                  @id(5) bit<8> member, @id(6) bit<4> epoch) {
         meta.cluster = cluster;
         meta.worker = worker;
+        meta.index = index;
+        meta.segments = segments;
+        meta.member = member;
+        meta.epoch = epoch;
         meta.known_worker = 1;
     }
 
@@ -24,6 +31,11 @@ control Identify(inout headers_t hdr, inout metadata_t meta) {
     @id(0x01000004)
     action unknown_server() {
         meta.known_server = 0;
+    }
+
+    @id(0x01000005)
+    action refuse() {
+        meta.drop = 1;
     }
 
     @id(0x02000001)
@@ -44,6 +56,16 @@ control Identify(inout headers_t hdr, inout metadata_t meta) {
         size = PARAMETER_SERVERS_SIZE;
     }
 
+    // One entry a reason, so that each has a counter of its own.
+    @id(0x02000003)
+    table refusals {
+        key = { meta.refusal : exact @name("reason"); }
+        actions = { refuse; }
+        const default_action = refuse();
+        COUNTED_BY(refusals_counter)
+        size = REFUSALS_SIZE;
+    }
+
     apply {
         meta.kind = KIND_BYPASS;
         if (hdr.ipv4.isValid() && hdr.ipv4.tos == CONTROL_TOS) {
@@ -54,8 +76,11 @@ control Identify(inout headers_t hdr, inout metadata_t meta) {
                 candidate = KIND_UPDATE;
                 meta.worker_addr = hdr.ipv4.src_addr;
                 meta.server_addr = hdr.ipv4.dst_addr;
-            } else if (hdr.olaf.frame_type == OLAF_TYPE_ACK) {
+            } else if (hdr.olaf.frame_type == OLAF_TYPE_ACK || hdr.olaf.frame_type == OLAF_TYPE_RESULT) {
                 candidate = KIND_ACK;
+                if (hdr.olaf.frame_type == OLAF_TYPE_RESULT) {
+                    candidate = KIND_RESULT;
+                }
                 meta.worker_addr = hdr.ipv4.dst_addr;
                 meta.server_addr = hdr.ipv4.src_addr;
             }
@@ -64,6 +89,15 @@ control Identify(inout headers_t hdr, inout metadata_t meta) {
                 parameter_servers.apply();
                 if (meta.known_worker == 1 && meta.known_server == 1) {
                     meta.kind = candidate;
+                    if (hdr.olaf.epoch != meta.epoch) {
+                        meta.refusal = REFUSED_EPOCH;
+                    } else if (hdr.olaf.segment >= meta.segments) {
+                        meta.refusal = REFUSED_SEGMENT;
+                    }
+                    if (meta.refusal != 0) {
+                        refusals.apply();
+                    }
+                    meta.index = meta.index + hdr.olaf.segment;
                 }
             }
         }

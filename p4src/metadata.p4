@@ -6,6 +6,8 @@ struct metadata_t {
     bit<16> dst;
     bit<8>  kind;
     bit<16> cluster;
+    bit<16> index;
+    bit<8>  member;
     bit<32> worker;
     bit<24> occupancy;
     bit<16> active_clusters;
@@ -15,6 +17,9 @@ struct metadata_t {
     bit<32> worker_addr;   // the worker's address: an update's source, an ACK's destination
     bit<32> server_addr;   // the parameter server's address: an update's destination, an ACK's source
     bit<16> group;         // multicast group that the frame goes to; 0 is none
+    bit<16> segments;      // of the worker's model
+    bit<8>  refusal;       // why a known worker's frame is refused; 0: it is not
+    bit<4>  epoch;         // of the worker's job
     bit<1>  known_worker;
     bit<1>  known_server;
     bit<1>  punt;

@@ -45,6 +45,8 @@ control Vnp41Ingress(inout headers_t hdr, inout metadata_t meta, inout standard_
         hdr.shim.dst = meta.dst;
         hdr.shim.kind = meta.kind;
         hdr.shim.cluster = meta.cluster;
+        hdr.shim.index = meta.index;
+        hdr.shim.member = meta.member;
         hdr.shim.worker = meta.worker;
         hdr.shim.occupancy = 0;
         hdr.shim.active_clusters = 0;
@@ -70,7 +72,9 @@ control Vnp41Ingress(inout headers_t hdr, inout metadata_t meta, inout standard_
                  64w0x100000000);
         }
 
-        if (meta.punt == 1) {
+        if (meta.drop == 1) {
+            mark_to_drop(standard);
+        } else if (meta.punt == 1) {
             to_control_plane();
         } else {
             to_queue();

@@ -39,6 +39,9 @@ control Vnp41MatchAction(inout headers_t hdr, inout metadata_t meta, inout stand
             five_tuple.dst_port = hdr.udp.dst_port;
             worker_hash.apply(five_tuple, meta.worker);
         }
+        if (meta.drop == 1) {
+            standard.drop = 1;
+        }
     }
 }
 

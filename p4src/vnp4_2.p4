@@ -42,6 +42,8 @@ control Vnp42Ingress(inout headers_t hdr, inout metadata_t meta, inout standard_
         meta.dst = hdr.shim.dst;
         meta.kind = hdr.shim.kind;
         meta.cluster = hdr.shim.cluster;
+        meta.index = hdr.shim.index;
+        meta.member = hdr.shim.member;
         meta.worker = hdr.shim.worker;
         meta.occupancy = hdr.shim.occupancy;
         meta.active_clusters = hdr.shim.active_clusters;
@@ -106,7 +108,7 @@ control Vnp42Egress(inout headers_t hdr, inout metadata_t meta, inout standard_m
 
     apply {
         if (meta.group != 0) {
-            if (meta.kind == KIND_ACK) {
+            if (meta.kind == KIND_ACK || meta.kind == KIND_RESULT) {
                 members.apply();
             } else if ((bit<16>) standard.egress_port == meta.src) {
                 mark_to_drop(standard);

@@ -8,6 +8,8 @@ from olafctl.control.pipeline import (
     FORWARDING,
     MEMBERS,
     PARAMETER_SERVERS,
+    REFUSALS,
+    RESULTS,
     VNP4_1,
     VNP4_2,
     WORKERS,
@@ -15,8 +17,10 @@ from olafctl.control.pipeline import (
 from olafctl.control.state import State, device_state
 from olafctl.p4runtime.entities import Lpm, MulticastGroup, Replica, TableEntry
 from olafctl.queue.registers import CLOCK_HZ, MODE_FIFO, MODE_OLAF, rate_word
+from olafctl.testbed import limits
 from olafctl.testbed.model import Engine, Host, Mode, Testbed
 from olafctl.wire.frames import float_bits, mac_bits
+from olafctl.wire.layouts import Refusal
 
 BROADCAST = (1 << 48) - 1
 
@@ -45,17 +49,28 @@ def registers(engine: Engine) -> dict[str, int]:
     }
 
 
-def flood_group(testbed: Testbed) -> int:
-    """The multicast group of every front port; cluster groups are 1 … engine.clusters."""
-    return testbed.engine.clusters + 1
+def flood_group() -> int:
+    """The multicast group of every front port; the clusters' groups are those below."""
+    return limits.CLUSTERS + 1
 
 
 def _identify(testbed: Testbed) -> Iterator[TableEntry]:
-    for worker in testbed.workers:
-        params = {"cluster": worker.cluster, "worker": worker.worker_id}
-        yield TableEntry(WORKERS, {"worker_addr": int(worker.ip)}, "assign", params)
-    for server in testbed.parameter_servers:
-        yield TableEntry(PARAMETER_SERVERS, {"server_addr": int(server.ip)}, "admit")
+    for cluster in testbed.clusters:
+        for worker in cluster.workers:
+            params = {
+                "cluster": cluster.index,
+                "worker": worker.worker_id,
+                "index": cluster.first,
+                "segments": cluster.segments,
+                "member": worker.number,
+                "epoch": cluster.epoch,
+            }
+            yield TableEntry(WORKERS, {"worker_addr": int(worker.ip)}, "assign", params)
+    addresses = [server.ip for server in testbed.parameter_servers]
+    for address in (*addresses, *filter(None, [testbed.engine.address])):
+        yield TableEntry(PARAMETER_SERVERS, {"server_addr": int(address)}, "admit")
+    for reason in Refusal:
+        yield TableEntry(REFUSALS, {"reason": reason}, "refuse")
 
 
 def _forward(testbed: Testbed) -> Iterator[TableEntry]:
@@ -63,6 +78,8 @@ def _forward(testbed: Testbed) -> Iterator[TableEntry]:
         if cluster.workers:
             group = {"group": cluster.group}
             yield TableEntry(CLUSTER_MULTICAST, {"cluster": cluster.index}, "multicast", group)
+            if cluster.mode is Mode.ISWITCH:
+                yield TableEntry(RESULTS, {"cluster": cluster.index}, "broadcast", group)
     for worker in testbed.workers:
         copy = {"mac": mac_bits(worker.mac), "addr": int(worker.ip), "port": worker.udp_port}
         yield TableEntry(MEMBERS, {"member": worker.member}, "deliver", copy)
@@ -73,7 +90,7 @@ def _forward(testbed: Testbed) -> Iterator[TableEntry]:
     for route in testbed.routes:
         prefix = Lpm(int(route.prefix.network_address), route.prefix.prefixlen)
         yield TableEntry(FORWARDING, {"dst_addr": prefix}, "forward", {"port": route.port})
-    yield TableEntry(BRIDGING, {"dst_mac": BROADCAST}, "flood", {"group": flood_group(testbed)})
+    yield TableEntry(BRIDGING, {"dst_mac": BROADCAST}, "flood", {"group": flood_group()})
 
 
 def _groups(testbed: Testbed) -> Iterator[MulticastGroup]:
@@ -82,7 +99,7 @@ def _groups(testbed: Testbed) -> Iterator[MulticastGroup]:
             yield MulticastGroup(
                 cluster.group, [Replica(worker.port, worker.member) for worker in cluster.workers]
             )
-    yield MulticastGroup(flood_group(testbed), [Replica(port.number, 0) for port in testbed.ports])
+    yield MulticastGroup(flood_group(), [Replica(port.number, 0) for port in testbed.ports])
 
 
 def _everyone(testbed: Testbed) -> Iterable[Host]:

@@ -30,14 +30,18 @@ def index_of(testbed: Testbed, cluster: int | str) -> int:
 
 
 def with_worker_in(testbed: Testbed, worker: str, index: int) -> Testbed:
-    """``testbed`` with one worker in the cluster of that index; its member number stays.
+    """``testbed`` with one worker in the cluster of that index; its replica id stays, and it gets a member
+    number that is free there.
 
     Raises BadInput when there is no such worker.
     """
     found = next((candidate for candidate in testbed.workers if candidate.name == worker), None)
     if found is None:
         raise BadInput(Problem(f"there is no worker {worker!r}", testbed.name, "see olafctl status"))
-    moved = replace(found, cluster=index)
+    others = next(cluster.workers for cluster in testbed.clusters if cluster.index == index)
+    taken = {worker.number for worker in others}
+    number = found.number if found.cluster == index else min(set(range(len(taken) + 1)) - taken)
+    moved = replace(found, cluster=index, number=number)
     clusters = []
     for cluster in testbed.clusters:
         workers = tuple(other for other in cluster.workers if other.name != worker)

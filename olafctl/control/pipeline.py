@@ -1,4 +1,4 @@
-"""The tables that the control plane programs, by the names they have in ``p4src/`` (DESIGN §5)."""
+"""The tables that the control plane programs, by the names they have in ``p4src/``."""
 
 from collections.abc import Mapping
 from ipaddress import IPv4Address, IPv4Network
@@ -11,14 +11,16 @@ DEVICES = (VNP4_1, VNP4_2)
 
 WORKERS = "workers"
 PARAMETER_SERVERS = "parameter_servers"
+REFUSALS = "refusals"
 CLUSTER_MULTICAST = "cluster_multicast"
+RESULTS = "results"
 MEMBERS = "members"
 FORWARDING = "forwarding"
 BRIDGING = "bridging"
 
 TABLES: Mapping[str, tuple[str, ...]] = {
-    VNP4_1: (WORKERS, PARAMETER_SERVERS),
-    VNP4_2: (CLUSTER_MULTICAST, MEMBERS, FORWARDING, BRIDGING),
+    VNP4_1: (WORKERS, PARAMETER_SERVERS, REFUSALS),
+    VNP4_2: (CLUSTER_MULTICAST, RESULTS, MEMBERS, FORWARDING, BRIDGING),
 }
 
 _ADDRESSES = {"worker_addr", "server_addr", "dst_addr", "addr"}

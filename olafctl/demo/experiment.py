@@ -71,12 +71,12 @@ def run(running: InVirtualTime, testbed: Testbed, loads: Sequence[Load], progres
     runs = []
     for number, load in enumerate(loads, 1):
         plan = schedule(trace, clusters_of(testbed), load)
-        values = values_in(load.frame_bytes, trace)
+        values_in(load.frame_bytes, trace)
         which = f"{load.at_once} clusters at a time" if load.at_once else "all clusters together"
         progress(
             f"replaying {len(plan.time)} updates through FIFO and Olaf, {which}, run {number} of {len(loads)}"
         )
-        outcomes = [replay(running, testbed, trace, plan, values, setting) for setting in SETTINGS]
+        outcomes = [replay(running, testbed, trace, plan, load.blocks, setting) for setting in SETTINGS]
         runs.append(Run(load, plan, outcomes))
     return Experiment(testbed, runs)
 

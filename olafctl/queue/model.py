@@ -23,6 +23,8 @@ class Sidecar:
     dst: int = 0
     kind: int = Kind.BYPASS
     cluster: int = 0
+    index: int = 0
+    member: int = 0
     worker: int = 0
     occupancy: int = 0
     active_clusters: int = 0
@@ -52,6 +54,7 @@ class Instant:
     status: bool
     admitted: bool
     refused: bool
+    commanded: bool = False
 
 
 class _Tuser(ctypes.Structure):
@@ -207,7 +210,7 @@ class QueueModel:
         recorded = ctypes.POINTER(_Instant)()
         count = self._library.olaf_queue_instants(self._queue, ctypes.byref(recorded))
         return [
-            Instant(entry.cycle, *(bool(entry.what >> bit & 1) for bit in range(7)))
+            Instant(entry.cycle, *(bool(entry.what >> bit & 1) for bit in range(8)))
             for entry in recorded[:count]
         ]
 

@@ -73,7 +73,7 @@ def build_variant(
             hdl,
             {},
             ("queue_model.cpp", "queue_model.h", "queue_probe.h", *native, *_STOPS),
-            {"OLAF_CLUSTERS": geometry.clusters},
+            {"OLAF_INDICES": geometry.indices},
         ),
         progress,
     )

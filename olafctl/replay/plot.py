@@ -71,7 +71,8 @@ def ages(outcomes: Sequence[Outcome], testbed: Testbed, schedule: Schedule, load
     figure = plotting.new_figure(8.4, 9.0)
     offered_axes, whole, close = figure.subplots(3, 1, height_ratios=(1, 2, 2))
     edges = np.linspace(0, schedule.duration, _BINS + 1)
-    offered = np.histogram(schedule.time, edges)[0] * load.frame_bytes * 8 / (edges[1] - edges[0])
+    bits = load.blocks.frame_bytes[schedule.segment] * 8
+    offered = np.histogram(schedule.time, edges, weights=bits)[0] / (edges[1] - edges[0])
     offered_axes.fill_between(
         edges[:-1] / 1e3, offered, step="post", color="#888888", alpha=0.5, lw=0, label="offered"
     )
@@ -83,9 +84,9 @@ def ages(outcomes: Sequence[Outcome], testbed: Testbed, schedule: Schedule, load
             "label": f"{mode_text(outcome.setting.mode)}, {rate_text(outcome.setting.rate)} output",
             "lw": 1.4,
         }
-        mean_age = _mean_age(outcome.receptions, schedule.time, sent_cluster, edges)
+        mean_age = _mean_age(outcome.receptions, schedule.time, sent_cluster, load.blocks.segments, edges)
         whole.plot(edges[:-1] / 1e3, mean_age, **style)
-        close.plot(*_sawtooth(outcome.receptions, first, span), **style)
+        close.plot(*_sawtooth(outcome.receptions, first, load.blocks.segments, span), **style)
     rates = {outcome.setting.rate for outcome in outcomes if outcome.setting.rate is not None}
     for rate in sorted(rates):
         offered_axes.axhline(rate / 1e9, color="black", lw=1.0, ls="--", label=f"output, {rate_text(rate)}")
@@ -107,16 +108,18 @@ def ages(outcomes: Sequence[Outcome], testbed: Testbed, schedule: Schedule, load
     plotting.save(figure, *paths)
 
 
-def _mean_age(receptions: Receptions, sent: Indices, sent_cluster: Indices, edges: Floats) -> Floats:
+def _mean_age(
+    receptions: Receptions, sent: Indices, sent_cluster: Indices, segments: int, edges: Floats
+) -> Floats:
     """µs: Δ averaged within each bin, then over the clusters that send in it; NaN where none does."""
     within = 16
     grid = np.linspace(edges[0], edges[-1], within * (len(edges) - 1), endpoint=False).astype(np.int64)
     rows = []
     for cluster in np.unique(sent_cluster):
-        mine = receptions.cluster == cluster
         times = sent[sent_cluster == cluster]
         first, last = int(times.min()), int(times.max())
-        age = aom.age_at(receptions.generated[mine], receptions.time[mine], grid, first).astype(np.float64)
+        held = _oldest(receptions, int(cluster), segments, first)
+        age = aom.age_at(*held, grid, first).astype(np.float64)
         age[(grid < first) | (grid > last)] = np.nan
         rows.append(age)
     return np.asarray(_known_mean(_known_mean(np.array(rows), axis=0).reshape(-1, within), axis=1) / 1e3)
@@ -140,8 +143,18 @@ def _close_up(receptions: Receptions, cluster: int) -> tuple[int, int]:
     return begin, min(begin + max(width, 1), last + 1)
 
 
-def _sawtooth(receptions: Receptions, cluster: int, span: tuple[int, int]) -> tuple[Floats, Floats]:
+def _sawtooth(
+    receptions: Receptions, cluster: int, segments: int, span: tuple[int, int]
+) -> tuple[Floats, Floats]:
     """(times, ages) in µs of one cluster's curve within ``span``, in ns."""
-    mine = receptions.cluster == cluster
-    times, values = aom.ages(receptions.generated[mine], receptions.time[mine], *span).corners
+    times, values = aom.ages(*_oldest(receptions, cluster, segments), *span).corners
     return times / 1e3, values / 1e3
+
+
+def _oldest(
+    receptions: Receptions, cluster: int, segments: int, initial: int | None = None
+) -> tuple[Indices, Indices]:
+    """Generation and delivery of a cluster's oldest segment."""
+    mine = receptions.cluster == cluster
+    columns = (receptions.segment[mine], receptions.generated[mine], receptions.time[mine])
+    return aom.oldest_segment(*columns, segments, initial)

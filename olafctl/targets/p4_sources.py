@@ -41,6 +41,7 @@ def params(udp_port: int = layouts.UDP_PORT, control_tos: int = layouts.CONTROL_
         workers_size=limits.WORKERS,
         parameter_servers_size=limits.PARAMETER_SERVERS,
         clusters_size=limits.CLUSTERS,
+        refusals_size=limits.REFUSALS,
         forwarding_size=limits.FORWARDING,
         bridging_size=limits.BRIDGING,
     )

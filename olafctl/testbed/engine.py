@@ -1,16 +1,16 @@
 """The ``engine`` section: the queue's geometry and settings."""
 
-from olafctl.testbed import limits
+from olafctl.testbed import limits, quantities
 from olafctl.testbed.model import Engine, Mode
 from olafctl.testbed.quantities import choice, duration, power_of_two, rate, threshold, whole
 from olafctl.testbed.source import Section
-from olafctl.wire.geometry import BOUNDS, CLUSTERS
+from olafctl.wire.geometry import BOUNDS, INDICES
 
 
 def read(section: Section) -> Engine:
     """The engine; problems go to the section's report."""
     engine = Engine(
-        clusters=section.value("clusters", power_of_two(CLUSTERS.greatest), CLUSTERS.default),
+        indices=section.value(_indices(section), power_of_two(INDICES.greatest), INDICES.default),
         slots=_within(section, "slots"),
         beats=_within(section, "beats"),
         adder_latency=_within(section, "adder_latency"),
@@ -20,9 +20,17 @@ def read(section: Section) -> Engine:
         active_window=section.value(
             "active_window", duration(limits.MIN_WINDOW, limits.MAX_WINDOW), 10_000_000
         ),
+        address=section.value("address", quantities.ipv4, None),
     )
     section.close()
     return engine
+
+
+def _indices(section: Section) -> str:
+    """The field that says how many indices there are: where every model has one segment, its clusters."""
+    if section.has("indices") and section.has("clusters"):
+        section.report.add(section.place("clusters"), "means the same as indices", "give one of them")
+    return "clusters" if section.has("clusters") else "indices"
 
 
 def _within(section: Section, parameter: str) -> int:

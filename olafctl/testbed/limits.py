@@ -3,13 +3,20 @@
 Table sizes are the same for every testbed, so that one compiled pipeline serves them all.
 """
 
-from olafctl.wire import geometry, layouts
+from olafctl.wire import layouts
 
 WORKERS = 1024
 """Entries of VNP4₁'s ``workers`` and VNP4₂'s ``members``."""
 PARAMETER_SERVERS = 16
-CLUSTERS = geometry.CLUSTERS.greatest
-"""Entries of ``cluster_multicast``, and the most cluster indices the queue can track."""
+REFUSALS = 8
+"""More than there are reasons."""
+CLUSTERS = 1024
+"""Entries of ``cluster_multicast`` and ``results``."""
+VALUES = 1 << 28
+"""The longest model, in values: 1 GiB."""
+THRESHOLD = (1 << 16) - 1
+"""The largest H: counts have 16 bits."""
+EPOCHS = 1 << layouts.OLAF.field("epoch").bits
 FORWARDING = 2048
 BRIDGING = 2048
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from olafctl.testbed import clusters, engine, hosts, limits, ports, quantities, routes, source
-from olafctl.testbed.model import Testbed
+from olafctl.testbed.model import Mode, Testbed
 from olafctl.testbed.source import Section
 from olafctl.wire import layouts
 
@@ -53,7 +53,8 @@ def load(path: Path | str, text: str | None = None, *, targets: Sequence[str]) -
 def _check_sizes(testbed: Testbed, top: Section) -> None:
     """What must be there, and what must fit the tables, counted over the whole testbed."""
     servers = len(testbed.parameter_servers)
-    if servers == 0:
+    serverless = testbed.clusters and all(cluster.mode is Mode.ISWITCH for cluster in testbed.clusters)
+    if servers == 0 and not serverless:
         top.report.add(
             top.place("parameter_servers"),
             "has no parameter server",

@@ -6,32 +6,44 @@ from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
 
 from olafctl.ports.transport import Transport
+from olafctl.wire.geometry import Geometry
 
 
 class Mode(StrEnum):
-    """OlafQueue's modes."""
+    """What OlafQueue does with the updates of a cluster (OLAF §4; iSwitch §3)."""
 
     OLAF = "olaf"
     FIFO = "fifo"
+    ISWITCH = "iswitch"
 
 
 @dataclass(frozen=True)
 class Engine:
     """The queue's geometry (fixed when built) and its settings (registers, set when deployed)."""
 
-    clusters: int
-    """Cluster indices the hardware tracks, a power of two."""
+    indices: int
+    """Indices the queue tracks, one for each segment of each cluster; a power of two."""
     slots: int
     beats: int
     """64-byte beats a slot holds."""
     adder_latency: int
     mode: Mode
+    """Of clusters that do not say otherwise."""
     reward_threshold: float | None
-    """None switches the reward rule off."""
+    """None switches the reward rule off; of clusters that do not say otherwise."""
     output_rate: int | None
     """bit/s; None leaves the output unconstrained."""
     active_window: int
-    """ns within which a cluster that sent counts as active."""
+    """ns within which an index that sent counts as active."""
+    address: IPv4Address | None
+    """Where members of iswitch clusters send to, and control messages; None when there is none."""
+
+    @property
+    def geometry(self) -> Geometry:
+        """The parameters of its queue."""
+        return Geometry(
+            indices=self.indices, slots=self.slots, beats=self.beats, adder_latency=self.adder_latency
+        )
 
 
 @dataclass(frozen=True)
@@ -61,7 +73,9 @@ class Worker(Host):
     """A worker. ``worker_id`` 0 lets VNP4₁ use the CRC32 of the five-tuple."""
 
     cluster: int
-    """Cluster index at the engine, 0 … Engine.clusters-1."""
+    """The cluster's number."""
+    number: int
+    """Member number in its cluster, from 0."""
     worker_id: int
     member: int
     """1-based index over all workers: the replica id of its copy of a multicast ACK."""
@@ -69,13 +83,27 @@ class Worker(Host):
 
 @dataclass(frozen=True)
 class Cluster:
-    """A cluster: its index at the engine, its multicast group and its members."""
+    """A cluster: its number, its multicast group, its members, and how the queue treats its updates."""
 
     index: int
+    """Its number, from 0."""
     name: str
     group: int
-    """Multicast group id at VNP4₂, index + 1."""
+    """Multicast group id at VNP4₂: its number + 1."""
     workers: tuple[Worker, ...]
+    values: int
+    """Length of its model in values; 0 leaves it open, up to one segment."""
+    first: int
+    """Its first index at the queue."""
+    segments: int
+    """Indices it has, one for each block of its model."""
+    mode: Mode
+    threshold: int
+    """H of iswitch mode: worker updates that make a result."""
+    reward_threshold: float | None
+    """None switches the reward rule off."""
+    epoch: int
+    """Its job's, 0 … 15."""
 
 
 @dataclass(frozen=True)

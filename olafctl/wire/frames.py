@@ -83,7 +83,7 @@ class Endpoint:
 
 @dataclass(frozen=True)
 class OlafFrame:
-    """An update or ACK with its addresses; ``gradient`` has shape (n,), binary32."""
+    """An Olaf frame with its addresses; ``gradient`` (an ACK's weights) has shape (n,), binary32."""
 
     source: Endpoint
     destination: Endpoint
@@ -93,9 +93,12 @@ class OlafFrame:
     seq: int
     reward: float
     gen_time: int
-    """ns since the epoch."""
+    """ns; on the wire modulo 2^48."""
     gradient: Gradient
     status: Values | None = None
+    epoch: int = 0
+    segment: int = 0
+    policy: int = 0
 
     def encode(self) -> bytes:
         """The whole Ethernet frame."""
@@ -104,12 +107,14 @@ class OlafFrame:
         olaf = {
             "version": layouts.VERSION,
             "frame_type": int(self.frame_type),
+            "epoch": self.epoch,
             "flags": self.flags,
             "count": self.count,
             "seq": self.seq,
             "reward": float_bits(self.reward),
-            "gen_time": self.gen_time,
-            "length": len(self.gradient),
+            "gen_time": self.gen_time % layouts.TIMES,
+            "segment": self.segment,
+            "policy": self.policy,
         }
         body = pack(layouts.OLAF, olaf) + status + payload
         udp = {
@@ -150,9 +155,9 @@ class OlafFrame:
         if olaf["flags"] & layouts.Flag.STATUS:
             status = unpack(layouts.STATUS, frame[start:])
             start += layouts.STATUS.size
-        end = start + 4 * olaf["length"]
-        if len(frame) < end:
-            raise ValueError(f"{len(frame)} bytes, but its header says {end}")
+        end = layouts.ETHERNET.size + layouts.IPV4.size + udp["length"]
+        if not start <= end <= len(frame) or (end - start) % 4:
+            raise ValueError(f"{len(frame)} bytes of which {end} by the UDP length are no whole gradient")
         return cls(
             source=Endpoint(_mac(ethernet["src_addr"]), IPv4Address(ipv4["src_addr"]), udp["src_port"]),
             destination=Endpoint(_mac(ethernet["dst_addr"]), IPv4Address(ipv4["dst_addr"]), udp["dst_port"]),
@@ -164,6 +169,9 @@ class OlafFrame:
             gen_time=olaf["gen_time"],
             gradient=np.frombuffer(frame[start:end], "<f4"),
             status=status,
+            epoch=olaf["epoch"],
+            segment=olaf["segment"],
+            policy=olaf["policy"],
         )
 
 

@@ -62,6 +62,8 @@ class FrameType(IntEnum):
     UPDATE = 1
     ACK = 2
     CONTROL = 3
+    RESULT = 4
+    INIT = 5
 
 
 class Flag(IntEnum):
@@ -77,6 +79,14 @@ class Kind(IntEnum):
     BYPASS = 0
     UPDATE = 1
     ACK = 2
+    RESULT = 3
+
+
+class Refusal(IntEnum):
+    """Why VNP4₁ drops a known worker's frame: the key of its table ``refusals``."""
+
+    EPOCH = 1
+    SEGMENT = 2
 
 
 class StatusFlag(IntEnum):
@@ -142,13 +152,24 @@ OLAF = Layout(
     "The Olaf header, 22 bytes, so that gradients start at byte 64 of the frame",
     (
         Field("version", 4, "1"),
-        Field("frame_type", 4, "1 UPDATE, 2 ACK, 3 CONTROL"),
-        Field("flags", 8, "bit 0 AGGREGATED, bit 1 STATUS (a status header follows)"),
+        Field(
+            "frame_type",
+            4,
+            "1 UPDATE, 2 ACK, 3 CONTROL, 4 RESULT (a round's sum, to its members), 5 INIT (initial weights)",
+        ),
+        Field("epoch", 4, "job epoch, given at Join; frames of another epoch are refused"),
+        Field("flags", 4, "bit 0 AGGREGATED, bit 1 STATUS (a status header follows)"),
         Field("count", 16, "worker updates merged into this frame; 1 from a worker"),
-        Field("seq", 32, "the newest constituent's sequence number at its worker"),
+        Field("seq", 32, "the newest constituent's sequence number at its worker; the round in iswitch mode"),
         Field("reward", 32, "binary32 mean episode reward; of a merged frame the highest"),
-        Field("gen_time", 64, "ns since the epoch when the newest constituent was generated"),
-        Field("length", 16, "number of gradient values"),
+        Field("gen_time", 48, "ns modulo 2^48, when the newest constituent was generated"),
+        Field("segment", 16, "which block of the model this frame carries, from 0"),
+        Field(
+            "policy",
+            16,
+            "version, modulo 2^16, of the weights that the oldest constituent was computed from; "
+            "in an ACK, of those it carries",
+        ),
     ),
 )
 
@@ -157,7 +178,7 @@ STATUS = Layout(
     "Queue status, inserted after the Olaf header of an ACK by VNP4₂",
     (
         Field("occupancy", 24, "updates waiting in the queue, in slots"),
-        Field("active_clusters", 16, "clusters that sent within the activity window"),
+        Field("active_clusters", 16, "indices (a cluster's segments) that sent within the activity window"),
         Field("slots", 16, "Q_max, the queue's size in slots"),
         Field("flags", 8, "bit 0 FULL, bit 1 CONGESTED (more active clusters than slots)"),
     ),
@@ -172,8 +193,10 @@ TUSER = Layout(
         Field("size", 16, "frame length in bytes, without this header"),
         Field("src", 16, "front port the frame came in by"),
         Field("dst", 16, "front port it must leave by; 0 leaves it to the forwarding table"),
-        Field("kind", 8, "0 BYPASS, 1 UPDATE, 2 ACK"),
-        Field("cluster", 16, "cluster index, 0 … clusters-1"),
+        Field("kind", 8, "0 BYPASS, 1 UPDATE, 2 ACK, 3 RESULT"),
+        Field("cluster", 16, "cluster number, which names its multicast group"),
+        Field("index", 16, "the cluster's first index + the frame's segment: what the queue combines by"),
+        Field("member", 8, "the worker's number in its cluster, from 0"),
         Field("worker", 32, "worker id"),
         Field("occupancy", 24, "written by the queue: as in the status header"),
         Field("active_clusters", 16, "written by the queue"),
@@ -196,3 +219,7 @@ PACKET_OUT = Layout(
 
 ALL = (ETHERNET, IPV4, UDP, OLAF, STATUS, TUSER, PACKET_IN, PACKET_OUT)
 GRADIENT_OFFSET = ETHERNET.size + IPV4.size + UDP.size + OLAF.size
+TIMES = 1 << OLAF.field("gen_time").bits
+"""gen_time counts ns modulo this; a time is newer when it is less than half of it ahead."""
+POLICIES = 1 << OLAF.field("policy").bits
+"""policy counts versions of the weights modulo this, compared likewise."""

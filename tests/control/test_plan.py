@@ -24,10 +24,17 @@ def bed(workers: list[tuple[int, int, int]], engine: Engine) -> Testbed:
     """A testbed of (host number, front port, cluster) workers."""
     clusters = [
         Cluster(
-            index,
-            f"c{index}",
-            index + 1,
-            tuple(
+            index=index,
+            name=f"c{index}",
+            group=index + 1,
+            values=0,
+            first=index,
+            segments=1,
+            mode=engine.mode,
+            threshold=1,
+            reward_threshold=engine.reward_threshold,
+            epoch=0,
+            workers=tuple(
                 Worker(
                     name=f"w{number}",
                     port=port,
@@ -35,6 +42,7 @@ def bed(workers: list[tuple[int, int, int]], engine: Engine) -> Testbed:
                     ip=IPv4Address(number),
                     udp_port=20300,
                     cluster=index,
+                    number=number % 8,
                     worker_id=0,
                     member=number,
                 )
@@ -42,7 +50,7 @@ def bed(workers: list[tuple[int, int, int]], engine: Engine) -> Testbed:
                 if cluster == index
             ),
         )
-        for index in range(engine.clusters)
+        for index in range(engine.indices)
     ]
     return Testbed(
         name="bed",
@@ -61,14 +69,15 @@ def bed(workers: list[tuple[int, int, int]], engine: Engine) -> Testbed:
 
 engines = st.builds(
     Engine,
-    clusters=st.sampled_from([4, 8]),
+    indices=st.sampled_from([4, 8]),
     slots=st.just(8),
     beats=st.just(24),
     adder_latency=st.just(4),
-    mode=st.sampled_from(Mode),
+    mode=st.sampled_from([Mode.OLAF, Mode.FIFO]),
     reward_threshold=st.sampled_from([None, 1.5]),
     output_rate=st.sampled_from([None, 20 * 10**9]),
     active_window=st.just(10**6),
+    address=st.none(),
 )
 beds = st.builds(
     bed,
@@ -138,7 +147,9 @@ def test_regrouping_grows_the_new_group_first_and_shrinks_the_old_one_last() -> 
     moved = with_worker_in(small, "cluster0-w0", 1)
     assert list(plan(desired(small), desired(moved)).lines()) == [
         "~ vnp4_2 group 2 +{port 2 member 1}",
-        "~ vnp4_1 workers worker_addr 10.0.1.1 -> assign(cluster 0, worker 0) => assign(cluster 1, worker 0)",
+        "~ vnp4_1 workers worker_addr 10.0.1.1 -> "
+        "assign(cluster 0, epoch 0, index 0, member 0, segments 1, worker 0) => "
+        "assign(cluster 1, epoch 0, index 1, member 3, segments 1, worker 0)",
         "~ vnp4_2 group 1 -{port 2 member 1}",
     ]
 
@@ -162,12 +173,16 @@ def test_every_worker_is_assigned_delivered_to_and_in_its_group(name: str) -> No
     state = desired(bed)
     entries = [entry for device in DEVICES for entry in state.devices[device].entries.values()]
     for worker in bed.workers:
-        assert (
-            TableEntry(
-                "workers", {"worker_addr": int(worker.ip)}, "assign", {"cluster": worker.cluster, "worker": 0}
-            )
-            in entries
-        )
+        cluster = bed.clusters[worker.cluster]
+        assigned = {
+            "cluster": cluster.index,
+            "worker": 0,
+            "index": cluster.first,
+            "segments": 1,
+            "member": worker.number,
+            "epoch": 0,
+        }
+        assert TableEntry("workers", {"worker_addr": int(worker.ip)}, "assign", assigned) in entries
         group = state.devices[VNP4_2].groups[worker.cluster + 1]
         assert (worker.port, worker.member) in [(r.egress_port, r.instance) for r in group.replicas]
     assert sum(len(list(group.replicas)) for group in state.devices[VNP4_2].groups.values()) == len(

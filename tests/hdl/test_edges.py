@@ -17,10 +17,12 @@ from olafctl.queue.registers import BY_NAME
 from olafctl.queue.traffic import Frame, update
 from olafctl.queue.verilate import verilator_root
 from olafctl.wire import layouts
+from olafctl.wire.frames import unpack
 from olafctl.wire.geometry import BOUNDS
 from olafctl.wire.layouts import BEAT_BYTES, ETHERNET, GRADIENT_OFFSET, IPV4, UDP, Kind
 
 LIMIT = 100_000
+_OLAF_AT = GRADIENT_OFFSET - layouts.OLAF.size
 CHECKSUM = slice(ETHERNET.size + IPV4.size + UDP.size - 2, ETHERNET.size + IPV4.size + UDP.size)
 
 
@@ -46,11 +48,11 @@ def waiting(queue: QueueModel, *frames: Frame) -> dict[str, int]:
     return queue.registers.read_all()
 
 
-@pytest.mark.parametrize("size", [0, 4, 60, 63, 65532, 65535])
+@pytest.mark.parametrize("size", [0, 4, 33, 34, 60, 63, 222, 226, 65535])
 def test_a_declared_size_that_cannot_be_is_a_wrong_length(queue: QueueModel, size: int) -> None:
-    sidecar, frame = update(3, 1, gradients(1))
-    for length in (0, 65520, 65535):
-        claimed = frame[: GRADIENT_OFFSET - 2] + length.to_bytes(2, "big") + frame[GRADIENT_OFFSET:]
+    sidecar, _ = update(3, 1, gradients(1))
+    for length in ((size - 34) % 65536, 30, 65535):
+        claimed = update(3, 1, gradients(1), udp_length=length)[1]
         queue.offer(replace(sidecar, size=size), claimed)
     assert settled(queue) == []
     shown = queue.registers.read_all()
@@ -107,7 +109,7 @@ def test_a_merge_leaves_no_udp_checksum(queue: QueueModel) -> None:
     queue.registers.write("hold", 0)
     merged, alone = settled(queue)
     assert merged.frame[CHECKSUM] == b"\0\0"
-    assert merged.frame[: CHECKSUM.start] == headers[: CHECKSUM.start]
+    assert merged.frame[: CHECKSUM.start - 2] == headers[: CHECKSUM.start - 2]
     assert alone.frame == other[1]
 
 
@@ -238,3 +240,31 @@ def test_after_power_up_the_tables_are_cleared_without_a_reset(tmp_path: Path) -
     )
     shown = subprocess.run(["vvp", f"{tmp_path}/bench"], capture_output=True, text=True, check=True)
     assert shown.stdout.split()[0] == "ready"
+
+
+def test_generation_times_and_policies_wrap(queue: QueueModel) -> None:
+    """Serial-number arithmetic: across the wrap the later time is the newer, the earlier policy the older."""
+    last = (1 << 48) - 1
+    assert (
+        waiting(
+            queue,
+            update(3, 1, gradients(1), gen_time=last, policy=2, seq=1, segment=4),
+            update(3, 2, gradients(1), gen_time=0, policy=65534, seq=2, segment=4),
+            update(4, 1, gradients(1), gen_time=0, policy=65534, seq=1),
+            update(4, 2, gradients(1), gen_time=last, policy=2, seq=2),
+        )["merged"]
+        == 2
+    )
+    queue.registers.write("hold", 0)
+    headers = [unpack(layouts.OLAF, left.frame[_OLAF_AT:]) for left in settled(queue)]
+    assert [(one["gen_time"], one["policy"], one["seq"]) for one in headers] == [(0, 65534, 2), (0, 65534, 1)]
+
+
+def test_frames_that_the_queue_does_not_know_pass_by(queue: QueueModel) -> None:
+    """A RESULT of another engine, too: only updates are combined."""
+    sidecar, frame = update(3, 1, gradients(1))
+    for kind in (Kind.RESULT, Kind.ACK, Kind.BYPASS, 77):
+        queue.offer(replace(sidecar, kind=kind), frame)
+    left = settled(queue)
+    assert [(one.sidecar.kind, one.frame) for one in left] == [(kind, frame) for kind in (3, 2, 0, 77)]
+    assert queue.registers.read("out_bypass") == 4

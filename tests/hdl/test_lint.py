@@ -15,8 +15,8 @@ HDL = paths.sources() / "hdl"
 MODULES = sorted(HDL.glob("olaf_*.v"))
 GEOMETRIES: tuple[dict[str, int], ...] = (
     {},
-    {"CLUSTERS": 1, "SLOTS": 1, "BEATS": 2, "ADDER_LATENCY": 3},
-    {"CLUSTERS": 1024, "SLOTS": 100, "BEATS": 142, "ADDER_LATENCY": 6},
+    {"INDICES": 1, "SLOTS": 1, "BEATS": 2, "MEMBERS": 1, "ADDER_LATENCY": 3},
+    {"INDICES": 4096, "SLOTS": 100, "BEATS": 142, "MEMBERS": 64, "ADDER_LATENCY": 6},
 )
 
 

@@ -9,7 +9,7 @@ from olafctl.p4.compiler import compile_program
 from olafctl.p4.switch.native import NativeSwitch
 from olafctl.p4runtime.dataplane import ActionCall, Exact, Key, Lpm, Replica
 from olafctl.wire.frames import Endpoint, mac_bits
-from olafctl.wire.layouts import CPU_PORT
+from olafctl.wire.layouts import CPU_PORT, Refusal
 from tests.p4src.frames import (
     NEIGHBOUR,
     NEIGHBOUR_PORT,
@@ -48,11 +48,14 @@ def address(endpoint: Endpoint) -> int:
 
 @pytest.fixture(scope="session")
 def vnp4_1() -> Iterator[NativeSwitch]:
-    """VNP4₁: a worker with an id in cluster 5, a worker without one in cluster 6, one parameter server."""
+    """VNP4₁: member 3 of cluster 5, whose model has four segments from index 20 on, with a worker id and in
+    epoch 2; a worker without an id in cluster 6, whose model has one segment; one parameter server."""
     programmer = Programmer("vnp4_1")
-    programmer.add("workers", address(WORKER), "assign", 5, 77)
-    programmer.add("workers", address(NEIGHBOUR), "assign", 6, 0)
+    programmer.add("workers", address(WORKER), "assign", 5, 77, 20, 4, 3, 2)
+    programmer.add("workers", address(NEIGHBOUR), "assign", 6, 0, 24, 1, 0, 0)
     programmer.add("parameter_servers", address(SERVER), "admit")
+    for reason in Refusal:
+        programmer.add("refusals", reason, "refuse")
     yield programmer.switch
 
 
@@ -61,6 +64,8 @@ def vnp4_2() -> Iterator[NativeSwitch]:
     """VNP4₂: cluster 5 is the worker and the neighbour; forwarding, bridging and flooding as usual."""
     programmer = Programmer("vnp4_2")
     programmer.add("cluster_multicast", 5, "multicast", 6)
+    programmer.add("results", 5, "broadcast", 6)
+    programmer.add("results", 7, "to_parent", mac_bits(SERVER.mac), address(SERVER), address(STRANGER))
     programmer.switch.set_multicast_group(6, [Replica(WORKER_PORT, 1), Replica(NEIGHBOUR_PORT, 2)])
     for member, endpoint in enumerate((WORKER, NEIGHBOUR), start=1):
         programmer.add("members", member, "deliver", mac_bits(endpoint.mac), address(endpoint), endpoint.port)

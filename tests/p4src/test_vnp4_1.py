@@ -1,6 +1,8 @@
 """VNP4₁, sentence by sentence (OLAF §4, §7): who sent this frame, and what is it?"""
 
 import zlib
+from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from scapy.layers.inet import ICMP, IP, TCP, UDP
@@ -8,9 +10,10 @@ from scapy.layers.l2 import ARP, Dot1Q
 from scapy.packet import Raw
 
 from olafctl.p4.switch.native import NativeSwitch
+from olafctl.p4runtime.dataplane import Exact
 from olafctl.wire import layouts
-from olafctl.wire.frames import pack, unpack
-from olafctl.wire.layouts import CPU_PORT, QUEUE_PORT, Kind
+from olafctl.wire.frames import OlafFrame, pack, unpack
+from olafctl.wire.layouts import CPU_PORT, QUEUE_PORT, Kind, Refusal
 from tests.p4src.frames import (
     IPV4_FLAGS,
     IPV4_TOS,
@@ -18,16 +21,19 @@ from tests.p4src.frames import (
     OLAF,
     PLAIN,
     SERVER,
+    SERVER_PORT,
     STRANGER,
     UDP_CHECKSUM,
     WORKER,
     WORKER_PORT,
     ack,
+    result,
     update,
     with_bytes,
 )
 
 SHIM = layouts.TUSER.size
+REFUSALS = 0x02000003
 
 
 def to_queue(switch: NativeSwitch, frame: bytes, port: int = WORKER_PORT) -> tuple[dict[str, int], bytes]:
@@ -37,12 +43,51 @@ def to_queue(switch: NativeSwitch, frame: bytes, port: int = WORKER_PORT) -> tup
     return unpack(layouts.TUSER, out), out[SHIM:]
 
 
+def counted(switch: NativeSwitch, reason: Refusal) -> int:
+    """Frames refused for this reason so far."""
+    return switch.direct_counter(REFUSALS, (Exact(reason),), 0).packets
+
+
+def refused(switch: NativeSwitch, reason: Refusal, frame: OlafFrame) -> bool:
+    """Whether the frame is dropped, and counted under ``reason``."""
+    before = counted(switch, reason)
+    return switch.process(WORKER_PORT, frame.encode()) == [] and counted(switch, reason) == before + 1
+
+
 def test_updates_of_known_workers_go_to_the_queue_with_cluster_and_worker_id(vnp4_1: NativeSwitch) -> None:
     frame = update().encode()
     shim, out = to_queue(vnp4_1, frame)
     assert (shim["kind"], shim["cluster"], shim["worker"]) == (Kind.UPDATE, 5, 77)
     assert (shim["size"], shim["src"], shim["dst"]) == (len(frame), WORKER_PORT, 0)
     assert out == frame
+
+
+def test_an_update_is_of_the_index_that_its_segment_has_in_the_cluster(vnp4_1: NativeSwitch) -> None:
+    for segment in range(4):
+        shim, _ = to_queue(vnp4_1, replace(update(), segment=segment).encode())
+        assert (shim["index"], shim["member"]) == (20 + segment, 3)
+
+
+@pytest.mark.parametrize("make", [update, ack, result])
+def test_a_segment_beyond_the_model_is_refused(vnp4_1: NativeSwitch, make: Callable[[], OlafFrame]) -> None:
+    for segment in (4, 65535):
+        assert refused(vnp4_1, Refusal.SEGMENT, replace(make(), segment=segment))
+
+
+@pytest.mark.parametrize("make", [update, ack, result])
+def test_a_frame_of_another_epoch_is_refused(vnp4_1: NativeSwitch, make: Callable[[], OlafFrame]) -> None:
+    for epoch in (0, 1, 3, 15):
+        assert refused(vnp4_1, Refusal.EPOCH, replace(make(), epoch=epoch))
+
+
+def test_a_stranger_s_epoch_and_segment_do_not_matter(vnp4_1: NativeSwitch) -> None:
+    shim, _ = to_queue(vnp4_1, replace(update(STRANGER), epoch=9, segment=9).encode())
+    assert shim["kind"] == Kind.BYPASS
+
+
+def test_a_parent_engine_s_result_is_of_the_member_it_is_sent_to(vnp4_1: NativeSwitch) -> None:
+    shim, _ = to_queue(vnp4_1, replace(result(), segment=1).encode(), SERVER_PORT)
+    assert (shim["kind"], shim["cluster"], shim["index"]) == (Kind.RESULT, 5, 21)
 
 
 def test_worker_id_zero_means_the_five_tuple_crc32(vnp4_1: NativeSwitch) -> None:

@@ -11,7 +11,7 @@ from scapy.packet import Raw
 from olafctl.p4.switch.native import NativeSwitch
 from olafctl.wire import layouts
 from olafctl.wire.frames import OlafFrame, ipv4_checksum, pack
-from olafctl.wire.layouts import CPU_PORT, QUEUE_PORT, Flag, Kind
+from olafctl.wire.layouts import CPU_PORT, QUEUE_PORT, Flag, FrameType, Kind
 from tests.p4src.frames import (
     NEIGHBOUR,
     NEIGHBOUR_PORT,
@@ -22,6 +22,7 @@ from tests.p4src.frames import (
     WORKER,
     WORKER_PORT,
     ack,
+    result,
     update,
 )
 
@@ -70,14 +71,53 @@ def test_lengths_and_checksum_of_an_ack_with_status_are_right(vnp4_2: NativeSwit
     assert np.array_equal(OlafFrame.decode(copy).gradient, ack().gradient)
 
 
-@pytest.mark.parametrize(("upstream", "kept"), [(3, STATUS["occupancy"]), (7, 7)])
-def test_of_two_engines_the_fuller_queue_is_reported(vnp4_2: NativeSwitch, upstream: int, kept: int) -> None:
-    status = {"occupancy": upstream, "active_clusters": 2, "slots": 4, "flags": 0}
-    frame = replace(ack(), flags=int(Flag.STATUS), status=status).encode()
-    [(_, copy), _] = vnp4_2.process(QUEUE_PORT, from_queue(Kind.ACK, frame))
-    assert len(copy) == len(frame)
-    got = OlafFrame.decode(copy).status
-    assert got == (status if kept == upstream else STATUS)
+@pytest.mark.parametrize(
+    ("upstream", "kept"),
+    [
+        ({"slots": 4, "active_clusters": 2}, "ours"),  # 2 against 8/9 slots an active index
+        ({"slots": 4, "active_clusters": 5}, "theirs"),  # 4/5
+        ({"slots": 8, "active_clusters": 9}, "theirs"),  # as tight: the first stays
+        ({"slots": 4, "active_clusters": 0}, "ours"),  # nothing is active there
+    ],
+)
+def test_of_two_engines_the_one_with_fewer_slots_an_active_index_is_reported(
+    vnp4_2: NativeSwitch, upstream: dict[str, int], kept: str
+) -> None:
+    status = {"occupancy": 3, "flags": 0, **upstream}
+    sent = replace(ack(), flags=int(Flag.STATUS), status=status)
+    [(_, copy), _] = vnp4_2.process(QUEUE_PORT, from_queue(Kind.ACK, sent.encode()))
+    assert OlafFrame.decode(copy).status == (STATUS if kept == "ours" else status)
+
+
+def test_a_completed_round_is_broadcast_to_the_members_from_the_address_that_they_sent_to(
+    vnp4_2: NativeSwitch,
+) -> None:
+    completed = replace(update(NEIGHBOUR), count=2, flags=int(Flag.AGGREGATED))
+    copies = sorted(vnp4_2.process(QUEUE_PORT, from_queue(Kind.RESULT, completed.encode())))
+    assert [port for port, _ in copies] == [WORKER_PORT, NEIGHBOUR_PORT]
+    for (_, copy), member in zip(copies, (WORKER, NEIGHBOUR), strict=True):
+        source = replace(completed.destination, mac=NEIGHBOUR.mac)
+        expected = replace(completed, frame_type=FrameType.RESULT, source=source, destination=member)
+        assert copy == expected.encode()
+
+
+def test_a_child_engine_s_completed_round_goes_to_its_parent_as_an_update(vnp4_2: NativeSwitch) -> None:
+    completed = replace(update(NEIGHBOUR), count=2, flags=int(Flag.AGGREGATED))
+    [(port, out)] = vnp4_2.process(QUEUE_PORT, from_queue(Kind.RESULT, completed.encode(), cluster=7))
+    source = replace(NEIGHBOUR, ip=STRANGER.ip)
+    assert (port, out) == (SERVER_PORT, replace(completed, source=source).encode())
+
+
+def test_a_parent_s_result_goes_to_the_members(vnp4_2: NativeSwitch) -> None:
+    copies = vnp4_2.process(QUEUE_PORT, from_queue(Kind.RESULT, result().encode()))
+    assert sorted(copies) == [
+        (port, replace(result(), destination=member).encode())
+        for port, member in ((WORKER_PORT, WORKER), (NEIGHBOUR_PORT, NEIGHBOUR))
+    ]
+
+
+def test_a_completed_round_of_a_cluster_without_members_is_dropped(vnp4_2: NativeSwitch) -> None:
+    assert vnp4_2.process(QUEUE_PORT, from_queue(Kind.RESULT, update().encode(), cluster=8)) == []
 
 
 def test_an_ack_of_a_cluster_without_a_group_goes_to_its_worker_alone(vnp4_2: NativeSwitch) -> None:

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from olafctl.errors import BadInput, OlafError
-from olafctl.queue.registers import MODE_FIFO, rate_word
+from olafctl.queue.registers import MODE_FIFO, IndexSettings, rate_word
+from olafctl.queue.settings import IndexRange
 from olafctl.replay import plot, report
 from olafctl.replay import trace as traces
 from olafctl.replay.run import Outcome, Setting, replay
@@ -36,7 +37,8 @@ def plan(trace: Trace) -> Schedule:
 @pytest.fixture(scope="module")
 def outcomes(trace: Trace, plan: Schedule) -> dict[Mode, Outcome]:
     return {
-        mode: replay(StandIn(TESTBED), TESTBED, trace, plan, 48, Setting(mode, 20 * 10**9)) for mode in Mode
+        mode: replay(StandIn(TESTBED), TESTBED, trace, plan, LOAD.blocks, Setting(mode, 20 * 10**9))
+        for mode in (Mode.OLAF, Mode.FIFO)
     }
 
 
@@ -61,10 +63,11 @@ def test_olaf_loses_less_and_is_fresher_than_fifo(outcomes: dict[Mode, Outcome])
 
 def test_the_engine_is_put_back_as_it_was(trace: Trace, plan: Schedule) -> None:
     engine = StandIn(TESTBED)
-    engine.write("mode", MODE_FIFO)
+    engine.configure(0, 15, IndexSettings(MODE_FIFO))
     engine.write("rate", rate_word(5 * 10**9))
-    replay(engine, TESTBED, trace, plan, 48, Setting(Mode.OLAF, None))
-    assert (engine.read("mode"), engine.read("rate")) == (MODE_FIFO, rate_word(5 * 10**9))
+    replay(engine, TESTBED, trace, plan, LOAD.blocks, Setting(Mode.OLAF, None))
+    assert engine.settings() == (IndexRange(0, 15, IndexSettings(MODE_FIFO)),)
+    assert engine.read("rate") == rate_word(5 * 10**9)
 
 
 def test_the_engine_is_put_back_after_a_failure(trace: Trace, plan: Schedule) -> None:
@@ -73,24 +76,24 @@ def test_the_engine_is_put_back_after_a_failure(trace: Trace, plan: Schedule) ->
             raise OlafError("has no virtual time")
 
     engine = Broken(TESTBED)
-    engine.write("mode", MODE_FIFO)
+    engine.configure(0, 15, IndexSettings(MODE_FIFO))
     with pytest.raises(OlafError, match="no virtual time"):
-        replay(engine, TESTBED, trace, plan, 48, Setting(Mode.OLAF, None))
-    assert engine.read("mode") == MODE_FIFO
+        replay(engine, TESTBED, trace, plan, LOAD.blocks, Setting(Mode.OLAF, None))
+    assert engine.settings() == (IndexRange(0, 15, IndexSettings(MODE_FIFO)),)
 
 
 def test_frames_that_fit_no_slot_are_refused_before_any_is_sent(trace: Trace, plan: Schedule) -> None:
     narrow = replaced(TESTBED, engine=replaced(TESTBED.engine, beats=3))
     engine = StandIn(narrow)
     with pytest.raises(BadInput, match="frames of 256 bytes, but a slot of the engine holds 192"):
-        replay(engine, narrow, trace, plan, 48, Setting(Mode.OLAF, None))
+        replay(engine, narrow, trace, plan, LOAD.blocks, Setting(Mode.OLAF, None))
     assert engine.read("in_updates") == 0
 
 
 def test_many_clusters_are_cut_to_the_stalest(trace: Trace) -> None:
     testbed = small.testbed("hundred-clusters")
     plan = schedule(trace, np.arange(300), Load(60e9, 100e9, 256), updates=3)
-    outcome = replay(StandIn(testbed), testbed, trace, plan, 48, Setting(Mode.FIFO, 40 * 10**9))
+    outcome = replay(StandIn(testbed), testbed, trace, plan, LOAD.blocks, Setting(Mode.FIFO, 40 * 10**9))
     lines = report.table(outcome.setting, outcome.measurement).splitlines()
     assert lines[-1] == "  the 10 stalest of 100 clusters; --json has all"
     assert len(lines) < 25

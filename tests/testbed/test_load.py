@@ -43,7 +43,7 @@ def test_left_out_fields_have_defaults(tmp_path: Path) -> None:
     bed = load(tmp_path, "clusters: []")
     assert (bed.name, bed.target, bed.udp_port, bed.control_tos) == ("bed", "twin", 20300, 0xFC)
     assert asdict(bed.engine) == {
-        "clusters": 16,
+        "indices": 16,
         "slots": 8,
         "beats": 24,
         "adder_latency": 4,
@@ -51,6 +51,7 @@ def test_left_out_fields_have_defaults(tmp_path: Path) -> None:
         "reward_threshold": None,
         "output_rate": None,
         "active_window": 10_000_000,
+        "address": None,
     }
     server = bed.parameter_servers[0]
     assert (server.name, server.mac, server.udp_port) == ("ps", "02:00:0a:00:00:fe", 20300)
@@ -132,3 +133,21 @@ def test_nested_routes_are_a_longest_prefix_match_not_a_mistake(tmp_path: Path) 
         tmp_path, "clusters: []\nroutes:\n - {prefix: 0.0.0.0/0, port: 2}\n - {prefix: 10.0.0.0/8, port: 3}"
     )
     assert [(str(route.prefix), route.port) for route in bed.routes] == [("0.0.0.0/0", 2), ("10.0.0.0/8", 3)]
+
+
+def test_each_cluster_has_indices_for_the_segments_of_its_model(tmp_path: Path) -> None:
+    bed = load(
+        tmp_path,
+        """\
+engine: {indices: 8, beats: 24, address: 10.0.0.250}
+clusters:
+  - {count: 2, workers: 2, name: small, port: 1, ip: 10.0.1.1}
+  - {count: 1, workers: 3, name: large, port: 1, ip: 10.0.2.1, values: 1473, epoch: 3}
+  - {count: 1, workers: 4, name: rounds, port: 1, ip: 10.0.3.1, values: 368, mode: iswitch, threshold: 3}
+""",
+    )
+    by_name = {cluster.name: cluster for cluster in bed.clusters}
+    assert [(c.first, c.segments) for c in bed.clusters] == [(0, 1), (1, 1), (2, 5), (7, 1)]
+    assert (by_name["large"].epoch, by_name["large"].mode) == (3, Mode.OLAF)
+    assert (by_name["rounds"].mode, by_name["rounds"].threshold) == (Mode.ISWITCH, 3)
+    assert [worker.number for worker in by_name["rounds"].workers] == [0, 1, 2, 3]

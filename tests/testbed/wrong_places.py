@@ -267,15 +267,43 @@ TABLE = [
         "more-clusters-than-the-engine",
         "count: 2,",
         "count: 4,",
-        "16: clusters[1]: cluster index 4, but the engine tracks 4 clusters "
-        "(raise engine.clusters, or take clusters out)",
+        "16: clusters[1]: a cluster from index 4 on, but the engine tracks 4 indices "
+        "(raise engine.indices, or take clusters out)",
     ),
     changed(
-        "cluster-index-beyond-the-engine",
+        "cluster-number-beyond-the-tables",
         "  - name: a\n",
-        "  - index: 4\n    name: a\n",
-        "12: clusters[0].index: cluster index 4, but the engine tracks 4 clusters "
-        "(raise engine.clusters, or take clusters out)",
+        "  - index: 1024\n    name: a\n",
+        "12: clusters[0].index: 1024 is out of range (give a number from 0 to 1023)",
+    ),
+    changed(
+        "a-model-of-more-segments-than-indices",
+        "  - name: a\n",
+        "  - name: a\n    values: 1473\n",
+        "12: clusters[0]: 5 segments from index 0 on, but the engine tracks 4 indices "
+        "(raise engine.indices, or take clusters out)",
+    ),
+    changed(
+        "rounds-without-an-address",
+        "  - name: a\n",
+        "  - name: a\n    mode: iswitch\n",
+        "13: clusters[0].mode: iswitch needs an address to send to "
+        "(give the engine one: address: 10.0.0.250)",
+    ),
+    changed(
+        "more-updates-a-round-than-workers",
+        "  - name: a\n",
+        "  - name: a\n    mode: iswitch\n    threshold: 3\n",
+        "13: clusters[0].mode: iswitch needs an address to send to "
+        "(give the engine one: address: 10.0.0.250)",
+        "14: clusters[0].threshold: 3 updates make a result, but the cluster has 2 workers (give 1 … 2)",
+    ),
+    changed(
+        "a-round-of-no-updates",
+        "  - name: a\n",
+        "  - name: a\n    threshold: 0\n",
+        "13: clusters[0].threshold: 0 is out of range (give a number from 1 to 65535)",
+        "13: clusters[0].threshold: is of iswitch mode alone (set mode: iswitch, or drop it)",
     ),
     changed(
         "cluster-index-twice",

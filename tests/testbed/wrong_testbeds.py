@@ -89,7 +89,8 @@ TABLE = [
         "unknown-key-inside",
         "beats: 24",
         "colour: red",
-        "5: engine.colour: unknown key (known here: active_window, adder_latency, beats, clusters, mode, "
+        "5: engine.colour: unknown key (known here: active_window, adder_latency, address, beats, "
+        "clusters, indices, mode, "
         "output_rate, reward_threshold, slots)",
     ),
     changed(
@@ -138,7 +139,7 @@ TABLE = [
         "unknown-mode",
         "beats: 24",
         "mode: lifo",
-        "5: engine.mode: 'lifo' is not one of olaf, fifo (did you mean fifo?)",
+        "5: engine.mode: 'lifo' is not one of olaf, fifo, iswitch (did you mean fifo?)",
     ),
     changed(
         "unknown-transport",

@@ -47,9 +47,9 @@ struct olaf_queue {
     uint64_t cycle = 0;
 
     std::deque<Frame> source;
-    size_t at = 0;          // the beat of source.front() to present next
+    size_t at = 0;  // the beat of source.front() to present next
     bool presented = false;
-    bool within = false;    // a frame is leaving
+    bool within = false;  // a frame is leaving
     std::vector<uint8_t> leaving;
     olaf_tuser leaving_user{};
     uint64_t leaving_first = 0;
@@ -156,12 +156,12 @@ struct olaf_queue {
     }
 
     void watch() {
-        uint32_t what = root().INSIDE(start) * OLAF_BEGUN | root().INSIDE(depart) * OLAF_LEFT |
-                        root().INSIDE(enqueue__DOT__deciding) * OLAF_DECIDED |
-                        root().INSIDE(settled) * OLAF_SETTLED |
-                        root().INSIDE(out__DOT__status_sampled) * OLAF_STATUS |
-                        root().INSIDE(bypass__DOT__admits) * OLAF_ADMITTED |
-                        root().INSIDE(bypass__DOT__refuses) * OLAF_REFUSED;
+        uint32_t what =
+            root().INSIDE(start) * OLAF_BEGUN | root().INSIDE(depart) * OLAF_LEFT |
+            root().INSIDE(enqueue__DOT__deciding) * OLAF_DECIDED | root().INSIDE(settled) * OLAF_SETTLED |
+            root().INSIDE(out__DOT__status_sampled) * OLAF_STATUS |
+            root().INSIDE(bypass__DOT__admits) * OLAF_ADMITTED |
+            root().INSIDE(bypass__DOT__refuses) * OLAF_REFUSED | root().INSIDE(commanded) * OLAF_COMMANDED;
         if (what) instants.push_back({cycle, what});
     }
 
@@ -203,21 +203,21 @@ struct olaf_queue {
         return std::min(span, activity_lasts(span));
     }
 
-    bool is_active(uint32_t cluster) const {
-        return root().INSIDE(activity__DOT__sent)[cluster] != root().INSIDE(activity__DOT__ended)[cluster];
+    bool is_active(uint32_t index) const {
+        return root().INSIDE(activity__DOT__sent)[index] != root().INSIDE(activity__DOT__ended)[index];
     }
 
-    // Cycles, of `most`, before the first at whose end a cluster may cease to be active: olaf_activity.v looks
-    // at one cluster a cycle, so at each of them every OLAF_CLUSTERS cycles.
+    // Cycles, of `most`, before the first at whose end an index may cease to be active: olaf_activity.v looks
+    // at one index a cycle, so at each of them every OLAF_INDICES cycles.
     uint64_t activity_lasts(uint64_t most) const {
         if (root().INSIDE(active_clusters) == 0) return most;
         uint32_t now = root().INSIDE(registers__DOT__cycle), window = root().INSIDE(active_window);
-        for (uint32_t ahead = 0; ahead < OLAF_CLUSTERS && ahead < most; ++ahead) {
-            uint32_t cluster = (root().INSIDE(activity__DOT__looked_at) + ahead) % OLAF_CLUSTERS;
-            if (!is_active(cluster)) continue;
-            uint32_t age = now + ahead - root().INSIDE(activity__DOT__sent_at)[cluster];
-            uint64_t looks = age > window ? 0 : (uint64_t(window) - age) / OLAF_CLUSTERS + 1;
-            most = std::min(most, ahead + looks * OLAF_CLUSTERS);
+        for (uint32_t ahead = 0; ahead < OLAF_INDICES && ahead < most; ++ahead) {
+            uint32_t index = (root().INSIDE(activity__DOT__looked_at) + ahead) % OLAF_INDICES;
+            if (!is_active(index)) continue;
+            uint32_t age = now + ahead - root().INSIDE(activity__DOT__sent_at)[index];
+            uint64_t looks = age > window ? 0 : (uint64_t(window) - age) / OLAF_INDICES + 1;
+            most = std::min(most, ahead + looks * OLAF_INDICES);
         }
         return most;
     }
@@ -225,7 +225,7 @@ struct olaf_queue {
     void skip(uint64_t span) {
         root().INSIDE(registers__DOT__cycle) += span;
         auto &looked_at = root().INSIDE(activity__DOT__looked_at);
-        looked_at = (looked_at + span) % OLAF_CLUSTERS;
+        looked_at = (looked_at + span) % OLAF_INDICES;
         if (uint32_t rate = root().INSIDE(rate); rate && debt() > 0) {
             uint64_t paying = std::min<uint64_t>(span, (debt() + rate - 1) / rate);
             root().INSIDE(rate_limiter__DOT__debt) =
@@ -293,8 +293,8 @@ void olaf_queue_offer(olaf_queue *queue, const olaf_tuser *user, const uint8_t *
     if (length > 0) queue->source.push_back({*user, {frame, frame + length}, cycle, 0, {}});
 }
 
-void olaf_queue_offer_beats(olaf_queue *queue, const olaf_tuser *user, const uint8_t *data, const uint64_t *keeps,
-                            size_t beats, uint64_t cycle) {
+void olaf_queue_offer_beats(olaf_queue *queue, const olaf_tuser *user, const uint8_t *data,
+                            const uint64_t *keeps, size_t beats, uint64_t cycle) {
     if (beats > 0)
         queue->source.push_back({*user, {data, data + beats * beat_bytes}, cycle, 0, {keeps, keeps + beats}});
 }
@@ -329,7 +329,8 @@ size_t olaf_queue_take(olaf_queue *queue, olaf_tuser *user, const uint8_t **fram
 
 int olaf_queue_access(olaf_queue *queue, int write, uint32_t offset, uint32_t *value, uint32_t strobe) {
     uint32_t response = 0;
-    bool answered = write ? queue->write(offset, *value, strobe, &response) : queue->read(offset, value, &response);
+    bool answered =
+        write ? queue->write(offset, *value, strobe, &response) : queue->read(offset, value, &response);
     return answered ? int(response) : -1;
 }
 
