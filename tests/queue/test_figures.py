@@ -8,7 +8,7 @@ from olafctl.queue.verilate import build_queue
 from olafctl.wire.geometry import Geometry
 
 FRAMES = 150
-JUMBO = Geometry(clusters=16, slots=8, beats=142)
+JUMBO = Geometry(indices=16, slots=8, beats=142)
 
 
 @pytest.mark.parametrize("rate", performance.RATES)

@@ -11,8 +11,7 @@ namespace {
 
 thread_local std::string last_failure;
 
-template <typename Action>
-const char *attempt(Action action) {
+template <typename Action> const char *attempt(Action action) {
     try {
         action();
         return nullptr;
@@ -44,7 +43,8 @@ void olaf_engine_free(Engine *engine) { delete engine; }
 
 const char *olaf_engine_wire_twin(Engine *engine, unsigned cpu, unsigned queue, unsigned last_front,
                                   const char *library) {
-    return attempt([&] { engine->wire(std::make_unique<Twin>(*engine, WiredPorts{cpu, queue, last_front}, library)); });
+    return attempt(
+        [&] { engine->wire(std::make_unique<Twin>(*engine, WiredPorts{cpu, queue, last_front}, library)); });
 }
 
 const char *olaf_engine_wire_relay(Engine *engine, const char *library) {

@@ -16,14 +16,13 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 from olafctl.errors import OlafError
-from olafctl.queue import conform
+from olafctl.queue import conform, verilog
 from olafctl.queue.golden import Unexplained
 from olafctl.queue.model import QueueModel
 from olafctl.queue.mutants import operators, schema
 from olafctl.queue.mutants.equivalent import ARGUMENTS
 from olafctl.queue.mutants.operators import Mutant
 from olafctl.queue.verilate import Progress
-from olafctl.render import verilog
 from olafctl.wire.geometry import Geometry
 
 GEOMETRIES = (
