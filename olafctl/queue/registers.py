@@ -207,8 +207,6 @@ DISPOSITIONS = tuple(
 )
 """The counters that, with out_updates, merged and resident_updates, add up to in_updates at every instant."""
 
-MODE_OLAF, MODE_FIFO, MODE_ISWITCH = Mode.OLAF, Mode.FIFO, Mode.ISWITCH
-
 
 def rate_word(bits_per_second: int | None) -> int:
     """The ``rate`` register's value for a link rate; None means unconstrained.
@@ -334,11 +332,6 @@ class QueueRegisters:
         return sum(words)
 
 
-def is_staging(name: str) -> bool:
-    """Whether a register only takes part in commands for indices, and says nothing by itself."""
-    return name.startswith(("range_", "set_", "get_", "command_"))
-
-
 def _changed(settings: IndexSettings, name: str, value: int) -> IndexSettings:
     if name == "mode":
         if value not in list(Mode):
@@ -348,6 +341,11 @@ def _changed(settings: IndexSettings, name: str, value: int) -> IndexSettings:
         raise BadInput(Problem(f"{value} does not fit {name}", remedy="give 0 … 4294967295"))
     values = {key: getattr(settings, key) for key in ("threshold", "reward_enable", "reward_threshold")}
     return IndexSettings(settings.mode, settings.halted, **{**values, name: value})
+
+
+def is_staging(name: str) -> bool:
+    """Whether a register only takes part in commands for indices, and says nothing by itself."""
+    return name.startswith(("range_", "set_", "get_", "command_"))
 
 
 def _named(name: str) -> Register:

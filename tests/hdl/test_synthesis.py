@@ -3,6 +3,7 @@
 import re
 import shutil
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -73,7 +74,7 @@ def test_a_loop_is_refused() -> None:
         Netlist({"cells": cells, "netnames": {}, "ports": {}}).longest()
 
 
-def _crossings(cells: dict[str, object], names: dict[str, int]) -> list[tuple[str, str]]:
+def _crossings(cells: Mapping[str, object], names: dict[str, int]) -> list[tuple[str, str]]:
     nets = {name: {"bits": [bit], "hide_name": 0} for name, bit in names.items()}
     ports = {"ready": {"direction": "input", "bits": [names["ready"]]}}
     netlist = Netlist({"cells": cells, "netnames": nets, "ports": ports})

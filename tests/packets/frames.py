@@ -34,9 +34,9 @@ def update(
 ) -> Packet:
     """A worker's update to the parameter server, with its cluster's epoch unless ``fields`` say another."""
     epoch = live.testbed.clusters[worker.cluster].epoch
-    header = Olaf(
-        frame_type=FrameType.UPDATE, seq=seq, reward=reward, gen_time=gen_time, **{"epoch": epoch, **fields}
-    )
+    header = Olaf(frame_type=FrameType.UPDATE, seq=seq, reward=reward, gen_time=gen_time)
+    for name, value in {"epoch": epoch, **fields}.items():
+        header.setfieldval(name, value)
     payload = Raw(values.astype("<f4").tobytes())
     return whole(udp(worker, live.server, live.testbed.udp_port) / header / payload)
 
