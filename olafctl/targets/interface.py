@@ -3,7 +3,8 @@
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from types import TracebackType
+from typing import Any, Protocol, Self
 
 from olafctl.errors import Problem
 from olafctl.ports.attachment import Attachment
@@ -37,6 +38,38 @@ class TimedFrame:
     time: int
     port: int
     frame: bytes
+
+
+@dataclass(frozen=True)
+class Advanced:
+    """What happened up to a virtual time."""
+
+    left: Sequence[TimedFrame]
+    """Frames that left, in order."""
+    waiting: bool
+    """Whether more happens without a further frame: one is under way, or waits for the output."""
+
+
+class VirtualTime(Protocol):
+    """An engine in virtual time, driven step by step, from time 0, an empty queue and zeroed counters on.
+
+    Times never decrease, from frame to frame and from frame to advance. A context that ends the session.
+    """
+
+    def arrive(self, frame: TimedFrame) -> None:
+        """A frame arrives at a front port."""
+
+    def advance(self, time: int) -> Advanced:
+        """Run to virtual ``time`` in ns. Raises OlafError for a frame that the engine cannot take."""
+
+    def close(self) -> None:
+        """End the session; what is in the queue is discarded."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
+    ) -> None: ...
 
 
 class Registers(Protocol):
@@ -82,6 +115,12 @@ class Running(Protocol):
     def replay(self, frames: Iterator[TimedFrame]) -> Generator[TimedFrame, None, None]:
         """Run frames (by time, never decreasing) through the engine in virtual time, from virtual
         time 0 with an empty queue and zeroed counters; yields what leaves, in order.
+
+        Raises OlafError where the target has no virtual time.
+        """
+
+    def virtual_time(self) -> VirtualTime:
+        """As ``replay``, for what is sent next to depend on what has left.
 
         Raises OlafError where the target has no virtual time.
         """

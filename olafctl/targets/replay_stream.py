@@ -3,17 +3,21 @@
 The record is ``olafctl/engine/native/replay.h``'s: time ns u64, port u32, length u32, then the frame.
 """
 
+import select
 import socket
 import struct
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
+from types import TracebackType
+from typing import Self
 
 from olafctl.errors import OlafError, Problem
-from olafctl.targets.interface import TimedFrame
+from olafctl.targets.interface import Advanced, TimedFrame
 
 _RECORD = struct.Struct("=QII")
 _END = 2**64 - 1
+_ADVANCE = 0
 _CHUNK = 1 << 20
 
 
@@ -37,8 +41,11 @@ def exchange(peer: socket.socket, frames: Iterator[TimedFrame]) -> Iterator[Time
 
     feeder = threading.Thread(target=feed, name="replay", daemon=True)
     feeder.start()
+    records = _Records(peer)
     try:
-        yield from _read(peer)
+        while not records.ended:
+            records.receive()
+            yield from records.complete()
         feeder.join()
     finally:
         with suppress(OSError):
@@ -48,27 +55,108 @@ def exchange(peer: socket.socket, frames: Iterator[TimedFrame]) -> Iterator[Time
         raise failures[0]
 
 
+class Session:
+    """See :class:`olafctl.targets.interface.VirtualTime`."""
+
+    def __init__(self, peer: socket.socket) -> None:
+        """``peer`` is the session's stream; it is closed with the session."""
+        self._peer = peer
+        self._records = _Records(peer)
+        self._unsent = bytearray()
+
+    def arrive(self, frame: TimedFrame) -> None:
+        """Kept until the next ``advance``."""
+        self._unsent += _packed(frame)
+
+    def advance(self, time: int) -> Advanced:
+        """One round trip. Raises OlafError with what the engine objects to in the frames before."""
+        self._unsent += _RECORD.pack(time, _ADVANCE, 0)
+        self._send()
+        left: list[TimedFrame] = []
+        while True:
+            left.extend(self._records.complete())
+            if left and left[-1].port == _ADVANCE:
+                answer = left.pop()
+                return Advanced(left, waiting=answer.frame != b"\0")
+            if self._records.ended:
+                raise OlafError(Problem("the engine ended the session", "replay", "see olafctl logs"))
+            self._records.receive()
+
+    def close(self) -> None:
+        """Returns when another session may begin."""
+        with suppress(OSError, OlafError):
+            self._peer.shutdown(socket.SHUT_WR)
+            while not self._records.ended:
+                self._records.receive()
+                for _ in self._records.complete():
+                    pass
+        self._peer.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _send(self) -> None:
+        """Send all that is unsent; receive meanwhile, or both ends might wait for the other to read."""
+        unsent = memoryview(bytes(self._unsent))
+        self._unsent.clear()
+        while unsent:
+            readable, writable, _ = select.select([self._peer], [self._peer], [])
+            if readable:
+                self._records.receive()
+            if writable:
+                try:
+                    unsent = unsent[self._peer.send(unsent, socket.MSG_DONTWAIT) :]
+                except BlockingIOError:
+                    continue
+                except OSError:
+                    return  # the engine's own words are read next
+
+
 def refuse(peer: socket.socket, message: str) -> None:
     """From the engine's side: end the session at once with ``message``."""
     text = message.encode()
     peer.sendall(_RECORD.pack(_END, 1, len(text)) + text)
 
 
+def _packed(item: TimedFrame) -> bytes:
+    return _RECORD.pack(item.time, item.port, len(item.frame)) + item.frame
+
+
 def _write(peer: socket.socket, frames: Iterator[TimedFrame]) -> None:
     waiting = bytearray()
     for item in frames:
-        waiting += _RECORD.pack(item.time, item.port, len(item.frame))
-        waiting += item.frame
+        waiting += _packed(item)
         if len(waiting) >= _CHUNK:
             peer.sendall(waiting)
             waiting.clear()
     peer.sendall(waiting)
 
 
-def _read(peer: socket.socket) -> Iterator[TimedFrame]:
-    data = b""
-    while True:
-        position = 0
+class _Records:
+    """The records that the engine sends."""
+
+    def __init__(self, peer: socket.socket) -> None:
+        self._peer = peer
+        self._data = b""
+        self.ended = False
+        """Whether the engine has said that the session is over."""
+
+    def receive(self) -> None:
+        """Wait for more bytes. Raises OlafError when the engine has gone away."""
+        more = _receive(self._peer)
+        if not more:
+            raise OlafError(Problem("the engine went away", "replay", "see olafctl logs"))
+        self._data += more
+
+    def complete(self) -> Iterator[TimedFrame]:
+        """The records that are whole by now, each once. Raises OlafError with what the engine objects to."""
+        data, position = self._data, 0
+        self._data = b""
         while len(data) - position >= _RECORD.size:
             time, port, length = _RECORD.unpack_from(data, position)
             after = position + _RECORD.size + length
@@ -76,16 +164,14 @@ def _read(peer: socket.socket) -> Iterator[TimedFrame]:
                 break
             body = data[position + _RECORD.size : after]
             if time == _END:
-                _receive(peer)  # until the engine has closed it: another session may begin then
+                self.ended = True
+                _receive(self._peer)  # until the engine has closed it: another session may begin then
                 if port:
                     raise OlafError(Problem(body.decode(errors="replace"), "replay"))
                 return
             yield TimedFrame(time, port, body)
             position = after
-        more = _receive(peer)
-        if not more:
-            raise OlafError(Problem("the engine went away", "replay", "see olafctl logs"))
-        data = data[position:] + more
+        self._data = data[position:]
 
 
 def _receive(peer: socket.socket) -> bytes:

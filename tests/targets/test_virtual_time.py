@@ -13,7 +13,7 @@ from olafctl.errors import OlafError
 from olafctl.ports.transport import Transport
 from olafctl.queue.registers import DISPOSITIONS, rate_word
 from olafctl.targets import registry
-from olafctl.targets.interface import TimedFrame
+from olafctl.targets.interface import Advanced, TimedFrame
 from olafctl.wire.frames import OlafFrame
 from olafctl.wire.layouts import FrameType
 
@@ -115,6 +115,78 @@ def test_acks_are_copied_to_every_member_at_one_time(twin: Live) -> None:
     assert len({item.time for item in left}) == 1
     receivers = [OlafFrame.decode(item.frame).destination for item in left]
     assert receivers == [endpoint(member) for member in twin.testbed.workers]
+
+
+def test_driven_step_by_step_everything_leaves_as_in_a_replay(twin: Live) -> None:
+    registers = twin.running.registers
+    registers.write("rate", rate_word(1_000_000_000))
+    frames = stream(twin, 300, 700)
+    stepwise: list[TimedFrame] = []
+    waiting = True
+    try:
+        whole = list(twin.running.replay(iter(frames)))
+        with twin.running.virtual_time() as session:
+            for now in range(0, frames[-1].time + 10_000, 10_000):
+                while frames and frames[0].time <= now:
+                    session.arrive(frames.pop(0))
+                advanced = session.advance(now)
+                assert all(now - 10_000 < item.time <= now for item in advanced.left)
+                stepwise += advanced.left
+            while waiting:
+                now += 10_000
+                advanced = session.advance(now)
+                stepwise += advanced.left
+                waiting = advanced.waiting
+    finally:
+        registers.write("rate", 0)
+    assert stepwise == whole
+    assert len(whole) < 300
+
+
+def test_what_is_sent_may_depend_on_what_has_left(twin: Live) -> None:
+    server, worker = twin.testbed.parameter_servers[0], twin.testbed.workers[0]
+    answer = OlafFrame(
+        endpoint(server), endpoint(worker), FrameType.ACK, 0, 1, 1, 0.0, 1, np.zeros(0, np.float32)
+    )
+    with twin.running.virtual_time() as session:
+        assert session.advance(1000) == Advanced([], waiting=False)
+        session.arrive(TimedFrame(1000, worker.port, update(twin, worker, 1, 1.0)))
+        assert session.advance(1000).waiting
+        (left,) = session.advance(2000).left
+        session.arrive(TimedFrame(left.time + 5000, server.port, answer.encode()))
+        advanced = session.advance(10**12)
+        assert [item.port for item in advanced.left] == [each.port for each in twin.testbed.workers]
+        assert not advanced.waiting
+
+
+def test_more_than_the_streams_hold_goes_both_ways_in_one_step(twin: Live) -> None:
+    frame = wide(twin)
+    with twin.running.virtual_time() as session:
+        for time in range(3000):
+            session.arrive(TimedFrame(1000 * time, 4, frame))
+        assert len(session.advance(10**9).left) == 3000
+
+
+def wide(live: Live) -> bytes:
+    """1500 bytes that bypass the queue, from the uplink to a worker."""
+    gradient = np.ones(359, np.float32)
+    ends = endpoint(live.testbed.hosts[0]), endpoint(live.testbed.workers[0])
+    return OlafFrame(*ends, FrameType.INIT, 0, 1, 1, 0.0, 0, gradient).encode()
+
+
+def test_a_wrong_step_ends_the_session_with_the_reason(twin: Live) -> None:
+    with twin.running.virtual_time() as session:
+        session.advance(5)
+        with pytest.raises(OlafError, match="4 ns after one at 5 ns"):
+            session.advance(4)
+    with (
+        twin.running.virtual_time() as first,
+        twin.running.virtual_time() as second,
+    ):
+        assert not first.advance(5).waiting
+        with pytest.raises(OlafError, match="another replay"):
+            second.advance(5)
+    assert twin.running.alive()
 
 
 def test_nothing_in_nothing_out(twin: Live) -> None:

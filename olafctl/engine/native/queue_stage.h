@@ -20,6 +20,7 @@ class QueueLibrary {
     decltype(&olaf_queue_offer) offer;
     decltype(&olaf_queue_run) run;
     decltype(&olaf_queue_settle) settle;
+    decltype(&olaf_queue_waiting) waiting;
     decltype(&olaf_queue_cycle) cycle;
     decltype(&olaf_queue_take) take;
     decltype(&olaf_queue_read) read;
@@ -56,6 +57,7 @@ class QueueStage {
     bool offer_at(const uint8_t *frame, size_t length, uint64_t cycle);
     void run_until(uint64_t cycle, const Leave &leave);
     void finish(const Leave &leave);
+    bool waiting() const { return library_.waiting(queue_); }  // whether time alone makes something happen
 
     // A new queue with these settings, its clock just started.
     void restart(const QueueSettings &settings);

@@ -35,7 +35,11 @@ class Session {
             std::memcpy(&record, in_.data() + position, sizeof record);
             wrong = check(record);
             if (!wrong.empty() || in_.size() - position - sizeof record < record.length) break;
-            twin.arrived_at(record.port, in_.data() + position + sizeof record, record.length, record.time);
+            if (record.port == ADVANCE)
+                advance(twin, record.time);
+            else
+                twin.arrived_at(record.port, in_.data() + position + sizeof record, record.length,
+                                record.time);
             position += sizeof record + record.length;
             time_ = record.time;
         }
@@ -64,10 +68,17 @@ class Session {
     }
 
   private:
+    void advance(Twin &twin, uint64_t time) {
+        twin.run_until(time, deliver_);
+        uint8_t waiting = twin.queue.waiting();
+        append({time, ADVANCE, sizeof waiting}, &waiting);
+    }
+
     std::string check(const ReplayRecord &record) const {
         if (record.time < time_)
-            return "frame at " + std::to_string(record.time) + " ns after one at " + std::to_string(time_) +
+            return "record at " + std::to_string(record.time) + " ns after one at " + std::to_string(time_) +
                    " ns";
+        if (record.port == ADVANCE) return record.length == 0 ? "" : "request to advance that has a body";
         if (record.length > MAX_FRAME) return "frame of " + std::to_string(record.length) + " bytes";
         if (record.port < 1 || record.port > last_front_)
             return "no front port " + std::to_string(record.port);

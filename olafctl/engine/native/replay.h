@@ -14,6 +14,10 @@ struct ReplayRecord {
     uint32_t length;
 };
 
+// The port of a record that is no frame. One in asks to run to its `time`; it is answered, after all that
+// left up to then, by one out with the same time and one byte: 1 while something is still on its way.
+constexpr uint32_t ADVANCE = 0;
+
 // The last record out: `port` 0 for success; else `length` bytes of message follow.
 constexpr uint64_t END_OF_REPLAY = UINT64_MAX;
 

@@ -313,6 +313,8 @@ uint64_t olaf_queue_settle(olaf_queue *queue, uint64_t limit) {
     return queue->cycle - start;
 }
 
+int olaf_queue_waiting(const olaf_queue *queue) { return queue->waiting(); }
+
 uint64_t olaf_queue_cycle(const olaf_queue *queue) { return queue->cycle; }
 
 size_t olaf_queue_take(olaf_queue *queue, olaf_tuser *user, const uint8_t **frame, uint64_t *first,

@@ -27,6 +27,9 @@ void olaf_queue_run(olaf_queue *, uint64_t cycle);
 // cycles passed. Returns the cycles that passed.
 uint64_t olaf_queue_settle(olaf_queue *, uint64_t limit);
 
+// Whether a frame is still to come in, or anything leaves without a further frame or access.
+int olaf_queue_waiting(const olaf_queue *);
+
 uint64_t olaf_queue_cycle(const olaf_queue *);
 
 // The next frame that left completely: returns its length, or 0 when there is none. `first` and `last`

@@ -17,7 +17,7 @@ from olafctl.targets.bmv2 import switch
 from olafctl.targets.bmv2.wiring import cables
 from olafctl.targets.control import ask
 from olafctl.targets.deployment import Deployment
-from olafctl.targets.interface import Build, Device, Progress, TimedFrame
+from olafctl.targets.interface import Build, Device, Progress, TimedFrame, VirtualTime
 from olafctl.targets.queue_library import queue_library
 from olafctl.targets.queue_process import LOG, SOCKET, SocketRegisters
 from olafctl.testbed.model import Testbed
@@ -58,7 +58,11 @@ class RunningBmv2:
 
     def replay(self, frames: Iterator[TimedFrame]) -> Iterator[TimedFrame]:
         """Raises OlafError: BMv2 has no virtual time."""
-        raise OlafError(Problem("bmv2 has no virtual time", "replay", "deploy the testbed on the twin"))
+        raise _no_virtual_time()
+
+    def virtual_time(self) -> VirtualTime:
+        """Raises OlafError: BMv2 has no virtual time."""
+        raise _no_virtual_time()
 
 
 class Bmv2:
@@ -141,6 +145,10 @@ class Bmv2:
         if missing := self.missing():
             remedy = "install p4lang-p4c, p4lang-bmv2 and iproute2, or use the target twin"
             raise MissingTool(*(Problem("is not on PATH", name, remedy) for name in missing))
+
+
+def _no_virtual_time() -> OlafError:
+    return OlafError(Problem("bmv2 has no virtual time", "replay", "deploy the testbed on the twin"))
 
 
 def _compile(sources: Path, folder: Path, name: str, progress: Progress) -> None:

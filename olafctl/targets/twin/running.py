@@ -9,8 +9,8 @@ from olafctl.ports.attachment import Attachment
 from olafctl.targets import queue_process
 from olafctl.targets.control import ask, take_over
 from olafctl.targets.deployment import Deployment, device
-from olafctl.targets.interface import Device, TimedFrame
-from olafctl.targets.replay_stream import exchange
+from olafctl.targets.interface import Device, TimedFrame, VirtualTime
+from olafctl.targets.replay_stream import Session, exchange
 
 
 class RunningTwin:
@@ -50,3 +50,7 @@ class RunningTwin:
         unknown ports, frames beyond 16384 bytes, and while another replay runs.
         """
         return exchange(take_over(self._socket, "replay"), frames)
+
+    def virtual_time(self) -> VirtualTime:
+        """As ``replay``; a session that is refused says so when it is first advanced."""
+        return Session(take_over(self._socket, "replay"))
