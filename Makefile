@@ -48,7 +48,7 @@ $(VENV)/.base: setup.cfg pyproject.toml setup.py $(VENV)/.made | compiler
 
 $(VENV)/.test: $(VENV)/.base
 	@echo "installing what the tests need"
-	$(BIN)/pip install -q -q -e '.[test]'
+	$(BIN)/pip install -q -q -e '.[test]' -e ./sdk
 	@touch $@
 
 clean:

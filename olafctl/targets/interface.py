@@ -3,8 +3,7 @@
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Any, Protocol
 
 from olafctl.errors import Problem
 from olafctl.ports.attachment import Attachment
@@ -53,7 +52,7 @@ class Advanced:
 class VirtualTime(Protocol):
     """An engine in virtual time, driven step by step, from time 0, an empty queue and zeroed counters on.
 
-    Times never decrease, from frame to frame and from frame to advance. A context that ends the session.
+    Times never decrease, from frame to frame and from frame to advance.
     """
 
     def arrive(self, frame: TimedFrame) -> None:
@@ -63,13 +62,7 @@ class VirtualTime(Protocol):
         """Run to virtual ``time`` in ns. Raises OlafError for a frame that the engine cannot take."""
 
     def close(self) -> None:
-        """End the session; what is in the queue is discarded."""
-
-    def __enter__(self) -> Self: ...
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
-    ) -> None: ...
+        """End the session: what is in the queue leaves unseen."""
 
 
 class Registers(Protocol):

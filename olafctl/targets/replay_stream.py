@@ -9,8 +9,6 @@ import struct
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
-from types import TracebackType
-from typing import Self
 
 from olafctl.errors import OlafError, Problem
 from olafctl.targets.interface import Advanced, TimedFrame
@@ -91,14 +89,6 @@ class Session:
                 for _ in self._records.complete():
                     pass
         self._peer.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _send(self) -> None:
         """Send all that is unsent; receive meanwhile, or both ends might wait for the other to read."""

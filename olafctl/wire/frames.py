@@ -1,6 +1,7 @@
 """Olaf frames in Python: headers packed and unpacked by their layouts, gradients as numpy arrays."""
 
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Address
 from typing import Self
@@ -82,6 +83,65 @@ class Endpoint:
 
 
 @dataclass(frozen=True)
+class Datagram:
+    """A UDP datagram over IPv4 with its addresses; ``body`` is what the sockets at both ends see."""
+
+    source: Endpoint
+    destination: Endpoint
+    body: bytes
+    tos: int = 0
+
+    def encode(self) -> bytes:
+        """The whole Ethernet frame, with UDP checksum 0."""
+        udp = {
+            "src_port": self.source.port,
+            "dst_port": self.destination.port,
+            "length": layouts.UDP.size + len(self.body),
+        }
+        ipv4 = {
+            "version": 4,
+            "ihl": 5,
+            "tos": self.tos,
+            "total_len": layouts.IPV4.size + udp["length"],
+            "ttl": 64,
+            "protocol": 17,
+            "src_addr": int(self.source.ip),
+            "dst_addr": int(self.destination.ip),
+        }
+        ipv4["hdr_checksum"] = ipv4_checksum(pack(layouts.IPV4, ipv4))
+        ethernet = {
+            "dst_addr": mac_bits(self.destination.mac),
+            "src_addr": mac_bits(self.source.mac),
+            "ether_type": 0x0800,
+        }
+        headers = (pack(layouts.ETHERNET, ethernet), pack(layouts.IPV4, ipv4), pack(layouts.UDP, udp))
+        return b"".join((*headers, self.body))
+
+    @classmethod
+    def decode(cls, frame: bytes) -> Self:
+        """A datagram from its frame, as a host receives it; a UDP checksum is not checked.
+
+        Raises ValueError for anything but IPv4/UDP without options, a wrong IPv4 checksum, and lengths that
+        contradict each other.
+        """
+        ethernet, ipv4, udp = _unpack_headers(frame, _HEADERS[:-1])
+        if ethernet["ether_type"] != 0x0800 or ipv4["ihl"] != 5 or ipv4["protocol"] != 17:
+            raise ValueError("not an IPv4 UDP frame without options")
+        if ipv4_checksum(frame[layouts.ETHERNET.size :][: layouts.IPV4.size]):
+            raise ValueError("a wrong IPv4 checksum")
+        start = layouts.ETHERNET.size + layouts.IPV4.size + layouts.UDP.size
+        end = layouts.ETHERNET.size + ipv4["total_len"]
+        if ipv4["total_len"] != layouts.IPV4.size + udp["length"] or not start <= end <= len(frame):
+            raise ValueError(f"the lengths {len(frame)}, {ipv4['total_len']}, {udp['length']} do not fit")
+        return cls(
+            Endpoint(_mac(ethernet["src_addr"]), IPv4Address(ipv4["src_addr"]), udp["src_port"]),
+            Endpoint(_mac(ethernet["dst_addr"]), IPv4Address(ipv4["dst_addr"]), udp["dst_port"]),
+            frame[start:end],
+            ipv4["tos"],
+        )
+
+
+@dataclass(frozen=True)
 class OlafFrame:
     """An Olaf frame with its addresses; ``gradient`` (an ACK's weights) has shape (n,), binary32."""
 
@@ -117,27 +177,7 @@ class OlafFrame:
             "policy": self.policy,
         }
         body = pack(layouts.OLAF, olaf) + status + payload
-        udp = {
-            "src_port": self.source.port,
-            "dst_port": self.destination.port,
-            "length": layouts.UDP.size + len(body),
-        }
-        ipv4 = {
-            "version": 4,
-            "ihl": 5,
-            "total_len": layouts.IPV4.size + layouts.UDP.size + len(body),
-            "ttl": 64,
-            "protocol": 17,
-            "src_addr": int(self.source.ip),
-            "dst_addr": int(self.destination.ip),
-        }
-        ipv4["hdr_checksum"] = ipv4_checksum(pack(layouts.IPV4, ipv4))
-        ethernet = {
-            "dst_addr": mac_bits(self.destination.mac),
-            "src_addr": mac_bits(self.source.mac),
-            "ether_type": 0x0800,
-        }
-        return pack(layouts.ETHERNET, ethernet) + pack(layouts.IPV4, ipv4) + pack(layouts.UDP, udp) + body
+        return Datagram(self.source, self.destination, body).encode()
 
     @classmethod
     def decode(cls, frame: bytes) -> Self:
@@ -145,7 +185,7 @@ class OlafFrame:
 
         Raises ValueError when the frame is not IPv4/UDP/Olaf or shorter than its header says.
         """
-        ethernet, ipv4, udp, olaf = _unpack_headers(frame)
+        ethernet, ipv4, udp, olaf = _unpack_headers(frame, _HEADERS)
         if ethernet["ether_type"] != 0x0800 or ipv4["ihl"] != 5 or ipv4["protocol"] != 17:
             raise ValueError("not an IPv4 UDP frame without options")
         if olaf["version"] != layouts.VERSION:
@@ -175,9 +215,9 @@ class OlafFrame:
         )
 
 
-def _unpack_headers(frame: bytes) -> list[Values]:
+def _unpack_headers(frame: bytes, stack: Sequence[Layout]) -> list[Values]:
     headers = []
-    for layout in _HEADERS:
+    for layout in stack:
         headers.append(unpack(layout, frame))
         frame = frame[layout.size :]
     return headers

@@ -3,6 +3,7 @@
 import dataclasses
 import itertools
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from random import Random
 
@@ -125,7 +126,7 @@ def test_driven_step_by_step_everything_leaves_as_in_a_replay(twin: Live) -> Non
     waiting = True
     try:
         whole = list(twin.running.replay(iter(frames)))
-        with twin.running.virtual_time() as session:
+        with closing(twin.running.virtual_time()) as session:
             for now in range(0, frames[-1].time + 10_000, 10_000):
                 while frames and frames[0].time <= now:
                     session.arrive(frames.pop(0))
@@ -148,7 +149,7 @@ def test_what_is_sent_may_depend_on_what_has_left(twin: Live) -> None:
     answer = OlafFrame(
         endpoint(server), endpoint(worker), FrameType.ACK, 0, 1, 1, 0.0, 1, np.zeros(0, np.float32)
     )
-    with twin.running.virtual_time() as session:
+    with closing(twin.running.virtual_time()) as session:
         assert session.advance(1000) == Advanced([], waiting=False)
         session.arrive(TimedFrame(1000, worker.port, update(twin, worker, 1, 1.0)))
         assert session.advance(1000).waiting
@@ -161,7 +162,7 @@ def test_what_is_sent_may_depend_on_what_has_left(twin: Live) -> None:
 
 def test_more_than_the_streams_hold_goes_both_ways_in_one_step(twin: Live) -> None:
     frame = wide(twin)
-    with twin.running.virtual_time() as session:
+    with closing(twin.running.virtual_time()) as session:
         for time in range(3000):
             session.arrive(TimedFrame(1000 * time, 4, frame))
         assert len(session.advance(10**9).left) == 3000
@@ -175,14 +176,11 @@ def wide(live: Live) -> bytes:
 
 
 def test_a_wrong_step_ends_the_session_with_the_reason(twin: Live) -> None:
-    with twin.running.virtual_time() as session:
+    with closing(twin.running.virtual_time()) as session:
         session.advance(5)
         with pytest.raises(OlafError, match="4 ns after one at 5 ns"):
             session.advance(4)
-    with (
-        twin.running.virtual_time() as first,
-        twin.running.virtual_time() as second,
-    ):
+    with closing(twin.running.virtual_time()) as first, closing(twin.running.virtual_time()) as second:
         assert not first.advance(5).waiting
         with pytest.raises(OlafError, match="another replay"):
             second.advance(5)

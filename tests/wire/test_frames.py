@@ -14,7 +14,7 @@ from scapy.layers.l2 import Ether
 from olafctl import paths
 from olafctl.toolchain import cxx
 from olafctl.wire import layouts
-from olafctl.wire.frames import Endpoint, OlafFrame, pack, unpack
+from olafctl.wire.frames import Datagram, Endpoint, OlafFrame, pack, unpack
 from olafctl.wire.layouts import Flag, FrameType, Layout
 from olafctl.wire.scapy_layers import Olaf, OlafStatus, Shim
 
@@ -65,6 +65,20 @@ def test_decode_inverts_encode(gradient: list[float], reward: float, seq: int, g
     assert got.encode() == sent.encode()
     assert (got.source, got.destination, got.seq, got.gen_time) == (WORKER, SERVER, seq, gen_time)
     assert got.gradient.tobytes() == sent.gradient.tobytes()
+
+
+@given(body=st.binary(max_size=60), tos=st.integers(0, 255), padding=st.integers(0, 20))
+def test_a_datagram_is_received_as_it_was_sent(body: bytes, tos: int, padding: int) -> None:
+    sent = Datagram(WORKER, SERVER, body, tos)
+    assert Datagram.decode(sent.encode() + bytes(padding)) == sent
+
+
+@given(place=st.integers(12, 33), value=st.integers(1, 255))
+def test_a_datagram_with_damaged_headers_is_not_received(place: int, value: int) -> None:
+    frame = bytearray(Datagram(WORKER, SERVER, bytes(8)).encode())
+    frame[place] ^= value
+    with pytest.raises(ValueError, match="options|checksum|fit"):
+        Datagram.decode(bytes(frame))
 
 
 def test_scapy_reads_what_the_codec_wrote() -> None:

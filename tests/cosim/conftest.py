@@ -1,0 +1,58 @@
+"""A deployed twin, and sessions of virtual time that keep everything that crosses the engine."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from olafctl.targets import registry
+from olafctl.targets.interface import Advanced, Running, TimedFrame, VirtualTime
+from olafctl.targets.testbeds import load
+from olafctl.testbed.model import Testbed
+from tests.targets.conftest import program, quietly, why_not
+
+
+@dataclass
+class Lab:
+    """A running, programmed twin."""
+
+    running: Running
+    testbed: Testbed
+
+
+@pytest.fixture(scope="session")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    pytest.importorskip("olaf", reason="needs the SDK: pip install ./sdk")
+    if reason := why_not("twin"):
+        pytest.skip(reason)
+    testbed = load(Path(__file__).with_name("testbed.yaml"))
+    target = registry.get("twin")
+    state = tmp_path_factory.mktemp("cosim") / "bed"
+    running = target.start(testbed, target.build(testbed, quietly), state, quietly)
+    try:
+        program(running, testbed)
+        yield Lab(running, testbed)
+    finally:
+        target.stop(state)
+
+
+class Recorded:
+    """A session that remembers every frame in and out, in order."""
+
+    def __init__(self, session: VirtualTime) -> None:
+        self._session = session
+        self.entered: list[TimedFrame] = []
+        self.left: list[TimedFrame] = []
+
+    def arrive(self, frame: TimedFrame) -> None:
+        self.entered.append(frame)
+        self._session.arrive(frame)
+
+    def advance(self, time: int) -> Advanced:
+        advanced = self._session.advance(time)
+        self.left += advanced.left
+        return advanced
+
+    def close(self) -> None:
+        self._session.close()
