@@ -77,7 +77,7 @@ def test_a_datagram_is_received_as_it_was_sent(body: bytes, tos: int, padding: i
 def test_a_datagram_with_damaged_headers_is_not_received(place: int, value: int) -> None:
     frame = bytearray(Datagram(WORKER, SERVER, bytes(8)).encode())
     frame[place] ^= value
-    with pytest.raises(ValueError, match="options|checksum|fit"):
+    with pytest.raises(ValueError, match=r"options|checksum|fit"):
         Datagram.decode(bytes(frame))
 
 

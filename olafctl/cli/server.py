@@ -1,0 +1,140 @@
+"""``olafctl server``: the parameter server as a process."""
+
+import json
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from olafctl.cli.output import json_option
+from olafctl.errors import BadInput, MissingTool, Problem
+
+if TYPE_CHECKING:
+    from olaf import ParameterServer
+
+_POLICIES = ("olaf", "synchronous", "periodic", "plain")
+_MEANINGS = {
+    "received": "received",
+    "updates": "updates in them",
+    "applied": "applied",
+    "collected": "collected",
+    "refused": "refused",
+}
+
+
+@click.command()
+@click.argument("testbed", required=False)
+@click.option("--name", metavar="NAME", help="Which of the testbed's parameter servers; if it has several.")
+@click.option(
+    "--listen",
+    metavar="HOST:PORT",
+    help="Listen here instead; without a TESTBED, serve any worker as one cluster.",
+)
+@click.option("--policy", type=click.Choice(_POLICIES), default="olaf", show_default=True)
+@click.option(
+    "--rate", type=float, default=0.001, show_default=True, help="γ: how far an update moves the weights."
+)
+@click.option("--workers", type=click.IntRange(1), help="Policy synchronous: contributions that end a round.")
+@click.option(
+    "--deadline", type=float, metavar="SECONDS", help="Policy synchronous: end a round after this long."
+)
+@click.option(
+    "--updates", type=click.IntRange(1), help="Policy periodic: move the weights after so many updates."
+)
+@click.option("--seconds", type=float, metavar="SECONDS", help="Policy periodic: or after this long.")
+@click.option(
+    "--checkpoint",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Continue from this file if it exists, and keep it up to date.",
+)
+@click.option(
+    "--every",
+    type=click.FloatRange(0, min_open=True),
+    default=30.0,
+    show_default=True,
+    help="Seconds between checkpoints.",
+)
+@click.option(
+    "--report",
+    type=click.FloatRange(0, min_open=True),
+    default=10.0,
+    show_default=True,
+    help="Seconds between two reports.",
+)
+@json_option("Report in JSON lines; ages in seconds.")
+def command(
+    testbed: str | None,
+    name: str | None,
+    listen: str | None,
+    policy: str,
+    rate: float,
+    workers: int | None,
+    deadline: float | None,
+    updates: int | None,
+    seconds: float | None,
+    checkpoint: Path | None,
+    every: float,
+    report: float,
+    as_json: bool,
+) -> None:
+    """Serve the weights of the clusters of TESTBED (needs the SDK: pip install ./sdk).
+
+    Every update is answered with the newest weights and their version. Ends with SIGTERM or Ctrl-C, after a
+    last checkpoint and report. A server that was killed continues from its checkpoint.
+    """
+    if testbed is None and listen is None:
+        raise click.UsageError("give a TESTBED, or --listen")
+    if checkpoint is not None and not checkpoint.parent.is_dir():
+        raise BadInput(Problem(f"there is no folder {checkpoint.parent}", "--checkpoint"))
+    try:
+        from olafctl.train import serving
+    except ImportError as error:
+        raise MissingTool(
+            Problem(f"a parameter server needs the SDK: {error}", remedy="pip install ./sdk")
+        ) from error
+    from olafctl.targets import testbeds
+
+    bed = None if testbed is None else testbeds.load(testbeds.locate(testbed))
+    if bed is not None:
+        host = serving.host_of(bed, name)
+        listen = listen or f"{host.ip}:{host.udp_port}"
+        sizes = {len(cluster.workers) for cluster in serving.asynchronous(bed)}
+        if policy == "synchronous" and workers is None and len(sizes) == 1:
+            workers = sizes.pop()
+    if policy == "synchronous" and workers is None:
+        raise BadInput(Problem("how many workers make a round?", "--policy synchronous", "give --workers"))
+    options = {"workers": workers, "deadline": deadline, "updates": updates, "seconds": seconds}
+    make = serving.policy(policy, rate, options)
+    server = serving.parameter_server(bed, str(listen), make, checkpoint=checkpoint, every=every)
+    clusters = ["default"] if bed is None else [cluster.name for cluster in serving.asynchronous(bed)]
+    try:
+        _begin(server, policy, clusters, as_json)
+        while True:
+            threading.Event().wait(report)
+            _report([serving.figures(server, cluster) for cluster in clusters], server, as_json)
+    except KeyboardInterrupt:
+        pass  # how this verb ends
+    finally:
+        server.close()
+    _report([serving.figures(server, cluster) for cluster in clusters], server, as_json)
+
+
+def _begin(server: "ParameterServer", policy: str, clusters: list[str], as_json: bool) -> None:
+    address = f"{server.address[0]}:{server.address[1]}"
+    if as_json:
+        click.echo(json.dumps({"listening": address, "policy": policy, "clusters": clusters}))
+    else:
+        click.echo(f"listening at {address}, policy {policy}, clusters: {', '.join(clusters)}")
+
+
+def _report(figures: list[dict[str, Any]], server: "ParameterServer", as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps({"clusters": figures, "garbage": server.garbage}))
+        return
+    for cluster in figures:
+        age = cluster["age_of_model"]
+        counts = ", ".join(f"{cluster[key]} {meaning}" for key, meaning in _MEANINGS.items())
+        version = max(cluster["versions"], default="none")
+        shown = "unknown" if age is None else f"{age:.3f} s"
+        click.echo(f"{cluster['cluster']}: {counts}; version {version}; Age-of-Model {shown}")
