@@ -1,6 +1,7 @@
 """A deployed twin, and sessions of virtual time that keep everything that crosses the engine."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,11 +25,17 @@ class Lab:
 @pytest.fixture(scope="session")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     pytest.importorskip("olaf", reason="needs the SDK: pip install ./sdk")
+    testbed = load(Path(__file__).with_name("testbed.yaml"))
+    with deployed(testbed, tmp_path_factory.mktemp("cosim") / "bed") as found:
+        yield found
+
+
+@contextmanager
+def deployed(testbed: Testbed, state: Path) -> Iterator[Lab]:
+    """``testbed`` on a twin of its own; skips where there can be none."""
     if reason := why_not("twin"):
         pytest.skip(reason)
-    testbed = load(Path(__file__).with_name("testbed.yaml"))
     target = registry.get("twin")
-    state = tmp_path_factory.mktemp("cosim") / "bed"
     running = target.start(testbed, target.build(testbed, quietly), state, quietly)
     try:
         program(running, testbed)

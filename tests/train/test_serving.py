@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import olafctl.train as train_room
 from olafctl.cli.server import command
 from olafctl.errors import MissingTool
 
@@ -150,5 +151,6 @@ def test_what_is_wrong_is_said_and_nothing_is_started(
 def test_without_the_sdk_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "olaf", None)
     monkeypatch.delitem(sys.modules, "olafctl.train.serving", raising=False)
+    monkeypatch.delattr(train_room, "serving", raising=False)
     with pytest.raises(MissingTool, match=r"pip install \./sdk"):
         command.main(["--listen", "127.0.0.1:0"], standalone_mode=False)

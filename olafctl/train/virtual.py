@@ -1,0 +1,237 @@
+"""LunarLander-v3 through a deployed twin: workers, the engine and the parameter server in virtual time.
+
+A worker plays its episodes and computes its gradient at once, and is busy for a stated cost for each
+environment step; only then its update is offered. So a run depends on its seed and on nothing else.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import gymnasium
+import numpy as np
+import olaf
+import torch
+from olaf.policies import PolicyMaker
+from olaf.segments import Segments
+from olaf.virtual import VirtualNetwork
+
+from olafctl.cosim.medium import EngineMedium, address
+from olafctl.errors import BadInput, OlafError, Problem
+from olafctl.targets.interface import VirtualTime
+from olafctl.testbed.model import Cluster, Host, Testbed, Worker
+from olafctl.train import experience, network, ppo
+from olafctl.train.serving import asynchronous, parameter_server
+from olafctl.wire.geometry import segment_values
+
+_BEGIN_SECONDS = 30.0
+"""Within which every worker must have the first weights; one asks again four times a second."""
+_DRAIN_SECONDS = 1.0
+"""After the last update, for what is still on its way."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is trained, and what it costs; times in seconds of virtual time."""
+
+    updates: int
+    """Of each worker."""
+    episodes: int
+    """Behind each update."""
+    step_cost: float
+    """A worker's time for one environment step, with its share of computing the gradient."""
+    seed: int
+    policy: PolicyMaker
+    v: float | None
+    """1/s, of transmission control (OLAF §5); None is the SDK's default."""
+    delta_t: float
+
+
+@dataclass(frozen=True)
+class Step:
+    """One update that a worker had ready."""
+
+    time: float
+    cluster: int
+    reward: float
+    """Mean over its episodes."""
+    probability: float
+    """P_s when it was ready."""
+    sent: bool
+    """Whether it was sent whole; else it is held for the next."""
+
+
+Tell = Callable[[Step, int, int], None]
+"""Told after each update: what it was, updates so far, of how many."""
+
+
+@dataclass(frozen=True)
+class Trained:
+    """One cluster's training; ``sent`` and ``received`` count frames."""
+
+    cluster: Cluster
+    steps: tuple[Step, ...]
+    sent: int
+    held: int
+    """Updates that were held back."""
+    received: int
+    contained: int
+    """Frames of workers within those received."""
+    applied: int
+    age_of_model: float | None
+    """Average, in seconds."""
+    weights: network.Vector
+
+
+def train(engine: VirtualTime, testbed: Testbed, server: Host, plan: Plan, tell: Tell) -> list[Trained]:
+    """Train every cluster of ``testbed`` that is not of iswitch mode, to the end of ``plan``.
+
+    Raises BadInput for a cluster whose segments do not fit the network's parameters, OlafError when a
+    worker does not get its first weights.
+    """
+    torch.set_num_threads(1)  # sums in one order
+    clusters = asynchronous(testbed)
+    for cluster in clusters:
+        _check(cluster, testbed)
+    simulated = VirtualNetwork(EngineMedium(engine, testbed))
+    listen = address(server)
+    serving = parameter_server(testbed, f"{listen[0]}:{listen[1]}", plan.policy, port=simulated.port(listen))
+    random = np.random.default_rng(plan.seed)
+    training = _Training(simulated, plan, tell)
+    for cluster in clusters:
+        weights = network.initial(random)
+        for worker in cluster.workers:
+            training.add(_Member(simulated, serving, cluster, worker, weights, plan, random))
+    training.run()
+    return [_trained(cluster, training, serving) for cluster in clusters]
+
+
+class _Member:
+    """One worker: its SDK end, its environment and its optimiser."""
+
+    def __init__(
+        self,
+        simulated: VirtualNetwork,
+        serving: olaf.ParameterServer,
+        cluster: Cluster,
+        worker: Worker,
+        weights: network.Vector,
+        plan: Plan,
+        random: np.random.Generator,
+    ) -> None:
+        host, port = serving.address
+        self.cluster = cluster
+        self.end = olaf.Worker(
+            f"{host}:{port}",
+            network.PARAMETERS,
+            segments=cluster.segments,
+            epoch=cluster.epoch,
+            v=plan.v,
+            delta_t=plan.delta_t,
+            seed=int(random.integers(1 << 31)),
+            port=simulated.port(address(worker)),
+        )
+        self._weights = weights.copy()
+        self._environment: Any = gymnasium.make(
+            experience.ENVIRONMENT, max_episode_steps=experience.EPISODE_STEPS
+        )
+        self._random = np.random.default_rng(random.integers(1 << 63))
+        self._learner = ppo.Learner(int(random.integers(1 << 31)))
+        self.end.begin(weights)
+
+    def work(self, episodes: int) -> tuple[network.Vector, experience.Experience]:
+        """Play with the newest weights, and learn from it: the weights move here before anywhere else."""
+        held = self.end.held
+        for block in self.end.poll():
+            # Progress that was not sent stays on top of what the server has.
+            kept = np.float32(ppo.LEARNING_RATE) * held[block.place]
+            self._weights[block.place] = block.values + kept
+        played = experience.collect(self._environment, self._weights, episodes, self._random)
+        gradient = self._learner.gradient(self._weights, played)
+        self._weights += np.float32(ppo.LEARNING_RATE) * gradient
+        return gradient, played
+
+    def close(self) -> None:
+        """Give back the environment and the address."""
+        self._environment.close()
+        self.end.close()
+
+
+@dataclass
+class _Training:
+    """The members' turns, as events of the network."""
+
+    simulated: VirtualNetwork
+    plan: Plan
+    tell: Tell
+    members: list[_Member] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
+
+    def add(self, member: _Member) -> None:
+        self.members.append(member)
+
+    def run(self) -> None:
+        if not self.simulated.run(_BEGIN_SECONDS, lambda: all(member.end.begun for member in self.members)):
+            raise OlafError(
+                Problem(
+                    "a worker was given no weights by the parameter server", "train", "see olafctl status"
+                )
+            )
+        for member in self.members:
+            self._work(member, 0)
+        total = len(self.members) * self.plan.updates
+        self.simulated.run(stop=lambda: len(self.steps) == total)
+        self.simulated.run(self.simulated.time + _DRAIN_SECONDS)
+        for member in self.members:
+            member.close()
+
+    def of(self, cluster: Cluster) -> Iterator[_Member]:
+        return (member for member in self.members if member.cluster == cluster)
+
+    def _work(self, member: _Member, done: int) -> None:
+        if done == self.plan.updates:
+            return
+        gradient, played = member.work(self.plan.episodes)
+        busy = len(played.actions) * self.plan.step_cost
+        self.simulated.at(
+            self.simulated.time + busy, lambda: self._offer(member, done, gradient, played.mean_reward)
+        )
+
+    def _offer(self, member: _Member, done: int, gradient: network.Vector, reward: float) -> None:
+        probability = member.end.probability
+        sent = member.end.offer(gradient, reward)
+        step = Step(self.simulated.time, member.cluster.index, reward, probability, sent)
+        self.steps.append(step)
+        self.tell(step, len(self.steps), len(self.members) * self.plan.updates)
+        self._work(member, done + 1)
+
+
+def _check(cluster: Cluster, testbed: Testbed) -> None:
+    have, need = cluster.values, network.PARAMETERS
+    fitting = Segments(need, cluster.segments).length(0) <= segment_values(testbed.engine.beats)
+    if have not in (0, need) or not fitting:
+        raise BadInput(
+            Problem(
+                f"cluster {cluster.name} has no room for LunarLander's {need} values",
+                testbed.name,
+                f"give it `values: {need}`, and deploy",
+            )
+        )
+
+
+def _trained(cluster: Cluster, training: _Training, serving: olaf.ParameterServer) -> Trained:
+    ends = [member.end.counters for member in training.of(cluster)]
+    counted = serving.counters(cluster.name)
+    weights = serving.weights(cluster.name)
+    assert weights is not None  # every worker has them from there
+    return Trained(
+        cluster=cluster,
+        steps=tuple(step for step in training.steps if step.cluster == cluster.index),
+        sent=sum(end.sent for end in ends),
+        held=sum(end.held for end in ends),
+        received=counted.received,
+        contained=counted.updates,
+        applied=counted.applied,
+        age_of_model=serving.age_of_model(cluster.name),
+        weights=weights,
+    )
