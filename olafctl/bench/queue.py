@@ -10,7 +10,7 @@ import numpy as np
 
 from olafctl.queue.internals import Mode
 from olafctl.queue.model import CYCLE_NS, QueueModel
-from olafctl.queue.registers import CLOCK_HZ, IndexSettings, rate_word
+from olafctl.queue.registers import IndexSettings, rate_word
 from olafctl.queue.traffic import Frame, update
 from olafctl.wire.layouts import GRADIENT_OFFSET
 
