@@ -65,7 +65,7 @@ def deploy(
     """
     store = Store(folder_of(testbed.name))
     claim(store.folder)
-    wanted = _prepare(effective(testbed, store.regrouped()), store.folder, progress)
+    wanted = _prepare(effective(testbed, store), store.folder, progress)
     if dry_run:
         return _foresee(wanted, store)
     with locked(store.folder):
@@ -101,7 +101,7 @@ def find(store: Store) -> tuple[Testbed, Running | None]:
     record = store.record(Role.RUNNING) or store.record(Role.WANTED)
     if record is None:
         raise OlafError(Problem("nothing was ever deployed", store.folder.name, "olafctl deploy TESTBED"))
-    testbed = effective(testbeds.load(record.source, record.testbed), store.regrouped())
+    testbed = effective(testbeds.load(record.source, record.testbed), store)
     return testbed, registry.get(record.target).find(testbed, store.folder)
 
 
@@ -278,7 +278,7 @@ def _roll_back(
         return
     progress("going back to what ran before")
     try:
-        testbed = effective(testbeds.load(before.source, before.testbed), store.regrouped())
+        testbed = effective(testbeds.load(before.source, before.testbed), store)
         old = _prepare(testbed, store.folder, progress)
         _bring_up(old, _reusable(old, store), store, progress, take_over)
     except OlafError as second:

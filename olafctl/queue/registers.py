@@ -337,12 +337,17 @@ class QueueRegisters:
 def _changed(settings: IndexSettings, name: str, value: int) -> IndexSettings:
     if name == "mode":
         if value not in list(Mode):
-            raise BadInput(Problem(f"{value} is no mode", remedy="give 0 OLAF, 1 FIFO or 2 ISWITCH"))
+            raise BadInput(Problem(f"{value} is not a mode", remedy="give 0 OLAF, 1 FIFO or 2 ISWITCH"))
         return replace(settings, mode=Mode(value))
     if not 0 <= value < 1 << 32:
         raise BadInput(Problem(f"{value} does not fit {name}", remedy="give 0 … 4294967295"))
     values = {key: getattr(settings, key) for key in ("threshold", "reward_enable", "reward_threshold")}
     return IndexSettings(settings.mode, settings.halted, **{**values, name: value})
+
+
+def is_staging(name: str) -> bool:
+    """Whether a register only takes part in commands for indices, and says nothing by itself."""
+    return name.startswith(("range_", "set_", "get_", "command_"))
 
 
 def _named(name: str) -> Register:

@@ -6,7 +6,7 @@ from itertools import groupby
 from typing import Any
 
 from olafctl.queue.internals import Mode
-from olafctl.queue.registers import IndexSettings
+from olafctl.queue.registers import IndexSettings, QueueRegisters
 
 
 @dataclass(frozen=True)
@@ -53,6 +53,11 @@ def ranges(settings: Iterable[IndexSettings]) -> Ranges:
         found.append(IndexRange(first, last, value))
         first = last + 1
     return tuple(found)
+
+
+def of_all(registers: QueueRegisters) -> Ranges:
+    """The settings of every index of a queue."""
+    return ranges(registers.settings(index) for index in range(registers.read("indices")))
 
 
 def with_default(indices: int, given: Iterable[IndexRange]) -> Ranges:

@@ -2,13 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from threading import Lock
 from typing import Any
 
 from olafctl.engine.engine import Engine
 from olafctl.queue.internals import Command
 from olafctl.queue.registers import QueueRegisters
-from olafctl.queue.settings import IndexRange, ranges
+from olafctl.queue.settings import IndexRange, of_all
 from olafctl.targets.control import Handler
 from olafctl.targets.interface import Device
 
@@ -17,8 +16,7 @@ def handlers(engine: Engine, ports: Sequence[int], devices: Sequence[Device]) ->
     """``devices``, ``stats``, and the queue's registers: ``read`` and ``write`` by name, ``read_all``; the
     indices': ``settings`` of all of them, ``configure`` and ``command`` for a range."""
     registers = QueueRegisters(engine.read_register, engine.write_register)
-    # A snapshot, a command, and the reads and writes that belong to it are not to mix with another's.
-    one_at_a_time = Lock()
+    one_at_a_time = engine.register_sequences
 
     def read(request: dict[str, Any]) -> int:
         with one_at_a_time:
@@ -30,8 +28,7 @@ def handlers(engine: Engine, ports: Sequence[int], devices: Sequence[Device]) ->
 
     def settings(_: dict[str, Any]) -> list[dict[str, Any]]:
         with one_at_a_time:
-            found = ranges(registers.settings(index) for index in range(registers.read("indices")))
-        return [part.as_json() for part in found]
+            return [part.as_json() for part in of_all(registers)]
 
     def configure(request: dict[str, Any]) -> None:
         part = IndexRange.from_json(request["range"])

@@ -35,6 +35,8 @@ class Engine:
     """bit/s; None leaves the output unconstrained."""
     active_window: int
     """ns within which an index that sent counts as active."""
+    accumulate_quota: int
+    """Slots that rounds of iswitch mode may take while they accumulate."""
     address: IPv4Address | None
     """Where members of iswitch clusters send to, and control messages; None when there is none."""
 
@@ -104,6 +106,8 @@ class Cluster:
     """None switches the reward rule off."""
     epoch: int
     """Its job's, 0 … 15."""
+    halted: bool = False
+    """Whether the queue drops its updates; set at run time."""
 
 
 @dataclass(frozen=True)

@@ -41,6 +41,17 @@ def test_it_is_waited_for(how: signal.Signals, tmp_path: Path) -> None:
     assert (tmp_path / "put-back").exists()
 
 
+def test_it_is_interrupted_when_its_parent_is_killed(tmp_path: Path) -> None:
+    line = [sys.executable, "-c", PARENT, PUTS_BACK, str(tmp_path / "put-back")]
+    with subprocess.Popen(line, stdout=subprocess.PIPE) as parent:
+        assert parent.stdout is not None
+        assert parent.stdout.readline() == b"ready\n"
+        parent.kill()
+        # The child has the other end of this pipe until it has ended too.
+        parent.stdout.read()
+    assert (tmp_path / "put-back").exists()
+
+
 def test_its_code_is_returned() -> None:
     assert child.run([sys.executable, "-c", "raise SystemExit(7)"]) == 7
 

@@ -65,7 +65,7 @@ def test_a_dry_run_says_what_a_deploy_then_does(state: Path, tmp_path: Path) -> 
     said = {line for line in foreseen.changes.lines() if " queue " not in line}
     assert {line for line in done.changes.lines() if " queue " not in line} == said
     fifo = bed(tmp_path / "fifo.yaml", ("mode: olaf", "mode: fifo"))
-    assert list(quietly(fifo, dry_run=True).changes.lines()) == ["~ queue register mode olaf => fifo"]
+    assert list(quietly(fifo, dry_run=True).changes.lines()) == ["~ queue index 0 olaf => fifo"]
     assert find(Store(folder_of("laptop")))[1].registers.read("mode") == 0  # type: ignore[union-attr]  # it runs
 
 

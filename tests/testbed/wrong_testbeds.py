@@ -89,9 +89,8 @@ TABLE = [
         "unknown-key-inside",
         "beats: 24",
         "colour: red",
-        "5: engine.colour: unknown key (known here: active_window, adder_latency, address, beats, "
-        "clusters, indices, mode, "
-        "output_rate, reward_threshold, slots)",
+        "5: engine.colour: unknown key (known here: accumulate_quota, active_window, adder_latency, address, "
+        "beats, clusters, indices, mode, output_rate, reward_threshold, slots)",
     ),
     changed(
         "misspelt-worker-key",

@@ -32,6 +32,12 @@ class QueueLibrary {
     std::string path_;
 };
 
+// The settings of a queue as register writes.
+struct QueueSettings {
+    std::vector<uint32_t> writes;  // offset, value, offset, value, …
+    uint32_t busy;                 // the register that is not 0 while a write is still at work
+};
+
 class QueueStage {
   public:
     // `frame` starts with the shim; `first` and `last` are the cycles of the first and last beat.
@@ -51,8 +57,8 @@ class QueueStage {
     void run_until(uint64_t cycle, const Leave &leave);
     void finish(const Leave &leave);
 
-    // A new queue with the same values in the registers at `settings`, its clock just started.
-    void restart(const std::vector<uint32_t> &settings);
+    // A new queue with these settings, its clock just started.
+    void restart(const QueueSettings &settings);
 
     // Back to the wall clock: the current cycle is `now`.
     void resume(uint64_t now) { origin_ = now - cycle() * NS_PER_CYCLE; }

@@ -104,7 +104,7 @@ class Exclusive {
 
 }  // namespace
 
-void replay(Engine &engine, int socket, const std::vector<uint32_t> &settings) {
+void replay(Engine &engine, int socket, const QueueSettings &settings) {
     unsigned last_front = 0;
     Exclusive exclusive(engine);
     std::string wrong;

@@ -31,7 +31,7 @@ class Twin final : public Wiring {
 
     // Virtual time: a frame's first beat reaches the queue at the cycle of its arrival, and what leaves is
     // given to `deliver` with the time at which its last beat has left, instead of being sent.
-    void begin_replay(const std::vector<uint32_t> &settings);
+    void begin_replay(const QueueSettings &settings);
     void arrived_at(unsigned port, const uint8_t *frame, size_t length, uint64_t time);
     void run_until(uint64_t time, const Deliver &deliver);
     void finish(const Deliver &deliver);
