@@ -135,7 +135,7 @@ def _arrivals(pick: random.Random, updates: int, beats: int) -> Trace:
     drawn = np.random.default_rng(pick.getrandbits(32))
     most = pick.choice((beats + 2, 2 * beats, 5 * beats, 20 * beats))
     gaps = drawn.integers(beats, most, updates)
-    clusters = pick.randint(1, GEOMETRY.clusters)
+    clusters = pick.randint(1, GEOMETRY.indices)
     return Trace(
         "engine",
         (_FIRST + np.cumsum(gaps)) * CYCLE_NS,

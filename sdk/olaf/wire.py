@@ -150,7 +150,7 @@ class OlafStatus:
     occupancy: int
     """updates waiting in the queue, in slots"""
     active_clusters: int
-    """clusters that sent within the activity window"""
+    """indices (a cluster's segments) that sent within the activity window"""
     slots: int
     """Q_max, the queue's size in slots"""
     flags: int
