@@ -109,21 +109,29 @@ def _episode(comparison: Comparison, geometry: Geometry, pick: random.Random, fr
     if longest > 400 and pick.random() < 0.7:
         longest = 400
     indices = min(geometry.indices, pick.choice((1, 2, 4, 9, 16, 1024)))
+    # Short updates of few indices, back to back: merges wait for the adders while others come and go.
+    hasty = pick.random() < 0.3
+    if hasty:
+        longest, indices = pick.choice((1, 16, 17, 32)), min(geometry.indices, pick.choice((2, 3)))
     traffic = Traffic(pick.getrandbits(32), geometry, indices, longest)
     comparison.set(
         rate=0, accumulate_quota=pick.choice((0, 1, geometry.slots // 2, geometry.slots, geometry.slots))
     )
     comparison.set(
-        rate=rate_word(pick.choice((None, None, 5_000_000_000, 20_000_000_000, 40_000_000_000))),
-        hold=int(pick.random() < 0.2),
+        rate=rate_word(
+            pick.choice((10**10, 2 * 10**10, 4 * 10**10, 6 * 10**10, 8 * 10**10))
+            if hasty
+            else pick.choice((None, None, 5 * 10**9, 2 * 10**10, 4 * 10**10))
+        ),
+        hold=int(not hasty and pick.random() < 0.2),
     )
-    favourite = pick.choice((*Mode, None))
+    favourite = Mode.OLAF if hasty else pick.choice((*Mode, None))
     _configure(comparison, traffic, pick, favourite)
-    restless = pick.choice((0.0, 0.0, 0.02, 0.3))
+    restless = 0.0 if hasty else pick.choice((0.0, 0.0, 0.02, 0.3))
     stopping = pick.choice((0.0, 0.0, 0.02, 0.3))
     comparison.model.disturb(pick.getrandbits(32), restless, stopping, pick.choice((0.02, 0.5)))
     start = comparison.model.cycle
-    spread = pick.choice((0, 0, 30, 200))
+    spread = 0 if hasty else pick.choice((0, 0, 30, 200))
     for index in range(frames):
         comparison.offer(*traffic.beats(), cycle=start + index * spread)
     if pick.random() < 0.2:
