@@ -34,11 +34,20 @@ def update(
 ) -> Packet:
     """A worker's update to the parameter server, with its cluster's epoch unless ``fields`` say another."""
     epoch = live.testbed.clusters[worker.cluster].epoch
-    header = Olaf(
-        frame_type=FrameType.UPDATE, seq=seq, reward=reward, gen_time=gen_time, **{"epoch": epoch, **fields}
-    )
+    usual = {"frame_type": FrameType.UPDATE, "epoch": epoch}
+    header = Olaf(seq=seq, reward=reward, gen_time=gen_time, **{**usual, **fields})
     payload = Raw(values.astype("<f4").tobytes())
     return whole(udp(worker, live.server, live.testbed.udp_port) / header / payload)
+
+
+def contribution(
+    live: Live, worker: Worker, values: Gradient, round_: int, segment: int = 0, **fields: int
+) -> Packet:
+    """A worker's contribution to a round, sent to the engine."""
+    frame = update(live, worker, values, seq=round_, segment=segment, **fields)
+    frame[Ether].dst, frame[IP].dst = live.engine.mac, str(live.engine.ip)
+    del frame[IP].chksum
+    return whole(frame)
 
 
 def ack(live: Live, worker: Worker, values: Gradient, *, seq: int = 1) -> Packet:
