@@ -10,9 +10,9 @@ import numpy as np
 
 from olafctl.queue.internals import Mode
 from olafctl.queue.model import CYCLE_NS, QueueModel
-from olafctl.queue.registers import CLOCK_HZ, IndexSettings, rate_word
+from olafctl.queue.registers import IndexSettings, rate_word
 from olafctl.queue.traffic import Frame, update
-from olafctl.wire.layouts import BEAT_BYTES, GRADIENT_OFFSET
+from olafctl.wire.layouts import GRADIENT_OFFSET
 
 SIZES = (256, 1500, 9036)
 MIXES = ("every frame another cluster", "random over 9 clusters", "all one cluster")
@@ -22,7 +22,6 @@ MODEL_WORKERS = 3
 MODEL_MIX = f"{SEGMENTS} segments of one model, {MODEL_WORKERS} workers interleaved"
 ROUND_WORKERS = (4, 12)
 RATES: tuple[int | None, ...] = (None, 40_000_000_000, 20_000_000_000)
-LINE_RATE = BEAT_BYTES * 8 * CLOCK_HZ
 CLUSTERS = 9
 """As in the paper's testbed (OLAF §8)."""
 _WARM_UP = 200

@@ -13,13 +13,14 @@ def generated() -> Mapping[Path, str]:
     """Every generated file's text, by its place relative to the sources."""
     from olafctl.queue import generate
     from olafctl.targets.p4_sources import params
-    from olafctl.wire.emit import cpp, markdown, p4
+    from olafctl.wire.emit import cpp, markdown, p4, sdk
 
     return {
         Path("p4src/headers.p4"): p4.headers(),
         Path("p4src/params.p4"): params(),
         Path("olafctl/wire/native/tuser.h"): cpp.tuser(),
         Path("docs/wire-format.md"): markdown.page(),
+        Path("sdk/olaf/wire.py"): sdk.wire(),
         **generate.generated(),
     }
 

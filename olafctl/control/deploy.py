@@ -163,7 +163,7 @@ def _remember(wanted: _Wanted, store: Store) -> None:
 
 
 def _reusable(wanted: _Wanted, store: Store) -> Running | None:
-    """What runs, when it is this build on these ports; None when it must be started anew."""
+    """What runs, when it is this build on these ports; None when it must be started again."""
     records = [record for record in map(store.record, Role) if record is not None]
     if not records or not _is_intact(wanted):
         return None
@@ -230,7 +230,7 @@ def _start(wanted: _Wanted, progress: Progress) -> Running:
 
 
 def _kept(build: Build, state: Path) -> Build:
-    """The build, copied beside what runs: the cache may be emptied at any time."""
+    """The build, copied next to what runs: the cache may be emptied at any time."""
     folder = state.resolve() / "build"
     shutil.rmtree(folder, ignore_errors=True)
     for source in sorted(build.folder.rglob("*")):
@@ -243,7 +243,7 @@ def _kept(build: Build, state: Path) -> Build:
 
 
 def _is_intact(wanted: _Wanted) -> bool:
-    """Whether what lies beside the running processes is still the build, and their ports are still there."""
+    """Whether what lies next to the running processes is still the build, and their ports are still there."""
     if ports_lost(wanted.state):
         return False
     kept = wanted.state / "build"

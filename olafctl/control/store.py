@@ -219,7 +219,7 @@ def claim(folder: Path) -> None:
     """Raises BadInput when ``folder`` holds something that is not a deployment."""
     if folder.is_dir() and any(folder.iterdir()) and not is_ours(folder):
         remedy = "move it away, give the testbed another name, or set OLAF_STATE"
-        raise BadInput(Problem("is there already and is no deployment", str(folder), remedy))
+        raise BadInput(Problem("exists and is not a deployment", str(folder), remedy))
 
 
 def clear(folder: Path) -> None:

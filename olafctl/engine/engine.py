@@ -17,7 +17,7 @@ from olafctl.queue.settings import of_all
 from olafctl.wire import layouts
 
 _MAX_PACKET_IN = 65536
-_PATIENCE_MS = 500
+_TIMEOUT_MS = 500
 
 PacketIn = Callable[[bytes], None]
 
@@ -36,8 +36,8 @@ class PortStats:
 
 @dataclass(frozen=True)
 class Losses:
-    """Frames that went nowhere, by reason: before a pipeline was pushed, to a port the block has not,
-    punted faster than the control plane takes them (or too long for it), too short for the shim."""
+    """Frames that went nowhere, by reason: before a pipeline was pushed, to a port that is not there, punted
+    faster than the control plane takes them (or too long for it), too short for the shim."""
 
     no_pipeline: int
     misrouted: int
@@ -204,7 +204,7 @@ class Engine:
         buffer = ctypes.create_string_buffer(_MAX_PACKET_IN)
         take = self._library.olaf_engine_take_packet_in
         while not self._stopping:
-            length = take(self._handle, _PATIENCE_MS, ctypes.byref(device), buffer)
+            length = take(self._handle, _TIMEOUT_MS, ctypes.byref(device), buffer)
             receive = self._receivers.get(device.value)
             if length and receive is not None:
                 receive(buffer.raw[:length])

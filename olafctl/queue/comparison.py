@@ -5,15 +5,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from olafctl.queue.golden import GoldenQueue, Unexplained, with_status
-from olafctl.queue.golden.frames import keeps_of
+from olafctl.queue.golden.frames import field, keeps_of
+from olafctl.queue.internals import Command
 from olafctl.queue.model import Departure, Instant, QueueModel, Sidecar, without_status
+from olafctl.queue.registers import BY_NAME, IndexSettings
 from olafctl.wire.geometry import Geometry
-from olafctl.wire.layouts import BEAT_BYTES, Kind
+from olafctl.wire.layouts import BEAT_BYTES, GRADIENT_OFFSET, Flag, FrameType, Kind
 
 BYPASS_BEATS = 512
 _LIMIT = 2_000_000
 """Cycles after which a queue that was left alone must have come to rest."""
-_OKAY, _SLVERR = 0, 2
+_LIMIT_OF_A_COMMAND = 1000
+"""Reads of `command_busy` an index, after which a command must be at its end."""
 
 
 @dataclass(frozen=True)
@@ -86,24 +89,128 @@ class Comparison:
         for departure in departures:
             self._compare(departure)
 
+    def check_rest(self) -> None:
+        """Nothing is left: every frame that came in has left or been dropped."""
+        left = {
+            "updates offered": self.golden.undecided,
+            "updates in the queue": self.golden.unsent,
+            "other frames offered": len(self._offered_others),
+            "other frames in the bypass": len(self._others),
+        }
+        if any(left.values()):
+            raise Unexplained(f"the queue is at rest with {left}")
+
+    def jam(self, frames: Sequence[tuple[Sidecar, bytes]]) -> None:
+        """Send frames while the sink takes nothing: they must be accepted or dropped all the same.
+
+        None may be longer than it declares, but by less than a beat.
+        """
+        self.model.block(True)
+        beats = 0
+        for sidecar, frame in frames:
+            self.offer(sidecar, frame)
+            beats += 4 + -(-len(frame) // BEAT_BYTES)
+        limit = 1000 + 200 * beats
+        if self.model.drain(limit) >= limit:
+            raise Unexplained("a blocked output holds up the input")
+        self.model.block(False)
+        self.settle()
+
     def check_counters(self) -> None:
         """Compare every counter that the golden model predicts, and the occupancy."""
         shown = self.model.registers.read_all()
         self.see()
         wrong = [
             f"{name} is {shown[name]}, must be {expected}"
-            for name, expected in (*self.golden.counters.items(), ("occupancy", self.golden.occupancy))
+            for name, expected in (
+                *self.golden.counters.items(),
+                ("occupancy", self.golden.occupancy),
+                ("accumulating", self.golden.accumulating),
+            )
             if shown[name] != expected
         ]
         if wrong:
             raise Unexplained("; ".join(wrong))
 
-    def access(self, write: bool, address: int, data: int, strobe: int, expected: tuple[int, int]) -> None:
-        """One access to the register port, which must give the response and the data that are expected."""
-        answer = self.model.access(write, address, data, strobe)
-        if answer != expected:
-            what = "write" if write else "read"
-            raise Unexplained(f"a {what} at {address:#x} answers {answer}, must be {expected}")
+    def write(self, name: str, value: int, order: Sequence[int] = (0xF,)) -> None:
+        """Write a register, at any cycle, by accesses of these byte strobes one after the other."""
+        for strobe in order:
+            response, _ = self.model.access(True, BY_NAME[name].offset, value, strobe)
+            if response:
+                raise Unexplained(f"a write of {name} answers {response}")
+
+    def read(self, name: str) -> int:
+        """Read a register, at any cycle."""
+        response, value = self.model.access(False, BY_NAME[name].offset)
+        if response:
+            raise Unexplained(f"a read of {name} answers {response}")
+        return value
+
+    def command(
+        self, command: Command, first: int, last: int, settings: IndexSettings, order: Sequence[int] = (0xF,)
+    ) -> None:
+        """Give a command, at any cycle, and let time pass until it is done.
+
+        ``order``: byte strobes that together write a register. GET's answer is compared too.
+        """
+        self._stage(first, last, settings, order)
+        self.golden.command(command, first, last, settings)
+        self._give(command, last - first + 1)
+        if self.read("command_error"):
+            raise Unexplained(f"{command.name} of {first} … {last} is refused")
+        self.see()
+        if command is Command.GET:
+            self._compare_got()
+
+    def bad_command(self, code: int, first: int, last: int, settings: IndexSettings) -> None:
+        """Give a command that must be refused and change nothing."""
+        self._stage(first, last, settings, (0xF,))
+        self._give(code, 1)
+        if not self.read("command_error"):
+            raise Unexplained(f"command {code} of {first} … {last}, {settings}, is accepted")
+        self.golden.note("command refused")
+
+    def _stage(self, first: int, last: int, settings: IndexSettings, order: Sequence[int]) -> None:
+        mode = int(settings.mode) | (0x100 if settings.halted else 0)
+        staged = {
+            **{"range_first": first, "range_last": last, "set_mode": mode},
+            **{"set_threshold": settings.threshold, "set_reward_enable": settings.reward_enable},
+            **{"set_reward_threshold": settings.reward_threshold},
+        }
+        for name, value in staged.items():
+            self.write(name, value, order)
+            if self.read(name) != value:
+                raise Unexplained(f"{name} does not hold {value:#x}")
+
+    def _give(self, code: int, indices: int) -> None:
+        self.write("command", code)
+        for _ in range(_LIMIT_OF_A_COMMAND * (indices + 1)):
+            if not self.read("command_busy"):
+                return
+        raise Unexplained("a command does not end")
+
+    def _compare_got(self) -> None:
+        got = self.golden.got
+        if got is None:
+            raise Unexplained("GET never looked")
+        settings, rounds = got.settings, got.rounds
+        accumulates = rounds.partial is not None
+        expected = {
+            "get_mode": int(settings.mode) | (0x100 if settings.halted else 0),
+            "get_threshold": settings.threshold,
+            "get_reward_enable": settings.reward_enable,
+            "get_reward_threshold": settings.reward_threshold,
+            "get_state": accumulates | (rounds.finished is not None) << 1,
+        }
+        if accumulates or rounds.finished is not None:
+            expected["get_round"] = rounds.current if accumulates else rounds.finished or 0
+        if rounds.partial is not None:
+            members = sum(1 << member for member in rounds.members)
+            expected["get_count"] = rounds.partial.count
+            expected["get_members_low"], expected["get_members_high"] = members & 0xFFFFFFFF, members >> 32
+        for name, value in expected.items():
+            if (shown := self.read(name)) != value:
+                raise Unexplained(f"{name} is {shown:#x}, must be {value:#x}")
 
     def _bypass(self, instant: Instant) -> None:
         counters = self.golden.counters
@@ -145,7 +252,11 @@ class Comparison:
 
 
 def _is_update(departure: Departure) -> bool:
-    return departure.sidecar.kind == Kind.UPDATE
+    """An update, or the sum of a round: a result that only passes is of frame type RESULT already."""
+    if departure.sidecar.kind != Kind.RESULT or len(departure.frame) < GRADIENT_OFFSET:
+        return departure.sidecar.kind == Kind.UPDATE
+    aggregated = field(departure.frame, "flags") & Flag.AGGREGATED
+    return field(departure.frame, "frame_type") == FrameType.UPDATE and bool(aggregated)
 
 
 def _kept(frame: bytes, masks: Sequence[int]) -> bytes:

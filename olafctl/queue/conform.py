@@ -11,26 +11,30 @@ import random
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import click
 import numpy as np
 
 from olafctl.queue.comparison import Comparison
 from olafctl.queue.golden import GoldenQueue, Unexplained
+from olafctl.queue.internals import Command, Mode
 from olafctl.queue.model import QueueModel
-from olafctl.queue.registers import MODE_FIFO, MODE_OLAF, rate_word
+from olafctl.queue.registers import IndexSettings, rate_word
 from olafctl.queue.traffic import Traffic
 from olafctl.queue.verilate import build_queue
 from olafctl.wire.geometry import Geometry
 
 GEOMETRIES = (
-    Geometry(clusters=16, slots=8, beats=24),
-    Geometry(clusters=9, slots=8, beats=142, adder_latency=5),
-    Geometry(clusters=1, slots=1, beats=6, adder_latency=3),
-    Geometry(clusters=1024, slots=40, beats=24, adder_latency=6),
+    Geometry(indices=16, slots=8, beats=24),
+    Geometry(indices=9, slots=8, beats=142, adder_latency=5),
+    Geometry(indices=1, slots=1, beats=6, members=1, adder_latency=3),
+    Geometry(indices=1024, slots=40, beats=24, members=64, adder_latency=6),
+    Geometry(indices=5, slots=3, beats=4, members=3),
 )
-"""From one cluster and one slot to a thousand, with and without jumbo frames, every adder latency."""
+"""From one index and one slot to a thousand, with and without jumbo frames, every adder latency."""
+_STROBES = ((0xF,), (1, 2, 4, 8), (0xC, 0x3), (8, 6, 1), (2, 0, 0xD))
+"""Ways to write a register, all bytes of it in the end."""
 
 
 @dataclass
@@ -54,11 +58,14 @@ class Coverage:
 
 
 EXPECTED = (
-    *(name for name in GoldenQueue(Geometry()).counters),
-    "merged, newer",
-    "merged, older",
+    *GoldenQueue(Geometry()).counters,
+    *("merged, newer", "merged, older", "contributed, newer", "contributed, older"),
     *(f"cut through while {what}" for what in ("appended", "merged", "replaced_worker", "replaced_reward")),
     *(f"repaired {end} while {what}" for end in ("truncated", "overlong") for what in ("appended", "merged")),
+    *(f"released by {what}" for what in ("the last contribution", "SET", "FBCAST")),
+    *("discarded by SET", "discarded by RESET"),
+    *(f"command {command.name}" for command in Command),
+    "command refused",
 )
 
 
@@ -70,33 +77,48 @@ def run_seed(model: QueueModel, geometry: Geometry, seed: int, frames: int) -> C
     pick = random.Random(seed)
     comparison = Comparison(model, geometry)
     try:
+        _start_in_the_middle(comparison, geometry, pick)
+        comparison = Comparison(model, geometry)
         comparison.set(active_window=pick.choice((50, 1000, 20_000)))
         while comparison.frames < frames:
             _episode(comparison, geometry, pick, min(frames - comparison.frames, 150))
         comparison.set(hold=0, rate=0)
         comparison.settle()
         comparison.check_counters()
+        comparison.check_rest()
     except Unexplained as error:
         raise Unexplained(f"{geometry}, seed {seed}: {error}") from error
     return comparison
+
+
+def _start_in_the_middle(comparison: Comparison, geometry: Geometry, pick: random.Random) -> None:
+    """Reset the queue while it works: what was under way must leave no trace."""
+    traffic = Traffic(pick.getrandbits(32), geometry, min(geometry.indices, 4), 64)
+    comparison.set(rate=rate_word(pick.choice((None, 1_000_000_000))))
+    comparison.command(
+        Command.SET, 0, geometry.indices - 1 if geometry.indices < 99 else 9, _settings(pick, None)
+    )
+    for _ in range(30):
+        comparison.offer(*traffic.beats())
+    comparison.model.run(comparison.model.cycle + pick.randrange(20, 400))
+    comparison.model.reset()
 
 
 def _episode(comparison: Comparison, geometry: Geometry, pick: random.Random, frames: int) -> None:
     longest = (geometry.beats - 1) * 16
     if longest > 400 and pick.random() < 0.7:
         longest = 400
-    clusters = min(geometry.clusters, pick.choice((1, 2, 4, 9, 16, 1024)))
-    traffic = Traffic(pick.getrandbits(32), geometry, clusters, longest)
+    indices = min(geometry.indices, pick.choice((1, 2, 4, 9, 16, 1024)))
+    traffic = Traffic(pick.getrandbits(32), geometry, indices, longest)
     comparison.set(
-        rate=0,
-        mode=MODE_FIFO if pick.random() < 0.15 else MODE_OLAF,
-        reward_enable=int(pick.random() < 0.5),
-        reward_threshold=int(np.float32(pick.choice((0.0, 0.5, 2.0, float("inf")))).view(np.uint32)),
+        rate=0, accumulate_quota=pick.choice((0, 1, geometry.slots // 2, geometry.slots, geometry.slots))
     )
     comparison.set(
         rate=rate_word(pick.choice((None, None, 5_000_000_000, 20_000_000_000, 40_000_000_000))),
         hold=int(pick.random() < 0.2),
     )
+    favourite = pick.choice((*Mode, None))
+    _configure(comparison, traffic, pick, favourite)
     restless = pick.choice((0.0, 0.0, 0.02, 0.3))
     stopping = pick.choice((0.0, 0.0, 0.02, 0.3))
     comparison.model.disturb(pick.getrandbits(32), restless, stopping, pick.choice((0.02, 0.5)))
@@ -108,11 +130,63 @@ def _episode(comparison: Comparison, geometry: Geometry, pick: random.Random, fr
         comparison.model.block(True)
         comparison.model.run(start + 3000)
         comparison.model.block(False)
+        comparison.jam([traffic.honest() for _ in range(frames // 2)])
+    for _ in range(pick.choice((0, 0, 2, 10, 30))):
+        comparison.model.run(comparison.model.cycle + pick.randrange(1 + 20 * max(10, spread)))
+        _command(comparison, geometry, traffic, pick, favourite)
     comparison.settle()
     if pick.random() < 0.5:
         comparison.set(hold=0)
         comparison.settle()
     comparison.check_counters()
+
+
+def _settings(pick: random.Random, favourite: Mode | None) -> IndexSettings:
+    """``favourite`` is the mode that most indices have."""
+    threshold = float(pick.choice((0.0, 0.5, 2.0, float("inf"))))
+    return IndexSettings(
+        favourite if favourite is not None and pick.random() < 0.9 else pick.choice(tuple(Mode)),
+        pick.random() < 0.05,
+        pick.choice((1, 2, 2, 3, 3, 5, 8, 65535)),
+        int(pick.random() < 0.5),
+        int(np.float32(threshold).view(np.uint32)),
+    )
+
+
+def _configure(comparison: Comparison, traffic: Traffic, pick: random.Random, favourite: Mode | None) -> None:
+    """Settings for some of the indices that take part; the others keep theirs."""
+    if pick.random() < 0.5:
+        first, last = min(traffic.indices), max(traffic.indices)
+        comparison.command(Command.SET, first, last, _settings(pick, favourite), pick.choice(_STROBES))
+    for index in pick.sample(traffic.indices, min(len(traffic.indices), pick.choice((0, 3, 8)))):
+        comparison.command(Command.SET, index, index, _settings(pick, favourite), pick.choice(_STROBES))
+
+
+def _command(
+    comparison: Comparison,
+    geometry: Geometry,
+    traffic: Traffic,
+    pick: random.Random,
+    favourite: Mode | None,
+) -> None:
+    """A command at this cycle, for one index that takes part or some; now and then a bad one."""
+    code = pick.choice((Command.SET, Command.SET, Command.FBCAST, Command.RESET, Command.GET))
+    first = pick.choice(traffic.indices)
+    last = first if code == Command.GET else min(geometry.indices - 1, first + pick.choice((0, 0, 1, 5)))
+    settings = _settings(pick, favourite)
+    ranged = pick.choice((Command.SET, Command.FBCAST, Command.RESET))
+    draw = pick.random()
+    if draw < 0.03:
+        comparison.bad_command(ranged, first + 1, first, settings)
+    elif draw < 0.06:
+        comparison.bad_command(ranged, first, geometry.indices + pick.choice((0, 1, 60_000)), settings)
+    elif draw < 0.08:
+        comparison.bad_command(pick.choice((0, 5, 255)), first, last, settings)
+    elif draw < 0.1:
+        unfit = replace(settings, threshold=pick.choice((0, 65536, (1 << 32) - 1)))
+        comparison.bad_command(Command.SET, first, last, unfit)
+    else:
+        comparison.command(code, first, last, settings, pick.choice(_STROBES))
 
 
 def run(frames: int, per_seed: int, progress: Callable[[Coverage], None] = lambda coverage: None) -> Coverage:

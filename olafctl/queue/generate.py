@@ -23,6 +23,23 @@ from olafctl.wire.emit import verilog
 _NOTE = "Generated from olafctl/{source} by `olafctl generate`: do not edit."
 
 
+_USE = """\
+The queue takes one beat a cycle, but at least four cycles for each update (256 bytes). Updates and
+other frames take turns at the output, frame by frame, when both wait.
+
+Mode, threshold H, reward rule and halt belong to an index, that is one segment of one cluster. To
+change them, write the `set_…` registers and the range, then SET to `command`, and wait until
+`command_busy` is 0. A command is applied to one index after the other, to each between two updates,
+while traffic flows. A command that is refused changes nothing and sets `command_error`: an unknown
+code, a range that is not within the indices, a mode or an H that does not exist, or another command
+still at work.
+
+In ISWITCH mode an index sums one contribution of each member to the round in `seq`. The sum leaves
+once, as a RESULT, when the counts in it reach H. SET applies a new H at once; out of ISWITCH mode it
+discards the partial sum. A halted index keeps its partial sum until it goes on, FBCAST or RESET.
+""".splitlines()
+
+
 def generated() -> dict[Path, str]:
     """Every generated file's text, by its place relative to the sources' root."""
     return {
@@ -107,6 +124,8 @@ def _table() -> str:
         "",
         "    in_updates = out_updates + merged + replaced_… + dropped_… (of updates) + resident_updates",
         "    in_bypass = out_bypass + dropped_bypass + resident_bypass",
+        "",
+        *_USE,
         "",
         "| offset | name | access | reset | meaning |",
         "|---|---|---|---|---|",

@@ -207,8 +207,6 @@ DISPOSITIONS = tuple(
 )
 """The counters that, with out_updates, merged and resident_updates, add up to in_updates at every instant."""
 
-MODE_OLAF, MODE_FIFO, MODE_ISWITCH = Mode.OLAF, Mode.FIFO, Mode.ISWITCH
-
 
 def rate_word(bits_per_second: int | None) -> int:
     """The ``rate`` register's value for a link rate; None means unconstrained.
@@ -269,8 +267,7 @@ class QueueRegisters:
         Raises BadInput when there is no such register, it cannot be written, or ``value`` is not 32 bits.
         """
         if name in OF_EVERY_INDEX:
-            changed = replace(self.settings(0), **{name: Mode(value) if name == "mode" else value})
-            self.configure(0, self.read("indices") - 1, changed)
+            self.configure(0, self.read("indices") - 1, _changed(self.settings(0), name, value))
             return
         register = _named(name)
         if register.access not in (Access.SETTING, Access.PULSE, Access.COMMAND):
@@ -333,6 +330,17 @@ class QueueRegisters:
     def _value(self, register: Register) -> int:
         words = (self._read(register.offset + 4 * word) << (32 * word) for word in range(register.words))
         return sum(words)
+
+
+def _changed(settings: IndexSettings, name: str, value: int) -> IndexSettings:
+    if name == "mode":
+        if value not in list(Mode):
+            raise BadInput(Problem(f"{value} is not a mode", remedy="give 0 OLAF, 1 FIFO or 2 ISWITCH"))
+        return replace(settings, mode=Mode(value))
+    if not 0 <= value < 1 << 32:
+        raise BadInput(Problem(f"{value} does not fit {name}", remedy="give 0 … 4294967295"))
+    values = {key: getattr(settings, key) for key in ("threshold", "reward_enable", "reward_threshold")}
+    return IndexSettings(settings.mode, settings.halted, **{**values, name: value})
 
 
 def is_staging(name: str) -> bool:

@@ -13,7 +13,21 @@ from olafctl.wire.geometry import Geometry
 from olafctl.wire.layouts import BEAT_BYTES, GRADIENT_OFFSET, Flag, FrameType, Kind
 
 _NOT_FINITE = tuple(map(float, ("inf", "-inf", "nan")))
-_REWARDS = (0.0, -0.0, 1.0, -1.0, 1.0000001, 2.5, -7.0, 1e-42, 3e38, *_NOT_FINITE)
+_REWARDS = (
+    0.0,
+    -0.0,
+    1.0,
+    -1.0,
+    1.0000001,
+    2.5,
+    -7.0,
+    1e-42,
+    3e38,
+    -3e38,
+    3.4028234e38,
+    -3.4028234e38,
+    *_NOT_FINITE,
+)
 _WORDS = (0x00000000, 0x80000000, 0x00000001, 0x007FFFFF, 0x7F800000, 0xFF800000, 0x7F800001, 0xFFC00001)
 _LENGTHS = (0, 1, 15, 16, 17, 32, 48, 64, 100, 359, 367)
 
@@ -115,6 +129,15 @@ class Traffic:
             keeps[at] = keeps[at] & ~hole or 1
         return sidecar, frame.ljust(count * BEAT_BYTES, b"\0"), keeps
 
+    def honest(self) -> Frame:
+        """The next frame that is no longer than it declares, but perhaps by less than a beat."""
+        draw = self._random.random()
+        if draw < 0.5:
+            return self._update()
+        size = self._random.choice((60, 1500, 9036))
+        claimed = 0 if draw < 0.6 and size == 60 else size
+        return Sidecar(claimed, src=self._random.getrandbits(16)), self._random.randbytes(size)
+
     def _update(self, length: int | None = None, index: int | None = None, **fields: int) -> Frame:
         pick = self._random
         self._time += pick.randrange(3)
@@ -172,7 +195,13 @@ class Traffic:
         if draw < 0.4:
             return b"".join(self._random.choice(_WORDS).to_bytes(4, "little") for _ in range(count))
         seeded = np.random.default_rng(self._random.getrandbits(32))
-        return seeded.standard_normal(count, dtype=np.float32).astype("<f4").tobytes()
+        values = seeded.standard_normal(count, dtype=np.float32)
+        if draw < 0.7:  # of few different magnitudes, so that sums cancel to their last bits
+            values = np.float32(1) + seeded.integers(0, 1 << 23, count) * np.float32(2) ** -23
+            values = np.where(seeded.random(count) < 0.8, np.float32(1.5), values)
+            values += seeded.integers(-3, 4, count) * np.float32(2) ** -seeded.integers(2, 24, count)
+            values = np.where(seeded.random(count) < 0.5, -values, values)
+        return values.astype("<f4").tobytes()
 
     def _mismatched(self) -> Frame:
         return self._update(length=self._random.choice(self._fitting))

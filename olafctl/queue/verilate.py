@@ -15,7 +15,6 @@ from olafctl.queue import verilog
 from olafctl.toolchain import Compiler, cxx
 from olafctl.wire.geometry import Geometry
 
-Parameters = Geometry
 Progress = Callable[[str], None]
 
 _NATIVE = Path(__file__).parent / "native"

@@ -29,8 +29,8 @@ class ClusterAge:
 class Measurement:
     """One replay, measured at the parameter server; of a model in segments, updates are its frames.
 
-    Exactly one thing happens to each update sent: it was received as (or as the newest part of) a frame,
-    merged into one, replaced by a newer one of its worker or a better one of its cluster, or lost. A replaced
+    Each update sent has exactly one outcome: it was received as (or as the newest part of) a frame, merged
+    into one, replaced by a newer one of its worker or a better one of its cluster, or lost. A replaced
     update is neither lost nor delivered: what replaced it subsumes it (OLAF §3).
     """
 
@@ -103,12 +103,16 @@ def measure(
 
 def violations(sent: int, receptions: Receptions, counters: Mapping[str, int]) -> list[str]:
     """Every sentence of conservation that does not hold, with its figures."""
-    fates = sum(counters[name] for name in DISPOSITIONS)
+    outcomes = sum(counters[name] for name in DISPOSITIONS)
     out, merged, resident = counters["out_updates"], counters["merged"], counters["resident_updates"]
     delivered = int(receptions.count.sum())
     equal = [
         ("updates sent, and received by the engine", sent, counters["in_updates"]),
-        ("updates in, and out + merged + replaced + dropped", counters["in_updates"], out + merged + fates),
+        (
+            "updates in, and out + merged + replaced + dropped",
+            counters["in_updates"],
+            out + merged + outcomes,
+        ),
         ("updates still in the engine, and none", resident, 0),
         ("frames out of the engine, and at the server", out, len(receptions.time)),
     ]

@@ -113,7 +113,7 @@ def save(trace: Trace, path: Path) -> None:
 def load(path: Path) -> Trace:
     """Read and check a trace.
 
-    Raises BadInput when the file is missing, is no trace, or holds what no recording could.
+    Raises BadInput when the file is missing, is not a trace, or holds what no recording could.
     """
     try:
         with np.load(path, allow_pickle=False) as file:

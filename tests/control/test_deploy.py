@@ -277,7 +277,7 @@ def test_a_folder_that_is_no_deployment_is_left_alone(state: Path, tmp_path: Pat
     precious.parent.mkdir(parents=True)
     precious.write_text("years of work")
     for dry_run in (True, False):
-        with pytest.raises(BadInput, match="is there already and is no deployment"):
+        with pytest.raises(BadInput, match="exists and is not a deployment"):
             quietly(laptop, dry_run=dry_run)
     assert all_names() == ()
     assert list(state.rglob("*")) == [precious.parent, precious]

@@ -218,7 +218,7 @@ class Live:
         """Every update that came in has left, was combined, was dropped, or is still there."""
         now = self.running.registers.read_all()
         accounted = now["out_updates"] + now["merged"] + now["resident_updates"]
-        assert now["in_updates"] == accounted + sum(now[fate] for fate in DISPOSITIONS)
+        assert now["in_updates"] == accounted + sum(now[name] for name in DISPOSITIONS)
 
     def _read_until(self, port: int, marker: bytes) -> None:
         """Read a port up to ``marker``; frames of our hosts go to the inbox, the kernel's own nowhere."""

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 import pytest
 from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
+from scapy.packet import Packet
 
 from olafctl.control import jobs
 from olafctl.errors import BadInput, OlafError
@@ -271,7 +272,7 @@ def test_a_command_beyond_the_indices_is_refused_and_changes_nothing(live: Live)
 
 def _all(
     live: Live, workers: list[Worker] | tuple[Worker, ...], round_: int, segment: int = 0
-) -> list[tuple[Worker, Ether]]:
+) -> list[tuple[Worker, Packet]]:
     """Contributions to one round, whose values are known by the member."""
     return [
         (worker, contribution(live, worker, gradient(worker.number, 64), round_, segment))
@@ -295,7 +296,7 @@ def _halted(live: Live, cluster: Cluster) -> Iterator[None]:
         jobs.set_halted(live.store, cluster.name, False)
 
 
-def _without_checksum(frame: Ether) -> Ether:
+def _without_checksum(frame: Packet) -> Packet:
     copy = frame.copy()
     del copy[IP].chksum
     return copy

@@ -5,7 +5,7 @@ from scapy.layers.l2 import Ether
 
 from olafctl.control import devices
 from olafctl.control.pipeline import REFUSALS, VNP4_1
-from olafctl.p4runtime.entities import Exact
+from olafctl.p4runtime.entities import TableEntry
 from olafctl.testbed.model import Cluster
 from olafctl.wire.layouts import TIMES, Refusal
 from tests.packets.frames import at, gradient, update
@@ -102,7 +102,6 @@ def _wide(live: Live) -> Cluster:
 def _refused(live: Live) -> dict[Refusal, int]:
     with devices.watching(live.running) as sessions:
         counted = sessions[VNP4_1].direct_counters(REFUSALS)
-    return {
-        Refusal(match.value if isinstance(match := entry.match["reason"], Exact) else match): count.packets
-        for entry, count in counted.items()
-    }
+    by_key = {entry.key: count.packets for entry, count in counted.items()}
+    entries = {reason: TableEntry(REFUSALS, {"reason": reason}, "refuse") for reason in Refusal}
+    return {reason: by_key[entry.key] for reason, entry in entries.items()}

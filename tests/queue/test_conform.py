@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from olafctl.queue import conform
+from olafctl.queue.comparison import Comparison
 from olafctl.queue.golden import GoldenQueue, Unexplained
 from olafctl.queue.model import Instant, QueueModel
 from olafctl.queue.traffic import Frame, Traffic
@@ -27,7 +28,7 @@ def test_a_difference_is_seen(what: str, monkeypatch: pytest.MonkeyPatch) -> Non
     """The comparison itself: falsify what the golden model expects, and it must object."""
     geometry = Geometry()
     with QueueModel(build_queue(geometry)) as model:
-        comparison = conform.Comparison(model, geometry)
+        comparison = Comparison(model, geometry)
         traffic = Traffic(3, geometry, 4, 100)
         for _ in range(50):
             comparison.offer(*traffic.frame())

@@ -18,14 +18,21 @@ WHOLE = (1 << 64) - 1
 
 
 def of_size(size: int, length: int, values: int = 1) -> Frame:
-    """An update that declares a size and a length that are not those of its frame."""
-    sidecar, frame = update(3, 1, gradients(1, count=values), length=length)
+    """An update that declares a size and a UDP length that are not those of its frame."""
+    sidecar, frame = update(3, 1, gradients(1, count=values), udp_length=length)
     return replace(sidecar, size=size), frame
 
 
 @pytest.mark.parametrize("hold", [0, 1])
 @pytest.mark.parametrize(
-    ("size", "length"), [(60, 65535), (0, 65520), (64, 16384), (68, 16385), (0, 0), (63, 0), (65535, 16367)]
+    ("size", "length"),
+    [
+        *(
+            (size, (size - 34) % (1 << 16))
+            for size in (0, 1, 33, 34, 60, 63, 65, 66, 67, 65533, 65534, 65535)
+        ),
+        *((64, 0), (64, 31), (68, 65535), (0, 0), (0, 65535), (64, 30 + 4096)),
+    ],
 )
 def test_a_size_that_is_not_that_of_its_length_is_refused(
     queue: QueueModel, size: int, length: int, hold: int

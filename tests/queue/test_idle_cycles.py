@@ -38,7 +38,7 @@ class Seen:
 
 def episodes(geometry: Geometry, seed: int) -> list[Episode]:
     pick, made = Random(seed), []
-    traffic = Traffic(seed, geometry, min(geometry.clusters, 9), 60)
+    traffic = Traffic(seed, geometry, min(geometry.indices, 9), 60)
     for window in (0, 1, 40, 300, 1500, 20_000, _ALWAYS):
         settings = {
             "active_window": window,

@@ -1,6 +1,5 @@
 """Single rules, each where it is easiest to see; the random traffic covers their combinations."""
 
-import struct
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +11,8 @@ from olafctl.queue import generate
 from olafctl.queue.model import Departure, QueueModel, Sidecar, without_status
 from olafctl.queue.registers import BY_NAME, DISPOSITIONS, REGISTERS, Access, rate_word
 from olafctl.queue.traffic import Frame, update
+from olafctl.wire import layouts
+from olafctl.wire.frames import unpack
 from olafctl.wire.geometry import Geometry
 from olafctl.wire.layouts import Flag, Kind, StatusFlag
 
@@ -44,8 +45,7 @@ def released(queue: QueueModel) -> list[Departure]:
 
 
 def olaf(frame: bytes) -> dict[str, int]:
-    names = ("first", "flags", "count", "seq", "reward", "gen_time", "length")
-    return dict(zip(names, struct.unpack(">BBHIIQH", frame[42:64]), strict=True))
+    return unpack(layouts.OLAF, frame[42:64])
 
 
 def conserved(shown: dict[str, int]) -> bool:
@@ -63,10 +63,9 @@ def test_two_workers_of_a_cluster_are_summed(queue: QueueModel) -> None:
     assert (shown["appended"], shown["merged"], shown["occupancy"]) == (1, 1, 1)
     (left,) = released(queue)
     assert left.frame[64:] == gradients(1.75, 6)
-    header = olaf(left.frame)
-    assert header == {
-        **{"first": 0x11, "flags": Flag.AGGREGATED, "count": 2, "length": 40},
-        **{"seq": 7, "gen_time": 90, "reward": bits(5)},
+    assert olaf(left.frame) == {
+        **{"version": 1, "frame_type": 1, "epoch": 0, "flags": Flag.AGGREGATED, "count": 2, "seq": 7},
+        **{"gen_time": 90, "reward": bits(5), "segment": 0, "policy": 0},
     }
     assert left.sidecar.src == 11
 
@@ -148,7 +147,7 @@ def test_a_blocked_output_never_holds_up_the_input(queue: QueueModel) -> None:
 def test_other_traffic_passes_a_held_queue_untouched_and_in_order(queue: QueueModel) -> None:
     held(queue, update(3, 1, gradients(1)))
     others = [
-        (Sidecar(60 + index, src=index, dst=9, kind=kind, cluster=3, worker=1), bytes([index]) * (60 + index))
+        (Sidecar(60 + index, src=index, dst=9, kind=kind, index=3, worker=1), bytes([index]) * (60 + index))
         for index, kind in enumerate((Kind.BYPASS, Kind.ACK, 7, Kind.ACK, 255))
     ]
     for sidecar, frame in others:
@@ -162,9 +161,9 @@ def test_other_traffic_passes_a_held_queue_untouched_and_in_order(queue: QueueMo
     [
         ("dropped_header", update(3, 2, gradients(5), version=2)),
         ("dropped_header", update(3, 2, gradients(5), kind=2)),
-        ("dropped_length", update(3, 2, gradients(5), length=39)),
+        ("dropped_length", update(3, 2, gradients(5), udp_length=186)),
         ("dropped_oversize", update(3, 2, gradients(5, count=369))),
-        ("dropped_cluster", update(16, 2, gradients(5))),
+        ("dropped_index", update(16, 2, gradients(5))),
         ("dropped_mismatch", update(3, 2, gradients(5, count=41))),
         ("dropped_truncated", (lambda it: (it[0], it[1][:100]))(update(3, 2, gradients(5)))),
         ("dropped_truncated", (lambda it: (it[0], it[1][:30]))(update(3, 2, gradients(5), version=1))),
@@ -255,7 +254,7 @@ def test_registers_answer_as_the_map_says(queue: QueueModel) -> None:
         if register.access is Access.SETTING:
             queue.registers.write(register.name, 0x12345678)
             assert queue.registers.read(register.name) == 0x12345678
-    assert [queue.registers.read(name) for name in ("clusters", "slots", "beats", "lanes")] == [16, 8, 24, 16]
+    assert [queue.registers.read(name) for name in ("indices", "slots", "beats", "lanes")] == [16, 8, 24, 16]
     offsets = [register.offset + 4 * word for register in REGISTERS for word in range(register.words)]
     assert len(set(offsets)) == len(offsets)
 
@@ -266,7 +265,7 @@ def test_a_register_that_cannot_be_written_says_so(queue: QueueModel, name: str,
         queue.registers.write(name, value)
 
 
-@pytest.mark.parametrize("geometry", [{"clusters": 0}, {"clusters": 1025}, {"slots": 0}, {"beats": 1}])
+@pytest.mark.parametrize("geometry", [{"indices": 0}, {"indices": 4097}, {"slots": 0}, {"beats": 1}])
 def test_parameters_out_of_range_are_refused(geometry: dict[str, int]) -> None:
     with pytest.raises(BadInput):
         Geometry(**geometry)
@@ -275,4 +274,4 @@ def test_parameters_out_of_range_are_refused(geometry: dict[str, int]) -> None:
 def test_generated_files_are_current() -> None:
     for place, text in generate.generated().items():
         assert (paths.sources() / Path(place)).read_text() == text, f"run `olafctl generate`: {place}"
-    assert {"id", "mode", "snapshot"} <= set(BY_NAME)
+    assert {"id", "command", "snapshot"} <= set(BY_NAME)

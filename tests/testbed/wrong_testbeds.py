@@ -125,7 +125,7 @@ TABLE = [
         "name-is-a-path",
         "name: small",
         "name: ../etc",
-        "1: name: '../etc' is no name (use up to 40 letters, digits, '.', '-' and '_', "
+        "1: name: '../etc' is not a name (use up to 40 letters, digits, '.', '-' and '_', "
         "beginning with a letter or digit)",
     ),
     changed(

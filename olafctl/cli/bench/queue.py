@@ -11,7 +11,7 @@ from olafctl.errors import EXIT_FAILED
 from olafctl.wire.geometry import BEATS, INDICES, SLOTS
 
 if TYPE_CHECKING:
-    from olafctl.queue.performance import Latency, Throughput
+    from olafctl.bench.queue import Latency, Throughput
 
 PAPER_GBPS = 50
 PAPER_LATENCY_NS = 1152
@@ -35,7 +35,7 @@ def command(frames: int, indices: int, slots: int, fifo: bool, as_json: bool) ->
     workers; and iSwitch rounds of 4 and 12 workers. The paper's figures stand next to ours.
     Exits with 1 when a goal of the design is missed.
     """
-    from olafctl.queue import performance
+    from olafctl.bench import queue as performance
     from olafctl.queue.internals import Mode
     from olafctl.queue.verilate import build_queue
     from olafctl.wire.geometry import Geometry
@@ -44,7 +44,9 @@ def command(frames: int, indices: int, slots: int, fifo: bool, as_json: bool) ->
         click.echo(step, err=True)
 
     library = build_queue(Geometry(indices=indices, slots=slots, beats=BEATS.greatest), tell)
-    large = build_queue(Geometry(indices=performance.SEGMENTS, slots=slots, beats=BEATS.greatest), tell)
+    large = build_queue(
+        Geometry(indices=performance.SEGMENTS, slots=performance.SEGMENTS, beats=BEATS.greatest), tell
+    )
     mode = Mode.FIFO if fifo else Mode.OLAF
     measured = []
     for size in performance.SIZES:

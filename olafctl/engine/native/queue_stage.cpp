@@ -31,8 +31,7 @@ QueueLibrary::QueueLibrary(const std::string &path) : path_(path) {
     find(write, "olaf_queue_write");
 }
 
-template <typename Function>
-void QueueLibrary::find(Function &function, const char *name) {
+template <typename Function> void QueueLibrary::find(Function &function, const char *name) {
     function = reinterpret_cast<Function>(dlsym(handle_, name));
     if (function == nullptr) throw std::runtime_error(path_ + " has no " + name);
 }

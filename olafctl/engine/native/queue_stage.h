@@ -26,8 +26,7 @@ class QueueLibrary {
     decltype(&olaf_queue_write) write;
 
   private:
-    template <typename Function>
-    void find(Function &function, const char *name);
+    template <typename Function> void find(Function &function, const char *name);
 
     void *handle_;
     std::string path_;

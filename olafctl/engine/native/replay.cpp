@@ -66,9 +66,11 @@ class Session {
   private:
     std::string check(const ReplayRecord &record) const {
         if (record.time < time_)
-            return "frame at " + std::to_string(record.time) + " ns after one at " + std::to_string(time_) + " ns";
+            return "frame at " + std::to_string(record.time) + " ns after one at " + std::to_string(time_) +
+                   " ns";
         if (record.length > MAX_FRAME) return "frame of " + std::to_string(record.length) + " bytes";
-        if (record.port < 1 || record.port > last_front_) return "no front port " + std::to_string(record.port);
+        if (record.port < 1 || record.port > last_front_)
+            return "no front port " + std::to_string(record.port);
         return "";
     }
 

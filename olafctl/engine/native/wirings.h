@@ -75,8 +75,8 @@ class LoneSwitch final : public Wiring {
 // there, so each has a cable of its own for every front port.
 class Relay final : public Wiring {
   public:
-    static constexpr unsigned FROM_FIRST = 500;   // VNP4₁'s queue port
-    static constexpr unsigned TO_SECOND = 501;    // VNP4₂'s queue port
+    static constexpr unsigned FROM_FIRST = 500;     // VNP4₁'s queue port
+    static constexpr unsigned TO_SECOND = 501;      // VNP4₂'s queue port
     static constexpr unsigned FIRST_FRONT = 1000;   // + n: VNP4₁'s front port n
     static constexpr unsigned SECOND_FRONT = 2000;  // + n: VNP4₂'s front port n
 

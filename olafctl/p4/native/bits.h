@@ -13,7 +13,9 @@ typedef unsigned __int128 u128;
 #define P4_METHOD inline __attribute__((always_inline))
 #define P4_INLINE static P4_METHOD
 
-template <int N> struct Wide { u64 w[N]; };  // least significant word first
+template <int N> struct Wide {
+    u64 w[N];
+};  // least significant word first
 
 P4_INLINE u128 make128(u64 high, u64 low) { return (u128)high << 64 | low; }
 
@@ -22,7 +24,9 @@ template <class T> struct Limbs;
 template <> struct Limbs<u64> {
     enum { n = 1 };
     static u64 get(u64 v, int) { return v; }
-    static void set(u64 &v, int i, u64 x) { if (i == 0) v = x; }
+    static void set(u64 &v, int i, u64 x) {
+        if (i == 0) v = x;
+    }
 };
 template <> struct Limbs<u128> {
     enum { n = 2 };
@@ -91,11 +95,11 @@ template <int N> inline Wide<N> operator*(const Wide<N> &a, const Wide<N> &b) {
     }
     return r;
 }
-#define P4_WIDE_BITWISE(op)                                                        \
+#define P4_WIDE_BITWISE(op)                                                           \
     template <int N> inline Wide<N> operator op(const Wide<N> &a, const Wide<N> &b) { \
-        Wide<N> r;                                                                 \
-        for (int i = 0; i < N; i++) r.w[i] = a.w[i] op b.w[i];                     \
-        return r;                                                                  \
+        Wide<N> r;                                                                    \
+        for (int i = 0; i < N; i++) r.w[i] = a.w[i] op b.w[i];                        \
+        return r;                                                                     \
     }
 P4_WIDE_BITWISE(&)
 P4_WIDE_BITWISE(|)

@@ -42,7 +42,9 @@ static Action *new_action(u32 id, const u64 *data, u32 words) {
     return a;
 }
 
-extern "C" Action *p4_action_direct(u32 id, const u64 *data, u32 words) { return new_action(id, data, words); }
+extern "C" Action *p4_action_direct(u32 id, const u64 *data, u32 words) {
+    return new_action(id, data, words);
+}
 extern "C" Action *p4_action_member(Member *m) {
     Action *a = new_action(0, nullptr, 0);
     if (a) a->kind = Action::MEMBER, a->member = m;
@@ -68,7 +70,8 @@ static Buckets *new_buckets(u64 n, u32 odd) {
     return b;
 }
 
-// Twice the buckets. Entries have a second pair of links for the new view, so readers of the old view can continue.
+// Twice the buckets. Entries have a second pair of links for the new view, so readers of the old view can
+// continue.
 static void grow(p4_switch *sw, Table &t) {
     Buckets *old = t.buckets;
     Buckets *b = new_buckets(2 * (old->mask + 1), !old->odd);
@@ -114,8 +117,10 @@ static bool row_add(p4_switch *sw, Table &t, Entry *e) {
     u32 n = old ? old->n : 0, low = 0, high = n;
     while (low < high) {  // after all of the same or a larger priority
         u32 middle = (low + high) / 2;
-        if (old->entries[middle]->priority >= e->priority) low = middle + 1;
-        else high = middle;
+        if (old->entries[middle]->priority >= e->priority)
+            low = middle + 1;
+        else
+            high = middle;
     }
     if (low) memcpy(r->entries, old->entries, low * sizeof(Entry *));
     r->entries[low] = e;
@@ -159,7 +164,8 @@ static bool add_prefix(p4_switch *sw, Table &t, Entry *e, u32 prefix) {
     return true;
 }
 
-static Entry *add(p4_switch *sw, Table &t, const u64 *key, const u64 *mask, u32 prefix, int32_t priority, Action *a) {
+static Entry *add(p4_switch *sw, Table &t, const u64 *key, const u64 *mask, u32 prefix, int32_t priority,
+                  Action *a) {
     const TableSpec &s = *t.spec;
     Entry *e = a ? new_entry(key, mask, s.words) : nullptr;
     if (!e) return free(a), nullptr;
@@ -174,8 +180,8 @@ static Entry *add(p4_switch *sw, Table &t, const u64 *key, const u64 *mask, u32 
 }
 
 // Null when the table is full or memory ran out; `action` belongs to the table from here on, also then.
-extern "C" Entry *p4_insert(p4_switch *sw, u32 table, const u64 *key, const u64 *mask, u32 prefix, int32_t priority,
-                            Action *action) {
+extern "C" Entry *p4_insert(p4_switch *sw, u32 table, const u64 *key, const u64 *mask, u32 prefix,
+                            int32_t priority, Action *action) {
     Table &t = sw->tables[table];
     if (t.used >= t.spec->size) return free(action), nullptr;
     return add(sw, t, key, mask, prefix, priority, action);
@@ -187,7 +193,8 @@ extern "C" void p4_modify(p4_switch *sw, Entry *e, Action *action) {
     retire(sw, old);
 }
 
-// Without memory for a shorter list of prefix lengths the old list stays; lookups then try one that is unused.
+// Without memory for a shorter list of prefix lengths the old list stays; lookups then try one that is
+// unused.
 extern "C" bool p4_delete(p4_switch *sw, u32 table, Entry *e) {
     Table &t = sw->tables[table];
     if (t.spec->kind == TERNARY) {
@@ -257,7 +264,8 @@ extern "C" void p4_member_free(p4_switch *sw, Member *m) {
 }
 extern "C" Group *p4_group_new() { return make<Group>(sizeof(Group)); }
 extern "C" bool p4_group_set(p4_switch *sw, Group *g, u32 n, Member *const *members) {
-    GroupMembers *list = make<GroupMembers>(sizeof(GroupMembers) + (n + 1) * sizeof(Member *)), *old = g->members;
+    GroupMembers *list = make<GroupMembers>(sizeof(GroupMembers) + (n + 1) * sizeof(Member *)),
+                 *old = g->members;
     if (!list) return false;
     list->n = n;
     if (n) memcpy(list->members, members, n * sizeof(Member *));
@@ -315,7 +323,8 @@ extern "C" void p4_register_set(p4_switch *sw, u32 array, u32 index, const u64 *
 
 // --- replication
 
-extern "C" bool p4_replicas_set(p4_switch *sw, int clone, u32 id, int n, const u32 *pairs, u32 packet_length) {
+extern "C" bool p4_replicas_set(p4_switch *sw, int clone, u32 id, int n, const u32 *pairs,
+                                u32 packet_length) {
     Replicas *&place = (clone ? sw->sessions : sw->groups)[id & 0xffff], *made = nullptr, *old = place;
     if (n >= 0) {
         made = make<Replicas>(sizeof(Replicas) + (n + 1) * sizeof(Replica));
@@ -374,13 +383,15 @@ p4_switch *switch_new(const ProgramSpec *spec) {
         const TableSpec *s = &spec->table[i];
         good = table_init(sw->tables[i], s) && p4_set_default(sw, i, nullptr);
     }
-    for (u32 i = 0; good && i < spec->value_sets; i++) good = table_init(sw->value_sets[i], &spec->value_set[i]);
+    for (u32 i = 0; good && i < spec->value_sets; i++)
+        good = table_init(sw->value_sets[i], &spec->value_set[i]);
     for (u32 i = 0; good && i < spec->counters; i++)
         good = (sw->counters[i] = make<Counter>((spec->counter[i].cells + 1) * sizeof(Counter)));
     for (u32 i = 0; good && i < spec->meters; i++)
         good = (sw->meters[i] = make<Meter>((spec->meter[i].cells + 1) * sizeof(Meter)));
     for (u32 i = 0; good && i < spec->registers; i++)
-        good = (sw->registers[i] = make<u64>((size_t)(spec->register_[i].cells + 1) * spec->register_[i].words * 8));
+        good = (sw->registers[i] =
+                    make<u64>((size_t)(spec->register_[i].cells + 1) * spec->register_[i].words * 8));
     for (u32 i = 0; good && i < spec->entries; i++) {
         const EntrySpec &e = spec->entry[i];
         Action *a = new_action(e.action, e.data, e.data_words);

@@ -60,16 +60,18 @@ struct BitRow {
     u8 *bytes;
     u32 bits;
     template <class T> P4_METHOD void put(const T &t, u32 w) {
-        if (bits % 8 == 0) memset(bytes + bits / 8, 0, (w + 7) / 8);
-        else memset(bytes + bits / 8 + 1, 0, (w + 7) / 8);
+        if (bits % 8 == 0)
+            memset(bytes + bits / 8, 0, (w + 7) / 8);
+        else
+            memset(bytes + bits / 8 + 1, 0, (w + 7) / 8);
         store_wide(bytes, bits, w, t);
         bits += w;
     }
     u32 length() const { return (bits + 7) / 8; }
 };
 
-// Without the namespace, all libraries in the process would share one `scratch` for each type name, even where
-// their types differ in size.
+// Without the namespace, all libraries in the process would share one `scratch` for each type name, even
+// where their types differ in size.
 namespace {
 // A header stack; an index out of range reads zeros, and what is written there is lost.
 template <class T, int N> struct Stack {

@@ -1,5 +1,5 @@
-// The path of a packet through v1model, as in BMv2's simple_switch: parser, checksums, ingress, clones, digest,
-// resubmit, replication or unicast; then, for each copy, egress, its clones, deparser, recirculation.
+// The path of a packet through v1model, as in BMv2's simple_switch: parser, checksums, ingress, clones,
+// digest, resubmit, replication or unicast; then, for each copy, egress, its clones, deparser, recirculation.
 //
 // P is the compiled program: State (headers h, metadata m, standard metadata s), and static functions for its
 // blocks. P::keep(list, to, from) copies the metadata fields of a field list.
@@ -24,13 +24,13 @@ template <class T> struct Fifo {
 
 template <class P> struct Pipeline {
     typedef typename P::State State;
-    struct Repeat {          // a frame that is resubmitted or recirculated, and its preserved metadata
+    struct Repeat {  // a frame that is resubmitted or recirculated, and its preserved metadata
         Repeat *next;
         State state;
         u32 length;
         u8 frame[];
     };
-    struct Copy {            // a copy that is waiting for egress
+    struct Copy {  // a copy that is waiting for egress
         Copy *next;
         State state;
         u32 to, instance, kind, limit, at;
@@ -72,7 +72,8 @@ template <class P> struct Pipeline {
         return c;
     }
 
-    void enqueue_clones(u32 session, u32 list, u32 kind, int64_t length, const State &headers, const State &kept) {
+    void enqueue_clones(u32 session, u32 list, u32 kind, int64_t length, const State &headers,
+                        const State &kept) {
         const Replicas *r = session < SESSIONS ? acquire(x.sw->sessions[session]) : nullptr;
         for (u32 i = 0; r && i < r->n; i++) {
             Copy *c = enqueue(r->replicas[i].port, r->replicas[i].instance, kind, r->packet_length, length);
@@ -103,7 +104,8 @@ template <class P> struct Pipeline {
         x.truncate_to = limit;
         P::egress(x, s);
         x.exited = false;
-        if (P::clones && x.clone) enqueue_clones(x.session, x.clone_list, EGRESS_CLONE, x.register_length, s, s);
+        if (P::clones && x.clone)
+            enqueue_clones(x.session, x.clone_list, EGRESS_CLONE, x.register_length, s, s);
         if (s.s.f_egress_spec == DROP_PORT || x.failed) return;
         u32 length = P::deparse(x, s);
         if (x.truncate_to && x.truncate_to < length) length = x.truncate_to;
@@ -190,9 +192,8 @@ template <class P> struct Pipeline {
     }
 };
 
-template <class P>
-static void process_packet(p4_switch *sw, u32 port, const u8 *frame, size_t length, u64 now, p4_emit_fn emit,
-                           void *context) {
+template <class P> static void process_packet(p4_switch *sw, u32 port, const u8 *frame, size_t length,
+                                              u64 now, p4_emit_fn emit, void *context) {
     if (length > 1u << 20) return;
     const u64 busy = sw->busy;
     __atomic_store_n(&sw->busy, busy + 1, __ATOMIC_SEQ_CST);

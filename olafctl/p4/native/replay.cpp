@@ -7,8 +7,8 @@ static void count_sent(void *context, u32, const u8 *, size_t) { ++*(u64 *)conte
 
 // `frames` holds `n` frames, one after another; each is processed `rounds` times. Writes the number of
 // packets that were sent to `sent`; returns the time taken in ns.
-extern "C" u64 p4_replay(p4_switch *sw, p4_process_fn process, u32 port, const u8 *frames, const u32 *lengths, u32 n,
-                         u32 rounds, u64 *sent) {
+extern "C" u64 p4_replay(p4_switch *sw, p4_process_fn process, u32 port, const u8 *frames, const u32 *lengths,
+                         u32 n, u32 rounds, u64 *sent) {
     *sent = 0;
     timespec a, b;
     clock_gettime(CLOCK_MONOTONIC, &a);

@@ -11,20 +11,28 @@ template <class T> P4_INLINE T *acquire(T *const &p) { return __atomic_load_n(&p
 template <class T> P4_INLINE void release(T *&p, T *v) { __atomic_store_n(&p, v, __ATOMIC_RELEASE); }
 
 // Counters are written by the packet thread alone; the control plane's writes may lose a race with it.
-struct Counter { u64 packets, bytes; };
+struct Counter {
+    u64 packets, bytes;
+};
 P4_INLINE void count(Counter &c, u64 bytes) {
     __atomic_store_n(&c.packets, __atomic_load_n(&c.packets, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
     __atomic_store_n(&c.bytes, __atomic_load_n(&c.bytes, __ATOMIC_RELAXED) + bytes, __ATOMIC_RELAXED);
 }
 
-// A word of a register, which the control plane may read or write at the same time; a cell of several words may be
-// seen half written.
+// A word of a register, which the control plane may read or write at the same time; a cell of several words
+// may be seen half written.
 P4_INLINE u64 word(const u64 &w) { return __atomic_load_n(&w, __ATOMIC_RELAXED); }
 P4_INLINE void set_word(u64 &w, u64 v) { __atomic_store_n(&w, v, __ATOMIC_RELAXED); }
 
 // Two-rate three-colour marker (RFC 2698, colour-blind). Without a configuration everything is green.
-struct MeterConfig { double cir, pir, cburst, pburst; };  // units per ns, units
-struct Meter { MeterConfig *config, *seen; double committed, peak; u64 last; };
+struct MeterConfig {
+    double cir, pir, cburst, pburst;
+};  // units per ns, units
+struct Meter {
+    MeterConfig *config, *seen;
+    double committed, peak;
+    u64 last;
+};
 enum { GREEN = 0, YELLOW = 1, RED = 2 };
 u64 meter_colour(Meter &, double units, u64 now_ns);
 
@@ -38,9 +46,16 @@ struct Action {
     Group *group;
     u64 data[];
 };
-struct Member { Action *action; };
-struct GroupMembers { u32 n; Member *members[]; };  // a member of weight w is there w times
-struct Group { GroupMembers *members; };
+struct Member {
+    Action *action;
+};
+struct GroupMembers {
+    u32 n;
+    Member *members[];
+};  // a member of weight w is there w times
+struct Group {
+    GroupMembers *members;
+};
 
 struct Entry {
     Entry *next[2];  // in the bucket chains of even and of odd views
@@ -64,28 +79,38 @@ P4_INLINE void touch(Entry *e) { __atomic_store_n(&e->hit_at, monotonic_ns(), __
 
 enum TableKind : u32 { EXACT, LPM, TERNARY };
 
-struct Buckets { u64 mask; u32 odd; Entry *first[]; };
-struct Row { u32 n; Entry *entries[]; };            // by falling priority
-struct Prefixes { u32 n; u32 length[]; };           // falling
+struct Buckets {
+    u64 mask;
+    u32 odd;
+    Entry *first[];
+};
+struct Row {
+    u32 n;
+    Entry *entries[];
+};  // by falling priority
+struct Prefixes {
+    u32 n;
+    u32 length[];
+};  // falling
 
 struct TableSpec {
     const char *name;
     TableKind kind;
-    u32 words;              // of a key
+    u32 words;  // of a key
     u32 lpm_word, lpm_words, lpm_width;
-    u64 ranges;             // bit i: word i is matched by range
+    u64 ranges;  // bit i: word i is matched by range
     u64 size;
     u32 default_action, default_words;
     const u64 *default_data;
-    u32 meter_bytes;        // the direct meter counts bytes, not packets
+    u32 meter_bytes;  // the direct meter counts bytes, not packets
 };
 
 struct Table {
     const TableSpec *spec;
-    Action *fallback;       // the default action
-    Buckets *buckets;       // EXACT and LPM
-    Prefixes *prefixes;     // LPM
-    Row *row;               // TERNARY
+    Action *fallback;    // the default action
+    Buckets *buckets;    // EXACT and LPM
+    Prefixes *prefixes;  // LPM
+    Row *row;            // TERNARY
     u64 used;
     u32 prefix_used[4097];
 };

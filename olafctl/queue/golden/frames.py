@@ -24,6 +24,7 @@ Gradients = npt.NDArray[np.float32]
 ALL_BYTES = (1 << BEAT_BYTES) - 1
 """The tkeep of a whole beat."""
 _HEADER_AT = GRADIENT_OFFSET - OLAF.size
+_UDP_LENGTH_AT = ETHERNET.size + IPV4.size + 4
 _UDP_CHECKSUM_AT = ETHERNET.size + IPV4.size + 6
 
 
@@ -98,10 +99,6 @@ class Update:
         ending = _ending(sidecar.size, masks)
         return cls(sidecar, header, gradients, arrived, fault, ending, headless)
 
-    @property
-    def index(self) -> int:
-        return self.sidecar.cluster
-
     def reward(self, threshold: int) -> Reward:
         return Reward(field(self.header, "reward"), threshold)
 
@@ -117,12 +114,14 @@ def _fault(sidecar: Sidecar, header: bytes, headless: bool, geometry: Geometry) 
     type_of = (field(header, "version"), field(header, "frame_type"))
     if type_of != (VERSION, FrameType.UPDATE) or field(header, "count") == 0:
         return "dropped_header"
-    if size != GRADIENT_OFFSET + 4 * field(header, "length"):
+    udp_length = int.from_bytes(header[_UDP_LENGTH_AT : _UDP_LENGTH_AT + 2], "big")
+    before_udp = ETHERNET.size + IPV4.size
+    if size < GRADIENT_OFFSET or size != before_udp + udp_length or (size - GRADIENT_OFFSET) % 4:
         return "dropped_length"
     if size > geometry.beats * BEAT_BYTES:
         return "dropped_oversize"
-    if sidecar.cluster >= geometry.clusters:
-        return "dropped_cluster"
+    if sidecar.index >= geometry.indices:
+        return "dropped_index"
     return None
 
 

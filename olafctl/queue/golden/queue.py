@@ -4,23 +4,26 @@ The rules are Algorithm 1 of OLAF with the reward rule of §3 and the head lock 
 depends on what still waits, hence on when updates begin to leave, which is the output's affair. So the
 model is told the queue's *instants* in order (an update's disposition was decided; it is settled, for it
 has arrived to its end; the update next in line began to leave; it left its slot; a frame's status was
-taken) and predicts all else: what becomes of each update, every byte and sidecar field of every frame that
-leaves, the status in each, and every counter. An instant that cannot be (a decision with no frame, a
-departure from an empty queue, against ``hold`` or faster than ``rate``) raises :class:`Unexplained`.
+taken; a command reached the next index of its range) and predicts all else: what becomes of each update,
+every byte and sidecar field of every frame that leaves, the status in each, and every counter. An instant
+that cannot be (a decision with no frame, a departure from an empty queue, against ``hold`` or faster than
+``rate``) raises :class:`Unexplained`.
 """
 
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from olafctl.queue.golden import iswitch, opportunistic
 from olafctl.queue.golden.frames import Update
-from olafctl.queue.golden.opportunistic import disposition
 from olafctl.queue.golden.reward import Reward
+from olafctl.queue.golden.settings import Index, Step, steps
 from olafctl.queue.golden.waiting import Waiting
+from olafctl.queue.internals import Command, Mode
 from olafctl.queue.model import Instant, Sidecar
-from olafctl.queue.registers import BY_NAME, MODE_FIFO, Access
+from olafctl.queue.registers import BY_NAME, Access, IndexSettings
 from olafctl.wire.geometry import Geometry
-from olafctl.wire.layouts import StatusFlag
+from olafctl.wire.layouts import Kind, StatusFlag
 
 UNPREDICTED = ("cycle", "input_stalls")
 """Counters that measure time, not what became of frames."""
@@ -42,6 +45,8 @@ class Arriving:
     slot: Waiting | None
     """Where it will be, once settled: its own place in line, or the waiting update's."""
     after_locked: bool
+    index: Index
+    """Of its tables; any other one when it is faulty."""
 
 
 class GoldenQueue:
@@ -49,9 +54,7 @@ class GoldenQueue:
 
     def __init__(self, geometry: Geometry) -> None:
         self.geometry = geometry
-        self.mode = 0
-        self.reward_enable = 0
-        self.reward_threshold = 0
+        self.accumulate_quota = max(1, geometry.slots // 2)
         self.rate = 0
         self.hold = 0
         self.window: int = BY_NAME["active_window"].reset or 0
@@ -68,6 +71,10 @@ class GoldenQueue:
         self._leaving: Waiting | None = None
         self._begun: deque[Waiting] = deque()
         self._seen: dict[int, int] = {}
+        self._indices: dict[int, Index] = {}
+        self._steps: deque[Step] = deque()
+        self.got: Index | None = None
+        """What the last GET found."""
         self._owed = 0
         self._owed_at = 0
         self.statuses: deque[tuple[int, int]] = deque()
@@ -83,6 +90,11 @@ class GoldenQueue:
         """The ``rate`` register was written; nothing may be owed by an earlier rate."""
         self.rate, self._owed, self._owed_at = rate, 0, cycle
 
+    def command(self, command: Command, first: int, last: int, settings: IndexSettings) -> None:
+        """A command of a good range is written; one before it has ended."""
+        _require(not self._steps, "a command ended before it reached its last index")
+        self._steps.extend(steps(command, first, last, settings))
+
     def at(self, instant: Instant) -> None:
         """The queue reports an instant. Raises Unexplained when it cannot be."""
         occupancy = self.occupancy
@@ -93,6 +105,9 @@ class GoldenQueue:
             self._leave()
         if instant.begun:
             self._begin(instant.cycle)
+        if instant.commanded:
+            _require(bool(self._steps), "a command went on beyond its last index")
+            self._command(self._steps.popleft())
         if instant.decided:
             self._decide(occupancy, leaver)
         if instant.settled:
@@ -117,15 +132,34 @@ class GoldenQueue:
         return occupancy, active, slots, int(flags)
 
     @property
+    def undecided(self) -> int:
+        """Updates offered that have not arrived."""
+        return len(self._offered) + (self._arriving is not None)
+
+    @property
+    def unsent(self) -> int:
+        """Updates that are to leave and have not."""
+        return len(self._line) + len(self._begun)
+
+    @property
     def occupancy(self) -> int:
-        """Slots taken, by updates that wait or leave."""
-        return len(self._line)
+        """Slots taken, by updates that wait or leave or accumulate."""
+        return len(self._line) + self.accumulating
+
+    @property
+    def accumulating(self) -> int:
+        """Slots taken by partial sums."""
+        return sum(index.rounds.partial is not None for index in self._indices.values())
+
+    def index(self, number: int) -> Index:
+        """The settings and the rounds of an index."""
+        return self._indices.setdefault(number, Index())
 
     # What follows.
 
     def _active(self, cycle: int) -> int:
         """Indices counted as active at ``cycle``: a round robin look finds each one's window over."""
-        indices = self.geometry.clusters
+        indices = self.geometry.indices
 
         def ends(index: int, sent: int) -> int:
             over = sent + self.window + 1
@@ -152,7 +186,7 @@ class GoldenQueue:
             head = arriving.slot
         if arriving is not None and arriving.slot is head:
             self.counters["cut_through"] += 1
-            self._note(f"cut through while {arriving.disposition}")
+            self.note(f"cut through while {arriving.disposition}")
         head.begun = True
         self._leaving = head
         self._begun.append(head)
@@ -171,22 +205,38 @@ class GoldenQueue:
     def _decide(self, occupancy: int, leaver: Waiting | None) -> None:
         _require(bool(self._offered) and self._arriving is None, "a disposition was decided for no update")
         update = self._offered.popleft()
-        of_index = [
-            entry
-            for entry in ([leaver] if leaver is not None and leaver not in self._line else []) + self._line
-            if entry.tracked and entry.sidecar.cluster == update.index
-        ]
-        waiting = next((entry for entry in of_index if not entry.begun), None)
-        tracks = self.mode != MODE_FIFO
+        if update.fault or update.headless:
+            self._arriving = Arriving(update, Reward(0, 0), update.fault or "torn", None, False, Index())
+            return
+        index = self.index(update.sidecar.index)
+        settings = index.settings
+        reward = update.reward(settings.reward_threshold)
         full = occupancy == self.geometry.slots
-        reward = update.reward(self.reward_threshold)
-        joins = waiting if tracks else None
-        what = update.fault or disposition(update, reward, joins, full, bool(self.reward_enable))
-        slot = waiting if what in IN_PLACE and not update.headless else None
-        if what == "appended" and not update.headless:
-            slot = Waiting.alone(update, reward, tracks)
-        after_locked = what == "appended" and tracks and any(entry.begun for entry in of_index)
-        self._arriving = Arriving(update, reward, what, slot, after_locked)
+        after_locked = False
+        slot = None
+        if settings.halted:
+            what = "dropped_halted"
+        elif settings.mode == Mode.ISWITCH:
+            quota_reached = self.accumulating >= self.accumulate_quota
+            room = iswitch.Room(self.geometry.members, quota_reached, full)
+            what = iswitch.disposition(update, index.rounds, room)
+        elif settings.mode == Mode.FIFO:
+            what = "dropped_full" if full else "appended"
+        else:
+            of_index = self._of_index(update.sidecar.index, leaver)
+            slot = next((entry for entry in of_index if not entry.begun), None)
+            what = opportunistic.disposition(update, reward, slot, full, bool(settings.reward_enable))
+            after_locked = what == "appended" and any(entry.begun for entry in of_index)
+        if what == "appended":
+            slot = Waiting.alone(update, reward, settings.mode == Mode.OLAF)
+        elif what not in IN_PLACE:
+            slot = None
+        self._arriving = Arriving(update, reward, what, slot, after_locked, index)
+
+    def _of_index(self, number: int, leaver: Waiting | None) -> list[Waiting]:
+        """The updates of an index that its table knows of, in line; also one that leaves at this instant."""
+        leaving = [leaver] if leaver is not None and leaver not in self._line else []
+        return [entry for entry in leaving + self._line if entry.tracked and entry.sidecar.index == number]
 
     def _settle(self, cycle: int) -> None:
         arriving = self._arriving
@@ -200,23 +250,79 @@ class GoldenQueue:
                 self.counters[f"dropped_{update.ending}"] += 1
                 return
             self.counters["repaired"] += 1
-            self._note(f"repaired {update.ending} while {what}")
+            self.note(f"repaired {update.ending} while {what}")
         self.counters[what] += 1
         if update.fault is None:
-            self._seen[update.index] = cycle
-        if what == "appended":
+            self._seen[update.sidecar.index] = cycle
+        if arriving.index.settings.mode == Mode.ISWITCH:
+            self._contribute(arriving)
+        elif what == "appended":
             assert slot is not None
             self._line.append(slot)
             self.counters["locked_appends"] += arriving.after_locked
         elif what == "merged":
             assert slot is not None
             newer, saturated = slot.merge(update, arriving.reward)
-            self._note("merged, newer" if newer else "merged, older")
+            self.note("merged, newer" if newer else "merged, older")
             self.counters["saturations"] += saturated
         elif slot is not None:
             slot.replace(update, arriving.reward)
 
-    def _note(self, case: str) -> None:
+    def _contribute(self, arriving: Arriving) -> None:
+        """A contribution is in: it begins or joins its index' round, and may be the last one missing."""
+        rounds, update = arriving.index.rounds, arriving.update
+        if arriving.disposition in ("appended", "dropped_superseded"):
+            sum_of_one = Waiting.alone(update, arriving.reward, tracked=False)
+            sum_of_one.aggregate()
+            rounds.start(update, sum_of_one)
+        elif arriving.disposition == "merged":
+            assert rounds.partial is not None
+            newer, saturated = rounds.partial.merge(update, arriving.reward)
+            rounds.members.add(update.sidecar.member)
+            self.note("contributed, newer" if newer else "contributed, older")
+            self.counters["saturations"] += saturated
+        else:
+            return
+        if rounds.complete(arriving.index.settings.threshold):
+            self._release(rounds, "released by the last contribution")
+
+    def _release(self, rounds: iswitch.Rounds, case: str) -> None:
+        self.note(case)
+        released = rounds.release()
+        released.sidecar = replace(released.sidecar, kind=Kind.RESULT)
+        self._line.append(released)
+
+    def _command(self, step: Step) -> None:
+        """A command at one index of its range."""
+        self.note(f"command {step.command.name}")
+        index = self.index(step.index)
+        rounds = index.rounds
+        match step.command:
+            case Command.SET:
+                index.settings = step.settings
+                if rounds.partial is not None and step.settings.mode != Mode.ISWITCH:
+                    rounds.partial = None
+                    self.counters["dropped_reset"] += 1
+                    self.note("discarded by SET")
+                elif not step.settings.halted and rounds.complete(step.settings.threshold):
+                    self._release(rounds, "released by SET")
+            case Command.FBCAST:
+                if rounds.partial is not None:
+                    self.counters["forced"] += 1
+                    self._release(rounds, "released by FBCAST")
+            case Command.RESET:
+                if rounds.partial is not None:
+                    self.counters["dropped_reset"] += 1
+                    self.note("discarded by RESET")
+                rounds.reset()
+            case Command.GET:
+                partial = rounds.partial and replace(rounds.partial)
+                self.got = replace(
+                    index, rounds=replace(rounds, members=set(rounds.members), partial=partial)
+                )
+
+    def note(self, case: str) -> None:
+        """Count a case."""
         self.cases[case] = self.cases.get(case, 0) + 1
 
 

@@ -55,6 +55,12 @@ class Waiting:
     def count(self) -> int:
         return field(self.header, "count")
 
+    def aggregate(self) -> None:
+        """Mark it as a sum, also when it is of one update."""
+        flags = field(self.header, "flags") | Flag.AGGREGATED
+        self.header = without_checksum(with_fields(self.header, flags=flags))
+        self.replaceable_by = None
+
     def replace(self, update: Update, reward: Reward) -> None:
         """``update`` takes its place in line."""
         alone = Waiting.alone(update, reward, self.tracked)
@@ -66,13 +72,14 @@ class Waiting:
         count = self.count + field(update.header, "count")
         if reward.rank > self.reward.rank:
             self.reward = reward
-        times = [field(header, "gen_time") for header in (update.header, self.header)]
-        newer = times[0] >= times[1]
+        theirs, ours = (field(header, "policy") for header in (update.header, self.header))
+        newer = newer_or_same(field(update.header, "gen_time"), field(self.header, "gen_time"), 48)
         if newer:
             self.sidecar, self.header = update.sidecar, update.header
         merged = {
             "count": min(count, COUNT_LIMIT),
             "reward": self.reward.bits,
+            "policy": ours if newer_or_same(theirs, ours, 16) else theirs,
             "flags": field(self.header, "flags") | Flag.AGGREGATED,
         }
         self.header = without_checksum(with_fields(self.header, **merged))

@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from olafctl import cache
+from olafctl.queue import verilog
 from olafctl.queue.mutants.operators import Mutant
 from olafctl.queue.verilate import Progress, build_variant
-from olafctl.render import verilog
 from olafctl.wire.geometry import Geometry
 
 NOT_MUTATED = ("olaf_queue_checks.v", *verilog.RENDERED)

@@ -16,21 +16,20 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 from olafctl.errors import OlafError
-from olafctl.queue import conform
+from olafctl.queue import conform, verilog
 from olafctl.queue.golden import Unexplained
 from olafctl.queue.model import QueueModel
 from olafctl.queue.mutants import operators, schema
 from olafctl.queue.mutants.equivalent import ARGUMENTS
 from olafctl.queue.mutants.operators import Mutant
 from olafctl.queue.verilate import Progress
-from olafctl.render import verilog
 from olafctl.wire.geometry import Geometry
 
 GEOMETRIES = (
-    Geometry(clusters=3, slots=2, beats=4),
-    Geometry(clusters=16, slots=5, beats=7, adder_latency=6),
-    Geometry(clusters=1, slots=1, beats=6, adder_latency=3),
-    Geometry(clusters=9, slots=8, beats=24, adder_latency=5),
+    Geometry(indices=3, slots=2, beats=4),
+    Geometry(indices=16, slots=5, beats=7, adder_latency=6),
+    Geometry(indices=1, slots=1, beats=6, adder_latency=3),
+    Geometry(indices=9, slots=8, beats=24, adder_latency=5),
 )
 """Small, so that every corner is met soon; every adder latency."""
 _FRAMES_OF_A_SEED = 300

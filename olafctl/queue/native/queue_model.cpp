@@ -47,9 +47,9 @@ struct olaf_queue {
     uint64_t cycle = 0;
 
     std::deque<Frame> source;
-    size_t at = 0;          // the beat of source.front() to present next
+    size_t at = 0;  // the beat of source.front() to present next
     bool presented = false;
-    bool within = false;    // a frame is leaving
+    bool within = false;  // a frame is leaving
     std::vector<uint8_t> leaving;
     olaf_tuser leaving_user{};
     uint64_t leaving_first = 0;
@@ -156,12 +156,12 @@ struct olaf_queue {
     }
 
     void watch() {
-        uint32_t what = root().INSIDE(start) * OLAF_BEGUN | root().INSIDE(depart) * OLAF_LEFT |
-                        root().INSIDE(enqueue__DOT__deciding) * OLAF_DECIDED |
-                        root().INSIDE(settled) * OLAF_SETTLED |
-                        root().INSIDE(out__DOT__status_sampled) * OLAF_STATUS |
-                        root().INSIDE(bypass__DOT__admits) * OLAF_ADMITTED |
-                        root().INSIDE(bypass__DOT__refuses) * OLAF_REFUSED | root().INSIDE(commanded) * OLAF_COMMANDED;
+        uint32_t what =
+            root().INSIDE(start) * OLAF_BEGUN | root().INSIDE(depart) * OLAF_LEFT |
+            root().INSIDE(enqueue__DOT__deciding) * OLAF_DECIDED | root().INSIDE(settled) * OLAF_SETTLED |
+            root().INSIDE(out__DOT__status_sampled) * OLAF_STATUS |
+            root().INSIDE(bypass__DOT__admits) * OLAF_ADMITTED |
+            root().INSIDE(bypass__DOT__refuses) * OLAF_REFUSED | root().INSIDE(commanded) * OLAF_COMMANDED;
         if (what) instants.push_back({cycle, what});
     }
 
@@ -293,8 +293,8 @@ void olaf_queue_offer(olaf_queue *queue, const olaf_tuser *user, const uint8_t *
     if (length > 0) queue->source.push_back({*user, {frame, frame + length}, cycle, 0, {}});
 }
 
-void olaf_queue_offer_beats(olaf_queue *queue, const olaf_tuser *user, const uint8_t *data, const uint64_t *keeps,
-                            size_t beats, uint64_t cycle) {
+void olaf_queue_offer_beats(olaf_queue *queue, const olaf_tuser *user, const uint8_t *data,
+                            const uint64_t *keeps, size_t beats, uint64_t cycle) {
     if (beats > 0)
         queue->source.push_back({*user, {data, data + beats * beat_bytes}, cycle, 0, {keeps, keeps + beats}});
 }
@@ -329,7 +329,8 @@ size_t olaf_queue_take(olaf_queue *queue, olaf_tuser *user, const uint8_t **fram
 
 int olaf_queue_access(olaf_queue *queue, int write, uint32_t offset, uint32_t *value, uint32_t strobe) {
     uint32_t response = 0;
-    bool answered = write ? queue->write(offset, *value, strobe, &response) : queue->read(offset, value, &response);
+    bool answered =
+        write ? queue->write(offset, *value, strobe, &response) : queue->read(offset, value, &response);
     return answered ? int(response) : -1;
 }
 

@@ -14,13 +14,13 @@ typedef struct {
 } olaf_instant;
 
 enum olaf_queue_event {
-    OLAF_BEGUN = 1,    // the update next in line began to leave: it is locked
-    OLAF_LEFT = 2,     // the leaving update's last beat was read: its slot is free
-    OLAF_DECIDED = 4,  // the fate of the next offered update was decided
-    OLAF_SETTLED = 8,  // and is settled: the update has arrived to its end
-    OLAF_STATUS = 16,    // the status of the next frame out was taken
-    OLAF_ADMITTED = 32,  // the next offered frame that is no update was let into the bypass
-    OLAF_REFUSED = 64,   // or was not
+    OLAF_BEGUN = 1,        // the update next in line began to leave: it is locked
+    OLAF_LEFT = 2,         // the leaving update's last beat was read: its slot is free
+    OLAF_DECIDED = 4,      // the fate of the next offered update was decided
+    OLAF_SETTLED = 8,      // and is settled: the update has arrived to its end
+    OLAF_STATUS = 16,      // the status of the next frame out was taken
+    OLAF_ADMITTED = 32,    // the next offered frame that is no update was let into the bypass
+    OLAF_REFUSED = 64,     // or was not
     OLAF_COMMANDED = 128,  // a command was applied to the next index of its range
 };
 
@@ -28,8 +28,8 @@ enum olaf_queue_event {
 void olaf_queue_disturb(olaf_queue *, uint64_t seed, uint32_t idle, uint32_t stop, uint32_t resume);
 
 // Like olaf_queue_offer, but of whole beats with the tkeep of each, holes and all.
-void olaf_queue_offer_beats(olaf_queue *, const olaf_tuser *, const uint8_t *data, const uint64_t *keeps, size_t beats,
-                            uint64_t cycle);
+void olaf_queue_offer_beats(olaf_queue *, const olaf_tuser *, const uint8_t *data, const uint64_t *keeps,
+                            size_t beats, uint64_t cycle);
 
 // One access of the register port: the AXI response, or -1 when there is none within 1000 cycles. `value` is
 // what is written, with the byte enables `strobe`, or what was read.
