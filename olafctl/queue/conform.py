@@ -94,7 +94,7 @@ def _start_in_the_middle(comparison: Comparison, geometry: Geometry, pick: rando
     traffic = Traffic(pick.getrandbits(32), geometry, min(geometry.indices, 4), 64)
     comparison.set(rate=rate_word(pick.choice((None, 1_000_000_000))))
     comparison.command(
-        Command.SET, 0, geometry.indices - 1 if geometry.indices < 99 else 9, _settings(pick, None)
+        Command.SET, 0, geometry.indices - 1 if geometry.indices < 99 else 9, _settings(pick, Mode.ISWITCH)
     )
     for _ in range(30):
         comparison.offer(*traffic.beats())
@@ -124,11 +124,11 @@ def _episode(comparison: Comparison, geometry: Geometry, pick: random.Random, fr
     spread = pick.choice((0, 0, 30, 200))
     for index in range(frames):
         comparison.offer(*traffic.beats(), cycle=start + index * spread)
-    if pick.random() < 0.1:
+    if pick.random() < 0.2:
         comparison.model.block(True)
         comparison.model.run(start + 3000)
         comparison.model.block(False)
-        comparison.jam([traffic.honest() for _ in range(frames // 2)])
+        comparison.jam(traffic.filling())
     for _ in range(pick.choice((0, 0, 2, 10, 30))):
         comparison.model.run(comparison.model.cycle + pick.randrange(1 + 20 * max(10, spread)))
         _command(comparison, geometry, traffic, pick, favourite)
