@@ -8,7 +8,8 @@ module olaf_box_intake #(
     parameter DEPTH_BITS = 9,      // log2 of the ring's beats; the ring must hold MAX_BYTES and 8 beats more
     parameter MAX_BYTES = 9216,    // the longest frame let in
     parameter USER_BITS = 1,       // what comes with a frame, as it is with its last beat
-    parameter DROP_WHEN_FULL = 0   // 1: a frame without room is dropped; 0: the input waits
+    parameter DROP_WHEN_FULL = 0,  // 1: a frame without room is dropped; 0: the input waits
+    parameter OUTSIDE = 1          // 1: what feeds this is not reset with it, and goes on with a frame it began
 ) (
     input  wire                  clk,
     input  wire                  rst,
@@ -40,13 +41,13 @@ module olaf_box_intake #(
     localparam [DEPTH_BITS:0] BEATS = 1 << DEPTH_BITS;
     localparam [DEPTH_BITS:0] IN_FLIGHT = 6; // beats that may still come when s_tready falls
 
-    // A reset of the box does not reset the neighbour: it goes on with the frame that it had begun.
-    reg mid_frame, cut;
+    reg mid_frame, cut; // where the neighbour is in its frame, and that the frame's beginning was lost
     initial mid_frame = 1'b0;
     wire take = s_tvalid && s_tready;
     assign dropped_cut = take && cut && s_tlast;
     always @(posedge clk) begin
-        if (take) mid_frame <= !s_tlast;
+        if (rst && OUTSIDE == 0) mid_frame <= 1'b0;
+        else if (take) mid_frame <= !s_tlast;
         if (rst) cut <= mid_frame;
         else if (take && s_tlast) cut <= 1'b0;
     end

@@ -4,7 +4,8 @@ module olaf_box_measure #(
     parameter DEPTH_BITS = 9,      // log2 of the beats it holds
     parameter MAX_BYTES = 9216,    // the longest frame let through
     parameter USER_BITS = 1,       // what travels with a frame
-    parameter DROP_WHEN_FULL = 0   // 1: never makes the input wait
+    parameter DROP_WHEN_FULL = 0,  // 1: never makes the input wait
+    parameter OUTSIDE = 1          // 1: what feeds this is not reset with it
 ) (
     input  wire                 clk,
     input  wire                 rst,
@@ -41,7 +42,7 @@ module olaf_box_measure #(
 
     olaf_box_intake #(
         .DEPTH_BITS(DEPTH_BITS), .MAX_BYTES(MAX_BYTES), .USER_BITS(USER_BITS),
-        .DROP_WHEN_FULL(DROP_WHEN_FULL)
+        .DROP_WHEN_FULL(DROP_WHEN_FULL), .OUTSIDE(OUTSIDE)
     ) intake (
         .clk(clk), .rst(rst),
         .s_tdata(s_tdata), .s_tkeep(s_tkeep), .s_tuser(s_tuser), .s_tlast(s_tlast),
