@@ -83,7 +83,7 @@ module olaf_box_250mhz #(
     localparam BLOCKS = `OLAF_BOX_BLOCKS;
     localparam INPUTS = PORTS + 1;      // the last one is the host
     localparam IN_USER = 3 * 16;        // dst, src, size
-    localparam META = `OLAF_META_BITS;
+    localparam META = `OLAF_BOX_META_BITS;
     localparam HEADER = 16;             // bytes in front of what the host sends
 
     wire clk = axis_aclk;
@@ -224,7 +224,7 @@ module olaf_box_250mhz #(
     reg [META-1:0] fresh;
     always @* begin
         fresh = {META{1'b0}};
-        {fresh[`OLAF_META_DST], fresh[`OLAF_META_SRC], fresh[`OLAF_META_SIZE]} = one_user;
+        {fresh[`OLAF_BOX_META_DST], fresh[`OLAF_BOX_META_SRC], fresh[`OLAF_BOX_META_SIZE]} = one_user;
     end
     wire [META-1:0]  unlatched1, unlatched2, named, meta1, meta2, meta_queue;
     wire [511:0]     data1, data2;
@@ -270,11 +270,11 @@ module olaf_box_250mhz #(
     );
 
     // To the host, which never makes anything wait, or to the queue.
-    wire punt = meta1[`OLAF_META_PUNT];
+    wire punt = meta1[`OLAF_BOX_META_PUNT];
     wire punted, dropped_punt, sent_host, host_resting;
     olaf_box_host_out #(.DEPTH_BITS(HOST_BITS), .MAX_BYTES(MAX_BYTES)) host_out (
         .clk(clk), .rst(rst), .pause(pause), .resting(host_resting),
-        .s_tdata(data1), .s_tkeep(keep1), .s_src(meta1[`OLAF_META_SRC]), .s_tlast(last1), .s_tvalid(valid1 && punt),
+        .s_tdata(data1), .s_tkeep(keep1), .s_src(meta1[`OLAF_BOX_META_SRC]), .s_tlast(last1), .s_tvalid(valid1 && punt),
         .m_tdata(m_axis_c2h_tdata[511:0]), .m_tkeep(m_axis_c2h_tkeep[63:0]),
         .m_tuser_size(m_axis_c2h_tuser_size[15:0]), .m_tlast(m_axis_c2h_tlast[0]),
         .m_tvalid(m_axis_c2h_tvalid[0]), .m_tready(m_axis_c2h_tready[0]),
@@ -345,7 +345,7 @@ module olaf_box_250mhz #(
     wire [PORTS-1:0] copy_to, tx_ready;
     wire             copy_last, copy_valid, copied, oversize_out, malformed_out, dropped_port, dropped_group, pruned;
     wire             replicator_accepted, replicator_resting;
-    wire [7:0]       kind2 = meta2[`OLAF_META_KIND];
+    wire [7:0]       kind2 = meta2[`OLAF_BOX_META_KIND];
 
     olaf_box_replicator #(
         .PORTS(PORTS), .DEPTH_BITS(OUT_BITS), .MAX_BYTES(SHELL_MAX_BYTES), .GROUP_BITS(GROUP_BITS), .COPY_BITS(COPY_BITS)
@@ -357,8 +357,8 @@ module olaf_box_250mhz #(
         .write_copy(write_copy), .copy_index(copy_index[COPY_BITS-1:0]), .copy_port(copy_port[15:0]),
         .copy_rewrite(copy_rewrite[0]), .copy_mac({copy_mac_high[15:0], copy_mac_low}), .copy_addr(copy_addr),
         .copy_udp_port(copy_udp_port[15:0]),
-        .s_tdata(data2), .s_tkeep(keep2), .s_tlast(last2), .s_src(meta2[`OLAF_META_SRC]),
-        .s_dst(meta2[`OLAF_META_DST]), .s_group(meta2[`OLAF_META_GROUP]),
+        .s_tdata(data2), .s_tkeep(keep2), .s_tlast(last2), .s_src(meta2[`OLAF_BOX_META_SRC]),
+        .s_dst(meta2[`OLAF_BOX_META_DST]), .s_group(meta2[`OLAF_BOX_META_GROUP]),
         .s_addressed(kind2 != `OLAF_BOX_KIND_BYPASS && kind2 != `OLAF_BOX_KIND_UPDATE),
         .s_tvalid(valid2), .s_tready(ready2),
         .m_tdata(copy_data), .m_tkeep(copy_keep), .m_tlast(copy_last), .m_size(copy_size), .m_port(copy_to),

@@ -4,7 +4,7 @@ import zlib
 from collections.abc import Mapping
 from functools import cache
 
-from olafctl.p4.native import NativeSwitch
+from olafctl.p4.switch.native import NativeSwitch
 from olafctl.p4runtime.dataplane import Lpm, Replica
 from olafctl.targets.opennic.box_registers import Copy
 from olafctl.targets.opennic.sim.box import Box, Outcome

@@ -4,14 +4,14 @@ import random
 
 import pytest
 
-from olafctl.targets.opennic.sim.bench import Bench, Signals
+from olafctl.targets.opennic.sim.bench import Bench, Signals, Sink, Source
 from tests.opennic.conftest import MakeBench
 
 INPUTS = 3
 USER = (("s_tuser", 16),)
 
 
-def ends(this: Bench) -> tuple[list, object]:  # type: ignore[type-arg]
+def ends(this: Bench) -> tuple[list[Source], Sink]:
     sources = [this.source(Signals.axis("s", USER, lane)) for lane in range(INPUTS)]
     return sources, this.sink(Signals.axis("m", [("m_tuser", 16)]))
 
@@ -33,8 +33,8 @@ def test_every_frame_leaves_whole_and_in_its_inputs_order(bench: MakeBench, idle
         this.run(500)
     this.run(100)
     got: list[list[bytes]] = [[] for _ in range(INPUTS)]
-    for frame in sink.frames():
-        got[frame.user[0]].append(frame.data)
+    for left in sink.frames():
+        got[left.user[0]].append(left.data)
     assert got == sent
 
 

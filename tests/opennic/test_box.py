@@ -10,16 +10,17 @@ from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import ARP, Ether
 from scapy.packet import Raw
 
-from olafctl.queue.verilate import Parameters
 from olafctl.targets.opennic.registers import HOST_ETHER_TYPE, HOST_HEADER_BYTES
 from olafctl.targets.opennic.sim.bench import Received
 from olafctl.targets.opennic.sim.box import Box
 from olafctl.wire import layouts
+from olafctl.wire.geometry import Geometry
 from olafctl.wire.layouts import CPU_PORT, FrameType
 from tests.opennic.programs import PROGRAMS, SERVERS_PORT, WORKERS_PORT, expected, set_tables
 from tests.p4src.frames import IPV4_TOS, NEIGHBOUR, SERVER, STRANGER, WORKER, ack, update, with_bytes
 
-QUEUE = Parameters(clusters=16, slots=8, beats=142)
+QUEUE = Geometry(clusters=16, slots=8, beats=142)
+BAD_INPUT = ("oversize", "malformed")
 STATUS_AT = layouts.GRADIENT_OFFSET
 
 
@@ -32,7 +33,7 @@ def box() -> Iterator[Box]:
 
 
 def random_frame(pick: random.Random) -> bytes:
-    """Anything but an update: ACKs with and without a good checksum, control messages, plain traffic, floods."""
+    """Anything but an update: ACKs with good and bad checksums, control messages, plain traffic, floods."""
     size = pick.choice([60, 64, 65, 128, 129, 1500, 9036, pick.randint(60, 9036)])
     payload = Raw(pick.randbytes(max(0, size - 42)))
     plain = Ether(src=STRANGER.mac, dst=SERVER.mac)
@@ -42,7 +43,9 @@ def random_frame(pick: random.Random) -> bytes:
         [
             answer,
             with_bytes(answer, 24, b"\x12\x34"),
-            with_bytes(bytes(plain / ip / UDP(sport=5, dport=6) / payload), IPV4_TOS, bytes([layouts.CONTROL_TOS])),
+            with_bytes(
+                bytes(plain / ip / UDP(sport=5, dport=6) / payload), IPV4_TOS, bytes([layouts.CONTROL_TOS])
+            ),
             bytes(plain / ip / UDP(sport=5, dport=6) / payload),
             bytes(Ether(src=STRANGER.mac, dst="ff:ff:ff:ff:ff:ff") / ARP()).ljust(60, b"\0"),
             bytes(Ether(src=STRANGER.mac, dst=WORKER.mac, type=0x1234) / payload),
@@ -92,7 +95,9 @@ def test_it_is_the_box_and_its_queue_answers(box: Box) -> None:
 
 @pytest.mark.parametrize("port", [WORKERS_PORT, SERVERS_PORT])
 @pytest.mark.parametrize("idle, busy", [(0.0, 0.0), (0.3, 0.3)])
-def test_frames_of_one_port_leave_as_from_the_twin_in_order(box: Box, port: int, idle: float, busy: float) -> None:
+def test_frames_of_one_port_leave_as_from_the_twin_in_order(
+    box: Box, port: int, idle: float, busy: float
+) -> None:
     pick = random.Random(port)
     box.rx[port - 1].pause(idle)
     for sink in (*box.tx, box.c2h):
@@ -114,7 +119,9 @@ def test_a_worker_without_an_id_is_named_by_the_crc_of_its_five_tuple(box: Box) 
     box.queue.write("hold", 0)
     box.settle()
     assert leaves(box)[SERVERS_PORT] == [
-        sent for worker in (WORKER, NEIGHBOUR) for _, sent in expected(1, update(worker).encode(), QUEUE.slots)
+        sent
+        for worker in (WORKER, NEIGHBOUR)
+        for _, sent in expected(1, update(worker).encode(), QUEUE.slots)
     ]
 
 
@@ -145,7 +152,10 @@ def test_packet_outs_go_where_they_say_and_other_host_traffic_nowhere(box: Box) 
 
 
 def test_a_slow_host_costs_packet_ins_and_nothing_else(box: Box) -> None:
-    control = with_bytes(bytes(Ether(src=STRANGER.mac, dst=SERVER.mac) / IP(dst=str(SERVER.ip)) / UDP() / Raw(bytes(9000))), IPV4_TOS, bytes([layouts.CONTROL_TOS]))  # fmt: skip
+    plain_control = (
+        Ether(src=STRANGER.mac, dst=SERVER.mac) / IP(dst=str(SERVER.ip)) / UDP() / Raw(bytes(9000))
+    )
+    control = with_bytes(bytes(plain_control), IPV4_TOS, bytes([layouts.CONTROL_TOS]))
     plain = bytes(Ether(src=STRANGER.mac, dst=WORKER.mac, type=0x1234) / Raw(bytes(100)))
     box.c2h.pause(1)
     for _ in range(20):
@@ -196,7 +206,11 @@ def account_for(box: Box, frames: int, seed: int) -> None:
             box.h2c.send(packet_out(port, frame))
             came.append((-port, frame))
         else:
-            frame = random_frame(pick) if shape < 15 else update(pick.choice([WORKER, NEIGHBOUR]), values=pick.randint(1, 2243)).encode()
+            frame = (
+                random_frame(pick)
+                if shape < 15
+                else update(pick.choice([WORKER, NEIGHBOUR]), values=pick.randint(1, 2243)).encode()
+            )
             source.send(frame)
             came.append((port, frame))
         if number % 8 == 7:
@@ -208,7 +222,7 @@ def account_for(box: Box, frames: int, seed: int) -> None:
         if port < 0:
             want[-port].append(frame)
     counters, queue = box.registers.counters(), box.queue.read_all()
-    assert counters["oversize_port_0"] + counters["oversize_port_1"] + counters["malformed_port_0"] + counters["malformed_port_1"] == bad  # fmt: skip
+    assert sum(counters[f"{cause}_port_{port}"] for cause in BAD_INPUT for port in (0, 1)) == bad
     assert counters["in_vnp4_1"] == len(came) == counters["out_vnp4_1"]
     assert counters["in_queue"] + counters["punted"] == len(came)
     assert counters["in_vnp4_2"] == counters["in_queue"] - queue["dropped_full"] - queue["dropped_bypass"]

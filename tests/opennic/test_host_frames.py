@@ -1,4 +1,4 @@
-"""What stands in front of frames between host and box: put on and taken off at every length and under pauses."""
+"""What stands in front of frames between host and box: put on and taken off at every length."""
 
 import random
 
@@ -45,7 +45,10 @@ def test_sixteen_bytes_go_on(bench: MakeBench, idle: float, busy: float) -> None
 
 def test_a_packet_out_must_bear_the_boxs_ether_type(bench: MakeBench) -> None:
     this = bench("olaf_box_host_in")
-    source, sink = this.source(Signals.axis("s")), this.sink(Signals.axis("m", [("m_size", 16), ("m_dst", 16)]))
+    source, sink = (
+        this.source(Signals.axis("s")),
+        this.sink(Signals.axis("m", [("m_size", 16), ("m_dst", 16)])),
+    )
     good = bytes(12) + b"\x88\xb5" + b"\x01\x02"
     for frame in (good + bytes(60), bytes(12) + b"\x08\x00" + bytes(60), good + bytes(13), good + bytes(14)):
         source.send(frame)

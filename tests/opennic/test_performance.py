@@ -2,11 +2,11 @@
 
 import pytest
 
-from olafctl.queue.verilate import Parameters
 from olafctl.targets.opennic.sim.performance import latency, replication, throughput
+from olafctl.wire.geometry import Geometry
 from olafctl.wire.layouts import Kind
 
-QUEUE = Parameters(clusters=16, slots=8, beats=142)
+QUEUE = Geometry(clusters=16, slots=8, beats=142)
 
 
 @pytest.mark.parametrize("size", [1500, 9036])

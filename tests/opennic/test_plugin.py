@@ -1,4 +1,4 @@
-"""The plug-in: complete, bound together by one build id, and taken to its end by the shell's own build.tcl."""
+"""The plug-in: complete, bound by one build id, and taken to its end by the shell's own build.tcl."""
 
 import json
 import os
@@ -14,11 +14,11 @@ import pytest
 
 from olafctl import cache, paths
 from olafctl.errors import OlafError
-from olafctl.queue.verilate import Parameters
 from olafctl.targets.opennic import plugin, preflight
 from olafctl.targets.opennic.flat_p4 import flatten
 from olafctl.targets.opennic.metadata import fields, width
 from olafctl.targets.opennic.plugin import Plugin
+from olafctl.wire.geometry import Geometry
 
 SHELL = os.environ.get("OPEN_NIC_SHELL", "")
 STUB = Path(__file__).parent / "vivado_stub.tcl"
@@ -48,7 +48,7 @@ def p4() -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def made() -> Plugin:
-    return plugin.make(Parameters(slots=8, beats=142), p4())
+    return plugin.make(Geometry(slots=8, beats=142), p4())
 
 
 def good_answers() -> list[Answer]:
@@ -101,7 +101,9 @@ def run(made: Plugin, tmp_path: Path, changes: Sequence[Answer] = ()) -> Run:
         text=True,
         stdin=subprocess.DEVNULL,
     )
-    return Run(result.returncode, result.stdout + result.stderr, (tmp_path / "record").read_text().splitlines())
+    return Run(
+        result.returncode, result.stdout + result.stderr, (tmp_path / "record").read_text().splitlines()
+    )
 
 
 def test_it_has_what_the_shell_wants(made: Plugin) -> None:
@@ -120,9 +122,9 @@ def test_one_build_id_is_everywhere(made: Plugin) -> None:
 
 
 def test_any_change_is_another_build(made: Plugin) -> None:
-    other = plugin.make(Parameters(slots=9, beats=142), p4())
+    other = plugin.make(Geometry(slots=9, beats=142), p4())
     assert other.build_id != made.build_id
-    assert plugin.make(Parameters(slots=8, beats=142), p4()).build_id == made.build_id
+    assert plugin.make(Geometry(slots=8, beats=142), p4()).build_id == made.build_id
 
 
 @pytest.mark.parametrize("name", ["vnp4_1", "vnp4_2"])
@@ -205,12 +207,16 @@ def test_an_ip_that_does_not_fit_ends_the_build_at_once(made: Plugin, tmp_path: 
 
 
 @needs_tclsh
-@pytest.mark.parametrize("arguments, said", [((), "usage"), (("/nowhere",), "build.tcl"), (("/nowhere", "1", "2"), "usage")])
-def test_wrong_arguments_are_refused(made: Plugin, tmp_path: Path, arguments: Sequence[str], said: str) -> None:
+@pytest.mark.parametrize(
+    "arguments, said", [((), "usage"), (("/nowhere",), "build.tcl"), (("/nowhere", "1", "2"), "usage")]
+)
+def test_wrong_arguments_are_refused(
+    made: Plugin, tmp_path: Path, arguments: Sequence[str], said: str
+) -> None:
     made.write(tmp_path / "plugin")
     (tmp_path / "answers").write_text("")
     command = ["tclsh", STUB, tmp_path / "plugin" / plugin.RUN, tmp_path / "record", tmp_path / "answers"]
-    result = subprocess.run([*command, *arguments], capture_output=True, text=True)
+    result = subprocess.run(list(map(str, [*command, *arguments])), capture_output=True, text=True)
     assert result.returncode == 1
     assert said in result.stderr
 
@@ -241,7 +247,11 @@ def test_preflight_reads_versions_and_licences(monkeypatch: pytest.MonkeyPatch, 
     shell = tmp_path / "shell"
     for name in ("script/board_settings", "constr/au55c", "board_files/Xilinx/au55c/1.0"):
         (shell / name).mkdir(parents=True)
-    for name in ("script/build.tcl", "script/board_settings/au55c.tcl", "board_files/Xilinx/au55c/1.0/board.xml"):
+    for name in (
+        "script/build.tcl",
+        "script/board_settings/au55c.tcl",
+        "board_files/Xilinx/au55c/1.0/board.xml",
+    ):
         (shell / name).touch()
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     monkeypatch.setenv("XILINXD_LICENSE_FILE", str(tmp_path / "some.lic"))

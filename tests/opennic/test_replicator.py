@@ -11,7 +11,15 @@ from scapy.packet import Raw
 from olafctl.targets.opennic.sim.bench import Bench, Signals, Sink, Source
 from tests.opennic.conftest import MakeBench
 
-PULSES = ("accepted", "copied", "dropped_oversize", "dropped_malformed", "dropped_port", "dropped_group", "pruned")
+PULSES = (
+    "accepted",
+    "copied",
+    "dropped_oversize",
+    "dropped_malformed",
+    "dropped_port",
+    "dropped_group",
+    "pruned",
+)
 PORT_NUMBERS = (7, 9)
 
 
@@ -33,7 +41,8 @@ def set_group(this: Bench, group: int, first: int, members: list[Member]) -> Non
     for index, member in enumerate(members, start=first):
         mac, addr, port = member.rewrite or (0, 0, 0)
         for name, value in (
-            ("copy_index", index), ("copy_port", member.port), ("copy_rewrite", int(member.rewrite is not None)),
+            ("copy_index", index), ("copy_port", member.port),
+            ("copy_rewrite", int(member.rewrite is not None)),
             ("copy_mac", mac), ("copy_addr", addr), ("copy_udp_port", port), ("write_copy", 1),
         ):  # fmt: skip
             this[name] = value
@@ -61,7 +70,11 @@ def addressed_to(frame: bytes, rewrite: tuple[int, int, int]) -> bytes:
     """What Scapy makes of the frame with the member's addresses."""
     mac, addr, port = rewrite
     data = bytearray(frame)
-    data[0:6], data[30:34], data[36:38] = mac.to_bytes(6, "big"), addr.to_bytes(4, "big"), port.to_bytes(2, "big")
+    data[0:6], data[30:34], data[36:38] = (
+        mac.to_bytes(6, "big"),
+        addr.to_bytes(4, "big"),
+        port.to_bytes(2, "big"),
+    )
     packet = Ether(bytes(data))
     del packet[IP].chksum
     return bytes(packet)[:34] + bytes(data)[34:]
@@ -71,13 +84,17 @@ def random_members(pick: random.Random, count: int) -> list[Member]:
     return [
         Member(
             pick.choice([*PORT_NUMBERS, 12] if index % 5 == 4 else PORT_NUMBERS),
-            None if pick.random() < 0.2 else (pick.randrange(1 << 48), pick.randrange(1 << 32), pick.randrange(1 << 16)),
+            None
+            if pick.random() < 0.2
+            else (pick.randrange(1 << 48), pick.randrange(1 << 32), pick.randrange(1 << 16)),
         )
         for index in range(count)
     ]
 
 
-def copies(frame: bytes, src: int, dst: int, members: list[Member] | None, addressed: bool) -> list[tuple[bytes, int]]:
+def copies(
+    frame: bytes, src: int, dst: int, members: list[Member] | None, addressed: bool
+) -> list[tuple[bytes, int]]:
     """The copies of a frame and the one-hot port of each, as VNP4₂'s v1model egress makes them."""
     if members is None:
         members, addressed = [Member(dst)], True

@@ -21,8 +21,8 @@ class Copy:
 class BoxRegisters:
     """Over ``read(offset)`` and ``write(offset, value)`` within the box's own window.
 
-    Tables keep copies and groups apart: :meth:`set_group` writes a group's copies where no group has any, then
-    points the group at them in one step.
+    :meth:`set_group` writes a group's copies where no group has any, then points the group at them in one
+    step.
     """
 
     def __init__(self, read: Callable[[int], int], write: Callable[[int, int], None]) -> None:
@@ -49,7 +49,9 @@ class BoxRegisters:
         """Every counter, as of one instant."""
         self._write(BY_NAME["snapshot"].offset, 1)
         return {
-            register.name: self._value(register) for register in REGISTERS if register.access is Access.COUNTER
+            register.name: self._value(register)
+            for register in REGISTERS
+            if register.access is Access.COUNTER
         }
 
     def set_group(self, group: int, copies: Sequence[Copy]) -> None:

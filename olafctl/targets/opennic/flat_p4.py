@@ -1,4 +1,4 @@
-"""One preprocessed P4 file for each VitisNetP4 IP: no macros and no includes but the two that the IP's compiler has."""
+"""One preprocessed P4 file for each VitisNetP4 IP: no macros, and no includes but those of its compiler."""
 
 import io
 from collections.abc import Mapping
@@ -25,18 +25,17 @@ class _Flattener(pcpp.Preprocessor):  # type: ignore[misc]  # pcpp has no type i
             raise OSError(name)
         return io.StringIO(self._files[name])
 
-    def on_include_not_found(
-        self, is_malformed: bool, is_system_include: bool, curdir: str, includepath: str
-    ) -> None:
-        if not is_system_include or includepath not in SYSTEM:
-            self.on_error(self.source, 0, f"#include of {includepath!r}: no such file")
+    def on_include_not_found(self, malformed: bool, system: bool, directory: str, path: str) -> None:
+        if malformed or not system or path not in SYSTEM:
+            where = self.source or directory
+            self.on_error(where, 0, f"#include of {path!r}: no such file")
         raise pcpp.OutputDirective(pcpp.Action.IgnoreAndPassThrough)
 
     def on_error(self, file: str, line: int, msg: str) -> None:
         self.problems.append(Problem(msg, f"{file}:{line}" if line else file))
 
-    def on_comment(self, tok: Any) -> bool:
-        return True
+    def on_comment(self, token: Any) -> bool:
+        return bool(token)
 
 
 def flatten(name: str, files: Mapping[str, str]) -> str:

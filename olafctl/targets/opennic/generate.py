@@ -34,7 +34,9 @@ def generated() -> dict[Path, str]:
             "opennic/olaf_box_metadata.vh.j2", fields=metadata, bits=width(metadata)
         ),
         Path("hdl/opennic/olaf_box_to_tuser.v"): fill("opennic/olaf_box_to_tuser.v.j2", tuser=TUSER.fields),
-        Path("hdl/opennic/olaf_box_from_tuser.v"): fill("opennic/olaf_box_from_tuser.v.j2", tuser=TUSER.fields),
+        Path("hdl/opennic/olaf_box_from_tuser.v"): fill(
+            "opennic/olaf_box_from_tuser.v.j2", tuser=TUSER.fields
+        ),
         Path("docs/opennic-registers.md"): fill(
             "opennic/registers.md.j2",
             windows=WINDOWS,

@@ -1,7 +1,7 @@
 """The user metadata of VNP4₁ and VNP4₂, as VitisNetP4 packs it: the first declared field in the top bits.
 
-``struct metadata_t`` of ``p4src/metadata.p4`` is the one definition; the Verilog that packs and unpacks it, and
-what the build asserts of the generated IPs, come from there.
+``struct metadata_t`` of ``p4src/metadata.p4`` is the one definition; the Verilog that packs and unpacks it,
+and what the build asserts of the generated IPs, come from there.
 """
 
 import re
@@ -40,7 +40,9 @@ def fields(source: Path | None = None) -> tuple[MetaField, ...]:
     for member in members:
         field = _FIELD.match(member)
         if field is None:
-            raise OlafError(Problem(f"cannot be user metadata: {member}", str(source), "use bit<N> with a number"))
+            raise OlafError(
+                Problem(f"cannot be user metadata: {member}", str(source), "use bit<N> with a number")
+            )
         sizes.append((field["name"], int(field["bits"])))
     low = sum(bits for _, bits in sizes)
     made = []

@@ -1,7 +1,7 @@
-"""The plug-in for OpenNIC's shell: everything that Vivado needs beside a checkout of open-nic-shell.
+"""The plug-in for OpenNIC's shell: everything that Vivado needs next to a checkout of open-nic-shell.
 
-No part of the shell is in it. :func:`files` makes it for a testbed; what is read by Vivado on which machine, and with
-what command, is in its manifest.
+No part of the shell is in it. :func:`make` makes it for an OlafQueue and its P4 sources; :func:`command` is
+what to run then, on a machine with Vivado.
 """
 
 import json
@@ -17,6 +17,7 @@ from olafctl.targets.opennic.ips import IPS
 from olafctl.targets.opennic.metadata import fields, width
 from olafctl.targets.opennic.registers import MAP_VERSION
 from olafctl.templates import fill
+from olafctl.wire.geometry import Geometry
 
 BOARD = "au55c"
 MAX_BYTES = 9216
@@ -36,6 +37,8 @@ PROPERTIES = (
 )
 MANIFEST = "manifest.json"
 RUN = "run.tcl"
+_NO_MAP = "// The box decodes its addresses itself: olaf_box_decoder.v.\n"
+_NO_CROSSBAR = "# The box decodes its addresses itself: it needs no crossbar.\n"
 _AXIL = (
     *("awaddr", "awvalid", "awready", "wdata", "wvalid", "wready", "bresp", "bvalid", "bready"),
     *("araddr", "arvalid", "arready", "rdata", "rresp", "rvalid", "rready"),
@@ -58,7 +61,7 @@ class Plugin:
             path.write_text(text)
 
 
-def make(queue: verilog.Queue, p4: Mapping[str, str]) -> Plugin:
+def make(queue: Geometry, p4: Mapping[str, str]) -> Plugin:
     """The plug-in with OlafQueue of these parameters and these P4 sources by file name.
 
     Raises OlafError when the P4 cannot be flattened.
@@ -72,9 +75,9 @@ def make(queue: verilog.Queue, p4: Mapping[str, str]) -> Plugin:
         "build_box_250mhz.tcl": fill(
             "opennic/build_box_250mhz.tcl.j2", board=BOARD, least_max_pkt_len=MAX_PKT_LEN
         ),
-        "box_250mhz/box_250mhz_address_map_inst.vh": "// The box decodes its addresses itself: olaf_box_decoder.v.\n",
-        "box_250mhz/box_250mhz_address_map.v": "// The box decodes its addresses itself: olaf_box_decoder.v.\n",
-        "box_250mhz/box_250mhz_axi_crossbar.tcl": "# The box decodes its addresses itself: it needs no crossbar.\n",
+        "box_250mhz/box_250mhz_address_map_inst.vh": _NO_MAP,
+        "box_250mhz/box_250mhz_address_map.v": _NO_MAP,
+        "box_250mhz/box_250mhz_axi_crossbar.tcl": _NO_CROSSBAR,
     }
     sources = [*fixed.items(), *((name, _bearing(name, "0" * 8)) for name in _BEARING)]
     build_id = cache.digest(part for item in sorted(sources) for part in item)[:8]
@@ -107,7 +110,11 @@ def _bearing(name: str, build_id: str) -> str:
             ("-bitstream_usr_access", f"0x{build_id}"),
         )
         return fill(
-            "opennic/run.tcl.j2", arguments=arguments, strategy=STRATEGY, last_step=LAST_STEP, build_id=build_id
+            "opennic/run.tcl.j2",
+            arguments=arguments,
+            strategy=STRATEGY,
+            last_step=LAST_STEP,
+            build_id=build_id,
         )
     return fill(
         "opennic/user_plugin_250mhz_inst.vh.j2",
@@ -119,7 +126,7 @@ def _bearing(name: str, build_id: str) -> str:
     )
 
 
-def _rtl(queue: verilog.Queue) -> dict[str, str]:
+def _rtl(queue: Geometry) -> dict[str, str]:
     own = (paths.sources() / "hdl" / "opennic").glob("*.v*")
     return {**verilog.sources(queue), **{path.name: path.read_text() for path in own}}
 

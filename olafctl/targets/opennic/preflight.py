@@ -32,7 +32,9 @@ def problems(shell: Path | None) -> Sequence[Problem]:
 def _vivado() -> Iterator[Problem]:
     found = shutil.which("vivado")
     if found is None:
-        yield Problem("Vivado is not on PATH", remedy=f"install {_name(OLDEST)} or later and source settings64.sh")
+        yield Problem(
+            "Vivado is not on PATH", remedy=f"install {_name(OLDEST)} or later and source settings64.sh"
+        )
         return
     said = subprocess.run([found, "-version"], capture_output=True, text=True).stdout
     version = re.search(r"v(\d{4})\.(\d+)", said)
@@ -54,7 +56,9 @@ def _licences() -> Iterator[Problem]:
     held = {feature for path in files for feature in _FEATURE.findall(path.read_text(errors="replace"))}
     for feature, what in LICENCES:
         if feature not in held:
-            yield Problem(f"no licence {feature} ({what})", ", ".join(places), "get it from AMD's licensing site")
+            yield Problem(
+                f"no licence {feature} ({what})", ", ".join(places), "get it from AMD's licensing site"
+            )
 
 
 def _licence_files(place: Path) -> list[Path]:
@@ -63,7 +67,9 @@ def _licence_files(place: Path) -> list[Path]:
 
 def _shell(shell: Path | None) -> Iterator[Problem]:
     if shell is None:
-        yield Problem("no checkout of open-nic-shell is given", remedy="clone github.com/Xilinx/open-nic-shell")
+        yield Problem(
+            "no checkout of open-nic-shell is given", remedy="clone github.com/Xilinx/open-nic-shell"
+        )
         return
     for name, what in (
         ("script/build.tcl", "its build script"),

@@ -1,7 +1,7 @@
 """The box's own registers and its address map, defined once.
 
-``hdl/opennic/olaf_box_registers.v``, ``hdl/opennic/olaf_box_map.vh`` and ``docs/opennic-registers.md`` come from
-here (``olafctl generate``); nothing else states an address of the box.
+``hdl/opennic/olaf_box_registers.v``, ``hdl/opennic/olaf_box_map.vh`` and ``docs/opennic-registers.md`` come
+from here (``olafctl generate``); nothing else states an address of the box.
 """
 
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ BOX_BASE = 0x100000
 
 @dataclass(frozen=True)
 class Window:
-    """A register block's place in the box: ``base`` and ``size`` in bytes, and the clock its registers have."""
+    """A register block's place in the box: ``base`` and ``size`` in bytes, and its registers' clock."""
 
     name: str
     base: int
@@ -38,8 +38,8 @@ ADDRESS_BITS = 12
 """Of the box's own registers."""
 
 HOST_ETHER_TYPE = 0x88B5
-"""IEEE 802's first EtherType for local experiments: a frame between host and box has an Ethernet header with it,
-then the 16-bit port of packet-in or packet-out, then the frame itself."""
+"""IEEE 802's first EtherType for local experiments: a frame between host and box has an Ethernet header with
+it, then the 16-bit port of packet-in or packet-out, then the frame itself."""
 HOST_HEADER_BYTES = 16
 HOST_SOURCE = 0x024F4C414600
 """The source MAC address of packet-ins, locally administered; their destination is broadcast."""

@@ -13,7 +13,7 @@ AXIL_LIMIT = 20_000
 
 
 class _Stream(c.Structure):
-    _fields_ = [  # noqa: RUF012
+    _fields_ = [
         *((name, c.c_char_p) for name in ("data", "keep", "user", "last", "valid", "ready")),
         ("clock", c.c_int),
         ("lane", c.c_int),
@@ -21,7 +21,7 @@ class _Stream(c.Structure):
 
 
 class _Frame(c.Structure):
-    _fields_ = [  # noqa: RUF012
+    _fields_ = [
         ("first_cycle", c.c_uint64),
         ("last_cycle", c.c_uint64),
         ("bytes", c.c_uint32),
@@ -56,8 +56,8 @@ class Signals:
     @classmethod
     def axis(cls, prefix: str, user: Sequence[tuple[str, int]] = (), lane: int = 0) -> "Signals":
         """AXI4-Stream names: ``<prefix>_tdata`` and so on."""
-        names = (f"{prefix}_t{name}" for name in ("data", "keep", "last", "valid", "ready"))
-        return cls(*names, tuple(user), lane)
+        names = {name: f"{prefix}_t{name}" for name in ("data", "keep", "last", "valid", "ready")}
+        return cls(**names, user=tuple(user), lane=lane)
 
 
 class Stream:
@@ -133,7 +133,9 @@ class Sink(Stream):
             data, user = c.create_string_buffer(head.bytes + 1), c.create_string_buffer(head.user_bytes + 1)
             library.bench_take(handle, self._number, data, user)
             if head.broken:
-                raise OlafError(Problem("a frame left with a hole in its tkeep, or its tuser changed on the way"))
+                raise OlafError(
+                    Problem("a frame left with a hole in its tkeep, or its tuser changed on the way")
+                )
             frame = data.raw[: head.bytes]
             taken.append(Received(frame, self.unpack(user.raw), head.first_cycle, head.last_cycle))
         return taken
@@ -172,7 +174,10 @@ class Bench:
     def __init__(self, library: Path, clocks: dict[str, int], seed: int = 1) -> None:
         self.library = _load(library)
         self.handle = self.library.bench_new(seed)
-        self._clocks = {name: self.library.bench_clock(self.handle, name.encode(), period) for name, period in clocks.items()}
+        self._clocks = {
+            name: self.library.bench_clock(self.handle, name.encode(), period)
+            for name, period in clocks.items()
+        }
         self._main = next(iter(clocks))
         self._stops = self.library.bench_stops()
 
@@ -190,7 +195,9 @@ class Bench:
 
     def axil(self, prefix: str = "s_axil_", clock: str | None = None) -> Axil:
         """Master an AXI4-Lite port."""
-        return Axil(self, self.library.bench_axil(self.handle, prefix.encode(), self._clocks[clock or self._main]))
+        return Axil(
+            self, self.library.bench_axil(self.handle, prefix.encode(), self._clocks[clock or self._main])
+        )
 
     def run(self, cycles: int, clock: str | None = None) -> None:
         """Let ``cycles`` of a clock pass. Raises OlafError when an assertion in the RTL failed."""

@@ -1,4 +1,4 @@
-"""The whole box in simulation: its RTL, OlafQueue's, and stand-ins for the two IPs that run given programs."""
+"""The whole box in simulation: its RTL, OlafQueue's, and stand-ins for the IPs that run given programs."""
 
 import ctypes as c
 import tempfile
@@ -8,13 +8,14 @@ from pathlib import Path
 
 from olafctl.errors import OlafError, Problem
 from olafctl.queue.registers import QueueRegisters
-from olafctl.queue.verilog import INSTANCE, Queue, instance
+from olafctl.queue.verilog import INSTANCE, instance
 from olafctl.targets.opennic.box_registers import BoxRegisters
 from olafctl.targets.opennic.ips import IPS, model
 from olafctl.targets.opennic.metadata import fields
 from olafctl.targets.opennic.registers import WINDOWS
 from olafctl.targets.opennic.sim.bench import Bench, Signals, Sink, Source
 from olafctl.targets.opennic.sim.verilate import build
+from olafctl.wire.geometry import Geometry
 
 _NATIVE = Path(__file__).parent / "native"
 PERIODS = {"axis_aclk": 4000, "axil_aclk": 8000, "ref_clk_100mhz": 10000}
@@ -26,7 +27,7 @@ _HEAD = 128
 
 
 class _Frame(c.Structure):
-    _fields_ = [  # noqa: RUF012
+    _fields_ = [
         ("meta", c.c_uint8 * 64),
         ("head", c.c_uint8 * (_HEAD + 64)),
         ("head_bytes", c.c_uint32),
@@ -49,7 +50,8 @@ class Outcome:
 
 
 Program = Callable[[Mapping[str, int], bytes], Outcome | None]
-"""Given a frame's metadata by field and its first 128 bytes (or all of it): what becomes of it, None to drop it."""
+"""Given a frame's metadata by field and its first 128 bytes (or all of it): what becomes of it, or None for
+nothing: it is dropped."""
 
 
 class Box:
@@ -60,7 +62,7 @@ class Box:
 
     def __init__(
         self,
-        queue: Queue,
+        queue: Geometry,
         programs: Mapping[int, Program],
         seed: int = 1,
         latency: int = 40,
@@ -177,7 +179,7 @@ def _lane(prefix: str, lane: int, sideband: bool = False) -> Signals:
     return Signals.axis(prefix, user, lane)
 
 
-def _library(queue: Queue, parameters: Mapping[str, int]) -> Path:
+def _library(queue: Geometry, parameters: Mapping[str, int]) -> Path:
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
         more = [work / INSTANCE, *(work / f"{ip.name}.sv" for ip in IPS)]

@@ -7,13 +7,13 @@ from ipaddress import IPv4Address
 import numpy as np
 
 from olafctl.queue.registers import CLOCK_HZ
-from olafctl.queue.verilog import Queue
 from olafctl.targets.opennic.box_registers import Copy
 from olafctl.targets.opennic.sim.bench import BEAT, Bench, Received, Signals, Sink, Source
 from olafctl.targets.opennic.sim.box import Box, Outcome
 from olafctl.targets.opennic.sim.verilate import build
 from olafctl.wire import layouts
 from olafctl.wire.frames import Endpoint, OlafFrame
+from olafctl.wire.geometry import Geometry
 from olafctl.wire.layouts import FrameType, Kind
 
 WARM_UP = 10
@@ -55,7 +55,9 @@ class Latency:
         return self.total * 1e9 / CLOCK_HZ
 
 
-def throughput(queue: Queue, size: int, kind: Kind, inputs: Sequence[int] = (0,), frames: int = 60) -> Throughput:
+def throughput(
+    queue: Geometry, size: int, kind: Kind, inputs: Sequence[int] = (0,), frames: int = 60
+) -> Throughput:
     """Frames of ``size`` bytes without a pause into each of ``inputs``, out by one port.
 
     Updates are not combined (mode FIFO), so that all that goes in comes out.
@@ -74,7 +76,7 @@ def throughput(queue: Queue, size: int, kind: Kind, inputs: Sequence[int] = (0,)
     return _counted(left[WARM_UP:])
 
 
-def replication(queue: Queue, size: int, members: int, frames: int = 4) -> Throughput:
+def replication(queue: Geometry, size: int, members: int, frames: int = 4) -> Throughput:
     """ACKs of ``size`` bytes to a group of so many members, all of them behind one port."""
     box = Box(queue, _programs(Kind.ACK, group=GROUP))
     try:
@@ -89,7 +91,7 @@ def replication(queue: Queue, size: int, members: int, frames: int = 4) -> Throu
     return _counted(left)
 
 
-def latency(queue: Queue, size: int, ip_latency: int = 40) -> Latency:
+def latency(queue: Geometry, size: int, ip_latency: int = 40) -> Latency:
     """One update of ``size`` bytes through an empty box, and the share of each stage."""
     box = Box(queue, _programs(Kind.UPDATE), latency=ip_latency)
     try:

@@ -57,7 +57,16 @@ def build(
         cpp = [path for path in [*own, *sorted(made.glob("*.cpp"))] if path.suffix == ".cpp"]
         objects = _objects(compiler, root, cpp, (_NATIVE, made), work)
         runtime = sorted(_runtime(compiler, root).glob("*.o"))
-        _run([*compiler.command, "-shared", "-pthread", "-o", str(work / _LIBRARY), *map(str, [*objects, *runtime])])
+        _run(
+            [
+                *compiler.command,
+                "-shared",
+                "-pthread",
+                "-o",
+                str(work / _LIBRARY),
+                *map(str, [*objects, *runtime]),
+            ]
+        )
 
     folder, _ = cache.build_once("box", key, fill)
     return folder / _LIBRARY
@@ -68,7 +77,7 @@ def lint(top: str, folders: Sequence[Path], files: Sequence[Path] = (), options:
     root = verilator_root()
     result = subprocess.run(
         [
-            *(root / "bin" / "verilator_bin", "--lint-only", "-Wall", "--quiet", *options),
+            *(str(root / "bin" / "verilator_bin"), "--lint-only", "-Wall", "--quiet", *options),
             *(f"-I{folder}" for folder in folders),
             *("--top-module", top, *(map(str, files) if files else [f"{top}.v"])),
         ],
@@ -81,7 +90,12 @@ def lint(top: str, folders: Sequence[Path], files: Sequence[Path] = (), options:
 
 
 def _verilate(
-    root: Path, top: str, parameters: Mapping[str, int], more: Sequence[Path], defines: Sequence[str], made: Path
+    root: Path,
+    top: str,
+    parameters: Mapping[str, int],
+    more: Sequence[Path],
+    defines: Sequence[str],
+    made: Path,
 ) -> None:
     hdl = paths.sources() / "hdl"
     _run(
@@ -124,7 +138,18 @@ def _objects(
 
     def compile_one(path: Path) -> Path:
         made = work / f"{path.stem}.o"
-        _run([*compiler.command, *_COMPILE, *include, *(f"-I{f}" for f in folders), "-c", str(path), "-o", str(made)])
+        _run(
+            [
+                *compiler.command,
+                *_COMPILE,
+                *include,
+                *(f"-I{f}" for f in folders),
+                "-c",
+                str(path),
+                "-o",
+                str(made),
+            ]
+        )
         return made
 
     with ThreadPoolExecutor(max_workers=2) as workers:

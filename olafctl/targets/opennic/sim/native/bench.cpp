@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "ports.h"  // generated: the model's class as Model, and OLAF_BENCH_PORTS(port)
 #include "verilated.h"
-#include "ports.h" // generated: the model's class as Model, and OLAF_BENCH_PORTS(port)
 
 namespace {
 
@@ -131,8 +131,9 @@ struct Stream {
             }
             return;
         }
-        if (was_offered && (!now_valid || memcmp(offered.data, sampled.data, 64) || offered.keep != sampled.keep
-                            || offered.user != sampled.user || offered.last != sampled.last))
+        if (was_offered &&
+            (!now_valid || memcmp(offered.data, sampled.data, 64) || offered.keep != sampled.keep ||
+             offered.user != sampled.user || offered.last != sampled.last))
             unstable++;
         was_offered = now_valid && !handshake;
         if (was_offered) offered = sampled;
@@ -159,7 +160,7 @@ struct Stream {
 struct Axil {
     int clock;
     std::map<std::string, Slice> pin;
-    bool aw = false, w = false, ar = false; // accepted
+    bool aw = false, w = false, ar = false;  // accepted
     bool done = false;
     int response = 0;
     uint32_t data = 0;
@@ -174,7 +175,8 @@ struct Axil {
         got_r = pin["rvalid"].bit() && pin["rready"].bit();
         uint8_t two = 0;
         if (got_b) pin["bresp"].get(&two), response = two;
-        if (got_r) pin["rresp"].get(&two), response = two, pin["rdata"].get(reinterpret_cast<uint8_t *>(&data));
+        if (got_r)
+            pin["rresp"].get(&two), response = two, pin["rdata"].get(reinterpret_cast<uint8_t *>(&data));
     }
     void after() {
         if (got_aw) pin["awvalid"].bit(false);
@@ -188,7 +190,7 @@ struct Axil {
     }
 };
 
-} // namespace
+}  // namespace
 
 struct bench {
     VerilatedContext context;
@@ -249,7 +251,8 @@ bench *bench_new(uint64_t seed) {
     made->random.seed(seed);
     made->model = std::make_unique<Model>(&made->context, "top");
     Model *model = made->model.get();
-#define OLAF_BENCH_PORT(name, width) made->ports[#name] = Port{reinterpret_cast<uint8_t *>(&model->name), width};
+#define OLAF_BENCH_PORT(name, width) \
+    made->ports[#name] = Port{reinterpret_cast<uint8_t *>(&model->name), width};
     OLAF_BENCH_PORTS
 #undef OLAF_BENCH_PORT
     for (auto &port : made->ports) memset(port.second.at, 0, (port.second.bits + 7) / 8);
@@ -288,7 +291,8 @@ static int add_stream(bench *b, const bench_stream &names, bool source) {
         const std::string part = users.substr(0, users.find(','));
         users = part.size() == users.size() ? "" : users.substr(part.size() + 1);
         const size_t colon = part.find(':');
-        stream->user.push_back(lane(part.substr(0, colon).c_str(), unsigned(std::stoul(part.substr(colon + 1)))));
+        stream->user.push_back(
+            lane(part.substr(0, colon).c_str(), unsigned(std::stoul(part.substr(colon + 1)))));
         stream->user_bytes += (stream->user.back().bits + 7) / 8;
     }
     b->streams.push_back(std::move(stream));
@@ -301,8 +305,9 @@ int bench_sink(bench *b, bench_stream names) { return add_stream(b, names, false
 int bench_axil(bench *b, const char *prefix, int clock) {
     Axil axil;
     axil.clock = clock;
-    for (const char *name : {"awvalid", "awready", "awaddr", "wvalid", "wready", "wdata", "wstrb", "bvalid", "bready",
-                             "bresp", "arvalid", "arready", "araddr", "rvalid", "rready", "rdata", "rresp"})
+    for (const char *name :
+         {"awvalid", "awready", "awaddr", "wvalid", "wready", "wdata", "wstrb", "bvalid", "bready", "bresp",
+          "arvalid", "arready", "araddr", "rvalid", "rready", "rdata", "rresp"})
         axil.pin[name] = b->slice(std::string(prefix) + name);
     b->axils.push_back(axil);
     return int(b->axils.size()) - 1;
@@ -310,8 +315,8 @@ int bench_axil(bench *b, const char *prefix, int clock) {
 
 void bench_pause(bench *b, int stream, int per_mille) { b->streams[stream]->pause = per_mille; }
 
-void bench_beat(bench *b, int source, const uint8_t *data, uint64_t keep, const uint8_t *user, size_t user_bytes,
-                int last) {
+void bench_beat(bench *b, int source, const uint8_t *data, uint64_t keep, const uint8_t *user,
+                size_t user_bytes, int last) {
     Beat beat{};
     memcpy(beat.data, data, 64);
     beat.keep = keep;
@@ -326,7 +331,8 @@ size_t bench_frames(bench *b, int sink) { return b->streams[sink]->taken.size();
 
 bench_frame bench_next(bench *b, int sink) {
     const Frame &frame = b->streams[sink]->taken.front();
-    return {frame.first_cycle, frame.last_cycle, uint32_t(frame.data.size()), uint32_t(frame.user.size()), frame.broken};
+    return {frame.first_cycle, frame.last_cycle, uint32_t(frame.data.size()), uint32_t(frame.user.size()),
+            frame.broken};
 }
 
 void bench_take(bench *b, int sink, uint8_t *data, uint8_t *user) {

@@ -13,8 +13,8 @@ extern "C" {
 typedef struct bench bench;
 
 // One stream: names of its signals, "" where it has none. `lane` chooses one of several streams that share
-// vectors: it has bits lane × width and on. `user` may name several signals, separated by commas, lowest first,
-// as name:bits.
+// vectors: it has bits lane × width and on. `user` may name several signals, separated by commas, lowest
+// first, as name:bits.
 typedef struct {
     const char *data, *keep, *user, *last, *valid, *ready;
     int clock;
@@ -23,9 +23,9 @@ typedef struct {
 
 // What a sink took off the stream: one whole frame.
 typedef struct {
-    uint64_t first_cycle, last_cycle; // of its clock
+    uint64_t first_cycle, last_cycle;  // of its clock
     uint32_t bytes, user_bytes;
-    int32_t broken;                   // a hole in tkeep, or user changed on the way
+    int32_t broken;  // a hole in tkeep, or user changed on the way
 } bench_frame;
 
 bench *bench_new(uint64_t seed);
@@ -37,7 +37,8 @@ int bench_axil(bench *, const char *prefix, int clock);
 
 // The chance of a pause in 1000 at each cycle, for a source (idle) or a sink (not ready); 1000 stops it.
 void bench_pause(bench *, int stream, int per_mille);
-void bench_beat(bench *, int source, const uint8_t *data, uint64_t keep, const uint8_t *user, size_t user_bytes, int last);
+void bench_beat(bench *, int source, const uint8_t *data, uint64_t keep, const uint8_t *user,
+                size_t user_bytes, int last);
 size_t bench_pending(bench *, int source);
 size_t bench_frames(bench *, int sink);
 bench_frame bench_next(bench *, int sink);

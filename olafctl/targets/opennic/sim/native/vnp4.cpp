@@ -1,4 +1,5 @@
-// The stand-ins' behaviour: frames in order, the headers through the program, the rest as it came, cut-through.
+// The stand-ins' behaviour: frames in order, the headers through the program, the rest as it came,
+// cut-through.
 #include "vnp4.h"
 
 #include <cstdio>
@@ -16,13 +17,13 @@ unsigned latency = 40, extern_latency = 4;
 uint64_t breaches = 0;
 
 constexpr size_t HEAD = 128;
-constexpr size_t ROOM = 64 * 1024; // bytes inside before tready falls
+constexpr size_t ROOM = 64 * 1024;  // bytes inside before tready falls
 
 struct Frame {
     uint8_t meta_in[64]{};
     std::vector<uint8_t> in;
-    bool whole = false;       // its last beat is in
-    uint64_t due = 0;         // the cycle of its first beat out
+    bool whole = false;  // its last beat is in
+    uint64_t due = 0;    // the cycle of its first beat out
     bool through = false, dropped = false, asks = false, asked = false;
     vnp4_frame work{};
     std::vector<uint8_t> out;
@@ -69,19 +70,21 @@ void advance(int which, Frame &frame) {
     }
 }
 
-} // namespace
+}  // namespace
 
 extern "C" {
 
 void vnp4_set_program(vnp4_program given) { program = given; }
-void vnp4_set_latency(unsigned cycles, unsigned extern_cycles) { latency = cycles, extern_latency = extern_cycles; }
+void vnp4_set_latency(unsigned cycles, unsigned extern_cycles) {
+    latency = cycles, extern_latency = extern_cycles;
+}
 uint64_t vnp4_breaches(void) { return breaches; }
 
-void olaf_vnp4_step(int which, svBit reset, svBit taken, const svBitVecVal *data, const svBitVecVal *keep, svBit last,
-                    svBit meta_valid, const svBitVecVal *meta, svBit answer_valid, const svBitVecVal *answer,
-                    svBit sent, svBit *out_ready, svBit *out_valid, svBitVecVal *out_data, svBitVecVal *out_keep,
-                    svBit *out_last, svBit *out_meta_valid, svBitVecVal *out_meta, svBit *question_valid,
-                    svBitVecVal *question) {
+void olaf_vnp4_step(int which, svBit reset, svBit taken, const svBitVecVal *data, const svBitVecVal *keep,
+                    svBit last, svBit meta_valid, const svBitVecVal *meta, svBit answer_valid,
+                    const svBitVecVal *answer, svBit sent, svBit *out_ready, svBit *out_valid,
+                    svBitVecVal *out_data, svBitVecVal *out_keep, svBit *out_last, svBit *out_meta_valid,
+                    svBitVecVal *out_meta, svBit *question_valid, svBitVecVal *question) {
     Ip &ip = ips[svGetScope()];
     *out_ready = *out_valid = *out_last = *out_meta_valid = *question_valid = 0;
     memset(out_data, 0, 64);
@@ -99,8 +102,10 @@ void olaf_vnp4_step(int which, svBit reset, svBit taken, const svBitVecVal *data
         memcpy(&mask, keep, 8);
         if (!ip.mid_frame) {
             ip.frames.emplace_back();
-            if (meta_valid) memcpy(ip.frames.back().meta_in, meta, 64);
-            else breach("a frame's first beat came without metadata");
+            if (meta_valid)
+                memcpy(ip.frames.back().meta_in, meta, 64);
+            else
+                breach("a frame's first beat came without metadata");
             ip.frames.back().due = ip.cycle + latency;
         } else if (meta_valid) {
             breach("metadata was valid in the middle of a frame");
@@ -117,7 +122,8 @@ void olaf_vnp4_step(int which, svBit reset, svBit taken, const svBitVecVal *data
 
     // One question a cycle; each answer comes exactly when it is due.
     if (answer_valid) {
-        if (ip.answers_due.empty() || ip.answers_due.front() != ip.cycle) breach("the extern answered at a wrong time");
+        if (ip.answers_due.empty() || ip.answers_due.front() != ip.cycle)
+            breach("the extern answered at a wrong time");
         for (Frame &frame : ip.frames)
             if (frame.asks && frame.asked) {
                 const unsigned low = frame.work.answer_low;
@@ -154,7 +160,8 @@ void olaf_vnp4_step(int which, svBit reset, svBit taken, const svBitVecVal *data
 
     if (!ip.frames.empty()) {
         const Frame &frame = ip.frames.front();
-        const size_t left = frame.out.size() - (frame.sent < frame.out.size() ? frame.sent : frame.out.size());
+        const size_t left =
+            frame.out.size() - (frame.sent < frame.out.size() ? frame.sent : frame.out.size());
         const bool beat = left > 64 || (left > 0 && frame.whole);
         if (ip.offered || (frame.through && !frame.dropped && !frame.asks && beat && ip.cycle >= frame.due)) {
             ip.offered = true;
