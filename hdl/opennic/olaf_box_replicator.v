@@ -108,8 +108,9 @@ module olaf_box_replicator #(
     wire [9:0]          at = sending ? index : 10'd0;
     wire                read = go && send && enable;
     wire                read_last = at == last_index;
-    wire [DEPTH_BITS:0] place = start + {{(DEPTH_BITS - 9){1'b0}}, at};
-    wire [DEPTH_BITS:0] beyond = start + {{(DEPTH_BITS - 9){1'b0}}, last_index} + {{DEPTH_BITS{1'b0}}, 1'b1};
+    wire [15:0]         begins_at = {{(15 - DEPTH_BITS){1'b0}}, start};
+    wire [15:0]         place = begins_at + {6'd0, at};
+    wire [15:0]         beyond = begins_at + {6'd0, last_index} + 16'd1;
     assign copy_ready = go && enable && (!send || read_last);
     assign copied = read && !sending;
 
@@ -119,7 +120,7 @@ module olaf_box_replicator #(
             freed <= {(DEPTH_BITS + 1){1'b0}};
         end else begin
             if (read) sending <= !read_last;
-            if (copy_ready && last) freed <= beyond;
+            if (copy_ready && last) freed <= beyond[DEPTH_BITS:0];
         end
     always @(posedge clk) if (read) index <= at + 10'd1;
 
@@ -177,6 +178,6 @@ module olaf_box_replicator #(
         else if (!settled[2]) settled <= settled + 3'd1;
     assign resting = settled[2];
 
-    wire unused = &{1'b0, dropped_full, dropped_cut, finish, place[DEPTH_BITS], size_less_one[5:0]};
+    wire unused = &{1'b0, dropped_full, dropped_cut, finish, place, beyond, size_less_one[5:0]};
 endmodule
 `default_nettype wire
