@@ -300,6 +300,22 @@ def test_a_dead_port_does_not_hold_up_the_other(box: Box) -> None:
     assert box.registers.read("stalled_port_1") > 0
 
 
+@pytest.mark.parametrize("axil, ref", [(8000, 10_000), (8009, 9973), (3989, 25_013)])
+def test_registers_answer_whatever_the_clocks_are(axil: int, ref: int) -> None:
+    box = Box(QUEUE, PROGRAMS, periods={"axil_aclk": axil, "ref_clk_100mhz": ref})
+    pick = random.Random(axil)
+    try:
+        for _ in range(200):
+            value, port = pick.randrange(1 << 32), pick.choice(["copy_addr", "group_first"])
+            box.registers.write(port, value)
+            assert box.registers.read(port) == value
+            for base in (0x40000, 0x80000):
+                assert box.axil.write(base, value) == 0
+                assert box.axil.read(base) == (value, 0)
+    finally:
+        box.close()
+
+
 def test_every_address_answers(box: Box) -> None:
     pick = random.Random(2)
     windows = [(0, 0x1000), (0x1000, 0x2000), (0x40000, 0x80000), (0x80000, 0x100000)]

@@ -6,9 +6,18 @@ import pytest
 
 from olafctl.targets.opennic import plugin
 from olafctl.targets.opennic.ips import IPS, stub
-from olafctl.targets.opennic.sim.verilate import lint
+from olafctl.targets.opennic.sim.bench import Bench, Signals
+from olafctl.targets.opennic.sim.verilate import build, lint
 from olafctl.wire.geometry import Geometry
+from tests.opennic.conftest import reset
 from tests.opennic.test_plugin import SHELL, needs_shell, p4
+
+UTILITIES = (
+    "axi_stream_packet_buffer",
+    "axi_stream_register_slice",
+    "axi_stream_size_counter",
+    "level_trigger_cdc",
+)
 
 
 @needs_shell
@@ -36,3 +45,32 @@ def test_the_shells_box_with_the_plugin_is_clean(ports: int, functions: int, tmp
         ],
     )
     assert said == ""
+
+
+@needs_shell
+def test_the_shells_wrong_sizes_do_no_harm() -> None:
+    """After a receive error the shell gives each frame the size of the one before; the box measures its own."""
+    source = Path(SHELL).resolve() / "src"
+    more = [
+        Path(__file__).parent / "shell_rx.sv",
+        source / "packet_adapter" / "packet_adapter_rx.sv",
+        *(source / "utility" / f"{name}.sv" for name in UTILITIES),
+    ]
+    bench = Bench(build("shell_rx", more=more), {"clk": 4000})
+    try:
+        reset(bench)
+        signals = Signals("s_tdata", "s_tkeep", "s_tlast", "s_tvalid", "", (("s_tuser", 1),))
+        sender, sink = bench.source(signals), bench.sink(Signals.axis("m", [("m_tuser", 16), ("m_size", 16)]))
+        bench.run(50)
+        sizes = [100, 150, 90, 70, 1500, 64]
+        for number, size in enumerate(sizes):
+            sender.send(bytes([number]) * size, [int(number == 1)])
+        bench.run(500)
+        left = sink.frames()
+    finally:
+        bench.close()
+    good = [size for number, size in enumerate(sizes) if number != 1]
+    assert [len(frame.data) for frame in left] == good
+    assert [frame.user[1] for frame in left] == good
+    told = [frame.user[0] for frame in left]
+    assert told != good, "the shell's fault is gone: the docs and the plug-in may be simpler"

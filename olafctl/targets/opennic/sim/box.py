@@ -57,7 +57,8 @@ nothing: it is dropped."""
 class Box:
     """The box, out of reset, with two CMACs and one function of the host.
 
-    ``programs`` are VNP4₁'s and VNP4₂'s; ``latency`` is that of each IP in cycles.
+    ``programs`` are VNP4₁'s and VNP4₂'s; ``latency`` is that of each IP in cycles; ``periods`` are clocks'
+    periods in ps where they differ from PERIODS.
     """
 
     def __init__(
@@ -66,9 +67,9 @@ class Box:
         programs: Mapping[int, Program],
         seed: int = 1,
         latency: int = 40,
-        parameters: Mapping[str, int] | None = None,
+        periods: Mapping[str, int] | None = None,
     ) -> None:
-        bench = Bench(_library(queue, parameters or {}), dict(PERIODS), seed)
+        bench = Bench(_library(queue), {**PERIODS, **(periods or {})}, seed)
         self.bench = bench
         self._failure: BaseException | None = None
         self._callback = c.CFUNCTYPE(c.c_int, c.c_int, c.POINTER(_Frame))(self._run_program)
@@ -179,7 +180,7 @@ def _lane(prefix: str, lane: int, sideband: bool = False) -> Signals:
     return Signals.axis(prefix, user, lane)
 
 
-def _library(queue: Geometry, parameters: Mapping[str, int]) -> Path:
+def _library(queue: Geometry) -> Path:
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
         more = [work / INSTANCE, *(work / f"{ip.name}.sv" for ip in IPS)]
@@ -187,4 +188,4 @@ def _library(queue: Geometry, parameters: Mapping[str, int]) -> Path:
         for ip, path in zip(IPS, more[1:], strict=True):
             path.write_text(model(ip))
         native = [_NATIVE / "vnp4.h", _NATIVE / "vnp4.cpp"]
-        return build("olaf_box_250mhz", {"PORTS": PORTS, "FUNCTIONS": 1, **parameters}, more, native)
+        return build("olaf_box_250mhz", {"PORTS": PORTS, "FUNCTIONS": 1}, more, native)
