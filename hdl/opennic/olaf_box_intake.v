@@ -143,6 +143,11 @@ module olaf_box_intake #(
             $display("olaf_box_intake: %0d beats cannot hold a frame of %0d bytes", 1 << DEPTH_BITS, MAX_BYTES);
             $stop;
         end
+    always @(posedge clk)
+        if (!rst && DROP_WHEN_FULL == 0 && dropped_full) begin
+            $display("olaf_box_intake: a beat came when there was no room, though s_tready was low in time");
+            $stop;
+        end
 `endif
 endmodule
 `default_nettype wire

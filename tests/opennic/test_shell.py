@@ -49,7 +49,7 @@ def test_the_shells_box_with_the_plugin_is_clean(ports: int, functions: int, tmp
 
 @needs_shell
 def test_the_shells_wrong_sizes_do_no_harm() -> None:
-    """After a receive error the shell gives each frame the size of the one before; the box measures its own."""
+    """After a receive error the shell gives frames the size of the one before; the box measures its own."""
     source = Path(SHELL).resolve() / "src"
     more = [
         Path(__file__).parent / "shell_rx.sv",
