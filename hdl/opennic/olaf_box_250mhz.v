@@ -5,7 +5,7 @@
 //   host ─ from host ┘           + CRC-32    └─ OlafQueue ─ VNP4₂ ─ replicator ─ a FIFO for each CMAC ─ CMACs
 //
 // A frame's length is measured on the way in and, as VNP4₂ may change it, on the way out; sizes that the shell
-// gives are not used. What the programs know of a frame is its metadata, beside the stream.
+// gives are not used. What the programs know of a frame is its metadata, next to the stream.
 `include "olaf_layout.vh"
 `include "olaf_box_map.vh"
 `include "olaf_box_metadata.vh"

@@ -1,5 +1,5 @@
 // Generated from olafctl/targets/opennic/registers.py by `olafctl generate`: do not edit.
-// What a frame between host and box bears, what a frame's kind can be, and the windows of the registers: 20-bit addresses, the last one first, as a concatenation has them.
+// The header of frames between host and box, what a frame's kind can be, and the windows of the registers: 20-bit addresses, the last one first, as a concatenation has them.
 `ifndef OLAF_BOX_MAP_VH
 `define OLAF_BOX_MAP_VH
 

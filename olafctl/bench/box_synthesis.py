@@ -1,5 +1,9 @@
-"""What the 250 MHz user box takes of an XCU55C, as Yosys maps it; the two IPs are black boxes."""
+"""What the 250 MHz user box takes of an XCU55C, as Yosys maps it.
 
+OlafQueue and the two IPs are black boxes in it: the queue's own figures are :mod:`olafctl.bench.synthesis`'s.
+"""
+
+import json
 import shutil
 import subprocess
 from dataclasses import dataclass
@@ -16,33 +20,38 @@ from olafctl.wire.geometry import Geometry
 
 TOP = "olaf_box_250mhz"
 PAPER = {"LUT": 3.52, "FF": 1.5}
-"""Percent of an XCU55C that paper 000 §7 states."""
+"""Percent of an XCU55C that paper 000 §7 states for OlafQueue and its IPs."""
 
 
 @dataclass(frozen=True)
 class BoxUtilisation:
-    """The resources of the box, OlafQueue included, by the names of DEVICE."""
+    """The resources of the box without OlafQueue and the IPs, by the names of DEVICE."""
 
-    geometry: Geometry
     counts: dict[str, float]
+    levels: int
+    """Of the longest path from register to register of the box's own, in levels of logic."""
 
     def percent(self, resource: str) -> float:
         """Of an XCU55C; ``resource`` is a key of DEVICE."""
         return 100 * self.counts[resource] / DEVICE[resource]
 
 
-def synthesize_box(geometry: Geometry) -> BoxUtilisation:
-    """Map the box around OlafQueue of this geometry to UltraScale+ cells (some minutes; kept by content).
+def synthesize_box() -> BoxUtilisation:
+    """Map the box to UltraScale+ cells (some minutes; kept by content).
 
     Raises MissingTool without Yosys, OlafError when Yosys fails.
     """
     command = yosys()
-    made = {INSTANCE: instance(geometry), **{f"{ip.name}.v": stub(ip) for ip in IPS}}
+    made = {INSTANCE: instance(Geometry()), **{f"{ip.name}.v": stub(ip) for ip in IPS}}
     files = sources()
     key = cache.digest([command, _script(made), *(part for item in made.items() for part in item), *files])
     folder, _ = cache.build_once("synthesis", key, lambda work: _run(command, made, files, work))
-    cells = resources(Netlist.load(folder / "netlist.json", TOP))
-    return BoxUtilisation(geometry, {name: cells[name.lower()] for name in DEVICE})
+    module = json.loads((folder / "netlist.json").read_text())["modules"][TOP]
+    black = {*(ip.name for ip in IPS), Path(INSTANCE).stem}
+    module["cells"] = {name: cell for name, cell in module["cells"].items() if cell["type"] not in black}
+    netlist = Netlist(module)
+    cells = resources(netlist)
+    return BoxUtilisation({name: cells[name.lower()] for name in DEVICE}, netlist.longest().levels)
 
 
 def _script(made: dict[str, str]) -> str:
@@ -51,6 +60,7 @@ def _script(made: dict[str, str]) -> str:
     return "\n".join(
         (
             "read_verilog -DSYNTHESIS -Ihdl " + " ".join(f"hdl/{name}" for name in names),
+            f"blackbox {Path(INSTANCE).stem}",
             f"hierarchy -top {TOP}",
             f"synth_xilinx -family xcup -flatten -top {TOP} -noiopad -noclkbuf",
             "write_json netlist.json",

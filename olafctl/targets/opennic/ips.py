@@ -9,7 +9,7 @@ from olafctl.templates import fill
 
 @dataclass(frozen=True)
 class Extern:
-    """A UserExtern beside the IP: bits that it is given and bits that it answers."""
+    """A UserExtern next to the IP: bits that it is given and bits that it answers."""
 
     out_bits: int
     in_bits: int

@@ -47,7 +47,7 @@ _AXIL = (
 
 @dataclass(frozen=True)
 class Plugin:
-    """A plug-in's files by name, and the build id that its registers, bitstream and manifest bear."""
+    """A plug-in's files by name, and the build id that is in its registers, bitstream and manifest."""
 
     build_id: str
     """Eight hexadecimal digits."""
@@ -79,9 +79,9 @@ def make(queue: Geometry, p4: Mapping[str, str]) -> Plugin:
         "box_250mhz/box_250mhz_address_map.v": _NO_MAP,
         "box_250mhz/box_250mhz_axi_crossbar.tcl": _NO_CROSSBAR,
     }
-    sources = [*fixed.items(), *((name, _bearing(name, "0" * 8)) for name in _BEARING)]
+    sources = [*fixed.items(), *((name, _with_id(name, "0" * 8)) for name in _WITH_ID)]
     build_id = cache.digest(part for item in sorted(sources) for part in item)[:8]
-    files = {**fixed, **{name: _bearing(name, build_id) for name in _BEARING}}
+    files = {**fixed, **{name: _with_id(name, build_id) for name in _WITH_ID}}
     return Plugin(build_id, {**files, MANIFEST: _manifest(build_id, files)})
 
 
@@ -90,11 +90,11 @@ def command(folder: Path, shell: str = "<open-nic-shell>") -> str:
     return f"vivado -mode batch -source {shlex.quote(str(folder.resolve() / RUN))} -tclargs {shell}"
 
 
-_BEARING = ("box_250mhz/user_plugin_250mhz_inst.vh", RUN)
-"""The files that bear the build id; it is the digest of all files with zeros in its place."""
+_WITH_ID = ("box_250mhz/user_plugin_250mhz_inst.vh", RUN)
+"""The files with the build id in them; it is the digest of all files with zeros in its place."""
 
 
-def _bearing(name: str, build_id: str) -> str:
+def _with_id(name: str, build_id: str) -> str:
     if name == RUN:
         arguments = (
             ("-board", BOARD),

@@ -67,7 +67,7 @@ REGISTERS: tuple[Register, ...] = (
         Access.FIXED,
         ("id", IDENTITY, 'the letters "OBOX": the box answers here'),
         ("version", MAP_VERSION, "version of this register map"),
-        ("build_id", None, "first 32 bits of the build's digest; manifest and drivers bear the same"),
+        ("build_id", None, "first 32 bits of the build's digest; the same as in the manifest"),
         ("ports", None, "CMAC ports"),
         ("groups", None, "multicast groups, the one that is none included"),
         ("copies", None, "entries of the copy table, shared by all groups"),
