@@ -15,6 +15,8 @@ module olaf_box_from_tuser (
         metadata[`OLAF_BOX_META_DST] = tuser[`OLAF_TUSER_DST];
         metadata[`OLAF_BOX_META_KIND] = tuser[`OLAF_TUSER_KIND];
         metadata[`OLAF_BOX_META_CLUSTER] = tuser[`OLAF_TUSER_CLUSTER];
+        metadata[`OLAF_BOX_META_INDEX] = tuser[`OLAF_TUSER_INDEX];
+        metadata[`OLAF_BOX_META_MEMBER] = tuser[`OLAF_TUSER_MEMBER];
         metadata[`OLAF_BOX_META_WORKER] = tuser[`OLAF_TUSER_WORKER];
         metadata[`OLAF_BOX_META_OCCUPANCY] = tuser[`OLAF_TUSER_OCCUPANCY];
         metadata[`OLAF_BOX_META_ACTIVE_CLUSTERS] = tuser[`OLAF_TUSER_ACTIVE_CLUSTERS];

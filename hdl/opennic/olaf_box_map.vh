@@ -21,5 +21,6 @@
 `define OLAF_BOX_KIND_BYPASS 8'd0
 `define OLAF_BOX_KIND_UPDATE 8'd1
 `define OLAF_BOX_KIND_ACK 8'd2
+`define OLAF_BOX_KIND_RESULT 8'd3
 
 `endif

@@ -13,6 +13,8 @@ module olaf_box_to_tuser (
     assign tuser[`OLAF_TUSER_DST] = metadata[`OLAF_BOX_META_DST];
     assign tuser[`OLAF_TUSER_KIND] = metadata[`OLAF_BOX_META_KIND];
     assign tuser[`OLAF_TUSER_CLUSTER] = metadata[`OLAF_BOX_META_CLUSTER];
+    assign tuser[`OLAF_TUSER_INDEX] = metadata[`OLAF_BOX_META_INDEX];
+    assign tuser[`OLAF_TUSER_MEMBER] = metadata[`OLAF_BOX_META_MEMBER];
     assign tuser[`OLAF_TUSER_WORKER] = metadata[`OLAF_BOX_META_WORKER];
     assign tuser[`OLAF_TUSER_OCCUPANCY] = metadata[`OLAF_BOX_META_OCCUPANCY];
     assign tuser[`OLAF_TUSER_ACTIVE_CLUSTERS] = metadata[`OLAF_BOX_META_ACTIVE_CLUSTERS];

@@ -10,9 +10,9 @@ from olafctl.targets.opennic.box_registers import Copy
 from olafctl.targets.opennic.sim.box import Box, Outcome
 from olafctl.wire import layouts
 from olafctl.wire.frames import Endpoint, mac_bits, pack, unpack
-from olafctl.wire.layouts import CPU_PORT, QUEUE_PORT, TUSER
+from olafctl.wire.layouts import CPU_PORT, QUEUE_PORT, TUSER, Refusal
 from tests.p4src.conftest import FLOOD_GROUP, Programmer, address
-from tests.p4src.frames import NEIGHBOUR, SERVER, STRANGER, WORKER
+from tests.p4src.frames import EPOCH, NEIGHBOUR, SERVER, STRANGER, WORKER
 
 WORKERS_PORT, SERVERS_PORT = 1, 2
 CLUSTER_GROUP = 6
@@ -28,8 +28,10 @@ Sent = tuple[int, bytes]
 def vnp4_1() -> NativeSwitch:
     """A worker with an id in cluster 5, one without in cluster 6, one parameter server."""
     programmer = Programmer("vnp4_1")
-    programmer.add("workers", address(WORKER), "assign", 5, 77)
-    programmer.add("workers", address(NEIGHBOUR), "assign", 6, 0)
+    for reason in Refusal:
+        programmer.add("refusals", reason, "refuse")
+    programmer.add("workers", address(WORKER), "assign", 5, 77, 8, 4, 3, EPOCH)
+    programmer.add("workers", address(NEIGHBOUR), "assign", 6, 0, 12, 1, 0, 0)
     programmer.add("parameter_servers", address(SERVER), "admit")
     return programmer.switch
 

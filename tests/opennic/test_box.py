@@ -17,9 +17,9 @@ from olafctl.wire import layouts
 from olafctl.wire.geometry import Geometry
 from olafctl.wire.layouts import CPU_PORT, FrameType
 from tests.opennic.programs import PROGRAMS, SERVERS_PORT, WORKERS_PORT, expected, set_tables
-from tests.p4src.frames import IPV4_TOS, NEIGHBOUR, SERVER, STRANGER, WORKER, ack, update, with_bytes
+from tests.p4src.frames import IPV4_TOS, NEIGHBOUR, SERVER, STRANGER, WORKER, ack, result, update, with_bytes
 
-QUEUE = Geometry(clusters=16, slots=8, beats=142)
+QUEUE = Geometry(slots=8, beats=142)
 BAD_INPUT = ("oversize", "malformed")
 STATUS_AT = layouts.GRADIENT_OFFSET
 
@@ -42,6 +42,7 @@ def random_frame(pick: random.Random) -> bytes:
     return pick.choice(
         [
             answer,
+            result().encode(),
             with_bytes(answer, 24, b"\x12\x34"),
             with_bytes(
                 bytes(plain / ip / UDP(sport=5, dport=6) / payload), IPV4_TOS, bytes([layouts.CONTROL_TOS])

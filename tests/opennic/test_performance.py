@@ -6,7 +6,7 @@ from olafctl.targets.opennic.sim.performance import latency, replication, throug
 from olafctl.wire.geometry import Geometry
 from olafctl.wire.layouts import Kind
 
-QUEUE = Geometry(clusters=16, slots=8, beats=142)
+QUEUE = Geometry(slots=8, beats=142)
 
 
 @pytest.mark.parametrize("size", [1500, 9036])

@@ -9,7 +9,7 @@ from olafctl.p4.switch.native import NativeSwitch
 from olafctl.p4runtime.dataplane import ActionCall, Exact
 from olafctl.wire import layouts
 from olafctl.wire.layouts import CPU_PORT
-from tests.p4src.frames import SERVER, STRANGER, WORKER, ack, update, with_bytes
+from tests.p4src.frames import EPOCH, SERVER, STRANGER, WORKER, ack, update, with_bytes
 
 UDP_PORTS = layouts.ETHERNET.size + layouts.IPV4.size
 
@@ -21,7 +21,7 @@ def switch(folder: Path) -> NativeSwitch:
     actions = {action.preamble.alias: action.preamble.id for action in compiled.p4info.actions}
     made = NativeSwitch(cpu_port=CPU_PORT)
     made.commit(made.prepare(compiled.p4info, compiled.device_config))
-    worker, server = ActionCall(actions["assign"], (5, 77)), ActionCall(actions["admit"], ())
+    worker, server = ActionCall(actions["assign"], (5, 77, 8, 4, 3, EPOCH)), ActionCall(actions["admit"], ())
     made.insert(tables["workers"], (Exact(int(WORKER.ip)),), 0, worker)
     made.insert(tables["parameter_servers"], (Exact(int(SERVER.ip)),), 0, server)
     return made

@@ -5,7 +5,6 @@ from olafctl.targets import p4_sources
 from olafctl.targets.interface import Build, Progress
 from olafctl.targets.opennic import plugin
 from olafctl.testbed.model import Testbed
-from olafctl.wire.geometry import Geometry
 
 
 def build(testbed: Testbed, progress: Progress) -> Build:
@@ -13,7 +12,7 @@ def build(testbed: Testbed, progress: Progress) -> Build:
 
     Raises OlafError when the P4 cannot be flattened.
     """
-    made = plugin.make(Geometry.of(testbed.engine), p4_sources.sources(testbed))
+    made = plugin.make(testbed.engine.geometry, p4_sources.sources(testbed))
     key = cache.digest(part for item in sorted(made.files.items()) for part in item)
     progress(f"writing plug-in {made.build_id}")
     folder, fresh = cache.build_once("opennic", key, made.write)
