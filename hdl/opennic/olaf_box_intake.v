@@ -59,11 +59,19 @@ module olaf_box_intake #(
     reg [6:0]           b_bytes;
     reg                 b_whole; // no hole, and full unless last
 
-    function [6:0] ones(input [63:0] keep);
+    // How many bytes, of a tkeep without a hole (with one the frame is dropped whatever this says): halve it as often
+    // as it has halves, a level of logic each, where adding its bits up would take twice as many.
+    function [6:0] length(input [63:0] keep);
         integer i;
+        reg [63:0] rest;
         begin
-            ones = 7'd0;
-            for (i = 0; i < 64; i = i + 1) ones = ones + {6'd0, keep[i]};
+            rest = keep;
+            length = {keep[63], 6'd0};
+            for (i = 5; i >= 0; i = i - 1)
+                if (!keep[63] && rest[(1 << i) - 1]) begin
+                    length[i] = 1'b1;
+                    rest = rest >> (1 << i);
+                end
         end
     endfunction
 
@@ -76,7 +84,7 @@ module olaf_box_intake #(
         a_user <= s_tuser;
         b_beat <= a_beat;
         b_user <= a_user;
-        b_bytes <= ones(a_keep);
+        b_bytes <= length(a_keep);
         b_whole <= a_last ? a_packed : &a_keep;
     end
     always @(posedge clk)
