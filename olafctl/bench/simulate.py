@@ -8,8 +8,9 @@ from ipaddress import IPv4Address
 
 import numpy as np
 
+from olafctl.queue.internals import Mode as QueueMode
 from olafctl.queue.model import CYCLE_NS, QueueModel, Sidecar
-from olafctl.queue.registers import CLOCK_HZ, MODE_FIFO, MODE_OLAF, rate_word
+from olafctl.queue.registers import CLOCK_HZ, rate_word
 from olafctl.queue.verilate import build_queue
 from olafctl.simulate.run import Result, run
 from olafctl.simulate.scenario import Engine, Scenario, Source, Trace
@@ -104,7 +105,7 @@ def _compare(model: QueueModel, pick: random.Random, updates: int) -> Agreement:
     engine = Engine("engine", GEOMETRY.slots, rate, mode=Mode.FIFO if fifo else Mode.OLAF)
     ours = run(Scenario((engine,), trace=trace), int(trace.time[-1]) + _SECOND, record=True)
     with model:
-        model.registers.write("mode", MODE_FIFO if fifo else MODE_OLAF)
+        model.registers.write("mode", QueueMode.FIFO if fifo else QueueMode.OLAF)
         model.registers.write("rate", word)
         model.registers.write("reward_enable", 0)
         theirs = _through(model, trace, beats)

@@ -4,16 +4,14 @@ Compared, of every frame that leaves: all bytes, all sidecar fields, the status.
 counter that says what became of frames. Frames that pass by the queue must leave in order, byte for byte;
 one may be refused only when the bypass had no room for it.
 
-``python -m olafctl.queue.conform --frames 200000`` runs many seeds and prints how often each rule was met.
+``olafctl bench conform`` runs many seeds and prints how often each rule was met.
 """
 
 import random
-import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-import click
 import numpy as np
 
 from olafctl.queue.comparison import Comparison
@@ -207,27 +205,3 @@ def run(frames: int, per_seed: int, progress: Callable[[Coverage], None] = lambd
             coverage.add(run_seed(model, geometry, coverage.seeds, per_seed))
         progress(coverage)
     return coverage
-
-
-@click.command()
-@click.option("--frames", default=200_000, show_default=True)
-@click.option("--per-seed", default=2_000, show_default=True, help="Frames of one seed.")
-def main(frames: int, per_seed: int) -> None:
-    """Compare the Verilated queue with its golden model, and print how often each rule was met."""
-    start = time.monotonic()
-    coverage = run(
-        frames,
-        per_seed,
-        lambda so_far: click.echo(f"\r{so_far.frames} of {frames} frames", nl=False, err=True),
-    )
-    click.echo("", err=True)
-    for rule, met in sorted(coverage.rules.items()):
-        click.echo(f"{met:>12}  {rule}")
-    took = time.monotonic() - start
-    click.echo(f"{coverage.frames} frames, {coverage.seeds} seeds, no difference, {took:.0f} s")
-    if coverage.unmet:
-        raise click.ClickException(f"never met: {', '.join(coverage.unmet)}")
-
-
-if __name__ == "__main__":
-    main()

@@ -207,8 +207,6 @@ DISPOSITIONS = tuple(
 )
 """The counters that, with out_updates, merged and resident_updates, add up to in_updates at every instant."""
 
-MODE_OLAF, MODE_FIFO, MODE_ISWITCH = Mode.OLAF, Mode.FIFO, Mode.ISWITCH
-
 
 def rate_word(bits_per_second: int | None) -> int:
     """The ``rate`` register's value for a link rate; None means unconstrained.

@@ -89,9 +89,9 @@ class Olaf:
     version: int
     """1"""
     frame_type: int
-    """1 UPDATE, 2 ACK, 3 CONTROL, 4 RESULT, 5 INIT"""
+    """1 UPDATE, 2 ACK, 3 CONTROL, 4 RESULT (a round's sum, to its members), 5 INIT (initial weights)"""
     epoch: int
-    """job epoch, given at Join"""
+    """job epoch, given at Join; frames of another epoch are refused"""
     flags: int
     """bit 0 AGGREGATED, bit 1 STATUS (a status header follows)"""
     count: int
@@ -101,11 +101,13 @@ class Olaf:
     reward: float
     """binary32 mean episode reward; of a merged frame the highest"""
     gen_time: int
-    """ns modulo 2^48 when the newest constituent was generated"""
+    """ns modulo 2^48, when the newest constituent was generated"""
     segment: int
     """which block of the model this frame carries, from 0"""
     policy: int
-    """version of the weights the oldest constituent was computed from"""
+    """version, modulo 2^16, of the weights that the oldest constituent was computed from; in an ACK, of
+    those it carries
+    """
 
     def pack(self) -> bytes:
         """The header in network order; raises struct.error for a value that does not fit."""

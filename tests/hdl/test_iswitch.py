@@ -1,6 +1,7 @@
 """iSwitch rounds (paper 001 §3): one contribution of each member, one result a round; and commands."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,7 +24,7 @@ def gradients(value: float, count: int = 40) -> bytes:
     return np.full(count, value, "<f4").tobytes()
 
 
-def contribution(member: int, round_: int = 1, value: float = 1.0, **fields: int) -> Frame:
+def contribution(member: int, round_: int = 1, value: float = 1.0, **fields: Any) -> Frame:
     size = fields.pop("values", 40)
     index = fields.pop("index", INDEX)
     return update(index, 100 + member, gradients(value, size), seq=round_, member=member, **fields)

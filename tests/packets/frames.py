@@ -1,6 +1,7 @@
 """Updates, ACKs and what should become of them, as Scapy packets."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -34,11 +35,21 @@ def update(
 ) -> Packet:
     """A worker's update to the parameter server, with its cluster's epoch unless ``fields`` say another."""
     epoch = live.testbed.clusters[worker.cluster].epoch
-    header = Olaf(
-        frame_type=FrameType.UPDATE, seq=seq, reward=reward, gen_time=gen_time, **{"epoch": epoch, **fields}
-    )
+    header = Olaf(frame_type=FrameType.UPDATE, seq=seq, reward=reward, gen_time=gen_time)
+    for name, value in {"epoch": epoch, **fields}.items():
+        header.setfieldval(name, value)
     payload = Raw(values.astype("<f4").tobytes())
     return whole(udp(worker, live.server, live.testbed.udp_port) / header / payload)
+
+
+def contribution(
+    live: Live, worker: Worker, values: Gradient, round_: int, segment: int = 0, **fields: Any
+) -> Packet:
+    """A worker's contribution to a round, sent to the engine."""
+    frame = update(live, worker, values, seq=round_, segment=segment, **fields)
+    frame[Ether].dst, frame[IP].dst = live.engine.mac, str(live.engine.ip)
+    del frame[IP].chksum
+    return whole(frame)
 
 
 def ack(live: Live, worker: Worker, values: Gradient, *, seq: int = 1) -> Packet:

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from olafctl.ports.attachment import Attachment
-from olafctl.queue.internals import Command
-from olafctl.queue.registers import CLOCK_HZ, MODE_FIFO, REGISTERS, Access, IndexSettings
+from olafctl.queue.internals import Command, Mode
+from olafctl.queue.registers import CLOCK_HZ, REGISTERS, Access, IndexSettings
 from olafctl.queue.settings import Ranges, ranges
 from olafctl.targets.interface import Device, TimedFrame
 from olafctl.testbed.model import Testbed
@@ -94,7 +94,7 @@ class StandIn:
         self._values["in_updates"] += 1
         index = self._first[self._workers[frame.source.ip].cluster] + frame.segment
         mate = next((waiting for waiting in queue[1:] if waiting.index == index), None)
-        if mate is None or self._settings[index].mode == MODE_FIFO:
+        if mate is None or self._settings[index].mode == Mode.FIFO:
             if len(queue) == self._testbed.engine.slots:
                 self._values["dropped_full"] += 1
                 return

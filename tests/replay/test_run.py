@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from olafctl.errors import BadInput, OlafError
-from olafctl.queue.registers import MODE_FIFO, IndexSettings, rate_word
+from olafctl.queue.internals import Mode as QueueMode
+from olafctl.queue.registers import IndexSettings, rate_word
 from olafctl.queue.settings import IndexRange
 from olafctl.replay import plot, report
 from olafctl.replay import trace as traces
@@ -63,10 +64,10 @@ def test_olaf_loses_less_and_is_fresher_than_fifo(outcomes: dict[Mode, Outcome])
 
 def test_the_engine_is_put_back_as_it_was(trace: Trace, plan: Schedule) -> None:
     engine = StandIn(TESTBED)
-    engine.configure(0, 15, IndexSettings(MODE_FIFO))
+    engine.configure(0, 15, IndexSettings(QueueMode.FIFO))
     engine.write("rate", rate_word(5 * 10**9))
     replay(engine, TESTBED, trace, plan, LOAD.blocks, Setting(Mode.OLAF, None))
-    assert engine.settings() == (IndexRange(0, 15, IndexSettings(MODE_FIFO)),)
+    assert engine.settings() == (IndexRange(0, 15, IndexSettings(QueueMode.FIFO)),)
     assert engine.read("rate") == rate_word(5 * 10**9)
 
 
@@ -76,10 +77,10 @@ def test_the_engine_is_put_back_after_a_failure(trace: Trace, plan: Schedule) ->
             raise OlafError("has no virtual time")
 
     engine = Broken(TESTBED)
-    engine.configure(0, 15, IndexSettings(MODE_FIFO))
+    engine.configure(0, 15, IndexSettings(QueueMode.FIFO))
     with pytest.raises(OlafError, match="no virtual time"):
         replay(engine, TESTBED, trace, plan, LOAD.blocks, Setting(Mode.OLAF, None))
-    assert engine.settings() == (IndexRange(0, 15, IndexSettings(MODE_FIFO)),)
+    assert engine.settings() == (IndexRange(0, 15, IndexSettings(QueueMode.FIFO)),)
 
 
 def test_frames_that_fit_no_slot_are_refused_before_any_is_sent(trace: Trace, plan: Schedule) -> None:

@@ -10,7 +10,9 @@ import pytest
 
 from olafctl.queue.golden import GoldenQueue
 from olafctl.queue.golden.frames import field
+from olafctl.queue.internals import Command, Mode
 from olafctl.queue.model import Instant
+from olafctl.queue.registers import IndexSettings
 from olafctl.queue.traffic import update as frame_of
 from olafctl.simulate.library import DISPOSITIONS
 from olafctl.simulate.rules import Rules, Update
@@ -25,12 +27,16 @@ class Golden:
     """The golden model, told of whole updates instead of cycles."""
 
     def __init__(self) -> None:
-        self._queue = GoldenQueue(Geometry(clusters=CLUSTERS, slots=SLOTS, beats=4))
+        self._queue = GoldenQueue(Geometry(indices=CLUSTERS, slots=SLOTS, beats=4))
         self._cycle = 0
 
     def set(self, *, fifo: bool, reward_rule: bool, threshold: float) -> None:
-        self._queue.mode, self._queue.reward_enable = int(fifo), int(reward_rule)
-        self._queue.reward_threshold = int(np.float32(threshold).view(np.uint32))
+        bits = int(np.float32(threshold).view(np.uint32))
+        mode = Mode.FIFO if fifo else Mode.OLAF
+        settings = IndexSettings(mode, reward_enable=int(reward_rule), reward_threshold=bits)
+        self._queue.command(Command.SET, 0, CLUSTERS - 1, settings)
+        for _ in range(CLUSTERS):
+            self._at(commanded=True)
 
     def offer(self, update: Update) -> str:
         before = dict(self._queue.counters)
@@ -57,7 +63,7 @@ class Golden:
         gone = self._queue._begun[-1]
         read = {name: field(gone.frame, name) for name in ("seq", "gen_time", "reward", "count", "flags")}
         return Update(
-            index=gone.sidecar.cluster,
+            index=gone.sidecar.index,
             worker=gone.sidecar.worker,
             seq=read["seq"],
             gen_time=read["gen_time"],
@@ -76,7 +82,7 @@ class Golden:
 
     def _at(self, **what: bool) -> None:
         self._cycle += 1
-        names = ("begun", "left", "decided", "settled", "status", "admitted", "refused")
+        names = ("begun", "left", "decided", "settled", "status", "admitted", "refused", "commanded")
         self._queue.at(Instant(self._cycle, *(what.get(name, False) for name in names)))
 
 

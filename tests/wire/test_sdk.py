@@ -12,8 +12,7 @@ from olafctl import paths
 from olafctl.wire import control, layouts
 from olafctl.wire.control import Action, Reason, Role
 from olafctl.wire.frames import float_bits, pack
-from olafctl.wire.layouts import Layout
-from olafctl.wire.segmented import OLAF, FrameType
+from olafctl.wire.layouts import OLAF, FrameType, Layout
 
 EMITTED = (OLAF, layouts.STATUS, *control.ALL)
 

@@ -133,7 +133,8 @@ void olaf_engine_losses(Engine *engine, uint64_t *four) {
 // Runs a virtual-time session on `socket` to its end; twins only.
 // `writes` are `count` pairs of offset and value that configure its queue, a new one; the register at `busy`
 // is not 0 while one of them is still at work.
-const char *olaf_engine_replay(Engine *engine, int socket, const uint32_t *writes, size_t count, uint32_t busy) {
+const char *olaf_engine_replay(Engine *engine, int socket, const uint32_t *writes, size_t count,
+                               uint32_t busy) {
     return attempt([&] { replay(*engine, socket, {{writes, writes + 2 * count}, busy}); });
 }
 

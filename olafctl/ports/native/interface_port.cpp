@@ -184,7 +184,8 @@ class InterfacePort final : public Port {
             tpacket_auxdata auxiliary;
             std::memcpy(&auxiliary, CMSG_DATA(item), sizeof auxiliary);
             if (!(auxiliary.tp_status & TP_STATUS_VLAN_VALID)) continue;
-            uint16_t tpid = auxiliary.tp_status & TP_STATUS_VLAN_TPID_VALID ? auxiliary.tp_vlan_tpid : ETH_P_8021Q;
+            uint16_t tpid =
+                auxiliary.tp_status & TP_STATUS_VLAN_TPID_VALID ? auxiliary.tp_vlan_tpid : ETH_P_8021Q;
             std::memmove(frame - VLAN_TAG, frame, MAC_PAIR);
             uint8_t *tag = frame - VLAN_TAG + MAC_PAIR;
             tag[0] = uint8_t(tpid >> 8);

@@ -5,10 +5,7 @@ from collections.abc import Iterator
 from enum import IntEnum
 
 from olafctl.wire import control, layouts
-from olafctl.wire.layouts import Field, Flag, Layout, StatusFlag
-
-# When layouts has the 22-byte header with segments, this line reads: from olafctl.wire.layouts import ...
-from olafctl.wire.segmented import OLAF, FrameType
+from olafctl.wire.layouts import OLAF, Field, Flag, FrameType, Layout, StatusFlag
 
 _HEAD = '''"""Headers and control messages on the wire.
 
