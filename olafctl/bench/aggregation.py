@@ -22,7 +22,7 @@ from olafctl.wire.frames import Endpoint, OlafFrame
 from olafctl.wire.geometry import Geometry, segment_values
 from olafctl.wire.layouts import GRADIENT_OFFSET, FrameType, Kind
 
-GEOMETRY = Geometry(indices=1024, slots=64, beats=142)
+GEOMETRY = Geometry(indices=1024, slots=64, beats=140)
 QUOTA = 48
 RATE = 10e9
 DELAY = 500.0

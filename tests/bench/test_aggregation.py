@@ -8,7 +8,7 @@ from olafctl.bench import aggregation
 from olafctl.bench.links import Link
 from olafctl.queue.verilate import build_queue
 
-FRAME_NS = 9036 * 8 / 10
+FRAME_NS = 8960 * 8 / 10
 """A whole segment on a link of 10 Gb/s."""
 PPO = next(workload for workload in aggregation.WORKLOADS if workload.name == "PPO")
 
@@ -27,15 +27,15 @@ def test_a_link_sends_one_frame_after_the_other() -> None:
 
 def test_a_parameter_server_carries_every_gradient_twice_over_its_link() -> None:
     """One segment of four workers: a link, four frames into the server, four out, and a link."""
-    size = 4 * 2243
+    size = 4 * 2224
     whole = aggregation.server(size, (4,))
     assert whole == pytest.approx((1 + 4 + 4 + 1) * FRAME_NS + 4 * aggregation.DELAY)
 
 
 def test_a_ring_sends_a_part_at_every_step() -> None:
     """4 workers: 6 steps of a quarter each, over two links."""
-    part = (64 + 4 * 2243) * 8 / 10
-    assert aggregation.reduce(4 * 4 * 2243, (4,)) == pytest.approx(6 * (2 * part + 2 * aggregation.DELAY))
+    part = (64 + 4 * 2224) * 8 / 10
+    assert aggregation.reduce(4 * 4 * 2224, (4,)) == pytest.approx(6 * (2 * part + 2 * aggregation.DELAY))
 
 
 def test_rounds_take_a_link_up_the_queue_and_a_link_down(library: Path) -> None:
