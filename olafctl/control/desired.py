@@ -14,11 +14,11 @@ from olafctl.control.pipeline import (
     VNP4_2,
     WORKERS,
 )
-from olafctl.control.state import State, device_state
+from olafctl.control.state import State, device_state, merged
 from olafctl.p4runtime.entities import Lpm, MulticastGroup, Replica, TableEntry
 from olafctl.queue.registers import CLOCK_HZ, MODE_FIFO, MODE_OLAF, rate_word
 from olafctl.testbed import limits
-from olafctl.testbed.model import Engine, Host, Mode, Testbed
+from olafctl.testbed.model import Cluster, Engine, Host, Mode, Testbed, Worker
 from olafctl.wire.frames import float_bits, mac_bits
 from olafctl.wire.layouts import Refusal
 
@@ -27,13 +27,25 @@ BROADCAST = (1 << 48) - 1
 
 def desired(testbed: Testbed) -> State:
     """The state that makes a pipeline serve ``testbed``; a pure function of it."""
+    members = of_clusters(testbed.clusters).devices
     return State(
         devices={
-            VNP4_1: device_state(_identify(testbed)),
-            VNP4_2: device_state([*_groups(testbed), *_forward(testbed)]),
+            VNP4_1: merged(members[VNP4_1], device_state(_identify(testbed))),
+            VNP4_2: merged(members[VNP4_2], device_state(_forward(testbed))),
         },
         registers=registers(testbed.engine),
     )
+
+
+def of_clusters(clusters: Iterable[Cluster]) -> State:
+    """The part of the desired state that these clusters and their workers ask for. No two clusters share
+    an entry or a group."""
+    known: list[TableEntry] = []
+    reached: list[TableEntry | MulticastGroup] = []
+    for cluster in clusters:
+        known += (_assignment(worker, cluster) for worker in cluster.workers)
+        reached += _reaching(cluster)
+    return State({VNP4_1: device_state(known), VNP4_2: device_state(reached)}, {})
 
 
 def registers(engine: Engine) -> dict[str, int]:
@@ -54,18 +66,35 @@ def flood_group() -> int:
     return limits.CLUSTERS + 1
 
 
+def _assignment(worker: Worker, cluster: Cluster) -> TableEntry:
+    params = {
+        "cluster": cluster.index,
+        "worker": worker.worker_id,
+        "index": cluster.first,
+        "segments": cluster.segments,
+        "member": worker.number,
+        "epoch": cluster.epoch,
+    }
+    return TableEntry(WORKERS, {"worker_addr": int(worker.ip)}, "assign", params)
+
+
+def _reaching(cluster: Cluster) -> Iterator[TableEntry | MulticastGroup]:
+    """What VNP4₂ needs to reach a cluster's members, together and each."""
+    if cluster.workers:
+        yield MulticastGroup(
+            cluster.group, [Replica(worker.port, worker.member) for worker in cluster.workers]
+        )
+        group = {"group": cluster.group}
+        yield TableEntry(CLUSTER_MULTICAST, {"cluster": cluster.index}, "multicast", group)
+        if cluster.mode is Mode.ISWITCH:
+            yield TableEntry(RESULTS, {"cluster": cluster.index}, "broadcast", group)
+    for worker in cluster.workers:
+        copy = {"mac": mac_bits(worker.mac), "addr": int(worker.ip), "port": worker.udp_port}
+        yield TableEntry(MEMBERS, {"member": worker.member}, "deliver", copy)
+        yield from _route(worker)
+
+
 def _identify(testbed: Testbed) -> Iterator[TableEntry]:
-    for cluster in testbed.clusters:
-        for worker in cluster.workers:
-            params = {
-                "cluster": cluster.index,
-                "worker": worker.worker_id,
-                "index": cluster.first,
-                "segments": cluster.segments,
-                "member": worker.number,
-                "epoch": cluster.epoch,
-            }
-            yield TableEntry(WORKERS, {"worker_addr": int(worker.ip)}, "assign", params)
     addresses = [server.ip for server in testbed.parameter_servers]
     for address in (*addresses, *filter(None, [testbed.engine.address])):
         yield TableEntry(PARAMETER_SERVERS, {"server_addr": int(address)}, "admit")
@@ -73,34 +102,17 @@ def _identify(testbed: Testbed) -> Iterator[TableEntry]:
         yield TableEntry(REFUSALS, {"reason": reason}, "refuse")
 
 
-def _forward(testbed: Testbed) -> Iterator[TableEntry]:
-    for cluster in testbed.clusters:
-        if cluster.workers:
-            group = {"group": cluster.group}
-            yield TableEntry(CLUSTER_MULTICAST, {"cluster": cluster.index}, "multicast", group)
-            if cluster.mode is Mode.ISWITCH:
-                yield TableEntry(RESULTS, {"cluster": cluster.index}, "broadcast", group)
-    for worker in testbed.workers:
-        copy = {"mac": mac_bits(worker.mac), "addr": int(worker.ip), "port": worker.udp_port}
-        yield TableEntry(MEMBERS, {"member": worker.member}, "deliver", copy)
-    for host in _everyone(testbed):
-        port = {"port": host.port}
-        yield TableEntry(FORWARDING, {"dst_addr": Lpm(int(host.ip), 32)}, "forward", port)
-        yield TableEntry(BRIDGING, {"dst_mac": mac_bits(host.mac)}, "forward", port)
+def _forward(testbed: Testbed) -> Iterator[TableEntry | MulticastGroup]:
+    for host in (*testbed.parameter_servers, *testbed.hosts):
+        yield from _route(host)
     for route in testbed.routes:
         prefix = Lpm(int(route.prefix.network_address), route.prefix.prefixlen)
         yield TableEntry(FORWARDING, {"dst_addr": prefix}, "forward", {"port": route.port})
     yield TableEntry(BRIDGING, {"dst_mac": BROADCAST}, "flood", {"group": flood_group()})
-
-
-def _groups(testbed: Testbed) -> Iterator[MulticastGroup]:
-    for cluster in testbed.clusters:
-        if cluster.workers:
-            yield MulticastGroup(
-                cluster.group, [Replica(worker.port, worker.member) for worker in cluster.workers]
-            )
     yield MulticastGroup(flood_group(), [Replica(port.number, 0) for port in testbed.ports])
 
 
-def _everyone(testbed: Testbed) -> Iterable[Host]:
-    return (*testbed.parameter_servers, *testbed.workers, *testbed.hosts)
+def _route(host: Host) -> Iterator[TableEntry]:
+    port = {"port": host.port}
+    yield TableEntry(FORWARDING, {"dst_addr": Lpm(int(host.ip), 32)}, "forward", port)
+    yield TableEntry(BRIDGING, {"dst_mac": mac_bits(host.mac)}, "forward", port)

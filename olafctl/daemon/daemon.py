@@ -1,0 +1,26 @@
+"""One process that owns deployments: a controller for each, the API, and control messages on the wire."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+
+from olafctl.daemon.api.server import Server
+from olafctl.daemon.controller import Controller
+from olafctl.daemon.operations import Operations
+from olafctl.daemon.site import Site
+from olafctl.daemon.store.sqlite import SqliteStore
+from olafctl.p4runtime.address import Tls
+
+
+@contextmanager
+def serving(sites: Sequence[Site], address: str, tls: Tls | None = None, token: str = "") -> Iterator[Server]:
+    """Own ``sites`` and serve ``olaf.v1`` at ``address`` meanwhile. Raises OlafError."""
+    with ExitStack() as stack:
+        owned = {}
+        for site in sites:
+            controller = Controller(site, SqliteStore(site.folder))
+            controller.start()
+            stack.callback(controller.close)
+            owned[controller.name] = (controller, Operations(site.testbed), site.testbed.udp_port)
+        server = Server(owned, address, tls, token)
+        stack.callback(server.stop)
+        yield server

@@ -1,0 +1,130 @@
+"""Control messages (iSwitch §3.2, table 2), defined once: membership, settings and recovery on the wire.
+
+A control message is a UDP datagram whose IPv4 ToS is ``layouts.CONTROL_TOS``. Its payload is one of the
+layouts below, in network order; the first byte is the action, so its version nibble is 0 and no Olaf
+header begins like it. VNP4₁ punts it to the control plane, which answers with an ACK.
+
+``mac`` is the first 16 bytes of HMAC-SHA256 over all bytes before it, under the cluster's key; all zero
+where the cluster has none. A sender's nonces grow: its wall time in ns, or its last nonce plus one. A message
+with the last nonce again is a repetition and is answered again; one with a smaller nonce is refused. An ACK
+repeats the nonce it answers.
+"""
+
+from enum import IntEnum
+
+from olafctl.wire.layouts import Field, Layout
+
+
+class Action(IntEnum):
+    """The first byte of a control message."""
+
+    JOIN = 1
+    LEAVE = 2
+    RESET = 3
+    SET_H = 4
+    FBCAST = 5
+    HELP = 6
+    HALT = 7
+    ACK = 8
+
+
+class Role(IntEnum):
+    """What a member is."""
+
+    WORKER = 0
+    SWITCH = 1
+    PARAMETER_SERVER = 2
+
+
+class Reason(IntEnum):
+    """Why a message was refused; OK when it was not."""
+
+    OK = 0
+    BAD_MESSAGE = 1
+    UNKNOWN_CLUSTER = 2
+    BAD_MAC = 3
+    OLD_NONCE = 4
+    CLUSTER_FULL = 5
+    WRONG_MODEL_LENGTH = 6
+    NOT_A_MEMBER = 7
+    OBJECTIVE_VIOLATED = 8
+    FAILED = 9
+
+
+ALL_SEGMENTS = 0xFFFF
+"""As ``segment``: every segment of the cluster."""
+
+_ACTION = Field("action", 8, "which message this is")
+_CLUSTER = Field("cluster", 256, "cluster name, UTF-8, padded with zero bytes")
+_SEGMENT = Field("segment", 16, "segment of the model; 65535: all of them")
+_NONCE = Field("nonce", 64, "larger than the sender's last one: its wall time in ns")
+_MAC = Field("mac", 128, "HMAC-SHA256 of all bytes before it, first 16 bytes; zero without a key")
+
+JOIN = Layout(
+    "join",
+    "Join the training job; a member that joins again is given the same number",
+    (
+        _ACTION,
+        Field("role", 8, "0 worker, 1 switch, 2 parameter server"),
+        _CLUSTER,
+        Field("values", 32, "model length in values; 0 if not known"),
+        _NONCE,
+        _MAC,
+    ),
+)
+
+LEAVE = Layout("leave", "Leave the training job", (_ACTION, _CLUSTER, _NONCE, _MAC))
+
+RESET = Layout(
+    "reset", "Discard what the engine has accumulated of a segment", (_ACTION, _SEGMENT, _NONCE, _MAC)
+)
+
+SET_H = Layout(
+    "set_h",
+    "Set the aggregation threshold H",
+    (_ACTION, Field("threshold", 16, "worker updates that make one result"), _NONCE, _MAC),
+)
+
+FBCAST = Layout(
+    "fbcast", "Release the partial sum of a segment as it is now", (_ACTION, _SEGMENT, _NONCE, _MAC)
+)
+
+HELP = Layout(
+    "help",
+    "A round gave no result here; a member that has it sends the asker a RESULT frame",
+    (
+        _ACTION,
+        _SEGMENT,
+        Field("round", 32, "the round asked for"),
+        Field("asker_addr", 32, "IPv4 address of the asker; 0 from the asker, set when forwarded"),
+        Field("asker_port", 16, "UDP port of the asker; 0 from the asker, set when forwarded"),
+        _NONCE,
+        _MAC,
+    ),
+)
+
+HALT = Layout(
+    "halt",
+    "Suspend or resume the training job on all workers",
+    (_ACTION, Field("halted", 8, "1 suspend, 0 resume"), _NONCE, _MAC),
+)
+
+ACK = Layout(
+    "answer",
+    "The control plane's answer to any of the others (iSwitch calls it Ack)",
+    (
+        _ACTION,
+        Field("answered", 8, "the action this answers"),
+        Field("reason", 8, "0 done; otherwise why not"),
+        Field("epoch", 8, "job epoch to put into every frame, 0 … 15"),
+        Field("member", 8, "the member's number in its cluster"),
+        Field("threshold", 16, "H, the worker updates that make one result"),
+        Field("segments", 16, "segments the model is divided into"),
+        Field("server_addr", 32, "IPv4 address of the cluster's parameter server"),
+        Field("server_port", 16, "its UDP port"),
+        _NONCE,
+        _MAC,
+    ),
+)
+
+ALL = (JOIN, LEAVE, RESET, SET_H, FBCAST, HELP, HALT, ACK)
