@@ -212,7 +212,9 @@ class Controller:
             for position, request in enumerate(batch, 1):
                 try:
                     plan = self._checked(request.operation)
-                except OlafError as error:
+                except Exception as error:
+                    if not isinstance(error, OlafError):
+                        _log.exception("%s: a defect; the change is refused", self.name)
                     request.answer.set_exception(error)
                     continue
                 for name in affected(self.membership, plan.change) - before.keys():

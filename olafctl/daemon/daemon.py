@@ -5,6 +5,7 @@ from contextlib import ExitStack, contextmanager
 
 from olafctl.daemon.api.server import Server
 from olafctl.daemon.controller import Controller
+from olafctl.daemon.messages.listener import Listener
 from olafctl.daemon.operations import Operations
 from olafctl.daemon.site import Site
 from olafctl.daemon.store.sqlite import SqliteStore
@@ -12,15 +13,23 @@ from olafctl.p4runtime.address import Tls
 
 
 @contextmanager
-def serving(sites: Sequence[Site], address: str, tls: Tls | None = None, token: str = "") -> Iterator[Server]:
-    """Own ``sites`` and serve ``olaf.v1`` at ``address`` meanwhile. Raises OlafError."""
+def serving(
+    sites: Sequence[Site], address: str, tls: Tls | None = None, token: str = "", lease: float = 0
+) -> Iterator[Server]:
+    """Own ``sites`` and serve ``olaf.v1`` at ``address`` meanwhile. Raises OlafError.
+
+    Members that join by control messages leave after ``lease`` seconds of silence; 0: never.
+    """
     with ExitStack() as stack:
         owned = {}
         for site in sites:
             controller = Controller(site, SqliteStore(site.folder))
             controller.start()
             stack.callback(controller.close)
-            owned[controller.name] = (controller, Operations(site.testbed), site.testbed.udp_port)
+            operations = Operations(site.testbed)
+            listener = Listener(controller, operations, site.testbed, lease)
+            stack.callback(listener.close)
+            owned[controller.name] = (controller, operations, site.testbed.udp_port)
         server = Server(owned, address, tls, token)
         stack.callback(server.stop)
         yield server

@@ -31,6 +31,10 @@ class Planned:
     """For the queue once the tables are changed: command, first and last index."""
 
 
+class NoRoom(BadInput):
+    """A table, a cluster or the queue is full."""
+
+
 Operation = Callable[[Membership], Planned]
 
 
@@ -104,7 +108,7 @@ class Operations:
             number = membership.cluster_numbers.least()
             if number is None:
                 what = f"the table `cluster_multicast` holds {limits.CLUSTERS} clusters"
-                raise BadInput(Problem(what, remedy="delete a cluster, or use a second engine"))
+                raise NoRoom(Problem(what, remedy="delete a cluster, or use a second engine"))
             segments = max(-(-wish.values // segment_values(self._testbed.engine.beats)), 1)
             first = membership.indices.take(segments)
             membership.indices.give_back(first, segments)
@@ -298,7 +302,7 @@ class Operations:
             what = (
                 f"an index tells {MEMBERS.default} members of a round apart, and {cluster.name!r} has as many"
             )
-            raise BadInput(Problem(what, "cluster", "join another cluster"))
+            raise NoRoom(Problem(what, "cluster", "join another cluster"))
         if worker_id and (same := [other for other in others if other.worker_id == worker_id]):
             what = f"{worker_id} is already {same[0].name}'s"
             raise BadInput(Problem(what, "worker_id", "ids differ within a cluster"))
@@ -313,7 +317,7 @@ class Operations:
         ):
             if used >= size:
                 what = f"the table `{table}` is full: it holds {size}"
-                raise BadInput(Problem(what, remedy="let a worker leave, or use a second engine"))
+                raise NoRoom(Problem(what, remedy="let a worker leave, or use a second engine"))
 
     def _check_place(self, member: Member) -> None:
         if member.port not in self._ports:
@@ -339,7 +343,7 @@ def _free_number(membership: Membership, cluster: str) -> int:
     taken = {member.number for member in membership.members_of(cluster)}
     number = min(set(range(len(taken) + 1)) - taken)
     if number > 255:
-        raise BadInput(Problem(f"{cluster!r} has 256 members, as many as there are numbers", "cluster"))
+        raise NoRoom(Problem(f"{cluster!r} has 256 members, as many as there are numbers", "cluster"))
     return number
 
 

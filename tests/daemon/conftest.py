@@ -46,7 +46,7 @@ def switches() -> Iterator[Pair]:
         pytest.skip(f"needs {', '.join(missing)}")
     # A UNIX socket's path has 107 bytes.
     folder = Path(tempfile.mkdtemp(prefix="olaf-d-"))
-    made = Pair(lab(), folder)
+    made = Pair(lab(), folder, ModelRegisters(16))
     yield made
     made.stop()
     shutil.rmtree(folder)

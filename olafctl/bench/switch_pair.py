@@ -1,0 +1,160 @@
+"""VNP4₁ and VNP4₂ as two processes of their own, without a queue between them: what the control plane
+programs, and nothing that costs time besides."""
+
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from google.protobuf import text_format
+
+from olafctl import paths
+from olafctl.control.pipeline import DEVICES
+from olafctl.errors import BadInput, OlafError, Problem
+from olafctl.p4.compiler import compile_program
+from olafctl.ports.attachment import Attachment
+from olafctl.ports.host import UnixHostPort
+from olafctl.targets.interface import Device, Registers
+from olafctl.testbed.model import Cluster, Testbed
+from olafctl.wire.layouts import QUEUE_PORT
+
+
+class PlainRegisters:
+    """The settings of a queue without settings by index: what is written can be read."""
+
+    def __init__(self) -> None:
+        self._values: dict[str, int] = {}
+
+    def read(self, name: str) -> int:
+        if name.startswith("command"):
+            raise BadInput(Problem(f"there is no register {name!r}"))
+        return self._values.get(name, 0)
+
+    def write(self, name: str, value: int) -> None:
+        self._values[name] = value
+
+    def read_all(self) -> dict[str, int]:
+        return dict(self._values)
+
+
+@dataclass(frozen=True)
+class RunningPair:
+    """See :class:`olafctl.targets.interface.Running`."""
+
+    devices: Sequence[Device]
+    registers: Registers
+    attachments: Sequence[Attachment] = ()
+
+    def alive(self) -> bool:
+        return True
+
+    def logs(self) -> Sequence[Path]:
+        return ()
+
+    def stats(self) -> dict[str, Any]:
+        return {}
+
+    def replay(self, frames: Any) -> Any:
+        raise OlafError(Problem("two switches without a queue have no virtual time"))
+
+
+class SwitchPair:
+    """A site (:class:`olafctl.daemon.site.Site`) of two switch processes, whose sockets are in ``place``.
+
+    One that does not own them finds those that another process started, and starts none.
+    """
+
+    def __init__(
+        self, testbed: Testbed, place: Path, registers: Registers | None = None, *, owns: bool = True
+    ) -> None:
+        """``place`` has a short absolute path: a UNIX socket's has 107 bytes. The membership is stored there
+        unless :attr:`folder` is set to elsewhere."""
+        self.testbed = testbed
+        self.folder = place
+        self.registers: Registers = registers or PlainRegisters()
+        self.starts = 0
+        self._place = place
+        self._owns = owns
+        self._processes: dict[str, subprocess.Popen[str]] = {}
+        self._devices = [self._built(name, number) for number, name in enumerate(DEVICES, 1)]
+
+    def running(self) -> RunningPair | None:
+        running = RunningPair(self._devices, self.registers)
+        if not self._owns:
+            return running
+        alive = [process for process in self._processes.values() if process.poll() is None]
+        return running if len(alive) == len(DEVICES) else None
+
+    def start(self, clusters: Sequence[Cluster]) -> RunningPair:
+        """Both, fresh."""
+        self.stop()
+        self.starts += 1
+        for device in self._devices:
+            self._begin(device)
+        for device in self._devices:
+            self._await(device)
+        return RunningPair(self._devices, self.registers)
+
+    def close(self) -> None:
+        pass
+
+    def kill(self, name: str) -> None:
+        """End one of the two at once."""
+        process = self._processes[name]
+        process.kill()
+        process.wait()
+        assert process.stdout is not None
+        process.stdout.close()
+        for socket in self._place.glob(f"{name[-1]}-*.sock"):
+            socket.unlink()
+
+    def revive(self, name: str) -> None:
+        """Start one that was killed; it holds nothing."""
+        [device] = [device for device in self._devices if device.name == name]
+        self._begin(device)
+        self._await(device)
+
+    def stop(self) -> None:
+        """End both."""
+        for name in list(self._processes):
+            self.kill(name)
+        self._processes.clear()
+
+    def host(self, block: str, port: int) -> UnixHostPort:
+        """The outside of a port of VNP4₁ (where hosts send) or VNP4₂ (where they receive)."""
+        return UnixHostPort(self._port(block, port))
+
+    def _begin(self, device: Device) -> None:
+        numbers = [*(port.number for port in self.testbed.ports), QUEUE_PORT]
+        ports = [f"--port={number}=unix:{self._port(device.name, number)}" for number in numbers]
+        argv = [sys.executable, "-m", "olafctl", "p4", "run", str(_program(device.name)), *ports]
+        argv += ["--listen", device.address, "--device-id", str(device.device_id)]
+        self._processes[device.name] = subprocess.Popen(
+            argv, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        )
+
+    def _await(self, device: Device) -> None:
+        process = self._processes[device.name]
+        assert process.stdout is not None
+        if "Ctrl-C" not in process.stdout.readline():
+            raise OlafError(Problem("did not start", device.name, "see olafctl p4 run"))
+
+    def _port(self, name: str, number: int) -> Path:
+        return self._place / f"{name[-1]}-{number}.sock"
+
+    def _built(self, name: str, number: int) -> Device:
+        folder = self._place / name
+        if self._owns:
+            program = compile_program(_program(name))
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / "p4info").write_text(text_format.MessageToString(program.p4info))
+            (folder / "config").write_bytes(program.device_config)
+        return Device(
+            name, number, f"unix:{self._place}/{name[-1]}.grpc", folder / "p4info", folder / "config"
+        )
+
+
+def _program(name: str) -> Path:
+    return paths.sources() / "p4src" / f"{name}.p4"
