@@ -6,20 +6,14 @@ The daemon runs as a process of its own and is reached through its API alone, as
 import itertools
 import math
 import random
-import shutil
-import subprocess
-import sys
-import tempfile
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from olafctl.bench.history import Call, Outcome, violations
-from olafctl.bench.switch_pair import SwitchPair
+from olafctl.bench.pair_daemon import PATIENCE, DaemonProcess, owning, until
+from olafctl.bench.switch_pair import SwitchPair, switches
 from olafctl.control import devices
 from olafctl.control.desired import desired
 from olafctl.control.pipeline import DEVICES
@@ -41,7 +35,6 @@ clusters: []
 _CLUSTERS = ("red", "green", "blue")
 _CLIENTS = 4
 _WORKERS = 12
-_PATIENCE = 120.0
 _DAEMON = "daemon"
 
 
@@ -64,7 +57,7 @@ def testbed() -> Testbed:
 def run(kills: int, changes: int, seed: int, progress: Callable[[str], None]) -> Report:
     """Kill a random one of daemon, VNP4₁ and VNP4₂ ``kills`` times while at least ``changes`` joins, leaves
     and moves are tried. Raises OlafError when something does not come back."""
-    with _switches() as pair, _daemon(pair) as daemon:
+    with switches(testbed()) as pair, owning(pair) as daemon:
         chaos = _Chaos(pair, daemon, random.Random(seed))
         progress("creating clusters")
         chaos.prepare()
@@ -76,13 +69,13 @@ def run(kills: int, changes: int, seed: int, progress: Callable[[str], None]) ->
             client.start()
         chaos.kill(kills, changes, progress)
         for client in clients:
-            client.join(_PATIENCE)
+            client.join(PATIENCE)
         progress("comparing")
         return chaos.compare()
 
 
 class _Chaos:
-    def __init__(self, pair: SwitchPair, daemon: "_Process", chance: random.Random) -> None:
+    def __init__(self, pair: SwitchPair, daemon: DaemonProcess, chance: random.Random) -> None:
         self._pair = pair
         self._daemon = daemon
         self._chance = chance
@@ -95,7 +88,7 @@ class _Chaos:
     def prepare(self) -> None:
         with Client(self._daemon.address) as client:
             for name in _CLUSTERS:
-                _until(lambda name=name: self._created(client, name))  # type: ignore[misc]
+                until(lambda name=name: self._created(client, name))  # type: ignore[misc]
 
     def _created(self, client: Client, name: str) -> bool:
         try:
@@ -109,7 +102,7 @@ class _Chaos:
     def change_memberships(self, seed: int) -> None:
         """What one client does, until the run ends."""
         chance = random.Random(seed)
-        with Client(self._daemon.address, timeout=_PATIENCE) as client:
+        with Client(self._daemon.address, timeout=PATIENCE) as client:
             while not self._ending.is_set():
                 number = chance.randrange(_WORKERS)
                 action = chance.choice(["join", "join", "leave", "move"])
@@ -159,13 +152,13 @@ class _Chaos:
 
     def _await_answers(self, count: int) -> None:
         with self._progressed:
-            if not self._progressed.wait_for(lambda: self._answered() >= count, _PATIENCE):
-                raise OlafError(Problem(f"no change was answered for {_PATIENCE:g} s", "the daemon"))
+            if not self._progressed.wait_for(lambda: self._answered() >= count, PATIENCE):
+                raise OlafError(Problem(f"no change was answered for {PATIENCE:g} s", "the daemon"))
 
     def compare(self) -> Report:
         """What the clients were told, the store and the devices, against each other."""
         with Client(self._daemon.address) as client:
-            _until(lambda: client.call("GetStatus").deployments[0].ready)
+            until(lambda: client.call("GetStatus", summary=True).deployments[0].ready)
             [status] = client.call("GetStatus").deployments
         found = {worker.name: worker.cluster for worker in status.workers}
         for number in range(_WORKERS):
@@ -195,64 +188,3 @@ class _Chaos:
         clusters = membership.placed(membership.clusters)
         wanted = desired(replace(self._pair.testbed, clusters=clusters))
         yield from plan(actual, replace(wanted, registers={})).lines()
-
-
-class _Process:
-    """The daemon's process."""
-
-    def __init__(self, place: Path) -> None:
-        self._place = place
-        self.address = f"unix:{place}/api/olaf.sock"
-        self._process: subprocess.Popen[str] | None = None
-
-    def start(self) -> None:
-        argv = [sys.executable, "-m", "olafctl.bench.chaos_daemon", str(self._place)]
-        self._process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        assert self._process.stdout is not None
-        if not self._process.stdout.readline():
-            raise OlafError(Problem("did not start", "the daemon"))
-
-    def kill(self) -> None:
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-            assert self._process.stdout is not None
-            self._process.stdout.close()
-            self._process = None
-
-
-@contextmanager
-def _switches() -> Iterator[SwitchPair]:
-    place = Path(tempfile.mkdtemp(prefix="olaf-c-"))
-    pair = SwitchPair(testbed(), place)
-    try:
-        pair.start([])
-        yield pair
-    finally:
-        pair.stop()
-        shutil.rmtree(place)
-
-
-@contextmanager
-def _daemon(pair: SwitchPair) -> Iterator[_Process]:
-    process = _Process(pair.folder)
-    try:
-        process.start()
-        yield process
-    finally:
-        process.kill()
-
-
-def _until(condition: Callable[[], bool]) -> None:
-    """Wait for ``condition``, which may fail with an OlafError meanwhile. Raises OlafError after a while."""
-    deadline = time.monotonic() + _PATIENCE
-    while True:
-        try:
-            if condition():
-                return
-        except OlafError:
-            if time.monotonic() > deadline:
-                raise
-        if time.monotonic() > deadline:
-            raise OlafError(Problem(f"not ready after {_PATIENCE:g} s", "the daemon"))
-        time.sleep(0.05)

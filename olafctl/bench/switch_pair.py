@@ -1,9 +1,12 @@
 """VNP4₁ and VNP4₂ as two processes of their own, without a queue between them: what the control plane
 programs, and nothing that costs time besides."""
 
+import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -154,6 +157,19 @@ class SwitchPair:
         return Device(
             name, number, f"unix:{self._place}/{name[-1]}.grpc", folder / "p4info", folder / "config"
         )
+
+
+@contextmanager
+def switches(testbed: Testbed) -> Iterator[SwitchPair]:
+    """A pair that runs meanwhile, in a folder of its own. Raises OlafError."""
+    place = Path(tempfile.mkdtemp(prefix="olaf-b-"))
+    pair = SwitchPair(testbed, place)
+    try:
+        pair.start([])
+        yield pair
+    finally:
+        pair.stop()
+        shutil.rmtree(place)
 
 
 def _program(name: str) -> Path:

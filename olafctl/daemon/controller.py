@@ -116,17 +116,18 @@ class Controller:
             raise Busy(Problem(what, self.name, "try again in a moment")) from None
         return request.answer
 
-    def status(self) -> Status:
-        """The membership as it was last stored, without secrets."""
+    def status(self, summary: bool = False) -> Status:
+        """The membership as it is, without secrets; of a ``summary`` no clusters and members."""
         with self._changed:
-            membership = self.membership
+            clusters = () if summary else self.membership.clusters.values()
+            members = () if summary else self.membership.members.values()
             return Status(
                 self.name,
                 self._revision,
                 self.southbound.ready,
                 "" if self.southbound.ready else self._problem,
-                [cluster.shown() for cluster in membership.clusters.values()],
-                [member.to_row() for member in membership.members.values()],
+                [cluster.shown() for cluster in clusters],
+                [member.to_row() for member in members],
             )
 
     def look(self, question: Callable[[Membership], Row | None]) -> Row | None:

@@ -123,7 +123,10 @@ MESSAGES: Mapping[str, tuple[_Field, ...]] = {
         _Field("cluster", "Cluster", "as it is now; absent when it was removed"),
         _Field("worker", "Worker", "as it is now; absent when it was removed"),
     ),
-    "GetStatusRequest": (_Field("deployment", "string", "empty: all"),),
+    "GetStatusRequest": (
+        _Field("deployment", "string", "empty: all"),
+        _Field("summary", "bool", "leave out clusters and workers"),
+    ),
     "GetStatusAnswer": (_Field("deployments", "repeated Deployment"),),
     "Deployment": (
         _Field("name", "string"),

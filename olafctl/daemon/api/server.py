@@ -171,7 +171,9 @@ class Server:
     def _status(self, request: Any) -> Any:
         chosen = [self._chosen(request.deployment)] if request.deployment else self._controllers.values()
         return CLASSES["GetStatusAnswer"](
-            deployments=[convert.status_message(controller.status()) for controller, _, _ in chosen]
+            deployments=[
+                convert.status_message(controller.status(request.summary)) for controller, _, _ in chosen
+            ]
         )
 
     def _watch(self, request: Any, context: Any) -> Iterator[Any]:
