@@ -38,6 +38,8 @@ class Figures:
     clusters: int
     reconcile: float
     """From the start of the daemon's process until empty devices hold everything and were read back."""
+    reconcile_cpu: float
+    """Processor time of the daemon in it, the start of Python included."""
     unchanged: float
     """The same when the devices hold everything already."""
     join_median: float
@@ -45,6 +47,8 @@ class Figures:
     """Of one client that waits for each answer."""
     joins_per_second: float
     """Of 16 clients at once."""
+    join_cpu: float
+    """Processor time of the daemon for each of these."""
     memory: int
     """Resident, after all of this."""
     shell_member: float
@@ -64,11 +68,15 @@ def measure(members: int, clusters: int, joins: int, progress: Callable[[str], N
         with owning(pair) as daemon, Client(daemon.address) as client:
             until(lambda: client.call("GetStatus", summary=True).deployments[0].ready)
             reconcile = time.perf_counter() - began
+            process = psutil.Process(daemon.pid)
+            reconcile_cpu = _cpu(process)
             progress(f"joining {joins} members, one after the other")
             times = sorted(_joined(client, members + n, clusters) for n in range(joins))
             progress(f"joining {4 * joins} members by {_CLIENTS} clients")
+            before = _cpu(process)
             rate = _together(daemon.address, members + joins, 4 * joins, clusters)
-            memory = psutil.Process(daemon.pid).memory_info().rss
+            join_cpu = (_cpu(process) - before) / (4 * joins)
+            memory = process.memory_info().rss
         progress("reconciling devices that hold everything")
         began = time.perf_counter()
         with owning(pair) as daemon, Client(daemon.address) as client:
@@ -78,13 +86,20 @@ def measure(members: int, clusters: int, joins: int, progress: Callable[[str], N
         members=members,
         clusters=clusters,
         reconcile=reconcile,
+        reconcile_cpu=reconcile_cpu,
         unchanged=unchanged,
         join_median=times[len(times) // 2],
         join_p99=times[min(len(times) * 99 // 100, len(times) - 1)],
         joins_per_second=rate,
+        join_cpu=join_cpu,
         memory=memory,
         shell_member=shell,
     )
+
+
+def _cpu(process: psutil.Process) -> float:
+    times = process.cpu_times()
+    return float(times.user + times.system)
 
 
 def _fill(pair: SwitchPair, members: int, clusters: int) -> None:
@@ -161,9 +176,11 @@ def lines(figures: Figures) -> Iterator[str]:
     yield f"{figures.members} members in {figures.clusters} clusters"
     shell = "p4runtime-shell, one by one"
     yield f"cold reconcile           {figures.reconcile:9.2f} s     ({shell}: {everyone:.1f} s)"
+    yield f"  processor time         {figures.reconcile_cpu:9.2f} s"
     yield f"reconcile, all there     {figures.unchanged:9.2f} s"
     yield f"join, median             {figures.join_median * 1e3:9.2f} ms"
     yield f"join, 99th percentile    {figures.join_p99 * 1e3:9.2f} ms"
     one = 1 / figures.shell_member
     yield f"joins, {_CLIENTS} clients        {figures.joins_per_second:9.0f} /s    ({shell}: {one:.0f} /s)"
+    yield f"  processor time of one  {figures.join_cpu * 1e3:9.2f} ms"
     yield f"memory                   {figures.memory / 1e6:9.0f} MB"

@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from olafctl.control.store import Regrouped, Store
 from olafctl.daemon.membership import Change, Membership, affected
 from olafctl.daemon.model import Row, of_testbed
-from olafctl.daemon.operations import Operation, Planned
+from olafctl.daemon.operations import Operation, Outdated, Planned
 from olafctl.daemon.queue_settings import IndexSettings
 from olafctl.daemon.site import Site
 from olafctl.daemon.southbound import Ranges, Southbound
@@ -214,7 +214,7 @@ class Controller:
                 try:
                     plan = self._checked(request.operation)
                 except Exception as error:
-                    if not isinstance(error, OlafError):
+                    if not isinstance(error, OlafError | Outdated):
                         _log.exception("%s: a defect; the change is refused", self.name)
                     request.answer.set_exception(error)
                     continue

@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
-from olafctl.daemon.api.server import Server
+from olafctl.daemon.admission import Admission
+from olafctl.daemon.api.server import Owned, Server
 from olafctl.daemon.controller import Controller
 from olafctl.daemon.messages.listener import Listener
 from olafctl.daemon.operations import Operations
@@ -27,9 +28,11 @@ def serving(
             controller.start()
             stack.callback(controller.close)
             operations = Operations(site.testbed)
-            listener = Listener(controller, operations, site.testbed, lease)
+            admission = Admission(controller, site.testbed)
+            stack.callback(admission.close)
+            listener = Listener(controller, admission, operations, site.testbed, lease)
             stack.callback(listener.close)
-            owned[controller.name] = (controller, operations, site.testbed.udp_port)
+            owned[controller.name] = Owned(controller, admission, operations, site.testbed.udp_port)
         server = Server(owned, address, tls, token)
         stack.callback(server.stop)
         yield server

@@ -10,6 +10,7 @@ from ipaddress import IPv4Address
 
 from olafctl.daemon.membership import Change, Membership
 from olafctl.daemon.model import Cluster, Kind, Member, Row
+from olafctl.daemon.objectives import check_objective
 from olafctl.daemon.queue_settings import Command
 from olafctl.errors import BadInput, Problem
 from olafctl.testbed import limits, quantities
@@ -29,6 +30,10 @@ class Planned:
     answer: Row
     commands: Sequence[tuple[Command, int, int]] = ()
     """For the queue once the tables are changed: command, first and last index."""
+
+
+class Outdated(Exception):
+    """The membership is no longer the one that an operation was prepared for."""
 
 
 class NoRoom(BadInput):
@@ -105,6 +110,7 @@ class Operations:
                 raise BadInput(Problem(what, remedy=f"give 0 … {limits.VALUES}"))
             _check_threshold(wish.threshold)
             _check_key(wish.key)
+            check_objective(wish.objective, wish.period, self._testbed)
             number = membership.cluster_numbers.least()
             if number is None:
                 what = f"the table `cluster_multicast` holds {limits.CLUSTERS} clusters"

@@ -16,14 +16,22 @@ from google.protobuf import descriptor_pb2
 
 from olafctl import paths
 from olafctl.cli import main
+from olafctl.daemon.admission import Admission
 from olafctl.daemon.api import schema
 from olafctl.daemon.api.client import Client
-from olafctl.daemon.api.server import Server
+from olafctl.daemon.api.server import Owned, Server
 from olafctl.daemon.controller import Controller
 from olafctl.daemon.operations import Operations
 from olafctl.errors import BadInput, OlafError
 from tests.daemon.conftest import held, lab
 from tests.daemon.pair import Pair
+
+
+def owned(controller: Controller) -> dict[str, Owned]:
+    """The laboratory's deployment, for a server."""
+    bed = lab()
+    return {"lab": Owned(controller, Admission(controller, bed), Operations(bed), bed.udp_port)}
+
 
 TOKEN = "correct horse battery"
 
@@ -31,7 +39,7 @@ TOKEN = "correct horse battery"
 @pytest.fixture
 def server(controller: Controller, tmp_path: Path) -> Iterator[Server]:
     """Serves at a UNIX socket."""
-    served = Server({"lab": (controller, Operations(lab()), 20300)}, f"unix:{tmp_path}/d/olaf.sock")
+    served = Server(owned(controller), f"unix:{tmp_path}/d/olaf.sock")
     yield served
     served.stop()
 
@@ -94,10 +102,10 @@ def test_no_answer_tells_a_key(client: Client) -> None:
 
 @pytest.mark.parametrize("address", ["127.0.0.1:0", "localhost:0"])
 def test_over_tcp_a_stranger_changes_and_learns_nothing(controller: Controller, address: str) -> None:
-    owned = {"lab": (controller, Operations(lab()), 20300)}
+    controllers = owned(controller)
     with pytest.raises(BadInput, match="give a token, or a client authority"):
-        Server(owned, address)
-    server = Server(owned, address, token=TOKEN)
+        Server(controllers, address)
+    server = Server(controllers, address, token=TOKEN)
     try:
         for token in ("", "wrong"):
             with Client(server.address, token=token) as stranger:
@@ -114,7 +122,7 @@ def test_over_tcp_a_stranger_changes_and_learns_nothing(controller: Controller, 
 
 def test_beyond_loopback_there_is_no_serving_in_clear(controller: Controller) -> None:
     with pytest.raises(BadInput, match="add a certificate for TLS"):
-        Server({"lab": (controller, Operations(lab()), 20300)}, "0.0.0.0:0", token=TOKEN)
+        Server(owned(controller), "0.0.0.0:0", token=TOKEN)
 
 
 def test_the_socket_is_its_owners_alone(server: Server) -> None:
@@ -205,4 +213,4 @@ def test_a_taken_address_is_said_so(controller: Controller) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         address = f"127.0.0.1:{taken.getsockname()[1]}"
         with pytest.raises(OlafError, match="cannot listen"):
-            Server({"lab": (controller, Operations(lab()), 1)}, address, token=TOKEN)
+            Server(owned(controller), address, token=TOKEN)

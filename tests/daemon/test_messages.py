@@ -11,6 +11,7 @@ from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 from scapy.packet import Raw
 
+from olafctl.daemon.admission import Admission
 from olafctl.daemon.controller import Controller
 from olafctl.daemon.messages.listener import Listener
 from olafctl.daemon.messages.rates import Rates
@@ -93,7 +94,7 @@ def listener(controller: Controller) -> Iterator[Listener]:
     """A cluster `red` with a key, in iswitch mode, and `blue`, which is open."""
     done(controller, ASK.create_cluster(ClusterWish("red", values=700, mode=Mode.ISWITCH, key=KEY)))
     done(controller, ASK.create_cluster(ClusterWish("blue", open=True)))
-    listening = Listener(controller, ASK, lab(), lease=0)
+    listening = Listener(controller, Admission(controller, lab()), ASK, lab(), lease=0)
     yield listening
     listening.close()
 
@@ -255,7 +256,7 @@ def test_after_a_restart_what_was_sent_before_it_is_refused(
     first.send(captured)
     first.answer()
     listener.close()
-    again = Listener(controller, ASK, lab(), lease=0)
+    again = Listener(controller, Admission(controller, lab()), ASK, lab(), lease=0)
     try:
         second.send(second.frame(captured[42:]))
         assert second.answer()["reason"] == Reason.OLD_NONCE

@@ -8,11 +8,13 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as TookTooLong
+from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import grpc
 from google.protobuf.message import DecodeError
 
+from olafctl.daemon.admission import Admission
 from olafctl.daemon.api import convert
 from olafctl.daemon.api.schema import CALLS, CLASSES, SERVICE, answer_of
 from olafctl.daemon.controller import Busy, Controller, Unavailable
@@ -34,6 +36,17 @@ _OPTIONS = [("grpc.so_reuseport", 0), ("grpc.max_receive_message_length", _MESSA
 _log = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True)
+class Owned:
+    """What the API needs of one deployment."""
+
+    controller: Controller
+    admission: Admission
+    operations: Operations
+    udp_port: int
+    """Of members that do not say."""
+
+
 class Server:
     """Serves ``olaf.v1`` for some deployments, by name, until :meth:`stop`.
 
@@ -43,7 +56,7 @@ class Server:
 
     def __init__(
         self,
-        controllers: Mapping[str, tuple[Controller, Operations, int]],
+        owned: Mapping[str, Owned],
         address: str,
         tls: Tls | None = None,
         token: str = "",
@@ -53,7 +66,7 @@ class Server:
         if path is None and not token and (tls is None or tls.client_ca is None):
             what = "would let every process that reaches it change memberships"
             raise BadInput(Problem(what, address, "give a token, or a client authority for TLS"))
-        self._controllers = controllers
+        self._owned = owned
         self._token = token
         self._watchers = threading.BoundedSemaphore(_WATCHERS)
         self._server = grpc.server(ThreadPoolExecutor(_THREADS, "api"), options=_OPTIONS)
@@ -133,25 +146,25 @@ class Server:
 
     # Calls
 
-    def _chosen(self, deployment: str) -> tuple[Controller, Operations, int]:
-        known = ", ".join(sorted(self._controllers))
-        if not deployment and len(self._controllers) == 1:
-            return next(iter(self._controllers.values()))
+    def _chosen(self, deployment: str) -> Owned:
+        known = ", ".join(sorted(self._owned))
+        if not deployment and len(self._owned) == 1:
+            return next(iter(self._owned.values()))
         if not deployment:
             raise BadInput(Problem("several deployments", "deployment", f"name one of {known}"))
-        if deployment not in self._controllers:
+        if deployment not in self._owned:
             what = f"the daemon owns no deployment {deployment[:40]!r}"
             raise BadInput(Problem(what, "deployment", f"one of: {known}"))
-        return self._controllers[deployment]
+        return self._owned[deployment]
 
     def _done(self, request: Any, ask: Callable[[Operations], Operation]) -> Row:
         """The answer of one operation. Raises OlafError."""
-        controller, operations, _ = self._chosen(request.deployment)
+        owned = self._chosen(request.deployment)
         try:
-            return controller.submit(ask(operations)).result(_PATIENCE)
+            return owned.admission.submit(ask(owned.operations)).result(_PATIENCE)
         except TookTooLong:
             what = "no answer in time; whether it will be done is not known"
-            raise OlafError(Problem(what, controller.name, "see the status")) from None
+            raise OlafError(Problem(what, owned.controller.name, "see the status")) from None
 
     def _on_cluster(self, request: Any, ask: Callable[[Operations], Operation]) -> Any:
         return convert.cluster_message(self._done(request, ask))
@@ -160,8 +173,7 @@ class Server:
         return convert.worker_message(self._done(request, ask))
 
     def _join(self, request: Any) -> Any:
-        _, _, udp_port = self._chosen(request.deployment)
-        wish = convert.member_wish(request, udp_port)
+        wish = convert.member_wish(request, self._chosen(request.deployment).udp_port)
         return self._on_worker(request, lambda ask: ask.join(wish))
 
     def _delete_cluster(self, request: Any) -> Any:
@@ -169,15 +181,13 @@ class Server:
         return CLASSES["DeleteClusterAnswer"](members=answer["members"])
 
     def _status(self, request: Any) -> Any:
-        chosen = [self._chosen(request.deployment)] if request.deployment else self._controllers.values()
+        chosen = [self._chosen(request.deployment)] if request.deployment else self._owned.values()
         return CLASSES["GetStatusAnswer"](
-            deployments=[
-                convert.status_message(controller.status(request.summary)) for controller, _, _ in chosen
-            ]
+            deployments=[convert.status_message(owned.controller.status(request.summary)) for owned in chosen]
         )
 
     def _watch(self, request: Any, context: Any) -> Iterator[Any]:
-        controller, _, _ = self._chosen(request.deployment)
+        controller = self._chosen(request.deployment).controller
         token = request.resume_token
         if token and not (token.isascii() and token.isdigit() and len(token) < 19):
             raise BadInput(Problem(f"{token[:40]!r} is no resume token", remedy="take one from a status"))

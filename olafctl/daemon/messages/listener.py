@@ -13,6 +13,7 @@ from concurrent.futures import Future
 from contextlib import suppress
 from ipaddress import IPv4Address
 
+from olafctl.daemon.admission import Admission, ObjectiveBroken
 from olafctl.daemon.controller import Controller
 from olafctl.daemon.membership import Change, Membership
 from olafctl.daemon.messages import datagram, nonces
@@ -47,12 +48,18 @@ class Listener:
     """A thread that answers one deployment's control messages."""
 
     def __init__(
-        self, controller: Controller, operations: Operations, testbed: Testbed, lease: float
+        self,
+        controller: Controller,
+        admission: Admission,
+        operations: Operations,
+        testbed: Testbed,
+        lease: float,
     ) -> None:
         """Members that join by message leave after ``lease`` seconds of silence; 0: never."""
         self.counts: Counter[str] = Counter()
         """Messages by what became of them: ``ok``, the reason of a refusal, ``flooded``, ``malformed``."""
         self._controller = controller
+        self._admission = admission
         self._operations = operations
         self._testbed = testbed
         self._lease = lease
@@ -162,7 +169,7 @@ class Listener:
             elif isinstance(error, OlafError):
                 self._outcomes[name, source] = self._refuse(message, cluster, error)
 
-        future = self._controller.submit(noted)
+        future = self._admission.submit(noted)
         self._nonces.use(name, source, nonce, keyed)
         self._outcomes[name, source] = None
         while len(self._outcomes) > _SOURCES:
@@ -269,6 +276,8 @@ class Listener:
             reason = error.reason
         elif isinstance(error, NoRoom):
             reason = Reason.CLUSTER_FULL
+        elif isinstance(error, ObjectiveBroken):
+            reason = Reason.OBJECTIVE_VIOLATED
         self.counts[reason.name.lower()] += 1
         who = f"{message.action.name} of {message.sender.ip}"
         _log.info("%s: refused %s: %s", self._testbed.name, who, error)
