@@ -22,6 +22,10 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option(
     "--token-file", type=_FILE, help="File with the token that clients give; its owner alone may read it."
 )
+@click.option(
+    "--lease", type=click.FloatRange(0), default=0, show_default=True, metavar="SECONDS",
+    help="Workers that join by control message leave after so long a silence; 0: never.",
+)  # fmt: skip
 def command(
     testbeds: tuple[str, ...],
     listen: str | None,
@@ -29,6 +33,7 @@ def command(
     tls_key: Path | None,
     tls_ca: Path | None,
     token_file: Path | None,
+    lease: float,
 ) -> None:
     """Own each TESTBED (without any: every deployment there is), deploying what does not run.
 
@@ -57,7 +62,7 @@ def command(
     if not beds:
         raise BadInput(Problem("nothing is deployed", remedy="name a testbed"))
     sites = [Deployment(Store(folder_of(bed.name)), bed, log_progress) for bed in beds]
-    with serving(sites, listen or default_address(), tls, token) as server:
+    with serving(sites, listen or default_address(), tls, token, lease) as server:
         click.echo(f"{', '.join(bed.name for bed in beds)} at {server.address}; Ctrl-C ends it")
         main_thread.serve(None, None, lambda: None)
 

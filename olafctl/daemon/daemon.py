@@ -6,6 +6,7 @@ from contextlib import ExitStack, contextmanager
 from olafctl.daemon.admission import Admission
 from olafctl.daemon.api.server import Owned, Server
 from olafctl.daemon.controller import Controller
+from olafctl.daemon.leases import Leases
 from olafctl.daemon.messages.listener import Listener
 from olafctl.daemon.operations import Operations
 from olafctl.daemon.site import Site
@@ -32,6 +33,8 @@ def serving(
             stack.callback(admission.close)
             listener = Listener(controller, admission, operations, site.testbed, lease)
             stack.callback(listener.close)
+            leases = Leases(controller, admission.submit)
+            stack.callback(leases.close)
             owned[controller.name] = Owned(controller, admission, operations, site.testbed.udp_port)
         server = Server(owned, address, tls, token)
         stack.callback(server.stop)

@@ -20,9 +20,11 @@ from olafctl.daemon.admission import Admission
 from olafctl.daemon.api import schema
 from olafctl.daemon.api.client import Client
 from olafctl.daemon.api.server import Owned, Server
+from olafctl.daemon.certificates import issue
 from olafctl.daemon.controller import Controller
 from olafctl.daemon.operations import Operations
 from olafctl.errors import BadInput, OlafError
+from olafctl.p4runtime.address import Tls
 from tests.daemon.conftest import held, lab
 from tests.daemon.pair import Pair
 
@@ -123,6 +125,32 @@ def test_over_tcp_a_stranger_changes_and_learns_nothing(controller: Controller, 
 def test_beyond_loopback_there_is_no_serving_in_clear(controller: Controller) -> None:
     with pytest.raises(BadInput, match="add a certificate for TLS"):
         Server(owned(controller), "0.0.0.0:0", token=TOKEN)
+
+
+def test_a_certificate_of_the_authority_lets_a_client_in(controller: Controller, tmp_path: Path) -> None:
+    ours, theirs = tmp_path / "ours", tmp_path / "theirs"
+    issue(ours, "server", ("127.0.0.1",), 1)
+    for folder in (ours, theirs):
+        issue(folder, "client", (), 1)
+    tls = Tls(ours / "server.pem", ours / "server.key", ours / "ca.pem")
+    server = Server(owned(controller), "127.0.0.1:0", tls)
+    try:
+        with Client(server.address, certificates=ours) as friend:
+            assert friend.call("GetStatus").deployments[0].name == "lab"
+        (theirs / "ca.pem").write_bytes((ours / "ca.pem").read_bytes())
+        for folder in (theirs, None):
+            refused = pytest.raises(OlafError, match="no daemon answers")
+            with Client(server.address, certificates=folder, timeout=20) as stranger, refused:
+                stranger.call("GetStatus")
+    finally:
+        server.stop()
+
+
+def test_a_pair_is_made_once_and_its_key_is_its_owners_alone(tmp_path: Path) -> None:
+    _, key = issue(tmp_path / "certs", "client", (), 1)
+    assert key.stat().st_mode & 0o077 == 0
+    with pytest.raises(BadInput, match="a pair called 'client' already"):
+        issue(tmp_path / "certs", "client", (), 1)
 
 
 def test_the_socket_is_its_owners_alone(server: Server) -> None:
