@@ -14,8 +14,11 @@ test: $(VENV)/.test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/vulture
+	$(BIN)/clang-format --dry-run --Werror $$(find olafctl tests -name '*.cpp' -o -name '*.h' | grep -v wire/native/tuser.h)
 	$(BIN)/olafctl generate --check
 	$(BIN)/python -m pytest -n 2 --dist worksteal
+	cd sdk && ../$(BIN)/mypy && ../$(BIN)/python -m pytest -n 2 --dist worksteal
 
 install: $(VENV)/.base
 	$(if $(EXTRAS),$(BIN)/pip install -q -q -e '.[$(EXTRAS)]')

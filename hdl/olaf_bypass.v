@@ -15,8 +15,8 @@ module olaf_bypass #(
     output wire         in_ready,
     input  wire         in_first,
     input  wire         in_last,
-    input  wire [511:0] in_data,
-    input  wire [63:0]  in_keep,
+    input  wire [`OLAF_BEAT_BITS-1:0]  in_data,
+    input  wire [`OLAF_BEAT_BYTES-1:0] in_keep,
     input  wire [`OLAF_TUSER_BITS-1:0] in_user,
     output wire         accepted,   // a frame came in to its end
     output wire         dropped,    // or was dropped, to its end
@@ -24,20 +24,20 @@ module olaf_bypass #(
     output wire         out_valid,
     output wire         out_first,
     output wire         out_last,
-    input  wire         out_read,   // its data follow a cycle later
-    output wire [511:0] out_data,
-    output wire [63:0]  out_keep,
+    input  wire         out_read,   // its data follow two cycles later
+    output wire [`OLAF_BEAT_BITS-1:0]  out_data,
+    output wire [`OLAF_BEAT_BYTES-1:0] out_keep,
     output wire [`OLAF_TUSER_BITS-1:0] out_user,
     output wire         mid      // in the middle of a frame
 );
-    localparam WIDTH = 512 + 64 + `OLAF_TUSER_BITS;
+    localparam WIDTH = `OLAF_BEAT_BITS + `OLAF_BEAT_BYTES + `OLAF_TUSER_BITS;
 
     (* ram_style = "block" *) reg [WIDTH-1:0] beats [0:(1<<DEPTH_BITS)-1];
     reg lasts [0:(1<<DEPTH_BITS)-1];
 
     reg [DEPTH_BITS-1:0] write_at, read_at;
     reg [DEPTH_BITS:0]   count;
-    reg [WIDTH-1:0]      head;
+    reg [WIDTH-1:0]      latch, head;
     reg                  refusing;
     reg                  mid_frame;
 
@@ -65,7 +65,8 @@ module olaf_bypass #(
     always @(posedge clk) begin
         if (store) beats[write_at] <= {in_data, in_keep, in_user};
         if (store) lasts[write_at] <= in_last;
-        if (out_read) head <= beats[read_at];
+        if (out_read) latch <= beats[read_at];
+        head <= latch;
         if (in_valid && in_ready) refusing <= refuse;
     end
 

@@ -1,14 +1,16 @@
-// Where updates leave: locks the head, reads it beat by beat, and gives its buffer back.
+// Where updates leave: takes the first of the out list, reads it beat by beat, and gives its slot back.
 //
-// The next update may begin in the cycle in which the last beat of the one before is read. The head may
+// The next update may begin in the cycle in which the last beat of the one before is read. The first may
 // be the arriving update, or have an arriving one merging with it; then it leaves from the buffer that
-// is being written, as fast as it is written.
-`default_nettype none
+// is being written, as fast as it is written. When other traffic waits too, the two alternate frame by
+// frame, so that neither waits for more than one frame of the other.
 `include "olaf_dispositions.vh"
 `include "olaf_meta.vh"
+`default_nettype none
 module olaf_dequeue #(
+    parameter SLOT_BITS = 3,
     parameter BUFFER_BITS = 4,
-    parameter PLACE_BITS = 3,
+    parameter ADDR_BITS = 8,
     parameter BEAT_BITS = 5
 ) (
     input  wire                    clk,
@@ -16,73 +18,92 @@ module olaf_dequeue #(
     input  wire                    hold,
     input  wire                    rate_allows,
     input  wire                    output_free,    // a beat may be issued
-    input  wire                    bypass_first,   // other traffic has, or wants, the output
 
-    input  wire [PLACE_BITS:0]     count,
-    input  wire [PLACE_BITS-1:0]   head,
-    input  wire [PLACE_BITS-1:0]   after_head,
-    input  wire [BUFFER_BITS-1:0] start_buffer,  // what the out list says of `start_place`
-    input  wire [`OLAF_META_BITS-1:0] start_meta,
+    // Other traffic.
+    input  wire                    bypass_valid,   // a beat of it waits
+    input  wire                    bypass_within,  // it is in the middle of a frame
+    input  wire                    bypass_last,    // the beat that waits ends a frame
+    output wire                    bypass_issue,   // it is read now
+
+    input  wire                    waiting,        // the out list has a first
+    input  wire [SLOT_BITS-1:0]    first,
+    input  wire [BUFFER_BITS+ADDR_BITS-1:0] first_buffer,
+    input  wire [`OLAF_META_BITS-1:0] first_meta,
 
     input  wire                    arriving,
+    input  wire                    leaving,        // it is being sent already
+    input  wire                    accumulates,    // it waits until its round is complete
     input  wire                    bad_frame,
     input  wire [`OLAF_DISPOSITION_BITS-1:0] disposition,
-    input  wire [PLACE_BITS-1:0]   at_place,
-    input  wire [BUFFER_BITS-1:0] at_buffer,
+    input  wire [SLOT_BITS-1:0]    at_slot,
+    input  wire [BUFFER_BITS+ADDR_BITS-1:0] at_buffer,
     input  wire                    old_headers,
     input  wire [`OLAF_META_BITS-1:0] arriving_meta,
 
     output wire                    start,
-    output wire [BUFFER_BITS-1:0] from_buffer,   // with start
-    output wire [PLACE_BITS-1:0]   start_place,
+    output wire                    start_first,    // with start: the first of the out list
+    output wire                    start_arriving, // with start: the arriving update, or one it joins
     output wire [15:0]             start_size,
-    output wire                    cut_through,    // with start: before it has arrived to its end
-    output reg                     busy,
+    output reg                     busy,           // an update is leaving
+    output reg  [SLOT_BITS-1:0]    slot,           // where it is
 
-    output reg  [BUFFER_BITS-1:0] buffer,
-    output reg  [BEAT_BITS-1:0]    beat,
-    input  wire [BEAT_BITS:0]      readable,       // beats of `buffer` that can be read
-    output wire                    issue,          // `beat` of `buffer` is read now
+    output reg  [BUFFER_BITS-1:0]  buffer,         // that is read
+    input  wire [BEAT_BITS:0]      readable,       // beats of the buffer that can be read
+    output wire                    issue,          // a beat is read now
+    output reg  [ADDR_BITS-1:0]    address,        // from here
     output wire                    issue_first,
     output wire                    issue_last,
     output reg  [`OLAF_META_BITS-1:0] meta,
-    output wire                    depart          // the head has left the queue
+    output wire                    depart          // the update has left the queue
 );
-    reg [BEAT_BITS-1:0] last_beat;
+    reg [BEAT_BITS-1:0]   beat, last_beat;
+    reg                   updates_turn;
 
     assign issue = busy && {1'b0, beat} < readable && output_free;
     assign issue_first = beat == 0;
     assign issue_last = beat == last_beat;
     assign depart = issue && issue_last;
 
-    assign start_place = busy ? after_head : head;
-    wire here = busy ? count > 1 : count != 0;
-    wire coming = arriving && !disposition[`OLAF_IS_DROP] && at_place == start_place;
-    wire opens = disposition == `OLAF_APPEND;
-    // An appended update is at the head when none is before it; it is not on the list before its end.
-    wire heads = coming && (here || (opens && (busy ? count == 1 : count == 0)));
+    // An appended update is first when none waits before it; it is not on the list before its end.
+    wire appends = disposition == `OLAF_APPEND;
+    wire joins = arriving && !leaving && !accumulates && !disposition[`OLAF_IS_DROP]
+              && (appends ? !waiting : waiting && at_slot == first);
+    wire ready = (!busy || depart) && !hold && rate_allows && (joins ? !bad_frame : waiting);
 
-    assign start = output_free && (!busy || depart) && !bypass_first && !hold && rate_allows
-                && (heads ? !bad_frame : here);
-    assign cut_through = start && heads;
-    assign from_buffer = heads ? at_buffer : start_buffer;
+    assign start = output_free && ready && !bypass_within && (!bypass_valid || updates_turn);
+    assign start_arriving = start && joins;
+    assign start_first = start && !(joins && appends);
+    assign bypass_issue = output_free && bypass_valid
+                       && (bypass_within || (!busy && !(ready && updates_turn)));
 
-    wire [`OLAF_META_BITS-1:0] next_meta = heads && !old_headers ? arriving_meta : start_meta;
-    assign start_size = next_meta[`OLAF_META_SIZE];
+    wire [BUFFER_BITS+ADDR_BITS-1:0] from_buffer = joins ? at_buffer : first_buffer;
+    wire [`OLAF_META_BITS-1:0] from_meta = joins && !old_headers ? arriving_meta : first_meta;
+    assign start_size = from_meta[`OLAF_META_SIZE];
     wire [15:0] size_less_one = start_size - 16'd1;
 
     always @(posedge clk)
-        if (rst) busy <= 1'b0;
-        else if (start) busy <= 1'b1;
-        else if (depart) busy <= 1'b0;
+        if (rst) begin
+            busy <= 1'b0;
+            updates_turn <= 1'b0;
+        end else begin
+            if (start) busy <= 1'b1;
+            else if (depart) busy <= 1'b0;
+            if (start) updates_turn <= 1'b0;
+            else if (bypass_issue && bypass_last) updates_turn <= 1'b1;
+        end
 
     always @(posedge clk)
         if (start) begin
-            buffer <= from_buffer;
-            meta <= next_meta;
+            slot <= joins ? at_slot : first;
+            buffer <= from_buffer[ADDR_BITS +: BUFFER_BITS];
+            address <= from_buffer[ADDR_BITS-1:0];
+            meta <= from_meta;
             beat <= {BEAT_BITS{1'b0}};
             last_beat <= size_less_one[6 +: BEAT_BITS];
-        end else if (issue) beat <= beat + 1'b1;
+        end else if (issue) begin
+            address <= address + 1'b1;
+            beat <= beat + 1'b1;
+        end
 
     wire unused = &{1'b0, size_less_one};
 endmodule

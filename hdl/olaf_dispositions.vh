@@ -3,16 +3,22 @@
 `define OLAF_DISPOSITIONS_VH
 
 // What becomes of an update.
-`define OLAF_DISPOSITION_BITS 4
-`define OLAF_IS_DROP 3
-`define OLAF_APPEND 4'd0
-`define OLAF_MERGE 4'd1
-`define OLAF_REPLACE_WORKER 4'd2
-`define OLAF_REPLACE_REWARD 4'd3
-`define OLAF_DROP_FULL 4'd8
-`define OLAF_DROP_REWARD 4'd9
-`define OLAF_DROP_MISMATCH 4'd10
-`define OLAF_DROP_FAULT 4'd11
+`define OLAF_DISPOSITION_BITS 5
+`define OLAF_IS_DROP 4
+`define OLAF_APPEND 5'd0
+`define OLAF_MERGE 5'd1
+`define OLAF_REPLACE_WORKER 5'd2
+`define OLAF_REPLACE_REWARD 5'd3
+`define OLAF_SUPERSEDE 5'd4
+`define OLAF_DROP_FULL 5'd16
+`define OLAF_DROP_REWARD 5'd17
+`define OLAF_DROP_MISMATCH 5'd18
+`define OLAF_DROP_FAULT 5'd19
+`define OLAF_DROP_HALTED 5'd20
+`define OLAF_DROP_MEMBER 5'd21
+`define OLAF_DROP_DUPLICATE 5'd22
+`define OLAF_DROP_LATE 5'd23
+`define OLAF_DROP_QUOTA 5'd24
 
 // What is wrong with its headers.
 `define OLAF_FAULT_BITS 3
@@ -20,7 +26,7 @@
 `define OLAF_FAULT_HEADER 3'd1
 `define OLAF_FAULT_LENGTH 3'd2
 `define OLAF_FAULT_OVERSIZE 3'd3
-`define OLAF_FAULT_CLUSTER 3'd4
+`define OLAF_FAULT_INDEX 3'd4
 
 // How it arrived to its end.
 `define OLAF_END_BITS 2

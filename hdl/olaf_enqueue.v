@@ -1,106 +1,127 @@
-// The enqueue decision: three steps from an update's first beat to its disposition, and what is settled when
-// the update has arrived to its end.
+// The enqueue decision: three steps from an update's first beat to its disposition, and what is settled
+// when the update has arrived to its end.
 //
-//   look up   (beat in ingress)  where the cluster's newest update is, and whose
+//   look up   (beat in ingress)  where the index' newest update is, and whose
 //   fetch     (beat in `f_`)     what that update's headers say
-//   decide    (beat in `d_`)     Algorithm 1; the disposition is in force from the next cycle on
+//   decide    (beat in `d_`)     by the index' mode; the disposition is in force from the next cycle on
 //
-// An update whose disposition is in force but which has not arrived to its end is the *arriving* one. It is
-// written to the spare buffer, next to the waiting update it will merge with or replace, so that a bad
+// An update whose disposition is in force but which has not arrived to its end is the *arriving* one. It
+// is written to the spare buffer, next to the waiting update it will merge with or replace, so that a bad
 // frame can be undone by forgetting it. It may begin to leave before its end (cut-through).
-`default_nettype none
 `include "olaf_layout.vh"
 `include "olaf_dispositions.vh"
 `include "olaf_meta.vh"
+`default_nettype none
 module olaf_enqueue #(
     parameter SLOTS = 8,
-    parameter CLUSTER_BITS = 4,
+    parameter BEATS = 24,
+    parameter INDEX_BITS = 4,
+    parameter SLOT_BITS = 3,
     parameter BUFFER_BITS = 4,
-    parameter PLACE_BITS = 3
+    parameter ADDR_BITS = 8,
+    parameter MEMBERS = 32,
+    parameter ROW_BITS = 1  // of olaf_accumulate
 ) (
     input  wire                    clk,
     input  wire                    rst,
-    input  wire                    fifo,
-    input  wire                    reward_enable,
-    input  wire [31:0]             reward_threshold,
 
     // Beats from ingress.
     input  wire                    in_valid,
     output wire                    in_ready,
     output wire                    idle,
     input  wire                    in_first,
-    input  wire                    in_missing,
-    input  wire [2:0]              in_fault,
-    input  wire [511:0]            in_data,
+    input  wire [`OLAF_LANES-1:0]  in_missing,
+    input  wire [`OLAF_FAULT_BITS-1:0] in_fault,
+    input  wire [`OLAF_BEAT_BITS-1:0]  in_data,
     input  wire [`OLAF_TUSER_BITS-1:0] in_user,
     input  wire                    ended,
-    input  wire [1:0]              ending,
+    input  wire [`OLAF_END_BITS-1:0] ending,
 
-    // The cluster table, asked for ingress' beat.
-    output wire [CLUSTER_BITS-1:0] cluster,
+    // What is known of the index of ingress' beat.
+    output wire [INDEX_BITS-1:0]   index,
+    input  wire [`OLAF_SETTINGS_BITS-1:0] settings,
+    input  wire [ROW_BITS-1:0]     row,           // the round that it accumulates
+    input  wire                    quota_reached, // no other round may be accumulated
     input  wire                    present,
-    input  wire [PLACE_BITS-1:0]   place,
+    input  wire [SLOT_BITS-1:0]    present_slot,
     input  wire                    replaceable,
     input  wire [`OLAF_TUSER_WORKER_WIDTH-1:0] replaceable_by,
 
-    // The out list and the dequeue.
-    input  wire [PLACE_BITS:0]     count,
-    input  wire [PLACE_BITS-1:0]   tail,
-    input  wire                    busy,          // the head is leaving
-    input  wire [PLACE_BITS-1:0]   head,
-    input  wire                    start,         // the update at `start_place` begins to leave
-    input  wire [PLACE_BITS-1:0]   start_place,
-    output wire [PLACE_BITS-1:0]   old_place,
-    input  wire [BUFFER_BITS-1:0] old_buffer,
-    input  wire [BUFFER_BITS-1:0] free_buffer,
+    // The slots, the free list and the dequeue. A buffer is its number and its first beat's address.
+    input  wire [SLOT_BITS:0]      used,
+    input  wire [SLOT_BITS-1:0]    free_slot,
+    input  wire [BUFFER_BITS+ADDR_BITS-1:0] free_buffer,
+    output wire [SLOT_BITS-1:0]    old_slot,      // of the update that waits already
+    input  wire [BUFFER_BITS+ADDR_BITS-1:0] old_buffer,
+    input  wire                    busy,          // the update at `leaving_slot` is leaving
+    input  wire [SLOT_BITS-1:0]    leaving_slot,
+    input  wire                    start_first,   // the one at `first` begins to
+    input  wire [SLOT_BITS-1:0]    first,
+    input  wire                    start_arriving,
 
     // Beats for the merge pipeline; with them, what is to be done.
     output wire                    out_valid,
     input  wire                    out_ready,
     output wire                    out_first,
-    output wire                    out_missing,
-    output wire [511:0]            out_data,
+    output wire [`OLAF_LANES-1:0]  out_missing,
+    output wire [`OLAF_BEAT_BITS-1:0] out_data,
+    output wire [ADDR_BITS-1:0]    next_write,    // where the next update to arrive will be written
 
     // The arriving update.
     output reg                     arriving,
     output reg  [`OLAF_DISPOSITION_BITS-1:0] disposition,
-    output reg  [PLACE_BITS-1:0]   at_place,
-    output reg  [BUFFER_BITS-1:0] buffer,
-    output reg  [BUFFER_BITS-1:0] merge_buffer, // what it merges with
-    output wire [BUFFER_BITS-1:0] next_buffer,  // of the next update to arrive
+    output reg  [SLOT_BITS-1:0]    at_slot,
+    output reg  [BUFFER_BITS+ADDR_BITS-1:0] buffer,
+    output wire [BUFFER_BITS-1:0]  next_spare,    // the buffer that its slot gives for it
     output reg                     old_headers,   // the merged update keeps the waiting one's headers
-    output reg  [15:0]             merged_count,
-    output reg  [31:0]             merged_reward,
-    output reg  [`OLAF_META_BITS-1:0]  meta,
+    output reg  [`OLAF_OLAF_COUNT_WIDTH-1:0]  merged_count,
+    output reg  [`OLAF_OLAF_REWARD_WIDTH-1:0] merged_reward,
+    output reg  [`OLAF_OLAF_POLICY_WIDTH-1:0] merged_policy,
+    output reg                     patches,       // its headers become those of an aggregate
+    output reg                     accumulates,   // it came in ISWITCH mode
+    output reg  [`OLAF_META_BITS-1:0] meta,
     output reg                     leaving,       // it has begun to leave
 
     // Settled, in this cycle.
     output wire                    commit,
     output wire                    committed,     // as decided: it was good, or repaired
     output wire                    known_sender,  // of no fault of its own
-    output reg  [2:0]              fault,
+    output reg  [`OLAF_FAULT_BITS-1:0] fault,
     output reg                     tracked,
     output reg                     after_locked,
     output reg                     saturated,
-    output reg  [CLUSTER_BITS-1:0] commit_cluster,
+    output reg  [INDEX_BITS-1:0]   commit_index,
     output wire                    commit_replaceable,
-    output wire [`OLAF_TUSER_WORKER_WIDTH-1:0] commit_worker
+    output reg                     completes,     // its round: the sum joins the out list
+    output wire [ROW_BITS-1:0]     commit_row
 );
-    localparam [PLACE_BITS:0] FULL = SLOTS[PLACE_BITS:0];
+    localparam [SLOT_BITS:0] FULL = SLOTS[SLOT_BITS:0];
+    localparam SPARE_ADDRESS = SLOTS * BEATS;
+    localparam ROUND_BITS = `OLAF_OLAF_SEQ_WIDTH;
+    localparam USER_BITS = `OLAF_TUSER_OCCUPANCY_LOW;  // what the queue does not write itself
 
     // Beats on their way, and the first beat's tuser and lookups with them.
     reg         f_valid, d_valid;
-    reg         f_first, d_first, f_missing, d_missing;
-    reg [511:0] f_data, d_data;
-    reg [`OLAF_TUSER_OCCUPANCY_LOW-1:0] f_user, d_user;
-    reg [2:0]   f_fault, d_fault;
+    reg         f_first, d_first;
+    reg [`OLAF_LANES-1:0] f_missing, d_missing;
+    reg [`OLAF_BEAT_BITS-1:0] f_data, d_data;
+    reg [USER_BITS-1:0] f_user, d_user;
+    reg [`OLAF_FAULT_BITS-1:0] f_fault, d_fault;
     reg         f_present, d_present, f_locked, d_locked, f_replaceable, d_replaceable;
     reg [`OLAF_TUSER_WORKER_WIDTH-1:0] f_replaceable_by;
+    reg [`OLAF_SETTINGS_BITS-1:0] f_settings, d_settings;
+    reg [ROW_BITS-1:0] f_row;
+    reg                d_accumulates, d_same_round, d_older_round, d_counted, d_finished, d_member_known;
+    reg [MEMBERS-1:0]  d_others, d_member, members;   // in the sum, and the one that is added
+    reg                was_finished, d_was_finished;  // a round was, and which
+    reg [ROUND_BITS-1:0] finished_round, d_finished_round, round;
     reg         d_same_worker;
-    reg [PLACE_BITS-1:0] f_place, d_place;
-    reg [31:0]  d_key;
-    reg [BUFFER_BITS-1:0] spare;
+    reg [SLOT_BITS-1:0] f_slot, d_slot;
+    reg [`OLAF_KEPT_KEY_WIDTH-1:0] d_key;
+    reg [BUFFER_BITS+ADDR_BITS-1:0] spare, its_spare;
     reg         aggregated;
+    reg         keep_pending;    // what is kept of an update follows its commit by a cycle,
+    reg         keep_bounds;     // the bounds of its reward by two
 
     wire go = out_ready;
     assign in_ready = go;
@@ -110,25 +131,40 @@ module olaf_enqueue #(
     assign out_missing = d_missing;
     assign out_data = d_data;
 
-    // An update that is found unlocked may begin to leave while the decision is under way.
-    wire in_locks = (busy && place == head) || (start && place == start_place);
-    wire f_locks = (busy && f_place == head) || (start && f_place == start_place);
-    wire d_locks = (busy && d_place == head) || (start && d_place == start_place);
-
     // Look up.
-    assign cluster = in_user[`OLAF_TUSER_CLUSTER_LOW +: CLUSTER_BITS];
+    assign index = in_user[`OLAF_TUSER_INDEX_LOW +: INDEX_BITS];
+    wire in_iswitch = settings[`OLAF_SETTINGS_MODE] == `OLAF_MODE_ISWITCH;
+    wire [SLOT_BITS-1:0] in_slot = in_iswitch ? row[ROW_BITS-2 -: SLOT_BITS] : present_slot;
 
-    // What is kept of each waiting update's headers, by its place in the out list.
-    reg [`OLAF_KEPT_BITS-1:0] kept [0:(1<<PLACE_BITS)-1];
+    // An update that is found unlocked may begin to leave while the decision is under way.
+    wire in_locks = (busy && in_slot == leaving_slot) || (start_first && in_slot == first);
+    wire f_locks = (busy && f_slot == leaving_slot) || (start_first && f_slot == first);
+    wire d_locks = (busy && d_slot == leaving_slot) || (start_first && d_slot == first);
+
+    // What is kept of each waiting update's headers.
+    reg [`OLAF_KEPT_BITS-1:0] kept [0:(1<<SLOT_BITS)-1];
     reg [`OLAF_KEPT_BITS-1:0] d_kept;
     wire [`OLAF_KEPT_COUNT_WIDTH-1:0]    old_count = d_kept[`OLAF_KEPT_COUNT];
-    wire [`OLAF_KEPT_LENGTH_WIDTH-1:0]   old_length = d_kept[`OLAF_KEPT_LENGTH];
+    wire [`OLAF_KEPT_SIZE_WIDTH-1:0]     old_size = d_kept[`OLAF_KEPT_SIZE];
+    wire [`OLAF_KEPT_POLICY_WIDTH-1:0]   old_policy = d_kept[`OLAF_KEPT_POLICY];
     wire [`OLAF_KEPT_REWARD_WIDTH-1:0]   old_reward = d_kept[`OLAF_KEPT_REWARD];
     wire [`OLAF_KEPT_KEY_WIDTH-1:0]      old_key = d_kept[`OLAF_KEPT_KEY];
     wire [`OLAF_KEPT_GEN_TIME_WIDTH-1:0] old_time = d_kept[`OLAF_KEPT_GEN_TIME];
 
-    wire [31:0] f_key;
+    wire [`OLAF_KEPT_KEY_WIDTH-1:0] f_key;
     olaf_reward_key incoming_key (.value(`OLAF_OLAF_REWARD_VALUE(f_data)), .key(f_key));
+
+    // The round that accumulates, and how far ahead of it and of the finished one the update's is.
+    wire                  f_accumulates, f_finished;
+    wire [SLOT_BITS-1:0]  f_accumulates_in;
+    wire [ROUND_BITS-1:0] f_round, f_finished_round;
+    wire [MEMBERS-1:0]    f_members;
+    wire [`OLAF_OLAF_COUNT_WIDTH-1:0] f_sum_count;
+    assign {f_accumulates, f_accumulates_in, f_round, f_members, f_sum_count, f_finished, f_finished_round} = f_row;
+    wire [ROUND_BITS-1:0] f_seq = `OLAF_OLAF_SEQ_VALUE(f_data);
+    wire [ROUND_BITS-1:0] ahead = f_seq - f_round;
+    wire [ROUND_BITS-1:0] after_finished = f_seq - f_finished_round;
+    wire [MEMBERS-1:0]    f_member = {{(MEMBERS - 1){1'b0}}, 1'b1} << f_user[`OLAF_TUSER_MEMBER];
 
     always @(posedge clk)
         if (rst) begin
@@ -147,10 +183,12 @@ module olaf_enqueue #(
             f_missing <= in_missing;
             f_data <= in_data;
             if (in_first) begin
-                f_user <= in_user[`OLAF_TUSER_OCCUPANCY_LOW-1:0];
+                f_user <= in_user[USER_BITS-1:0];
                 f_fault <= in_fault;
                 f_present <= present;
-                f_place <= place;
+                f_slot <= in_slot;
+                f_settings <= settings;
+                f_row <= row;
                 f_locked <= in_locks;
                 f_replaceable <= replaceable;
                 f_replaceable_by <= replaceable_by;
@@ -164,134 +202,164 @@ module olaf_enqueue #(
                 d_user <= f_user;
                 d_fault <= f_fault;
                 d_present <= f_present;
-                d_place <= f_place;
+                d_slot <= f_slot;
                 d_locked <= f_locked || f_locks;
                 d_replaceable <= f_replaceable;
                 d_same_worker <= f_replaceable_by == f_user[`OLAF_TUSER_WORKER];
                 d_key <= f_key;
-                d_kept <= kept[f_place];
+                d_kept <= kept[f_slot];
+                d_settings <= f_settings;
+                d_accumulates <= f_accumulates;
+                d_same_round <= ahead == 0;
+                d_older_round <= ahead[ROUND_BITS-1];
+                d_counted <= |(f_members & f_member);
+                d_others <= f_members;
+                d_member <= f_member;
+                d_member_known <= {24'd0, f_user[`OLAF_TUSER_MEMBER]} < MEMBERS;
+                d_finished <= f_finished && (after_finished == 0 || after_finished[ROUND_BITS-1]);
+                d_was_finished <= f_finished;
+                d_finished_round <= f_finished_round;
             end
         end
     end
 
     // Decide.
-    wire [15:0] d_count = `OLAF_OLAF_COUNT_VALUE(d_data);
-    wire [31:0] d_reward = `OLAF_OLAF_REWARD_VALUE(d_data);
-    wire [63:0] d_time = `OLAF_OLAF_GEN_TIME_VALUE(d_data);
-    wire [15:0] d_length = `OLAF_OLAF_LENGTH_VALUE(d_data);
+    wire [`OLAF_OLAF_COUNT_WIDTH-1:0]    d_count = `OLAF_OLAF_COUNT_VALUE(d_data);
+    wire [`OLAF_OLAF_REWARD_WIDTH-1:0]   d_reward = `OLAF_OLAF_REWARD_VALUE(d_data);
+    wire [`OLAF_OLAF_GEN_TIME_WIDTH-1:0] d_time = `OLAF_OLAF_GEN_TIME_VALUE(d_data);
+    wire [`OLAF_OLAF_POLICY_WIDTH-1:0]   d_policy = `OLAF_OLAF_POLICY_VALUE(d_data);
+    wire [`OLAF_OLAF_SEQ_WIDTH-1:0]      d_seq = `OLAF_OLAF_SEQ_VALUE(d_data);
     wire        d_aggregated = |(d_data[`OLAF_OLAF_FLAGS] & `OLAF_FLAG_AGGREGATED);
     wire        locked_now = d_locked || d_locks;
     wire        deciding /* verilator public_flat_rd */;
     assign deciding = d_valid && d_first && go;
-    assign old_place = d_place;
-    assign next_buffer = spare;
+    assign old_slot = d_slot;
+    assign next_write = spare[ADDR_BITS-1:0];
+    assign next_spare = its_spare[ADDR_BITS +: BUFFER_BITS];
 
-    wire [3:0] decision;
-    olaf_decide algorithm_1 (
+    wire        reward_above, reward_below;
+    wire        launch = f_valid && f_first && go;
+    olaf_reward_bounds #(.SLOT_BITS(SLOT_BITS)) reward_bounds (
+        .clk(clk), .launch(launch), .reward(`OLAF_OLAF_REWARD_VALUE(f_data)), 
+        .threshold(f_settings[`OLAF_SETTINGS_REWARD_THRESHOLD]),
+        .slot(d_slot), .key(d_key), .above(reward_above), .below(reward_below),
+        .keep(keep_bounds), .keep_slot(at_slot)
+    );
+
+    wire [`OLAF_DISPOSITION_BITS-1:0] decision;
+    olaf_decide decide (
         .fault(d_fault),
-        .fifo(fifo),
-        .full(count == FULL),
+        .halted(d_settings[`OLAF_SETTINGS_HALTED]),
+        .mode(d_settings[`OLAF_SETTINGS_MODE]),
+        .full(used == FULL),
+        .member_known(d_member_known),
+        .accumulates(d_accumulates),
+        .same_round(d_same_round),
+        .older_round(d_older_round),
+        .counted(d_counted),
+        .finished(d_finished),
+        .quota_reached(quota_reached),
         .waiting(d_present && !locked_now),
         .replaceable(d_replaceable),
         .same_worker(d_same_worker),
         .aggregated(d_aggregated),
-        .same_length(d_length == old_length),
-        .reward_enable(reward_enable),
-        .reward_above(d_key > d_kept[`OLAF_KEPT_ABOVE]),
-        .reward_below(d_key < d_kept[`OLAF_KEPT_BELOW]),
+        .same_size(d_user[`OLAF_TUSER_SIZE] == old_size),
+        .reward_enable(d_settings[`OLAF_SETTINGS_REWARD_ENABLE]),
+        .reward_above(reward_above),
+        .reward_below(reward_below),
         .disposition(decision)
     );
 
+    wire        appends = decision == `OLAF_APPEND;
     wire        merging = decision == `OLAF_MERGE;
     wire        higher = d_key > old_key;
-    wire        newer = d_time >= old_time;
-    wire [16:0] counts = {1'b0, d_count} + {1'b0, old_count};
-
-    // The bounds outside which a later update's reward is not comparable, ready one cycle after the disposition.
-    wire [31:0] bound_above, bound_below, key_above, key_below;
-    reg  [3:0]  bound_step;
-    wire        launch = in_valid && in_first && go;
-    wire [31:0] in_reward = `OLAF_OLAF_REWARD_VALUE(in_data);
-    always @(posedge clk) bound_step <= {bound_step[2:0], launch};
-    olaf_fp32_add #(.LATENCY(4)) add_above (
-        .clk(clk), .step({bound_step[2:0], launch}), .copy(1'b0),
-        .a(in_reward), .b(reward_threshold), .sum(bound_above)
-    );
-    olaf_fp32_add #(.LATENCY(4)) add_below (
-        .clk(clk), .step({bound_step[2:0], launch}), .copy(1'b0),
-        .a(in_reward), .b(reward_threshold ^ 32'h80000000), .sum(bound_below)
-    );
-    olaf_reward_key above_key (.value(bound_above), .key(key_above));
-    olaf_reward_key below_key (.value(bound_below), .key(key_below));
+    wire [`OLAF_OLAF_GEN_TIME_WIDTH-1:0] later = d_time - old_time;
+    wire        newer = !later[`OLAF_OLAF_GEN_TIME_WIDTH-1];
+    wire [`OLAF_OLAF_POLICY_WIDTH-1:0] policy_ahead = d_policy - old_policy;
+    wire        older_policy = policy_ahead[`OLAF_OLAF_POLICY_WIDTH-1];
+    wire [`OLAF_OLAF_COUNT_WIDTH:0] counts = {1'b0, d_count} + {1'b0, old_count};
+    wire        too_many = counts[`OLAF_OLAF_COUNT_WIDTH];
+    wire        iswitch = d_settings[`OLAF_SETTINGS_MODE] == `OLAF_MODE_ISWITCH;
+    wire        tracks = d_settings[`OLAF_SETTINGS_MODE] == `OLAF_MODE_OLAF;
+    wire [`OLAF_OLAF_COUNT_WIDTH-1:0] enough = d_settings[`OLAF_SETTINGS_THRESHOLD];
 
     // In force.
-    reg [31:0] merged_key, waiting_above, waiting_below;
-    reg [63:0] merged_time;
-    reg [15:0] length;
-    reg        keep_bounds;     // the waiting update's reward was the higher
-    reg        keep_pending;    // what is kept follows the commit by a cycle
+    reg [`OLAF_KEPT_KEY_WIDTH-1:0]      merged_key;
+    reg [`OLAF_KEPT_GEN_TIME_WIDTH-1:0] merged_time;
+    wire [`OLAF_KEPT_SIZE_WIDTH-1:0]    size = meta[`OLAF_META_SIZE];
+    reg        own_reward;      // its reward is the one that counts from now on
     wire       drops = disposition[`OLAF_IS_DROP];
 
     assign commit = ended;
     assign committed = ended && ending == `OLAF_END_GOOD && !drops;
     assign known_sender = ended && ending == `OLAF_END_GOOD && disposition != `OLAF_DROP_FAULT;
     assign commit_replaceable = disposition != `OLAF_MERGE && !aggregated;
-    assign commit_worker = meta[`OLAF_META_WORKER];
+    assign commit_row = {!completes, at_slot, round, members, merged_count, completes || was_finished,
+                         completes ? round : finished_round};
 
     always @(posedge clk)
         if (rst) begin
             arriving <= 1'b0;
             keep_pending <= 1'b0;
-            spare <= SLOTS[BUFFER_BITS-1:0];
+            keep_bounds <= 1'b0;
+            spare <= {SLOTS[BUFFER_BITS-1:0], SPARE_ADDRESS[ADDR_BITS-1:0]};
         end else begin
             keep_pending <= committed;
+            keep_bounds <= keep_pending && own_reward;
             if (deciding) arriving <= 1'b1;
             else if (commit) arriving <= 1'b0;
-            if (committed) spare <= disposition == `OLAF_APPEND ? free_buffer : merge_buffer;
+            if (committed) spare <= its_spare;
         end
 
     wire [`OLAF_KEPT_BITS-1:0] now_kept;
     assign now_kept[`OLAF_KEPT_COUNT] = merged_count;
     assign now_kept[`OLAF_KEPT_REWARD] = merged_reward;
     assign now_kept[`OLAF_KEPT_KEY] = merged_key;
-    assign now_kept[`OLAF_KEPT_ABOVE] = keep_bounds ? waiting_above : key_above;
-    assign now_kept[`OLAF_KEPT_BELOW] = keep_bounds ? waiting_below : key_below;
     assign now_kept[`OLAF_KEPT_GEN_TIME] = merged_time;
-    assign now_kept[`OLAF_KEPT_LENGTH] = length;
+    assign now_kept[`OLAF_KEPT_POLICY] = merged_policy;
+    assign now_kept[`OLAF_KEPT_SIZE] = size;
 
     always @(posedge clk) begin
-        if (start && arriving && !drops && start_place == at_place) leaving <= 1'b1;
+        if (start_arriving) leaving <= 1'b1;
         if (deciding) begin
             leaving <= 1'b0;
             disposition <= decision;
             fault <= d_fault;
-            tracked <= !fifo;
-            after_locked <= !fifo && d_present && d_locks;
-            commit_cluster <= d_user[`OLAF_TUSER_CLUSTER_LOW +: CLUSTER_BITS];
+            tracked <= tracks;
+            after_locked <= tracks && d_present && d_locks;
+            commit_index <= d_user[`OLAF_TUSER_INDEX_LOW +: INDEX_BITS];
+            accumulates <= iswitch;
+            patches <= merging || iswitch;
+            completes <= iswitch && (merging ? too_many || counts[`OLAF_OLAF_COUNT_WIDTH-1:0] >= enough : d_count >= enough);
+            members <= merging ? d_others | d_member : d_member;
+            round <= d_seq;
+            was_finished <= d_was_finished;
+            finished_round <= d_finished_round;
             aggregated <= d_aggregated;
-            at_place <= decision == `OLAF_APPEND ? tail : d_place;
+            at_slot <= appends ? free_slot : d_slot;
             buffer <= spare;
-            merge_buffer <= old_buffer;
+            its_spare <= appends ? free_buffer : old_buffer;
             old_headers <= merging && !newer;
-            saturated <= merging && counts[16];
-            merged_count <= !merging ? d_count : counts[16] ? 16'hffff : counts[15:0];
+            saturated <= merging && too_many;
+            merged_count <= !merging ? d_count : too_many ? {`OLAF_OLAF_COUNT_WIDTH{1'b1}} : counts[`OLAF_OLAF_COUNT_WIDTH-1:0];
             merged_reward <= merging && !higher ? old_reward : d_reward;
             merged_key <= merging && !higher ? old_key : d_key;
             merged_time <= merging && !newer ? old_time : d_time;
-            keep_bounds <= merging && !higher;
-            waiting_above <= d_kept[`OLAF_KEPT_ABOVE];
-            waiting_below <= d_kept[`OLAF_KEPT_BELOW];
-            length <= d_length;
+            merged_policy <= merging && !older_policy ? old_policy : d_policy;
+            own_reward <= !merging || higher;
             meta[`OLAF_META_SIZE] <= d_user[`OLAF_TUSER_SIZE];
             meta[`OLAF_META_SRC] <= d_user[`OLAF_TUSER_SRC];
             meta[`OLAF_META_DST] <= d_user[`OLAF_TUSER_DST];
             meta[`OLAF_META_CLUSTER] <= d_user[`OLAF_TUSER_CLUSTER];
+            meta[`OLAF_META_INDEX] <= d_user[`OLAF_TUSER_INDEX];
+            meta[`OLAF_META_MEMBER] <= d_user[`OLAF_TUSER_MEMBER];
             meta[`OLAF_META_WORKER] <= d_user[`OLAF_TUSER_WORKER];
-            meta[`OLAF_META_TRACKED] <= !fifo;
+            meta[`OLAF_META_TRACKED] <= tracks;
+            meta[`OLAF_META_RESULT] <= iswitch;
         end
-        if (keep_pending) kept[at_place] <= now_kept;
+        if (keep_pending) kept[at_slot] <= now_kept;
     end
 
-    wire unused = &{1'b0, bound_step[3], in_user, f_user[`OLAF_TUSER_KIND], d_user[`OLAF_TUSER_KIND]};
+    wire unused = &{1'b0, d_settings[`OLAF_SETTINGS_REWARD_THRESHOLD], f_accumulates_in, f_sum_count, later, policy_ahead, in_user, f_user[`OLAF_TUSER_KIND], d_user[`OLAF_TUSER_KIND]};
 endmodule
 `default_nettype wire

@@ -1,45 +1,69 @@
 // How much of each buffer has been written: an update may leave as fast as it arrives, never faster.
+//
+// Only the four updates that were opened last can be on their way into memory: an update takes at least
+// four cycles, and a beat is written at most nine cycles after it was issued. All other buffers are
+// complete. Each of the four has a number, and its beats carry it.
 `default_nettype none
 module olaf_filled #(
-    parameter BUFFERS = 9,
     parameter BUFFER_BITS = 4,
     parameter BEAT_BITS = 5
 ) (
-    input  wire                    clk,
-    input  wire                    opening,      // a buffer is about to be written again
-    input  wire                    opened,       // and its first beat is written now
-    input  wire [BUFFER_BITS-1:0] opening_buffer,
-    input  wire                    write,
-    input  wire [BUFFER_BITS-1:0] write_buffer,
-    input  wire [BEAT_BITS-1:0]    write_beat,
-    input  wire                    start,        // from now on `start_buffer` is leaving
-    input  wire [BUFFER_BITS-1:0] start_buffer,
-    input  wire [BUFFER_BITS-1:0] buffer,      // that is leaving
-    output reg  [BEAT_BITS:0]      readable      // its beats that can be read
+    input  wire                   clk,
+    input  wire                   rst,
+    input  wire                   open,          // update `open_number` will be written to `open_buffer`
+    input  wire                   opened,        // and its first beat is written now
+    input  wire [1:0]             open_number,
+    input  wire [BUFFER_BITS-1:0] open_buffer,
+    input  wire                   write,         // a beat of update `write_number`
+    input  wire [1:0]             write_number,
+    input  wire [BEAT_BITS-1:0]   write_beat,
+    input  wire [BUFFER_BITS-1:0] buffer,        // that is leaving,
+    input  wire                   start,         // unless in the next cycle another is:
+    input  wire                   start_arriving,// that of the arriving update,
+    input  wire [BUFFER_BITS-1:0] first_buffer,  // or else this
+    output reg  [BEAT_BITS:0]     readable       // beats that can be read of the one that is leaving then
 );
-    reg [BEAT_BITS:0] beats_of [0:(1<<BUFFER_BITS)-1];
+    localparam COUNT_BITS = BEAT_BITS + 1;
 
-    // A buffer can be opened again while its last beat of the time before is just being written.
+    reg  [3:0]              known;   // which numbers say more than "complete"
+    reg  [4*BUFFER_BITS-1:0] buffers; // of number i at i * BUFFER_BITS
+    reg  [4*COUNT_BITS-1:0]  beats;   // and how many of them, at i * COUNT_BITS
+
+    // As they will be in the next cycle.
+    reg  [3:0]               known_next;
+    reg  [4*BUFFER_BITS-1:0] buffers_next;
+    reg  [4*COUNT_BITS-1:0]  beats_next;
+    reg  [COUNT_BITS-1:0]    of_leaving, of_first, of_arriving;
     integer each;
-    always @(posedge clk)
-        for (each = 0; each < BUFFERS; each = each + 1)
-            if (opening && opening_buffer == each[BUFFER_BITS-1:0]) beats_of[each] <= {{BEAT_BITS{1'b0}}, opened};
-            else if (write && write_buffer == each[BUFFER_BITS-1:0]) beats_of[each] <= {1'b0, write_beat} + 1'b1;
+    always @* begin
+        of_leaving = {COUNT_BITS{1'b1}};
+        of_first = {COUNT_BITS{1'b1}};
+        of_arriving = {COUNT_BITS{1'b1}};
+        buffers_next = buffers;
+        beats_next = beats;
+        for (each = 0; each < 4; each = each + 1) begin
+            known_next[each] = known[each] && !(open && buffers[each*BUFFER_BITS +: BUFFER_BITS] == open_buffer);
+            if (write && write_number == each[1:0])
+                beats_next[each*COUNT_BITS +: COUNT_BITS] = {1'b0, write_beat} + 1'b1;
+            if (open && open_number == each[1:0]) begin
+                known_next[each] = 1'b1;
+                buffers_next[each*BUFFER_BITS +: BUFFER_BITS] = open_buffer;
+                beats_next[each*COUNT_BITS +: COUNT_BITS] = {{BEAT_BITS{1'b0}}, opened};
+            end
+            if (known_next[each] && buffers_next[each*BUFFER_BITS +: BUFFER_BITS] == buffer)
+                of_leaving = beats_next[each*COUNT_BITS +: COUNT_BITS];
+            if (known_next[each] && buffers_next[each*BUFFER_BITS +: BUFFER_BITS] == first_buffer)
+                of_first = beats_next[each*COUNT_BITS +: COUNT_BITS];
+            if (known_next[each] && buffers_next[each*BUFFER_BITS +: BUFFER_BITS] == open_buffer)
+                of_arriving = beats_next[each*COUNT_BITS +: COUNT_BITS];
+        end
+    end
 
-    function [BEAT_BITS:0] after_this(
-        input [BUFFER_BITS-1:0] of, input [BEAT_BITS:0] now,
-        input opens, input opened_now, input [BUFFER_BITS-1:0] opens_buffer,
-        input writes, input [BUFFER_BITS-1:0] writes_buffer, input [BEAT_BITS-1:0] writes_beat
-    );
-        after_this = opens && opens_buffer == of   ? {{BEAT_BITS{1'b0}}, opened_now}
-                   : writes && writes_buffer == of ? {1'b0, writes_beat} + 1'b1
-                   :                                  now;
-    endfunction
-
-    always @(posedge clk)
-        readable <= start ? after_this(start_buffer, beats_of[start_buffer], opening, opened, opening_buffer,
-                                       write, write_buffer, write_beat)
-                          : after_this(buffer, beats_of[buffer], opening, opened, opening_buffer,
-                                       write, write_buffer, write_beat);
+    always @(posedge clk) begin
+        known <= rst ? 4'd0 : known_next;
+        readable <= start_arriving ? of_arriving : start ? of_first : of_leaving;
+        buffers <= buffers_next;
+        beats <= beats_next;
+    end
 endmodule
 `default_nettype wire

@@ -1,11 +1,12 @@
-// IEEE 754 binary32 addition: round to nearest, ties to even; subnormals in full; a NaN result is the
-// canonical quiet NaN 7fc00000. One addition a cycle, LATENCY cycles through.
+// IEEE 754 binary32 addition: round to nearest, ties to even, or towards an infinity; subnormals in full;
+// a NaN result is the canonical quiet NaN 7fc00000. One addition a cycle, LATENCY cycles through.
 //
 // With `copy`, one operand must be -0 and the other leaves unchanged bit for bit, a NaN too: so headers
 // and unmerged payload pass through the same pipeline.
 `default_nettype none
 module olaf_fp32_add #(
-    parameter LATENCY = 4  // 2 … 6 cycles; 4 keeps every step within 12 levels of logic at 250 MHz
+    parameter LATENCY = 4, // 2 … 6 cycles; 4 keeps every step within 12 levels of logic at 250 MHz
+    parameter TOWARDS = 0  // rounds to nearest; 1: towards plus infinity, -1: towards minus infinity
 ) (
     input  wire               clk,
     input  wire [LATENCY-1:0] step,  // step[i]: the i-th register takes a new value
@@ -127,10 +128,13 @@ module olaf_fp32_add #(
     );
 
     // 5. Rounded; a carry out of the fraction is exactly a step of the exponent.
-    wire        up = shifted_4[3] & (shifted_4[4] | |shifted_4[2:0]);
+    wire        up = TOWARDS == 0 ? shifted_4[3] & (shifted_4[4] | |shifted_4[2:0])
+                   : TOWARDS > 0  ? !sign_4 & |shifted_4[3:0]
+                   :                sign_4 & |shifted_4[3:0];
+    wire [30:0] overflowed = (TOWARDS > 0 && sign_4) || (TOWARDS < 0 && !sign_4) ? 31'h7f7fffff : 31'h7f800000;
     wire [30:0] rounded = {exponent_4, shifted_4[26:4]} + {30'd0, up};
     wire [31:0] result = nan_4 ? 32'h7fc00000
-                       : infinite_4 ? {sign_4, 31'h7f800000}
+                       : infinite_4 ? {sign_4, overflowed}
                        : {sign_4, rounded};
     olaf_stage #(.WIDTH(32), .REGISTERED(1)) cut_out (
         .clk(clk), .enable(step[LATENCY-1]),

@@ -2,10 +2,10 @@
 `ifndef OLAF_GEOMETRY_VH
 `define OLAF_GEOMETRY_VH
 
-// cluster indices tracked; updates of others are dropped.
-`define OLAF_CLUSTERS_LEAST 1
-`define OLAF_CLUSTERS_GREATEST 1024
-`define OLAF_CLUSTERS_DEFAULT 16
+// indices tracked, one for each segment of a cluster; others are dropped.
+`define OLAF_INDICES_LEAST 1
+`define OLAF_INDICES_GREATEST 4096
+`define OLAF_INDICES_DEFAULT 16
 // updates the queue holds (Q_max).
 `define OLAF_SLOTS_LEAST 1
 `define OLAF_SLOTS_GREATEST 1023
@@ -14,6 +14,10 @@
 `define OLAF_BEATS_LEAST 2
 `define OLAF_BEATS_GREATEST 142
 `define OLAF_BEATS_DEFAULT 24
+// members of a cluster that an iSwitch round tells apart.
+`define OLAF_MEMBERS_LEAST 1
+`define OLAF_MEMBERS_GREATEST 64
+`define OLAF_MEMBERS_DEFAULT 32
 // cycles through a binary32 adder; 4 merges 256-byte updates without a gap.
 `define OLAF_ADDER_LATENCY_LEAST 3
 `define OLAF_ADDER_LATENCY_GREATEST 6

@@ -8,22 +8,22 @@
 `include "olaf_layout.vh"
 `include "olaf_dispositions.vh"
 module olaf_ingress #(
-    parameter CLUSTERS = 16,
+    parameter INDICES = 16,
     parameter BEATS = 24
 ) (
     input  wire         clk,
     input  wire         rst,
 
-    input  wire [511:0] s_tdata,
-    input  wire [63:0]  s_tkeep,
+    input  wire [`OLAF_BEAT_BITS-1:0]  s_tdata,
+    input  wire [`OLAF_BEAT_BYTES-1:0] s_tkeep,
     input  wire [`OLAF_TUSER_BITS-1:0] s_tuser,
     input  wire         s_tlast,
     input  wire         s_tvalid,
     output wire         s_tready,
 
     // The beat at hand, for the bypass and for the queue.
-    output reg  [511:0] data,
-    output reg  [63:0]  keep,
+    output reg  [`OLAF_BEAT_BITS-1:0]  data,
+    output reg  [`OLAF_BEAT_BYTES-1:0] keep,
     output reg  [`OLAF_TUSER_BITS-1:0] user,
     output reg          last,
     output wire         first,
@@ -34,14 +34,16 @@ module olaf_ingress #(
     output wire         update_valid,
     input  wire         update_ready,
     output wire         update_first,
-    output wire         missing,       // the beat, or part of it, never came
-    output wire [2:0]   fault,         // with the first beat
+    output wire [`OLAF_LANES-1:0] missing,        // lanes of the beat that did not come whole
+    output wire [`OLAF_FAULT_BITS-1:0] fault,     // with the first beat
+
+    input  wire         pause,         // no update may begin to be handed on
 
     // The end of the update that was handed on last.
     input  wire         decided,       // its disposition is known
     input  wire         leaving,       // it has begun to leave
     output wire         ended,
-    output wire [1:0]   ending,
+    output wire [`OLAF_END_BITS-1:0] ending,
     output wire         repaired,
     output wire         bad_frame,      // it proved bad: it must not begin to leave now
     output wire         idle
@@ -52,54 +54,64 @@ module olaf_ingress #(
     reg         inner;        // in the middle of a frame
     reg         inner_update;
     reg  [1:0]  state;
-    reg  [1:0]  verdict;
+    reg  [`OLAF_END_BITS-1:0] verdict;
     reg         more;          // the frame goes on after its declared end
     reg         fill;          // it ended before its last declared beat
     reg         torn;          // a beat before the last came incomplete
     reg  [9:0]  index;         // beats of the frame before this one
     reg  [9:0]  last_index;    // of the last declared beat
-    reg  [63:0] tail_keep;     // bytes of the last declared beat
+    reg  [`OLAF_BEAT_BYTES-1:0] tail_keep;     // bytes of the last declared beat
 
     wire [`OLAF_TUSER_SIZE_WIDTH-1:0] size = user[`OLAF_TUSER_SIZE];
-    wire [`OLAF_TUSER_CLUSTER_WIDTH-1:0] cluster = user[`OLAF_TUSER_CLUSTER];
-    wire [`OLAF_OLAF_LENGTH_WIDTH-1:0] length = `OLAF_OLAF_LENGTH_VALUE(data);
+    wire [`OLAF_TUSER_INDEX_WIDTH-1:0] of_index = user[`OLAF_TUSER_INDEX];
+    wire [`OLAF_UDP_LENGTH_WIDTH-1:0] udp_length = `OLAF_UDP_LENGTH_VALUE(data);
     wire        of_update = inner ? inner_update : user[`OLAF_TUSER_KIND] == `OLAF_KIND_UPDATE;
-    wire [17:0] size_by_length = {length, 2'd0} + `OLAF_HEADER_BYTES;
+    wire [`OLAF_UDP_LENGTH_WIDTH:0] size_by_length = {1'b0, udp_length} + `OLAF_UDP_OFFSET;
+    wire        whole_gradients = size >= `OLAF_HEADER_BYTES && size[1:0] == 2'd0;
+    wire        headless = !(&keep);   // of a first beat: its headers are not whole
 
     assign first = !inner;
     assign update_first = first && state == RUN;
-    assign fault = data[`OLAF_OLAF_VERSION] != `OLAF_VERSION
-                || data[`OLAF_OLAF_FRAME_TYPE] != `OLAF_TYPE_UPDATE ? `OLAF_FAULT_HEADER
-                 : {2'd0, size} != size_by_length ? `OLAF_FAULT_LENGTH
+    assign fault = headless ? (size < `OLAF_HEADER_BYTES ? `OLAF_FAULT_LENGTH : `OLAF_FAULT_NONE)
+                 : data[`OLAF_OLAF_VERSION] != `OLAF_VERSION
+                || data[`OLAF_OLAF_FRAME_TYPE] != `OLAF_TYPE_UPDATE
+                || ~|data[`OLAF_OLAF_COUNT] ? `OLAF_FAULT_HEADER
+                 : {1'b0, size} != size_by_length || !whole_gradients ? `OLAF_FAULT_LENGTH
                  : {16'd0, size} > `OLAF_BEAT_BYTES * BEATS ? `OLAF_FAULT_OVERSIZE
-                 : {16'd0, cluster} >= CLUSTERS ? `OLAF_FAULT_CLUSTER
+                 : {16'd0, of_index} >= INDICES ? `OLAF_FAULT_INDEX
                  : `OLAF_FAULT_NONE;
     wire faulty = first && fault != `OLAF_FAULT_NONE;
 
     // What the frame declares, from its first beat.
     wire [15:0] size_less_one = size - 16'd1;
     wire [9:0]  declared_last = size_less_one[15:6];
-    wire [63:0] declared_keep = ~(64'hfffffffffffffffe << size_less_one[5:0]);
+    wire [`OLAF_BEAT_BYTES-1:0] declared_keep = ~(64'hfffffffffffffffe << size_less_one[5:0]);
     wire [9:0]  at = update_first ? 10'd0 : index;
     wire        at_last = at == (first ? declared_last : last_index);
-    wire [63:0] due = !at_last ? {64{1'b1}} : first ? declared_keep : tail_keep;
-    wire        incomplete = |(due & ~keep);
+    wire [`OLAF_BEAT_BYTES-1:0] due = !at_last ? {64{1'b1}} : first ? declared_keep : tail_keep;
+    wire [`OLAF_BEAT_BYTES-1:0] lacking = due & ~keep;
+    wire        incomplete = |lacking;
     wire        excess = |(keep & ~due);
 
     // Without its headers whole an update must not begin to leave: it is bad at once.
-    wire headless = first && incomplete;
-    wire [1:0]  judged = faulty ? `OLAF_END_GOOD
-                       : headless || !at_last ? `OLAF_END_TRUNCATED
+    wire [`OLAF_END_BITS-1:0] judged = faulty ? `OLAF_END_GOOD
+                       : first && headless || !at_last ? `OLAF_END_TRUNCATED
                        : !last ? `OLAF_END_OVERLONG
                        : incomplete || torn && inner ? `OLAF_END_TRUNCATED
                        : excess ? `OLAF_END_OVERLONG
                        : `OLAF_END_GOOD;
-    wire over = faulty || headless || at_last || last;
-    wire running = state == RUN && valid && of_update;
+    wire over = faulty || (first && headless) || at_last || last;
+    wire running = state == RUN && valid && of_update && !(first && pause);
 
     assign bypass_valid = state == RUN && valid && !of_update;
     assign update_valid = running || state == FILL;
-    assign missing = state == FILL || incomplete;
+    genvar lane;
+    generate
+        for (lane = 0; lane < `OLAF_LANES; lane = lane + 1) begin : lanes
+            localparam BYTES = `OLAF_BEAT_BYTES / `OLAF_LANES;
+            assign missing[lane] = state == FILL || |lacking[lane*BYTES +: BYTES];
+        end
+    endgenerate
 
     wire taken = running && update_ready;
     wire leaves = taken || (bypass_valid && bypass_ready) || (state == SWALLOW && valid);

@@ -7,9 +7,10 @@
 `define OLAF_LANES 16
 `define OLAF_LANE_BITS 32
 `define OLAF_HEADER_BYTES 64
+`define OLAF_UDP_OFFSET 34
 
 // What travels with a frame between the VNP4 blocks and OlafQueue: tuser, or a shim in front of it.
-`define OLAF_TUSER_BITS 168
+`define OLAF_TUSER_BITS 192
 `define OLAF_TUSER_SIZE 0 +: 16
 `define OLAF_TUSER_SIZE_WIDTH 16
 `define OLAF_TUSER_SIZE_LOW 0
@@ -25,24 +26,31 @@
 `define OLAF_TUSER_CLUSTER 56 +: 16
 `define OLAF_TUSER_CLUSTER_WIDTH 16
 `define OLAF_TUSER_CLUSTER_LOW 56
-`define OLAF_TUSER_WORKER 72 +: 32
+`define OLAF_TUSER_INDEX 72 +: 16
+`define OLAF_TUSER_INDEX_WIDTH 16
+`define OLAF_TUSER_INDEX_LOW 72
+`define OLAF_TUSER_MEMBER 88 +: 8
+`define OLAF_TUSER_MEMBER_WIDTH 8
+`define OLAF_TUSER_MEMBER_LOW 88
+`define OLAF_TUSER_WORKER 96 +: 32
 `define OLAF_TUSER_WORKER_WIDTH 32
-`define OLAF_TUSER_WORKER_LOW 72
-`define OLAF_TUSER_OCCUPANCY 104 +: 24
+`define OLAF_TUSER_WORKER_LOW 96
+`define OLAF_TUSER_OCCUPANCY 128 +: 24
 `define OLAF_TUSER_OCCUPANCY_WIDTH 24
-`define OLAF_TUSER_OCCUPANCY_LOW 104
-`define OLAF_TUSER_ACTIVE_CLUSTERS 128 +: 16
+`define OLAF_TUSER_OCCUPANCY_LOW 128
+`define OLAF_TUSER_ACTIVE_CLUSTERS 152 +: 16
 `define OLAF_TUSER_ACTIVE_CLUSTERS_WIDTH 16
-`define OLAF_TUSER_ACTIVE_CLUSTERS_LOW 128
-`define OLAF_TUSER_SLOTS 144 +: 16
+`define OLAF_TUSER_ACTIVE_CLUSTERS_LOW 152
+`define OLAF_TUSER_SLOTS 168 +: 16
 `define OLAF_TUSER_SLOTS_WIDTH 16
-`define OLAF_TUSER_SLOTS_LOW 144
-`define OLAF_TUSER_STATUS_FLAGS 160 +: 8
+`define OLAF_TUSER_SLOTS_LOW 168
+`define OLAF_TUSER_STATUS_FLAGS 184 +: 8
 `define OLAF_TUSER_STATUS_FLAGS_WIDTH 8
-`define OLAF_TUSER_STATUS_FLAGS_LOW 160
+`define OLAF_TUSER_STATUS_FLAGS_LOW 184
 `define OLAF_KIND_BYPASS 8'd0
 `define OLAF_KIND_UPDATE 8'd1
 `define OLAF_KIND_ACK 8'd2
+`define OLAF_KIND_RESULT 8'd3
 
 // Headers in a frame's first beat, whose byte 0 is its lowest. A field of several bytes is in
 // network order there: …_VALUE(beat) is the number, …_WIRE(value) its bytes in a beat.
@@ -111,10 +119,8 @@
 `define OLAF_UDP_CHECKSUM_WIRE(value) {value[0 +: 8], value[8 +: 8]}
 `define OLAF_OLAF_VERSION 340 +: 4
 `define OLAF_OLAF_FRAME_TYPE 336 +: 4
-`define OLAF_OLAF_FLAGS 344 +: 8
-`define OLAF_OLAF_FLAGS_WIDTH 8
-`define OLAF_OLAF_FLAGS_VALUE(beat) {beat[344 +: 8]}
-`define OLAF_OLAF_FLAGS_WIRE(value) {value[0 +: 8]}
+`define OLAF_OLAF_EPOCH 348 +: 4
+`define OLAF_OLAF_FLAGS 344 +: 4
 `define OLAF_OLAF_COUNT 352 +: 16
 `define OLAF_OLAF_COUNT_WIDTH 16
 `define OLAF_OLAF_COUNT_VALUE(beat) {beat[352 +: 8], beat[360 +: 8]}
@@ -127,21 +133,27 @@
 `define OLAF_OLAF_REWARD_WIDTH 32
 `define OLAF_OLAF_REWARD_VALUE(beat) {beat[400 +: 8], beat[408 +: 8], beat[416 +: 8], beat[424 +: 8]}
 `define OLAF_OLAF_REWARD_WIRE(value) {value[0 +: 8], value[8 +: 8], value[16 +: 8], value[24 +: 8]}
-`define OLAF_OLAF_GEN_TIME 432 +: 64
-`define OLAF_OLAF_GEN_TIME_WIDTH 64
-`define OLAF_OLAF_GEN_TIME_VALUE(beat) {beat[432 +: 8], beat[440 +: 8], beat[448 +: 8], beat[456 +: 8], beat[464 +: 8], beat[472 +: 8], beat[480 +: 8], beat[488 +: 8]}
-`define OLAF_OLAF_GEN_TIME_WIRE(value) {value[0 +: 8], value[8 +: 8], value[16 +: 8], value[24 +: 8], value[32 +: 8], value[40 +: 8], value[48 +: 8], value[56 +: 8]}
-`define OLAF_OLAF_LENGTH 496 +: 16
-`define OLAF_OLAF_LENGTH_WIDTH 16
-`define OLAF_OLAF_LENGTH_VALUE(beat) {beat[496 +: 8], beat[504 +: 8]}
-`define OLAF_OLAF_LENGTH_WIRE(value) {value[0 +: 8], value[8 +: 8]}
+`define OLAF_OLAF_GEN_TIME 432 +: 48
+`define OLAF_OLAF_GEN_TIME_WIDTH 48
+`define OLAF_OLAF_GEN_TIME_VALUE(beat) {beat[432 +: 8], beat[440 +: 8], beat[448 +: 8], beat[456 +: 8], beat[464 +: 8], beat[472 +: 8]}
+`define OLAF_OLAF_GEN_TIME_WIRE(value) {value[0 +: 8], value[8 +: 8], value[16 +: 8], value[24 +: 8], value[32 +: 8], value[40 +: 8]}
+`define OLAF_OLAF_SEGMENT 480 +: 16
+`define OLAF_OLAF_SEGMENT_WIDTH 16
+`define OLAF_OLAF_SEGMENT_VALUE(beat) {beat[480 +: 8], beat[488 +: 8]}
+`define OLAF_OLAF_SEGMENT_WIRE(value) {value[0 +: 8], value[8 +: 8]}
+`define OLAF_OLAF_POLICY 496 +: 16
+`define OLAF_OLAF_POLICY_WIDTH 16
+`define OLAF_OLAF_POLICY_VALUE(beat) {beat[496 +: 8], beat[504 +: 8]}
+`define OLAF_OLAF_POLICY_WIRE(value) {value[0 +: 8], value[8 +: 8]}
 
 `define OLAF_VERSION 4'd1
 `define OLAF_TYPE_UPDATE 4'd1
 `define OLAF_TYPE_ACK 4'd2
 `define OLAF_TYPE_CONTROL 4'd3
-`define OLAF_FLAG_AGGREGATED 8'd1
-`define OLAF_FLAG_STATUS 8'd2
+`define OLAF_TYPE_RESULT 4'd4
+`define OLAF_TYPE_INIT 4'd5
+`define OLAF_FLAG_AGGREGATED 4'd1
+`define OLAF_FLAG_STATUS 4'd2
 `define OLAF_STATUS_FULL 8'd1
 `define OLAF_STATUS_CONGESTED 8'd2
 

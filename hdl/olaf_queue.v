@@ -2,10 +2,11 @@
 //
 // AXI4-Stream in and out, one 64-byte beat a cycle, tuser as in olaf_layout.vh; AXI4-Lite registers.
 //
-//   s_axis ─ ingress ─┬─ enqueue ─ merge ─ payload store ─ dequeue ─┬─ output ─ m_axis
-//                     └───────────────── bypass ────────────────────┘
+//   s_axis ─ skid ─ ingress ─┬─ enqueue ─ merge ─ payload store ─ dequeue ─┬─ output ─ m_axis
+//                            └───────────────── bypass ────────────────────┘
 //
-// After reset the input waits until the tables are empty: max(CLUSTERS, SLOTS) cycles.
+// After reset the input waits until the tables are empty: max(INDICES, SLOTS) cycles. From then on it takes
+// one beat a cycle, but at least four cycles for each update, that is 256 bytes.
 `default_nettype none
 `include "olaf_layout.vh"
 `include "olaf_dispositions.vh"
@@ -13,9 +14,10 @@
 `include "olaf_geometry.vh"
 module olaf_queue #(
     // Their meaning, bounds and defaults are those of olafctl/wire/geometry.py.
-    parameter CLUSTERS = `OLAF_CLUSTERS_DEFAULT,            // cluster indices tracked
+    parameter INDICES = `OLAF_INDICES_DEFAULT,              // indices tracked
     parameter SLOTS = `OLAF_SLOTS_DEFAULT,                  // updates the queue holds (Q_max)
     parameter BEATS = `OLAF_BEATS_DEFAULT,                  // 64-byte beats a slot holds
+    parameter MEMBERS = `OLAF_MEMBERS_DEFAULT,              // members that an iSwitch round tells apart
     parameter ADDER_LATENCY = `OLAF_ADDER_LATENCY_DEFAULT,  // cycles through an adder
     parameter BYPASS_BITS = 9                               // log2 of the bypass buffer's beats
 ) (
@@ -54,19 +56,48 @@ module olaf_queue #(
     output wire         s_axil_rvalid,
     input  wire         s_axil_rready
 );
-    localparam CLUSTER_BITS = CLUSTERS > 1 ? $clog2(CLUSTERS) : 1;
-    localparam PLACE_BITS = SLOTS > 1 ? $clog2(SLOTS) : 1;
+    generate
+        if (INDICES < `OLAF_INDICES_LEAST || INDICES > `OLAF_INDICES_GREATEST) begin : check_indices
+            INDICES_is_out_of_bounds see_olaf_geometry ();
+        end
+        if (SLOTS < `OLAF_SLOTS_LEAST || SLOTS > `OLAF_SLOTS_GREATEST) begin : check_slots
+            SLOTS_is_out_of_bounds see_olaf_geometry ();
+        end
+        if (BEATS < `OLAF_BEATS_LEAST || BEATS > `OLAF_BEATS_GREATEST) begin : check_beats
+            BEATS_is_out_of_bounds see_olaf_geometry ();
+        end
+        if (MEMBERS < `OLAF_MEMBERS_LEAST || MEMBERS > `OLAF_MEMBERS_GREATEST) begin : check_members
+            MEMBERS_is_out_of_bounds see_olaf_geometry ();
+        end
+        if (ADDER_LATENCY < `OLAF_ADDER_LATENCY_LEAST || ADDER_LATENCY > `OLAF_ADDER_LATENCY_GREATEST) begin : check_adder_latency
+            ADDER_LATENCY_is_out_of_bounds see_olaf_geometry ();
+        end
+    endgenerate
+
+    localparam INDEX_BITS = INDICES > 1 ? $clog2(INDICES) : 1;
+    localparam SLOT_BITS = SLOTS > 1 ? $clog2(SLOTS) : 1;
     localparam BUFFER_BITS = $clog2(SLOTS + 1);
     localparam BEAT_BITS = $clog2(BEATS);
-    localparam ADDR_BITS = BUFFER_BITS + BEAT_BITS;
-    localparam DEPTH = (SLOTS + 1) << BEAT_BITS;
-    localparam CLEAR_STEPS = CLUSTERS > SLOTS ? CLUSTERS : SLOTS;
+    localparam DEPTH = (SLOTS + 1) * BEATS;
+    localparam ADDR_BITS = $clog2(DEPTH);
+    localparam ROW_BITS = 1 + SLOT_BITS + `OLAF_OLAF_SEQ_WIDTH + MEMBERS + `OLAF_OLAF_COUNT_WIDTH + 1
+                        + `OLAF_OLAF_SEQ_WIDTH;
+    localparam HALF = SLOTS > 1 ? SLOTS / 2 : 1;
+    localparam CLEAR_STEPS = INDICES > SLOTS ? INDICES : SLOTS;
+    localparam IN_BITS = `OLAF_BEAT_BITS + `OLAF_BEAT_BYTES + `OLAF_TUSER_BITS + 1;
+    localparam LARGE = 8192;   // beats from which on UltraRAM takes less of the device than block RAM
 
     wire rst = !aresetn;
 
-    // Empties the tables after reset.
-    reg         clearing /* verilator public_flat_rd */;
+    // Empties the tables after reset, and after power-up.
+    reg         clearing;
     reg  [15:0] clearing_step;
+    reg         queue_rst /* verilator public_flat_rd */;
+    initial begin
+        clearing = 1'b1;
+        clearing_step = 16'd0;
+        queue_rst = 1'b1;
+    end
     always @(posedge aclk)
         if (rst) begin
             clearing <= 1'b1;
@@ -75,161 +106,211 @@ module olaf_queue #(
             clearing_step <= clearing_step + 16'd1;
             clearing <= {16'd0, clearing_step} != CLEAR_STEPS - 1;
         end
-    wire queue_rst = rst || clearing;
+    always @(posedge aclk) queue_rst <= rst || clearing;
 
     // Settings.
-    wire [31:0] mode, reward_enable, reward_threshold, rate, hold, active_window;
+    wire [31:0] rate, hold, active_window, accumulate_quota;
+    wire [31:0] range_first, range_last, set_mode, set_threshold, set_reward_enable, set_reward_threshold;
     wire [63:0] now;
 
     // Ingress.
-    wire [`OLAF_BEAT_BITS-1:0] in_data;
+    wire [IN_BITS-1:0] skid_beat;
+    wire         skid_valid, skid_ready;
+    wire [`OLAF_BEAT_BITS-1:0]  in_data;
     wire [`OLAF_BEAT_BYTES-1:0] in_keep;
     wire [`OLAF_TUSER_BITS-1:0] in_user;
-    wire         in_last, in_first, in_missing, update_first;
-    wire [2:0]   in_fault;
+    wire [`OLAF_LANES-1:0]      in_missing;
+    wire         in_last, in_first, update_first;
+    wire [`OLAF_FAULT_BITS-1:0] in_fault;
     wire         bypass_in_valid, bypass_in_ready, update_valid, update_ready;
     wire         ended, repaired, bad_frame, ingress_idle, enqueue_idle;
-    wire [1:0]   ending;
+    wire [`OLAF_END_BITS-1:0]   ending;
 
     // The arriving update, and what is settled at its end.
     wire         arriving, old_headers, leaving, commit, committed, known_sender, tracked;
     wire         after_locked, saturated, commit_replaceable;
-    wire [3:0]   disposition;
-    wire [2:0]   fault;
-    wire [PLACE_BITS-1:0]   at_place, old_place;
-    wire [BUFFER_BITS-1:0] at_buffer, merge_buffer, old_buffer, free_buffer, next_buffer;
-    wire [15:0]  merged_count;
-    wire [31:0]  merged_reward;
-    wire [`OLAF_TUSER_WORKER_WIDTH-1:0] commit_worker, replaceable_by;
+    wire [`OLAF_DISPOSITION_BITS-1:0] disposition;
+    wire [`OLAF_FAULT_BITS-1:0] fault;
+    wire [SLOT_BITS-1:0]   at_slot, old_slot, free_slot, present_slot;
+    wire [BUFFER_BITS+ADDR_BITS-1:0] at_buffer, old_buffer, free_buffer, first_buffer;
+    wire [ADDR_BITS-1:0]   next_write;
+    wire [BUFFER_BITS-1:0] next_spare;
+    wire [`OLAF_OLAF_COUNT_WIDTH-1:0]  merged_count;
+    wire [`OLAF_OLAF_REWARD_WIDTH-1:0] merged_reward;
     wire [`OLAF_META_BITS-1:0] arriving_meta;
-    wire [CLUSTER_BITS-1:0] look_cluster, commit_cluster;
+    wire [INDEX_BITS-1:0] look_index, commit_index;
     wire         present, replaceable;
-    wire [PLACE_BITS-1:0]   present_place;
+    wire [`OLAF_TUSER_WORKER_WIDTH-1:0] replaceable_by;
     wire         appended = committed && disposition == `OLAF_APPEND;
 
+    // Rounds and commands.
+    wire [`OLAF_SETTINGS_BITS-1:0] settings, command_settings, new_settings, get_settings;
+    wire [ROW_BITS-1:0]    row, commit_row, command_row, command_new_row;
+    wire [`OLAF_OLAF_POLICY_WIDTH-1:0] merged_policy;
+    wire         patches, accumulates, completes;
+    wire         do_command, command_busy, command_error, pause, set, command_set_row, release_sum, discard, forced;
+    wire [7:0]   command_code;
+    wire [INDEX_BITS-1:0]  command_index;
+    wire [SLOT_BITS-1:0]   command_slot;
+    wire         commanded /* verilator public_flat_rd */;
+    wire [1:0]   get_state;
+    wire [31:0]  get_round;
+    wire [`OLAF_OLAF_COUNT_WIDTH-1:0] get_count;
+    wire [63:0]  get_members;
+    wire         completed = committed && accumulates && completes;
+    reg  [SLOT_BITS:0]     accumulating;
+    reg          quota_reached;
+
     // The out list and the dequeue.
-    wire [PLACE_BITS-1:0]   head, tail, after_head, start_place;
-    wire [PLACE_BITS:0]     count /* verilator public_flat_rd */;
-    wire [BUFFER_BITS-1:0] start_buffer, leave_buffer;
-    wire [`OLAF_META_BITS-1:0] start_meta, leave_meta;
-    wire [BEAT_BITS-1:0]    leave_beat;
+    wire [SLOT_BITS-1:0]   first, leaving_slot;
+    wire [SLOT_BITS:0]     used /* verilator public_flat_rd */;
+    wire         waiting /* verilator public_flat_rd */;
+    wire [`OLAF_META_BITS-1:0] first_meta, leave_meta;
     wire [15:0]  start_size;
     wire         busy /* verilator public_flat_rd */;
     wire         start /* verilator public_flat_rd */;
     wire         depart /* verilator public_flat_rd */;
     wire         settled /* verilator public_flat_rd */;
-    wire [BEAT_BITS:0]      readable;
-    wire [BUFFER_BITS-1:0] from_buffer;
-    wire         rate_allows, cut_through, issue, issue_first, issue_last;
+    wire [BEAT_BITS:0]     readable;
+    wire [BUFFER_BITS-1:0] leave_buffer;
+    wire [ADDR_BITS-1:0]   leave_addr;
+    wire         rate_allows, start_first, start_arriving, issue, issue_first, issue_last;
 
     // Payload.
-    wire         beat_valid, beat_ready, beat_first, beat_missing;
+    wire         beat_valid, beat_ready, beat_first;
+    wire [`OLAF_LANES-1:0]     beat_missing;
     wire [`OLAF_BEAT_BITS-1:0] beat_data, write_data, merge_data, leave_data;
-    wire         write, merge_read, opening, opened, merge_idle;
+    wire         write, merge_read, open, opened, merge_idle;
     wire [ADDR_BITS-1:0] write_addr, merge_addr;
+    wire [BEAT_BITS-1:0] write_beat;
+    wire [1:0]   write_number, open_number;
 
     // Bypass and output.
-    wire         bypass_valid, bypass_first, bypass_last, bypass_within, bypass_accepted, bypass_dropped;
-    wire [`OLAF_BEAT_BITS-1:0] bypass_data;
+    wire         bypass_valid, bypass_first, bypass_last, bypass_within, bypass_issue;
+    wire         bypass_accepted, bypass_dropped;
+    wire [`OLAF_BEAT_BITS-1:0]  bypass_data;
     wire [`OLAF_BEAT_BYTES-1:0] bypass_keep;
     wire [`OLAF_TUSER_BITS-1:0] bypass_user;
     wire         output_free, output_idle, sent_update, sent_bypass;
-    wire         bypass_issue = output_free && bypass_valid && !busy;
     wire [15:0]  active_clusters /* verilator public_flat_rd */;
 
     assign settled = commit;
 
-    olaf_ingress #(.CLUSTERS(CLUSTERS), .BEATS(BEATS)) ingress (
+    // It is ready as soon as the rest is: its reset ends a cycle before the rest's.
+    olaf_skid #(.WIDTH(IN_BITS)) skid (
+        .clk(aclk), .rst(rst || clearing),
+        .s_data({s_axis_tdata, s_axis_tkeep, s_axis_tuser, s_axis_tlast}), .s_valid(s_axis_tvalid),
+        .s_ready(s_axis_tready), .m_data(skid_beat), .m_valid(skid_valid), .m_ready(skid_ready)
+    );
+
+    olaf_ingress #(.INDICES(INDICES), .BEATS(BEATS)) ingress (
         .clk(aclk), .rst(queue_rst),
-        .s_tdata(s_axis_tdata), .s_tkeep(s_axis_tkeep), .s_tuser(s_axis_tuser), .s_tlast(s_axis_tlast),
-        .s_tvalid(s_axis_tvalid), .s_tready(s_axis_tready),
+        .s_tdata(skid_beat[IN_BITS-1 -: `OLAF_BEAT_BITS]),
+        .s_tkeep(skid_beat[`OLAF_TUSER_BITS+1 +: `OLAF_BEAT_BYTES]),
+        .s_tuser(skid_beat[1 +: `OLAF_TUSER_BITS]), .s_tlast(skid_beat[0]),
+        .s_tvalid(skid_valid), .s_tready(skid_ready),
         .data(in_data), .keep(in_keep), .user(in_user), .last(in_last), .first(in_first),
         .bypass_valid(bypass_in_valid), .bypass_ready(bypass_in_ready),
         .update_valid(update_valid), .update_ready(update_ready), .update_first(update_first),
-        .missing(in_missing), .fault(in_fault),
+        .missing(in_missing), .fault(in_fault), .pause(pause),
         .decided(arriving), .leaving(leaving),
         .ended(ended), .ending(ending), .repaired(repaired), .bad_frame(bad_frame),
         .idle(ingress_idle)
     );
 
-    olaf_cluster_table #(
-        .CLUSTERS(CLUSTERS), .CLUSTER_BITS(CLUSTER_BITS), .PLACE_BITS(PLACE_BITS)
-    ) cluster_table (
-        .clk(aclk), .clearing(clearing), .clearing_cluster(clearing_step[CLUSTER_BITS-1:0]),
-        .cluster(look_cluster), .present(present), .place(present_place),
+    olaf_index_table #(
+        .INDICES(INDICES), .INDEX_BITS(INDEX_BITS), .SLOT_BITS(SLOT_BITS)
+    ) index_table (
+        .clk(aclk), .clearing(clearing), .clearing_index(clearing_step[INDEX_BITS-1:0]),
+        .index(look_index), .present(present), .slot(present_slot),
         .replaceable(replaceable), .replaceable_by(replaceable_by),
-        .append(appended && tracked), .change(committed && tracked), .changed(commit_cluster),
-        .new_place(at_place), .new_replaceable(commit_replaceable), .new_worker(commit_worker),
+        .append(appended && tracked), .change(committed && tracked), .changed(commit_index),
+        .new_slot(at_slot), .new_replaceable(commit_replaceable),
+        .new_worker(arriving_meta[`OLAF_META_WORKER]),
         .depart(depart && leave_meta[`OLAF_META_TRACKED]),
-        .departed(leave_meta[`OLAF_META_CLUSTER_LOW +: CLUSTER_BITS])
+        .departed(leave_meta[`OLAF_META_INDEX_LOW +: INDEX_BITS])
     );
 
-    olaf_free_list #(.SLOTS(SLOTS), .BUFFER_BITS(BUFFER_BITS), .PLACE_BITS(PLACE_BITS)) free_list (
-        .clk(aclk), .clearing(queue_rst), .clearing_step(clearing_step),
-        .take(appended), .first(free_buffer), .give(depart), .given(leave_buffer)
+    olaf_free_list #(.SLOTS(SLOTS), .SLOT_BITS(SLOT_BITS)) free_list (
+        .clk(aclk), .clearing(clearing || rst), .clearing_step(clearing_step),
+        .take(appended), .first(free_slot), .give(depart || discard),
+        .given(discard ? command_slot : leaving_slot), .used(used)
     );
 
-    olaf_out_list #(
-        .SLOTS(SLOTS), .BUFFER_BITS(BUFFER_BITS), .PLACE_BITS(PLACE_BITS)
-    ) out_list (
+    olaf_out_list #(.SLOTS(SLOTS), .SLOT_BITS(SLOT_BITS)) out_list (
         .clk(aclk), .rst(queue_rst),
-        .append(appended), .set_buffer(committed), .set_meta(committed && !old_headers),
-        .set_place(at_place), .buffer(at_buffer), .meta(arriving_meta),
-        .depart(depart), .head(head), .tail(tail), .after_head(after_head), .count(count),
-        .look_place(start_place), .look_buffer(start_buffer), .look_meta(start_meta),
-        .old_place(old_place), .old_buffer(old_buffer)
+        .append((appended && !accumulates && !leaving && !start_arriving) || completed || release_sum),
+        .appended(release_sum ? command_slot : at_slot),
+        .remove(start_first), .first(first), .waiting(waiting)
+    );
+
+    olaf_slots #(
+        .SLOTS(SLOTS), .SLOT_BITS(SLOT_BITS), .BEATS(BEATS), .BUFFER_BITS(BUFFER_BITS), .ADDR_BITS(ADDR_BITS)
+    ) slots (
+        .clk(aclk), .clearing(clearing), .rst(rst), .clearing_step(clearing_step),
+        .set_buffer(committed), .set_meta(committed && !old_headers), .set_slot(at_slot),
+        .buffer(at_buffer), .meta(arriving_meta),
+        .old_slot(old_slot), .old_buffer(old_buffer), .new_slot(free_slot), .new_buffer(free_buffer),
+        .start_slot(first), .start_buffer(first_buffer), .start_meta(first_meta)
     );
 
     olaf_enqueue #(
-        .SLOTS(SLOTS), .CLUSTER_BITS(CLUSTER_BITS), .BUFFER_BITS(BUFFER_BITS), .PLACE_BITS(PLACE_BITS)
+        .SLOTS(SLOTS), .BEATS(BEATS), .INDEX_BITS(INDEX_BITS), .SLOT_BITS(SLOT_BITS),
+        .BUFFER_BITS(BUFFER_BITS), .ADDR_BITS(ADDR_BITS), .MEMBERS(MEMBERS), .ROW_BITS(ROW_BITS)
     ) enqueue (
         .clk(aclk), .rst(queue_rst),
-        .fifo(mode[0]), .reward_enable(reward_enable[0]), .reward_threshold(reward_threshold),
         .in_valid(update_valid), .in_ready(update_ready), .idle(enqueue_idle), .in_first(update_first),
-        .in_missing(in_missing), .in_fault(in_fault), .in_data(in_data), .in_user(in_user), .ended(ended), .ending(ending),
-        .cluster(look_cluster), .present(present), .place(present_place),
+        .in_missing(in_missing), .in_fault(in_fault), .in_data(in_data), .in_user(in_user),
+        .ended(ended), .ending(ending),
+        .index(look_index), .settings(settings), .row(row), .quota_reached(quota_reached),
+        .present(present), .present_slot(present_slot),
         .replaceable(replaceable), .replaceable_by(replaceable_by),
-        .count(count), .tail(tail), .busy(busy), .head(head), .start(start), .start_place(start_place),
-        .old_place(old_place), .old_buffer(old_buffer), .free_buffer(free_buffer),
+        .used(used), .free_slot(free_slot), .free_buffer(free_buffer),
+        .old_slot(old_slot), .old_buffer(old_buffer),
+        .busy(busy), .leaving_slot(leaving_slot), .start_first(start_first), .first(first),
+        .start_arriving(start_arriving),
         .out_valid(beat_valid), .out_ready(beat_ready), .out_first(beat_first),
-        .out_missing(beat_missing), .out_data(beat_data),
-        .arriving(arriving), .disposition(disposition), .at_place(at_place), .buffer(at_buffer),
-        .merge_buffer(merge_buffer), .next_buffer(next_buffer), .old_headers(old_headers),
-        .merged_count(merged_count), .merged_reward(merged_reward), .meta(arriving_meta), .leaving(leaving),
+        .out_missing(beat_missing), .out_data(beat_data), .next_write(next_write),
+        .arriving(arriving), .disposition(disposition), .at_slot(at_slot), .buffer(at_buffer),
+        .old_headers(old_headers), .merged_count(merged_count), .merged_reward(merged_reward),
+        .merged_policy(merged_policy), .patches(patches), .accumulates(accumulates),
+        .next_spare(next_spare), .meta(arriving_meta), .leaving(leaving),
         .commit(commit), .committed(committed), .known_sender(known_sender), .fault(fault),
         .tracked(tracked), .after_locked(after_locked), .saturated(saturated),
-        .commit_cluster(commit_cluster), .commit_replaceable(commit_replaceable),
-        .commit_worker(commit_worker)
+        .commit_index(commit_index), .commit_replaceable(commit_replaceable),
+        .completes(completes), .commit_row(commit_row)
     );
 
-    olaf_merge #(
-        .LATENCY(ADDER_LATENCY), .BUFFER_BITS(BUFFER_BITS), .BEAT_BITS(BEAT_BITS)
-    ) merge (
+    olaf_merge #(.LATENCY(ADDER_LATENCY), .ADDR_BITS(ADDR_BITS), .BEAT_BITS(BEAT_BITS)) merge (
         .clk(aclk), .rst(queue_rst),
         .in_valid(beat_valid), .in_ready(beat_ready), .in_first(beat_first), .in_missing(beat_missing),
         .in_data(beat_data),
-        .disposition(disposition), .buffer(at_buffer), .merge_buffer(merge_buffer), .next_buffer(next_buffer),
-        .next_merge_buffer(old_buffer), .old_headers(old_headers),
-        .merged_count(merged_count), .merged_reward(merged_reward),
+        .disposition(disposition), .next_write(next_write),
+        .next_waiting(old_buffer[ADDR_BITS-1:0]), .old_headers(old_headers),
+        .patches(patches), .merged_count(merged_count), .merged_reward(merged_reward),
+        .merged_policy(merged_policy),
         .read(merge_read), .read_addr(merge_addr), .read_data(merge_data),
         .write(write), .write_addr(write_addr), .write_data(write_data),
-        .opening(opening), .opened(opened), .idle(merge_idle)
+        .write_beat(write_beat), .write_number(write_number),
+        .open(open), .opened(opened), .open_number(open_number), .idle(merge_idle)
     );
 
-    olaf_payload_store #(.WIDTH(`OLAF_BEAT_BITS), .DEPTH(DEPTH), .ADDR_BITS(ADDR_BITS)) payload_store (
+    olaf_payload_store #(
+        .DEPTH(DEPTH), .ADDR_BITS(ADDR_BITS), .STYLE(DEPTH < LARGE ? "block" : "ultra")
+    ) payload_store (
         .clk(aclk),
         .write(write), .write_addr(write_addr), .write_data(write_data),
         .merge_read(merge_read), .merge_addr(merge_addr), .merge_data(merge_data),
-        .leave_read(issue), .leave_addr({leave_buffer, leave_beat}), .leave_data(leave_data)
+        .leave_read(issue), .leave_addr(leave_addr), .leave_data(leave_data)
     );
 
-    olaf_filled #(
-        .BUFFERS(SLOTS + 1), .BUFFER_BITS(BUFFER_BITS), .BEAT_BITS(BEAT_BITS)
-    ) filled (
-        .clk(aclk), .opening(opening), .opened(opened), .opening_buffer(at_buffer),
-        .write(write), .write_buffer(write_addr[ADDR_BITS-1:BEAT_BITS]),
-        .write_beat(write_addr[BEAT_BITS-1:0]),
-        .start(start), .start_buffer(from_buffer), .buffer(leave_buffer), .readable(readable)
+    olaf_filled #(.BUFFER_BITS(BUFFER_BITS), .BEAT_BITS(BEAT_BITS)) filled (
+        .clk(aclk), .rst(queue_rst),
+        .open(open), .opened(opened), .open_number(open_number),
+        .open_buffer(at_buffer[ADDR_BITS +: BUFFER_BITS]),
+        .write(write), .write_number(write_number), .write_beat(write_beat),
+        .buffer(leave_buffer), .start(start), .start_arriving(start_arriving),
+        .first_buffer(first_buffer[ADDR_BITS +: BUFFER_BITS]), .readable(readable)
     );
 
     olaf_rate_limiter rate_limiter (
@@ -237,18 +318,19 @@ module olaf_queue #(
     );
 
     olaf_dequeue #(
-        .BUFFER_BITS(BUFFER_BITS), .PLACE_BITS(PLACE_BITS), .BEAT_BITS(BEAT_BITS)
+        .SLOT_BITS(SLOT_BITS), .BUFFER_BITS(BUFFER_BITS), .ADDR_BITS(ADDR_BITS), .BEAT_BITS(BEAT_BITS)
     ) dequeue (
         .clk(aclk), .rst(queue_rst), .hold(hold[0]), .rate_allows(rate_allows), .output_free(output_free),
-        .bypass_first(bypass_valid || bypass_within),
-        .count(count), .head(head), .after_head(after_head), .start_buffer(start_buffer),
-        .start_meta(start_meta),
-        .arriving(arriving), .bad_frame(bad_frame), .disposition(disposition), .at_place(at_place),
-        .at_buffer(at_buffer), .old_headers(old_headers), .arriving_meta(arriving_meta),
-        .start(start), .from_buffer(from_buffer), .start_place(start_place), .start_size(start_size), .cut_through(cut_through),
-        .busy(busy), .buffer(leave_buffer), .beat(leave_beat), .readable(readable),
-        .issue(issue), .issue_first(issue_first), .issue_last(issue_last), .meta(leave_meta),
-        .depart(depart)
+        .bypass_valid(bypass_valid), .bypass_within(bypass_within), .bypass_last(bypass_last),
+        .bypass_issue(bypass_issue),
+        .waiting(waiting), .first(first), .first_buffer(first_buffer), .first_meta(first_meta),
+        .arriving(arriving), .leaving(leaving), .accumulates(accumulates), .bad_frame(bad_frame),
+        .disposition(disposition),
+        .at_slot(at_slot), .at_buffer(at_buffer), .old_headers(old_headers), .arriving_meta(arriving_meta),
+        .start(start), .start_first(start_first), .start_arriving(start_arriving), .start_size(start_size),
+        .busy(busy), .slot(leaving_slot),
+        .buffer(leave_buffer), .readable(readable), .issue(issue), .address(leave_addr),
+        .issue_first(issue_first), .issue_last(issue_last), .meta(leave_meta), .depart(depart)
     );
 
     olaf_bypass #(.DEPTH_BITS(BYPASS_BITS)) bypass (
@@ -261,29 +343,75 @@ module olaf_queue #(
         .mid(bypass_within)
     );
 
-    olaf_output #(.SLOTS(SLOTS), .PLACE_BITS(PLACE_BITS)) out (
+    olaf_output #(.SLOTS(SLOTS), .SLOT_BITS(SLOT_BITS)) out (
         .clk(aclk), .rst(queue_rst), .free(output_free),
         .update_issue(issue), .update_first(issue_first), .update_last(issue_last),
         .update_meta(leave_meta), .update_data(leave_data),
         .bypass_issue(bypass_issue), .bypass_first(bypass_first), .bypass_last(bypass_last),
         .bypass_data(bypass_data), .bypass_keep(bypass_keep), .bypass_user(bypass_user),
-        .occupancy(count), .active_clusters(active_clusters),
+        .occupancy(used), .active_clusters(active_clusters),
         .m_tdata(m_axis_tdata), .m_tkeep(m_axis_tkeep), .m_tuser(m_axis_tuser), .m_tlast(m_axis_tlast),
         .m_tvalid(m_axis_tvalid), .m_tready(m_axis_tready),
         .sent_update(sent_update), .sent_bypass(sent_bypass), .idle(output_idle)
     );
 
-    olaf_activity #(.CLUSTERS(CLUSTERS), .CLUSTER_BITS(CLUSTER_BITS)) activity (
-        .clk(aclk), .rst(queue_rst), .now(now[31:0]), .window(active_window),
-        .mark(known_sender), .cluster(commit_cluster), .active_clusters(active_clusters)
+    olaf_activity #(.INDICES(INDICES), .INDEX_BITS(INDEX_BITS)) activity (
+        .clk(aclk), .rst(queue_rst), .clearing(clearing), .clearing_index(clearing_step[INDEX_BITS-1:0]),
+        .now(now[31:0]), .window(active_window),
+        .mark(known_sender), .index(commit_index), .active_clusters(active_clusters)
     );
+
+    olaf_settings #(.INDEX_BITS(INDEX_BITS)) settings_table (
+        .clk(aclk), .clearing(clearing), .clearing_index(clearing_step[INDEX_BITS-1:0]),
+        .set(set), .new_settings(new_settings),
+        .command_index(command_index), .command_settings(command_settings),
+        .index(look_index), .settings(settings)
+    );
+
+    olaf_accumulate #(
+        .INDEX_BITS(INDEX_BITS), .SLOT_BITS(SLOT_BITS), .MEMBERS(MEMBERS), .ROW_BITS(ROW_BITS)
+    ) accumulate (
+        .clk(aclk), .clearing(clearing), .clearing_index(clearing_step[INDEX_BITS-1:0]),
+        .index(look_index), .row(row),
+        .set(committed && accumulates), .set_index(commit_index), .new_row(commit_row),
+        .command_index(command_index), .command_row(command_row),
+        .command_set(command_set_row), .command_new_row(command_new_row)
+    );
+
+    olaf_command #(
+        .INDICES(INDICES), .INDEX_BITS(INDEX_BITS), .SLOT_BITS(SLOT_BITS), .MEMBERS(MEMBERS), .ROW_BITS(ROW_BITS)
+    ) commands (
+        .clk(aclk), .rst(queue_rst),
+        .request(do_command), .code(command_code), .range_first(range_first), .range_last(range_last),
+        .set_mode(set_mode), .set_threshold(set_threshold), .set_reward_enable(set_reward_enable[0]),
+        .set_reward_threshold(set_reward_threshold), .busy(command_busy), .error(command_error),
+        .pause(pause), .quiet(enqueue_idle), .index(command_index),
+        .settings(command_settings), .set(set), .new_settings(new_settings),
+        .row(command_row), .set_row(command_set_row), .new_row(command_new_row),
+        .depart(depart), .release_sum(release_sum), .discard(discard), .forced(forced), .slot(command_slot),
+        .applied(commanded),
+        .get_settings(get_settings), .get_state(get_state), .get_round(get_round), .get_count(get_count),
+        .get_members(get_members)
+    );
+
+    // Slots that accumulate, and whether they are as many as may.
+    always @(posedge aclk)
+        if (queue_rst) begin
+            accumulating <= {(SLOT_BITS + 1){1'b0}};
+            quota_reached <= 1'b0;
+        end else begin
+            accumulating <= accumulating + {{SLOT_BITS{1'b0}}, appended && accumulates}
+                          - {{SLOT_BITS{1'b0}}, completed || release_sum || discard};
+            quota_reached <= {{(31 - SLOT_BITS){1'b0}}, accumulating} >= accumulate_quota;
+        end
 
     wire good = commit && ending == `OLAF_END_GOOD;
     wire faulty = commit && disposition == `OLAF_DROP_FAULT;
     wire bad_end = commit && disposition != `OLAF_DROP_FAULT;
 
     olaf_registers #(
-        .CLUSTERS(CLUSTERS), .SLOTS(SLOTS), .BEATS(BEATS), .ADDER_LATENCY(ADDER_LATENCY)
+        .INDICES(INDICES), .SLOTS(SLOTS), .BEATS(BEATS), .ADDER_LATENCY(ADDER_LATENCY), .MEMBERS(MEMBERS),
+        .ACCUMULATE_QUOTA(HALF)
     ) registers (
         .clk(aclk), .rst(rst), .queue_rst(queue_rst),
         .s_axil_awaddr(s_axil_awaddr), .s_axil_awvalid(s_axil_awvalid), .s_axil_awready(s_axil_awready),
@@ -292,9 +420,19 @@ module olaf_queue #(
         .s_axil_bready(s_axil_bready), .s_axil_araddr(s_axil_araddr), .s_axil_arvalid(s_axil_arvalid),
         .s_axil_arready(s_axil_arready), .s_axil_rdata(s_axil_rdata), .s_axil_rresp(s_axil_rresp),
         .s_axil_rvalid(s_axil_rvalid), .s_axil_rready(s_axil_rready),
-        .mode(mode), .reward_enable(reward_enable), .reward_threshold(reward_threshold), .rate(rate),
-        .hold(hold), .active_window(active_window),
-        .occupancy({{(31-PLACE_BITS){1'b0}}, count}), .active_clusters({16'd0, active_clusters}),
+        .rate(rate), .hold(hold), .active_window(active_window), .accumulate_quota(accumulate_quota),
+        .range_first(range_first), .range_last(range_last), .set_mode(set_mode), .set_threshold(set_threshold),
+        .set_reward_enable(set_reward_enable), .set_reward_threshold(set_reward_threshold),
+        .do_command(do_command), .command(command_code),
+        .command_busy({31'd0, command_busy}), .command_error({31'd0, command_error}),
+        .get_mode({23'd0, get_settings[`OLAF_SETTINGS_HALTED_LOW], 6'd0, get_settings[`OLAF_SETTINGS_MODE]}),
+        .get_threshold({16'd0, get_settings[`OLAF_SETTINGS_THRESHOLD]}),
+        .get_reward_enable({31'd0, get_settings[`OLAF_SETTINGS_REWARD_ENABLE_LOW]}),
+        .get_reward_threshold(get_settings[`OLAF_SETTINGS_REWARD_THRESHOLD]),
+        .get_state({30'd0, get_state}), .get_round(get_round), .get_count({16'd0, get_count}),
+        .get_members_low(get_members[31:0]), .get_members_high(get_members[63:32]),
+        .occupancy({{(31 - SLOT_BITS){1'b0}}, used}), .active_clusters({16'd0, active_clusters}),
+        .accumulating({{(31 - SLOT_BITS){1'b0}}, accumulating}),
         .bypass_accepted(bypass_accepted),
         .inc_in_updates(commit),
         .inc_out_updates(sent_update),
@@ -310,13 +448,21 @@ module olaf_queue #(
         .inc_dropped_header(faulty && fault == `OLAF_FAULT_HEADER),
         .inc_dropped_length(faulty && fault == `OLAF_FAULT_LENGTH),
         .inc_dropped_oversize(faulty && fault == `OLAF_FAULT_OVERSIZE),
-        .inc_dropped_cluster(faulty && fault == `OLAF_FAULT_CLUSTER),
+        .inc_dropped_index(faulty && fault == `OLAF_FAULT_INDEX),
+        .inc_dropped_halted(good && disposition == `OLAF_DROP_HALTED),
+        .inc_dropped_member(good && disposition == `OLAF_DROP_MEMBER),
+        .inc_dropped_duplicate(good && disposition == `OLAF_DROP_DUPLICATE),
+        .inc_dropped_late(good && disposition == `OLAF_DROP_LATE),
+        .inc_dropped_quota(good && disposition == `OLAF_DROP_QUOTA),
+        .inc_dropped_superseded(committed && disposition == `OLAF_SUPERSEDE),
+        .inc_dropped_reset(discard),
+        .inc_forced(forced),
         .inc_dropped_truncated(bad_end && ending == `OLAF_END_TRUNCATED),
         .inc_dropped_overlong(bad_end && ending == `OLAF_END_OVERLONG),
         .inc_dropped_bypass(bypass_dropped),
         .inc_locked_appends(appended && after_locked),
         .inc_saturations(committed && saturated),
-        .inc_cut_through(cut_through),
+        .inc_cut_through(start_arriving),
         .inc_repaired(repaired),
         .inc_input_stalls(s_axis_tvalid && !s_axis_tready),
         .inc_input_beats(s_axis_tvalid && s_axis_tready),
@@ -326,21 +472,24 @@ module olaf_queue #(
 
     // Nothing moves, and nothing will unless a beat arrives or an update may begin to leave.
     wire still /* verilator public_flat_rd */;
-    assign still = !clearing && ingress_idle && enqueue_idle && merge_idle && output_idle && !busy
-                && !bypass_valid;
-    wire unused = &{1'b0, still, now, mode[31:1], reward_enable[31:1], hold[31:1], settled};
+    assign still = s_axis_tready && ingress_idle && enqueue_idle && merge_idle && output_idle && !busy
+                && !bypass_valid && !command_busy;
+    wire unused = &{1'b0, still, now, set_reward_enable[31:1], hold[31:1], settled, commanded};
 
     olaf_queue_checks #(
-        .SLOTS(SLOTS), .AXIS_BITS(`OLAF_BEAT_BITS + `OLAF_BEAT_BYTES + `OLAF_TUSER_BITS + 1), .BUFFER_BITS(BUFFER_BITS), .PLACE_BITS(PLACE_BITS)
+        .SLOTS(SLOTS), .AXIS_BITS(IN_BITS), .SLOT_BITS(SLOT_BITS), .BUFFER_BITS(BUFFER_BITS)
     ) checks (
         .clk(aclk), .rst(queue_rst),
         .m_axis({m_axis_tdata, m_axis_tkeep, m_axis_tuser, m_axis_tlast}),
         .m_valid(m_axis_tvalid), .m_ready(m_axis_tready),
-        .committed(committed), .appended(appended), .place(at_place), .buffer(at_buffer),
-        .spare_next(appended ? free_buffer : merge_buffer), .cluster(arriving_meta[`OLAF_META_CLUSTER]),
-        .tracked(tracked),
-        .depart(depart), .departed(head), .given(leave_buffer),
-        .busy(busy), .head(head), .count(count)
+        .committed(committed), .appended(appended), .leaving(leaving), .at_slot(at_slot),
+        .buffer(at_buffer[ADDR_BITS +: BUFFER_BITS]),
+        .next_spare(next_spare),
+        .index(arriving_meta[`OLAF_META_INDEX]), .tracked(tracked),
+        .accumulates(accumulates), .completes(completes), .release_sum(release_sum), .discard(discard),
+        .command_slot(command_slot),
+        .start_first(start_first), .start_arriving(start_arriving), .first(first),
+        .depart(depart), .departed(leaving_slot), .used(used)
     );
 endmodule
 `default_nettype wire

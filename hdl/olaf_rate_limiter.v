@@ -1,25 +1,35 @@
 // Lets updates leave no faster than `rate` bits per cycle (16.16 fixed point; 0: as fast as they can).
 //
 // Each update that begins to leave adds its bits to a debt that is paid off at the rate; the next may
-// begin when nothing is owed. What is overpaid in the last cycle counts for the next update, so the
-// rate is exact over a busy period.
+// begin when nothing is owed. What is overpaid in the last cycle counts for the next update, so the rate
+// is exact over a busy period; no more than one cycle's worth is ever to its credit.
+`include "olaf_layout.vh"
 `default_nettype none
 module olaf_rate_limiter (
     input  wire        clk,
     input  wire        rst,
     input  wire [31:0] rate,
     input  wire        start,
-    input  wire [15:0] size,   // bytes of the update that begins to leave
+    input  wire [`OLAF_TUSER_SIZE_WIDTH-1:0] size,   // bytes of the update that begins to leave
     output wire        allowed
 );
-    reg signed [36:0] debt /* verilator public_flat_rw */;
+    localparam DEBT_BITS = `OLAF_TUSER_SIZE_WIDTH + 21;
+    reg signed [DEBT_BITS-1:0] debt /* verilator public_flat_rw */;
 
-    wire owing = !debt[36] && |debt[35:0];
+    wire owing = !debt[DEBT_BITS-1] && |debt;
     assign allowed = rate == 32'd0 || !owing;
 
+    wire signed [DEBT_BITS-1:0] payment = $signed({{(DEBT_BITS - 32){1'b0}}, rate});
+    wire signed [DEBT_BITS-1:0] charge = $signed({2'd0, size, 19'd0});
+    wire signed [DEBT_BITS-1:0] paid = debt - payment;
+    wire signed [DEBT_BITS-1:0] charged = debt + charge;   // only its sign matters
+    wire signed [DEBT_BITS-1:0] owed = paid + charge;
+
     always @(posedge clk)
-        if (rst || rate == 32'd0) debt <= 37'sd0;
-        else if (start) debt <= debt + $signed({2'd0, size, 19'd0}) - $signed({5'd0, rate});
-        else if (owing) debt <= debt - $signed({5'd0, rate});
+        if (rst || rate == 32'd0) debt <= {DEBT_BITS{1'b0}};
+        else if (start) debt <= charged[DEBT_BITS-1] ? -payment : owed;
+        else if (owing) debt <= paid;
+
+    wire unused = &{1'b0, charged};
 endmodule
 `default_nettype wire

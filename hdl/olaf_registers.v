@@ -3,10 +3,12 @@
 // The AXI4-Lite registers: settings, and status and counters as of the last snapshot.
 `default_nettype none
 module olaf_registers #(
-    parameter CLUSTERS = 0,  // clusters tracked; an update of another is dropped
+    parameter INDICES = 0,  // indices (cluster segments) tracked; an update of another is dropped
     parameter SLOTS = 0,  // Q_max: updates the queue holds
     parameter BEATS = 0,  // 64-byte beats a slot holds
-    parameter ADDER_LATENCY = 0  // cycles through an adder
+    parameter ADDER_LATENCY = 0,  // cycles through an adder
+    parameter MEMBERS = 0,  // members of a cluster that an iSwitch round tells apart
+    parameter ACCUMULATE_QUOTA = 0  // its value after reset
 ) (
     input  wire        clk,
     input  wire        rst,          // of the port and the settings
@@ -29,14 +31,33 @@ module olaf_registers #(
     output reg  [1:0]  s_axil_rresp,
     output reg         s_axil_rvalid,
     input  wire        s_axil_rready,
-    output reg  [31:0] mode,
-    output reg  [31:0] reward_enable,
-    output reg  [31:0] reward_threshold,
+    output reg  [31:0] range_first,
+    output reg  [31:0] range_last,
+    output reg  [31:0] set_mode,
     output reg  [31:0] rate,
     output reg  [31:0] hold,
     output reg  [31:0] active_window,
+    output reg  [31:0] accumulate_quota,
+    output reg  [31:0] set_threshold,
+    output reg  [31:0] set_reward_enable,
+    output reg  [31:0] set_reward_threshold,
+    output wire        do_command,     // the code, with a write of it
+    output wire [7:0]  command,
+
+    input  wire [31:0] command_busy,
+    input  wire [31:0] command_error,
+    input  wire [31:0] get_mode,
+    input  wire [31:0] get_threshold,
+    input  wire [31:0] get_reward_enable,
+    input  wire [31:0] get_reward_threshold,
+    input  wire [31:0] get_state,
+    input  wire [31:0] get_round,
+    input  wire [31:0] get_count,
+    input  wire [31:0] get_members_low,
+    input  wire [31:0] get_members_high,
     input  wire [31:0] occupancy,
     input  wire [31:0] active_clusters,
+    input  wire [31:0] accumulating,
     input  wire        bypass_accepted,
     input  wire        inc_in_updates,
     input  wire        inc_out_updates,
@@ -52,7 +73,7 @@ module olaf_registers #(
     input  wire        inc_dropped_header,
     input  wire        inc_dropped_length,
     input  wire        inc_dropped_oversize,
-    input  wire        inc_dropped_cluster,
+    input  wire        inc_dropped_index,
     input  wire        inc_dropped_truncated,
     input  wire        inc_dropped_overlong,
     input  wire        inc_dropped_bypass,
@@ -63,6 +84,14 @@ module olaf_registers #(
     input  wire        inc_input_stalls,
     input  wire        inc_input_beats,
     input  wire        inc_output_beats,
+    input  wire        inc_dropped_halted,
+    input  wire        inc_dropped_member,
+    input  wire        inc_dropped_duplicate,
+    input  wire        inc_dropped_late,
+    input  wire        inc_dropped_quota,
+    input  wire        inc_dropped_superseded,
+    input  wire        inc_dropped_reset,
+    input  wire        inc_forced,
     output wire [63:0] now
 );
     localparam [1:0] OKAY = 2'b00, SLVERR = 2'b10;
@@ -82,7 +111,7 @@ module olaf_registers #(
     reg [63:0] dropped_header;
     reg [63:0] dropped_length;
     reg [63:0] dropped_oversize;
-    reg [63:0] dropped_cluster;
+    reg [63:0] dropped_index;
     reg [63:0] dropped_truncated;
     reg [63:0] dropped_overlong;
     reg [63:0] dropped_bypass;
@@ -93,10 +122,19 @@ module olaf_registers #(
     reg [63:0] input_stalls;
     reg [63:0] input_beats;
     reg [63:0] output_beats;
+    reg [63:0] dropped_halted;
+    reg [63:0] dropped_member;
+    reg [63:0] dropped_duplicate;
+    reg [63:0] dropped_late;
+    reg [63:0] dropped_quota;
+    reg [63:0] dropped_superseded;
+    reg [63:0] dropped_reset;
+    reg [63:0] forced;
     reg [31:0] shown_occupancy;
     reg [31:0] shown_active_clusters;
     reg [31:0] shown_resident_updates;
     reg [31:0] shown_resident_bypass;
+    reg [31:0] shown_accumulating;
     reg [63:0] shown_cycle;
     reg [63:0] shown_in_updates;
     reg [63:0] shown_out_updates;
@@ -112,7 +150,7 @@ module olaf_registers #(
     reg [63:0] shown_dropped_header;
     reg [63:0] shown_dropped_length;
     reg [63:0] shown_dropped_oversize;
-    reg [63:0] shown_dropped_cluster;
+    reg [63:0] shown_dropped_index;
     reg [63:0] shown_dropped_truncated;
     reg [63:0] shown_dropped_overlong;
     reg [63:0] shown_dropped_bypass;
@@ -123,6 +161,14 @@ module olaf_registers #(
     reg [63:0] shown_input_stalls;
     reg [63:0] shown_input_beats;
     reg [63:0] shown_output_beats;
+    reg [63:0] shown_dropped_halted;
+    reg [63:0] shown_dropped_member;
+    reg [63:0] shown_dropped_duplicate;
+    reg [63:0] shown_dropped_late;
+    reg [63:0] shown_dropped_quota;
+    reg [63:0] shown_dropped_superseded;
+    reg [63:0] shown_dropped_reset;
+    reg [63:0] shown_forced;
 
     assign now = cycle;
 
@@ -142,7 +188,7 @@ module olaf_registers #(
     reg was_dropped_header;
     reg was_dropped_length;
     reg was_dropped_oversize;
-    reg was_dropped_cluster;
+    reg was_dropped_index;
     reg was_dropped_truncated;
     reg was_dropped_overlong;
     reg was_dropped_bypass;
@@ -153,6 +199,14 @@ module olaf_registers #(
     reg was_input_stalls;
     reg was_input_beats;
     reg was_output_beats;
+    reg was_dropped_halted;
+    reg was_dropped_member;
+    reg was_dropped_duplicate;
+    reg was_dropped_late;
+    reg was_dropped_quota;
+    reg was_dropped_superseded;
+    reg was_dropped_reset;
+    reg was_forced;
     always @(posedge clk) begin
         was_bypass_accepted <= !queue_rst && bypass_accepted;
         was_in_updates <= !queue_rst && inc_in_updates;
@@ -169,7 +223,7 @@ module olaf_registers #(
         was_dropped_header <= !queue_rst && inc_dropped_header;
         was_dropped_length <= !queue_rst && inc_dropped_length;
         was_dropped_oversize <= !queue_rst && inc_dropped_oversize;
-        was_dropped_cluster <= !queue_rst && inc_dropped_cluster;
+        was_dropped_index <= !queue_rst && inc_dropped_index;
         was_dropped_truncated <= !queue_rst && inc_dropped_truncated;
         was_dropped_overlong <= !queue_rst && inc_dropped_overlong;
         was_dropped_bypass <= !queue_rst && inc_dropped_bypass;
@@ -180,11 +234,20 @@ module olaf_registers #(
         was_input_stalls <= !queue_rst && inc_input_stalls;
         was_input_beats <= !queue_rst && inc_input_beats;
         was_output_beats <= !queue_rst && inc_output_beats;
+        was_dropped_halted <= !queue_rst && inc_dropped_halted;
+        was_dropped_member <= !queue_rst && inc_dropped_member;
+        was_dropped_duplicate <= !queue_rst && inc_dropped_duplicate;
+        was_dropped_late <= !queue_rst && inc_dropped_late;
+        was_dropped_quota <= !queue_rst && inc_dropped_quota;
+        was_dropped_superseded <= !queue_rst && inc_dropped_superseded;
+        was_dropped_reset <= !queue_rst && inc_dropped_reset;
+        was_forced <= !queue_rst && inc_forced;
     end
 
     // Frames that came in and have not wholly left.
     reg  [31:0] resident_updates, resident_bypass;
-    wire [31:0] resident_updates_next = resident_updates + {31'd0, was_appended} - {31'd0, was_out_updates};
+    wire [31:0] resident_updates_next = resident_updates + {31'd0, was_appended} - {31'd0, was_out_updates}
+                                      - {31'd0, was_dropped_reset};
     wire [31:0] resident_bypass_next = resident_bypass + {31'd0, was_bypass_accepted}
                                      - {31'd0, was_out_bypass};
     always @(posedge clk)
@@ -198,42 +261,58 @@ module olaf_registers #(
 
     // Writes: address and data are taken together.
     reg  written;
+    // The lowest bits of an address only say which bytes are meant, as wstrb does.
+    wire [11:0] write_addr = {s_axil_awaddr[11:2], 2'd0};
+    wire [11:0] read_addr = {s_axil_araddr[11:2], 2'd0};
     wire write = s_axil_awvalid && s_axil_wvalid && !written && !s_axil_bvalid;
     wire [31:0] mask = {{8{s_axil_wstrb[3]}}, {8{s_axil_wstrb[2]}}, {8{s_axil_wstrb[1]}}, {8{s_axil_wstrb[0]}}};
     assign s_axil_awready = write;
     assign s_axil_wready = write;
-    wire do_clear = write && s_axil_awaddr == 12'h058 && s_axil_wstrb[0] && s_axil_wdata[0];
-    wire do_snapshot = write && s_axil_awaddr == 12'h05c && s_axil_wstrb[0] && s_axil_wdata[0];
+    assign do_command = write && write_addr == 12'h070 && s_axil_wstrb[0];
+    assign command = s_axil_wdata[7:0];
+    wire do_clear = write && write_addr == 12'h058 && s_axil_wstrb[0] && s_axil_wdata[0];
+    wire do_snapshot = write && write_addr == 12'h05c && s_axil_wstrb[0] && s_axil_wdata[0];
 
     always @(posedge clk)
         if (rst) begin
             written <= 1'b0;
             s_axil_bvalid <= 1'b0;
-            mode <= 32'd0;
-            reward_enable <= 32'd0;
-            reward_threshold <= 32'd0;
+            range_first <= 32'd0;
+            range_last <= 32'd0;
+            set_mode <= 32'd0;
             rate <= 32'd0;
             hold <= 32'd0;
             active_window <= 32'd250000;
+            accumulate_quota <= ACCUMULATE_QUOTA;
+            set_threshold <= 32'd1;
+            set_reward_enable <= 32'd0;
+            set_reward_threshold <= 32'd0;
         end else begin
             written <= write;
             if (written) s_axil_bvalid <= 1'b1;
             else if (s_axil_bready) s_axil_bvalid <= 1'b0;
             if (write) begin
                 s_axil_bresp <= OKAY;
-                case (s_axil_awaddr)
-                    12'h040: mode <= (mode & ~mask) | (s_axil_wdata & mask);
-                    12'h044: reward_enable <= (reward_enable & ~mask) | (s_axil_wdata & mask);
-                    12'h048: reward_threshold <= (reward_threshold & ~mask) | (s_axil_wdata & mask);
+                case (write_addr)
+                    12'h040: range_first <= (range_first & ~mask) | (s_axil_wdata & mask);
+                    12'h044: range_last <= (range_last & ~mask) | (s_axil_wdata & mask);
+                    12'h048: set_mode <= (set_mode & ~mask) | (s_axil_wdata & mask);
                     12'h04c: rate <= (rate & ~mask) | (s_axil_wdata & mask);
                     12'h050: hold <= (hold & ~mask) | (s_axil_wdata & mask);
                     12'h054: active_window <= (active_window & ~mask) | (s_axil_wdata & mask);
+                    12'h060: accumulate_quota <= (accumulate_quota & ~mask) | (s_axil_wdata & mask);
+                    12'h064: set_threshold <= (set_threshold & ~mask) | (s_axil_wdata & mask);
+                    12'h068: set_reward_enable <= (set_reward_enable & ~mask) | (s_axil_wdata & mask);
+                    12'h06c: set_reward_threshold <= (set_reward_threshold & ~mask) | (s_axil_wdata & mask);
                     12'h058: ;
                     12'h05c: ;
+                    12'h070: ;
                     default: s_axil_bresp <= SLVERR;
                 endcase
             end
         end
+
+    wire unused = &{1'b0, s_axil_awaddr[1:0], s_axil_araddr[1:0]};
 
     // Reads.
     assign s_axil_arready = !s_axil_rvalid;
@@ -245,27 +324,45 @@ module olaf_registers #(
     always @(posedge clk)
         if (s_axil_arvalid && s_axil_arready) begin
             s_axil_rresp <= OKAY;
-            case (s_axil_araddr)
-                12'h008: s_axil_rdata <= CLUSTERS;
+            case (read_addr)
+                12'h008: s_axil_rdata <= INDICES;
                 12'h00c: s_axil_rdata <= SLOTS;
                 12'h010: s_axil_rdata <= BEATS;
                 12'h018: s_axil_rdata <= ADDER_LATENCY;
+                12'h020: s_axil_rdata <= MEMBERS;
                 12'h000: s_axil_rdata <= 32'd1330397510;
-                12'h004: s_axil_rdata <= 32'd1;
+                12'h004: s_axil_rdata <= 32'd2;
                 12'h014: s_axil_rdata <= 32'd16;
                 12'h01c: s_axil_rdata <= 32'd250000000;
-                12'h040: s_axil_rdata <= mode;
-                12'h044: s_axil_rdata <= reward_enable;
-                12'h048: s_axil_rdata <= reward_threshold;
+                12'h040: s_axil_rdata <= range_first;
+                12'h044: s_axil_rdata <= range_last;
+                12'h048: s_axil_rdata <= set_mode;
                 12'h04c: s_axil_rdata <= rate;
                 12'h050: s_axil_rdata <= hold;
                 12'h054: s_axil_rdata <= active_window;
+                12'h060: s_axil_rdata <= accumulate_quota;
+                12'h064: s_axil_rdata <= set_threshold;
+                12'h068: s_axil_rdata <= set_reward_enable;
+                12'h06c: s_axil_rdata <= set_reward_threshold;
                 12'h058: s_axil_rdata <= 32'd0;
                 12'h05c: s_axil_rdata <= 32'd0;
+                12'h070: s_axil_rdata <= 32'd0;
+                12'h0a0: s_axil_rdata <= command_busy;
+                12'h0a4: s_axil_rdata <= command_error;
+                12'h0a8: s_axil_rdata <= get_mode;
+                12'h0ac: s_axil_rdata <= get_threshold;
+                12'h0b0: s_axil_rdata <= get_reward_enable;
+                12'h0b4: s_axil_rdata <= get_reward_threshold;
+                12'h0b8: s_axil_rdata <= get_state;
+                12'h0bc: s_axil_rdata <= get_round;
+                12'h0c0: s_axil_rdata <= get_count;
+                12'h0c4: s_axil_rdata <= get_members_low;
+                12'h0c8: s_axil_rdata <= get_members_high;
                 12'h080: s_axil_rdata <= shown_occupancy;
                 12'h084: s_axil_rdata <= shown_active_clusters;
                 12'h088: s_axil_rdata <= shown_resident_updates;
                 12'h08c: s_axil_rdata <= shown_resident_bypass;
+                12'h090: s_axil_rdata <= shown_accumulating;
                 12'h100: s_axil_rdata <= shown_cycle[31:0];
                 12'h104: s_axil_rdata <= shown_cycle[63:32];
                 12'h108: s_axil_rdata <= shown_in_updates[31:0];
@@ -296,8 +393,8 @@ module olaf_registers #(
                 12'h16c: s_axil_rdata <= shown_dropped_length[63:32];
                 12'h170: s_axil_rdata <= shown_dropped_oversize[31:0];
                 12'h174: s_axil_rdata <= shown_dropped_oversize[63:32];
-                12'h178: s_axil_rdata <= shown_dropped_cluster[31:0];
-                12'h17c: s_axil_rdata <= shown_dropped_cluster[63:32];
+                12'h178: s_axil_rdata <= shown_dropped_index[31:0];
+                12'h17c: s_axil_rdata <= shown_dropped_index[63:32];
                 12'h180: s_axil_rdata <= shown_dropped_truncated[31:0];
                 12'h184: s_axil_rdata <= shown_dropped_truncated[63:32];
                 12'h188: s_axil_rdata <= shown_dropped_overlong[31:0];
@@ -318,6 +415,22 @@ module olaf_registers #(
                 12'h1c4: s_axil_rdata <= shown_input_beats[63:32];
                 12'h1c8: s_axil_rdata <= shown_output_beats[31:0];
                 12'h1cc: s_axil_rdata <= shown_output_beats[63:32];
+                12'h1d0: s_axil_rdata <= shown_dropped_halted[31:0];
+                12'h1d4: s_axil_rdata <= shown_dropped_halted[63:32];
+                12'h1d8: s_axil_rdata <= shown_dropped_member[31:0];
+                12'h1dc: s_axil_rdata <= shown_dropped_member[63:32];
+                12'h1e0: s_axil_rdata <= shown_dropped_duplicate[31:0];
+                12'h1e4: s_axil_rdata <= shown_dropped_duplicate[63:32];
+                12'h1e8: s_axil_rdata <= shown_dropped_late[31:0];
+                12'h1ec: s_axil_rdata <= shown_dropped_late[63:32];
+                12'h1f0: s_axil_rdata <= shown_dropped_quota[31:0];
+                12'h1f4: s_axil_rdata <= shown_dropped_quota[63:32];
+                12'h1f8: s_axil_rdata <= shown_dropped_superseded[31:0];
+                12'h1fc: s_axil_rdata <= shown_dropped_superseded[63:32];
+                12'h200: s_axil_rdata <= shown_dropped_reset[31:0];
+                12'h204: s_axil_rdata <= shown_dropped_reset[63:32];
+                12'h208: s_axil_rdata <= shown_forced[31:0];
+                12'h20c: s_axil_rdata <= shown_forced[63:32];
                 default: begin
                     s_axil_rdata <= 32'd0;
                     s_axil_rresp <= SLVERR;
@@ -343,7 +456,7 @@ module olaf_registers #(
             dropped_header <= 64'd0;
             dropped_length <= 64'd0;
             dropped_oversize <= 64'd0;
-            dropped_cluster <= 64'd0;
+            dropped_index <= 64'd0;
             dropped_truncated <= 64'd0;
             dropped_overlong <= 64'd0;
             dropped_bypass <= 64'd0;
@@ -354,6 +467,14 @@ module olaf_registers #(
             input_stalls <= 64'd0;
             input_beats <= 64'd0;
             output_beats <= 64'd0;
+            dropped_halted <= 64'd0;
+            dropped_member <= 64'd0;
+            dropped_duplicate <= 64'd0;
+            dropped_late <= 64'd0;
+            dropped_quota <= 64'd0;
+            dropped_superseded <= 64'd0;
+            dropped_reset <= 64'd0;
+            forced <= 64'd0;
         end else begin
             cycle <= cycle + 64'd1;
             if (was_in_updates) in_updates <= in_updates + 64'd1;
@@ -370,7 +491,7 @@ module olaf_registers #(
             if (was_dropped_header) dropped_header <= dropped_header + 64'd1;
             if (was_dropped_length) dropped_length <= dropped_length + 64'd1;
             if (was_dropped_oversize) dropped_oversize <= dropped_oversize + 64'd1;
-            if (was_dropped_cluster) dropped_cluster <= dropped_cluster + 64'd1;
+            if (was_dropped_index) dropped_index <= dropped_index + 64'd1;
             if (was_dropped_truncated) dropped_truncated <= dropped_truncated + 64'd1;
             if (was_dropped_overlong) dropped_overlong <= dropped_overlong + 64'd1;
             if (was_dropped_bypass) dropped_bypass <= dropped_bypass + 64'd1;
@@ -381,6 +502,14 @@ module olaf_registers #(
             if (was_input_stalls) input_stalls <= input_stalls + 64'd1;
             if (was_input_beats) input_beats <= input_beats + 64'd1;
             if (was_output_beats) output_beats <= output_beats + 64'd1;
+            if (was_dropped_halted) dropped_halted <= dropped_halted + 64'd1;
+            if (was_dropped_member) dropped_member <= dropped_member + 64'd1;
+            if (was_dropped_duplicate) dropped_duplicate <= dropped_duplicate + 64'd1;
+            if (was_dropped_late) dropped_late <= dropped_late + 64'd1;
+            if (was_dropped_quota) dropped_quota <= dropped_quota + 64'd1;
+            if (was_dropped_superseded) dropped_superseded <= dropped_superseded + 64'd1;
+            if (was_dropped_reset) dropped_reset <= dropped_reset + 64'd1;
+            if (was_forced) forced <= forced + 64'd1;
             if (do_clear) begin
                 in_updates <= {32'd0, resident_updates_next};
                 out_updates <= 64'd0;
@@ -396,7 +525,7 @@ module olaf_registers #(
                 dropped_header <= 64'd0;
                 dropped_length <= 64'd0;
                 dropped_oversize <= 64'd0;
-                dropped_cluster <= 64'd0;
+                dropped_index <= 64'd0;
                 dropped_truncated <= 64'd0;
                 dropped_overlong <= 64'd0;
                 dropped_bypass <= 64'd0;
@@ -407,6 +536,14 @@ module olaf_registers #(
                 input_stalls <= 64'd0;
                 input_beats <= 64'd0;
                 output_beats <= 64'd0;
+                dropped_halted <= 64'd0;
+                dropped_member <= 64'd0;
+                dropped_duplicate <= 64'd0;
+                dropped_late <= 64'd0;
+                dropped_quota <= 64'd0;
+                dropped_superseded <= 64'd0;
+                dropped_reset <= 64'd0;
+                forced <= 64'd0;
             end
         end
 
@@ -419,6 +556,7 @@ module olaf_registers #(
             shown_active_clusters <= active_clusters;
             shown_resident_updates <= resident_updates;
             shown_resident_bypass <= resident_bypass;
+            shown_accumulating <= accumulating;
             shown_cycle <= cycle;
             shown_in_updates <= in_updates;
             shown_out_updates <= out_updates;
@@ -434,7 +572,7 @@ module olaf_registers #(
             shown_dropped_header <= dropped_header;
             shown_dropped_length <= dropped_length;
             shown_dropped_oversize <= dropped_oversize;
-            shown_dropped_cluster <= dropped_cluster;
+            shown_dropped_index <= dropped_index;
             shown_dropped_truncated <= dropped_truncated;
             shown_dropped_overlong <= dropped_overlong;
             shown_dropped_bypass <= dropped_bypass;
@@ -445,12 +583,20 @@ module olaf_registers #(
             shown_input_stalls <= input_stalls;
             shown_input_beats <= input_beats;
             shown_output_beats <= output_beats;
+            shown_dropped_halted <= dropped_halted;
+            shown_dropped_member <= dropped_member;
+            shown_dropped_duplicate <= dropped_duplicate;
+            shown_dropped_late <= dropped_late;
+            shown_dropped_quota <= dropped_quota;
+            shown_dropped_superseded <= dropped_superseded;
+            shown_dropped_reset <= dropped_reset;
+            shown_forced <= forced;
         end
 
 
 `ifndef SYNTHESIS
     // Conservation, at every instant.
-    wire [63:0] dispositions = out_updates + merged + replaced_worker + replaced_reward + dropped_full + dropped_reward + dropped_mismatch + dropped_header + dropped_length + dropped_oversize + dropped_cluster + dropped_truncated + dropped_overlong;
+    wire [63:0] dispositions = out_updates + merged + replaced_worker + replaced_reward + dropped_full + dropped_reward + dropped_mismatch + dropped_header + dropped_length + dropped_oversize + dropped_index + dropped_truncated + dropped_overlong + dropped_halted + dropped_member + dropped_duplicate + dropped_late + dropped_quota + dropped_superseded + dropped_reset;
 
     always @(posedge clk)
         if (!queue_rst && (in_updates != dispositions + {32'd0, resident_updates}

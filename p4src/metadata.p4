@@ -1,5 +1,5 @@
 // What the blocks of one pipeline tell each other about a frame. The first fields are the tuser: in the
-// XSA form they are the user metadata beside the AXI4-Stream, in the v1model form they travel in the shim.
+// XSA form they are the user metadata next to the AXI4-Stream, in the v1model form they travel in the shim.
 struct metadata_t {
     bit<16> size;
     bit<16> src;

@@ -11,5 +11,5 @@
 #define FORWARDING_SIZE 18432
 #define BRIDGING_SIZE 18432
 
-// Cycles that the CRC32 beside VNP4₁ takes on the FPGA.
+// Cycles that the CRC-32 next to VNP4₁ takes on the FPGA.
 #define WORKER_HASH_LATENCY 4

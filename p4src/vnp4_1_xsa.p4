@@ -1,4 +1,4 @@
-// VNP4₁ for VitisNetP4 (XSA): metadata_t is the user metadata beside the AXI4-Stream, so there is no shim.
+// VNP4₁ for VitisNetP4 (XSA): metadata_t is the user metadata next to the AXI4-Stream, so there is no shim.
 // The shell sends a frame with `punt` set to the host instead of the queue.
 #include <core.p4>
 #include <xsa.p4>

@@ -1,4 +1,4 @@
-// VNP4₂ for VitisNetP4 (XSA): metadata_t is the user metadata beside the AXI4-Stream, so there is no shim.
+// VNP4₂ for VitisNetP4 (XSA): metadata_t is the user metadata next to the AXI4-Stream, so there is no shim.
 // Replication is the shell's: it copies a frame with `group` set to the group's ports and members.
 #include <core.p4>
 #include <xsa.p4>

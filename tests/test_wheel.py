@@ -43,6 +43,13 @@ class Installed:
             "OLAF_CACHE": os.environ.get("OLAF_CACHE", str(Path.home() / ".cache" / "olaf")),
         }
 
+    def start(self, *words: str) -> subprocess.Popen[str]:
+        """A command that goes on; its standard output is a pipe."""
+        line = [str(self._binaries / words[0]), *words[1:]]
+        return subprocess.Popen(
+            line, cwd=self.folder, env=self._environment, stdout=subprocess.PIPE, text=True
+        )
+
     def run(self, *words: str, expect: int = 0) -> str:
         """What a command prints; its exit code must be ``expect``."""
         line = [str(self._binaries / words[0]), *words[1:]]
@@ -81,6 +88,16 @@ def test_p4_programs_compile(installed: Installed) -> None:
     (installed.folder / "pass.p4").write_text(PROGRAM)
     installed.run("olafctl", "p4", "compile", "pass.p4", "-o", "compiled")
     assert list((installed.folder / "compiled").glob("*p4info*"))
+
+
+def test_a_p4_program_runs_between_ports(installed: Installed) -> None:
+    (installed.folder / "pass.p4").write_text(PROGRAM)
+    (installed.folder / "in.pcap").touch()
+    with installed.start("olafctl", "p4", "run", "pass.p4", "-p", "1=pcap:in.pcap,out.pcap") as switch:
+        assert switch.stdout is not None
+        assert switch.stdout.readline().startswith("device 1 at ")
+        switch.terminate()
+        assert switch.wait() == 0
 
 
 def test_every_source_that_a_checkout_reads_is_there(installed: Installed) -> None:

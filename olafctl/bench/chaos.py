@@ -187,4 +187,4 @@ class _Chaos:
             actual = devices.read(running, sessions, [])
         clusters = membership.placed(membership.clusters)
         wanted = desired(replace(self._pair.testbed, clusters=clusters))
-        yield from plan(actual, replace(wanted, registers={})).lines()
+        yield from plan(actual, replace(wanted, registers={}, settings=())).lines()

@@ -6,13 +6,18 @@ block is CARRY8.
 """
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-_REGISTER_OUTPUTS = {"FDRE": ("Q",), "FDSE": ("Q",), "FDCE": ("Q",), "FDPE": ("Q",)}
+_REGISTER_OUTPUTS = {
+    **{"FDRE": ("Q",), "FDSE": ("Q",), "FDCE": ("Q",), "FDPE": ("Q",)},
+    **{"SRL16E": ("Q",), "SRLC32E": ("Q", "Q31")},
+}
 _CARRY = "CARRY4"
 _FREE = ("INV", "BUFG", "$scopeinfo")
 _SYNCHRONOUS = ("RAMB18E2", "RAMB36E2", "URAM288", "DSP48E2")
@@ -25,6 +30,15 @@ class Route:
 
     levels: int
     nets: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """A combinational path that joins what a clock cycle has no time to join."""
+
+    source: str
+    end: str
+    what: str
 
 
 @dataclass
@@ -87,6 +101,66 @@ class Netlist:
         while nets[-1] in self._from:
             nets.append(self._from[nets[-1]])
         return Route(self._levels[worst], tuple(self._names.get(bit, "?") for bit in reversed(nets)))
+
+    def crossings(self, ready: str, adder: re.Pattern[str]) -> list[Crossing]:
+        """Paths that pass more than one of: a block memory's read, an adder's stage, the input ``ready``.
+
+        A path passes an adder's stage when it ends in a register whose name ``adder`` finds, and a block
+        memory's read when it begins at one's output; from there it must lead to a register without logic.
+        """
+        found = []
+        adders = {id(cell) for cell in self._cells if self._is_of(cell, adder)}
+        for bit in self._inputs:
+            if self._names.get(bit) == ready:
+                found += [
+                    Crossing(ready, self._name(end), "output ready to a memory or an adder's stage")
+                    for end, _ in self._reached(bit)
+                    if id(end) in adders or end.kind in _SYNCHRONOUS
+                ]
+        for memory in self._cells:
+            if memory.kind not in _SYNCHRONOUS:
+                continue
+            for bit in (bit for bits in memory.outputs.values() for bit in bits):
+                found += [
+                    Crossing(self._names.get(bit, "?"), self._name(end), "block memory's read through logic")
+                    for end, direct in self._reached(bit)
+                    if not direct
+                ]
+        return found
+
+    def _reached(self, source: int) -> Iterator[tuple[_Cell, bool]]:
+        """Registers and memories at the ends of paths from a net, and whether no logic is between."""
+        pending, seen, ends = [(source, True)], {source}, set()
+        while pending:
+            bit, direct = pending.pop()
+            for cell, port in self._readers.get(bit, ()):
+                if _is_end(cell) and bit in set(_ends(cell)) and id(cell) not in ends:
+                    ends.add(id(cell))
+                    yield cell, direct
+                if _starts(cell):
+                    continue
+                for output, driven in cell.outputs.items():
+                    if _leads(cell, port, output):
+                        pending += [(each, False) for each in driven if each not in seen]
+                        seen.update(driven)
+
+    @cached_property
+    def _readers(self) -> dict[int, list[tuple[_Cell, str]]]:
+        readers: dict[int, list[tuple[_Cell, str]]] = {}
+        for cell in self._cells:
+            for port, bits in cell.inputs.items():
+                for bit in bits:
+                    readers.setdefault(bit, []).append((cell, port))
+        return readers
+
+    def _is_of(self, cell: _Cell, names: re.Pattern[str]) -> bool:
+        return cell.kind in _REGISTER_OUTPUTS and names.search(self._name(cell)) is not None
+
+    def _name(self, cell: _Cell) -> str:
+        """A register by the name of its output, any other cell by its own."""
+        if cell.kind in _REGISTER_OUTPUTS:
+            return next((self._names.get(bit, cell.name) for bit in cell.outputs.get("Q", ())), cell.name)
+        return cell.name
 
     def _place_carries(self) -> None:
         """Number each carry chain's blocks from its start."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from olafctl.errors import OlafError
 from olafctl.p4.compiler import compile_program
-from olafctl.p4.native import NativeSwitch
+from olafctl.p4.switch.native import NativeSwitch
 from olafctl.p4runtime.dataplane import ActionCall, Exact
 
 _WORKER_NET, _SERVER = 0x0A000000, 0x0A010001
@@ -28,7 +28,7 @@ def switch_with_workers(
 ) -> tuple[NativeSwitch, float]:
     """VNP4₁ with that many workers and one server, and how many entries went in per second.
 
-    Raises OlafError when ``source`` has not VNP4₁'s tables.
+    Raises OlafError when ``source`` does not have VNP4₁'s tables.
     """
     program = compile_program(source, progress=progress)
     ids = {t.preamble.alias: t.preamble.id for t in (*program.p4info.tables, *program.p4info.actions)}
@@ -70,11 +70,11 @@ def update(worker: int, size: int) -> bytes:
 
 
 def rate(switch: NativeSwitch, workers: int, size: int, seconds: float) -> Rate:
-    """Updates of ``size`` bytes from each worker in turn, for about so long; the best of three parts."""
+    """The rate of updates of ``size`` bytes, one worker after another: the best third of ``seconds``."""
     frames = [update(worker, size) for worker in range(workers)]
     first = switch.replay(1, frames, 10)
     if first.sent != first.frames:
-        raise OlafError(f"of {first.frames} updates {first.sent} came out")
+        raise OlafError(f"only {first.sent} of {first.frames} updates left the switch")
     rounds = max(1, int(10 * seconds / 3 / max(first.seconds, 1e-6)))
     best = min((switch.replay(1, frames, rounds) for _ in range(3)), key=lambda part: part.seconds)
     packets = best.frames / best.seconds

@@ -2,20 +2,26 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from random import Random
 
 import numpy as np
 
+from olafctl.queue.internals import Mode
 from olafctl.queue.model import CYCLE_NS, QueueModel
-from olafctl.queue.registers import CLOCK_HZ, MODE_OLAF, rate_word
+from olafctl.queue.registers import IndexSettings, rate_word
 from olafctl.queue.traffic import Frame, update
-from olafctl.wire.layouts import BEAT_BYTES, GRADIENT_OFFSET
+from olafctl.wire.layouts import GRADIENT_OFFSET
 
 SIZES = (256, 1500, 9036)
 MIXES = ("every frame another cluster", "random over 9 clusters", "all one cluster")
+SEGMENTS = 134
+"""Segments of a 1.2 MB model in jumbo frames."""
+MODEL_WORKERS = 3
+MODEL_MIX = f"{SEGMENTS} segments of one model, {MODEL_WORKERS} workers interleaved"
+ROUND_WORKERS = (4, 12)
 RATES: tuple[int | None, ...] = (None, 40_000_000_000, 20_000_000_000)
-LINE_RATE = BEAT_BYTES * 8 * CLOCK_HZ
 CLUSTERS = 9
 """As in the paper's testbed (OLAF §8)."""
 _WARM_UP = 200
@@ -30,7 +36,7 @@ class Throughput:
     size: int
     mix: str
     rate: int | None
-    mode: int
+    mode: Mode
     frames: int
     beats_per_cycle: float
     in_gbps: float
@@ -51,16 +57,33 @@ class Latency:
 
 
 def throughput(
-    library: Path, size: int, mix: str, rate: int | None, frames: int, mode: int = MODE_OLAF
+    library: Path, size: int, mix: str, rate: int | None, frames: int, mode: Mode = Mode.OLAF
 ) -> Throughput:
-    """Offer ``frames`` frames back to back and count the cycles the queue takes to accept them.
+    """Offer ``frames`` updates back to back and count the cycles the queue takes to accept them.
 
-    ``rate`` in bit/s limits the output; None leaves it unconstrained.
+    ``rate`` in bit/s limits the output; None leaves it unconstrained. MODEL_MIX needs SEGMENTS indices.
     """
+    supply = _segments(size) if mix == MODEL_MIX else _supply(size, mix)
+    return _throughput(library, supply, (size, mix, rate, frames), IndexSettings(mode))
+
+
+def rounds(library: Path, size: int, workers: int, rate: int | None, frames: int) -> Throughput:
+    """As ``throughput``, of iSwitch rounds: each of ``workers`` members contributes to every round."""
+    mix = f"iSwitch rounds of {workers} workers"
+    settings = IndexSettings(Mode.ISWITCH, threshold=workers)
+    return _throughput(library, _rounds(size, workers), (size, mix, rate, frames), settings)
+
+
+def _throughput(
+    library: Path,
+    supply: Iterator[Frame],
+    cell: tuple[int, str, int | None, int],
+    settings: IndexSettings,
+) -> Throughput:
+    size, mix, rate, frames = cell
     with QueueModel(library) as model:
-        model.registers.write("mode", mode)
+        model.registers.configure(0, model.registers.read("indices") - 1, settings)
         model.registers.write("rate", rate_word(rate))
-        supply = _supply(size, mix)
         _feed(model, supply, _WARM_UP)
         model.registers.write("clear", 1)
         before = model.registers.read_all()
@@ -72,7 +95,7 @@ def throughput(
             size=size,
             mix=mix,
             rate=rate,
-            mode=mode,
+            mode=settings.mode,
             frames=counted["in_updates"],
             beats_per_cycle=counted["input_beats"] / cycles,
             in_gbps=counted["in_updates"] * size * 8 / (cycles * CYCLE_NS),
@@ -109,10 +132,31 @@ def _feed(model: QueueModel, supply: Iterator[Frame], frames: int) -> tuple[int,
 def _supply(size: int, mix: str) -> Iterator[Frame]:
     """Updates of ``size`` bytes without end; workers differ, so that updates merge."""
     pick = Random(size)
-    gradients = np.random.default_rng(size).standard_normal((size - GRADIENT_OFFSET) // 4, dtype=np.float32)
-    payload = gradients.astype("<f4").tobytes()
+    payload = _payload(size)
     worker = 0
     while True:
         worker += 1
         cluster = {MIXES[0]: worker % CLUSTERS, MIXES[1]: pick.randrange(CLUSTERS), MIXES[2]: 0}[mix]
         yield update(cluster, worker, payload, gen_time=worker)
+
+
+def _segments(size: int) -> Iterator[Frame]:
+    """The segments of MODEL_WORKERS workers' gradients, each in order, interleaved frame by frame."""
+    payload = _payload(size)
+    for sent in count():
+        step, worker = divmod(sent, MODEL_WORKERS)
+        # The workers are at different places of the model.
+        segment = (step + worker * SEGMENTS // MODEL_WORKERS) % SEGMENTS
+        yield update(segment, worker, payload, gen_time=sent, segment=segment, seq=step // SEGMENTS)
+
+
+def _rounds(size: int, workers: int) -> Iterator[Frame]:
+    payload = _payload(size)
+    for sent in count():
+        round_, member = divmod(sent, workers)
+        yield update(0, member, payload, gen_time=sent, seq=round_, member=member)
+
+
+def _payload(size: int) -> bytes:
+    gradients = np.random.default_rng(size).standard_normal((size - GRADIENT_OFFSET) // 4, dtype=np.float32)
+    return gradients.astype("<f4").tobytes()

@@ -19,20 +19,24 @@ from olafctl.errors import BadInput, OlafError, Problem
 from olafctl.p4.compiler import compile_program
 from olafctl.ports.attachment import Attachment
 from olafctl.ports.host import UnixHostPort
-from olafctl.targets.interface import Device, Registers
+from olafctl.queue.internals import Command
+from olafctl.queue.registers import IndexSettings
+from olafctl.queue.settings import Ranges, ranges
+from olafctl.targets.interface import Device
 from olafctl.testbed.model import Cluster, Testbed
 from olafctl.wire.layouts import QUEUE_PORT
 
 
-class PlainRegisters:
-    """The settings of a queue without settings by index: what is written can be read."""
+class PairRegisters:
+    """Where there is no queue: settings that can be read back, and commands that are noted."""
 
-    def __init__(self) -> None:
+    def __init__(self, indices: int) -> None:
+        self.of_indices = [IndexSettings()] * indices
+        self.commands: list[tuple[Command, int, int]] = []
+        """With their first and last index, in order."""
         self._values: dict[str, int] = {}
 
     def read(self, name: str) -> int:
-        if name.startswith("command"):
-            raise BadInput(Problem(f"there is no register {name!r}"))
         return self._values.get(name, 0)
 
     def write(self, name: str, value: int) -> None:
@@ -41,13 +45,24 @@ class PlainRegisters:
     def read_all(self) -> dict[str, int]:
         return dict(self._values)
 
+    def settings(self) -> Ranges:
+        return ranges(self.of_indices)
+
+    def configure(self, first: int, last: int, settings: IndexSettings) -> None:
+        if not 0 <= first <= last < len(self.of_indices):
+            raise BadInput(Problem(f"there are no indices {first} … {last}"))
+        self.of_indices[first : last + 1] = [settings] * (last + 1 - first)
+
+    def command(self, command: Command, first: int, last: int) -> None:
+        self.commands.append((command, first, last))
+
 
 @dataclass(frozen=True)
 class RunningPair:
     """See :class:`olafctl.targets.interface.Running`."""
 
     devices: Sequence[Device]
-    registers: Registers
+    registers: PairRegisters
     attachments: Sequence[Attachment] = ()
 
     def alive(self) -> bool:
@@ -69,14 +84,12 @@ class SwitchPair:
     One that does not own them finds those that another process started, and starts none.
     """
 
-    def __init__(
-        self, testbed: Testbed, place: Path, registers: Registers | None = None, *, owns: bool = True
-    ) -> None:
+    def __init__(self, testbed: Testbed, place: Path, *, owns: bool = True) -> None:
         """``place`` has a short absolute path: a UNIX socket's has 107 bytes. The membership is stored there
         unless :attr:`folder` is set to elsewhere."""
         self.testbed = testbed
         self.folder = place
-        self.registers: Registers = registers or PlainRegisters()
+        self.registers = PairRegisters(testbed.engine.indices)
         self.starts = 0
         self._place = place
         self._owns = owns
@@ -91,8 +104,9 @@ class SwitchPair:
         return running if len(alive) == len(DEVICES) else None
 
     def start(self, clusters: Sequence[Cluster]) -> RunningPair:
-        """Both, fresh."""
+        """Both, fresh; what stands for the queue forgets its settings with them."""
         self.stop()
+        self.registers.of_indices[:] = [IndexSettings()] * len(self.registers.of_indices)
         self.starts += 1
         for device in self._devices:
             self._begin(device)

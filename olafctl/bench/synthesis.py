@@ -1,5 +1,6 @@
 """What OlafQueue takes of an XCU55C, as Yosys maps it, and how deep its logic is."""
 
+import re
 import shutil
 import subprocess
 import sys
@@ -7,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from olafctl import cache
-from olafctl.bench.netlist import Netlist
+from olafctl.bench.netlist import Crossing, Netlist
 from olafctl.errors import MissingTool, OlafError, Problem
 from olafctl.queue.verilate import Progress, verilog_sources
 from olafctl.wire.geometry import Geometry
@@ -27,6 +28,7 @@ _LUTS_OF = {
     "SRL16E": 1,
     "SRLC32E": 1,
 }
+_ADDERS = re.compile(r"\.(add|add_upper|add_lower)\.")
 _FLIP_FLOPS = ("FDRE", "FDSE", "FDCE", "FDPE")
 
 
@@ -45,6 +47,8 @@ class Utilisation:
     dsp: int
     levels: int
     path: tuple[str, ...]
+    crossings: tuple[Crossing, ...]
+    """Paths that join two of block memory read, adder stage and output ready: there should be none."""
 
     def percent(self, resource: str) -> float:
         """Of an XCU55C; ``resource`` is a key of DEVICE."""
@@ -92,6 +96,7 @@ def synthesize(geometry: Geometry, progress: Progress = lambda step: None) -> Ut
         dsp=cells["DSP48E2"],
         levels=longest.levels,
         path=longest.nets,
+        crossings=tuple(netlist.crossings("m_axis_tready", _ADDERS)),
     )
 
 

@@ -18,7 +18,7 @@ from olafctl.control.store import clear
 from olafctl.errors import BadInput, Problem
 from olafctl.ports import interfaces
 from olafctl.ports.transport import Transport
-from olafctl.queue.registers import MODE_FIFO
+from olafctl.queue.internals import Mode
 from olafctl.targets import registry
 from olafctl.targets.interface import Progress, Running, TimedFrame
 from olafctl.testbed.model import Host, Testbed
@@ -62,7 +62,7 @@ def deployed(testbed: Testbed, progress: Progress) -> Iterator[Running]:
             with devices.controlling(running) as sessions:
                 devices.push_pipelines(running, sessions)
                 devices.converge(running, sessions, desired(testbed))
-            running.registers.write("mode", MODE_FIFO)
+            running.registers.write("mode", Mode.FIFO)
             yield running
         finally:
             target.stop(folder)

@@ -10,7 +10,7 @@ from olafctl.errors import OlafError, Problem
 from olafctl.ports.attachment import Attachment
 from olafctl.ports.namespace import within
 
-_PATIENCE_MS = 500
+_TIMEOUT_MS = 500
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ def measure(
             len(frames[0]),
             count,
             window,
-            _PATIENCE_MS,
+            _TIMEOUT_MS,
             result,
         )
     return Load(result[0], result[1], result[2] / 1e9)

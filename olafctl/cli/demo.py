@@ -32,7 +32,7 @@ def command(output: Path, no_tests: bool, as_json: bool) -> None:
     """Deploy nine-clusters, test it with packets, replay a recorded training, show the paper's table 1.
 
     The training of 27 workers in 9 clusters goes through FIFO and through Olaf at 60 → 40 and 60 → 20 Gb/s;
-    figure 6 and Age-of-Model over time are saved as PNG. What was deployed is destroyed at the end.
+    figure 6 and Age-of-Model over time are saved as PNG and SVG. What was deployed is destroyed at the end.
     """
     from olafctl.control.deploy import using
     from olafctl.demo import experiment, table1
@@ -109,10 +109,10 @@ def _packet_tests() -> bool:
 def _show(in_turn: str, together: str, pictures: tuple[Path, ...]) -> None:
     click.echo("\nOLAF table 1: 27 workers in 9 clusters send 500 updates of 2048 bits each, 60 Gb/s in all,")
     click.echo("into a queue of 8 slots; ours is a recorded training, replayed in virtual time\n")
-    click.echo("Four clusters train at a time, as the paper's Age-of-Model tells of its traffic; means of")
-    click.echo("five runs, the clusters' order dealt anew (least–most):\n")
+    click.echo("Four clusters train at a time, as the paper's Age-of-Model suggests of its traffic; means of")
+    click.echo("five runs, each with another random order of the clusters (least–most):\n")
     click.echo(in_turn)
-    click.echo("\nAll nine begin together, and contend for the eight slots:\n")
+    click.echo("\nAll nine begin together and compete for the eight slots:\n")
     click.echo(together)
     click.echo(
         "\naggregated: merged with a waiting update; replaced: by a newer one of the same worker, neither"

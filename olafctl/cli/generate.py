@@ -14,7 +14,7 @@ def generated() -> Mapping[Path, str]:
     from olafctl.daemon.api import schema
     from olafctl.queue import generate
     from olafctl.targets.p4_sources import params
-    from olafctl.wire.emit import cpp, markdown, p4
+    from olafctl.wire.emit import cpp, markdown, p4, sdk
 
     return {
         Path("p4src/headers.p4"): p4.headers(),
@@ -22,6 +22,7 @@ def generated() -> Mapping[Path, str]:
         Path("olafctl/wire/native/tuser.h"): cpp.tuser(),
         Path("docs/wire-format.md"): markdown.page(),
         Path(schema.FILE): schema.proto(),
+        Path("sdk/olaf/wire.py"): sdk.wire(),
         **generate.generated(),
     }
 

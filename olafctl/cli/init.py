@@ -6,14 +6,14 @@ from pathlib import Path
 import click
 
 from olafctl.cli.output import json_option, print_json
-from olafctl.wire.geometry import CLUSTERS
+from olafctl.testbed import limits
 
 _PORTS_AT_MOST = 8
 
 
 @click.command()
 @click.argument("path", type=click.Path(path_type=Path), default="testbed.yaml")
-@click.option("--clusters", type=click.IntRange(1, CLUSTERS.greatest), default=1, show_default=True)
+@click.option("--clusters", type=click.IntRange(1, limits.CLUSTERS), default=1, show_default=True)
 @click.option(
     "--workers", type=click.IntRange(1, 1024), default=2, show_default=True, help="In each cluster."
 )

@@ -66,7 +66,7 @@ def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
 def main() -> None:
     """Run the command line; an :class:`OlafError` becomes one line per problem and its exit code."""
     if isinstance(sys.stdout, io.TextIOWrapper):  # None when closed
-        # What a terminal's encoding cannot show, or a file name that is no text, is no reason to fail.
+        # What a terminal's encoding cannot show, or a file name that is not text, is no reason to fail.
         sys.stdout.reconfigure(errors="backslashreplace")
     for each in _TERMINATION_SIGNALS:
         if signal.getsignal(each) is not signal.SIG_IGN:  # nohup ignores SIGHUP, and so do we then

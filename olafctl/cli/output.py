@@ -46,7 +46,7 @@ def table(title: str, heads: Sequence[str], rows: Sequence[Sequence[Any]]) -> No
         grid.add_column(Text(head), justify="right" if numeric else "left", no_wrap=True)
     for row in rows:
         grid.add_row(*(Text(str(cell)) for cell in row))
-    # As wide as its content: whoever reads a pipe or a log wants whole lines.
+    # As wide as its content: a pipe and a log are read in whole lines.
     console = Console(highlight=False, width=10_000)
     click.echo(f"\n{title}")
     with console.capture() as shown:

@@ -1,11 +1,13 @@
 """``olafctl replay``: send a recorded training through what is deployed, and measure at the server."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import click
 
 from olafctl.cli.output import json_option, log_progress, print_json
 from olafctl.errors import BadInput, OlafError, Problem
+from olafctl.plotting import file_format
 from olafctl.testbed import quantities
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
@@ -28,6 +30,11 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
     "--frame-bytes", type=int, default=256, show_default=True, help="Gradients are cut to fit; 64 + 4·n."
 )
 @click.option(
+    "--whole",
+    is_flag=True,
+    help="Send the testbed's whole models instead, in segments of a slot's size.",
+)
+@click.option(
     "--at-once",
     type=click.IntRange(1),
     metavar="N",
@@ -40,7 +47,7 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
     help="With --at-once: deal the order in which clusters begin. Left out: the testbed's.",
 )
 @click.option("--updates", type=click.IntRange(1), help="Only the first N updates of each worker.")
-@click.option("--plot", metavar="PNG", type=_FILE, help="Save Age-of-Model over time.")
+@click.option("--plot", metavar="FILE", type=_FILE, help="Save Age-of-Model over time: .png, .svg or .pdf.")
 @json_option("Print JSON; ages in ns, rates in bit/s.")
 def command(
     trace_path: Path,
@@ -50,6 +57,7 @@ def command(
     offered: str,
     link: str,
     frame_bytes: int,
+    whole: bool,
     at_once: int | None,
     order: int | None,
     updates: int | None,
@@ -58,42 +66,52 @@ def command(
 ) -> None:
     """Replay a recorded training through the deployed engine, in virtual time.
 
-    The engine's mode and rate are put back afterwards. Exit code 1 when what was sent, received and
-    counted does not add up.
+    Its workers are those of the clusters of mode olaf and fifo. The engine's settings are put back
+    afterwards. Exit code 1 when what was sent, received and counted does not add up, or when a frame is not
+    the exact sum of the updates that it counts.
     """
     if order is not None and at_once is None:
         raise click.UsageError("--order goes with --at-once")
     out_rate = None if rate is None else _rate("--rate", rate)
+    if plot is not None:
+        file_format(plot)
     mean, most = _finite("--offered", offered), _finite("--link", link)
 
     from olafctl.control.deploy import using
     from olafctl.control.store import pick
     from olafctl.replay import report
     from olafctl.replay import trace as traces
-    from olafctl.replay.frames import values_in
+    from olafctl.replay.frames import asynchronous, values_in, whole_model
     from olafctl.replay.run import Setting, clusters_of, replay
     from olafctl.replay.schedule import Load, schedule
     from olafctl.testbed.model import Mode
+    from olafctl.wire.layouts import BEAT_BYTES
 
     trace = traces.load(trace_path)
-    values = values_in(frame_bytes, trace)
+    if not whole:
+        values_in(frame_bytes, trace)
     with using(pick(testbed)) as (deployed, running):
+        clusters = asynchronous(deployed)
         setting = Setting(
-            mode=deployed.engine.mode if mode is None else Mode(mode),
+            mode=clusters[0].mode if clusters and mode is None else Mode(mode or "olaf"),
             rate=deployed.engine.output_rate if rate is None else out_rate,
         )
-        plan = schedule(trace, clusters_of(deployed), Load(mean, most, frame_bytes, at_once, order), updates)
-        log_progress(f"replaying {len(plan.time)} updates")
-        outcome = replay(running, deployed, trace, plan, values, setting)
+        load = Load(mean, most, frame_bytes, at_once, order)
+        if whole:
+            size = deployed.engine.beats * BEAT_BYTES
+            load = replace(load, frame_bytes=size, model=whole_model(deployed))
+        plan = schedule(trace, clusters_of(deployed), load, updates)
+        log_progress(f"replaying {plan.updates} updates")
+        outcome = replay(running, deployed, trace, plan, load.blocks, setting)
     figures = outcome.measurement
     if plot is not None:
         from olafctl.replay import plot as plots
 
-        plots.ages([outcome], deployed, plan, frame_bytes, plot)
+        plots.ages([outcome], deployed, plan, load, plot)
     if as_json:
         print_json({"trace": trace.header, **report.as_json(setting, figures)})
     else:
-        click.echo(report.source_text(trace, plan, len(deployed.workers), frame_bytes))
+        click.echo(report.source_text(trace, plan, len(clusters_of(deployed)), load))
         click.echo(report.table(setting, figures))
     if figures.violations:
         raise OlafError(*(Problem(violation, "conservation") for violation in figures.violations))

@@ -70,6 +70,7 @@ def _show(report: dict[str, Any]) -> None:
         if value or not _is_counter(name)
     )
     table("queue", ("register", "value"), list(shown))
+    table("indices", ("indices", "cluster", "segments", "settings"), _index_rows(report))
     for line in report["drift"]:
         click.echo(f"differs from what was deployed: {line}")
 
@@ -92,6 +93,23 @@ def _table_rows(report: dict[str, Any]) -> list[tuple[Any, ...]]:
             packets = sum(entry["packets"] for entry in content["entries"])
             missed = content["missed"]["packets"] if content["missed"] else "-"
             rows.append((device, name, len(content["entries"]), content["size"], packets, missed))
+    return rows
+
+
+def _index_rows(report: dict[str, Any]) -> list[tuple[Any, ...]]:
+    """A row for each cluster's indices, as they are; other indices are not in use."""
+    from olafctl.control.show import show_indices, show_settings
+    from olafctl.queue.settings import IndexRange
+
+    parts = [IndexRange.from_json(part) for part in report["indices"]]
+    rows = []
+    for cluster in report["clusters"]:
+        first, last = cluster["first"], cluster["first"] + cluster["segments"] - 1
+        for part in parts:
+            if part.first <= last and first <= part.last:
+                begin, end = max(part.first, first), min(part.last, last)
+                shown = show_indices(begin, end), cluster["name"], end - begin + 1
+                rows.append((*shown, show_settings(part.settings)))
     return rows
 
 

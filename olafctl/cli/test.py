@@ -37,7 +37,7 @@ def command(
 ) -> None:
     """Run the packet tests with real packets through deployment NAME (the only one, when left out).
 
-    They fill and hold the queue for moments, so do not run them beside live training. Ends with 0 when
+    They fill and hold the queue for moments, so do not run them during live training. Ends with 0 when
     all pass, 1 when one fails.
     """
     from olafctl import paths

@@ -65,7 +65,7 @@ def deploy(
     """
     store = Store(folder_of(testbed.name))
     claim(store.folder)
-    wanted = _prepare(effective(testbed, store.regrouped()), store.folder, progress)
+    wanted = _prepare(effective(testbed, store), store.folder, progress)
     if dry_run:
         return _foresee(wanted, store)
     with locked(store.folder):
@@ -101,7 +101,7 @@ def find(store: Store) -> tuple[Testbed, Running | None]:
     record = store.record(Role.RUNNING) or store.record(Role.WANTED)
     if record is None:
         raise OlafError(Problem("nothing was ever deployed", store.folder.name, "olafctl deploy TESTBED"))
-    testbed = effective(testbeds.load(record.source, record.testbed), store.regrouped())
+    testbed = effective(testbeds.load(record.source, record.testbed), store)
     return testbed, registry.get(record.target).find(testbed, store.folder)
 
 
@@ -163,7 +163,7 @@ def _remember(wanted: _Wanted, store: Store) -> None:
 
 
 def _reusable(wanted: _Wanted, store: Store) -> Running | None:
-    """What runs, when it is this build on these ports; None when it must be started anew."""
+    """What runs, when it is this build on these ports; None when it must be started again."""
     records = [record for record in map(store.record, Role) if record is not None]
     if not records or not _is_intact(wanted):
         return None
@@ -230,7 +230,7 @@ def _start(wanted: _Wanted, progress: Progress) -> Running:
 
 
 def _kept(build: Build, state: Path) -> Build:
-    """The build, copied beside what runs: the cache may be emptied at any time."""
+    """The build, copied next to what runs: the cache may be emptied at any time."""
     folder = state.resolve() / "build"
     shutil.rmtree(folder, ignore_errors=True)
     for source in sorted(build.folder.rglob("*")):
@@ -243,7 +243,7 @@ def _kept(build: Build, state: Path) -> Build:
 
 
 def _is_intact(wanted: _Wanted) -> bool:
-    """Whether what lies beside the running processes is still the build, and their ports are still there."""
+    """Whether what lies next to the running processes is still the build, and their ports are still there."""
     if ports_lost(wanted.state):
         return False
     kept = wanted.state / "build"
@@ -278,7 +278,7 @@ def _roll_back(
         return
     progress("going back to what ran before")
     try:
-        testbed = effective(testbeds.load(before.source, before.testbed), store.regrouped())
+        testbed = effective(testbeds.load(before.source, before.testbed), store)
         old = _prepare(testbed, store.folder, progress)
         _bring_up(old, _reusable(old, store), store, progress, take_over)
     except OlafError as second:

@@ -16,13 +16,21 @@ from olafctl.control.pipeline import (
 )
 from olafctl.control.state import State, device_state, merged
 from olafctl.p4runtime.entities import Lpm, MulticastGroup, Replica, TableEntry
-from olafctl.queue.registers import CLOCK_HZ, MODE_FIFO, MODE_OLAF, rate_word
+from olafctl.queue import internals
+from olafctl.queue.registers import CLOCK_HZ, IndexSettings, rate_word
+from olafctl.queue.settings import IndexRange, with_default
 from olafctl.testbed import limits
 from olafctl.testbed.model import Cluster, Engine, Host, Mode, Testbed, Worker
 from olafctl.wire.frames import float_bits, mac_bits
 from olafctl.wire.layouts import Refusal
 
 BROADCAST = (1 << 48) - 1
+
+_MODES = {
+    Mode.OLAF: internals.Mode.OLAF,
+    Mode.FIFO: internals.Mode.FIFO,
+    Mode.ISWITCH: internals.Mode.ISWITCH,
+}
 
 
 def desired(testbed: Testbed) -> State:
@@ -34,12 +42,13 @@ def desired(testbed: Testbed) -> State:
             VNP4_2: merged(members[VNP4_2], device_state(_forward(testbed))),
         },
         registers=registers(testbed.engine),
+        settings=with_default(testbed.engine.indices, map(index_range, testbed.clusters)),
     )
 
 
 def of_clusters(clusters: Iterable[Cluster]) -> State:
-    """The part of the desired state that these clusters and their workers ask for. No two clusters share
-    an entry or a group."""
+    """The part of the devices' desired state that these clusters and their workers ask for. No two clusters
+    share an entry or a group."""
     known: list[TableEntry] = []
     reached: list[TableEntry | MulticastGroup] = []
     for cluster in clusters:
@@ -49,16 +58,30 @@ def of_clusters(clusters: Iterable[Cluster]) -> State:
 
 
 def registers(engine: Engine) -> dict[str, int]:
-    """The queue's settings by register name."""
-    threshold = engine.reward_threshold
+    """The queue's global settings by register name."""
     return {
-        "mode": MODE_FIFO if engine.mode is Mode.FIFO else MODE_OLAF,
-        "reward_enable": 0 if threshold is None else 1,
-        "reward_threshold": 0 if threshold is None else float_bits(threshold),
         "rate": rate_word(engine.output_rate),
         "active_window": max(engine.active_window * CLOCK_HZ // 10**9, 1),
+        "accumulate_quota": engine.accumulate_quota,
         "hold": 0,
     }
+
+
+def index_range(cluster: Cluster) -> IndexRange:
+    """A cluster's indices, and what it asks of them."""
+    return IndexRange(cluster.first, cluster.first + cluster.segments - 1, settings(cluster))
+
+
+def settings(cluster: Cluster) -> IndexSettings:
+    """What the queue does with a cluster's updates, whatever their segment."""
+    limit = cluster.reward_threshold
+    return IndexSettings(
+        mode=_MODES[cluster.mode],
+        halted=cluster.halted,
+        threshold=cluster.threshold if cluster.mode is Mode.ISWITCH else 1,
+        reward_enable=0 if limit is None else 1,
+        reward_threshold=0 if limit is None else float_bits(limit),
+    )
 
 
 def flood_group() -> int:

@@ -82,13 +82,14 @@ def has_pipeline(device: Device, sessions: Sessions) -> bool:
 
 
 def read(running: Running, sessions: Sessions, names: Iterable[str]) -> State:
-    """The state of every device, and of the queue's registers ``names``. Raises OlafError."""
+    """The state of every device, of the queue's registers ``names`` and of its indices. Raises OlafError."""
     return State(
         devices={
             name: device_state([*session.entries(), *session.multicast_groups()])
             for name, session in sessions.items()
         },
         registers={name: running.registers.read(name) for name in names},
+        settings=running.registers.settings(),
     )
 
 
@@ -114,7 +115,12 @@ def converge(running: Running, sessions: Sessions, wanted: State) -> Plan:
 
 
 def carry_out(changes: Plan, running: Running, sessions: Sessions) -> None:
-    """Do every step in order, each one Write after the other. Raises OlafError at the first refusal."""
+    """Do every step in order, each one Write after the other. Raises OlafError at the first refusal.
+
+    Indices come first: no frame must find an index that is not what its cluster asks for.
+    """
+    for part in changes.settings:
+        running.registers.configure(part.first, part.last, part.after)
     for step in changes.steps:
         sessions[step.device].write(Update(_CHANGES[change.op], change.entity) for change in step.changes)
     for change in changes.registers:

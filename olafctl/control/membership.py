@@ -1,23 +1,35 @@
-"""Members as they are now: the testbed's clusters, with the workers that were moved at run time."""
+"""Clusters as they are now: the testbed's, with what was changed of them at run time."""
 
-from collections.abc import Iterable
 from dataclasses import replace
 
-from olafctl.control.store import Regrouped
+from olafctl.control.store import Controlled, Store
 from olafctl.errors import BadInput, Problem
-from olafctl.testbed.model import Testbed
+from olafctl.testbed.model import Cluster, Testbed
 
 
-def effective(testbed: Testbed, moved: Iterable[Regrouped]) -> Testbed:
-    """``testbed`` with moved workers in their new clusters.
+def effective(testbed: Testbed, store: Store) -> Testbed:
+    """``testbed`` with workers moved, H set and clusters halted as the store says.
 
-    A move is void once its worker is gone or its testbed gives it another home: the file was edited since.
+    A move is void once its worker is gone or its testbed gives it another home, an H once its testbed gives
+    another: the file was edited since.
     """
-    for move in moved:
+    for change in store.controlled():
+        clusters = [
+            with_control(cluster, change) if cluster.name == change.cluster else cluster
+            for cluster in testbed.clusters
+        ]
+        testbed = replace(testbed, clusters=tuple(clusters))
+    for move in store.regrouped():
         home = {worker.name: worker.cluster for worker in testbed.workers}.get(move.worker)
         if home == move.home and any(cluster.index == move.cluster for cluster in testbed.clusters):
             testbed = with_worker_in(testbed, move.worker, move.cluster)
     return testbed
+
+
+def with_control(cluster: Cluster, change: Controlled) -> Cluster:
+    """``cluster`` as changed at run time."""
+    threshold = change.threshold if cluster.threshold == change.home else cluster.threshold
+    return replace(cluster, threshold=threshold, halted=change.halted)
 
 
 def index_of(testbed: Testbed, cluster: int | str) -> int:

@@ -10,9 +10,11 @@ from dataclasses import dataclass
 from enum import Enum
 
 from olafctl.control.pipeline import DEVICES, MEMBERS, VNP4_1, VNP4_2, show_action, show_key, show_replicas
-from olafctl.control.show import show_register
+from olafctl.control.show import show_indices, show_register, show_settings
 from olafctl.control.state import DeviceState, State
 from olafctl.p4runtime.entities import MulticastGroup, TableEntry
+from olafctl.queue.settings import Change as SettingsChange
+from olafctl.queue.settings import changes
 
 
 class Op(Enum):
@@ -94,15 +96,16 @@ class RegisterChange:
 
 @dataclass(frozen=True)
 class Plan:
-    """Steps in order, then the registers."""
+    """The settings of indices, then the steps in order, then the registers."""
 
     steps: tuple[Step, ...]
     registers: tuple[RegisterChange, ...]
+    settings: tuple[SettingsChange, ...] = ()
 
     @property
     def size(self) -> int:
         """The number of changes."""
-        return sum(len(step.changes) for step in self.steps) + len(self.registers)
+        return sum(len(step.changes) for step in self.steps) + len(self.registers) + len(self.settings)
 
     @property
     def removals(self) -> "Plan":
@@ -115,6 +118,8 @@ class Plan:
 
     def lines(self) -> Iterator[str]:
         """The plan as a diff, one change a line."""
+        for settings in self.settings:
+            yield f"~ queue {show_indices(settings.first, settings.last)} {_from_to(settings)}"
         for step in self.steps:
             for change in step.changes:
                 sign, _, rest = str(change).partition(" ")
@@ -130,8 +135,8 @@ def plan(actual: State, wanted: State) -> Plan:
     new = wanted.devices
 
     def entries(device: str, choose: Callable[[EntryChange], bool]) -> Step:
-        changes = _entry_changes(old[device].entries, new[device].entries)
-        return Step(device, tuple(change for change in changes if choose(change)))
+        found = _entry_changes(old[device].entries, new[device].entries)
+        return Step(device, tuple(change for change in found if choose(change)))
 
     def groups(device: str, shrink: bool) -> Step:
         return Step(device, tuple(_group_changes(old[device].groups, new[device].groups, shrink)))
@@ -151,7 +156,13 @@ def plan(actual: State, wanted: State) -> Plan:
         for name, value in wanted.registers.items()
         if actual.registers.get(name) != value
     )
-    return Plan(tuple(step for step in steps if step.changes), registers)
+    settings = tuple(changes(actual.settings, wanted.settings))
+    return Plan(tuple(step for step in steps if step.changes), registers, settings)
+
+
+def _from_to(change: SettingsChange) -> str:
+    after = show_settings(change.after)
+    return f"=> {after}" if change.before is None else f"{show_settings(change.before)} => {after}"
 
 
 def _entry_changes(

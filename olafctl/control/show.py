@@ -1,19 +1,17 @@
 """Register values as an operator writes and reads them."""
 
-import struct
-
-from olafctl.queue.registers import CLOCK_HZ
+from olafctl.queue.internals import Mode
+from olafctl.queue.registers import CLOCK_HZ, IndexSettings
+from olafctl.wire.frames import bits_float
 
 
 def show_register(name: str, value: int) -> str:
-    """A setting's value with its unit: ``40 Gb/s``, ``10 ms``, ``fifo``; others as they are."""
+    """A setting's value with its unit: ``40 Gb/s``, ``10 ms``; others as they are."""
     match name:
-        case "mode":
-            return {0: "olaf", 1: "fifo"}.get(value, str(value))
-        case "reward_enable" | "hold":
+        case "hold":
             return "on" if value else "off"
-        case "reward_threshold":
-            return f"{struct.unpack('<f', struct.pack('<I', value))[0]:g}"
+        case "accumulate_quota":
+            return f"{value} slots"
         case "rate":
             return _scaled(value * CLOCK_HZ / 65536, ("b/s", "kb/s", "Mb/s", "Gb/s")) if value else "off"
         case "active_window":
@@ -21,6 +19,23 @@ def show_register(name: str, value: int) -> str:
         case "clock_hz":
             return _scaled(value, ("Hz", "kHz", "MHz", "GHz"))
     return str(value)
+
+
+def show_settings(settings: IndexSettings) -> str:
+    """An index's settings: ``olaf``, ``olaf, reward rule 5``, ``iswitch, H 4, halted``."""
+    parts = [settings.mode.name.lower()]
+    if settings.mode is Mode.ISWITCH or settings.threshold != 1:
+        parts.append(f"H {settings.threshold}")
+    if settings.reward_enable:
+        parts.append(f"reward rule {bits_float(settings.reward_threshold):g}")
+    if settings.halted:
+        parts.append("halted")
+    return ", ".join(parts)
+
+
+def show_indices(first: int, last: int) -> str:
+    """A range of indices: ``index 7``, ``indices 0-133``."""
+    return f"index {first}" if first == last else f"indices {first}-{last}"
 
 
 def _scaled(value: float, units: tuple[str, ...]) -> str:

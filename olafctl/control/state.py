@@ -4,6 +4,7 @@ from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from olafctl.p4runtime.entities import MulticastGroup, TableEntry
+from olafctl.queue.settings import Ranges
 
 
 @dataclass(frozen=True)
@@ -16,10 +17,12 @@ class DeviceState:
 
 @dataclass(frozen=True)
 class State:
-    """What a whole deployment holds: devices by name, and the queue's settings by register name."""
+    """What a whole deployment holds: devices by name, the queue's global settings by register name, and the
+    settings of its indices."""
 
     devices: Mapping[str, DeviceState]
     registers: Mapping[str, int]
+    settings: Ranges = ()
 
 
 def device_state(entities: Iterable[TableEntry | MulticastGroup]) -> DeviceState:

@@ -17,9 +17,10 @@ from olafctl.control.store import Role, Store
 from olafctl.p4runtime.dataplane import CounterData
 from olafctl.p4runtime.failures import P4RuntimeFailed
 from olafctl.p4runtime.session import Session
+from olafctl.queue.registers import is_staging
 from olafctl.targets import deployment, processes
 from olafctl.targets.interface import Running
-from olafctl.testbed.model import Testbed
+from olafctl.testbed.model import Mode, Testbed
 
 _MOST_DRIFT = 100
 
@@ -62,7 +63,8 @@ def status(store: Store) -> Json:
     with devices.watching(running) as sessions:
         report["ports"] = _ports(testbed, running)
         report["devices"] = _devices(running, sessions)
-        report["queue"] = running.registers.read_all()
+        report["queue"] = _queue(running)
+        report["indices"] = [part.as_json() for part in running.registers.settings()]
         report["drift"] = _drift(testbed, store.folder, running, sessions)
     return report
 
@@ -79,12 +81,19 @@ def _clusters(testbed: Testbed, store: Store) -> list[Json]:
             "index": cluster.index,
             "name": cluster.name,
             "group": cluster.group,
+            "mode": cluster.mode.value,
+            "first": cluster.first,
+            "segments": cluster.segments,
+            "threshold": cluster.threshold if cluster.mode is Mode.ISWITCH else None,
+            "halted": cluster.halted,
+            "epoch": cluster.epoch,
             "workers": [
                 {
                     "name": worker.name,
                     "ip": str(worker.ip),
                     "port": worker.port,
                     "member": worker.member,
+                    "number": worker.number,
                     "moved_from": homes.get(worker.name),
                 }
                 for worker in cluster.workers
@@ -92,6 +101,11 @@ def _clusters(testbed: Testbed, store: Store) -> list[Json]:
         }
         for cluster in testbed.clusters
     ]
+
+
+def _queue(running: Running) -> Json:
+    """Status, counters and global settings; what a command for indices is given says nothing."""
+    return {name: value for name, value in running.registers.read_all().items() if not is_staging(name)}
 
 
 def _processes(folder: Path) -> list[Json]:

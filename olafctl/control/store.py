@@ -20,7 +20,7 @@ from olafctl.ports import interfaces
 from olafctl.targets import processes, testbeds
 
 FILE = "deployment.db"
-_VERSION = 1
+_VERSION = 2
 _SCHEMA = f"""
 begin;
 create table if not exists deployment (
@@ -32,6 +32,9 @@ create table if not exists deployment (
 ) strict;
 create table if not exists regrouped (
     worker text primary key, home integer not null, cluster integer not null
+) strict;
+create table if not exists controlled (
+    cluster text primary key, home integer not null, threshold integer not null, halted integer not null
 ) strict;
 pragma user_version = {_VERSION};
 commit;
@@ -63,6 +66,17 @@ class Regrouped:
     worker: str
     home: int
     cluster: int
+
+
+@dataclass(frozen=True)
+class Controlled:
+    """A cluster changed at run time: its H, from what its testbed says (``home``) to ``threshold``, and
+    whether it is halted."""
+
+    cluster: str
+    home: int
+    threshold: int
+    halted: bool
 
 
 class Store:
@@ -130,6 +144,28 @@ class Store:
                     "insert into regrouped values (?, ?, ?)", (moved.worker, moved.home, moved.cluster)
                 )
 
+    def controlled(self) -> tuple[Controlled, ...]:
+        """The clusters changed at run time."""
+        if not self.exists():
+            return ()
+        with self._open() as database:
+            rows = database.execute(
+                "select cluster, home, threshold, halted from controlled order by cluster"
+            ).fetchall()
+        return tuple(
+            Controlled(name, home, threshold, bool(halted)) for name, home, threshold, halted in rows
+        )
+
+    def put_controlled(self, changed: Controlled) -> None:
+        """Store a cluster's change; one that is as its testbed says is no longer changed."""
+        with self._open() as database:
+            database.execute("delete from controlled where cluster = ?", (changed.cluster,))
+            if changed.halted or changed.threshold != changed.home:
+                database.execute(
+                    "insert into controlled values (?, ?, ?, ?)",
+                    (changed.cluster, changed.home, changed.threshold, int(changed.halted)),
+                )
+
     @contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
         path = self.folder / FILE
@@ -183,7 +219,7 @@ def claim(folder: Path) -> None:
     """Raises BadInput when ``folder`` holds something that is not a deployment."""
     if folder.is_dir() and any(folder.iterdir()) and not is_ours(folder):
         remedy = "move it away, give the testbed another name, or set OLAF_STATE"
-        raise BadInput(Problem("is there already and is no deployment", str(folder), remedy))
+        raise BadInput(Problem("exists and is not a deployment", str(folder), remedy))
 
 
 def clear(folder: Path) -> None:

@@ -111,9 +111,10 @@ class Admission:
 
     def _check(self, situation: Situation) -> None:
         """Raises ObjectiveBroken when an objective does not hold, or may not."""
-        from olafctl.verify import search, spec
-        from olafctl.verify.system import Cluster, System, Transmission
-        from olafctl.verify.verdict import Answer, verify
+        from olafctl.verify.question import parse
+        from olafctl.verify.question.system import Cluster, System, Transmission
+        from olafctl.verify.search import ranges
+        from olafctl.verify.search.verdict import Answer, verify
 
         sending = {name: (period, workers) for name, period, workers, _ in situation if workers}
         if not sending:
@@ -122,7 +123,7 @@ class Admission:
             clusters=tuple(
                 Cluster(name, period, (0, period - 1), workers) for name, (period, workers) in sending.items()
             ),
-            service=spec.service_of(self._testbed, None),
+            service=parse.service_of(self._testbed, None),
             slots=self._testbed.engine.slots,
             updates=_UPDATES,
             transmission=Transmission.ANY,
@@ -130,7 +131,7 @@ class Admission:
         for name, _, _, text in situation:
             if not text or name not in sending:
                 continue
-            objective = spec.objective(text if "@" in text or text == "loss-free" else f"{text}@{name}")
+            objective = parse.objective(text if "@" in text or text == "loss-free" else f"{text}@{name}")
             verdict = verify(system, objective, self._policy.timeout)
             if verdict.answer is Answer.ACCEPT:
                 continue
@@ -139,7 +140,7 @@ class Admission:
             found = verdict.counterexample
             reason = found.violation.what if found else f"is not decided in {self._policy.timeout:g} s"
             share = self._policy.timeout / len(_SLOWER)
-            slower = ((factor, search.at_rate(system, factor)) for factor in _SLOWER)
+            slower = ((factor, ranges.at_rate(system, factor)) for factor in _SLOWER)
             accepted = (
                 factor for factor, one in slower if verify(one, objective, share).answer is Answer.ACCEPT
             )

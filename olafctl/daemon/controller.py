@@ -20,15 +20,14 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 
-from olafctl.control.store import Regrouped, Store
+from olafctl.control.store import Controlled, Regrouped, Store
 from olafctl.daemon.membership import Change, Membership, affected
 from olafctl.daemon.model import Row, of_testbed
 from olafctl.daemon.operations import Operation, Outdated, Planned
-from olafctl.daemon.queue_settings import IndexSettings
 from olafctl.daemon.site import Site
-from olafctl.daemon.southbound import Ranges, Southbound
+from olafctl.daemon.southbound import Southbound
 from olafctl.daemon.store.interface import Event, Intent, MembershipStore
-from olafctl.errors import BadInput, OlafError, Problem
+from olafctl.errors import OlafError, Problem
 from olafctl.p4runtime.failures import WriteFailed
 from olafctl.testbed.model import Cluster
 
@@ -188,7 +187,7 @@ class Controller:
             if not self._loaded:
                 self._load()
             clusters = self.membership.placed(self.membership.clusters)
-            self.southbound.reconcile(clusters, self._ranges(clusters))
+            self.southbound.reconcile(clusters)
             if self._store.intent() is not None:
                 _log.warning("%s: undid a change that was interrupted", self.name)
                 self._store.abandon()
@@ -205,14 +204,13 @@ class Controller:
             self._refuse(batch, Unavailable(Problem(f"nothing was changed: {self._problem}", self.name)))
             return
         before: dict[str, tuple[Cluster, ...]] = {}
-        old_ranges: dict[tuple[int, int], IndexSettings] = {}
         change: Change = {}
         planned: list[tuple[_Request, Planned]] = []
         rest: Sequence[_Request] = ()
         with self._changed:
             for position, request in enumerate(batch, 1):
                 try:
-                    plan = self._checked(request.operation)
+                    plan = request.operation(self.membership)
                 except Exception as error:
                     if not isinstance(error, OlafError | Outdated):
                         _log.exception("%s: a defect; the change is refused", self.name)
@@ -220,7 +218,6 @@ class Controller:
                     continue
                 for name in affected(self.membership, plan.change) - before.keys():
                     before[name] = self.membership.placed([name])
-                    old_ranges.update(self._ranges(before[name]))
                 self.membership.apply(plan.change)
                 change.update(plan.change)
                 planned.append((request, plan))
@@ -229,15 +226,8 @@ class Controller:
                     rest = batch[position:]
                     break
             after = self.membership.placed(before)
-            new_ranges = {
-                span: settings
-                for span, settings in self._ranges(after).items()
-                if old_ranges.get(span) != settings
-            }
         try:
-            self._make(
-                change, [each for group in before.values() for each in group], after, new_ranges, planned
-            )
+            self._make(change, [each for group in before.values() for each in group], after, planned)
         except OlafError as error:
             self._loaded = False
             self._equalise()
@@ -256,30 +246,17 @@ class Controller:
         if rest:
             self._carry_out(rest)
 
-    def _checked(self, operation: Operation) -> Planned:
-        """What an operation would do, if the queue can treat the clusters that it leaves so."""
-        plan = operation(self.membership)
-        for key, row in plan.change.items():
-            if row is not None and key.startswith("cluster/"):
-                settings = IndexSettings(
-                    row["mode"], row["halted"], max(row["threshold"], 1), row["reward_threshold"]
-                )
-                if problem := self.southbound.queue.refusal(settings):
-                    raise BadInput(problem)
-        return plan
-
     def _make(
         self,
         change: Change,
         before: Sequence[Cluster],
         after: Sequence[Cluster],
-        ranges: Ranges,
         planned: Sequence[tuple[_Request, Planned]],
     ) -> None:
         """The one step over store and devices. Raises OlafError; then all of it must be undone."""
         if change:
             self._store.begin(Intent(change))
-            self.southbound.apply(before, after, ranges)
+            self.southbound.apply(before, after)
         for _, plan in planned:
             for command, first, last in plan.commands:
                 self.southbound.command(command, first, last)
@@ -307,16 +284,10 @@ class Controller:
         change: Change = {f"cluster/{cluster.name}": cluster.to_row() for cluster in clusters}
         change.update({f"member/{member.name}": member.to_row() for member in members})
         self._store.finish(change | {"meta/testbed": {"name": self.name}})
-        # From now on the moves of one-shot commands are part of the membership.
+        # From now on what one-shot commands changed is part of the membership.
         moves = Store(self._site.folder)
         for move in moves.regrouped():
             moves.put_regrouped(Regrouped(move.worker, move.home, move.home))
+        for job in moves.controlled():
+            moves.put_controlled(Controlled(job.cluster, job.home, job.home, False))
         self._load()
-
-    def _ranges(self, clusters: Sequence[Cluster]) -> dict[tuple[int, int], IndexSettings]:
-        return {
-            (cluster.first, cluster.first + cluster.segments - 1): IndexSettings.of(
-                cluster, self.membership.clusters[cluster.name].halted
-            )
-            for cluster in clusters
-        }

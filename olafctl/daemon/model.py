@@ -112,6 +112,7 @@ def placed(cluster: Cluster, members: list[Member]) -> testbed.Cluster:
         threshold=cluster.threshold or max(len(members), 1),
         reward_threshold=cluster.reward_threshold,
         epoch=cluster.epoch,
+        halted=cluster.halted,
     )
 
 
@@ -128,7 +129,7 @@ def of_testbed(bed: testbed.Testbed) -> tuple[list[Cluster], list[Member]]:
             threshold=each.threshold,
             reward_threshold=each.reward_threshold,
             epoch=each.epoch,
-            halted=False,
+            halted=each.halted,
             key="",
             open=False,
             objective="",

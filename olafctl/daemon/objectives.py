@@ -2,14 +2,14 @@
 
 from olafctl.errors import BadInput, Problem
 from olafctl.testbed.model import Testbed
-from olafctl.verify import spec
+from olafctl.verify.question import parse
 
 
 def check_objective(text: str, period: int, testbed: Testbed) -> None:
     """Raises BadInput for an objective that can never be verified."""
     if not text:
         return
-    spec.objective(text)
+    parse.objective(text)
     if not period:
         raise BadInput(Problem("is missing", "period", "say how often each worker sends, in ns"))
     if testbed.engine.output_rate is None:

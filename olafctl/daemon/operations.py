@@ -11,8 +11,8 @@ from ipaddress import IPv4Address
 from olafctl.daemon.membership import Change, Membership
 from olafctl.daemon.model import Cluster, Kind, Member, Row
 from olafctl.daemon.objectives import check_objective
-from olafctl.daemon.queue_settings import Command
 from olafctl.errors import BadInput, Problem
+from olafctl.queue.internals import Command
 from olafctl.testbed import limits, quantities
 from olafctl.testbed.hosts import default_mac
 from olafctl.testbed.model import Mode, Testbed

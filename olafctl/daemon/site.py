@@ -9,6 +9,7 @@ from typing import Protocol
 from olafctl.control.deploy import deploy, find
 from olafctl.control.locks import CHANGE, held
 from olafctl.control.store import Role, Store
+from olafctl.errors import BadInput, Problem
 from olafctl.targets.interface import Progress, Running
 from olafctl.testbed.model import Cluster, Testbed
 
@@ -41,10 +42,14 @@ class Deployment:
         self._store = store
         self._progress = progress
         self._locks = ExitStack()
-        self.testbed = testbed
-        if store.record(Role.RUNNING) is None:
+        record = store.record(Role.RUNNING)
+        if record is None:
             deploy(testbed, progress)
+        elif record.testbed != testbed.text:
+            remedy = "deploy it first: olafctl deploy, while no daemon runs"
+            raise BadInput(Problem("what runs was deployed from another text", str(testbed.source), remedy))
         self._lock()
+        self.testbed, _ = find(store)
 
     @property
     def folder(self) -> Path:

@@ -12,22 +12,21 @@ from dataclasses import replace
 from itertools import islice
 
 from olafctl.control import devices
-from olafctl.control.desired import desired, of_clusters
+from olafctl.control.desired import desired, index_range, of_clusters
 from olafctl.control.pipeline import VNP4_1, VNP4_2, WORKERS
 from olafctl.control.plan import Plan, plan
-from olafctl.daemon.queue_settings import Command, IndexSettings, QueueSettings, settings_of
 from olafctl.daemon.site import Site
-from olafctl.errors import OlafError, Problem
 from olafctl.p4runtime.entities import Exact, Match, PacketIn
 from olafctl.p4runtime.session import Session
+from olafctl.queue import settings
+from olafctl.queue.internals import Command
+from olafctl.queue.registers import IndexSettings
+from olafctl.queue.settings import Ranges
 from olafctl.targets.interface import Running
 from olafctl.testbed.model import Cluster
 
 _log = logging.getLogger(__name__)
 _SHOWN = 20
-
-Ranges = Mapping[tuple[int, int], IndexSettings]
-"""Settings by (first, last) index."""
 
 
 class Southbound:
@@ -38,7 +37,6 @@ class Southbound:
         self._open = ExitStack()
         self._running: Running | None = None
         self._sessions: Mapping[str, Session] = {}
-        self._queue: QueueSettings | None = None
         self._equal = False
 
     @property
@@ -48,14 +46,7 @@ class Southbound:
             session.alive and session.is_primary for session in self._sessions.values()
         )
 
-    @property
-    def queue(self) -> QueueSettings:
-        """The queue's settings. Raises OlafError before the devices were reached."""
-        if self._queue is None:
-            raise OlafError(Problem("does not answer yet", self._site.testbed.name, "see the daemon's log"))
-        return self._queue
-
-    def reconcile(self, clusters: Sequence[Cluster], ranges: Ranges) -> Plan:
+    def reconcile(self, clusters: Sequence[Cluster]) -> Plan:
         """Make the devices equal to these clusters, whatever they hold; returns what had to be changed.
 
         Raises OlafError when they cannot be reached or refuse.
@@ -66,36 +57,30 @@ class Southbound:
         wanted = desired(replace(self._site.testbed, clusters=tuple(clusters)))
         changes = devices.converge(running, self._sessions, wanted)
         self._equal = True
-        repaired = 0
-        for (first, last), settings in ranges.items():
-            if self.queue.differs(first, settings):
-                self.queue.set(first, last, settings)
-                repaired += 1
         for name in pushed:
             _log.info("%s: pushed the pipeline of %s", self._site.testbed.name, name)
         self._show(changes)
-        if repaired:
-            _log.info("%s: repaired the settings of %d index ranges", self._site.testbed.name, repaired)
         return changes
 
-    def apply(self, before: Sequence[Cluster], after: Sequence[Cluster], ranges: Ranges) -> Plan:
+    def apply(self, before: Sequence[Cluster], after: Sequence[Cluster]) -> None:
         """Take the devices from some clusters to what these are now, in an order in which no frame is lost.
 
         Nothing is read. Raises OlafError; then what the devices hold is unknown until :meth:`reconcile`.
         """
         assert self._running is not None
+        old, new = _ranges(before), _ranges(after)
         changes = plan(of_clusters(before), of_clusters(after))
+        changed = (each for span in new for each in settings.changes(old.get(span, ()), new[span]))
         self._equal = False
-        # A new index must know its mode before the first update reaches it.
-        for (first, last), settings in ranges.items():
-            self.queue.set(first, last, settings)
-        devices.carry_out(changes, self._running, self._sessions)
+        devices.carry_out(replace(changes, settings=tuple(changed)), self._running, self._sessions)
+        for first, last in old.keys() - new.keys():
+            self._running.registers.configure(first, last, IndexSettings())
         self._equal = True
-        return changes
 
     def command(self, command: Command, first: int, last: int) -> None:
         """FBCAST or RESET at the queue. Raises OlafError."""
-        self.queue.command(command, first, last)
+        assert self._running is not None
+        self._running.registers.command(command, first, last)
 
     def packets(self, timeout: float) -> Iterator[PacketIn]:
         """Control messages that VNP4₁ hands over, until ``timeout`` seconds bring none."""
@@ -129,7 +114,6 @@ class Southbound:
         self.close()
         running = self._site.running() or self._site.start(clusters)
         self._sessions = self._open.enter_context(devices.controlling(running, take_over=True))
-        self._queue = settings_of(running.registers, self._site.testbed.engine)
         self._running = running
         return running
 
@@ -143,3 +127,9 @@ class Southbound:
 def _address(match: Match | int) -> int:
     assert isinstance(match, Exact)
     return match.value
+
+
+def _ranges(clusters: Sequence[Cluster]) -> dict[tuple[int, int], Ranges]:
+    """What each cluster asks of its indices, by the first and the last of them."""
+    parts = map(index_range, clusters)
+    return {(part.first, part.last): (part,) for part in parts}

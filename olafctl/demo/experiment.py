@@ -20,6 +20,8 @@ AT_ONCE = 4
 RUNS = 5
 """Each with another order in which the clusters begin."""
 
+_KINDS = (".png", ".svg")
+
 G = 10**9
 SETTINGS = (
     Setting(Mode.FIFO, 40 * G),
@@ -69,26 +71,27 @@ def run(running: InVirtualTime, testbed: Testbed, loads: Sequence[Load], progres
     runs = []
     for number, load in enumerate(loads, 1):
         plan = schedule(trace, clusters_of(testbed), load)
-        values = values_in(load.frame_bytes, trace)
+        values_in(load.frame_bytes, trace)
         which = f"{load.at_once} clusters at a time" if load.at_once else "all clusters together"
         progress(
             f"replaying {len(plan.time)} updates through FIFO and Olaf, {which}, run {number} of {len(loads)}"
         )
-        outcomes = [replay(running, testbed, trace, plan, values, setting) for setting in SETTINGS]
+        outcomes = [replay(running, testbed, trace, plan, load.blocks, setting) for setting in SETTINGS]
         runs.append(Run(load, plan, outcomes))
     return Experiment(testbed, runs)
 
 
-def plots(experiment: Experiment, folder: Path) -> tuple[Path, Path]:
-    """Save figure 6 and Age-of-Model over time, of the first run, as PNG.
+def plots(experiment: Experiment, folder: Path) -> tuple[Path, ...]:
+    """Save figure 6 and Age-of-Model over time, of the first run, as PNG and SVG.
 
     Raises OlafError when they cannot be written.
     """
     from olafctl.replay import plot
 
-    figure6, ages = folder / "figure6.png", folder / "age-of-model.png"
-    first = experiment.runs[0]
-    plot.aggregations([outcome for outcome in first.outcomes if outcome.setting.mode is Mode.OLAF], figure6)
+    figure6, ages = ([folder / f"{name}{kind}" for kind in _KINDS] for name in ("figure6", "age-of-model"))
+    testbed, first = experiment.testbed, experiment.runs[0]
+    olaf = [outcome for outcome in first.outcomes if outcome.setting.mode is Mode.OLAF]
+    plot.updates_per_frame(olaf, testbed, first.plan, first.load, *figure6)
     pair = [experiment.outcomes(mode, 20 * G)[0] for mode in (Mode.FIFO, Mode.OLAF)]
-    plot.ages(pair, experiment.testbed, first.plan, first.load.frame_bytes, ages)
-    return figure6, ages
+    plot.ages(pair, testbed, first.plan, first.load, *ages)
+    return *figure6, *ages

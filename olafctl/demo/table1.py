@@ -1,4 +1,4 @@
-"""OLAF's table 1 beside ours."""
+"""OLAF's table 1 and ours, side by side."""
 
 from dataclasses import asdict, dataclass
 from statistics import mean

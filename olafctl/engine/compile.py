@@ -13,7 +13,7 @@ _PACKAGE = Path(__file__).resolve().parent.parent
 _SOURCES = (_PACKAGE / "ports/native", _PACKAGE / "engine/native")
 _CONTRACTS = (
     _PACKAGE / "wire/native/tuser.h",
-    _PACKAGE / "p4/runtime/switch_abi.h",
+    _PACKAGE / "p4/native/switch_abi.h",
     _PACKAGE / "queue/native/queue_model.h",
 )
 _FLAGS = ("-std=c++20", "-O2", "-fPIC", "-pthread", "-Wall", "-Wextra")

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from queue import SimpleQueue
 
 from olafctl.engine.engine import Engine
-from olafctl.p4.native import Handle, NativeSwitch
+from olafctl.p4.switch.native import Handle, NativeSwitch
 
 _Digest = tuple[int, Sequence[bytes]]
 
@@ -27,8 +27,8 @@ class EngineSwitch(NativeSwitch):
     def on_digest(self, receive: Callable[[int, Sequence[bytes]], None]) -> None:
         """See :meth:`olafctl.p4runtime.dataplane.DataPlane.on_digest`.
 
-        ``receive`` runs on a thread of its own: the one that moves packets must never wait for whoever
-        waits for it.
+        ``receive`` runs on a thread of its own: the one that moves packets must never wait for a caller
+        that waits for it.
         """
         waiting: SimpleQueue[_Digest] = SimpleQueue()
 

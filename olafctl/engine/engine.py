@@ -12,11 +12,12 @@ from typing import Any
 from olafctl.engine.compile import engine_library
 from olafctl.engine.tenancy import Tenancy
 from olafctl.errors import OlafError, Problem
-from olafctl.queue.registers import REGISTERS, Access
+from olafctl.queue.registers import BY_NAME, REGISTERS, Access, QueueRegisters
+from olafctl.queue.settings import of_all
 from olafctl.wire import layouts
 
 _MAX_PACKET_IN = 65536
-_PATIENCE_MS = 500
+_TIMEOUT_MS = 500
 
 PacketIn = Callable[[bytes], None]
 
@@ -35,8 +36,8 @@ class PortStats:
 
 @dataclass(frozen=True)
 class Losses:
-    """Frames that went nowhere, by reason: before a pipeline was pushed, to a port the block has not,
-    punted faster than the control plane takes them (or too long for it), too short for the shim."""
+    """Frames that went nowhere, by reason: before a pipeline was pushed, to a port that is not there, punted
+    faster than the control plane takes them (or too long for it), too short for the shim."""
 
     no_pipeline: int
     misrouted: int
@@ -55,6 +56,8 @@ class Engine:
         self._punts: threading.Thread | None = None
         self._tenancy = Tenancy("the engine")
         self._stopping = False
+        self.register_sequences = threading.Lock()
+        """Held for a snapshot or a command with the reads and writes that belong to it."""
 
     def wire_twin(self, queue_library: Path) -> None:
         """VNP4₁ (device 0) → the queue of ``queue_library`` → VNP4₂ (device 1). Raises OlafError."""
@@ -172,23 +175,36 @@ class Engine:
 
         Raises OlafError when the peer goes away, or the engine is closed.
         """
-        offsets = [register.offset for register in REGISTERS if register.access is Access.SETTING]
-        array = (ctypes.c_uint32 * len(offsets))(*offsets)
+        with self.register_sequences:
+            writes = self._settings_as_writes()
+        array = (ctypes.c_uint32 * len(writes))(*writes)
         run = self._library.olaf_engine_replay
+        busy = BY_NAME["command_busy"].offset
 
         def cut_off() -> None:
             with suppress(OSError):
                 peer.shutdown(socket.SHUT_RDWR)
 
         with self._tenancy.inside(cut_off):
-            self._check(run(self._handle, peer.fileno(), array, len(offsets)), "replay")
+            self._check(run(self._handle, peer.fileno(), array, len(writes) // 2, busy), "replay")
+
+    def _settings_as_writes(self) -> list[int]:
+        """(offset, value) of each register write that gives a new queue this one's settings."""
+        writes: list[int] = []
+        recorder = QueueRegisters(lambda offset: 0, lambda offset, value: writes.extend((offset, value)))
+        for part in of_all(QueueRegisters(self.read_register, self.write_register)):
+            recorder.configure(part.first, part.last, part.settings)
+        for register in REGISTERS:
+            if register.access is Access.SETTING:
+                recorder.write(register.name, self.read_register(register.offset))
+        return writes
 
     def _deliver_packet_ins(self) -> None:
         device = ctypes.c_uint()
         buffer = ctypes.create_string_buffer(_MAX_PACKET_IN)
         take = self._library.olaf_engine_take_packet_in
         while not self._stopping:
-            length = take(self._handle, _PATIENCE_MS, ctypes.byref(device), buffer)
+            length = take(self._handle, _TIMEOUT_MS, ctypes.byref(device), buffer)
             receive = self._receivers.get(device.value)
             if length and receive is not None:
                 receive(buffer.raw[:length])
@@ -248,7 +264,7 @@ _SIGNATURES: Sequence[tuple[str, Any, tuple[Any, ...]]] = (
     (
         "engine_replay",
         ctypes.c_char_p,
-        (_POINTER, ctypes.c_int, ctypes.POINTER(ctypes.c_uint32), ctypes.c_size_t),
+        (_POINTER, ctypes.c_int, ctypes.POINTER(ctypes.c_uint32), ctypes.c_size_t, ctypes.c_uint32),
     ),
 )
 

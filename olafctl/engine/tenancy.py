@@ -39,7 +39,7 @@ class Tenancy:
                 self._changed.notify_all()
 
     def close(self) -> bool:
-        """Let nobody in any more and wait until nobody is inside; False when it was closed before."""
+        """Let no caller in any more and wait until none is inside; False when it was closed before."""
         with self._changed:
             if self._closed:
                 return False

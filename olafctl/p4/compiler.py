@@ -1,6 +1,6 @@
-"""A P4_16 program for v1model, compiled to a shared library (:file:`olafctl/p4/runtime/switch_abi.h`).
+"""A P4_16 program for v1model, compiled to a shared library (:file:`olafctl/p4/native/switch_abi.h`).
 
-preprocess → parse → check → emit C++ → ``$CXX``. Every result is kept by content, so that nothing is
+preprocess → parse → check → emit C++ → ``$CXX``. Results are cached by content, so that nothing is
 compiled twice. The ``device_config`` that a P4Runtime client pushes is the preprocessed program itself:
 text, never native code.
 """
@@ -20,14 +20,15 @@ from olafctl.cache import build_once, digest
 from olafctl.errors import BadInput, OlafError, Problem
 from olafctl.p4.check.program import check_program
 from olafctl.p4.description import description
+from olafctl.p4.emit.places import Places
 from olafctl.p4.emit.program import Emitter
-from olafctl.p4.p4info import Describer
-from olafctl.p4.preprocess import preprocess
+from olafctl.p4.p4info.describe import Describer, as_text
 from olafctl.p4.syntax.parse import parse
+from olafctl.p4.syntax.preprocess import preprocess
 from olafctl.toolchain import Compiler, cxx
 
 _HOME = Path(__file__).parent
-_RUNTIME = _HOME / "runtime"
+_NATIVE = _HOME / "native"
 _FLAGS = ("-std=c++17", "-fPIC", "-fno-exceptions", "-fno-rtti", "-w")
 TIME_LIMIT = 600
 """For one run of the C++ compiler, in seconds."""
@@ -44,7 +45,7 @@ class Program:
     library: Path
     cpp: Path
     description: dict[str, Any]
-    """How ids and widths map to the library's places (for :mod:`olafctl.p4.native`)."""
+    """How ids and widths map to places in the library (for :mod:`olafctl.p4.switch.native`)."""
     fresh: bool
     """False when it came from the cache."""
 
@@ -62,14 +63,16 @@ def compile_program(
     Raises Refused (a BadInput) where it is wrong or not supported, MissingTool without a C++ compiler.
     """
     progress("preprocessing")
-    return compile_text(preprocess(source, include, defines), progress, optimize)
+    return compile_text(preprocess(source, include, defines), progress, optimize, str(source))
 
 
-def compile_text(text: str, progress: Progress = _quiet, optimize: str = "-O2") -> Program:
-    """As :func:`compile_program`, of a preprocessed program: a ``device_config``."""
+def compile_text(
+    text: str, progress: Progress = _quiet, optimize: str = "-O2", file: str = "device_config"
+) -> Program:
+    """As :func:`compile_program`, of a preprocessed program; ``file`` is what its author calls the whole."""
     compiler = cxx()
     key = digest([text, own_digest(), str(compiler), optimize])
-    folder, fresh = build_once("p4", key, lambda work: _build(work, text, compiler, optimize, progress))
+    folder, fresh = build_once("p4", key, lambda work: _build(work, text, file, compiler, optimize, progress))
     info = text_format.Parse((folder / "p4info.txtpb").read_text(), p4info_pb2.P4Info())
     return Program(
         info, text.encode(), folder / "program.so", folder / "program.cpp",
@@ -77,33 +80,34 @@ def compile_text(text: str, progress: Progress = _quiet, optimize: str = "-O2") 
     )  # fmt: skip
 
 
-def _build(work: Path, text: str, compiler: Compiler, optimize: str, progress: Progress) -> None:
+def _build(work: Path, text: str, file: str, compiler: Compiler, optimize: str, progress: Progress) -> None:
     progress("checking")
-    cpp, info, places = _translate(text)
-    (work / "p4info.txtpb").write_text(text_format.MessageToString(info))
+    cpp, info, places = _translate(text, file)
+    (work / "p4info.txtpb").write_text(as_text(info))
     (work / "description.json").write_text(json.dumps(places))
     (work / "program.cpp").write_text(cpp)
     progress("compiling C++")
     runtime = _runtime(compiler)
     command = [
-        *compiler.command, *_FLAGS, optimize, "-shared", f"-I{_RUNTIME}", str(work / "program.cpp"),
+        *compiler.command, *_FLAGS, optimize, "-shared", f"-I{_NATIVE}", str(work / "program.cpp"),
         *map(str, sorted(runtime.glob("*.o"))), "-o", str(work / "program.so"),
     ]  # fmt: skip
     _run(command)
 
 
-def _translate(text: str) -> tuple[str, p4info_pb2.P4Info, dict[str, Any]]:
+def _translate(text: str, file: str) -> tuple[str, p4info_pb2.P4Info, dict[str, Any]]:
     """C++, P4Info and description of a preprocessed program."""
     try:
-        program = check_program(parse(text))
-        emitter = Emitter(program)
+        program = check_program(parse(text), file)
+        places = Places(program)
+        emitter = Emitter(program, places)
         cpp = emitter.write()
-        describer = Describer(program, emitter)
+        describer = Describer(program, places, emitter.externs.digests)
         return cpp, describer.describe(), description(describer)
     except OlafError:
         raise
     except RecursionError:
-        raise BadInput(Problem("the program is nested too deeply", remedy="make it flatter")) from None
+        raise BadInput(Problem("the program is nested too deeply", remedy="reduce the nesting")) from None
     except Exception as error:
         what = f"the P4 compiler failed: {type(error).__name__}: {error}"
         raise OlafError(Problem(what, remedy="this is a defect of Olaf's P4 compiler")) from error
@@ -111,15 +115,15 @@ def _translate(text: str) -> tuple[str, p4info_pb2.P4Info, dict[str, Any]]:
 
 @cache
 def own_digest() -> str:
-    """A digest of the compiler's own sources: another compiler makes another program."""
+    """A digest of the compiler's own sources, which changes whenever its output may."""
     files = sorted(path for path in _HOME.rglob("*") if path.suffix in (".py", ".lark", ".h", ".cpp"))
     return digest(files)
 
 
 def _runtime(compiler: Compiler) -> Path:
     """The folder with the runtime's object files, the same for all programs."""
-    sources = sorted(_RUNTIME.glob("*.cpp"))
-    key = digest([*sorted(_RUNTIME.glob("*.h")), *sources, str(compiler)])
+    sources = sorted(_NATIVE.glob("*.cpp"))
+    key = digest([*sorted(_NATIVE.glob("*.h")), *sources, str(compiler)])
 
     def build(work: Path) -> None:
         for source in sources:

@@ -1,43 +1,45 @@
 """How P4Runtime's ids and widths map to places in a compiled library."""
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
-from olafctl.p4 import ir
-from olafctl.p4 import types as t
-from olafctl.p4.check.keysets import key_width
 from olafctl.p4.emit.rows import type_leaves
 from olafctl.p4.emit.tables import kind
 from olafctl.p4.emit.writer import words_of
-from olafctl.p4.p4info import Describer
+from olafctl.p4.ir import nodes as ir
+from olafctl.p4.ir import types as t
+from olafctl.p4.p4info.describe import Describer
 
 Row = dict[str, Any]
 
 
 def description(describer: Describer) -> Row:
-    """What :mod:`olafctl.p4.native` must know to program the library."""
-    program, ids = describer.program, describer.ids
-    places = iter(range(sum(len(table.entries) for table in program.tables)))
+    """What :mod:`olafctl.p4.switch.native` needs to program the library."""
+    ids, inventory = describer.ids, describer.inventory
+    places = itertools.count()
+    entries = {table: [next(places) for _ in table.entries] for table in describer.program.tables}
     return {
         "tables": [
-            _table(table, describer, [next(places) for _ in table.entries]) for table in program.tables
+            _table(table, describer, entries[table])
+            for table in describer.program.tables
+            if table in inventory.tables
         ],
         "actions": {
             str(ids.of("action", action.name)): {
                 "name": action.name,
                 "words": [words_of(param.type) for param in action.params if not param.direction],
-                "widths": [key_width(param.type) for param in action.params if not param.direction],
+                "widths": [t.key_width(param.type) for param in action.params if not param.direction],
             }
-            for action in describer.actions
+            for action in inventory.actions
         },
-        "arrays": {extern: _arrays(extern, describer) for extern in describer.emitter.arrays},
+        "arrays": {extern: _arrays(extern, describer) for extern in describer.places.arrays},
         "value_sets": [
             {"id": ids.of("value_set", v.name), "place": v.index, "keys": _fields(v.keys), "size": v.size}
-            for v in program.value_sets
+            for v in inventory.value_sets
         ],
         "digests": [
-            {"id": ids.of("digest", name), "words": _words(type_)}
-            for name, type_, _ in describer.emitter.externs.digests
+            {"id": ids.of("digest", name), "words": _words(type_)} for name, type_, _ in describer.digests
         ],
     }
 
@@ -48,14 +50,14 @@ def _words(type_: t.Type) -> list[int]:
 
 def _fields(keys: Sequence[ir.Key]) -> list[Row]:
     return [
-        {"name": k.name, "kind": k.kind, "width": key_width(k.value.type), "words": words_of(k.value.type)}
+        {"name": k.name, "kind": k.kind, "width": t.key_width(k.value.type), "words": words_of(k.value.type)}
         for k in keys
     ]
 
 
 def _table(table: ir.Table, describer: Describer, places: list[int]) -> Row:
     ids = describer.ids
-    number = describer.emitter.action_number
+    number = describer.places.action_number
     return {
         "id": ids.of("table", table.name),
         "name": table.name,
@@ -84,8 +86,9 @@ def _arrays(extern: str, describer: Describer) -> Row:
         str(describer.ids.of(extern, instance.name)): {
             "place": at,
             "name": instance.name,
-            "size": describer.emitter.cells(instance),
+            "size": describer.places.cells(instance),
             "words": words_of(instance.type.args[0]) if extern == "register" else 1,
         }
-        for at, instance in enumerate(describer.emitter.arrays[extern])
+        for at, instance in enumerate(describer.places.arrays[extern])
+        if instance in describer.inventory.externs
     }

@@ -1,4 +1,4 @@
-"""How the compiler says no: the place, the construct's name, and why."""
+"""How the compiler refuses: the place, the construct's name, and why."""
 
 from typing import NamedTuple
 
@@ -6,18 +6,18 @@ from olafctl.errors import BadInput, Problem
 
 
 class Pos(NamedTuple):
-    """A place in the program as its author wrote it."""
+    """A place in the program as its author wrote it; line 0 is the file as a whole."""
 
     file: str
-    line: int
-    column: int
+    line: int = 0
+    column: int = 0
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}:{self.column}"
+        return f"{self.file}:{self.line}:{self.column}" if self.line else self.file
 
 
 class Refused(BadInput):
-    """The program is wrong, or uses ``construct`` in a way that Olaf does not support."""
+    """The program is wrong, or uses ``construct`` in a way that is not supported."""
 
     def __init__(self, pos: Pos, construct: str, why: str) -> None:
         self.pos, self.construct, self.why = pos, construct, why

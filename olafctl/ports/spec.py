@@ -42,7 +42,7 @@ def _parse(text: str, cpu_port: int, taken: set[int]) -> PortSpec:
     if not equals or not colon or not where:
         raise ValueError("is not understood")
     if not number_text.isascii() or not number_text.isdigit() or not 0 <= int(number_text) <= _LAST_PORT:
-        raise ValueError(f"{number_text!r} is no port number in 0 … {_LAST_PORT}")
+        raise ValueError(f"{number_text!r} is not a port number in 0 … {_LAST_PORT}")
     number = int(number_text)
     if number == cpu_port:
         raise ValueError("is the CPU port")

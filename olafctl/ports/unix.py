@@ -23,7 +23,7 @@ def short(path: Path) -> Iterator[str]:
 def listen(path: Path, kind: socket.SocketKind) -> socket.socket:
     """A listening socket at ``path``; replaces a socket that a dead process left there.
 
-    Raises OSError, FileExistsError when something answers at ``path`` or it is no socket.
+    Raises OSError, FileExistsError when something answers at ``path`` or it is not a socket.
     """
     if path.exists():
         if not path.is_socket() or _answers(path, kind):
@@ -39,7 +39,7 @@ def listen(path: Path, kind: socket.SocketKind) -> socket.socket:
 def connect(path: Path, kind: socket.SocketKind, timeout: float | None = None) -> socket.socket:
     """A socket connected to ``path``.
 
-    Raises OSError when nobody listens there.
+    Raises OSError when no process listens there.
     """
     connected = socket.socket(socket.AF_UNIX, kind)
     connected.settimeout(timeout)

@@ -9,141 +9,32 @@ one may be refused only when the bypass had no room for it.
 
 import random
 import time
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import click
 import numpy as np
 
-from olafctl.queue.golden import GoldenQueue, Unexplained, with_status
-from olafctl.queue.model import Departure, Instant, QueueModel, Sidecar, without_status
-from olafctl.queue.registers import MODE_FIFO, MODE_OLAF, rate_word
+from olafctl.queue.comparison import Comparison
+from olafctl.queue.golden import GoldenQueue, Unexplained
+from olafctl.queue.internals import Command, Mode
+from olafctl.queue.model import QueueModel
+from olafctl.queue.registers import IndexSettings, rate_word
 from olafctl.queue.traffic import Traffic
-from olafctl.queue.verilate import Parameters, build_queue
-from olafctl.wire.layouts import BEAT_BYTES, Kind
-
-BYPASS_BEATS = 512
-_LIMIT = 20_000_000
+from olafctl.queue.verilate import build_queue
+from olafctl.wire.geometry import Geometry
 
 GEOMETRIES = (
-    Parameters(clusters=16, slots=8, beats=24),
-    Parameters(clusters=9, slots=8, beats=142),
-    Parameters(clusters=1, slots=1, beats=6, adder_latency=3),
-    Parameters(clusters=1024, slots=40, beats=24, adder_latency=6),
+    Geometry(indices=16, slots=8, beats=24),
+    Geometry(indices=9, slots=8, beats=142, adder_latency=5),
+    Geometry(indices=1, slots=1, beats=6, members=1, adder_latency=3),
+    Geometry(indices=1024, slots=40, beats=24, members=64, adder_latency=6),
+    Geometry(indices=5, slots=3, beats=4, members=3),
 )
-"""From one cluster and one slot to a thousand, with and without jumbo frames, shorter and longer adders."""
-
-
-class Comparison:
-    """A queue and its golden model, side by side."""
-
-    def __init__(self, model: QueueModel, parameters: Parameters) -> None:
-        self.model = model
-        self.golden = GoldenQueue(parameters)
-        self.frames = 0
-        self._offered_others: deque[tuple[Sidecar, bytes]] = deque()
-        self._others: deque[tuple[Sidecar, bytes]] = deque()
-        self._other_beats = 0
-        self._left_others: deque[tuple[int, int]] = deque()
-        model.watch()
-
-    def set(self, **settings: int) -> None:
-        """Write settings, by register name, while nothing arrives."""
-        golden = self.golden
-        for name, value in settings.items():
-            self.model.registers.write(name, value)
-            match name:
-                case "reward_threshold":
-                    golden.threshold = np.uint32(value).view(np.float32)
-                case "rate":
-                    golden.limit_rate(value, self.model.cycle)
-                case "active_window":
-                    golden.window = value
-                case _:
-                    setattr(golden, name, value)
-            self.see()
-
-    def offer(self, sidecar: Sidecar, frame: bytes, cycle: int = 0) -> None:
-        """Send a frame to both."""
-        self.frames += 1
-        self.golden.counters["input_beats"] += -(-len(frame) // BEAT_BYTES)
-        self.model.offer(sidecar, frame, cycle)
-        if sidecar.kind == Kind.UPDATE:
-            self.golden.offer(sidecar, frame)
-        else:
-            self._offered_others.append((sidecar, frame))
-
-    def settle(self) -> None:
-        """Let all come to rest, and compare what left. Raises Unexplained on any difference."""
-        if self.model.settle(_LIMIT) >= _LIMIT:
-            raise Unexplained("the queue does not come to rest")
-        self.see()
-
-    def see(self) -> None:
-        """Compare what left since the last time."""
-        departures = list(self.model.take())
-        others = [departure for departure in departures if departure.sidecar.kind != Kind.UPDATE]
-        self._left_others.extend(
-            (departure.last, -(-len(departure.frame) // BEAT_BYTES)) for departure in others
-        )
-        for instant in self.model.instants():
-            self.golden.at(instant)
-            self._bypass(instant)
-        for departure in departures:
-            self._compare(departure)
-
-    def check_counters(self) -> None:
-        """Compare every counter that the golden model predicts, and the occupancy."""
-        shown = self.model.registers.read_all()
-        self.see()
-        wrong = [
-            f"{name} is {shown[name]}, must be {expected}"
-            for name, expected in (*self.golden.counters.items(), ("occupancy", self.golden.occupancy))
-            if shown[name] != expected
-        ]
-        if wrong:
-            raise Unexplained("; ".join(wrong))
-
-    def _bypass(self, instant: Instant) -> None:
-        counters = self.golden.counters
-        while self._left_others and self._left_others[0][0] < instant.cycle:
-            self._other_beats -= self._left_others.popleft()[1]
-        if instant.admitted or instant.refused:
-            sidecar, frame = self._offered_others.popleft()
-            counters["in_bypass"] += 1
-            if instant.admitted:
-                self._others.append((sidecar, frame))
-                self._other_beats += -(-len(frame) // BEAT_BYTES)
-            else:
-                counters["dropped_bypass"] += 1
-                wanted = max(1, -(-sidecar.size // BEAT_BYTES))
-                if self._other_beats + wanted <= BYPASS_BEATS:
-                    raise Unexplained(f"a frame of {wanted} beats was refused by a bypass with room for it")
-
-    def _compare(self, departure: Departure) -> None:
-        counters = self.golden.counters
-        counters["output_beats"] += -(-len(departure.frame) // BEAT_BYTES)
-        if departure.sidecar.kind == Kind.UPDATE:
-            sidecar, frame = self.golden.next_update()
-        else:
-            if not self._others:
-                raise Unexplained("a frame left that was never let in")
-            sidecar, frame = self._others.popleft()
-            counters["out_bypass"] += 1
-        if departure.frame != frame:
-            raise Unexplained(_difference(departure.frame, frame))
-        expected = with_status(without_status(sidecar), self.golden.status())
-        if departure.sidecar != expected:
-            raise Unexplained(f"a frame left with {departure.sidecar}, must be {expected}")
-
-
-def _difference(seen: bytes, expected: bytes) -> str:
-    if len(seen) != len(expected):
-        return f"a frame left with {len(seen)} bytes, must have {len(expected)}"
-    at = next(index for index, (one, other) in enumerate(zip(seen, expected, strict=True)) if one != other)
-    some = slice(at, at + 8)
-    return f"byte {at} of a frame of {len(seen)}: {seen[some].hex()}, must be {expected[some].hex()}"
+"""From one index and one slot to a thousand, with and without jumbo frames, every adder latency."""
+_STROBES = ((0xF,), (1, 2, 4, 8), (0xC, 0x3), (8, 6, 1), (2, 0, 0xD))
+"""Ways to write a register, all bytes of it in the end."""
 
 
 @dataclass
@@ -167,60 +58,82 @@ class Coverage:
 
 
 EXPECTED = (
-    *(name for name in GoldenQueue(Parameters()).counters),
-    "merged, newer",
-    "merged, older",
-    *(f"cut through while {fate}" for fate in ("appended", "merged", "replaced_worker", "replaced_reward")),
-    *(f"repaired {end} while {fate}" for end in ("short", "long") for fate in ("appended", "merged")),
+    *GoldenQueue(Geometry()).counters,
+    *("merged, newer", "merged, older", "contributed, newer", "contributed, older"),
+    *(f"cut through while {what}" for what in ("appended", "merged", "replaced_worker", "replaced_reward")),
+    *(f"repaired {end} while {what}" for end in ("truncated", "overlong") for what in ("appended", "merged")),
+    *(f"released by {what}" for what in ("the last contribution", "SET", "FBCAST")),
+    *("discarded by SET", "discarded by RESET"),
+    *(f"command {command.name}" for command in Command),
+    "command refused",
 )
 
 
-def run_seed(model: QueueModel, parameters: Parameters, seed: int, frames: int) -> Comparison:
+def run_seed(model: QueueModel, geometry: Geometry, seed: int, frames: int) -> Comparison:
     """Random traffic under random settings in a new ``model``, episode by episode.
 
     Raises Unexplained, naming the seed, when the queue and its golden model differ.
     """
     pick = random.Random(seed)
-    comparison = Comparison(model, parameters)
+    comparison = Comparison(model, geometry)
     try:
+        _start_in_the_middle(comparison, geometry, pick)
+        comparison = Comparison(model, geometry)
         comparison.set(active_window=pick.choice((50, 1000, 20_000)))
         while comparison.frames < frames:
-            _episode(comparison, parameters, pick, min(frames - comparison.frames, 150))
+            _episode(comparison, geometry, pick, min(frames - comparison.frames, 150))
         comparison.set(hold=0, rate=0)
         comparison.settle()
         comparison.check_counters()
+        comparison.check_rest()
     except Unexplained as error:
-        raise Unexplained(f"{parameters}, seed {seed}: {error}") from error
+        raise Unexplained(f"{geometry}, seed {seed}: {error}") from error
     return comparison
 
 
-def _episode(comparison: Comparison, parameters: Parameters, pick: random.Random, frames: int) -> None:
-    longest = (parameters.beats - 1) * 16
+def _start_in_the_middle(comparison: Comparison, geometry: Geometry, pick: random.Random) -> None:
+    """Reset the queue while it works: what was under way must leave no trace."""
+    traffic = Traffic(pick.getrandbits(32), geometry, min(geometry.indices, 4), 64)
+    comparison.set(rate=rate_word(pick.choice((None, 1_000_000_000))))
+    comparison.command(
+        Command.SET, 0, geometry.indices - 1 if geometry.indices < 99 else 9, _settings(pick, None)
+    )
+    for _ in range(30):
+        comparison.offer(*traffic.beats())
+    comparison.model.run(comparison.model.cycle + pick.randrange(20, 400))
+    comparison.model.reset()
+
+
+def _episode(comparison: Comparison, geometry: Geometry, pick: random.Random, frames: int) -> None:
+    longest = (geometry.beats - 1) * 16
     if longest > 400 and pick.random() < 0.7:
         longest = 400
-    clusters = min(parameters.clusters, pick.choice((1, 2, 4, 9, 16, 1024)))
-    traffic = Traffic(pick.getrandbits(32), parameters, clusters, longest)
+    indices = min(geometry.indices, pick.choice((1, 2, 4, 9, 16, 1024)))
+    traffic = Traffic(pick.getrandbits(32), geometry, indices, longest)
     comparison.set(
-        rate=0,
-        mode=MODE_FIFO if pick.random() < 0.15 else MODE_OLAF,
-        reward_enable=int(pick.random() < 0.5),
-        reward_threshold=int(np.float32(pick.choice((0.0, 0.5, 2.0, float("inf")))).view(np.uint32)),
+        rate=0, accumulate_quota=pick.choice((0, 1, geometry.slots // 2, geometry.slots, geometry.slots))
     )
     comparison.set(
         rate=rate_word(pick.choice((None, None, 5_000_000_000, 20_000_000_000, 40_000_000_000))),
         hold=int(pick.random() < 0.2),
     )
+    favourite = pick.choice((*Mode, None))
+    _configure(comparison, traffic, pick, favourite)
     restless = pick.choice((0.0, 0.0, 0.02, 0.3))
     stopping = pick.choice((0.0, 0.0, 0.02, 0.3))
     comparison.model.disturb(pick.getrandbits(32), restless, stopping, pick.choice((0.02, 0.5)))
     start = comparison.model.cycle
     spread = pick.choice((0, 0, 30, 200))
     for index in range(frames):
-        comparison.offer(*traffic.frame(), start + index * spread)
+        comparison.offer(*traffic.beats(), cycle=start + index * spread)
     if pick.random() < 0.1:
         comparison.model.block(True)
         comparison.model.run(start + 3000)
         comparison.model.block(False)
+        comparison.jam([traffic.honest() for _ in range(frames // 2)])
+    for _ in range(pick.choice((0, 0, 2, 10, 30))):
+        comparison.model.run(comparison.model.cycle + pick.randrange(1 + 20 * max(10, spread)))
+        _command(comparison, geometry, traffic, pick, favourite)
     comparison.settle()
     if pick.random() < 0.5:
         comparison.set(hold=0)
@@ -228,14 +141,62 @@ def _episode(comparison: Comparison, parameters: Parameters, pick: random.Random
     comparison.check_counters()
 
 
+def _settings(pick: random.Random, favourite: Mode | None) -> IndexSettings:
+    """``favourite`` is the mode that most indices have."""
+    threshold = float(pick.choice((0.0, 0.5, 2.0, float("inf"))))
+    return IndexSettings(
+        favourite if favourite is not None and pick.random() < 0.9 else pick.choice(tuple(Mode)),
+        pick.random() < 0.05,
+        pick.choice((1, 2, 2, 3, 3, 5, 8, 65535)),
+        int(pick.random() < 0.5),
+        int(np.float32(threshold).view(np.uint32)),
+    )
+
+
+def _configure(comparison: Comparison, traffic: Traffic, pick: random.Random, favourite: Mode | None) -> None:
+    """Settings for some of the indices that take part; the others keep theirs."""
+    if pick.random() < 0.5:
+        first, last = min(traffic.indices), max(traffic.indices)
+        comparison.command(Command.SET, first, last, _settings(pick, favourite), pick.choice(_STROBES))
+    for index in pick.sample(traffic.indices, min(len(traffic.indices), pick.choice((0, 3, 8)))):
+        comparison.command(Command.SET, index, index, _settings(pick, favourite), pick.choice(_STROBES))
+
+
+def _command(
+    comparison: Comparison,
+    geometry: Geometry,
+    traffic: Traffic,
+    pick: random.Random,
+    favourite: Mode | None,
+) -> None:
+    """A command at this cycle, for one index that takes part or some; now and then a bad one."""
+    code = pick.choice((Command.SET, Command.SET, Command.FBCAST, Command.RESET, Command.GET))
+    first = pick.choice(traffic.indices)
+    last = first if code == Command.GET else min(geometry.indices - 1, first + pick.choice((0, 0, 1, 5)))
+    settings = _settings(pick, favourite)
+    ranged = pick.choice((Command.SET, Command.FBCAST, Command.RESET))
+    draw = pick.random()
+    if draw < 0.03:
+        comparison.bad_command(ranged, first + 1, first, settings)
+    elif draw < 0.06:
+        comparison.bad_command(ranged, first, geometry.indices + pick.choice((0, 1, 60_000)), settings)
+    elif draw < 0.08:
+        comparison.bad_command(pick.choice((0, 5, 255)), first, last, settings)
+    elif draw < 0.1:
+        unfit = replace(settings, threshold=pick.choice((0, 65536, (1 << 32) - 1)))
+        comparison.bad_command(Command.SET, first, last, unfit)
+    else:
+        comparison.command(code, first, last, settings, pick.choice(_STROBES))
+
+
 def run(frames: int, per_seed: int, progress: Callable[[Coverage], None] = lambda coverage: None) -> Coverage:
     """Seeds over all GEOMETRIES until ``frames`` were compared. Raises Unexplained on any difference."""
-    libraries = [(parameters, build_queue(parameters)) for parameters in GEOMETRIES]
+    libraries = [(geometry, build_queue(geometry)) for geometry in GEOMETRIES]
     coverage = Coverage()
     while coverage.frames < frames:
-        parameters, library = libraries[coverage.seeds % len(libraries)]
+        geometry, library = libraries[coverage.seeds % len(libraries)]
         with QueueModel(library) as model:
-            coverage.add(run_seed(model, parameters, coverage.seeds, per_seed))
+            coverage.add(run_seed(model, geometry, coverage.seeds, per_seed))
         progress(coverage)
     return coverage
 

@@ -9,15 +9,35 @@ from olafctl.queue.internals import (
     IS_DROP,
     KEPT,
     META,
+    SETTINGS,
+    Command,
     Disposition,
     End,
     Fault,
+    Mode,
 )
 from olafctl.queue.registers import ADDRESS_BITS, DISPOSITIONS, REGISTERS, Access, Register
 from olafctl.templates import fill
 from olafctl.wire.emit import verilog
 
 _NOTE = "Generated from olafctl/{source} by `olafctl generate`: do not edit."
+
+
+_USE = """\
+The queue takes one beat a cycle, but at least four cycles for each update (256 bytes). Updates and
+other frames take turns at the output, frame by frame, when both wait.
+
+Mode, threshold H, reward rule and halt belong to an index, that is one segment of one cluster. To
+change them, write the `set_…` registers and the range, then SET to `command`, and wait until
+`command_busy` is 0. A command is applied to one index after the other, to each between two updates,
+while traffic flows. A command that is refused changes nothing and sets `command_error`: an unknown
+code, a range that is not within the indices, a mode or an H that does not exist, or another command
+still at work.
+
+In ISWITCH mode an index sums one contribution of each member to the round in `seq`. The sum leaves
+once, as a RESULT, when the counts in it reach H. SET applies a new H at once; out of ISWITCH mode it
+discards the partial sum. A halted index keeps its partial sum until it goes on, FBCAST or RESET.
+""".splitlines()
 
 
 def generated() -> dict[Path, str]:
@@ -40,6 +60,9 @@ def _registers() -> str:
     return fill(
         "verilog/olaf_registers.v.j2",
         fixed=[register for register in _of(Access.FIXED) if register.reset is None],
+        as_built=[register for register in _of(Access.SETTING) if register.reset is None],
+        commands=_of(Access.COMMAND),
+        live=_of(Access.LIVE),
         constants=[register for register in _of(Access.FIXED) if register.reset is not None],
         settings=_of(Access.SETTING),
         pulses=_of(Access.PULSE),
@@ -60,7 +83,15 @@ def _meta() -> str:
     return verilog.guarded(
         "olaf_meta",
         "queue/internals.py",
-        [*verilog.packed("OLAF_META", META), "", *verilog.packed("OLAF_KEPT", KEPT)],
+        [
+            *verilog.packed("OLAF_META", META),
+            "",
+            *verilog.packed("OLAF_KEPT", KEPT),
+            "",
+            *verilog.packed("OLAF_SETTINGS", SETTINGS),
+            *verilog.codes("OLAF_MODE", Mode, SETTINGS.field("mode").bits),
+            *verilog.codes("OLAF_COMMAND", Command, 8),
+        ],
     )
 
 
@@ -93,6 +124,8 @@ def _table() -> str:
         "",
         "    in_updates = out_updates + merged + replaced_… + dropped_… (of updates) + resident_updates",
         "    in_bypass = out_bypass + dropped_bypass + resident_bypass",
+        "",
+        *_USE,
         "",
         "| offset | name | access | reset | meaning |",
         "|---|---|---|---|---|",

@@ -18,24 +18,22 @@ META = Layout(
     "meta",
     "What travels with a waiting update until it leaves",
     (
-        *(_from(TUSER, name) for name in ("size", "src", "dst", "cluster", "worker")),
-        Field("tracked", 1, "its cluster's table knows of it; not in FIFO mode"),
+        *(_from(TUSER, name) for name in ("size", "src", "dst", "cluster", "index", "member", "worker")),
+        Field("tracked", 1, "its index's table knows of it: it came in OLAF mode"),
+        Field("result", 1, "it is the sum of an iSwitch round"),
     ),
 )
 
 KEPT = Layout(
     "kept",
-    "What is kept of a waiting update's header, for the decision about the next one of its cluster",
+    "What is kept of a waiting update's header, for the decision about the next one of its index",
     (
         _from(OLAF, "count"),
         _from(OLAF, "reward"),
         Field("key", OLAF.field("reward").bits, "the reward as an unsigned number in the same order"),
-        Field("above", OLAF.field("reward").bits, "key of the bound that a reward must exceed to replace it"),
-        Field(
-            "below", OLAF.field("reward").bits, "key of the bound that a reward must reach not to be dropped"
-        ),
         _from(OLAF, "gen_time"),
-        _from(OLAF, "length"),
+        _from(OLAF, "policy"),
+        _from(TUSER, "size"),
     ),
 )
 
@@ -47,14 +45,20 @@ class Disposition(IntEnum):
     MERGE = 1
     REPLACE_WORKER = 2
     REPLACE_REWARD = 3
-    DROP_FULL = 8
-    DROP_REWARD = 9
-    DROP_MISMATCH = 10
-    DROP_FAULT = 11
+    SUPERSEDE = 4
+    DROP_FULL = 16
+    DROP_REWARD = 17
+    DROP_MISMATCH = 18
+    DROP_FAULT = 19
+    DROP_HALTED = 20
+    DROP_MEMBER = 21
+    DROP_DUPLICATE = 22
+    DROP_LATE = 23
+    DROP_QUOTA = 24
 
 
-DISPOSITION_BITS = 4
-IS_DROP = 3
+DISPOSITION_BITS = 5
+IS_DROP = 4
 """The bit that is set in every disposition that drops."""
 
 
@@ -65,10 +69,40 @@ class Fault(IntEnum):
     HEADER = 1
     LENGTH = 2
     OVERSIZE = 3
-    CLUSTER = 4
+    INDEX = 4
 
 
 FAULT_BITS = 3
+
+
+class Mode(IntEnum):
+    """What an index does with its updates."""
+
+    OLAF = 0
+    FIFO = 1
+    ISWITCH = 2
+
+
+SETTINGS = Layout(
+    "settings",
+    "The settings of an index",
+    (
+        Field("mode", 2, "0 OLAF, 1 FIFO, 2 ISWITCH"),
+        Field("halted", 1, "every update is dropped"),
+        _from(OLAF, "count", "H: worker updates that make a result", "threshold"),
+        Field("reward_enable", 1, "the reward rule applies"),
+        _from(OLAF, "reward", "rewards that differ by no more are comparable", "reward_threshold"),
+    ),
+)
+
+
+class Command(IntEnum):
+    """What is done with a range of indices."""
+
+    SET = 1
+    FBCAST = 2
+    RESET = 3
+    GET = 4
 
 
 class End(IntEnum):

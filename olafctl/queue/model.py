@@ -1,7 +1,7 @@
 """A Verilated OlafQueue to drive from Python: frames in, frames out, registers by name, time in cycles."""
 
 import ctypes
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -9,7 +9,7 @@ from typing import Any
 from olafctl.errors import OlafError, Problem
 from olafctl.queue.registers import QueueRegisters
 from olafctl.wire.emit.cpp import ctypes_fields
-from olafctl.wire.layouts import TUSER, Kind
+from olafctl.wire.layouts import BEAT_BYTES, TUSER, Kind
 
 CYCLE_NS = 4
 
@@ -23,6 +23,8 @@ class Sidecar:
     dst: int = 0
     kind: int = Kind.BYPASS
     cluster: int = 0
+    index: int = 0
+    member: int = 0
     worker: int = 0
     occupancy: int = 0
     active_clusters: int = 0
@@ -52,6 +54,7 @@ class Instant:
     status: bool
     admitted: bool
     refused: bool
+    commanded: bool = False
 
 
 class _Tuser(ctypes.Structure):
@@ -84,6 +87,12 @@ _SIGNATURES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "read": (_u32, (_handle, _u32)),
     "write": (None, (_handle, _u32, _u32)),
     "drain": (_u64, (_handle, _u64)),
+    "offer_beats": (
+        None,
+        (_handle, ctypes.POINTER(_Tuser), ctypes.c_char_p, ctypes.POINTER(_u64), ctypes.c_size_t, _u64),
+    ),
+    "access": (ctypes.c_int, (_handle, ctypes.c_int, _u32, ctypes.POINTER(_u32), _u32)),
+    "reset": (None, (_handle,)),
     "disturb": (None, (_handle, _u64, _u32, _u32, _u32)),
     "block": (None, (_handle, ctypes.c_int)),
     "watch": (None, (_handle, ctypes.c_int)),
@@ -126,10 +135,37 @@ class QueueModel:
         """Cycles since reset."""
         return int(self._cycle(self._queue))
 
-    def offer(self, sidecar: Sidecar, frame: bytes, cycle: int = 0) -> None:
-        """Put a frame behind those already offered, to be presented at ``cycle`` or soon after."""
+    def offer(
+        self, sidecar: Sidecar, frame: bytes, cycle: int = 0, keeps: Sequence[int] | None = None
+    ) -> None:
+        """Put a frame behind those already offered, to be presented at ``cycle`` or soon after.
+
+        With ``keeps``, the tkeep of each beat, ``frame`` is that many whole beats.
+        """
         user = _Tuser(*(int(getattr(sidecar, name)) for name in _NAMES))
-        self._library.olaf_queue_offer(self._queue, user, frame, len(frame), cycle)
+        if keeps is None:
+            self._library.olaf_queue_offer(self._queue, user, frame, len(frame), cycle)
+            return
+        if len(frame) != BEAT_BYTES * len(keeps):
+            raise ValueError(f"{len(frame)} bytes are not {len(keeps)} beats")
+        masks = (_u64 * len(keeps))(*keeps)
+        self._library.olaf_queue_offer_beats(self._queue, user, frame, masks, len(keeps), cycle)
+
+    def reset(self) -> None:
+        """Hold the queue in reset for a while; nothing of before remains, and it is cycle 0 again."""
+        self._library.olaf_queue_reset(self._queue)
+
+    def access(self, write: bool, offset: int, value: int = 0, strobe: int = 0xF) -> tuple[int, int]:
+        """One access of the register port: its AXI response, and what was read.
+
+        Raises OlafError when the port does not answer.
+        """
+        data = _u32(value)
+        response = int(self._library.olaf_queue_access(self._queue, int(write), offset, data, strobe))
+        self._check()
+        if response < 0:
+            raise OlafError(Problem("the register port does not answer", where=f"offset {offset:#05x}"))
+        return response, data.value
 
     def run(self, cycle: int) -> None:
         """Let time pass up to and excluding ``cycle``."""
@@ -174,18 +210,15 @@ class QueueModel:
         recorded = ctypes.POINTER(_Instant)()
         count = self._library.olaf_queue_instants(self._queue, ctypes.byref(recorded))
         return [
-            Instant(entry.cycle, *(bool(entry.what >> bit & 1) for bit in range(7)))
+            Instant(entry.cycle, *(bool(entry.what >> bit & 1) for bit in range(8)))
             for entry in recorded[:count]
         ]
 
     def _read(self, offset: int) -> int:
-        value = int(self._library.olaf_queue_read(self._queue, offset))
-        self._check()
-        return value
+        return self.access(False, offset)[1]
 
     def _write(self, offset: int, value: int) -> None:
-        self._library.olaf_queue_write(self._queue, offset, value)
-        self._check()
+        self.access(True, offset, value)
 
     def _check(self) -> None:
         if self._library.olaf_queue_failures() != self._failures:

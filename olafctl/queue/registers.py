@@ -6,18 +6,16 @@ come from :data:`REGISTERS`; nothing else states a register's name, offset or re
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
-from olafctl.errors import BadInput, Problem
+from olafctl.errors import BadInput, OlafError, Problem
+from olafctl.queue.internals import Command, Mode
 from olafctl.wire.layouts import LANES
 
 CLOCK_HZ = 250_000_000
 IDENTITY = 0x4F4C4146  # "OLAF"
-MAP_VERSION = 1
-
-MODE_OLAF = 0
-MODE_FIFO = 1
+MAP_VERSION = 2
 
 
 class Access(Enum):
@@ -26,6 +24,8 @@ class Access(Enum):
     FIXED = "read-only, fixed when built"
     SETTING = "read and write"
     PULSE = "write 1 to act; reads 0"
+    COMMAND = "write a code to act; reads 0"
+    LIVE = "read-only, 32 bits, as it is now"
     STATUS = "read-only, 32 bits, as of the last snapshot"
     COUNTER = "read-only, 64 bits (low word first), as of the last snapshot"
 
@@ -34,7 +34,7 @@ class Access(Enum):
 class Register:
     """One register: byte ``offset``, what it means, and its value after reset.
 
-    ``reset`` of a FIXED register is None where a Verilog parameter decides it.
+    ``reset`` is None where a Verilog parameter decides it.
     """
 
     name: str
@@ -59,21 +59,27 @@ def _counters(first: int, named: tuple[tuple[str, str], ...]) -> tuple[Register,
 REGISTERS: tuple[Register, ...] = (
     Register("id", 0x000, Access.FIXED, IDENTITY, 'the letters "OLAF": an OlafQueue answers here'),
     Register("version", 0x004, Access.FIXED, MAP_VERSION, "version of this register map"),
-    Register("clusters", 0x008, Access.FIXED, None, "clusters tracked; an update of another is dropped"),
+    Register(
+        "indices",
+        0x008,
+        Access.FIXED,
+        None,
+        "indices (cluster segments) tracked; an update of another is dropped",
+    ),
     Register("slots", 0x00C, Access.FIXED, None, "Q_max: updates the queue holds"),
     Register("beats", 0x010, Access.FIXED, None, "64-byte beats a slot holds"),
     Register("lanes", 0x014, Access.FIXED, LANES, "binary32 adders"),
     Register("adder_latency", 0x018, Access.FIXED, None, "cycles through an adder"),
     Register("clock_hz", 0x01C, Access.FIXED, CLOCK_HZ, "cycles in a second"),
-    Register("mode", 0x040, Access.SETTING, MODE_OLAF, "0 OLAF, 1 FIFO: every update appended, none merged"),
-    Register("reward_enable", 0x044, Access.SETTING, 0, "1 switches the reward rule on"),
+    Register("members", 0x020, Access.FIXED, None, "members of a cluster that an iSwitch round tells apart"),
+    Register("range_first", 0x040, Access.SETTING, 0, "first index that a command is for"),
+    Register("range_last", 0x044, Access.SETTING, 0, "last index that a command is for"),
     Register(
-        "reward_threshold",
+        "set_mode",
         0x048,
         Access.SETTING,
         0,
-        "binary32, not negative: rewards that differ by no more are comparable; "
-        "applies to an update from its arrival on",
+        "for SET: 0 OLAF; 1 FIFO: every update appended, none merged; 2 ISWITCH; bit 8: halted, all dropped",
     ),
     Register(
         "rate",
@@ -84,7 +90,7 @@ REGISTERS: tuple[Register, ...] = (
     ),
     Register("hold", 0x050, Access.SETTING, 0, "1: no update begins to leave; bypassing traffic flows on"),
     Register(
-        "active_window", 0x054, Access.SETTING, 250_000, "cycles for which a cluster counts as active, < 2^31"
+        "active_window", 0x054, Access.SETTING, 250_000, "cycles for which an index counts as active, < 2^31"
     ),
     Register(
         "clear",
@@ -96,10 +102,59 @@ REGISTERS: tuple[Register, ...] = (
     Register(
         "snapshot", 0x05C, Access.PULSE, 0, "copies all status and counters at one instant, to be read after"
     ),
+    Register(
+        "accumulate_quota",
+        0x060,
+        Access.SETTING,
+        None,
+        "most slots that may accumulate iSwitch rounds; after reset half of the slots, at least 1",
+    ),
+    Register(
+        "set_threshold", 0x064, Access.SETTING, 1, "for SET: H, the worker updates of a result, 1 … 65535"
+    ),
+    Register("set_reward_enable", 0x068, Access.SETTING, 0, "for SET: 1 switches the reward rule on"),
+    Register(
+        "set_reward_threshold",
+        0x06C,
+        Access.SETTING,
+        0,
+        "for SET: binary32, not negative: rewards that differ by no more, exactly, are comparable; "
+        "applies to an update from its arrival on",
+    ),
+    Register(
+        "command",
+        0x070,
+        Access.COMMAND,
+        0,
+        "for each index from range_first to range_last: 1 SET, 2 FBCAST: release a partial sum now, 3 RESET: "
+        "discard it and forget the finished round; 4 GET: load get_* from range_first",
+    ),
     Register("occupancy", 0x080, Access.STATUS, 0, "updates in the queue, in slots"),
-    Register("active_clusters", 0x084, Access.STATUS, 0, "clusters that sent within the active window"),
+    Register(
+        "active_clusters", 0x084, Access.STATUS, 0, "indices that received an update within active_window"
+    ),
     Register("resident_updates", 0x088, Access.STATUS, 0, "updates received and not yet wholly sent"),
     Register("resident_bypass", 0x08C, Access.STATUS, 0, "bypassing frames received and not yet wholly sent"),
+    Register("accumulating", 0x090, Access.STATUS, 0, "slots that accumulate an iSwitch round"),
+    Register("command_busy", 0x0A0, Access.LIVE, 0, "1 while a command is at work; another is refused"),
+    Register("command_error", 0x0A4, Access.LIVE, 0, "1 after a command was refused, until one is accepted"),
+    Register("get_mode", 0x0A8, Access.LIVE, 0, "of the last GET: as set_mode"),
+    Register("get_threshold", 0x0AC, Access.LIVE, 0, "of the last GET: as set_threshold"),
+    Register("get_reward_enable", 0x0B0, Access.LIVE, 0, "of the last GET: as set_reward_enable"),
+    Register("get_reward_threshold", 0x0B4, Access.LIVE, 0, "of the last GET: as set_reward_threshold"),
+    Register(
+        "get_state",
+        0x0B8,
+        Access.LIVE,
+        0,
+        "of the last GET: bit 0 a round accumulates, bit 1 one was finished",
+    ),
+    Register(
+        "get_round", 0x0BC, Access.LIVE, 0, "of the last GET: the round that accumulates, else the finished"
+    ),
+    Register("get_count", 0x0C0, Access.LIVE, 0, "of the last GET: worker updates in the partial sum"),
+    Register("get_members_low", 0x0C4, Access.LIVE, 0, "of the last GET: members 0 … 31 in the partial sum"),
+    Register("get_members_high", 0x0C8, Access.LIVE, 0, "of the last GET: members 32 … 63"),
     *_counters(
         0x100,
         (
@@ -109,20 +164,20 @@ REGISTERS: tuple[Register, ...] = (
             ("in_bypass", "frames of any other kind received to their end"),
             ("out_bypass", "frames of any other kind wholly sent"),
             ("appended", "updates that took a slot of their own"),
-            ("merged", "updates added to the waiting one of their cluster"),
+            ("merged", "updates added to the waiting one of their index"),
             ("replaced_worker", "waiting updates replaced by a newer one of the same worker"),
             ("replaced_reward", "waiting updates replaced by one of higher reward"),
             ("dropped_full", "updates dropped: no free slot"),
             ("dropped_reward", "updates dropped: reward below that of the waiting update"),
-            ("dropped_mismatch", "updates dropped: length differs from that of the waiting update"),
-            ("dropped_header", "updates dropped: Olaf version or type is not an UPDATE's"),
-            ("dropped_length", "updates dropped: size is not 64 + 4 × length bytes"),
+            ("dropped_mismatch", "updates dropped: size differs from that of the waiting update"),
+            ("dropped_header", "updates dropped: Olaf version or type is not an UPDATE's, or count is 0"),
+            ("dropped_length", "updates dropped: UDP length and size differ, or no whole gradients"),
             ("dropped_oversize", "updates dropped: larger than a slot"),
-            ("dropped_cluster", "updates dropped: unknown cluster"),
+            ("dropped_index", "updates dropped: unknown index"),
             ("dropped_truncated", "updates dropped: ended before their declared size"),
             ("dropped_overlong", "updates dropped: went on beyond their declared size"),
             ("dropped_bypass", "other frames dropped: no room for their declared size"),
-            ("locked_appends", "of appended: the cluster's earlier update had begun to leave"),
+            ("locked_appends", "of appended: the index' earlier update had begun to leave"),
             ("saturations", "merges whose count stopped at 65535"),
             ("cut_through", "updates that began to leave before they had arrived to their end"),
             (
@@ -133,6 +188,14 @@ REGISTERS: tuple[Register, ...] = (
             ("input_stalls", "cycles in which a beat waited at the input"),
             ("input_beats", "beats accepted at the input"),
             ("output_beats", "beats sent"),
+            ("dropped_halted", "updates dropped: their index is halted"),
+            ("dropped_member", "iSwitch contributions dropped: member number beyond the bitmap"),
+            ("dropped_duplicate", "iSwitch contributions dropped: the member's is in the sum already"),
+            ("dropped_late", "iSwitch contributions dropped: their round is finished or superseded"),
+            ("dropped_quota", "iSwitch contributions dropped: accumulate_quota slots accumulate already"),
+            ("dropped_superseded", "partial sums dropped: a contribution to a newer round came"),
+            ("dropped_reset", "partial sums dropped: by RESET, or by SET to another mode"),
+            ("forced", "partial sums released by FBCAST"),
         ),
     ),
 )
@@ -143,8 +206,6 @@ DISPOSITIONS = tuple(
     name for name in BY_NAME if name.startswith(("replaced_", "dropped_")) and name != "dropped_bypass"
 )
 """The counters that, with out_updates, merged and resident_updates, add up to in_updates at every instant."""
-
-FATES = DISPOSITIONS
 
 
 def rate_word(bits_per_second: int | None) -> int:
@@ -162,6 +223,25 @@ def rate_word(bits_per_second: int | None) -> int:
     return word
 
 
+@dataclass(frozen=True)
+class IndexSettings:
+    """What an index does with its updates; ``reward_threshold`` as binary32 bits."""
+
+    mode: Mode = Mode.OLAF
+    halted: bool = False
+    threshold: int = 1
+    """H: the worker updates that make a result in ISWITCH mode."""
+    reward_enable: int = 0
+    reward_threshold: int = 0
+
+
+OF_EVERY_INDEX = ("mode", "threshold", "reward_enable", "reward_threshold")
+"""Names under which QueueRegisters reads and writes one setting of all indices alike."""
+
+_HALTED = 1 << 8
+_BUSY_READS = 1_000_000
+
+
 class QueueRegisters:
     """The registers by name, over any pair of 32-bit ``read(offset)`` and ``write(offset, value)``."""
 
@@ -174,6 +254,8 @@ class QueueRegisters:
 
         Raises BadInput when there is no such register.
         """
+        if name in OF_EVERY_INDEX:
+            return int(getattr(self.settings(0), name))
         register = _named(name)
         if register.access in (Access.STATUS, Access.COUNTER):
             self._write(BY_NAME["snapshot"].offset, 1)
@@ -184,8 +266,11 @@ class QueueRegisters:
 
         Raises BadInput when there is no such register, it cannot be written, or ``value`` is not 32 bits.
         """
+        if name in OF_EVERY_INDEX:
+            self.configure(0, self.read("indices") - 1, _changed(self.settings(0), name, value))
+            return
         register = _named(name)
-        if register.access not in (Access.SETTING, Access.PULSE):
+        if register.access not in (Access.SETTING, Access.PULSE, Access.COMMAND):
             raise BadInput(Problem(f"register {name} is read-only", remedy="see docs/registers.md"))
         if not 0 <= value < 1 << 32:
             raise BadInput(Problem(f"{value} does not fit register {name}", remedy="give 0 … 4294967295"))
@@ -197,12 +282,70 @@ class QueueRegisters:
         return {
             register.name: self._value(register)
             for register in REGISTERS
-            if register.access is not Access.PULSE
+            if register.access not in (Access.PULSE, Access.COMMAND)
         }
+
+    def configure(self, first: int, last: int, settings: IndexSettings) -> None:
+        """Give the indices ``first`` … ``last`` these settings. Raises BadInput when refused."""
+        self.write("set_mode", int(settings.mode) | (_HALTED if settings.halted else 0))
+        self.write("set_threshold", settings.threshold)
+        self.write("set_reward_enable", settings.reward_enable)
+        self.write("set_reward_threshold", settings.reward_threshold)
+        self.command(Command.SET, first, last)
+
+    def settings(self, index: int) -> IndexSettings:
+        """The settings of an index. Raises BadInput when there is no such index."""
+        self.command(Command.GET, index, index)
+        mode = self.read("get_mode")
+        return IndexSettings(
+            Mode(mode & (_HALTED - 1)),
+            bool(mode & _HALTED),
+            self.read("get_threshold"),
+            self.read("get_reward_enable"),
+            self.read("get_reward_threshold"),
+        )
+
+    def command(self, command: Command, first: int, last: int) -> None:
+        """Apply ``command`` to the indices ``first`` … ``last``, and wait until it is done.
+
+        Raises BadInput when the queue refuses it: a range that is not within its indices, or bad settings.
+        """
+        self.write("range_first", first)
+        self.write("range_last", last)
+        self.write("command", int(command))
+        for _ in range(_BUSY_READS):
+            if not self.read("command_busy"):
+                break
+        else:
+            raise OlafError(Problem(f"the queue does not finish {command.name}"))
+        if self.read("command_error"):
+            last_index = self.read("indices") - 1
+            raise BadInput(
+                Problem(
+                    f"the queue refuses {command.name} of the indices {first} … {last}",
+                    remedy=f"choose indices of 0 … {last_index} and a threshold of 1 … 65535",
+                )
+            )
 
     def _value(self, register: Register) -> int:
         words = (self._read(register.offset + 4 * word) << (32 * word) for word in range(register.words))
         return sum(words)
+
+
+def _changed(settings: IndexSettings, name: str, value: int) -> IndexSettings:
+    if name == "mode":
+        if value not in list(Mode):
+            raise BadInput(Problem(f"{value} is not a mode", remedy="give 0 OLAF, 1 FIFO or 2 ISWITCH"))
+        return replace(settings, mode=Mode(value))
+    if not 0 <= value < 1 << 32:
+        raise BadInput(Problem(f"{value} does not fit {name}", remedy="give 0 … 4294967295"))
+    values = {key: getattr(settings, key) for key in ("threshold", "reward_enable", "reward_threshold")}
+    return IndexSettings(settings.mode, settings.halted, **{**values, name: value})
+
+
+def is_staging(name: str) -> bool:
+    """Whether a register only takes part in commands for indices, and says nothing by itself."""
+    return name.startswith(("range_", "set_", "get_", "command_"))
 
 
 def _named(name: str) -> Register:

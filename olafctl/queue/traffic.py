@@ -1,25 +1,47 @@
 """Random traffic for the queue: every kind of update and of other frame, good ones and all sorts of bad."""
 
 import random
-import struct
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
 from olafctl.queue.model import Sidecar
-from olafctl.queue.verilate import Parameters
+from olafctl.wire import layouts
+from olafctl.wire.frames import pack
+from olafctl.wire.geometry import Geometry
 from olafctl.wire.layouts import BEAT_BYTES, GRADIENT_OFFSET, Flag, FrameType, Kind
 
 _NOT_FINITE = tuple(map(float, ("inf", "-inf", "nan")))
-_REWARDS = (0.0, -0.0, 1.0, -1.0, 1.0000001, 2.5, -7.0, 1e-42, 3e38, *_NOT_FINITE)
+_REWARDS = (
+    0.0,
+    -0.0,
+    1.0,
+    -1.0,
+    1.0000001,
+    2.5,
+    -7.0,
+    1e-42,
+    3e38,
+    -3e38,
+    3.4028234e38,
+    -3.4028234e38,
+    *_NOT_FINITE,
+)
 _WORDS = (0x00000000, 0x80000000, 0x00000001, 0x007FFFFF, 0x7F800000, 0xFF800000, 0x7F800001, 0xFFC00001)
 _LENGTHS = (0, 1, 15, 16, 17, 32, 48, 64, 100, 359, 367)
+
+_BYPASS_BYTES = 512 * BEAT_BYTES
+_WHOLE = (1 << BEAT_BYTES) - 1
+
+_UDP_END = GRADIENT_OFFSET - layouts.OLAF.size
+_BEFORE_UDP = _UDP_END - layouts.UDP.size
 
 Frame = tuple[Sidecar, bytes]
 
 
 def update(
-    cluster: int,
+    index: int,
     worker: int,
     gradients: bytes,
     *,
@@ -28,39 +50,58 @@ def update(
     gen_time: int = 1,
     count: int = 1,
     flags: int = 0,
-    version: int = 1,
+    version: int = layouts.VERSION,
     kind: int = FrameType.UPDATE,
-    length: int | None = None,
+    epoch: int = 0,
+    segment: int = 0,
+    policy: int = 0,
+    member: int = 0,
+    cluster: int = 0,
+    udp_length: int | None = None,
     src: int = 1,
     dst: int = 2,
-    headers: bytes = bytes(GRADIENT_OFFSET - 22),
+    headers: bytes = bytes(_UDP_END),
 ) -> Frame:
-    """An update's sidecar and bytes; ``reward`` as binary32 bits, ``gradients`` little-endian binary32."""
-    claimed = len(gradients) // 4 if length is None else length
-    olaf = struct.pack(">BBHIIQH", version << 4 | kind, flags, count, seq, reward, gen_time, claimed)
-    frame = headers + olaf + gradients
-    sidecar = Sidecar(len(frame), src, dst, Kind.UPDATE, cluster, worker)
-    return sidecar, frame
+    """An update's sidecar and bytes; ``reward`` as binary32 bits, ``gradients`` little-endian binary32.
+
+    ``headers`` are the bytes before the Olaf header; their UDP length becomes ``udp_length``, else the true.
+    """
+    olaf = pack(
+        layouts.OLAF,
+        {
+            **{"version": version, "frame_type": kind, "epoch": epoch, "flags": flags, "count": count},
+            **{"seq": seq, "reward": reward, "gen_time": gen_time, "segment": segment, "policy": policy},
+        },
+    )
+    true_length = layouts.UDP.size + len(olaf) + len(gradients)
+    length = (true_length if udp_length is None else udp_length).to_bytes(2, "big")
+    frame = headers[: _UDP_END - 4] + length + headers[_UDP_END - 2 :] + olaf + gradients
+    return Sidecar(len(frame), src, dst, Kind.UPDATE, cluster, index, member, worker), frame
 
 
 class Traffic:
     """An endless supply of frames from a seed, for one geometry."""
 
-    def __init__(self, seed: int, parameters: Parameters, clusters: int, longest: int) -> None:
-        """``clusters`` take part; no update is longer than ``longest`` gradients, except on purpose."""
-        self._random = random.Random(seed)
-        self._parameters = parameters
-        self._clusters = self._random.sample(range(parameters.clusters), clusters)
+    def __init__(self, seed: int, geometry: Geometry, indices: int, longest: int) -> None:
+        """``indices`` take part; no update is longer than ``longest`` gradients, except on purpose."""
+        self._random = pick = random.Random(seed)
+        self._geometry = geometry
+        self.indices = pick.sample(range(geometry.indices), indices)
         fitting = [length for length in (*_LENGTHS, longest) if length <= longest]
-        self._lengths = {cluster: self._random.choice(fitting) for cluster in self._clusters}
+        self._lengths = {index: pick.choice(fitting) for index in self.indices}
         self._fitting = fitting
-        self._time = 1000
+        # Times, rounds and versions are compared as serial numbers: some start where they soon wrap.
+        self._time = pick.choice((1000, (1 << 48) - 100, 1 << 47))
+        self._policy = pick.choice((5, 65530, 32760))
+        self._rounds = {index: pick.choice((0, 1, (1 << 31) - 2, (1 << 32) - 2)) for index in self.indices}
+        self._members = pick.choice((1, 2, 3, 5))
         self._bad: tuple[tuple[int, Callable[[], Frame]], ...] = (
             (3, self._mismatched),
             (1, self._of_no_version),
             (1, self._of_wrong_length),
             (1, self._oversize),
-            (1, self._of_unknown_cluster),
+            (1, self._of_unknown_index),
+            (1, self._of_boundary_size),
             (4, self._truncated),
             (4, self._overlong),
         )
@@ -68,36 +109,80 @@ class Traffic:
     def frame(self) -> Frame:
         """The next frame."""
         draw = self._random.random()
-        if draw < 0.18:
+        if draw < 0.15:
             return self._other()
-        if draw < 0.26:
+        if draw < 0.23:
             weights = [weight for weight, _ in self._bad]
             return self._random.choices([make for _, make in self._bad], weights)[0]()
         return self._update()
 
-    def _update(self, length: int | None = None, cluster: int | None = None, **fields: int) -> Frame:
+    def beats(self) -> tuple[Sidecar, bytes, list[int] | None]:
+        """The next frame, now and then as whole beats with holes in their tkeep."""
+        sidecar, frame = self.frame()
+        if self._random.random() > 0.04:
+            return sidecar, frame, None
+        count = -(-len(frame) // BEAT_BYTES)
+        keeps = [_WHOLE] * (count - 1) + [(1 << len(frame) - BEAT_BYTES * (count - 1)) - 1]
+        for _ in range(self._random.choice((1, 1, 2, 5))):
+            at = self._random.randrange(count)
+            hole = self._random.choice((1, 0xF, 1 << 63, 0xF0, 0xFF << 40, 1 << self._random.randrange(64)))
+            keeps[at] = keeps[at] & ~hole or 1
+        return sidecar, frame.ljust(count * BEAT_BYTES, b"\0"), keeps
+
+    def honest(self) -> Frame:
+        """The next frame that is no longer than it declares, but perhaps by less than a beat."""
+        draw = self._random.random()
+        if draw < 0.5:
+            return self._update()
+        size = self._random.choice((60, 1500, 9036))
+        claimed = 0 if draw < 0.6 and size == 60 else size
+        return Sidecar(claimed, src=self._random.getrandbits(16)), self._random.randbytes(size)
+
+    def _update(self, length: int | None = None, index: int | None = None, **fields: int) -> Frame:
         pick = self._random
         self._time += pick.randrange(3)
-        of = pick.choice(self._clusters) if cluster is None else cluster
+        self._policy += pick.random() < 0.1
+        of = pick.choice(self.indices) if index is None else index
         aggregated = pick.random() < 0.06
+        member = self._member()
         chosen = {
-            "seq": pick.getrandbits(32),
+            "seq": self._round(of),
             "reward": self._reward(),
-            "gen_time": max(0, self._time - pick.choice((0, 0, 0, 1, 5, 1 << 40))) % (1 << 64),
-            "count": pick.choice((0, 7, 30000, 65535)) if pick.random() < 0.1 else 1,
-            "flags": (Flag.AGGREGATED if aggregated else 0)
-            | (pick.choice((0, 0x80, 0x40)) if aggregated else 0),
+            "gen_time": (self._time - pick.choice((0, 0, 0, 1, 5, 1 << 40, 1 << 47))) % (1 << 48),
+            "policy": (self._policy - pick.choice((0, 0, 1, 3, 1 << 15))) % (1 << 16),
+            "count": pick.choice((0, 2, 2, 7, 30000, 65535)) if pick.random() < 0.1 else 1,
+            "flags": (Flag.AGGREGATED if aggregated else 0) | (pick.choice((0, 8, 4)) if aggregated else 0),
+            "epoch": pick.getrandbits(4),
+            "segment": pick.getrandbits(16),
+            "cluster": pick.getrandbits(16),
+            "member": member,
             "src": pick.getrandbits(16),
             "dst": pick.getrandbits(16),
         }
         size = self._lengths[of] if length is None and of in self._lengths else length or 0
         return update(
             of,
-            of * 8 + pick.choice((1, 1, 2, 3)),
+            of * 8 + member % 8,
             self._gradients(size),
-            headers=pick.randbytes(GRADIENT_OFFSET - 22),
+            headers=pick.randbytes(_UDP_END),
             **{**chosen, **fields},
         )
+
+    def _round(self, index: int) -> int:
+        """Mostly the round at hand; now and then one that is over, or far from it, or the next."""
+        pick = self._random
+        if index not in self._rounds:
+            return pick.getrandbits(32)
+        if pick.random() < 0.5 / self._members:
+            self._rounds[index] += 1
+        away = pick.choice((-1, -2, 1, 1 << 31, pick.getrandbits(32))) if pick.random() < 0.12 else 0
+        return (self._rounds[index] + away) % (1 << 32)
+
+    def _member(self) -> int:
+        pick = self._random
+        if pick.random() < 0.04:
+            return pick.choice((self._geometry.members - 1, self._geometry.members, 63, 64, 255))
+        return pick.randrange(self._members) % self._geometry.members
 
     def _reward(self) -> int:
         value = self._random.choice(_REWARDS) if self._random.random() < 0.5 else self._random.gauss(0, 2)
@@ -110,7 +195,13 @@ class Traffic:
         if draw < 0.4:
             return b"".join(self._random.choice(_WORDS).to_bytes(4, "little") for _ in range(count))
         seeded = np.random.default_rng(self._random.getrandbits(32))
-        return seeded.standard_normal(count, dtype=np.float32).astype("<f4").tobytes()
+        values = seeded.standard_normal(count, dtype=np.float32)
+        if draw < 0.7:  # of few different magnitudes, so that sums cancel to their last bits
+            values = np.float32(1) + seeded.integers(0, 1 << 23, count) * np.float32(2) ** -23
+            values = np.where(seeded.random(count) < 0.8, np.float32(1.5), values)
+            values += seeded.integers(-3, 4, count) * np.float32(2) ** -seeded.integers(2, 24, count)
+            values = np.where(seeded.random(count) < 0.5, -values, values)
+        return values.astype("<f4").tobytes()
 
     def _mismatched(self) -> Frame:
         return self._update(length=self._random.choice(self._fitting))
@@ -118,21 +209,36 @@ class Traffic:
     def _of_no_version(self) -> Frame:
         if self._random.random() < 0.5:
             return self._update(version=self._random.choice((0, 2, 15)))
-        return self._update(kind=self._random.choice((0, FrameType.ACK, FrameType.CONTROL, 9)))
+        return self._update(
+            kind=self._random.choice((0, FrameType.ACK, FrameType.CONTROL, FrameType.RESULT, 9))
+        )
 
     def _of_wrong_length(self) -> Frame:
-        if self._random.random() < 0.5:
-            return self._update(length=5, **{})[0], self._update(length=3)[1]
+        draw = self._random.random()
+        if draw < 0.3:
+            return self._update(length=5)[0], self._update(length=3)[1]
         sidecar, frame = self._update()
-        claimed = self._random.choice((0, 1, 65535, self._random.getrandbits(16)))
-        return sidecar, frame[: GRADIENT_OFFSET - 2] + claimed.to_bytes(2, "big") + frame[GRADIENT_OFFSET:]
+        if draw < 0.6:  # both agree, but the gradients are not whole
+            more = self._random.choice((1, 2, 3))
+            frame = _with_udp_length(frame, sidecar.size + more - _BEFORE_UDP) + bytes(more)
+            return replace(sidecar, size=sidecar.size + more), frame
+        wrong = (sidecar.size - _BEFORE_UDP) ^ 1 << self._random.randrange(16)
+        return sidecar, _with_udp_length(frame, wrong)
+
+    def _of_boundary_size(self) -> Frame:
+        """A size at the edge of what its UDP length can say, where a sum or product of few bits wraps."""
+        pick = self._random
+        size = pick.choice((0, 1, 30, 33, 34, 60, 63, 64, 68, 127, 128, 65532, 65535))
+        length = pick.choice((size - _BEFORE_UDP, size, 65535, 0, 30, 26)) % (1 << 16)
+        sidecar, frame = self._update(length=pick.choice((0, 1, 16, 40)))
+        return replace(sidecar, size=size), _with_udp_length(frame, length)
 
     def _oversize(self) -> Frame:
-        fits = (self._parameters.beats * BEAT_BYTES - GRADIENT_OFFSET) // 4
+        fits = (self._geometry.beats * BEAT_BYTES - GRADIENT_OFFSET) // 4
         return self._update(length=fits + self._random.choice((1, 16, 40)))
 
-    def _of_unknown_cluster(self) -> Frame:
-        return self._update(cluster=self._random.choice((self._parameters.clusters, 65535)), length=16)
+    def _of_unknown_index(self) -> Frame:
+        return self._update(index=self._random.choice((self._geometry.indices, 65535)), length=16)
 
     def _truncated(self) -> Frame:
         sidecar, frame = self._update()
@@ -146,14 +252,25 @@ class Traffic:
     def _other(self) -> Frame:
         pick = self._random
         size = pick.choice((1, 60, 64, 65, 128, 300, 1500, 9036) if pick.random() < 0.3 else (60, 64, 86))
-        kind = pick.choice((Kind.BYPASS, Kind.ACK, Kind.ACK, 3, 255))
-        claimed = pick.choice((0, 1, 64, 40000)) if pick.random() < 0.05 else size
+        kind = pick.choice((Kind.BYPASS, Kind.ACK, Kind.ACK, Kind.RESULT, 4, 255))
+        # The last two are all the room there is, and a byte more.
+        unlike = (0, 1, 64, 40000, _BYPASS_BYTES, _BYPASS_BYTES + 1)
+        claimed = pick.choice(unlike) if pick.random() < 0.05 else size
+        frame = pick.randbytes(size)
+        if kind == Kind.RESULT and size >= GRADIENT_OFFSET:
+            frame = update(0, 0, frame[GRADIENT_OFFSET:], kind=FrameType.RESULT)[1]
         sidecar = Sidecar(
             claimed,
             pick.getrandbits(16),
             pick.getrandbits(16),
             kind,
             pick.getrandbits(16),
+            pick.getrandbits(16),
+            pick.getrandbits(8),
             pick.getrandbits(32),
         )
-        return sidecar, pick.randbytes(size)
+        return sidecar, frame
+
+
+def _with_udp_length(frame: bytes, length: int) -> bytes:
+    return frame[: _UDP_END - 4] + length.to_bytes(2, "big") + frame[_UDP_END - 2 :]

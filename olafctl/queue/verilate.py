@@ -15,7 +15,6 @@ from olafctl.queue import verilog
 from olafctl.toolchain import Compiler, cxx
 from olafctl.wire.geometry import Geometry
 
-Parameters = Geometry
 Progress = Callable[[str], None]
 
 _NATIVE = Path(__file__).parent / "native"
@@ -74,7 +73,7 @@ def build_variant(
             hdl,
             {},
             ("queue_model.cpp", "queue_model.h", "queue_probe.h", *native, *_STOPS),
-            {"OLAF_CLUSTERS": geometry.clusters},
+            {"OLAF_INDICES": geometry.indices},
         ),
         progress,
     )

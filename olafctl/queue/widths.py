@@ -52,7 +52,7 @@ def value(node: ast.Node, parameters: Mapping[str, int]) -> int:
             return _integer(node.value)[0]
         case ast.Identifier():
             if node.name not in parameters:
-                raise NotConstant(f"{node.name} is no parameter")
+                raise NotConstant(f"{node.name} is not a parameter")
             return parameters[node.name]
         case ast.Cond():
             chosen = node.true_value if value(node.cond, parameters) else node.false_value
@@ -67,7 +67,7 @@ def value(node: ast.Node, parameters: Mapping[str, int]) -> int:
             return int(_BINARY[type(node)](left, right))
         except (ZeroDivisionError, ValueError) as error:
             raise NotConstant(str(error)) from None
-    raise NotConstant(f"a {type(node).__name__} is no constant")
+    raise NotConstant(f"a {type(node).__name__} is not a constant")
 
 
 def width(node: ast.Width | None, parameters: Mapping[str, int]) -> int:
@@ -83,7 +83,7 @@ def width(node: ast.Width | None, parameters: Mapping[str, int]) -> int:
 def wired(node: ast.Node, nets: Mapping[str, int], parameters: Mapping[str, int]) -> int:
     """The bits of an expression wired to a port, given the widths of the nets around.
 
-    Raises NotConstant when that is not known, as for a name that is no net.
+    Raises NotConstant when that is not known, as for a name that is not a net.
     """
     match node:
         case ast.Rvalue():

@@ -27,9 +27,9 @@ class ClusterAge:
 
 @dataclass(frozen=True)
 class Measurement:
-    """One replay, measured at the parameter server.
+    """One replay, measured at the parameter server; of a model in segments, updates are its frames.
 
-    Each update sent has exactly one fate: it was received as (or as the newest part of) a frame, merged
+    Each update sent has exactly one outcome: it was received as (or as the newest part of) a frame, merged
     into one, replaced by a newer one of its worker or a better one of its cluster, or lost. A replaced
     update is neither lost nor delivered: what replaced it subsumes it (OLAF §3).
     """
@@ -67,18 +67,23 @@ class Measurement:
 
 
 def measure(
-    sent_time: Indices, sent_cluster: Indices, receptions: Receptions, counters: Mapping[str, int]
+    sent_time: Indices,
+    sent_cluster: Indices,
+    receptions: Receptions,
+    counters: Mapping[str, int],
+    segments: int = 1,
 ) -> Measurement:
     """Put together a replay's figures.
 
-    ``sent_time`` (ns) and ``sent_cluster`` have one entry an update sent; ``counters`` are the engine's
-    registers afterwards. A cluster is observed from its first update sent to its last: before and after
-    that its age says nothing about the engine.
+    ``sent_time`` (ns) and ``sent_cluster`` have one entry a frame sent, each of a segment below
+    ``segments``; ``counters`` are the engine's registers afterwards. A cluster is observed from its first
+    frame sent to its last: before and after that its age says nothing about the engine. Its age is its
+    oldest segment's.
     """
     causes = {name: counters[name] for name in DISPOSITIONS if name.startswith("dropped_") and counters[name]}
     sizes, frames = np.unique(receptions.count, return_counts=True)
     ages = tuple(
-        _age(int(cluster), sent_time[sent_cluster == cluster], receptions)
+        _age(int(cluster), sent_time[sent_cluster == cluster], receptions, segments)
         for cluster in np.unique(sent_cluster)
     )
     averages = [age.average for age in ages if age.average is not None]
@@ -98,12 +103,16 @@ def measure(
 
 def violations(sent: int, receptions: Receptions, counters: Mapping[str, int]) -> list[str]:
     """Every sentence of conservation that does not hold, with its figures."""
-    fates = sum(counters[name] for name in DISPOSITIONS)
+    outcomes = sum(counters[name] for name in DISPOSITIONS)
     out, merged, resident = counters["out_updates"], counters["merged"], counters["resident_updates"]
     delivered = int(receptions.count.sum())
     equal = [
         ("updates sent, and received by the engine", sent, counters["in_updates"]),
-        ("updates in, and out + merged + replaced + dropped", counters["in_updates"], out + merged + fates),
+        (
+            "updates in, and out + merged + replaced + dropped",
+            counters["in_updates"],
+            out + merged + outcomes,
+        ),
         ("updates still in the engine, and none", resident, 0),
         ("frames out of the engine, and at the server", out, len(receptions.time)),
     ]
@@ -128,19 +137,19 @@ def _replaced(counters: Mapping[str, int]) -> int:
     return sum(counters[name] for name in DISPOSITIONS if name.startswith("replaced_"))
 
 
-def _age(cluster: int, sent: Indices, receptions: Receptions) -> ClusterAge:
+def _age(cluster: int, sent: Indices, receptions: Receptions, segments: int) -> ClusterAge:
     mine = receptions.cluster == cluster
-    generated, time = receptions.generated[mine], receptions.time[mine]
+    generated, time, segment = receptions.generated[mine], receptions.time[mine], receptions.segment[mine]
     start, end = int(sent.min()), int(sent.max())
     if start == end:
         return ClusterAge(cluster, len(time), None, None, None)
-    ages = aom.ages(generated, time, start, end)
+    ages = aom.ages_of_oldest_segment(segment, generated, time, segments, start, end)
     peaks = ages.valid_peaks
     return ClusterAge(
         cluster=cluster,
         received=len(time),
-        average=None if ages.average is None else float(ages.average),
-        mean_peak=None if ages.mean_peak is None else float(ages.mean_peak),
+        average=ages.average,
+        mean_peak=ages.mean_peak,
         highest_peak=int(peaks.max()) if len(peaks) else None,
     )
 

@@ -1,116 +1,126 @@
-"""Plots of replays as PNG: figure 6's CDF, and Age-of-Model over time."""
+"""Pictures of replays: figure 6's CDF, and Age-of-Model over time."""
 
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import matplotlib
 import numpy as np
 import numpy.typing as npt
 
-from olafctl import aom
-from olafctl.errors import OlafError, Problem
+from olafctl import aom, plotting
 from olafctl.replay.frames import Receptions
 from olafctl.replay.measure import cdf
-from olafctl.replay.report import mode_text, rate_text
-from olafctl.replay.run import Outcome
-from olafctl.replay.schedule import Schedule
+from olafctl.replay.report import mode_text, rate_text, scenario_text
+from olafctl.replay.run import Outcome, clusters_of
+from olafctl.replay.schedule import Load, Schedule
 from olafctl.testbed.model import Mode, Testbed
-
-matplotlib.use("Agg")
-from matplotlib import pyplot
 
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
 
-_COLOURS = {Mode.OLAF: "#0b6e4f", Mode.FIFO: "#c1440e"}
-_CDF_COLOURS = ("#0b6e4f", "#2f6690", "#c1440e", "#6d597a")
+_STYLES: dict[Mode, dict[str, Any]] = {
+    Mode.OLAF: {"color": plotting.BLUE, "ls": "-"},
+    Mode.FIFO: {"color": plotting.VERMILLION, "ls": (0, (5, 1))},
+}
 _BINS = 160
 _CLOSE_UP = 16
 """Receptions of one cluster that the close-up shows, about."""
 
 
-def aggregations(outcomes: Sequence[Outcome], path: Path) -> None:
+def updates_per_frame(
+    outcomes: Sequence[Outcome], testbed: Testbed, schedule: Schedule, load: Load, *paths: Path
+) -> None:
     """The CDF of worker updates per outgoing frame, one curve an outcome (OLAF figure 6).
 
-    Raises OlafError when ``path`` cannot be written.
+    Raises OlafError when one of ``paths`` cannot be written, BadInput unless each is a PNG, SVG or PDF.
     """
-    figure, axes = pyplot.subplots(figsize=(6.4, 4.0), layout="constrained")
-    largest = 1
-    for outcome, colour in zip(outcomes, _cycle(_CDF_COLOURS, len(outcomes)), strict=True):
-        sizes, shares = cdf(outcome.measurement.counts)
-        largest = max(largest, *sizes)
-        label = f"{rate_text(outcome.setting.rate)} output"
-        axes.step([0, *sizes, largest + 1], [0, *shares, 1], where="post", label=label, color=colour, lw=1.8)
+    figure = plotting.new_figure(6.8, 4.6)
+    axes = figure.subplots()
+    curves = [(outcome, *cdf(outcome.measurement.counts)) for outcome in outcomes]
+    largest = max([1, *(size for _, sizes, _ in curves for size in sizes)])
+    for place, (outcome, sizes, shares) in enumerate(curves):
+        axes.step(
+            [0, *sizes, largest + 1],
+            [0, *shares, 1],
+            where="post",
+            label=f"{mode_text(outcome.setting.mode)}, {rate_text(outcome.setting.rate)} output",
+            color=plotting.COLOURS[place % len(plotting.COLOURS)],
+            ls=plotting.LINES[place % len(plotting.LINES)],
+            lw=2.0,
+        )
     axes.set(
-        xlabel="worker updates in an outgoing update",
-        ylabel="CDF",
+        xlabel="worker updates in one outgoing update",
+        ylabel="share of outgoing updates with at most as many (CDF)",
         xlim=(0, largest + 1),
         ylim=(0, 1.02),
-        title="Aggregations per outgoing update",
     )
+    axes.set_title("Worker updates per outgoing update (OLAF figure 6)", fontsize=11)
     axes.legend(loc="lower right", frameon=False)
-    _save(figure, path)
+    axes.grid(alpha=0.25)
+    figure.suptitle(scenario_text(testbed, schedule, load), fontsize=9)
+    plotting.save(figure, *paths)
 
 
-def ages(
-    outcomes: Sequence[Outcome], testbed: Testbed, schedule: Schedule, frame_bytes: int, path: Path
-) -> None:
+def ages(outcomes: Sequence[Outcome], testbed: Testbed, schedule: Schedule, load: Load, *paths: Path) -> None:
     """Three panels over time: what is offered, the mean Age-of-Model, and one cluster's sawtooth close up.
 
-    Raises OlafError when ``path`` cannot be written.
+    Raises OlafError when one of ``paths`` cannot be written, BadInput unless each is a PNG, SVG or PDF.
     """
-    cluster_of = np.array([worker.cluster for worker in testbed.workers], dtype=np.int64)
+    cluster_of = clusters_of(testbed)
     sent_cluster = cluster_of[schedule.worker]
-    figure, (load, whole, close) = pyplot.subplots(
-        3, 1, figsize=(8.0, 8.0), layout="constrained", height_ratios=(1, 2, 2)
-    )
+    figure = plotting.new_figure(8.4, 9.0)
+    offered_axes, whole, close = figure.subplots(3, 1, height_ratios=(1, 2, 2))
     edges = np.linspace(0, schedule.duration, _BINS + 1)
-    offered = np.histogram(schedule.time, edges)[0] * frame_bytes * 8 / (edges[1] - edges[0])
-    load.fill_between(edges[:-1] / 1e3, offered, step="post", color="#888888", alpha=0.45, lw=0)
+    bits = load.blocks.frame_bytes[schedule.segment] * 8
+    offered = np.histogram(schedule.time, edges, weights=bits)[0] / (edges[1] - edges[0])
+    offered_axes.fill_between(
+        edges[:-1] / 1e3, offered, step="post", color="#888888", alpha=0.5, lw=0, label="offered"
+    )
     first = int(cluster_of.min())
     span = _close_up(outcomes[0].receptions, first)
     for outcome in outcomes:
-        rate = outcome.setting.rate
         style: dict[str, Any] = {
-            "color": _COLOURS[outcome.setting.mode],
-            "label": f"{mode_text(outcome.setting.mode)}, {rate_text(rate)}",
+            **_STYLES[outcome.setting.mode],
+            "label": f"{mode_text(outcome.setting.mode)}, {rate_text(outcome.setting.rate)} output",
             "lw": 1.4,
         }
-        if rate is not None:
-            load.axhline(rate / 1e9, color="black", lw=0.8, ls="--")
-        whole.plot(
-            edges[:-1] / 1e3, _mean_age(outcome.receptions, schedule.time, sent_cluster, edges), **style
-        )
-        close.plot(*_sawtooth(outcome.receptions, first, span), **style)
-    for axes in (load, whole):
-        axes.axvspan(span[0] / 1e3, span[1] / 1e3, color="#2f6690", alpha=0.15, lw=0)
+        mean_age = _mean_age(outcome.receptions, schedule.time, sent_cluster, load.blocks.segments, edges)
+        whole.plot(edges[:-1] / 1e3, mean_age, **style)
+        close.plot(*_sawtooth(outcome.receptions, first, load.blocks.segments, span), **style)
+    rates = {outcome.setting.rate for outcome in outcomes if outcome.setting.rate is not None}
+    for rate in sorted(rates):
+        offered_axes.axhline(rate / 1e9, color="black", lw=1.0, ls="--", label=f"output, {rate_text(rate)}")
+    for axes in (offered_axes, whole):
+        axes.axvspan(span[0] / 1e3, span[1] / 1e3, color="black", alpha=0.12, lw=0)
         axes.set_xlim(0, schedule.duration / 1e3)
-    load.set(title="Updates offered, and the output (dashed)", ylabel="Gb/s")
-    whole.set(title="Age-of-Model at the parameter server, mean over the clusters that send", ylabel="µs")
-    close.set(
-        title=f"Cluster {first}, close up",
-        xlabel="virtual time, µs",
-        ylabel="µs",
-        xlim=(span[0] / 1e3, span[1] / 1e3),
-    )
+    offered_axes.set_title("Updates offered; the grey band is shown close up below", fontsize=11)
+    offered_axes.set(ylabel="rate, Gb/s", ylim=(0, offered_axes.get_ylim()[1] * 1.3))
+    whole.set_title("Age-of-Model at the parameter server, mean over the clusters that send", fontsize=11)
+    close.set_title(f"Age-of-Model of cluster {first}, close up", fontsize=11)
+    close.set(xlim=(span[0] / 1e3, span[1] / 1e3))
     for axes in (whole, close):
-        axes.set_ylim(0, axes.get_ylim()[1] * 1.15)
-        axes.legend(loc="upper right", frameon=False, ncols=len(outcomes))
-    _save(figure, path)
+        axes.set(ylabel="Age-of-Model, µs", ylim=(0, axes.get_ylim()[1] * 1.15))
+    for axes in (offered_axes, whole, close):
+        axes.set(xlabel="virtual time, µs")
+        axes.legend(loc="upper right", frameon=False, ncols=3)
+        axes.grid(alpha=0.25)
+    figure.suptitle(scenario_text(testbed, schedule, load), fontsize=9)
+    plotting.save(figure, *paths)
 
 
-def _mean_age(receptions: Receptions, sent: Indices, sent_cluster: Indices, edges: Floats) -> Floats:
+def _mean_age(
+    receptions: Receptions, sent: Indices, sent_cluster: Indices, segments: int, edges: Floats
+) -> Floats:
     """µs: Δ averaged within each bin, then over the clusters that send in it; NaN where none does."""
     within = 16
-    grid = np.linspace(edges[0], edges[-1], within * (len(edges) - 1), endpoint=False)
+    grid = np.linspace(edges[0], edges[-1], within * (len(edges) - 1), endpoint=False).astype(np.int64)
     rows = []
     for cluster in np.unique(sent_cluster):
-        mine = receptions.cluster == cluster
         times = sent[sent_cluster == cluster]
-        freshest = np.maximum.accumulate(np.concatenate(([times.min()], receptions.generated[mine])))
-        age = grid - freshest[np.searchsorted(receptions.time[mine], grid, side="right")]
-        age[(grid < times.min()) | (grid > times.max())] = np.nan
+        first, last = int(times.min()), int(times.max())
+        held = _oldest(receptions, int(cluster), segments, first)
+        age = aom.age_at(*held, grid, first).astype(np.float64)
+        age[(grid < first) | (grid > last)] = np.nan
         rows.append(age)
     return np.asarray(_known_mean(_known_mean(np.array(rows), axis=0).reshape(-1, within), axis=1) / 1e3)
 
@@ -133,24 +143,18 @@ def _close_up(receptions: Receptions, cluster: int) -> tuple[int, int]:
     return begin, min(begin + max(width, 1), last + 1)
 
 
-def _sawtooth(receptions: Receptions, cluster: int, span: tuple[int, int]) -> tuple[Floats, Floats]:
+def _sawtooth(
+    receptions: Receptions, cluster: int, segments: int, span: tuple[int, int]
+) -> tuple[Floats, Floats]:
+    """(times, ages) in µs of one cluster's curve within ``span``, in ns."""
+    times, values = aom.ages(*_oldest(receptions, cluster, segments), *span).corners
+    return times / 1e3, values / 1e3
+
+
+def _oldest(
+    receptions: Receptions, cluster: int, segments: int, initial: int | None = None
+) -> tuple[Indices, Indices]:
+    """Generation and delivery of a cluster's oldest segment."""
     mine = receptions.cluster == cluster
-    pairs = zip(receptions.generated[mine].tolist(), receptions.time[mine].tolist(), strict=True)
-    corners = np.array(aom.sawtooth(pairs, *span).points, dtype=np.float64).reshape(-1, 2)
-    return corners[:, 0] / 1e3, corners[:, 1] / 1e3
-
-
-def _cycle(colours: Sequence[str], count: int) -> list[str]:
-    return [colours[index % len(colours)] for index in range(count)]
-
-
-def _save(figure: Any, path: Path) -> None:
-    for axes in figure.axes:
-        axes.spines[["top", "right"]].set_visible(False)
-        axes.grid(alpha=0.25)
-    try:
-        figure.savefig(path, dpi=150, format="png")
-    except OSError as error:
-        raise OlafError(Problem(f"cannot write the plot: {error.strerror}", str(path))) from error
-    finally:
-        pyplot.close(figure)
+    columns = (receptions.segment[mine], receptions.generated[mine], receptions.time[mine])
+    return aom.oldest_segment(*columns, segments, initial)

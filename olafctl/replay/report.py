@@ -4,9 +4,9 @@ from typing import Any
 
 from olafctl.replay.measure import Measurement
 from olafctl.replay.run import Setting
-from olafctl.replay.schedule import Schedule
+from olafctl.replay.schedule import Load, Schedule
 from olafctl.replay.trace import Trace
-from olafctl.testbed.model import Mode
+from olafctl.testbed.model import Mode, Testbed
 
 _SCREENFUL = 20
 
@@ -26,22 +26,32 @@ def mode_text(mode: Mode) -> str:
     return {Mode.OLAF: "Olaf", Mode.FIFO: "FIFO"}[mode]
 
 
-def source_text(trace: Trace, schedule: Schedule, workers: int, frame_bytes: int) -> str:
+def scenario_text(testbed: Testbed, schedule: Schedule, load: Load) -> str:
+    """What a picture shows, in two lines: who sends, and what into."""
+    at_once = f", {load.at_once} at a time" if load.at_once else ""
+    return (
+        f"{testbed.name}: {len(testbed.workers)} workers in {len(testbed.clusters)} clusters{at_once},"
+        f" {schedule.updates} updates of {_size_text(load)}\n"
+        f"{_offered(schedule, load):.1f} Gb/s offered on average over a link of {rate_text(load.link)},"
+        f" a queue of {testbed.engine.slots} slots"
+    )
+
+
+def source_text(trace: Trace, schedule: Schedule, workers: int, load: Load) -> str:
     """What was sent, in a line or two."""
-    offered = len(schedule.time) * frame_bytes * 8 / max(schedule.duration, 1)
     lines = [
-        f"{len(schedule.time)} updates of {workers} workers in {schedule.duration / 1000:.1f} µs: "
-        f"{offered:.1f} Gb/s offered on average, frames of {frame_bytes} bytes"
+        f"{schedule.updates} updates of {workers} workers in {schedule.duration / 1000:.1f} µs: "
+        f"{_offered(schedule, load):.1f} Gb/s offered on average, each of {_size_text(load)}"
     ]
     if workers > trace.workers:
         lines.append(
-            f"(worker k sends what worker k mod {trace.workers} recorded, turned round; docs/traces.md)"
+            f"(worker k sends what worker k mod {trace.workers} recorded, in another order; docs/traces.md)"
         )
     return "\n".join(lines)
 
 
 def table(setting: Setting, figures: Measurement) -> str:
-    """One replay: fates of the updates, then the clusters' ages."""
+    """One replay: what became of the updates, then the clusters' ages."""
     share = 100 / figures.sent
     lines = [
         f"{mode_text(setting.mode)}, output {rate_text(setting.rate)}",
@@ -88,6 +98,18 @@ def as_json(setting: Setting, figures: Measurement) -> dict[str, Any]:
         ],
         "violations": list(figures.violations),
     }
+
+
+def _offered(schedule: Schedule, load: Load) -> float:
+    """Gb/s, on average from the first frame to the last."""
+    return schedule.updates * load.blocks.update_bytes * 8 / max(schedule.duration, 1)
+
+
+def _size_text(load: Load) -> str:
+    blocks = load.blocks
+    if blocks.segments == 1:
+        return f"{blocks.update_bytes} bytes"
+    return f"{blocks.segments} segments, {blocks.update_bytes} bytes"
 
 
 def _cluster_lines(figures: Measurement) -> list[str]:

@@ -2,22 +2,24 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
 
 from olafctl.errors import BadInput, Problem
-from olafctl.queue.registers import MODE_FIFO, MODE_OLAF, rate_word
-from olafctl.replay.frames import Receptions, receptions, updates
+from olafctl.queue import internals
+from olafctl.queue.registers import rate_word
+from olafctl.replay.frames import Receptions, asynchronous, receptions, senders, updates
 from olafctl.replay.measure import Measurement, measure
-from olafctl.replay.schedule import Indices, Schedule
+from olafctl.replay.schedule import Blocks, Indices, Schedule
+from olafctl.replay.sums import Sums
 from olafctl.replay.trace import Trace
 from olafctl.targets.interface import Registers, TimedFrame
 from olafctl.testbed.model import Mode, Testbed
-from olafctl.wire.layouts import BEAT_BYTES, GRADIENT_OFFSET
+from olafctl.wire.layouts import BEAT_BYTES
 
-_MODES = {Mode.OLAF: MODE_OLAF, Mode.FIFO: MODE_FIFO}
+_MODES = {Mode.OLAF: internals.Mode.OLAF, Mode.FIFO: internals.Mode.FIFO}
 
 
 @dataclass(frozen=True)
@@ -48,14 +50,20 @@ class InVirtualTime(Protocol):
 
 
 def replay(
-    running: InVirtualTime, testbed: Testbed, trace: Trace, schedule: Schedule, values: int, setting: Setting
+    running: InVirtualTime,
+    testbed: Testbed,
+    trace: Trace,
+    schedule: Schedule,
+    blocks: Blocks,
+    setting: Setting,
 ) -> Outcome:
-    """Send the schedule, ``values`` gradient values a frame, through a running engine in virtual time.
+    """Send the schedule, its gradients in ``blocks``, through a running engine in virtual time.
 
-    Raises BadInput when such a frame does not fit a slot of the engine, OlafError where the target has no
-    virtual time.
+    What leaves is checked against what was sent: every frame is the exact sum of the updates it counts.
+    Raises BadInput when a frame does not fit a slot of the engine or a model its cluster's segments,
+    OlafError where the target has no virtual time.
     """
-    size, room = GRADIENT_OFFSET + 4 * values, testbed.engine.beats * BEAT_BYTES
+    size, room = int(blocks.frame_bytes[0]), testbed.engine.beats * BEAT_BYTES
     if size > room:
         raise BadInput(
             Problem(
@@ -63,26 +71,45 @@ def replay(
                 remedy="replay smaller frames, or give the testbed's engine more beats",
             )
         )
-    with _set(running.registers, setting):
-        arrived = receptions(testbed, running.replay(updates(testbed, trace, schedule, values)))
+    short = [cluster for cluster in asynchronous(testbed) if cluster.segments < blocks.segments]
+    if short:
+        raise BadInput(
+            Problem(
+                f"{blocks.segments} segments, but cluster {short[0].name} has {short[0].segments}",
+                remedy="give the cluster as many `values` in the testbed, or replay larger frames",
+            )
+        )
+    sums = Sums(testbed)
+    with _set(running.registers, testbed, setting):
+        sent = sums.sending(updates(testbed, trace, schedule, blocks))
+        arrived = receptions(testbed, sums.checking(running.replay(sent)))
         counters = running.registers.read_all()
-    figures = measure(schedule.time, clusters_of(testbed)[schedule.worker], arrived, counters)
-    return Outcome(setting, figures, arrived)
+    clusters = clusters_of(testbed)[schedule.worker]
+    figures = measure(schedule.time, clusters, arrived, counters, blocks.segments)
+    return Outcome(setting, replace(figures, violations=(*figures.violations, *sums.wrong)), arrived)
 
 
 def clusters_of(testbed: Testbed) -> Indices:
-    """The cluster of each worker."""
-    return np.array([worker.cluster for worker in testbed.workers], dtype=np.int64)
+    """The cluster of each sender."""
+    return np.array([worker.cluster for worker in senders(testbed)], dtype=np.int64)
 
 
 @contextmanager
-def _set(registers: Registers, setting: Setting) -> Iterator[None]:
-    wanted = {"mode": _MODES[setting.mode], "rate": rate_word(setting.rate)}
-    before = {name: registers.read(name) for name in wanted}
+def _set(registers: Registers, testbed: Testbed, setting: Setting) -> Iterator[None]:
+    rate, settings = registers.read("rate"), registers.settings()
     try:
-        for name, value in wanted.items():
-            registers.write(name, value)
+        registers.write("rate", rate_word(setting.rate))
+        for cluster in asynchronous(testbed):
+            last = cluster.first + cluster.segments - 1
+            for part in settings:
+                if part.first <= last and cluster.first <= part.last:
+                    registers.configure(
+                        max(part.first, cluster.first),
+                        min(part.last, last),
+                        replace(part.settings, mode=_MODES[setting.mode], halted=False),
+                    )
         yield
     finally:
-        for name, value in before.items():
-            registers.write(name, value)
+        registers.write("rate", rate)
+        for part in settings:
+            registers.configure(part.first, part.last, part.settings)

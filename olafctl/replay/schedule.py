@@ -8,13 +8,44 @@ import numpy.typing as npt
 
 from olafctl.errors import BadInput, Problem
 from olafctl.replay.trace import Trace
+from olafctl.wire.layouts import GRADIENT_OFFSET
 
 Indices = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
+class Blocks:
+    """A gradient of ``values`` values as segments of ``each`` values; the last one may be shorter."""
+
+    values: int
+    each: int
+
+    @property
+    def width(self) -> int:
+        """Values of the longest segment."""
+        return min(self.each, self.values)
+
+    @property
+    def segments(self) -> int:
+        """How many there are."""
+        return -(-self.values // self.each)
+
+    @property
+    def update_bytes(self) -> int:
+        """Bytes of all frames of one update."""
+        return int(self.frame_bytes.sum())
+
+    @property
+    def frame_bytes(self) -> Indices:
+        """Bytes of each segment's frame."""
+        values = np.full(self.segments, self.width, dtype=np.int64)
+        values[-1] = self.values - (self.segments - 1) * self.each
+        return GRADIENT_OFFSET + 4 * values
+
+
+@dataclass(frozen=True)
 class Schedule:
-    """Updates in the order they are sent; arrays of one length."""
+    """Frames in the order they are sent, one for each segment of each update; arrays of one length."""
 
     time: Indices
     """Virtual ns, from 0, never decreasing."""
@@ -26,10 +57,19 @@ class Schedule:
     """The trace's worker that recorded it."""
     update: Indices
     """Its number at that worker."""
+    segment: Indices
+    """Which block of the gradient the frame carries."""
+    generated: Indices
+    """Virtual ns at which the update's first frame was sent: that is when it was generated."""
+
+    @property
+    def updates(self) -> int:
+        """How many there are, each of one or several frames."""
+        return int(np.count_nonzero(self.segment == 0))
 
     @property
     def duration(self) -> int:
-        """ns from the first update to the last."""
+        """ns from the first frame to the last."""
         return int(self.time[-1] - self.time[0])
 
 
@@ -42,10 +82,19 @@ class Load:
     link: float
     """bit/s of the workers' link into the engine, the most that is ever offered."""
     frame_bytes: int
+    """Of a frame; of the last segment's, at most."""
     at_once: int | None = None
     """Clusters that train at a time: the next begins when one has sent its last update. None: all do."""
     order: int | None = None
     """Seed that deals the order in which clusters begin. None: the testbed's."""
+    model: int | None = None
+    """Values of a whole gradient, sent in segments; None: as many as fit one frame."""
+
+    @property
+    def blocks(self) -> Blocks:
+        """How a gradient is divided into frames."""
+        each = (self.frame_bytes - GRADIENT_OFFSET) // 4
+        return Blocks(each if self.model is None else self.model, each)
 
 
 def schedule(trace: Trace, cluster_of: Indices, load: Load, updates: int | None = None) -> Schedule:
@@ -54,8 +103,9 @@ def schedule(trace: Trace, cluster_of: Indices, load: Load, updates: int | None 
     ``cluster_of`` has one entry a worker. Time is scaled by one factor, so that all frames together take as
     long as a link of ``load.offered`` would: what is bursty in the training stays bursty, what is uneven
     stays uneven. All workers share one link; an update that finds it busy is finished and sent when the
-    link is free, since a worker trains until it may send (OLAF §1). Raises BadInput when the trace has
-    fewer updates, or a link slower than what it is to carry.
+    link is free, since a worker trains until it may send (OLAF §1). An update of several segments leaves its
+    worker at the worker's equal share of the link, so updates sent at one time take turns, frame by frame.
+    Raises BadInput when the trace has fewer updates, or a link slower than what it is to carry.
     """
     kept = trace.updates if updates is None else updates
     if kept > trace.updates:
@@ -70,21 +120,37 @@ def schedule(trace: Trace, cluster_of: Indices, load: Load, updates: int | None 
     time, update = time[:, :kept], update[:, :kept]
     if load.at_once is not None:
         time = time + _begins(time, cluster_of, load.at_once, load.order)[:, None]
-    bits = load.frame_bytes * 8
-    span = time.size * bits / load.offered * 1e9
+    sizes = load.blocks.frame_bytes
+    span = time.size * load.blocks.update_bytes * 8 / load.offered * 1e9
     first, last = int(time.min()), int(time.max())
     if last == first:
         raise BadInput(Problem("a single update has no rate", remedy="replay at least two"))
     wanted = np.asarray((time - first) * (span / (last - first)), dtype=np.float64)
-    order = np.argsort(wanted, axis=None, kind="stable")
-    row, seq = np.unravel_index(order, wanted.shape)
+    frames = _frames(wanted, sizes, load.link)
+    order = np.argsort(frames, axis=None, kind="stable")
+    row, seq, segment = np.unravel_index(order, frames.shape)
+    sent = _serialised(frames.ravel()[order], sizes[segment] * 8 / load.link * 1e9)
+    generated = np.empty(wanted.shape, dtype=np.int64)
+    generated[row[segment == 0], seq[segment == 0]] = sent[segment == 0]
     return Schedule(
-        time=_serialised(wanted.ravel()[order], bits / load.link * 1e9),
+        time=sent,
         worker=row.astype(np.int64),
         seq=seq.astype(np.int64),
         source=source[row],
-        update=update.ravel()[order],
+        update=update[row, seq],
+        segment=segment.astype(np.int64),
+        generated=generated[row, seq],
     )
+
+
+def _frames(wanted: npt.NDArray[np.float64], sizes: Indices, link: float) -> npt.NDArray[np.float64]:
+    """When the frames (W, U, segments) of updates (W, U) are ready at their workers."""
+    if len(sizes) == 1:
+        return wanted[:, :, None]
+    width = sizes[0] * 8 / link * 1e9 * len(wanted)
+    busy = np.arange(wanted.shape[1]) * len(sizes) * width
+    begins = busy + np.maximum.accumulate(wanted - busy, axis=1)
+    return np.asarray(begins[:, :, None] + np.arange(len(sizes)) * width, dtype=np.float64)
 
 
 def _begins(time: Indices, cluster_of: Indices, at_once: int, order: int | None) -> Indices:
@@ -105,9 +171,10 @@ def _begins(time: Indices, cluster_of: Indices, at_once: int, order: int | None)
     return begins
 
 
-def _serialised(wanted: npt.NDArray[np.float64], width: float) -> Indices:
-    """Rising times no earlier than ``wanted`` and at least ``width`` ns apart, each as early as can be."""
-    slots = np.arange(len(wanted)) * width
+def _serialised(wanted: npt.NDArray[np.float64], widths: npt.NDArray[np.float64]) -> Indices:
+    """Rising times no earlier than ``wanted``, each as early as can be ``widths`` ns after its predecessor
+    of that width."""
+    slots = np.cumsum(widths) - widths
     return np.asarray(np.rint(slots + np.maximum.accumulate(wanted - slots)), dtype=np.int64)
 
 

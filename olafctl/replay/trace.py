@@ -68,15 +68,21 @@ class Trace:
         """n, gradient values of one update."""
         return int(self.pool.shape[1])
 
-    def gradients(self, workers: Indices, updates: Indices, values: int) -> npt.NDArray[np.float32]:
-        """The first ``values`` gradient values of some updates, shape (len, values).
+    def gradients(
+        self, workers: Indices, updates: Indices, values: int, first: Indices | None = None
+    ) -> npt.NDArray[np.float32]:
+        """``values`` gradient values of some updates, from ``first`` on (the start when None), shape
+        (len, values).
 
-        Each has its recorded norm (over all n values) and the direction of its row in the pool.
+        Each update has its recorded norm (over all n values) and the direction of its row in the pool; a
+        gradient longer than n values repeats them.
         """
         rows = self.pool_index[workers, updates]
         lengths = np.sqrt(np.square(self.pool.astype(np.float64)).sum(axis=1))
         scale = self.norm[workers, updates] / lengths[rows]
-        return np.asarray(self.pool[rows, :values] * scale[:, None], dtype=np.float32)
+        begins = np.zeros(len(rows), dtype=np.int64) if first is None else first
+        columns = (begins[:, None] + np.arange(values)) % self.values
+        return np.asarray(self.pool[rows[:, None], columns] * scale[:, None], dtype=np.float32)
 
 
 def quantise(gradient: npt.NDArray[np.float32]) -> npt.NDArray[np.int8]:
@@ -107,7 +113,7 @@ def save(trace: Trace, path: Path) -> None:
 def load(path: Path) -> Trace:
     """Read and check a trace.
 
-    Raises BadInput when the file is missing, is no trace, or holds what no recording could.
+    Raises BadInput when the file is missing, is not a trace, or holds what no recording could.
     """
     try:
         with np.load(path, allow_pickle=False) as file:
@@ -129,7 +135,7 @@ def _check(path: Path, header: Any, arrays: dict[str, npt.NDArray[Any]]) -> None
         raise BadInput(Problem("is not an Olaf trace", where, "`olafctl record` makes one"))
     if header.get("version") != VERSION:
         raise BadInput(
-            Problem(f"is of trace version {header.get('version')}, not {VERSION}", where, "record it anew")
+            Problem(f"is of trace version {header.get('version')}, not {VERSION}", where, "record it again")
         )
     for name, (kind, dimensions) in _ARRAYS.items():
         if arrays[name].dtype != np.dtype(kind) or arrays[name].ndim != dimensions:

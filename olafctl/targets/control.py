@@ -12,7 +12,7 @@ from olafctl.errors import BadInput, OlafError, Problem
 from olafctl.ports import unix
 
 _LONGEST_LINE = 1 << 20
-_PATIENCE = 30.0
+_TIMEOUT = 30.0
 
 Handler = Callable[[dict[str, Any]], Any]
 TakeOver = Callable[[socket.socket], None]
@@ -32,7 +32,7 @@ class ControlServer:
         threading.Thread(target=self._accept, name="control", daemon=True).start()
 
     def close(self) -> None:
-        """Answer nobody any more."""
+        """Stop answering."""
         self._path.unlink(missing_ok=True)
         with suppress(OSError):
             self._listening.shutdown(socket.SHUT_RDWR)
@@ -74,7 +74,7 @@ class ControlServer:
 def ask(path: Path, name: str, /, **arguments: Any) -> Any:
     """The answer of the process at ``path``.
 
-    Raises OlafError with what the process objects to, or when nobody answers.
+    Raises OlafError with what the process objects to, or when none answers.
     """
     with _connected(path) as peer:
         return _exchange(peer, path, {"do": name, **arguments})
@@ -94,7 +94,7 @@ def take_over(path: Path, name: str) -> socket.socket:
 
 def _connected(path: Path) -> socket.socket:
     try:
-        return unix.connect(path, socket.SOCK_STREAM, _PATIENCE)
+        return unix.connect(path, socket.SOCK_STREAM, _TIMEOUT)
     except OSError as error:
         raise _silent(path, error) from error
 
@@ -123,7 +123,7 @@ def _parse(line: bytes) -> dict[str, Any]:
 
 
 def _read_line(peer: socket.socket) -> bytes:
-    """One line, byte by byte beyond what is there: what follows it belongs to whoever takes over."""
+    """One line and no byte more: what follows it belongs to the protocol that takes over."""
     line = b""
     while not line.endswith(b"\n"):
         seen = peer.recv(65536, socket.MSG_PEEK)

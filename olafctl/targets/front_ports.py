@@ -58,7 +58,7 @@ def plan(testbed: Testbed, state: Path, progress: Progress) -> Sequence[FrontPor
     reason = interfaces.why_not()
     if reason and any(port.transport is None for port in testbed.ports):
         progress(f"ports are UNIX sockets instead of veths: {reason}")
-    # Resolved: a testbed's relative paths lie beside it, the state's lie in the state folder.
+    # Resolved: a testbed's relative paths are next to it, the state's lie in the state folder.
     home = state.resolve()
     return [_place(port, _chosen(port), testbed, home) for port in testbed.ports]
 
@@ -92,13 +92,13 @@ def remove(state: Path, ports: Sequence[FrontPort]) -> None:
         if port.transport is Transport.UNIX and Path(port.inner).is_socket():
             Path(port.inner).unlink(missing_ok=True)
     for folder in sorted({folder for port in ports for folder in port.folders}, reverse=True):
-        with suppress(OSError):  # not empty: somebody else uses it
+        with suppress(OSError):  # not empty: another deployment uses it
             Path(folder).rmdir()
     interfaces.remove(state)
 
 
 def lost(ports: Sequence[FrontPort]) -> Sequence[FrontPort]:
-    """Those of running ``ports`` that somebody took away: frames can neither come in nor go out there."""
+    """Those of running ``ports`` that were taken away: frames can neither come in nor go out there."""
     return [port for port in ports if not _is_there(port)]
 
 

@@ -7,6 +7,9 @@ from typing import Any, Protocol
 
 from olafctl.errors import Problem
 from olafctl.ports.attachment import Attachment
+from olafctl.queue.internals import Command
+from olafctl.queue.registers import IndexSettings
+from olafctl.queue.settings import Ranges
 from olafctl.testbed.model import Testbed
 
 Progress = Callable[[str], None]
@@ -45,6 +48,15 @@ class Registers(Protocol):
 
     def read_all(self) -> dict[str, int]:
         """All readable registers in one consistent snapshot."""
+
+    def settings(self) -> Ranges:
+        """The settings of every index."""
+
+    def configure(self, first: int, last: int, settings: IndexSettings) -> None:
+        """Give the indices ``first`` … ``last`` these settings, each of them at one instant."""
+
+    def command(self, command: Command, first: int, last: int) -> None:
+        """FBCAST or RESET the indices ``first`` … ``last``, and return when that is done."""
 
 
 class Running(Protocol):

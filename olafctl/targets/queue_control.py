@@ -2,27 +2,42 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from threading import Lock
 from typing import Any
 
 from olafctl.engine.engine import Engine
+from olafctl.queue.internals import Command
 from olafctl.queue.registers import QueueRegisters
+from olafctl.queue.settings import IndexRange, of_all
 from olafctl.targets.control import Handler
 from olafctl.targets.interface import Device
 
 
 def handlers(engine: Engine, ports: Sequence[int], devices: Sequence[Device]) -> Mapping[str, Handler]:
-    """``devices``, ``stats``, and the queue's registers: ``read`` and ``write`` by name, ``read_all``."""
+    """``devices``, ``stats``, and the queue's registers: ``read`` and ``write`` by name, ``read_all``; the
+    indices': ``settings`` of all of them, ``configure`` and ``command`` for a range."""
     registers = QueueRegisters(engine.read_register, engine.write_register)
-    # A snapshot and the reads that belong to it are not to mix with another's.
-    one_at_a_time = Lock()
+    one_at_a_time = engine.register_sequences
 
     def read(request: dict[str, Any]) -> int:
         with one_at_a_time:
             return registers.read(str(request["name"]))
 
     def write(request: dict[str, Any]) -> None:
-        registers.write(str(request["name"]), int(request["value"]))
+        with one_at_a_time:
+            registers.write(str(request["name"]), int(request["value"]))
+
+    def settings(_: dict[str, Any]) -> list[dict[str, Any]]:
+        with one_at_a_time:
+            return [part.as_json() for part in of_all(registers)]
+
+    def configure(request: dict[str, Any]) -> None:
+        part = IndexRange.from_json(request["range"])
+        with one_at_a_time:
+            registers.configure(part.first, part.last, part.settings)
+
+    def command(request: dict[str, Any]) -> None:
+        with one_at_a_time:
+            registers.command(Command[str(request["command"])], int(request["first"]), int(request["last"]))
 
     def read_all(_: dict[str, Any]) -> dict[str, int]:
         with one_at_a_time:
@@ -38,4 +53,13 @@ def handlers(engine: Engine, ports: Sequence[int], devices: Sequence[Device]) ->
             for device in devices
         ]
 
-    return {"read": read, "write": write, "read_all": read_all, "stats": stats, "devices": list_devices}
+    return {
+        "read": read,
+        "write": write,
+        "read_all": read_all,
+        "settings": settings,
+        "configure": configure,
+        "command": command,
+        "stats": stats,
+        "devices": list_devices,
+    }

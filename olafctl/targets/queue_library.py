@@ -5,9 +5,8 @@ from pathlib import Path
 from olafctl.queue.verilate import build_queue
 from olafctl.targets.interface import Progress
 from olafctl.testbed.model import Engine
-from olafctl.wire.geometry import Geometry
 
 
 def queue_library(engine: Engine, progress: Progress) -> Path:
     """The shared library of ``engine``'s queue, built when it is not in the cache. Raises OlafError."""
-    return build_queue(Geometry.of(engine), progress)
+    return build_queue(engine.geometry, progress)

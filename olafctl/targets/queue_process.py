@@ -4,6 +4,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from olafctl.queue.internals import Command
+from olafctl.queue.registers import IndexSettings
+from olafctl.queue.settings import IndexRange, Ranges
 from olafctl.targets import processes
 from olafctl.targets.control import ask
 
@@ -29,6 +32,18 @@ class SocketRegisters:
     def read_all(self) -> dict[str, int]:
         """All readable registers in one consistent snapshot. Raises OlafError."""
         return {name: int(value) for name, value in ask(self._path, "read_all").items()}
+
+    def settings(self) -> Ranges:
+        """The settings of every index, in one request. Raises OlafError."""
+        return tuple(IndexRange.from_json(part) for part in ask(self._path, "settings"))
+
+    def configure(self, first: int, last: int, settings: IndexSettings) -> None:
+        """Give the indices ``first`` … ``last`` these settings. Raises OlafError when the queue refuses."""
+        ask(self._path, "configure", range=IndexRange(first, last, settings).as_json())
+
+    def command(self, command: Command, first: int, last: int) -> None:
+        """FBCAST or RESET the indices ``first`` … ``last``. Raises OlafError when the queue refuses."""
+        ask(self._path, "command", command=command.name, first=first, last=last)
 
 
 def start(module: str, state: Path) -> Any:

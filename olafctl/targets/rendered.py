@@ -8,7 +8,6 @@ from olafctl.queue import verilog
 from olafctl.targets import p4_sources as p4
 from olafctl.targets.interface import Build
 from olafctl.testbed.model import Testbed
-from olafctl.wire.geometry import Geometry
 
 BLOCKS = ("vnp4_1", "vnp4_2")
 
@@ -24,7 +23,7 @@ def check(testbed: Testbed) -> None:
     Raises OlafError with every misfit.
     """
     p4.folder(testbed)
-    verilog.folder(Geometry.of(testbed.engine))
+    verilog.folder(testbed.engine.geometry)
 
 
 def build_once(
@@ -32,7 +31,7 @@ def build_once(
 ) -> Build:
     """The build of ``testbed`` for ``target`` with ``tools`` (their versions or sources), filled by ``fill``
     when it is not in the cache."""
-    files = sorted((p4.sources(testbed) | verilog.sources(Geometry.of(testbed.engine))).items())
+    files = sorted((p4.sources(testbed) | verilog.sources(testbed.engine.geometry)).items())
     key = cache.digest([target, *tools, *(part for item in files for part in item)])
     folder, fresh = cache.build_once(target, key, fill)
     return Build(folder, folder.name, fresh)

@@ -4,14 +4,15 @@ from olafctl.testbed import limits, quantities
 from olafctl.testbed.model import Engine, Mode
 from olafctl.testbed.quantities import choice, duration, power_of_two, rate, threshold, whole
 from olafctl.testbed.source import Section
-from olafctl.wire.geometry import BOUNDS, CLUSTERS
+from olafctl.wire.geometry import BOUNDS, INDICES
 
 
 def read(section: Section) -> Engine:
     """The engine; problems go to the section's report."""
+    slots = _within(section, "slots")
     engine = Engine(
-        indices=section.value(_indices(section), power_of_two(CLUSTERS.greatest), CLUSTERS.default),
-        slots=_within(section, "slots"),
+        indices=section.value(_indices(section), power_of_two(INDICES.greatest), INDICES.default),
+        slots=slots,
         beats=_within(section, "beats"),
         adder_latency=_within(section, "adder_latency"),
         mode=section.value("mode", choice(Mode), Mode.OLAF),
@@ -20,6 +21,7 @@ def read(section: Section) -> Engine:
         active_window=section.value(
             "active_window", duration(limits.MIN_WINDOW, limits.MAX_WINDOW), 10_000_000
         ),
+        accumulate_quota=section.value("accumulate_quota", whole(1, slots), max(slots // 2, 1)),
         address=section.value("address", quantities.ipv4, None),
     )
     section.close()

@@ -98,5 +98,5 @@ def address_after(first: IPv4Address, offset: int) -> IPv4Address:
         raise Unreadable("the addresses run past 255.255.255.254", "begin lower")
     address = first + offset
     if not quantities.is_host(address):
-        raise Unreadable(f"the addresses run into {address}, which is no host's", "begin elsewhere")
+        raise Unreadable(f"the addresses run into {address}, which is not a host address", "begin elsewhere")
     return address

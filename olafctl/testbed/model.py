@@ -6,6 +6,7 @@ from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
 
 from olafctl.ports.transport import Transport
+from olafctl.wire.geometry import Geometry
 
 
 class Mode(StrEnum):
@@ -34,8 +35,17 @@ class Engine:
     """bit/s; None leaves the output unconstrained."""
     active_window: int
     """ns within which an index that sent counts as active."""
+    accumulate_quota: int
+    """Slots that rounds of iswitch mode may take while they accumulate."""
     address: IPv4Address | None
     """Where members of iswitch clusters send to, and control messages; None when there is none."""
+
+    @property
+    def geometry(self) -> Geometry:
+        """The parameters of its queue."""
+        return Geometry(
+            indices=self.indices, slots=self.slots, beats=self.beats, adder_latency=self.adder_latency
+        )
 
 
 @dataclass(frozen=True)
@@ -96,6 +106,8 @@ class Cluster:
     """None switches the reward rule off."""
     epoch: int
     """Its job's, 0 … 15."""
+    halted: bool = False
+    """Whether the queue drops its updates; set at run time."""
 
 
 @dataclass(frozen=True)

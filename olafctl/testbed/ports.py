@@ -38,7 +38,7 @@ class FrontPorts:
 
     def __init__(self, report: Report) -> None:
         self._report = report
-        self.doubtful = False
+        self.incomplete = False
         """Whether some entry could not be read, so that a port which is not there may be meant by it."""
         self._numbers: dict[int, tuple[Port, Place]] = {}
         self._names: dict[str, Place] = {}
@@ -81,7 +81,7 @@ class FrontPorts:
         for port, _ in self._numbers.values():
             if text in (port.name, str(port.number)):
                 return port.number
-        if self.doubtful:
+        if self.incomplete:
             return 0
         known = ", ".join(f"{port.number} ({port.name})" for port in self.all[:8]) or "none yet"
         more = ", …" if len(self._numbers) > 8 else ""
@@ -133,7 +133,7 @@ def read(section: Section) -> FrontPorts:
     if not ports.all:
         if found == len(section.report.problems):
             section.report.add(section.place("ports"), "lists no port", _LIST_REMEDY)
-        ports.doubtful = True
+        ports.incomplete = True
     return ports
 
 
@@ -141,13 +141,13 @@ def _read_entry(entry: Section, ports: FrontPorts) -> None:
     report = entry.report
     field = "numbers" if entry.has("numbers") else "number"
     if entry.has("number") and field == "numbers":
-        report.add(entry.place("number"), "beside numbers", "give one of them")
+        report.add(entry.place("number"), "stands next to numbers", "give one of them")
     numbers = entry.required(field, _front_ports, range(0), f"give one of {_LOW} … {_HIGH}")
     transport = entry.value("transport", _transport, None)
     given = entry.value("name", name, None)
     base = given or ("port" if len(numbers) != 1 else f"port{numbers[0]}")
     if not numbers or (given is None and entry.has("name")):
-        ports.doubtful = True
+        ports.incomplete = True
     path = entry.value("path", _path, None)
     entry.close()
     if path is not None:
@@ -185,7 +185,7 @@ def _fitting(path: str, transport: Transport | None, number: int, many: bool) ->
     shown = path.replace(_NUMBER, str(number))
     if transport in (Transport.VETH, Transport.TAP):
         if not _is_interface(shown):
-            raise Unreadable(f"{quoted(path)} is no interface name", _INTERFACE_REMEDY)
+            raise Unreadable(f"{quoted(path)} is not an interface name", _INTERFACE_REMEDY)
     elif transport is Transport.UNIX and len(shown.encode()) > limits.SOCKET_PATH:
         raise Unreadable("the socket path is too long", f"Linux allows {limits.SOCKET_PATH} bytes")
     elif transport is Transport.PCAP:

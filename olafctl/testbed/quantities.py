@@ -33,7 +33,7 @@ _RANGE = re.compile(r"([0-9]{1,6})\s*(?:-|…|\.\.)\s*([0-9]{1,6})")
 
 
 class Unreadable(Exception):
-    """A text that is no such value: what is wrong with it, and the remedy."""
+    """A text that is not such a value: what is wrong with it, and the remedy."""
 
     def __init__(self, what: str, remedy: str) -> None:
         super().__init__(what)
@@ -159,7 +159,7 @@ def name(text: str) -> str:
     """A name of up to 40 letters, digits, dots, dashes and underscores."""
     if _NAME.fullmatch(text) is None:
         raise Unreadable(
-            f"{quoted(text)} is no name",
+            f"{quoted(text)} is not a name",
             "use up to 40 letters, digits, '.', '-' and '_', beginning with a letter or digit",
         )
     return text
@@ -184,14 +184,14 @@ def ipv4(text: str) -> IPv4Address:
     except AddressValueError:
         raise Unreadable(f"{quoted(text)} is not an IPv4 address", "write it as 10.0.0.1") from None
     if not is_host(value):
-        raise Unreadable(f"{value} is no host's address", "give a unicast address such as 10.0.0.1")
+        raise Unreadable(f"{value} is not a host address", "give a unicast address such as 10.0.0.1")
     return value
 
 
 def is_host(address: IPv4Address) -> bool:
     """Whether a host on a wire can have ``address``."""
-    nobody = address.is_multicast or address.is_unspecified or address.is_loopback
-    return not nobody and int(address) != 0xFFFFFFFF
+    special = address.is_multicast or address.is_unspecified or address.is_loopback
+    return not special and int(address) != 0xFFFFFFFF
 
 
 def network(text: str) -> IPv4Network:

@@ -36,7 +36,7 @@ class Report:
     def add(self, place: Place, what: str, remedy: str) -> None:
         """Note a problem; the same one at the same place counts once.
 
-        Raises BadInput with all until now when there are so many that reading on helps nobody.
+        Raises BadInput with all until now when there are so many that reading on helps no one.
         """
         where = f"{self.path}:{place.line}" + (f": {place.field}" if place.field else "")
         problem = Problem(what, where, remedy)
@@ -53,7 +53,7 @@ class Report:
             more = len(found) - limits.PROBLEMS_SHOWN
             if more > 0:
                 least = "at least " if len(found) > limits.PROBLEMS else ""
-                rest = Problem(f"… and {least}{more} more", str(self.path), "mend these first")
+                rest = Problem(f"… and {least}{more} more", str(self.path), "fix these first")
                 found[limits.PROBLEMS_SHOWN :] = [rest]
             raise BadInput(*found)
 
@@ -127,10 +127,6 @@ class Section:
         found = [(at, scalar(self.report, at, item)) for at, item in items(self.report, place, node)]
         return [(at, text) for at, text in found if text is not None]
 
-    def is_list(self, name: str) -> bool:
-        """Whether the field holds a list."""
-        return self.has(name) and isinstance(self._fields[name][1], yaml.SequenceNode)
-
     def is_scalar(self, name: str) -> bool:
         """Whether the field holds neither a list nor a mapping."""
         return self.has(name) and isinstance(self._fields[name][1], yaml.ScalarNode)
@@ -153,7 +149,7 @@ class Section:
 def text_of(path: Path) -> str:
     """The file's text.
 
-    Raises BadInput when it cannot be read or is no text.
+    Raises BadInput when it cannot be read or is not text.
     """
     where = brief(str(path), limits.SHOWN_PATH)
     try:
@@ -170,7 +166,7 @@ def text_of(path: Path) -> str:
     except OSError as error:
         raise BadInput(Problem(f"cannot be read: {error.strerror}", where, "check its permissions")) from None
     except ValueError:
-        raise BadInput(Problem("is no file's name", where, "name a testbed's YAML file")) from None
+        raise BadInput(Problem("is not a file name", where, "name a testbed's YAML file")) from None
 
 
 def _content(path: Path, where: str) -> bytes:
@@ -180,7 +176,7 @@ def _content(path: Path, where: str) -> bytes:
     try:
         mode = os.fstat(descriptor).st_mode
         if not stat.S_ISREG(mode):
-            what = "is a folder" if stat.S_ISDIR(mode) else "is no regular file"
+            what = "is a folder" if stat.S_ISDIR(mode) else "is not a regular file"
             raise BadInput(Problem(what, where, "name a testbed's YAML file"))
         with os.fdopen(descriptor, "rb", closefd=False) as file:
             return file.read(limits.FILE_SIZE + 1)
@@ -202,7 +198,7 @@ def read(path: Path, text: str) -> tuple[Report, Section]:
         report.raise_any()
         return report, section
     report.raise_any()
-    raise AssertionError("a node that is no section is reported")
+    raise AssertionError("a node that is not a section is reported")
 
 
 def scalar(report: Report, place: Place, node: yaml.Node) -> str | None:

@@ -1,6 +1,7 @@
 """Proofs of Age-of-Model objectives (OLAF §6, §12.2, §12.3), and their second opinion.
 
-``system`` and ``objective`` say what is asked, ``laws`` and ``encoding`` put it to Z3, ``verdict`` answers.
-``simulation`` is a discrete-event model of the same system that shares none of the encoding's code:
-``exhaustive`` runs it over every schedule of a small system, and every counterexample is replayed in it.
+The sub-folders are the stages of an answer; each uses only those before it: ``question`` (what is asked),
+``simulation`` (a discrete-event model of it), ``encoding`` (the same as constraints for Z3), ``search``
+(the verdict), ``report`` (the verdict in words). The two models share the question and no code:
+every counterexample of the solver is replayed in the simulation before it is shown.
 """

@@ -20,7 +20,7 @@ _HEADERS = (layouts.ETHERNET, layouts.IPV4, layouts.UDP, layouts.OLAF)
 def pack(layout: Layout, values: Values) -> bytes:
     """A header's bytes in network order; fields not named are zero.
 
-    Raises ValueError for a value that does not fit its field and for a name that is no field.
+    Raises ValueError for a value that does not fit its field and for a name that is not a field.
     """
     total = 0
     left = dict(values)

@@ -4,8 +4,7 @@ The testbed's checks, the builds, the command line and the Verilog's own checks 
 generated) all take them from here.
 """
 
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import dataclass
 
 from olafctl.errors import BadInput, Problem
 from olafctl.wire.layouts import BEAT_BYTES, GRADIENT_OFFSET
@@ -21,12 +20,11 @@ class Bounds:
     meaning: str
 
 
-CLUSTERS = Bounds(1, 1024, 16, "cluster indices tracked; updates of others are dropped")
+INDICES = Bounds(1, 4096, 16, "indices tracked, one for each segment of a cluster; others are dropped")
 SLOTS = Bounds(1, 1023, 8, "updates the queue holds (Q_max)")
 BEATS = Bounds(2, 142, 24, "64-byte beats a slot holds: 24 for 1536 bytes, 142 for 9036-byte jumbo frames")
+MEMBERS = Bounds(1, 64, 32, "members of a cluster that an iSwitch round tells apart")
 ADDER_LATENCY = Bounds(3, 6, 4, "cycles through a binary32 adder; 4 merges 256-byte updates without a gap")
-
-MEMBERS = Bounds(1, 64, 32, "members of a cluster that a round of iswitch mode tells apart")
 
 
 def segment_values(beats: int) -> int:
@@ -41,9 +39,10 @@ class Geometry:
     Raises BadInput, naming every parameter that is out of its bounds.
     """
 
-    clusters: int = CLUSTERS.default
+    indices: int = INDICES.default
     slots: int = SLOTS.default
     beats: int = BEATS.default
+    members: int = MEMBERS.default
     adder_latency: int = ADDER_LATENCY.default
 
     def __post_init__(self) -> None:
@@ -58,13 +57,7 @@ class Geometry:
             raise BadInput(*problems)
 
     def __str__(self) -> str:
-        return f"{self.clusters} clusters × {self.slots} slots × {self.beats * BEAT_BYTES} bytes"
-
-    @classmethod
-    def of(cls, source: Any) -> "Geometry":
-        """From anything that has the parameters as attributes, such as a testbed's engine."""
-        names = {field.name: field.name for field in fields(cls)} | {"clusters": "indices"}
-        return cls(**{name: getattr(source, attribute) for name, attribute in names.items()})
+        return f"{self.indices} indices × {self.slots} slots × {self.beats * BEAT_BYTES} bytes"
 
     @property
     def verilog(self) -> dict[str, int]:
@@ -72,5 +65,11 @@ class Geometry:
         return {name.upper(): getattr(self, name) for name in BOUNDS}
 
 
-BOUNDS = {"clusters": CLUSTERS, "slots": SLOTS, "beats": BEATS, "adder_latency": ADDER_LATENCY}
+BOUNDS = {
+    "indices": INDICES,
+    "slots": SLOTS,
+    "beats": BEATS,
+    "members": MEMBERS,
+    "adder_latency": ADDER_LATENCY,
+}
 """The bounds of every parameter, by its name."""

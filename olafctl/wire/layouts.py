@@ -221,5 +221,3 @@ ALL = (ETHERNET, IPV4, UDP, OLAF, STATUS, TUSER, PACKET_IN, PACKET_OUT)
 GRADIENT_OFFSET = ETHERNET.size + IPV4.size + UDP.size + OLAF.size
 TIMES = 1 << OLAF.field("gen_time").bits
 """gen_time counts ns modulo this; a time is newer when it is less than half of it ahead."""
-POLICIES = 1 << OLAF.field("policy").bits
-"""policy counts versions of the weights modulo this, compared likewise."""

@@ -24,6 +24,17 @@ def test_nothing_is_deployed(verb: tuple[str, ...], run: Run, state: Path) -> No
     assert not state.exists()
 
 
+def test_errors_are_json_where_the_output_is(run: Run, state: Path) -> None:
+    ended = run("status", "--json")
+    remedy = "olafctl deploy TESTBED"
+    problem = {"what": "nothing is deployed", "where": "", "remedy": remedy}
+    assert json.loads(ended.out) == {"error": {"problems": [problem], "exit_code": 2}}
+    assert (ended.code, ended.err) == (2, "")
+    wrong = run("status", "--no-such-option", "--json")
+    assert "--no-such-option" in json.loads(wrong.out)["error"]["problems"][0]["what"]
+    assert wrong.code == 2
+
+
 @pytest.mark.parametrize("verb", VERBS, ids=lambda verb: verb[0])
 def test_of_several_one_must_be_named(verb: tuple[str, ...], run: Run, state: Path) -> None:
     begun(state / "one")

@@ -1,4 +1,4 @@
-"""What ends us politely lets a program of ours put things back first."""
+"""A termination signal lets a child program restore its settings first."""
 
 import os
 import signal
@@ -38,6 +38,17 @@ def test_it_is_waited_for(how: signal.Signals, tmp_path: Path) -> None:
         if how is not signal.SIGINT:
             os.kill(parent.pid, signal.SIGHUP)
         assert parent.wait() == 130
+    assert (tmp_path / "put-back").exists()
+
+
+def test_it_is_interrupted_when_its_parent_is_killed(tmp_path: Path) -> None:
+    line = [sys.executable, "-c", PARENT, PUTS_BACK, str(tmp_path / "put-back")]
+    with subprocess.Popen(line, stdout=subprocess.PIPE) as parent:
+        assert parent.stdout is not None
+        assert parent.stdout.readline() == b"ready\n"
+        parent.kill()
+        # The child has the other end of this pipe until it has ended too.
+        parent.stdout.read()
     assert (tmp_path / "put-back").exists()
 
 

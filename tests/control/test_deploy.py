@@ -66,7 +66,7 @@ def test_a_dry_run_says_what_a_deploy_then_does(state: Path, tmp_path: Path) -> 
     said = {line for line in foreseen.changes.lines() if " queue " not in line}
     assert {line for line in done.changes.lines() if " queue " not in line} == said
     fifo = bed(tmp_path / "fifo.yaml", ("mode: olaf", "mode: fifo"))
-    assert list(quietly(fifo, dry_run=True).changes.lines()) == ["~ queue register mode olaf => fifo"]
+    assert list(quietly(fifo, dry_run=True).changes.lines()) == ["~ queue index 0 olaf => fifo"]
     assert find(Store(folder_of("laptop")))[1].registers.read("mode") == 0  # type: ignore[union-attr]  # it runs
 
 
@@ -278,7 +278,7 @@ def test_a_folder_that_is_no_deployment_is_left_alone(state: Path, tmp_path: Pat
     precious.parent.mkdir(parents=True)
     precious.write_text("years of work")
     for dry_run in (True, False):
-        with pytest.raises(BadInput, match="is there already and is no deployment"):
+        with pytest.raises(BadInput, match="exists and is not a deployment"):
             quietly(laptop, dry_run=dry_run)
     assert all_names() == ()
     assert list(state.rglob("*")) == [precious.parent, precious]

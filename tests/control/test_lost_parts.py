@@ -1,4 +1,4 @@
-"""What somebody took away from under a running deployment: told by status, mended by deploy."""
+"""Parts taken away from a running deployment: reported by status, restored by deploy."""
 
 import shutil
 from collections.abc import Callable

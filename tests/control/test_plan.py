@@ -14,6 +14,7 @@ from olafctl.control.pipeline import DEVICES, MEMBERS, VNP4_2
 from olafctl.control.plan import EntryChange, Op, Plan, plan
 from olafctl.control.state import DeviceState, State, device_state
 from olafctl.p4runtime.entities import Exact, MulticastGroup, TableEntry
+from olafctl.queue.settings import ranges
 from olafctl.targets import testbeds
 from olafctl.testbed.model import Cluster, Engine, Host, Mode, Port, Testbed, Worker
 
@@ -69,7 +70,7 @@ def bed(workers: list[tuple[int, int, int]], engine: Engine) -> Testbed:
 
 engines = st.builds(
     Engine,
-    indices=st.sampled_from([4, 8]),
+    indices=st.just(8),
     slots=st.just(8),
     beats=st.just(24),
     adder_latency=st.just(4),
@@ -77,6 +78,7 @@ engines = st.builds(
     reward_threshold=st.sampled_from([None, 1.5]),
     output_rate=st.sampled_from([None, 20 * 10**9]),
     active_window=st.just(10**6),
+    accumulate_quota=st.just(4),
     address=st.none(),
 )
 beds = st.builds(
@@ -91,8 +93,11 @@ beds = st.builds(
 
 
 def follow(start: State, changes: Plan) -> list[State]:
-    """The states that a device set goes through, Write by Write, registers last."""
-    states = [start]
+    """The states that a device set goes through, indices first, Write by Write, registers last."""
+    known = [part.settings for part in start.settings for _ in range(part.first, part.last + 1)]
+    for part in changes.settings:
+        known[part.first : part.last + 1] = [part.after] * (part.last - part.first + 1)
+    states = [State(start.devices, start.registers, ranges(known))]
     for step in changes.steps:
         before = states[-1].devices[step.device]
         entries, groups = dict(before.entries), dict(before.groups)
@@ -110,9 +115,9 @@ def follow(start: State, changes: Plan) -> list[State]:
                 else:
                     groups[change.entity.group_id] = change.entity
         devices = {**states[-1].devices, step.device: DeviceState(entries, groups)}
-        states.append(State(devices, states[-1].registers))
+        states.append(State(devices, states[-1].registers, states[-1].settings))
     registers = {**states[-1].registers, **{change.name: change.after for change in changes.registers}}
-    return [*states, State(states[-1].devices, registers)]
+    return [*states, State(states[-1].devices, registers, states[-1].settings)]
 
 
 def assert_nothing_dangles(state: DeviceState) -> None:
@@ -162,7 +167,7 @@ def test_a_change_of_mode_and_rate_is_a_change_of_registers_alone(tmp_path: Path
     )
     old = testbeds.load(paths.sources() / "testbeds" / "laptop.yaml")
     assert list(plan(desired(old), desired(testbeds.load(path))).lines()) == [
-        "~ queue register mode olaf => fifo",
+        "~ queue index 0 olaf => fifo",
         "~ queue register rate off => 20 Gb/s",
     ]
 

@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from olafctl.bench.switch_pair import PairRegisters
 from olafctl.control import devices
 from olafctl.control.state import DeviceState
 from olafctl.daemon.controller import Controller
 from olafctl.daemon.store.sqlite import SqliteStore
 from olafctl.targets import registry, testbeds
 from olafctl.testbed.model import Testbed
-from tests.daemon.pair import ModelRegisters, Pair
+from tests.daemon.pair import Pair
 
 DEADLINE = 60.0
 """Seconds after which something that must happen is taken not to."""
@@ -46,7 +47,7 @@ def switches() -> Iterator[Pair]:
         pytest.skip(f"needs {', '.join(missing)}")
     # A UNIX socket's path has 107 bytes.
     folder = Path(tempfile.mkdtemp(prefix="olaf-d-"))
-    made = Pair(lab(), folder, ModelRegisters(16))
+    made = Pair(lab(), folder)
     yield made
     made.stop()
     shutil.rmtree(folder)
@@ -56,12 +57,12 @@ def switches() -> Iterator[Pair]:
 def pair(switches: Pair, tmp_path: Path) -> Pair:
     """The switches, with a store and queue registers of this test's own."""
     switches.folder = tmp_path
-    switches.registers = ModelRegisters(16)
+    switches.registers = PairRegisters(16)
     return switches
 
 
 @pytest.fixture
-def registers(pair: Pair) -> ModelRegisters:
+def registers(pair: Pair) -> PairRegisters:
     return pair.registers
 
 

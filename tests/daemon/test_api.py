@@ -138,9 +138,10 @@ def test_a_certificate_of_the_authority_lets_a_client_in(controller: Controller,
         with Client(server.address, certificates=ours) as friend:
             assert friend.call("GetStatus").deployments[0].name == "lab"
         (theirs / "ca.pem").write_bytes((ours / "ca.pem").read_bytes())
-        for folder in (theirs, None):
+        strangers: tuple[Path | None, ...] = (theirs, None)
+        for presented in strangers:
             refused = pytest.raises(OlafError, match="no daemon answers")
-            with Client(server.address, certificates=folder, timeout=20) as stranger, refused:
+            with Client(server.address, certificates=presented, timeout=20) as stranger, refused:
                 stranger.call("GetStatus")
     finally:
         server.stop()

@@ -5,17 +5,20 @@ from typing import Any
 
 import pytest
 
+from olafctl.bench.switch_pair import PairRegisters
 from olafctl.control.desired import desired
 from olafctl.daemon.controller import Controller, Unavailable
 from olafctl.daemon.operations import ClusterWish, MemberWish, Operation, Operations
-from olafctl.daemon.queue_settings import Command
 from olafctl.daemon.store.interface import Intent
 from olafctl.daemon.store.sqlite import SqliteStore
 from olafctl.errors import BadInput, OlafError
 from olafctl.p4runtime.entities import MulticastGroup, Replica
+from olafctl.queue.internals import Command
+from olafctl.queue.internals import Mode as QueueMode
+from olafctl.queue.registers import IndexSettings
 from olafctl.testbed.model import Mode
 from tests.daemon.conftest import DEADLINE, Started, held, lab
-from tests.daemon.pair import ModelRegisters, Pair
+from tests.daemon.pair import Pair
 
 ASK = Operations(lab())
 
@@ -110,24 +113,23 @@ def test_what_is_wrong_is_refused_before_anything_is_written(
     assert (held(pair), controller.status().revision) == (before, revision)
 
 
-def test_settings_reach_every_index_of_the_cluster(controller: Controller, registers: ModelRegisters) -> None:
+def test_settings_reach_every_index_of_the_cluster(controller: Controller, registers: PairRegisters) -> None:
     done(controller, ASK.create_cluster(ClusterWish("other")))
     done(controller, ASK.create_cluster(ClusterWish("red", values=366 * 3, mode=Mode.ISWITCH)))
-    assert registers.settings[1:4] == [(2, 1, 0, 0)] * 3
+    assert registers.of_indices[1:4] == [IndexSettings(QueueMode.ISWITCH)] * 3
     done(controller, worker(1))
     done(controller, worker(2))
-    assert registers.settings[:5] == [
-        (0, 1, 0, 0),
-        *[(2, 2, 0, 0)] * 3,
-        (0, 1, 0, 0),
-    ]  # H follows the members
+    two = IndexSettings(QueueMode.ISWITCH, threshold=2)  # H follows the members
+    assert registers.of_indices[:5] == [IndexSettings(), two, two, two, IndexSettings()]
     done(controller, ASK.set_threshold("red", 7))
     done(controller, ASK.set_reward("red", 0.5))
     done(controller, ASK.halt("red", True))
-    assert registers.settings[1:4] == [(2 | 256, 7, 1, 0x3F000000)] * 3
+    assert registers.of_indices[1:4] == [IndexSettings(QueueMode.ISWITCH, True, 7, 1, 0x3F000000)] * 3
     done(controller, ASK.command(Command.FBCAST, "red", 1))
     done(controller, ASK.command(Command.RESET, "red", None))
-    assert registers.commands[-2:] == [(2, 2, 2), (3, 1, 3)]
+    assert registers.commands[-2:] == [(Command.FBCAST, 2, 2), (Command.RESET, 1, 3)]
+    done(controller, ASK.delete_cluster("red"))
+    assert registers.of_indices == [IndexSettings()] * 16
 
 
 def test_the_membership_survives_the_daemon(started: Started, pair: Pair) -> None:
@@ -167,7 +169,7 @@ def test_a_switch_that_vanished_returns_with_everything(
 ) -> None:
     done(controller, ASK.create_cluster(ClusterWish("red", values=366 * 2, mode=Mode.ISWITCH)))
     done(controller, worker(1))
-    before, settings = held(pair), list(pair.registers.settings)
+    before, settings = held(pair), list(pair.registers.of_indices)
     pair.kill(block)
     answers = []
     for number in range(2, 100):  # the first ones may meet a stream that is just ending
@@ -179,7 +181,7 @@ def test_a_switch_that_vanished_returns_with_everything(
     assert answers
     done(controller, ASK.leave(answers[0]))
     assert held(pair) == before
-    assert pair.registers.settings == settings
+    assert pair.registers.of_indices == settings
 
 
 def test_while_the_devices_are_unreachable_changes_are_refused(controller: Controller, pair: Pair) -> None:

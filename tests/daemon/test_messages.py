@@ -11,11 +11,13 @@ from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 from scapy.packet import Raw
 
+from olafctl.bench.switch_pair import PairRegisters
 from olafctl.daemon.admission import Admission
 from olafctl.daemon.controller import Controller
 from olafctl.daemon.messages.listener import Listener
 from olafctl.daemon.messages.rates import Rates
 from olafctl.daemon.operations import ClusterWish, Operations
+from olafctl.queue.internals import Command
 from olafctl.testbed.model import Mode
 from olafctl.wire import control
 from olafctl.wire.control import Action, Reason
@@ -23,7 +25,7 @@ from olafctl.wire.frames import Values, pack, unpack
 from olafctl.wire.layouts import CONTROL_TOS, QUEUE_PORT, TUSER, FrameType, Kind, Layout
 from olafctl.wire.scapy_layers import Olaf
 from tests.daemon.conftest import DEADLINE, held, lab
-from tests.daemon.pair import ModelRegisters, Pair
+from tests.daemon.pair import Pair
 from tests.daemon.test_controller import done
 
 KEY = "0123456789abcdef" * 4
@@ -129,9 +131,9 @@ def test_an_ack_reaches_the_whole_cluster(workers: list[Worker], pair: Pair) -> 
     for worker in workers:
         worker.join()
     queue = pair.host("vnp4_2", QUEUE_PORT)
-    ack = Ether(src=PS_MAC, dst=workers[0].mac) / IP(src="10.0.0.254", dst=workers[0].ip)
+    frame = Ether(src=PS_MAC, dst=workers[0].mac) / IP(src="10.0.0.254", dst=workers[0].ip)
     ack = bytes(
-        ack / UDP(sport=20300, dport=41000, chksum=0) / Olaf(frame_type=FrameType.ACK, epoch=1, seq=9)
+        frame / UDP(sport=20300, dport=41000, chksum=0) / Olaf(frame_type=FrameType.ACK, epoch=1, seq=9)
     )
     queue.send(pack(TUSER, {"size": len(ack), "src": 1, "kind": Kind.ACK, "cluster": 0}) + ack)
     for worker in workers:
@@ -140,34 +142,34 @@ def test_an_ack_reaches_the_whole_cluster(workers: list[Worker], pair: Pair) -> 
     queue.close()
 
 
-def test_settings_reach_the_queue(workers: list[Worker], registers: ModelRegisters) -> None:
+def test_settings_reach_the_queue(workers: list[Worker], registers: PairRegisters) -> None:
     worker = workers[0]
     worker.join()
     assert worker.ask(control.SET_H, Action.SET_H, threshold=5)["threshold"] == 5
-    assert registers.settings[0:2] == [(2, 5, 0, 0)] * 2
+    assert [each.threshold for each in registers.of_indices[:3]] == [5, 5, 1]
     registers.commands.clear()
     assert worker.ask(control.FBCAST, Action.FBCAST, segment=1)["reason"] == Reason.OK
     assert worker.ask(control.RESET, Action.RESET, segment=control.ALL_SEGMENTS)["reason"] == Reason.OK
-    assert registers.commands == [(2, 1, 1), (3, 0, 1)]
+    assert registers.commands == [(Command.FBCAST, 1, 1), (Command.RESET, 0, 1)]
     assert worker.ask(control.RESET, Action.RESET, segment=2)["reason"] == Reason.FAILED
 
 
 def test_halt_suspends_the_queue_and_tells_the_others(
-    workers: list[Worker], registers: ModelRegisters
+    workers: list[Worker], registers: PairRegisters
 ) -> None:
     for worker in workers:
         worker.join()
     first, second = workers
     assert first.ask(control.HALT, Action.HALT, halted=1)["reason"] == Reason.OK
-    assert registers.settings[0][0] == 2 | 256
+    assert registers.of_indices[0].halted
     told = unpack(control.HALT, bytes(Ether(second.receive())[UDP].payload))
     assert (told["action"], told["halted"]) == (Action.HALT, 1)
     first.ask(control.HALT, Action.HALT, halted=0)
-    assert registers.settings[0][0] == 2
+    assert not registers.of_indices[0].halted
 
 
 def test_help_is_forwarded_and_when_all_ask_the_round_begins_again(
-    workers: list[Worker], registers: ModelRegisters
+    workers: list[Worker], registers: PairRegisters
 ) -> None:
     for worker in workers:
         worker.join()
@@ -179,7 +181,7 @@ def test_help_is_forwarded_and_when_all_ask_the_round_begins_again(
     assert (told["asker_addr"], told["asker_port"]) == (0x0A000101, 41000)
     assert registers.commands == []
     second.ask(control.HELP, Action.HELP, segment=1, round=7)
-    assert registers.commands == [(3, 1, 1)]
+    assert registers.commands == [(Command.RESET, 1, 1)]
 
 
 @pytest.mark.parametrize(

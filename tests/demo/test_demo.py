@@ -34,7 +34,12 @@ def test_the_demo_shows_table_1_saves_its_plots_and_leaves_nothing(tmp_path: Pat
     in_turn, together = (ours["aom_reduction"] for ours in data["ours"])
     assert in_turn["40G"]["mean"] > 60 and in_turn["20G"]["mean"] > 70
     assert together["40G"]["mean"] > 45 and together["20G"]["mean"] > 60
-    assert sorted(path.name for path in output.iterdir()) == ["age-of-model.png", "figure6.png"]
+    assert sorted(path.name for path in output.iterdir()) == [
+        "age-of-model.png",
+        "age-of-model.svg",
+        "figure6.png",
+        "figure6.svg",
+    ]
     assert not list(state.glob("*")), "something of the deployment is left"
 
 
@@ -49,7 +54,7 @@ def test_what_is_deployed_already_is_left_alone(tmp_path: Path, monkeypatch: pyt
     assert store.record(Role.RUNNING) is not None
 
 
-def test_a_folder_that_cannot_be_made_is_told_before_anything_is_deployed(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_made_is_reported_before_anything_is_deployed(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     done = demo(tmp_path / "state", "-o", str(tmp_path / "file" / "figures"))
     assert done.returncode == 1

@@ -55,7 +55,7 @@ def test_a_row_is_the_mean_of_the_runs(done: Experiment) -> None:
     assert row.age == pytest.approx(sum(ages) / len(runs))
 
 
-def test_the_paper_is_beside_ours(done: Experiment) -> None:
+def test_the_paper_stands_next_to_ours(done: Experiment) -> None:
     lines = table1.table(done).splitlines()
     assert len(lines) == 6
     for line, (mode, rate) in zip(lines[2:], table1.PAPER, strict=True):
@@ -79,5 +79,7 @@ def test_the_data_are_json(done: Experiment) -> None:
 
 
 def test_the_plots_are_saved(done: Experiment, tmp_path: Path) -> None:
-    for picture in experiment.plots(done, tmp_path):
-        assert picture.read_bytes().startswith(b"\x89PNG")
+    pictures = experiment.plots(done, tmp_path)
+    assert [picture.suffix for picture in pictures] == [".png", ".svg"] * 2
+    for picture in pictures:
+        assert picture.read_bytes().startswith({".png": b"\x89PNG", ".svg": b"<?xml"}[picture.suffix])

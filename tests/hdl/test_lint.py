@@ -13,10 +13,10 @@ from olafctl.queue.verilate import verilator_root
 
 HDL = paths.sources() / "hdl"
 MODULES = sorted(HDL.glob("olaf_*.v"))
-GEOMETRIES = (
+GEOMETRIES: tuple[dict[str, int], ...] = (
     {},
-    {"CLUSTERS": 1, "SLOTS": 1, "BEATS": 2, "ADDER_LATENCY": 3},
-    {"CLUSTERS": 1024, "SLOTS": 100, "BEATS": 142, "ADDER_LATENCY": 6},
+    {"INDICES": 1, "SLOTS": 1, "BEATS": 2, "MEMBERS": 1, "ADDER_LATENCY": 3},
+    {"INDICES": 4096, "SLOTS": 100, "BEATS": 142, "MEMBERS": 64, "ADDER_LATENCY": 6},
 )
 
 
@@ -26,8 +26,8 @@ def test_verilator_lint_is_silent(parameters: dict[str, int]) -> None:
     settings = [f"-G{name}={value}" for name, value in parameters.items()]
     result = subprocess.run(
         [
-            *(root / "bin" / "verilator_bin", "--lint-only", "-Wall", "--quiet", f"-I{HDL}", *settings),
-            *("--top-module", "olaf_queue", HDL / "olaf_queue.v"),
+            *(str(root / "bin" / "verilator_bin"), "--lint-only", "-Wall", "--quiet", f"-I{HDL}", *settings),
+            *("--top-module", "olaf_queue", str(HDL / "olaf_queue.v")),
         ],
         env={**os.environ, "VERILATOR_ROOT": str(root)},
         capture_output=True,
@@ -43,8 +43,8 @@ def test_icarus_compiles(parameters: dict[str, int], language: str, tmp_path: Pa
     settings = [f"-Polaf_queue.{name}={value}" for name, value in parameters.items()]
     result = subprocess.run(
         [
-            *("iverilog", language, "-Wall", *settings, "-s", "olaf_queue", "-I", HDL),
-            *("-o", tmp_path / "queue", *MODULES),
+            *("iverilog", language, "-Wall", *settings, "-s", "olaf_queue", "-I", str(HDL)),
+            *("-o", str(tmp_path / "queue"), *map(str, MODULES)),
         ],
         capture_output=True,
         text=True,

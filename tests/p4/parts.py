@@ -3,10 +3,11 @@
 from p4.config.v1 import p4info_pb2
 
 from olafctl.p4.check.program import check_program
+from olafctl.p4.emit.places import Places
 from olafctl.p4.emit.program import Emitter
-from olafctl.p4.p4info import Describer
-from olafctl.p4.preprocess import preprocess_text
+from olafctl.p4.p4info.describe import Describer
 from olafctl.p4.syntax.parse import parse
+from olafctl.p4.syntax.preprocess import preprocess_text
 
 FRAME = """#include <core.p4>
 #include <v1model.p4>
@@ -33,7 +34,13 @@ V1Switch(MyParser(), MyVerify(), MyIngress(), MyEgress(), MyCompute(), MyDeparse
 def compile_parts(**parts: str) -> p4info_pb2.P4Info:
     """The program up to its C++, which is not compiled; its P4Info. Raises Refused."""
     text = FRAME.format(**{"top": "", "state": "", "local": "", "body": "", **parts})
-    program = check_program(parse(preprocess_text(text, "case.p4")))
-    emitter = Emitter(program)
+    return describe_text(preprocess_text(text, "case.p4"))
+
+
+def describe_text(text: str, file: str = "case.p4") -> p4info_pb2.P4Info:
+    """The P4Info of a preprocessed program, whose C++ is written but not compiled. Raises Refused."""
+    program = check_program(parse(text), file)
+    places = Places(program)
+    emitter = Emitter(program, places)
     emitter.write()
-    return Describer(program, emitter).describe()
+    return Describer(program, places, emitter.externs.digests).describe()

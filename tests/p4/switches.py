@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from olafctl.p4.compiler import compile_program
-from olafctl.p4.native import NativeSwitch
+from olafctl.p4.switch.native import NativeSwitch
 from olafctl.p4runtime.dataplane import ActionCall
 
 PROGRAMS = Path(__file__).parent / "programs"

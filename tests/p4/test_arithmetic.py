@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from olafctl.p4.compiler import compile_program
-from olafctl.p4.native import NativeSwitch
+from olafctl.p4.switch.native import NativeSwitch
 
 PROGRAM = Path(__file__).parent / "programs" / "arithmetic.p4"
 

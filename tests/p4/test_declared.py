@@ -1,10 +1,10 @@
-"""What a control plane is told of declarations and annotations that are seldom used."""
+"""P4Info of rarely used declarations and annotations."""
 
 from p4.config.v1 import p4info_pb2
 
-from olafctl.p4.preprocess import preprocess_text
+from olafctl.p4.syntax.preprocess import preprocess_text
 from olafctl.p4.syntax.tokens import tokenize
-from tests.p4.parts import compile_parts
+from tests.p4.parts import FRAME, compile_parts, describe_text
 
 KEYED = "action a() {{ }} {} table t {{ key = {{ {} }} actions = {{ {} a; }} {} }}"
 
@@ -106,7 +106,7 @@ def test_a_select_over_nothing() -> None:
     compile_parts(state=frame)
 
 
-def test_tables_that_are_never_applied_are_none_of_the_programs() -> None:
+def test_tables_that_are_never_applied_are_not_listed() -> None:
     meter = "direct_meter<bit<8>>(MeterType.bytes) d; action a() { d.read(m.m); }"
     table = "table {} {{ key = {{ h.h.v: exact; }} actions = {{ a; }} {} }}"
     local = f"{meter} {table.format('idle', 'meters = d;')} {table.format('used', '')}"
@@ -121,6 +121,87 @@ def test_tables_that_are_never_applied_are_none_of_the_programs() -> None:
 def test_numbers_in_annotations_are_written_as_elsewhere() -> None:
     info = compile_parts(
         top="struct kept_t { @field_list(8w1, 0b10) bit<8> x; }",
-        local="@id(32w0x0100_0010) action a() { } @id(018) action b() { }",
+        local="""@id(32w0x0100_0010) action a() { } @id(018) action b() { }
+            table t { actions = { a; b; } }""",
+        body="t.apply();",
     )
     assert {action.preamble.id for action in info.actions} >= {0x01000010, 0x01000000 | 18}
+
+
+def test_directives_inside_a_string_are_processed() -> None:
+    text = """@restriction("
+  always != 0;
+#ifdef EXTRA
+  extra != 0;
+#else
+  other != 0;
+#endif
+") table
+"""
+    for defines, kept in (({}, "\n\n\n\n  other != 0;\n\n"), ({"EXTRA": "1"}, "\n\n  extra != 0;\n\n\n\n")):
+        note, table = tokenize(preprocess_text(text, "case.p4", (), defines))
+        assert note.annotation is not None
+        assert note.annotation.body == (("TEXT", f'"\n  always != 0;{kept}"'),)
+        assert table.pos.line == 8
+
+
+def test_only_what_the_control_plane_can_use_is_listed() -> None:
+    local = """action unused(bit<8> x) { m.m = x; } action inner(bit<8> x) { m.m = x; }
+        action called(bit<8> x) { inner(x); } action listed(bit<8> x) { inner(x); }
+        counter(4, CounterType.packets) c; register<bit<8>>(4) r;
+        table t { actions = { listed; NoAction; } size = 0; }
+        table never { actions = { unused; } }"""
+    info = compile_parts(local=local, body="called(1); if (false) { never.apply(); } t.apply();")
+    listed = [(action.preamble.alias, [param.name for param in action.params]) for action in info.actions]
+    assert listed == [("NoAction", []), ("called", []), ("listed", ["x"])]
+    assert [table.preamble.alias for table in info.tables] == ["t"]
+    assert info.tables[0].size == 1024
+    assert (len(info.counters), len(info.registers)) == (1, 1)
+
+
+def test_objects_of_inner_controls_stand_where_these_are_declared() -> None:
+    top = "control inner() { action a() { } table t { actions = { a; } } apply { t.apply(); } }"
+    table = "table {} {{ actions = {{ NoAction; }} }}"
+    local = f"{table.format('before')} inner() i; {table.format('after')}"
+    info = compile_parts(
+        top=top, local=local, body="inner.apply(); after.apply(); i.apply(); before.apply();"
+    )
+    names = [table.preamble.name for table in info.tables]
+    assert names == ["MyIngress.before", "MyIngress.i.t", "MyIngress.after", "MyIngress.inner.t"]
+
+
+def test_keys_are_named_as_they_are_written() -> None:
+    keys = "h.h.v & 0x0F: exact; h.h.v[7:4]: exact; m.m & MASK: exact; h.s[0x1].v: exact;"
+    info = _keyed(key=keys, top="const bit<8> MASK = 0b11;")
+    names = [field.name for field in info.tables[0].match_fields]
+    assert names == ["h.h.v & 0xf", "h.h.v[7:4]", "m.m & 0b11", "h.s[0x1].v"]
+
+
+def test_structured_annotations_and_documentation() -> None:
+    notes = '@list[1 + 2, true, "x"] @pairs[a=1, b="y"] @brief("short") @description("long")'
+    preamble = _keyed(notes).tables[0].preamble
+    listed, pairs = preamble.structured_annotations
+    values = listed.expression_list.expressions
+    assert (values[0].int64_value, values[1].bool_value, values[2].string_value) == (3, True, "x")
+    assert [(pair.key, pair.value.WhichOneof("value")) for pair in pairs.kv_pair_list.kv_pairs] == [
+        ("a", "int64_value"),
+        ("b", "string_value"),
+    ]
+    assert (preamble.doc.brief, preamble.doc.description) == ("short", "long")
+
+
+def test_the_package_is_described() -> None:
+    text = FRAME.format(top="", state="", local="", body="").replace(
+        "V1Switch(",
+        '@pkginfo(name="n", version="1") @platform_property(multicast_group_table_size=7) V1Switch(',
+    )
+    info = describe_text(preprocess_text(text, "case.p4")).pkg_info
+    assert (info.name, info.version, info.arch) == ("n", "1", "v1model")
+    assert info.platform_properties.multicast_group_table_size == 7
+
+
+def test_default_arguments_have_their_full_width() -> None:
+    more = "default_action = wide(10);"
+    local = f"action wide(bit<32> x) {{ }} table t {{ actions = {{ wide; }} {more} }}"
+    (argument,) = compile_parts(local=local, body="t.apply();").tables[0].initial_default_action.arguments
+    assert argument.value == b"\0\0\0\n"

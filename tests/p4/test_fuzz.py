@@ -7,7 +7,7 @@ import pytest
 
 from olafctl import paths
 from olafctl.p4.compiler import compile_program
-from olafctl.p4.native import NativeSwitch
+from olafctl.p4.switch.native import NativeSwitch
 from tests.p4.switches import PROGRAMS
 
 
@@ -48,14 +48,14 @@ def test_random_frames(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["vnp4_1", "vnp4_2", "parser", "headers", "code"])
-def test_a_packet_meets_nothing_of_those_before_it(name: str) -> None:
+def test_packets_do_not_affect_later_ones(name: str) -> None:
     r = random.Random(name)
-    worn, frames = _switch(name), [_random_frame(r) for _ in range(400)]
+    used, frames = _switch(name), [_random_frame(r) for _ in range(400)]
     fresh = _switch(name)
     alone = [fresh.process(1, frame, 0) for frame in frames]
     order = list(range(len(frames)))
     r.shuffle(order)
     for at in order:
-        assert worn.process(1, frames[at], 0) == alone[at]
-    worn.close()
+        assert used.process(1, frames[at], 0) == alone[at]
+    used.close()
     fresh.close()

@@ -5,8 +5,8 @@ from p4.config.v1 import p4info_pb2
 
 from olafctl import paths
 from olafctl.p4.compiler import compile_program
-from olafctl.p4.ids import name_hash
-from olafctl.p4.pipeline import prepare
+from olafctl.p4.p4info.ids import name_hash
+from olafctl.p4.switch.pipeline import prepare
 from olafctl.p4runtime.dataplane import PipelineRefused
 from tests.p4.switches import PROGRAMS
 
@@ -67,6 +67,10 @@ def test_a_p4info_of_another_program_is_refused() -> None:
     changed.tables[0].match_fields[0].bitwidth += 1
     with pytest.raises(PipelineRefused, match="differs"):
         prepare(changed, tables.device_config, "-O1")
+    more = p4info_pb2.P4Info()
+    more.CopyFrom(tables.p4info)
+    more.actions.add().preamble.id = 0x01FFFFFF
+    prepare(more, tables.device_config, "-O1")
     for config in (b'{"program": []}', b"\xff\xfe", b"control c( {"):
         with pytest.raises(PipelineRefused):
             prepare(tables.p4info, config, "-O1")

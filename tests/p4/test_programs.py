@@ -1,4 +1,4 @@
-"""Our own programs, each with its expectations beside it, cover every construct between them."""
+"""The programs in programs/, each with an STF file, together cover every construct."""
 
 from pathlib import Path
 

@@ -1,12 +1,10 @@
-"""What is wrong or not supported is refused at its place, by its name."""
+"""Wrong and unsupported programs are refused with the place, the construct and the reason."""
 
 import pytest
 
-from olafctl.p4.check.program import check_program
-from olafctl.p4.preprocess import preprocess_text
 from olafctl.p4.refuse import Refused
-from olafctl.p4.syntax.parse import parse
-from tests.p4.parts import compile_parts
+from olafctl.p4.syntax.preprocess import preprocess_text
+from tests.p4.parts import compile_parts, describe_text
 
 
 def test_the_frame_itself_compiles() -> None:
@@ -52,7 +50,7 @@ CASES = [
     ("top", "typedef bit<9999> huge_t;", "width", "not within"),
     ("top", "#error no such thing\n", "preprocessor", "no such thing"),
     ("top", "const bit<8> c = 8w1 + d;", "d", "not declared"),
-    ("top", "control C() { apply { } } C() c;", "c", "cannot be made at top level"),
+    ("top", "control C() { apply { } } C() c;", "c", "cannot be instantiated at top level"),
     ("top", "type bit<8> n_t; const bool b = (n_t) 1 == 1;", "n_t", "bit<8> is needed"),
     ("top", "type bit<8> n_t; const n_t n = 8w1;", "bit<8>", "n_t is needed"),
     ("top", "/* never closed", "comment", "never closed"),
@@ -72,14 +70,10 @@ CASES = [
         "local",
         "action a(in bit<8> x, bit<8> y) { } table t { actions = { a(m.m); } default_action = a(h.h.v, 1); }",
         "x",
-        "not what the table's list",
+        "differs from the table's list",
     ),
     ("local", "table t { key = { h.h.v + 1: exact; } actions = { NoAction; } }", "table key", "@name"),
     ("local", "action x() { } action x() { }", "x", "declared twice"),
-    ("local", "@id(0x01000001) action x() { } @id(0x01000001) action y() { }", "@id", "used twice"),
-    ("local", "@id(0x02000001) action x() { }", "@id", "prefix"),
-    ("local", "@id(one) action x() { }", "@id", "one is not a number"),
-    ("local", "@id action x() { }", "@id", "nothing is not a number"),
     ("local", TABLE.format("ternary", "entries = { @priority(x) 1: a(1); }"), "@priority", "not a number"),
     ("top", 'struct f_t { @field_list("1") bit<8> x; }', "@field_list", "not understood"),
     ("local", "counter(0xFFFFFFFF, CounterType.packets) c;", "c", "more than"),
@@ -98,6 +92,21 @@ def test_refused(part: str, text: str, construct: str, why: str) -> None:
     assert str(caught.value).startswith(f"case.p4:{LINE[part]}:")
 
 
+IDS = [
+    ("@id(0x01000001)", "@id(0x01000001)", "used twice"),
+    ("@id(0x02000001)", "", "prefix"),
+    ("@id(one)", "", "one is not a number"),
+    ("@id", "", "nothing is not a number"),
+]
+
+
+@pytest.mark.parametrize(("first", "second", "why"), IDS)
+def test_wrong_ids_are_refused(first: str, second: str, why: str) -> None:
+    local = f"{first} action x() {{ }} {second} action y() {{ }} table t {{ actions = {{ x; y; }} }}"
+    with pytest.raises(Refused, match=f"case.p4:12:.*@id.*{why}"):
+        compile_parts(local=local, body="t.apply();")
+
+
 def test_recursion_is_refused() -> None:
     with pytest.raises(Refused, match="must not be recursive"):
         compile_parts(top="bit<8> f(in bit<8> x) { return f(x); }", body="m.m = f(1);")
@@ -111,14 +120,38 @@ def test_a_function_must_return() -> None:
 def test_unknown_externs() -> None:
     with pytest.raises(Refused, match="not supported"):
         compile_parts(top="extern void strange(in bit<8> x);", body="strange(1);")
-    with pytest.raises(Refused, match="only numbers"):
+
+
+def test_registers_hold_one_value_per_cell() -> None:
+    with pytest.raises(Refused, match=r"case.p4:12:5: register<metadata_t>: .*one register for each field"):
         compile_parts(local="register<metadata_t>(4) r;", body="r.write(0, m);")
+
+
+INNER = "control inner(register<bit<8>> r) { apply { r.write(0, 1); } }"
+
+
+def test_extern_objects_are_no_arguments() -> None:
+    with pytest.raises(Refused, match=r"case.p4:7:\d+: parameter r: .*constructor"):
+        compile_parts(top=INNER, local="register<bit<8>>(4) r; inner() i;", body="i.apply(r);")
+    with pytest.raises(Refused, match=r"case.p4:7:\d+: parameter r: .*constructor"):
+        compile_parts(top=INNER, local="inner() i;")
+    made = "control inner()(register<bit<8>> r) { apply { r.write(0, 1); } }"
+    info = compile_parts(top=made, local="register<bit<8>>(4) r; inner(r) i;", body="i.apply();")
+    assert [register.preamble.name for register in info.registers] == ["MyIngress.r"]
+
+
+@pytest.mark.parametrize("text", ["", "// nothing\n", "#include <core.p4>\n", "#include <v1model.p4>\n\n"])
+def test_a_program_without_main_is_refused_as_a_whole(text: str) -> None:
+    with pytest.raises(Refused) as caught:
+        describe_text(preprocess_text(text, "mine.p4"), "mine.p4")
+    assert str(caught.value).startswith("mine.p4: program: has no main")
+    assert "V1Switch" in caught.value.why
 
 
 def test_programs_without_a_v1model_main() -> None:
     with pytest.raises(Refused, match="no main"):
-        check_program(parse(preprocess_text("#include <core.p4>\nconst bit<8> x = 1;\n", "x.p4")))
-    with pytest.raises(Refused, match="ends too early"):
-        check_program(parse(preprocess_text("control c(", "x.p4")))
+        describe_text(preprocess_text("#include <core.p4>\nconst bit<8> x = 1;\n", "x.p4"), "x.p4")
+    with pytest.raises(Refused, match="unexpected end"):
+        describe_text(preprocess_text("control c(", "x.p4"), "x.p4")
     with pytest.raises(Refused, match="no such file"):
         preprocess_text('#include "nowhere.p4"\n', "x.p4")

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 import pytest
 
 from olafctl.p4.compiler import compile_text
-from olafctl.p4.native import Handle, NativeSwitch
-from olafctl.p4.preprocess import preprocess_text
+from olafctl.p4.switch.native import Handle, NativeSwitch
+from olafctl.p4.syntax.preprocess import preprocess_text
 from olafctl.p4runtime.dataplane import (
     ActionCall,
     CounterData,

@@ -17,7 +17,7 @@ import pytest
 from google.protobuf import text_format
 
 from olafctl.p4.compiler import compile_program
-from olafctl.p4.native import NativeSwitch
+from olafctl.p4.switch.native import NativeSwitch
 from olafctl.p4runtime.agent import serve
 from tests.p4runtime.conftest import DECLARED, P4INFO_FILE
 from tests.p4runtime.memory_plane import MemoryPlane

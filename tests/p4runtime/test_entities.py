@@ -103,7 +103,7 @@ WRONG_PROFILES = {
     "entry to no member": ("INSERT", _entry("action_profile_member_id: 7"), MISSING),
     "entry to no group": ("INSERT", _entry("action_profile_group_id: 7"), MISSING),
     "entry with an action": ("INSERT", _entry(f"action {{ {CALL} }}"), INVALID),
-    "one-shot beside members": (
+    "one-shot next to members": (
         "INSERT",
         _entry(f"action_profile_action_set {{ action_profile_actions {{ action {{ {CALL} }} weight: 1 }} }}"),
         INVALID,

@@ -9,7 +9,7 @@ import grpc
 import pytest
 
 from olafctl.p4.compiler import Program, compile_program
-from olafctl.p4.native import NativeSwitch
+from olafctl.p4.switch.native import NativeSwitch
 from olafctl.p4runtime.agent import Agent, serve
 from olafctl.p4runtime.entities import (
     CounterData,

@@ -6,7 +6,7 @@ import pytest
 
 from olafctl import paths
 from olafctl.p4.compiler import compile_program
-from olafctl.p4.native import NativeSwitch
+from olafctl.p4.switch.native import NativeSwitch
 from olafctl.p4runtime.dataplane import ActionCall, Exact, Key, Lpm, Replica
 from olafctl.wire.frames import Endpoint, mac_bits
 from olafctl.wire.layouts import CPU_PORT, Refusal

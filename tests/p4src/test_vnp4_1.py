@@ -9,7 +9,7 @@ from scapy.layers.inet import ICMP, IP, TCP, UDP
 from scapy.layers.l2 import ARP, Dot1Q
 from scapy.packet import Raw
 
-from olafctl.p4.native import NativeSwitch
+from olafctl.p4.switch.native import NativeSwitch
 from olafctl.p4runtime.dataplane import Exact
 from olafctl.wire import layouts
 from olafctl.wire.frames import OlafFrame, pack, unpack

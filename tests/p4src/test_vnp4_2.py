@@ -8,7 +8,7 @@ from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import ARP, Ether
 from scapy.packet import Raw
 
-from olafctl.p4.native import NativeSwitch
+from olafctl.p4.switch.native import NativeSwitch
 from olafctl.wire import layouts
 from olafctl.wire.frames import OlafFrame, ipv4_checksum, pack
 from olafctl.wire.layouts import CPU_PORT, QUEUE_PORT, Flag, FrameType, Kind

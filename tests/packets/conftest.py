@@ -65,6 +65,6 @@ def live(session: Live) -> Iterator[Live]:
 
 def needs(live: Live, *, clusters: int = 1, workers: int = 1) -> None:
     """Skip a test when the deployed testbed is too small for it."""
-    found = [cluster for cluster in live.testbed.clusters if len(cluster.workers) >= workers]
+    found = [cluster for cluster in live.asynchronous if len(cluster.workers) >= workers]
     if len(found) < clusters:
         pytest.skip(f"needs {clusters} clusters of {workers} workers")

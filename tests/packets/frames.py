@@ -30,16 +30,21 @@ def update(
     seq: int = 1,
     reward: float = 0.0,
     gen_time: int = 1_000,
+    **fields: int,
 ) -> Packet:
-    """A worker's update to the parameter server."""
-    header = Olaf(frame_type=FrameType.UPDATE, seq=seq, reward=reward, gen_time=gen_time, length=len(values))
+    """A worker's update to the parameter server, with its cluster's epoch unless ``fields`` say another."""
+    epoch = live.testbed.clusters[worker.cluster].epoch
+    header = Olaf(frame_type=FrameType.UPDATE, seq=seq, reward=reward, gen_time=gen_time)
+    for name, value in {"epoch": epoch, **fields}.items():
+        header.setfieldval(name, value)
     payload = Raw(values.astype("<f4").tobytes())
     return whole(udp(worker, live.server, live.testbed.udp_port) / header / payload)
 
 
 def ack(live: Live, worker: Worker, values: Gradient, *, seq: int = 1) -> Packet:
     """The parameter server's ACK for an update of ``worker``."""
-    header = Olaf(frame_type=FrameType.ACK, seq=seq, gen_time=2_000, length=len(values))
+    epoch = live.testbed.clusters[worker.cluster].epoch
+    header = Olaf(frame_type=FrameType.ACK, seq=seq, gen_time=2_000, epoch=epoch)
     frame = udp(live.server, worker, worker.udp_port, sport=live.testbed.udp_port)
     return whole(frame / header / Raw(values.astype("<f4").tobytes()))
 

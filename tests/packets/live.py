@@ -9,7 +9,8 @@ import itertools
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
@@ -19,7 +20,7 @@ from olafctl.control.store import Store
 from olafctl.ports.host import HostPort, open_host_port
 from olafctl.queue.registers import DISPOSITIONS
 from olafctl.targets.interface import Running
-from olafctl.testbed.model import Cluster, Host, Testbed, Worker
+from olafctl.testbed.model import Cluster, Host, Mode, Testbed, Worker
 
 DEADLINE = 20.0
 """Seconds after which something that must happen is taken not to."""
@@ -65,9 +66,14 @@ class Live:
     def server(self) -> Host:
         return self.testbed.parameter_servers[0]
 
+    @property
+    def asynchronous(self) -> Sequence[Cluster]:
+        """The clusters whose members send to the parameter server, without rounds."""
+        return [cluster for cluster in self.testbed.clusters if cluster.mode is not Mode.ISWITCH]
+
     def cluster(self, workers: int, nth: int = 0) -> Cluster:
-        """The ``nth`` cluster of at least so many workers."""
-        fitting = [cluster for cluster in self.testbed.clusters if len(cluster.workers) >= workers]
+        """The ``nth`` cluster of at least so many workers, of those that have no rounds."""
+        fitting = [cluster for cluster in self.asynchronous if len(cluster.workers) >= workers]
         return fitting[nth]
 
     @property
@@ -129,7 +135,7 @@ class Live:
 
     @contextmanager
     def settings(self, **values: int) -> Iterator[None]:
-        """Inside, registers of the queue have other values."""
+        """Inside, global registers of the queue have other values."""
         registers = self.running.registers
         before = {name: registers.read(name) for name in values}
         try:
@@ -139,6 +145,24 @@ class Live:
         finally:
             for name, value in before.items():
                 registers.write(name, value)
+
+    @contextmanager
+    def configured(self, *clusters: Cluster, **values: Any) -> Iterator[None]:
+        """Inside, the indices of ``clusters`` have other settings; all that are not of mode iswitch, when
+        none is given."""
+        registers = self.running.registers
+        before = registers.settings()
+        chosen = clusters or self.asynchronous
+        try:
+            for part in before:
+                for cluster in chosen:
+                    first, last = max(part.first, cluster.first), min(part.last, last_index(cluster))
+                    if first <= last:
+                        registers.configure(first, last, replace(part.settings, **values))
+            yield
+        finally:
+            for part in before:
+                registers.configure(part.first, part.last, part.settings)
 
     @contextmanager
     def counting(self) -> Iterator[Counted]:
@@ -160,7 +184,7 @@ class Live:
         """Every update that came in has left, was combined, was dropped, or is still there."""
         now = self.running.registers.read_all()
         accounted = now["out_updates"] + now["merged"] + now["resident_updates"]
-        assert now["in_updates"] == accounted + sum(now[fate] for fate in DISPOSITIONS)
+        assert now["in_updates"] == accounted + sum(now[name] for name in DISPOSITIONS)
 
     def _read_until(self, port: int, marker: bytes) -> None:
         """Read a port up to ``marker``; frames of our hosts go to the inbox, the kernel's own nowhere."""
@@ -172,6 +196,11 @@ class Live:
                 return
             if frame[12:14] != MARKER.to_bytes(2, "big") and frame[6:12].hex(":") in self._senders:
                 self._inbox[port].append(frame)
+
+
+def last_index(cluster: Cluster) -> int:
+    """The last of a cluster's indices."""
+    return cluster.first + cluster.segments - 1
 
 
 def udp(source: Host | Worker, destination: Host, dport: int, sport: int | None = None) -> Packet:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from olafctl.queue.registers import MODE_FIFO
+from olafctl.queue.internals import Mode
 from tests.packets.conftest import needs
 from tests.packets.frames import gradient, update
 from tests.packets.live import Live
@@ -16,7 +16,7 @@ def test_fifo_appends_every_update_and_drops_when_full(live: Live) -> None:
     sent = [
         (workers[nth % 2], update(live, workers[nth % 2], gradient(nth), seq=nth)) for nth in range(slots + 3)
     ]
-    with live.settings(mode=MODE_FIFO):
+    with live.configured(mode=Mode.FIFO):
         with live.counting() as counted, live.held():
             live.exchange(*sent)
         assert live.arrivals() == {live.server.port: [bytes(frame) for _, frame in sent[:slots]]}
@@ -30,7 +30,7 @@ def test_the_reward_rule_is_no_matter_to_fifo(live: Live) -> None:
     if live.testbed.engine.slots < 2:
         pytest.skip("needs two slots")
     sent = [update(live, first, gradient(1), reward=100.0), update(live, second, gradient(2), reward=-100.0)]
-    with live.settings(mode=MODE_FIFO, reward_enable=1, reward_threshold=0):
+    with live.configured(mode=Mode.FIFO, reward_enable=1, reward_threshold=0):
         with live.held():
             live.exchange((first, sent[0]), (second, sent[1]))
         assert live.arrivals() == {live.server.port: [bytes(frame) for frame in sent]}
@@ -39,7 +39,7 @@ def test_the_reward_rule_is_no_matter_to_fifo(live: Live) -> None:
 def test_back_in_olaf_mode_updates_merge_again(live: Live) -> None:
     needs(live, workers=2)
     first, second = live.cluster(2).workers[:2]
-    with live.settings(mode=MODE_FIFO):
+    with live.configured(mode=Mode.FIFO):
         live.exchange((first, update(live, first, gradient(1))))
     with live.counting() as counted, live.held():
         live.exchange((first, update(live, first, gradient(1))), (second, update(live, second, gradient(2))))

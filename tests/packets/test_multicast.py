@@ -1,4 +1,4 @@
-"""Downlink multicast (OLAF §7): an ACK goes to all workers of the cluster, and to nobody else."""
+"""Downlink multicast (OLAF §7): an ACK goes to all workers of the cluster, and to no other host."""
 
 import pytest
 

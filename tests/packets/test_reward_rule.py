@@ -14,7 +14,7 @@ def meet(live: Live, waiting: float, arriving: float, enable: int = 1) -> tuple[
     """What becomes of an update that finds one of another worker waiting, by its values, and its reward."""
     first, second = live.cluster(2).workers[:2]
     old, new = gradient(1), gradient(2)
-    with live.settings(reward_enable=enable, reward_threshold=float_bits(THRESHOLD)):
+    with live.configured(reward_enable=enable, reward_threshold=float_bits(THRESHOLD)):
         with live.held():
             live.exchange(
                 (first, update(live, first, old, reward=waiting)),
@@ -61,7 +61,7 @@ def test_the_same_worker_replaces_whatever_the_rewards_are(live: Live) -> None:
     needs(live)
     worker = live.cluster(1).workers[0]
     newer = update(live, worker, gradient(2), reward=-1000.0)
-    with live.settings(reward_enable=1, reward_threshold=float_bits(THRESHOLD)):
+    with live.configured(reward_enable=1, reward_threshold=float_bits(THRESHOLD)):
         with live.held():
             live.exchange((worker, update(live, worker, gradient(1), reward=1000.0)), (worker, newer))
         assert live.arrivals() == {live.server.port: [bytes(newer)]}

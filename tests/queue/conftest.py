@@ -6,18 +6,19 @@ from contextlib import ExitStack
 import pytest
 
 from olafctl.queue.model import QueueModel
-from olafctl.queue.verilate import Parameters, build_queue
+from olafctl.queue.verilate import build_queue
+from olafctl.wire.geometry import Geometry
 
-NewQueue = Callable[[Parameters], QueueModel]
+NewQueue = Callable[[Geometry], QueueModel]
 
 
 @pytest.fixture
 def new_queue() -> Iterator[NewQueue]:
     """Makes a queue after reset; closes all at the end."""
     with ExitStack() as stack:
-        yield lambda parameters: stack.enter_context(QueueModel(build_queue(parameters)))
+        yield lambda geometry: stack.enter_context(QueueModel(build_queue(geometry)))
 
 
 @pytest.fixture
 def queue(new_queue: NewQueue) -> QueueModel:
-    return new_queue(Parameters())
+    return new_queue(Geometry())

@@ -8,10 +8,12 @@ from dataclasses import replace
 import pytest
 
 from olafctl.queue import conform
+from olafctl.queue.comparison import Comparison
 from olafctl.queue.golden import GoldenQueue, Unexplained
 from olafctl.queue.model import Instant, QueueModel
 from olafctl.queue.traffic import Frame, Traffic
-from olafctl.queue.verilate import Parameters, build_queue
+from olafctl.queue.verilate import build_queue
+from olafctl.wire.geometry import Geometry
 
 
 def test_every_byte_and_every_counter_agree() -> None:
@@ -24,10 +26,10 @@ def test_every_byte_and_every_counter_agree() -> None:
 @pytest.mark.parametrize("what", ["byte", "sidecar", "counter"])
 def test_a_difference_is_seen(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The comparison itself: falsify what the golden model expects, and it must object."""
-    parameters = Parameters()
-    with QueueModel(build_queue(parameters)) as model:
-        comparison = conform.Comparison(model, parameters)
-        traffic = Traffic(3, parameters, 4, 100)
+    geometry = Geometry()
+    with QueueModel(build_queue(geometry)) as model:
+        comparison = Comparison(model, geometry)
+        traffic = Traffic(3, geometry, 4, 100)
         for _ in range(50):
             comparison.offer(*traffic.frame())
         if what == "counter":
@@ -55,4 +57,4 @@ def _instant(cycle: int, **what: bool) -> Instant:
 @pytest.mark.parametrize("impossible", ["begun", "left", "decided", "settled"])
 def test_the_golden_model_objects_to_what_cannot_be(impossible: str) -> None:
     with pytest.raises(Unexplained):
-        GoldenQueue(Parameters()).at(_instant(5, **{impossible: True}))
+        GoldenQueue(Geometry()).at(_instant(5, **{impossible: True}))

@@ -3,11 +3,12 @@
 import pytest
 
 from olafctl.bench import queue as performance
-from olafctl.queue.registers import MODE_FIFO, MODE_OLAF
-from olafctl.queue.verilate import Parameters, build_queue
+from olafctl.queue.internals import Mode
+from olafctl.queue.verilate import build_queue
+from olafctl.wire.geometry import Geometry
 
 FRAMES = 150
-JUMBO = Parameters(clusters=16, slots=8, beats=142)
+JUMBO = Geometry(indices=16, slots=8, beats=142)
 
 
 @pytest.mark.parametrize("rate", performance.RATES)
@@ -30,11 +31,11 @@ def test_latency_of_a_jumbo_update() -> None:
     assert 0 < delay.last_ns <= 600
 
 
-@pytest.mark.parametrize("mode", [MODE_OLAF, MODE_FIFO])
+@pytest.mark.parametrize("mode", [Mode.OLAF, Mode.FIFO])
 @pytest.mark.parametrize("gbps", [5, 20, 40])
-def test_the_rate_limit_is_exact(gbps: int, mode: int) -> None:
+def test_the_rate_limit_is_exact(gbps: int, mode: Mode) -> None:
     frames = 4000
     measured = performance.throughput(
-        build_queue(Parameters()), 1500, performance.MIXES[0], gbps * 10**9, frames, mode
+        build_queue(Geometry()), 1500, performance.MIXES[0], gbps * 10**9, frames, mode
     )
     assert measured.out_gbps == pytest.approx(gbps, rel=0.01)

@@ -10,7 +10,7 @@ from olafctl.queue.conform import GEOMETRIES
 from olafctl.queue.model import Departure, Instant, QueueModel
 from olafctl.queue.registers import rate_word
 from olafctl.queue.traffic import Frame, Traffic
-from olafctl.queue.verilate import Parameters
+from olafctl.wire.geometry import Geometry
 
 from .conftest import NewQueue
 
@@ -36,9 +36,9 @@ class Seen:
     instants: list[Instant]
 
 
-def episodes(parameters: Parameters, seed: int) -> list[Episode]:
+def episodes(geometry: Geometry, seed: int) -> list[Episode]:
     pick, made = Random(seed), []
-    traffic = Traffic(seed, parameters, min(parameters.clusters, 9), 60)
+    traffic = Traffic(seed, geometry, min(geometry.indices, 9), 60)
     for window in (0, 1, 40, 300, 1500, 20_000, _ALWAYS):
         settings = {
             "active_window": window,
@@ -78,13 +78,13 @@ def play(
     return seen
 
 
-@pytest.mark.parametrize("parameters", GEOMETRIES, ids=str)
-def test_skipped_cycles_leave_no_trace(parameters: Parameters, new_queue: NewQueue) -> None:
+@pytest.mark.parametrize("geometry", GEOMETRIES, ids=str)
+def test_skipped_cycles_leave_no_trace(geometry: Geometry, new_queue: NewQueue) -> None:
     for seed in range(2):
-        plan = episodes(parameters, seed)
+        plan = episodes(geometry, seed)
         ends = [9_000 * count + Random(seed).randrange(99) for count in range(1, len(plan) + 1)]
-        walked = play(new_queue(parameters), plan, ends, walk)
-        skipped = play(new_queue(parameters), plan, [seen.ended for seen in walked], QueueModel.run)
+        walked = play(new_queue(geometry), plan, ends, walk)
+        skipped = play(new_queue(geometry), plan, [seen.ended for seen in walked], QueueModel.run)
         assert skipped == walked
         assert {seen.registers["active_clusters"] for seen in walked} > {0}
         assert sum(len(seen.departures) for seen in walked) > 50

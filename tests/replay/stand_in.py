@@ -6,7 +6,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from olafctl.ports.attachment import Attachment
-from olafctl.queue.registers import CLOCK_HZ, MODE_FIFO, REGISTERS, Access
+from olafctl.queue.internals import Command, Mode
+from olafctl.queue.registers import CLOCK_HZ, REGISTERS, Access, IndexSettings
+from olafctl.queue.settings import Ranges, ranges
 from olafctl.targets.interface import Device, TimedFrame
 from olafctl.testbed.model import Testbed
 from olafctl.wire.frames import OlafFrame
@@ -15,7 +17,7 @@ from olafctl.wire.frames import OlafFrame
 @dataclass
 class _Waiting:
     frame: OlafFrame
-    cluster: int
+    index: int
     worker: object
     replaceable: bool = True
 
@@ -30,6 +32,8 @@ class StandIn:
         self._testbed = testbed
         self._values = {register.name: 0 for register in REGISTERS}
         self._workers = {worker.ip: worker for worker in testbed.workers}
+        self._first = {cluster.index: cluster.first for cluster in testbed.clusters}
+        self._settings = [IndexSettings()] * testbed.engine.indices
 
     @property
     def registers(self) -> "StandIn":
@@ -49,6 +53,15 @@ class StandIn:
 
     def read_all(self) -> dict[str, int]:
         return dict(self._values)
+
+    def settings(self) -> Ranges:
+        return ranges(self._settings)
+
+    def configure(self, first: int, last: int, settings: IndexSettings) -> None:
+        self._settings[first : last + 1] = [settings] * (last - first + 1)
+
+    def command(self, command: Command, first: int, last: int) -> None:
+        raise NotImplementedError
 
     def replay(self, frames: Iterator[TimedFrame]) -> Iterator[TimedFrame]:
         self._values.update({register.name: 0 for register in REGISTERS if register.access is Access.COUNTER})
@@ -79,14 +92,14 @@ class StandIn:
     def _enqueue(self, queue: list[_Waiting], frame: OlafFrame) -> None:
         """The head is leaving already, so only what waits behind it can be combined with."""
         self._values["in_updates"] += 1
-        cluster = self._workers[frame.source.ip].cluster
-        mate = next((waiting for waiting in queue[1:] if waiting.cluster == cluster), None)
-        if mate is None or self._values["mode"] == MODE_FIFO:
+        index = self._first[self._workers[frame.source.ip].cluster] + frame.segment
+        mate = next((waiting for waiting in queue[1:] if waiting.index == index), None)
+        if mate is None or self._settings[index].mode == Mode.FIFO:
             if len(queue) == self._testbed.engine.slots:
                 self._values["dropped_full"] += 1
                 return
             self._values["appended"] += 1
-            queue.append(_Waiting(frame, cluster, frame.source.ip))
+            queue.append(_Waiting(frame, index, frame.source.ip))
         elif mate.replaceable and mate.worker == frame.source.ip:
             self._values["replaced_worker"] += 1
             mate.frame = frame

@@ -6,7 +6,7 @@ import pytest
 
 from olafctl.errors import BadInput, OlafError
 from olafctl.replay.frames import receptions, updates, values_in
-from olafctl.replay.schedule import Load, schedule
+from olafctl.replay.schedule import Blocks, Load, schedule
 from olafctl.targets.interface import TimedFrame
 from olafctl.wire.frames import OlafFrame
 from olafctl.wire.layouts import FrameType
@@ -16,7 +16,7 @@ from tests.replay import small
 def test_a_scheduled_update_becomes_its_workers_frame() -> None:
     testbed, trace = small.testbed("laptop"), small.trace()
     plan = schedule(trace, np.arange(2), Load(1e9, 1e15, 76))
-    sent = list(updates(testbed, trace, plan, 3))
+    sent = list(updates(testbed, trace, plan, Blocks(3, 3)))
     assert [frame.time for frame in sent] == plan.time.tolist()
     for index, timed in enumerate(sent):
         frame = OlafFrame.decode(timed.frame)
@@ -37,14 +37,14 @@ def test_negative_rewards_and_whole_models_travel() -> None:
     testbed, trace = small.testbed("laptop"), small.trace()
     trace = replace(trace, reward=-1.5 * trace.reward - np.float32(0.1))
     plan = schedule(trace, np.arange(2), Load(1e9, 1e15, 76))
-    for index, timed in enumerate(updates(testbed, trace, plan, 3)):
+    for index, timed in enumerate(updates(testbed, trace, plan, Blocks(3, 3))):
         assert OlafFrame.decode(timed.frame).reward == trace.reward[plan.source[index], plan.update[index]]
 
 
 def test_receptions_are_what_reached_the_servers_port() -> None:
     testbed = small.testbed("nine-clusters")
     plan = schedule(small.trace(), np.arange(27), Load(1e9, 1e15, 76))
-    sent = list(updates(testbed, small.trace(), plan, 3))
+    sent = list(updates(testbed, small.trace(), plan, Blocks(3, 3)))
     port = testbed.parameter_servers[0].port
     merged = replace(OlafFrame.decode(sent[9].frame), count=7, flags=1).encode()
     leaving = [
@@ -65,7 +65,7 @@ def test_nothing_received_is_empty() -> None:
 
 def test_a_stranger_at_the_server_is_told() -> None:
     testbed, trace = small.testbed("laptop"), small.trace()
-    sent = next(updates(testbed, trace, schedule(trace, np.arange(2), Load(1e9, 1e15, 76)), 3))
+    sent = next(updates(testbed, trace, schedule(trace, np.arange(2), Load(1e9, 1e15, 76)), Blocks(3, 3)))
     frame = OlafFrame.decode(sent.frame)
     stranger = replace(frame, source=replace(frame.source, ip=IPv4Address("192.0.2.1"))).encode()
     with pytest.raises(OlafError, match="no worker, reached the server"):

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from olafctl.errors import BadInput, OlafError
-from olafctl.queue.registers import MODE_FIFO, rate_word
+from olafctl.queue.internals import Mode as QueueMode
+from olafctl.queue.registers import IndexSettings, rate_word
+from olafctl.queue.settings import IndexRange
 from olafctl.replay import plot, report
 from olafctl.replay import trace as traces
 from olafctl.replay.run import Outcome, Setting, replay
@@ -20,6 +22,7 @@ from tests.replay import small
 from tests.replay.stand_in import StandIn
 
 TESTBED = small.testbed("nine-clusters")
+LOAD = Load(60e9, 100e9, 256)
 
 
 @pytest.fixture(scope="module")
@@ -29,13 +32,14 @@ def trace() -> Trace:
 
 @pytest.fixture(scope="module")
 def plan(trace: Trace) -> Schedule:
-    return schedule(trace, np.arange(27), Load(60e9, 100e9, 256), updates=60)
+    return schedule(trace, np.arange(27), LOAD, updates=60)
 
 
 @pytest.fixture(scope="module")
 def outcomes(trace: Trace, plan: Schedule) -> dict[Mode, Outcome]:
     return {
-        mode: replay(StandIn(TESTBED), TESTBED, trace, plan, 48, Setting(mode, 20 * 10**9)) for mode in Mode
+        mode: replay(StandIn(TESTBED), TESTBED, trace, plan, LOAD.blocks, Setting(mode, 20 * 10**9))
+        for mode in (Mode.OLAF, Mode.FIFO)
     }
 
 
@@ -60,10 +64,11 @@ def test_olaf_loses_less_and_is_fresher_than_fifo(outcomes: dict[Mode, Outcome])
 
 def test_the_engine_is_put_back_as_it_was(trace: Trace, plan: Schedule) -> None:
     engine = StandIn(TESTBED)
-    engine.write("mode", MODE_FIFO)
+    engine.configure(0, 15, IndexSettings(QueueMode.FIFO))
     engine.write("rate", rate_word(5 * 10**9))
-    replay(engine, TESTBED, trace, plan, 48, Setting(Mode.OLAF, None))
-    assert (engine.read("mode"), engine.read("rate")) == (MODE_FIFO, rate_word(5 * 10**9))
+    replay(engine, TESTBED, trace, plan, LOAD.blocks, Setting(Mode.OLAF, None))
+    assert engine.settings() == (IndexRange(0, 15, IndexSettings(QueueMode.FIFO)),)
+    assert engine.read("rate") == rate_word(5 * 10**9)
 
 
 def test_the_engine_is_put_back_after_a_failure(trace: Trace, plan: Schedule) -> None:
@@ -72,24 +77,24 @@ def test_the_engine_is_put_back_after_a_failure(trace: Trace, plan: Schedule) ->
             raise OlafError("has no virtual time")
 
     engine = Broken(TESTBED)
-    engine.write("mode", MODE_FIFO)
+    engine.configure(0, 15, IndexSettings(QueueMode.FIFO))
     with pytest.raises(OlafError, match="no virtual time"):
-        replay(engine, TESTBED, trace, plan, 48, Setting(Mode.OLAF, None))
-    assert engine.read("mode") == MODE_FIFO
+        replay(engine, TESTBED, trace, plan, LOAD.blocks, Setting(Mode.OLAF, None))
+    assert engine.settings() == (IndexRange(0, 15, IndexSettings(QueueMode.FIFO)),)
 
 
 def test_frames_that_fit_no_slot_are_refused_before_any_is_sent(trace: Trace, plan: Schedule) -> None:
     narrow = replaced(TESTBED, engine=replaced(TESTBED.engine, beats=3))
     engine = StandIn(narrow)
     with pytest.raises(BadInput, match="frames of 256 bytes, but a slot of the engine holds 192"):
-        replay(engine, narrow, trace, plan, 48, Setting(Mode.OLAF, None))
+        replay(engine, narrow, trace, plan, LOAD.blocks, Setting(Mode.OLAF, None))
     assert engine.read("in_updates") == 0
 
 
 def test_many_clusters_are_cut_to_the_stalest(trace: Trace) -> None:
     testbed = small.testbed("hundred-clusters")
     plan = schedule(trace, np.arange(300), Load(60e9, 100e9, 256), updates=3)
-    outcome = replay(StandIn(testbed), testbed, trace, plan, 48, Setting(Mode.FIFO, 40 * 10**9))
+    outcome = replay(StandIn(testbed), testbed, trace, plan, LOAD.blocks, Setting(Mode.FIFO, 40 * 10**9))
     lines = report.table(outcome.setting, outcome.measurement).splitlines()
     assert lines[-1] == "  the 10 stalest of 100 clusters; --json has all"
     assert len(lines) < 25
@@ -112,13 +117,33 @@ def test_a_violation_is_shown(outcomes: dict[Mode, Outcome]) -> None:
     assert "NOT CONSERVED: frames: 1 ≠ 2" in report.table(Setting(Mode.OLAF, None), figures)
 
 
-def test_plots_are_images(outcomes: dict[Mode, Outcome], plan: Schedule, tmp_path: Path) -> None:
-    plot.ages(list(outcomes.values()), TESTBED, plan, 256, tmp_path / "ages.png")
-    plot.aggregations([outcomes[Mode.OLAF]], tmp_path / "cdf.png")
-    for name in ("ages.png", "cdf.png"):
-        assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
+def test_pictures_name_the_scenario_and_label_their_axes(
+    outcomes: dict[Mode, Outcome], plan: Schedule, tmp_path: Path
+) -> None:
+    plot.ages(list(outcomes.values()), TESTBED, plan, LOAD, tmp_path / "ages.svg")
+    plot.updates_per_frame([outcomes[Mode.OLAF]], TESTBED, plan, LOAD, tmp_path / "cdf.svg")
+    ages, cdf = ((tmp_path / name).read_text() for name in ("ages.svg", "cdf.svg"))
+    for picture in (ages, cdf):
+        assert "nine-clusters: 27 workers in 9 clusters, 1620 updates of 256 bytes" in picture
+    assert ages.count(">virtual time, µs<") == 3
+    assert ">worker updates in one outgoing update<" in cdf
 
 
-def test_a_plot_that_cannot_be_written_is_told(outcomes: dict[Mode, Outcome], tmp_path: Path) -> None:
-    with pytest.raises(OlafError, match="cannot write the plot"):
-        plot.aggregations([outcomes[Mode.OLAF]], tmp_path / "absent" / "cdf.png")
+def test_a_picture_has_the_format_its_name_ends_with(
+    outcomes: dict[Mode, Outcome], plan: Schedule, tmp_path: Path
+) -> None:
+    paths = [tmp_path / f"cdf.{kind}" for kind in ("png", "svg", "pdf")]
+    plot.updates_per_frame([outcomes[Mode.OLAF]], TESTBED, plan, LOAD, *paths)
+    starts = (b"\x89PNG", b"<?xml", b"%PDF")
+    assert [path.read_bytes().startswith(start) for path, start in zip(paths, starts, strict=True)] == [
+        True
+    ] * 3
+    with pytest.raises(BadInput, match=r"cdf\.jpg"):
+        plot.updates_per_frame([outcomes[Mode.OLAF]], TESTBED, plan, LOAD, tmp_path / "cdf.jpg")
+
+
+def test_a_picture_that_cannot_be_written_is_told(
+    outcomes: dict[Mode, Outcome], plan: Schedule, tmp_path: Path
+) -> None:
+    with pytest.raises(OlafError, match="cannot write the picture"):
+        plot.updates_per_frame([outcomes[Mode.OLAF]], TESTBED, plan, LOAD, tmp_path / "absent" / "cdf.png")

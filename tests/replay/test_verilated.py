@@ -43,5 +43,5 @@ def _measured(library: Path, load: Load, mode: Mode, rate: int) -> Measurement:
     plan = schedule(trace, clusters_of(testbed), load)
     with QueueModel(library) as model:
         return replay(
-            VerilatedQueue(testbed, model), testbed, trace, plan, 48, Setting(mode, rate)
+            VerilatedQueue(testbed, model), testbed, trace, plan, load.blocks, Setting(mode, rate)
         ).measurement

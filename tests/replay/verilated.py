@@ -5,13 +5,28 @@ from pathlib import Path
 
 from olafctl.ports.attachment import Attachment
 from olafctl.queue.model import CYCLE_NS, QueueModel, Sidecar
+from olafctl.queue.registers import QueueRegisters
+from olafctl.queue.settings import Ranges, of_all
 from olafctl.targets.interface import Device, Registers, TimedFrame
 from olafctl.testbed.model import Testbed
 from olafctl.wire import layouts
 from olafctl.wire.layouts import Kind
 
 _SOURCE = slice(26, 30)
-_BATCH = 2048
+_SEGMENT = slice(60, 62)
+
+
+class _Registers:
+    """The model's registers as a target shows them."""
+
+    def __init__(self, registers: QueueRegisters) -> None:
+        self._registers = registers
+        self.read, self.write = registers.read, registers.write
+        self.read_all = registers.read_all
+        self.configure, self.command = registers.configure, registers.command
+
+    def settings(self) -> Ranges:
+        return of_all(self._registers)
 
 
 class VerilatedQueue:
@@ -25,9 +40,11 @@ class VerilatedQueue:
         self._port = testbed.parameter_servers[0].port
         self._workers = {worker.ip.packed: worker for worker in testbed.workers}
 
+        self._first = {cluster.index: cluster.first for cluster in testbed.clusters}
+
     @property
     def registers(self) -> Registers:
-        return self._model.registers
+        return _Registers(self._model.registers)
 
     def alive(self) -> bool:
         return True
@@ -42,7 +59,12 @@ class VerilatedQueue:
             worker = self._workers[timed.frame[_SOURCE]]
             cycle = origin + timed.time // CYCLE_NS
             sidecar = Sidecar(
-                size=len(timed.frame), kind=Kind.UPDATE, cluster=worker.cluster, worker=worker.member
+                size=len(timed.frame),
+                kind=Kind.UPDATE,
+                cluster=worker.cluster,
+                index=self._first[worker.cluster] + int.from_bytes(timed.frame[_SEGMENT], "big"),
+                member=worker.number,
+                worker=worker.member,
             )
             self._model.offer(sidecar, timed.frame, cycle)
             self._model.run(cycle)

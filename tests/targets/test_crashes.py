@@ -105,7 +105,7 @@ def test_a_start_that_fails_leaves_nothing(
 ) -> None:
     state = tmp_path / "bed"
     state.mkdir()
-    (state / "queue.sock").mkdir()  # nobody can listen there
+    (state / "queue.sock").mkdir()  # no process can listen there
     with pytest.raises(OlafError):
         built.target.start(built.testbed, built.build, state, quietly)
     assert not processes.of(state)

@@ -1,4 +1,4 @@
-"""An engine ends when told to, whoever is still inside it."""
+"""An engine ends when told to, whatever is still inside it."""
 
 import struct
 import threading

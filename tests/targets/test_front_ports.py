@@ -57,7 +57,7 @@ def test_without_rights_bmv2_is_refused_once_whatever_its_ports(
     assert "use the target twin" in problem.remedy
 
 
-def test_relative_paths_are_beside_the_testbed(tmp_path: Path) -> None:
+def test_relative_paths_are_relative_to_the_testbed(tmp_path: Path) -> None:
     bed = bed_with(
         tmp_path,
         Port(1, "a", Transport.UNIX, "run/a.sock"),

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from olafctl.errors import OlafError
+from olafctl.queue.internals import Mode
+from olafctl.queue.registers import IndexSettings
 from olafctl.testbed.model import Host, Worker
 from olafctl.wire.frames import Endpoint, OlafFrame
 from olafctl.wire.layouts import FrameType
@@ -87,9 +89,27 @@ def test_registers_are_named(live: Live) -> None:
     for act in (lambda: registers.read("slot"), lambda: registers.write("slots", 3)):
         with pytest.raises(OlafError):
             act()
-    registers.write("reward_threshold", 0x3F800000)
-    assert registers.read("reward_threshold") == 0x3F800000
-    registers.write("reward_threshold", 0)
+    before = registers.read("active_window")
+    registers.write("active_window", 12345)
+    assert registers.read("active_window") == 12345
+    registers.write("active_window", before)
+
+
+def test_a_range_of_indices_is_configured_and_read_back_in_one_request(live: Live) -> None:
+    registers, indices = live.running.registers, live.testbed.engine.indices
+    before = registers.settings()
+    rounds = IndexSettings(Mode.ISWITCH, threshold=2, reward_enable=1, reward_threshold=0x3F800000)
+    registers.configure(1, 3, rounds)
+    settings = {n: part.settings for part in registers.settings() for n in range(part.first, part.last + 1)}
+    assert [index for index in range(indices) if settings[index] == rounds] == [1, 2, 3]
+    for part in before:
+        registers.configure(part.first, part.last, part.settings)
+    assert registers.settings() == before
+    with pytest.raises(OlafError, match=f"indices 0 … {indices}"):
+        registers.configure(0, indices, rounds)
+    with pytest.raises(OlafError, match="threshold"):
+        registers.configure(0, 0, IndexSettings(Mode.ISWITCH, threshold=0))
+    assert registers.settings() == before
 
 
 def test_bursts_arrive_whole_and_in_order(live: Live) -> None:

@@ -107,8 +107,8 @@ def test_every_frame_is_accounted_for(bench: tuple[Live, Transport]) -> None:
         "no_shim": empty if kind is Transport.PCAP else 0,
     }
     assert counted["in_updates"] + counted["in_bypass"] == len(sizes) - empty
-    fates = sum(counted[fate] for fate in DISPOSITIONS) + counted["merged"] + counted["resident_updates"]
-    assert counted["in_updates"] == counted["out_updates"] + fates
+    outcomes = sum(counted[name] for name in DISPOSITIONS) + counted["merged"] + counted["resident_updates"]
+    assert counted["in_updates"] == counted["out_updates"] + outcomes
     assert counted["in_bypass"] == (
         counted["out_bypass"] + counted["dropped_bypass"] + counted["resident_bypass"]
     )

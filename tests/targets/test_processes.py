@@ -1,4 +1,4 @@
-"""A deployment's processes are found and ended by its folder, whoever started or lost them."""
+"""A deployment's processes are found and ended by its folder, whichever process started or lost them."""
 
 import re
 import signal

@@ -188,8 +188,8 @@ def test_damaged_frames_change_nothing_but_counters(twin: Live) -> None:
 
     assert 0 < sum(1 for _ in twin.running.replay(damaged())) < 3000
     counted = twin.running.registers.read_all()
-    fates = sum(counted[fate] for fate in DISPOSITIONS)
-    assert counted["in_updates"] == counted["out_updates"] + counted["merged"] + fates
+    outcomes = sum(counted[name] for name in DISPOSITIONS)
+    assert counted["in_updates"] == counted["out_updates"] + counted["merged"] + outcomes
     assert counted["resident_updates"] == 0
     frames = stream(twin, 10, 1000)
     assert [item.frame for item in twin.running.replay(iter(frames))] == [item.frame for item in frames]

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from olafctl.queue.registers import MODE_FIFO, MODE_OLAF, rate_word
+from olafctl.queue.internals import Mode
+from olafctl.queue.registers import rate_word
 from olafctl.targets import processes
 
 from .conftest import Live
@@ -28,7 +29,7 @@ def seconds_of_processor(live: Live) -> float:
 
 def test_a_limited_rate_takes_its_time(live: Live) -> None:
     registers, worker = live.running.registers, live.testbed.workers[0]
-    registers.write("mode", MODE_FIFO)
+    registers.write("mode", Mode.FIFO)
     registers.write("rate", rate_word(100_000))
     try:
         begin = time.monotonic()
@@ -39,7 +40,7 @@ def test_a_limited_rate_takes_its_time(live: Live) -> None:
         assert time.monotonic() - begin > 5 * 1024 / 100_000 - 0.001
     finally:
         registers.write("rate", 0)
-        registers.write("mode", MODE_OLAF)
+        registers.write("mode", Mode.OLAF)
 
 
 def test_while_updates_are_held_nothing_spins_and_bypass_flows(live: Live) -> None:

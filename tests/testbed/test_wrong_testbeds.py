@@ -70,7 +70,7 @@ def test_what_is_no_regular_file_is_refused_at_once(tmp_path: Path) -> None:
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
     for path in (fifo, Path("/dev/zero")):
-        with pytest.raises(BadInput, match="is no regular file"):
+        with pytest.raises(BadInput, match="is not a regular file"):
             testbeds.load(testbeds.locate(str(path)))
 
 
@@ -139,4 +139,4 @@ def test_what_is_not_shown_of_many_problems_is_counted() -> None:
     with pytest.raises(BadInput) as caught:
         testbeds.load(Path("bed.yaml"), RIGHT + "".join(f"key{n}: 1\n" for n in range(250)))
     assert len(caught.value.problems) == 101
-    assert str(caught.value.problems[-1]) == "bed.yaml: … and 150 more (mend these first)"
+    assert str(caught.value.problems[-1]) == "bed.yaml: … and 150 more (fix these first)"

@@ -41,7 +41,7 @@ TABLE = [
         "port-name-wrong",
         "{number: 1, name: ps}",
         "{number: 1, name: p/s}",
-        "7: ports[0].name: 'p/s' is no name (use up to 40 letters, digits, '.', '-' and '_', "
+        "7: ports[0].name: 'p/s' is not a name (use up to 40 letters, digits, '.', '-' and '_', "
         "beginning with a letter or digit)",
     ),
     changed(
@@ -96,14 +96,14 @@ TABLE = [
         "interface-name-too-long",
         "{number: 1, name: ps}",
         "{number: 1, name: ps, transport: veth, path: parameter-server}",
-        f"7: ports[0].path: 'parameter-server' is no interface name {INTERFACE_REMEDY}",
+        f"7: ports[0].path: 'parameter-server' is not an interface name {INTERFACE_REMEDY}",
     ),
     *(
         changed(
             f"interface-name-{name}",
             "{number: 1, name: ps}",
             f"{{number: 1, name: ps, transport: veth, path: {written}}}",
-            f"7: ports[0].path: {shown} is no interface name {INTERFACE_REMEDY}",
+            f"7: ports[0].path: {shown} is not an interface name {INTERFACE_REMEDY}",
         )
         for name, written, shown in (
             ("loopback", "lo", "'lo'"),
@@ -121,7 +121,7 @@ TABLE = [
         "interface-name-too-long-with-its-number",
         "{numbers: 2-3, name: tor}",
         "{numbers: 2-3, name: tor}\n  - {numbers: 9-10, transport: tap, path: 'fourteen------{number}'}",
-        f"9: ports[2].path: 'fourteen------{{number}}' is no interface name {INTERFACE_REMEDY}",
+        f"9: ports[2].path: 'fourteen------{{number}}' is not an interface name {INTERFACE_REMEDY}",
     ),
     changed(
         "interface-name-made-of-a-number",
@@ -194,7 +194,7 @@ TABLE = [
         "address-multicast",
         "ip: 10.0.1.1,",
         "ip: 224.0.0.1,",
-        "14: clusters[0].workers[0].ip: 224.0.0.1 is no host's address "
+        "14: clusters[0].workers[0].ip: 224.0.0.1 is not a host address "
         "(give a unicast address such as 10.0.0.1)",
     ),
     changed(
@@ -347,7 +347,8 @@ TABLE = [
             f"generated-addresses-{name}",
             "ip: 10.0.2.1",
             f"ip: {first}",
-            f"16: clusters[1].ip: the addresses run into {bad}, which is no host's (begin elsewhere)",
+            f"16: clusters[1].ip: the addresses run into {bad}, which is not a host address "
+            "(begin elsewhere)",
         )
         for name, first, bad in (
             ("into-multicast", "223.255.255.255", "224.0.0.0"),
@@ -359,7 +360,7 @@ TABLE = [
             f"generated-from-{name}",
             "ip: 10.0.2.1",
             f"ip: {written}",
-            f"16: clusters[1].ip: {first} is no host's address (give a unicast address such as 10.0.0.1)",
+            f"16: clusters[1].ip: {first} is not a host address (give a unicast address such as 10.0.0.1)",
         )
         for name, written, first in (
             ("loopback", "127.0.0.1", "127.0.0.1"),

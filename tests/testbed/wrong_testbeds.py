@@ -89,8 +89,8 @@ TABLE = [
         "unknown-key-inside",
         "beats: 24",
         "colour: red",
-        "5: engine.colour: unknown key (known here: active_window, adder_latency, address, beats, clusters, indices, mode, "
-        "output_rate, reward_threshold, slots)",
+        "5: engine.colour: unknown key (known here: accumulate_quota, active_window, adder_latency, address, "
+        "beats, clusters, indices, mode, output_rate, reward_threshold, slots)",
     ),
     changed(
         "misspelt-worker-key",
@@ -125,7 +125,7 @@ TABLE = [
         "name-is-a-path",
         "name: small",
         "name: ../etc",
-        "1: name: '../etc' is no name (use up to 40 letters, digits, '.', '-' and '_', "
+        "1: name: '../etc' is not a name (use up to 40 letters, digits, '.', '-' and '_', "
         "beginning with a letter or digit)",
     ),
     changed(

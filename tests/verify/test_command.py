@@ -1,6 +1,7 @@
 """``olafctl verify`` as an operator meets it."""
 
 import json
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -34,6 +35,59 @@ def test_a_reject_shows_saves_draws_and_replays_its_schedule(tmp_path: Path) -> 
     assert replayed.exit_code == 0
     claimed = json.loads(ask(*TWO, "--json").output)["counterexample"]["peaks_ns"]
     assert json.loads(replayed.output)["peaks_ns"] == claimed
+
+
+def test_a_reject_by_withholding_alone_says_so_briefly_and_names_the_useful_question() -> None:
+    question = ("nine-clusters", "--period", "10us", "--objective", "peak<=40us")
+    result = ask(*question)
+    assert result.exit_code == 1
+    assert (
+        "cause: transmission control, not the engine: 60 of 60 updates of cluster0 are withheld"
+        in result.output
+    )
+    assert "--transmission always" in result.output
+    assert len(result.output.splitlines()) < 20
+    assert len(ask(*question, "--details").output.splitlines()) > 540
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("--service", "2ms", "--objective", "peak<=50ms"), "the update period"),
+        (("--service", "2ms", "--objective", "peak<=101ms"), "waiting behind other clusters"),
+        (
+            ("--service", "60ms", "--slots", "1", "--transmission", "always", "--objective", "loss-free"),
+            "a full queue",
+        ),
+    ],
+)
+def test_a_reject_names_its_cause(arguments: tuple[str, ...], says: str) -> None:
+    crowd = ";".join(f"{name}:period=100ms" for name in "abc")
+    result = ask("--clusters", crowd, "--updates", "4", *arguments)
+    assert result.exit_code == 1
+    assert f"cause: {says}" in result.output
+
+
+def test_unlike_periods_are_the_cause_of_unlike_ages() -> None:
+    result = ask("--clusters", "a:period=100ms;b:period=300ms", "--service", "2ms")
+    assert "cause: the update periods: they differ by 200 ms" in result.output
+
+
+def test_more_slots_are_proposed_where_they_help() -> None:
+    result = ask("nine-clusters", "--period", "10us", "--transmission", "always", "--objective", "loss-free")
+    assert "cause: a full queue: 40 of 60 updates of cluster0 are lost" in result.output
+    assert "--slots 9, with which this schedule meets the objective" in result.output
+
+
+@pytest.mark.parametrize(
+    "example", [line for line in (command.help or "").splitlines() if "olafctl verify" in line]
+)
+def test_every_example_of_the_help_has_the_answer_it_states(example: str) -> None:
+    stated = {"accept": 0, "reject": 1}
+    text = (command.help or "").splitlines()
+    said = text[text.index(example) - 1]
+    result = ask(*shlex.split(example)[2:])
+    assert result.exit_code == stated[said.split("(")[-1].rstrip(")")]
 
 
 def test_an_accept_states_its_assumptions() -> None:
@@ -100,15 +154,18 @@ def test_unknown_has_its_own_exit_code() -> None:
         ((*TWO, "--objective", "peak"), "needs a bound"),
         ((*TWO, "--slots", "0"), "slots: is 0"),
         ((*TWO, "--updates", "1"), "updates: is 1"),
-        ((*TWO, "--tick", "3ms"), "no multiple of the tick"),
+        ((*TWO, "--tick", "3ms"), "not a multiple of the tick"),
         ((*TWO, "--transmission", "bounded"), "bounded:N"),
-        (("--clusters", "a:period=10", "--service", "2ms"), "'10' is no time"),
+        (("--clusters", "a:period=10", "--service", "2ms"), "'10' is not a time"),
         (("--clusters", "a:period=10ms,phase=4ms..20ms", "--service", "2ms"), "within [0, 10000000) ns"),
         (("--clusters", "a:period=10ms;a:period=10ms", "--service", "2ms"), "two clusters have this name"),
         (("--clusters", "a:period=10ms"), "--service: is missing"),
         (("laptop",), "does not say how often"),
-        (("laptop", "--period", "nobody=1ms"), "no cluster is called 'nobody'"),
-        (("--replay", "/nowhere/schedule.json"), "is no saved schedule"),
+        (("laptop", "--period", "unknown=1ms"), "no cluster is called 'unknown'"),
+        (("--replay", "/nowhere/schedule.json"), "is not a saved schedule"),
+        ((*TWO, "--plot", "schedule.gif"), "schedule.gif: is not a picture's file name"),
+        ((*TWO, "--maximise-rate", "--threshold-range", "1ms..2ms"), "one of the two"),
+        ((*TWO, "--threshold-range", "2ms..1ms"), "'2ms..1ms' is not a range"),
         ((), "name a testbed or give --clusters"),
     ],
 )

@@ -4,10 +4,12 @@ from fractions import Fraction
 
 import pytest
 
+from olafctl.aom import ages
 from olafctl.errors import BadInput
-from olafctl.verify.schedule import Schedule, Update
-from olafctl.verify.simulation import Fate, Run, simulate
-from olafctl.verify.system import Slope, SlotFreed, System, Transmission, periodic
+from olafctl.verify.question.system import Slope, SlotFreed, System, Transmission, periodic
+from olafctl.verify.simulation.engine import Disposition, Run, simulate
+from olafctl.verify.simulation.guesses import guesses
+from olafctl.verify.simulation.schedule import Schedule, Update
 
 
 def system(clusters: int = 3, **changes: object) -> System:
@@ -41,13 +43,13 @@ def test_departures_are_a_service_apart() -> None:
 def test_a_newer_update_keeps_the_place_of_the_one_it_joins() -> None:
     result = run(system(), (0, 0), (1, 1), (2, 2), (3, 1))
     assert departures(result) == [(0, 0, 0), (1, 3, 10), (2, 2, 20)]
-    assert result.fates[3] is Fate.JOINS
+    assert result.dispositions[3] is Disposition.JOINS
 
 
 def test_a_locked_head_is_not_joined() -> None:
     result = run(system(), (0, 0), (3, 0))
     assert departures(result) == [(0, 0, 0), (0, 3, 10)]
-    assert result.fates == (Fate.WAITS, Fate.WAITS)
+    assert result.dispositions == (Disposition.WAITS, Disposition.WAITS)
 
 
 def test_a_departure_at_the_instant_of_an_arrival_comes_first() -> None:
@@ -59,6 +61,24 @@ def test_peak_age_runs_from_the_newest_that_had_left() -> None:
     assert [gone.peak for gone in result.departures] == [None, None, 28]
 
 
+@pytest.mark.parametrize("control", [Transmission.ANY, Transmission.ALWAYS])
+def test_peak_ages_are_those_of_the_definition_that_all_of_olaf_shares(control: Transmission) -> None:
+    crowd = System(
+        tuple(periodic(name, period) for name, period in (("a", 7), ("b", 9), ("c", 11))),
+        service=4,
+        slots=2,
+        updates=8,
+        transmission=control,
+        threshold=20,
+    )
+    for schedule in guesses(crowd):
+        result = simulate(schedule)
+        for index, peaks in enumerate(result.outcome.peaks):
+            mine = [gone for gone in result.departures if gone.cluster == index]
+            curve = ages([gone.arrival for gone in mine], [gone.time for gone in mine], -1, 1000)
+            assert curve.valid_peaks.tolist() == list(peaks)
+
+
 def test_ack_queue_counts_what_waits_behind_at_departure() -> None:
     result = run(system(), (0, 0), (1, 1), (2, 2), (3, 2))
     assert [gone.ack_queue for gone in result.departures] == [0, 1, 0]
@@ -68,7 +88,7 @@ def test_ack_queue_counts_what_waits_behind_at_departure() -> None:
 def test_a_full_queue_drops_what_joins_nothing(freed: SlotFreed, lost: int) -> None:
     result = run(system(4, slots=2, slot_freed=freed), (0, 0), (1, 1), (2, 2), (3, 3), (4, 1))
     assert sum(result.outcome.lost) == lost
-    assert result.fates[4] is Fate.JOINS
+    assert result.dispositions[4] is Disposition.JOINS
 
 
 def test_sending_probability_is_that_of_the_paper() -> None:

@@ -7,20 +7,21 @@ from pathlib import Path
 import pytest
 
 from olafctl.errors import BadInput
-from olafctl.verify import cases, schedule
-from olafctl.verify.agreement import compare
-from olafctl.verify.exhaustive import every_schedule
-from olafctl.verify.objective import Kind, Objective, violation
-from olafctl.verify.simulation import simulate
-from olafctl.verify.system import System, Transmission, periodic
+from olafctl.verify.question import cases
+from olafctl.verify.question.objective import Kind, Objective, violation
+from olafctl.verify.question.system import System, Transmission, periodic
+from olafctl.verify.search.agreement import compare
+from olafctl.verify.simulation import schedule
+from olafctl.verify.simulation.engine import simulate
+from olafctl.verify.simulation.exhaustive import every_schedule
 
 pytest.importorskip("z3", reason="the verifier's solver (extra [verify]) is not installed")
 
-from olafctl.verify.encoding import Encoding, Question
-from olafctl.verify.numbers import Numbers
-from olafctl.verify.search import scan
-from olafctl.verify.verdict import Answer, Verdict, verify, verify_exhaustively
-from olafctl.verify.witness import Witness
+from olafctl.verify.encoding.numbers import Numbers
+from olafctl.verify.encoding.query import Encoding, Query
+from olafctl.verify.encoding.witness import Witness
+from olafctl.verify.search.ranges import scan
+from olafctl.verify.search.verdict import Answer, Verdict, verify, verify_exhaustively
 
 
 def small(service: int = 3, slots: int = 8, **changes: object) -> System:
@@ -100,7 +101,7 @@ def test_names_and_their_order_change_nothing(bound: int) -> None:
 def test_the_solver_counts_the_ack_queue_as_the_simulation_does() -> None:
     system = small(service=2, slots=3)
     objective = Objective(Kind.AVERAGE, Fraction(5))
-    question = Question(system, objective, Encoding(numbers=Numbers.INTEGER))
+    question = Query(system, objective, Encoding(numbers=Numbers.INTEGER))
     question.complete()
     assert str(question.solver.check()) == "sat"
     witness = Witness(question, question.solver.model())

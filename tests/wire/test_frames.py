@@ -16,7 +16,7 @@ from olafctl.toolchain import cxx
 from olafctl.wire import layouts
 from olafctl.wire.frames import Endpoint, OlafFrame, pack, unpack
 from olafctl.wire.layouts import Flag, FrameType, Layout
-from olafctl.wire.scapy_layers import Olaf, OlafStatus
+from olafctl.wire.scapy_layers import Olaf, OlafStatus, Shim
 
 WORKER = Endpoint("02:00:00:00:00:01", IPv4Address("10.0.0.1"), 40001)
 SERVER = Endpoint("02:00:00:00:00:fe", IPv4Address("10.0.0.254"), layouts.UDP_PORT)
@@ -55,7 +55,7 @@ def test_a_value_too_wide_or_a_field_unknown_is_refused() -> None:
     gradient=st.lists(st.floats(width=32, allow_nan=False), max_size=40),
     reward=st.floats(width=32, allow_nan=False),
     seq=st.integers(0, 2**32 - 1),
-    gen_time=st.integers(0, 2**64 - 1),
+    gen_time=st.integers(0, 2**48 - 1),
 )
 def test_decode_inverts_encode(gradient: list[float], reward: float, seq: int, gen_time: int) -> None:
     sent = OlafFrame(
@@ -117,3 +117,11 @@ def test_generated_files_are_up_to_date() -> None:
     result = CliRunner().invoke(command, ["--check"])
     assert result.exit_code == 0, result.exception
     assert Path(paths.sources() / "p4src/headers.p4").is_file()
+
+
+def test_scapy_takes_a_frame_with_its_shim_apart() -> None:
+    fields = {field.name: number for number, field in enumerate(layouts.TUSER.fields, start=1)}
+    data = pack(layouts.TUSER, fields) + bytes(60)
+    shim = Shim(data)
+    assert {name: shim.getfieldval(name) for name in fields} == fields
+    assert bytes(shim.payload) == bytes(60)

@@ -12,7 +12,7 @@ from olafctl import paths
 from olafctl.queue.verilate import verilator_root
 from olafctl.toolchain import cxx
 
-_PARTS = ("olafctl", "hdl", "templates", "p4src", "docs")
+_PARTS = ("olafctl", "hdl", "templates", "p4src", "docs", "sdk/olaf")
 
 
 @pytest.fixture

@@ -1,55 +1,55 @@
 """``olafctl bench synth``: what OlafQueue takes of an XCU55C."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import click
 
-from olafctl.cli.output import json_option, print_json
+from olafctl.cli.output import json_option
 from olafctl.errors import EXIT_FAILED
-from olafctl.wire.geometry import BEATS, CLUSTERS, SLOTS
+from olafctl.wire.geometry import BEATS
 
 if TYPE_CHECKING:
     from olafctl.bench.synthesis import Utilisation
 
 PAPER_PERCENT = {"LUT": 3.52, "FF": 1.5}
+GOAL_PERCENT = {"LUT": 1.3, "FF": 0.75}
 GOAL_LEVELS = 12
 
 
 @click.command()
-@click.option("--clusters", default=CLUSTERS.default, show_default=True, help="Clusters the queue tracks.")
-@click.option("--slots", default=SLOTS.default, show_default=True, help="Slots of the queue.")
-@click.option(
-    "--beats",
-    multiple=True,
-    type=int,
-    default=(BEATS.default, BEATS.greatest),
-    show_default=True,
-    help="64-byte beats a slot holds: 24 for 1536 B, 142 for 9036 B; may be given several times.",
-)
+@click.option("--indices", type=int, help="Indices the queue tracks.")
+@click.option("--slots", type=int, help="Slots of the queue.")
+@click.option("--beats", type=int, help="64-byte beats a slot holds: 24 for 1536 B, 142 for 9088 B.")
 @click.option("--path", is_flag=True, help="Print the nets along the longest path too.")
 @json_option("Print the figures as JSON.")
-def command(clusters: int, slots: int, beats: tuple[int, ...], path: bool, as_json: bool) -> None:
+def command(indices: int | None, slots: int | None, beats: int | None, path: bool, as_json: bool) -> None:
     """Synthesize OlafQueue for an XCU55C with Yosys, and print what it takes and how deep its logic is.
 
-    The paper's figures stand beside ours. Logic levels are counted from register to register, two CARRY4
-    in a row as the one CARRY8 they are on the device. Exits with 1 when the first geometry takes more
-    than the paper's, or its logic is deeper than 12 levels.
+    Without a geometry: the default one, the default one with jumbo slots, and 1024 indices with 512 jumbo
+    slots in UltraRAM. The paper's figures stand next to ours. Logic levels are counted from register to
+    register, two CARRY4 in a row as the one CARRY8 they are on the device. Exits with 1 when the first
+    geometry takes more than its goals, its logic is deeper than 12 levels, or a path joins two of block
+    memory read, adder stage and output ready.
     """
     from olafctl.bench.synthesis import synthesize
     from olafctl.wire.geometry import Geometry
 
-    taken = [
-        synthesize(
-            Geometry(clusters=clusters, slots=slots, beats=each), lambda step: click.echo(step, err=True)
-        )
-        for each in beats
-    ]
+    given = {"indices": indices, "slots": slots, "beats": beats}
+    chosen = {name: value for name, value in given.items() if value is not None}
+    geometries = [Geometry(**chosen)]
+    if not chosen:
+        geometries += [
+            Geometry(beats=BEATS.greatest),
+            Geometry(indices=1024, slots=512, beats=BEATS.greatest),
+        ]
+    taken = [synthesize(geometry, lambda step: click.echo(step, err=True)) for geometry in geometries]
     missed = _missed(taken[0])
     if as_json:
         found = [asdict(one) for one in taken]
-        print_json({"taken": found, "paper_percent": PAPER_PERCENT, "missed": missed})
+        click.echo(json.dumps({"taken": found, "paper_percent": PAPER_PERCENT, "missed": missed}, indent=2))
     else:
         for one in taken:
             _print(one, path)
@@ -61,12 +61,13 @@ def command(clusters: int, slots: int, beats: tuple[int, ...], path: bool, as_js
 
 def _missed(first: "Utilisation") -> Sequence[str]:
     missed = [
-        f"{first.percent(resource):.2f} % of the {resource}s, the paper's queue takes {paper} %"
-        for resource, paper in PAPER_PERCENT.items()
-        if first.percent(resource) > paper
+        f"{first.percent(resource):.2f} % of the {resource}s, goal {goal} %"
+        for resource, goal in GOAL_PERCENT.items()
+        if first.percent(resource) > goal
     ]
     if first.levels > GOAL_LEVELS:
         missed.append(f"{first.levels} levels of logic, goal {GOAL_LEVELS}")
+    missed += [f"{one.what}: from {one.source} to {one.end}" for one in first.crossings]
     return missed
 
 

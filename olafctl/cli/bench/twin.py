@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 @click.option(
     "--window", type=click.IntRange(1, 4096), default=64, show_default=True, help="Frames under way."
 )
-@click.option("--beside", type=click.Choice(["bmv2"]), help="Measure this target's chain over veth as well.")
+@click.option("--compare", type=click.Choice(["bmv2"]), help="Measure this target's chain over veth as well.")
 @json_option("Print the measurements as JSON.")
-def command(testbed: str, frames: int, size: int, window: int, beside: str | None, as_json: bool) -> None:
+def command(testbed: str, frames: int, size: int, window: int, compare: str | None, as_json: bool) -> None:
     """Measure frames/s through VNP4₁ → queue → VNP4₂ of TESTBED on the twin, in virtual time and over veth.
 
     The queue is in FIFO mode, so that every update that goes in comes out.
@@ -40,11 +40,11 @@ def command(testbed: str, frames: int, size: int, window: int, beside: str | Non
         if reason is None:
             log_progress("measuring over veth")
         results["twin, veth"] = reason or throughput.wall(running, bed, updates, frames, window)
-    if beside is not None and reason is None:
-        other = dataclasses.replace(bed, target=beside)
+    if compare is not None and reason is None:
+        other = dataclasses.replace(bed, target=compare)
         with throughput.deployed(other, log_progress) as running:
-            log_progress(f"measuring {beside} over veth")
-            results[f"{beside}, veth"] = throughput.wall(running, other, updates, frames, window)
+            log_progress(f"measuring {compare} over veth")
+            results[f"{compare}, veth"] = throughput.wall(running, other, updates, frames, window)
     if as_json:
         print_json({name: _as_json(result) for name, result in results.items()})
         return

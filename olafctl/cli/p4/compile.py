@@ -25,15 +25,14 @@ def command(
     shared library. A program that is wrong, or uses what is not supported, is refused with its place and
     exit code 2; nothing is written then.
     """
-    from google.protobuf import text_format
-
     from olafctl.p4.compiler import compile_program
+    from olafctl.p4.p4info.describe import as_text
 
     macros = {name: value or "1" for name, _, value in (define.partition("=") for define in defines)}
     program = compile_program(file, include, macros, lambda step: click.echo(f"{file}: {step}", err=True))
     output.mkdir(parents=True, exist_ok=True)
     written = {
-        output / "p4info.txtpb": text_format.MessageToString(program.p4info).encode(),
+        output / "p4info.txtpb": as_text(program.p4info).encode(),
         output / "device_config.p4i": program.device_config,
         output / f"{file.stem}.cpp": program.cpp.read_bytes(),
         output / f"{file.stem}.so": program.library.read_bytes(),

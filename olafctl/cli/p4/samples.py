@@ -1,4 +1,4 @@
-"""``olafctl p4 samples``: run programs against the STF expectations that lie beside them."""
+"""``olafctl p4 samples``: run programs against the STF files next to them."""
 
 from collections import Counter
 from pathlib import Path

@@ -20,11 +20,11 @@ from olafctl.daemon.api.schema import CALLS, CLASSES, SERVICE, answer_of
 from olafctl.daemon.controller import Busy, Controller, Unavailable
 from olafctl.daemon.model import Row
 from olafctl.daemon.operations import Operation, Operations
-from olafctl.daemon.queue_settings import Command
 from olafctl.daemon.store.interface import Compacted
 from olafctl.errors import BadInput, OlafError, Problem
 from olafctl.p4runtime import address as addresses
 from olafctl.p4runtime.address import Tls
+from olafctl.queue.internals import Command
 
 PROBLEMS = "olaf-problems-bin"
 TOKEN = "authorization"

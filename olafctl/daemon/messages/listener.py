@@ -22,8 +22,8 @@ from olafctl.daemon.messages.nonces import Freshness, Nonces
 from olafctl.daemon.messages.rates import Rates
 from olafctl.daemon.model import Cluster, Kind, Member, Row
 from olafctl.daemon.operations import MemberWish, NoRoom, Operation, Operations, Planned
-from olafctl.daemon.queue_settings import Command
 from olafctl.errors import BadInput, OlafError, Problem
+from olafctl.queue.internals import Command
 from olafctl.testbed.model import Mode, Testbed
 from olafctl.wire.control import ALL_SEGMENTS, Action, Reason, Role
 from olafctl.wire.frames import Values

@@ -11,8 +11,7 @@ namespace {
 
 thread_local std::string last_failure;
 
-template <typename Action>
-const char *attempt(Action action) {
+template <typename Action> const char *attempt(Action action) {
     try {
         action();
         return nullptr;
@@ -44,7 +43,8 @@ void olaf_engine_free(Engine *engine) { delete engine; }
 
 const char *olaf_engine_wire_twin(Engine *engine, unsigned cpu, unsigned queue, unsigned last_front,
                                   const char *library) {
-    return attempt([&] { engine->wire(std::make_unique<Twin>(*engine, WiredPorts{cpu, queue, last_front}, library)); });
+    return attempt(
+        [&] { engine->wire(std::make_unique<Twin>(*engine, WiredPorts{cpu, queue, last_front}, library)); });
 }
 
 const char *olaf_engine_wire_relay(Engine *engine, const char *library) {
@@ -131,8 +131,11 @@ void olaf_engine_losses(Engine *engine, uint64_t *four) {
 }
 
 // Runs a virtual-time session on `socket` to its end; twins only.
-const char *olaf_engine_replay(Engine *engine, int socket, const uint32_t *settings, size_t count) {
-    return attempt([&] { replay(*engine, socket, {settings, settings + count}); });
+// `writes` are `count` pairs of offset and value that configure its queue, a new one; the register at `busy`
+// is not 0 while one of them is still at work.
+const char *olaf_engine_replay(Engine *engine, int socket, const uint32_t *writes, size_t count,
+                               uint32_t busy) {
+    return attempt([&] { replay(*engine, socket, {{writes, writes + 2 * count}, busy}); });
 }
 
 // Two interfaces for olaf_load_measure.

@@ -154,8 +154,7 @@ void Engine::receive(Attached &attached) {
 
 void Engine::drain_wakeups() {
     uint64_t seen;
-    while (read(wakeup_, &seen, sizeof seen) > 0) {
-    }
+    while (read(wakeup_, &seen, sizeof seen) > 0) {}
 }
 
 void Engine::run() {

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "../../p4/runtime/switch_abi.h"
+#include "../../p4/native/switch_abi.h"
 #include "../../ports/native/ports.h"
 #include "packet_ins.h"
 #include "turnstile.h"

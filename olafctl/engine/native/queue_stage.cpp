@@ -31,8 +31,7 @@ QueueLibrary::QueueLibrary(const std::string &path) : path_(path) {
     find(write, "olaf_queue_write");
 }
 
-template <typename Function>
-void QueueLibrary::find(Function &function, const char *name) {
+template <typename Function> void QueueLibrary::find(Function &function, const char *name) {
     function = reinterpret_cast<Function>(dlsym(handle_, name));
     if (function == nullptr) throw std::runtime_error(path_ + " has no " + name);
 }
@@ -85,12 +84,13 @@ void QueueStage::finish(const Leave &leave) {
     take_all(leave);
 }
 
-void QueueStage::restart(const std::vector<uint32_t> &settings) {
-    std::vector<uint32_t> values;
-    for (uint32_t offset : settings) values.push_back(read(offset));
+void QueueStage::restart(const QueueSettings &settings) {
     library_.destroy(queue_);
     queue_ = library_.create();
-    for (size_t i = 0; i < settings.size(); i++) write(settings[i], values[i]);
+    for (size_t i = 0; i + 1 < settings.writes.size(); i += 2) {
+        write(settings.writes[i], settings.writes[i + 1]);
+        while (read(settings.busy)) continue;  // the clock runs with each access
+    }
 }
 
 uint32_t QueueStage::read(uint32_t offset) { return library_.read(queue_, offset); }

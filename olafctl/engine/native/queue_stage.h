@@ -26,11 +26,16 @@ class QueueLibrary {
     decltype(&olaf_queue_write) write;
 
   private:
-    template <typename Function>
-    void find(Function &function, const char *name);
+    template <typename Function> void find(Function &function, const char *name);
 
     void *handle_;
     std::string path_;
+};
+
+// The settings of a queue as register writes.
+struct QueueSettings {
+    std::vector<uint32_t> writes;  // offset, value, offset, value, …
+    uint32_t busy;                 // the register that is not 0 while a write is still at work
 };
 
 class QueueStage {
@@ -52,8 +57,8 @@ class QueueStage {
     void run_until(uint64_t cycle, const Leave &leave);
     void finish(const Leave &leave);
 
-    // A new queue with the same values in the registers at `settings`, its clock just started.
-    void restart(const std::vector<uint32_t> &settings);
+    // A new queue with these settings, its clock just started.
+    void restart(const QueueSettings &settings);
 
     // Back to the wall clock: the current cycle is `now`.
     void resume(uint64_t now) { origin_ = now - cycle() * NS_PER_CYCLE; }

@@ -66,9 +66,11 @@ class Session {
   private:
     std::string check(const ReplayRecord &record) const {
         if (record.time < time_)
-            return "frame at " + std::to_string(record.time) + " ns after one at " + std::to_string(time_) + " ns";
+            return "frame at " + std::to_string(record.time) + " ns after one at " + std::to_string(time_) +
+                   " ns";
         if (record.length > MAX_FRAME) return "frame of " + std::to_string(record.length) + " bytes";
-        if (record.port < 1 || record.port > last_front_) return "no front port " + std::to_string(record.port);
+        if (record.port < 1 || record.port > last_front_)
+            return "no front port " + std::to_string(record.port);
         return "";
     }
 
@@ -102,7 +104,7 @@ class Exclusive {
 
 }  // namespace
 
-void replay(Engine &engine, int socket, const std::vector<uint32_t> &settings) {
+void replay(Engine &engine, int socket, const QueueSettings &settings) {
     unsigned last_front = 0;
     Exclusive exclusive(engine);
     std::string wrong;

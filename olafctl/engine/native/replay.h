@@ -18,6 +18,6 @@ struct ReplayRecord {
 constexpr uint64_t END_OF_REPLAY = UINT64_MAX;
 
 // Runs the whole session; throws std::runtime_error when the peer goes away.
-void replay(Engine &engine, int socket, const std::vector<uint32_t> &settings);
+void replay(Engine &engine, int socket, const QueueSettings &settings);
 
 }  // namespace olaf

@@ -1,5 +1,5 @@
 // A lock between the thread that moves packets, which is nearly always inside, and threads that rarely
-// want in: whoever waits gets the next turn, however soon the packet thread comes back.
+// want in: the one that waits gets the next turn, however soon the packet thread comes back.
 #pragma once
 #include <mutex>
 

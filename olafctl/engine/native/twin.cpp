@@ -64,7 +64,7 @@ uint64_t Twin::advance(uint64_t now) {
     });
 }
 
-void Twin::begin_replay(const std::vector<uint32_t> &settings) {
+void Twin::begin_replay(const QueueSettings &settings) {
     queue.restart(settings);
     base_ = queue.cycle();
 }

@@ -31,7 +31,7 @@ class Twin final : public Wiring {
 
     // Virtual time: a frame's first beat reaches the queue at the cycle of its arrival, and what leaves is
     // given to `deliver` with the time at which its last beat has left, instead of being sent.
-    void begin_replay(const std::vector<uint32_t> &settings);
+    void begin_replay(const QueueSettings &settings);
     void arrived_at(unsigned port, const uint8_t *frame, size_t length, uint64_t time);
     void run_until(uint64_t time, const Deliver &deliver);
     void finish(const Deliver &deliver);
@@ -75,8 +75,8 @@ class LoneSwitch final : public Wiring {
 // there, so each has a cable of its own for every front port.
 class Relay final : public Wiring {
   public:
-    static constexpr unsigned FROM_FIRST = 500;   // VNP4₁'s queue port
-    static constexpr unsigned TO_SECOND = 501;    // VNP4₂'s queue port
+    static constexpr unsigned FROM_FIRST = 500;     // VNP4₁'s queue port
+    static constexpr unsigned TO_SECOND = 501;      // VNP4₂'s queue port
     static constexpr unsigned FIRST_FRONT = 1000;   // + n: VNP4₁'s front port n
     static constexpr unsigned SECOND_FRONT = 2000;  // + n: VNP4₂'s front port n
 

@@ -2,15 +2,20 @@
 
 from itertools import pairwise
 
-from olafctl.p4 import ir
-from olafctl.p4 import types as t
 from olafctl.p4.check.scope import Frame, Scope, TypeName, Value
+from olafctl.p4.check.statements import check_block
 from olafctl.p4.check.typing import resolve
-from olafctl.p4.refuse import Refused
+from olafctl.p4.ir import nodes as ir
+from olafctl.p4.ir import types as t
+from olafctl.p4.ir.walk import ends
+from olafctl.p4.refuse import Pos, Refused
 from olafctl.p4.syntax import tree
+from olafctl.p4.syntax.annotations import control_plane_name
 
+PACKETS = ("packet_in", "packet_out")
+"""The extern objects that may be parameters of blocks."""
 MAX_DEPTH = 64
-"""Of functions that call each other; more is recursion, which P4 does not have."""
+"""Nested function calls; more are taken for recursion, which P4 does not have."""
 
 
 def declare_params(params: tuple[tree.Parameter, ...], scope: Scope) -> list[ir.Parameter]:
@@ -18,28 +23,15 @@ def declare_params(params: tuple[tree.Parameter, ...], scope: Scope) -> list[ir.
     made = []
     for param in params:
         type_ = resolve(param.type, scope)
-        local = ir.Local(type_, scope.unit.unique(param.name))
         extern = isinstance(t.unwrapped(type_), t.Extern)
+        if extern and str(type_) not in PACKETS:
+            why = f"a {type_} can be a constructor's parameter only"
+            raise Refused(param.pos, f"parameter {param.name}", why)
+        local = ir.Local(type_, scope.unit.unique(param.name))
         writable = param.direction in ("out", "inout") or extern
         scope.declare(param.name, Value(local, writable, "is a read-only parameter"), param.pos)
         made.append(ir.Parameter(param.name, param.direction, local, param.annotations, param.default))
     return made
-
-
-def given_name(annotations: tree.Annotations) -> str:
-    """What the first ``@name`` says; nothing when there is none."""
-    for annotation in annotations:
-        if annotation.name == "name" and annotation.body:
-            return annotation.body[0][1][1:-1]
-    return ""
-
-
-def control_plane_name(name: str, path: str, annotations: tree.Annotations) -> str:
-    """What P4Runtime calls something: its @name, or its own name, inside of its instance's."""
-    name = given_name(annotations) or name
-    if name.startswith("."):
-        return name[1:]
-    return f"{path}.{name}" if path else name
 
 
 def make_action(declaration: tree.Action, scope: Scope, path: str, block: ir.Block) -> ir.Action:
@@ -47,8 +39,6 @@ def make_action(declaration: tree.Action, scope: Scope, path: str, block: ir.Blo
 
     Raises Refused where its parameters' order or its body breaks a rule.
     """
-    from olafctl.p4.check.statements import check_block
-
     frame = Frame("action", path, block, pipe=block.kind)
     inner = scope.inner(frame)
     params = declare_params(declaration.params, inner)
@@ -62,7 +52,7 @@ def make_action(declaration: tree.Action, scope: Scope, path: str, block: ir.Blo
             raise Refused(
                 declaration.pos,
                 f"action {declaration.name}",
-                f"a control plane cannot give {param.name}: {param.type}",
+                f"the control plane cannot give {param.name} of type {param.type}",
             )
     body = check_block(declaration.body, inner)
     name = control_plane_name(declaration.name, path, declaration.annotations)
@@ -80,18 +70,16 @@ def _plain(type_: t.Type) -> bool:
 
 
 def make_function(
-    declaration: tree.Function, types: tuple[t.Type, ...], scope: Scope, node: tree.Node
+    declaration: tree.Function, types: tuple[t.Type, ...], scope: Scope, pos: Pos
 ) -> ir.Function:
     """The function for these type arguments, checked once."""
-    from olafctl.p4.check.statements import check_block
-
     unit = scope.unit
     key = (id(declaration), types)
     if key in unit.functions:
         return unit.functions[key]
     signature = declaration.signature
     if unit.depth > MAX_DEPTH:
-        raise Refused(node.pos, signature.name, "functions must not be recursive")
+        raise Refused(pos, signature.name, "functions must not be recursive")
     outer = scope.inner()
     for param, type_ in zip(signature.type_params, types, strict=True):
         outer.declare(param, TypeName(type_), declaration.pos)
@@ -102,23 +90,8 @@ def make_function(
     unit.depth += 1
     body = check_block(declaration.body, inner)
     unit.depth -= 1
-    if result != t.VOID and not _returns(body):
+    if result != t.VOID and not ends(body):
         raise Refused(declaration.pos, signature.name, "does not return a value on every path")
     made = ir.Function(unit.unique(signature.name), params, result, body, frame.exits)
     unit.functions[key] = made
     return made
-
-
-def _returns(statement: ir.Statement | None) -> bool:
-    match statement:
-        case ir.Return():
-            return True
-        case ir.Jump(word="exit"):
-            return True
-        case ir.Body(statements=statements):
-            return any(map(_returns, statements))
-        case ir.If(yes=yes, no=no):
-            return _returns(yes) and _returns(no)
-        case ir.Switch(cases=cases):
-            return all(_returns(case.body) for case in cases) and any(c.labels is None for c in cases)
-    return False

@@ -1,11 +1,10 @@
 """Parsers and controls, one ir.Block for each instance."""
 
-from olafctl.p4 import ir
-from olafctl.p4 import types as t
-from olafctl.p4.check.actions import control_plane_name, declare_params, make_action
+from olafctl.p4.check.actions import declare_params, make_action
 from olafctl.p4.check.arguments import pair
 from olafctl.p4.check.expressions import check
 from olafctl.p4.check.instances import make_instance
+from olafctl.p4.check.parsers import declare_value_set, make_states
 from olafctl.p4.check.scope import (
     ActionName,
     BlockName,
@@ -18,11 +17,14 @@ from olafctl.p4.check.scope import (
 from olafctl.p4.check.statements import check_block, declare_constant, declare_variable, is_constant
 from olafctl.p4.check.tables import make_table
 from olafctl.p4.check.typing import resolve
+from olafctl.p4.ir import nodes as ir
+from olafctl.p4.ir import types as t
 from olafctl.p4.refuse import Pos, Refused
 from olafctl.p4.syntax import tree
+from olafctl.p4.syntax.annotations import control_plane_name
 
 MAX_DEPTH = 32
-"""Of blocks inside each other; more is a block that contains itself."""
+"""Nested blocks; more are taken for a block that contains itself."""
 
 
 def instantiate(
@@ -52,8 +54,6 @@ def instantiate(
     if isinstance(declaration, tree.Control):
         block.body = check_block(declaration.body, local)
     else:
-        from olafctl.p4.check.parsers import make_states
-
         block.states = make_states(declaration, local.inner(Frame("state", full, block)))
     unit.depth -= 1
     block.exits = frame.exits
@@ -92,16 +92,27 @@ def object_argument(
         if isinstance(entity, InstanceName):
             return entity.instance
     if isinstance(node, tree.Call) and isinstance(node.callee, tree.Name):
-        entity = scope.look_up(node.callee.name, node.callee.pos)
-        if isinstance(entity, BlockName):
-            own = entity.declaration.name if of_package else name
-            return instantiate(entity.declaration, node.args, scope, own, (), node.pos, path)
-        base = tree.NamedType(node.callee.pos, node.callee.name)
-        type_ = resolve(tree.Specialized(node.pos, base, node.type_args) if node.type_args else base, scope)
-        if isinstance(type_, t.Extern):
-            full = control_plane_name(name, scope.frame.path, ())
-            return make_instance(type_, node.args, scope, full, (), node.pos)
+        made = _made_in_place(node, node.callee, scope, name, path, of_package)
+        if made is not None:
+            if scope.frame.block is not None:
+                scope.frame.block.locals.append(made)
+            return made
     raise Refused(node.pos, name, "an instance is needed here")
+
+
+def _made_in_place(
+    node: tree.Call, callee: tree.Name, scope: Scope, name: str, path: str | None, of_package: bool
+) -> ir.Instance | ir.Block | None:
+    entity = scope.look_up(callee.name, callee.pos)
+    if isinstance(entity, BlockName):
+        own = entity.declaration.name if of_package else name
+        return instantiate(entity.declaration, node.args, scope, own, (), node.pos, path)
+    base = tree.NamedType(callee.pos, callee.name)
+    type_ = resolve(tree.Specialized(node.pos, base, node.type_args) if node.type_args else base, scope)
+    if isinstance(type_, t.Extern):
+        full = control_plane_name(name, scope.frame.path, ())
+        return make_instance(type_, node.args, scope, full, (), node.pos)
+    return None
 
 
 def _declare(item: tree.Declared, scope: Scope, block: ir.Block, frame: Frame) -> None:
@@ -113,23 +124,25 @@ def _declare(item: tree.Declared, scope: Scope, block: ir.Block, frame: Frame) -
         case tree.Action():
             action = make_action(item, scope, frame.path, block)
             block.actions.append(action)
+            block.locals.append(action)
             scope.declare(item.name, ActionName(action), item.pos)
         case tree.Table():
             table = make_table(item, scope, frame.path, block)
             block.tables.append(table)
+            block.locals.append(table)
             scope.declare(item.name, TableName(table), item.pos)
         case tree.Instance():
-            scope.declare(item.name, InstanceName(make_local_instance(item, scope)), item.pos)
+            instance = make_local_instance(item, scope)
+            block.locals.append(instance)
+            scope.declare(item.name, InstanceName(instance), item.pos)
         case tree.ValueSet():
-            from olafctl.p4.check.parsers import declare_value_set
-
-            declare_value_set(item, scope)
+            block.locals.append(declare_value_set(item, scope))
         case _:
             raise Refused(item.pos, item.name, "cannot be declared here")
 
 
 def make_local_instance(item: tree.Instance, scope: Scope) -> ir.Instance | ir.Block:
-    """What ``Type(args) name;`` makes inside of a block or at top level."""
+    """The instance that ``Type(args) name;`` declares in a block or at top level."""
     if item.initializer is not None:
         raise Refused(item.pos, f"instance {item.name}", "an initializer is not supported")
     type_ = resolve(item.type, scope)

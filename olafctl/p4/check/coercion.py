@@ -1,13 +1,13 @@
 """Implicit and explicit conversions between types (P4_16 §8.10, §8.11)."""
 
-from olafctl.p4 import ir
-from olafctl.p4 import types as t
 from olafctl.p4.check.constants import masked, signed
+from olafctl.p4.ir import nodes as ir
+from olafctl.p4.ir import types as t
 from olafctl.p4.refuse import Pos, Refused
 
 
 def coerce(expr: ir.Expr, want: t.Type, pos: Pos) -> ir.Expr:
-    """``expr`` as a value of ``want``, where the language converts by itself.
+    """``expr`` as a value of ``want``, where the language converts implicitly.
 
     Raises Refused where it does not.
     """
@@ -33,7 +33,7 @@ def coerce(expr: ir.Expr, want: t.Type, pos: Pos) -> ir.Expr:
 
 
 def initial(expr: ir.Expr, want: t.Type, pos: Pos) -> ir.Expr:
-    """As :func:`coerce`, of what a declaration or an assignment gives: there a number needs no cast to a
+    """As :func:`coerce`, for the value of a declaration or assignment: there a number needs no cast to a
     ``type`` of numbers."""
     base = t.unwrapped(want)
     if expr.type == t.INTEGER and isinstance(expr, ir.Const) and isinstance(base, t.Bit):

@@ -1,17 +1,17 @@
 """Arithmetic on constants: exact for ``int``, modulo 2^w for ``bit<w>`` and ``int<w>`` (P4_16 §8)."""
 
-from olafctl.p4 import types as t
+from olafctl.p4.ir import types as t
 from olafctl.p4.refuse import Pos, Refused
 
 
 def masked(value: int, type_: t.Type) -> int:
-    """``value`` as the type keeps it: unsigned, cut to its width; unchanged for the unbounded ``int``."""
+    """``value`` as the type stores it: unsigned, cut to its width; unchanged for the unbounded ``int``."""
     base = t.stripped(type_)
     return value & ((1 << base.width) - 1) if isinstance(base, t.Bit) else value
 
 
 def signed(value: int, type_: t.Type) -> int:
-    """The number that the kept bits stand for."""
+    """The number that the stored bits represent."""
     base = t.stripped(type_)
     if isinstance(base, t.Bit) and base.signed and value >> (base.width - 1):
         return value - (1 << base.width)
@@ -26,7 +26,7 @@ def _saturated(value: int, base: t.Bit) -> int:
 
 
 def binary(op: str, left: int, right: int, type_: t.Type, pos: Pos) -> int:
-    """The kept result of an operation on ``type_``; a shift's right operand is a plain number."""
+    """The stored result of an operation on ``type_``; a shift's right operand is a plain number."""
     base = t.stripped(type_)
     a, b = signed(left, type_), signed(right, type_) if op not in ("<<", ">>") else right
     match op:

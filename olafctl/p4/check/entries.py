@@ -2,16 +2,17 @@
 
 from collections.abc import Sequence
 
-from olafctl.p4 import ir
 from olafctl.p4.check.expressions import check, constant_int
-from olafctl.p4.check.keysets import items, key_width, match
+from olafctl.p4.check.keysets import items, match
 from olafctl.p4.check.scope import Scope
+from olafctl.p4.ir import nodes as ir
+from olafctl.p4.ir import types as t
 from olafctl.p4.refuse import Refused
 from olafctl.p4.syntax import tree
-from olafctl.p4.syntax.literals import only_number
+from olafctl.p4.syntax.annotations import only_number
 
 _TOP = 1 << 30
-"""Above every priority that a program writes where smaller ones win."""
+"""Above every priority in a program in which smaller priorities win."""
 
 
 def action_call(
@@ -29,7 +30,7 @@ def action_call(
 
 
 def _data(call: tree.Call, entry: ir.TableAction, scope: Scope) -> tuple[int, ...]:
-    """The control plane's part of the arguments; what the table binds must be repeated as it is there."""
+    """The control plane's part of the arguments; arguments that the table binds must be the same."""
     params = entry.action.params
     named = {arg.name: arg for arg in call.args if arg.name}
     if len(call.args) != len(params) or (named and named.keys() != {param.name for param in params}):
@@ -43,7 +44,7 @@ def _data(call: tree.Call, entry: ir.TableAction, scope: Scope) -> tuple[int, ..
         value = check(arg.value, scope, param.type)
         if param.direction:
             if value != next(bound).value:
-                raise Refused(arg.pos, param.name, "is not what the table's list of actions says")
+                raise Refused(arg.pos, param.name, "differs from the table's list of actions")
         elif not isinstance(value, ir.Const) or isinstance(value.value, str):
             raise Refused(arg.pos, param.name, "must be known at compile time")
         else:
@@ -53,7 +54,7 @@ def _data(call: tree.Call, entry: ir.TableAction, scope: Scope) -> tuple[int, ..
 
 def _field(node: tree.Expr, key: ir.Key, scope: Scope) -> ir.Match:
     made = match(node, key.value.type, scope)
-    width = key_width(key.value.type) or 0
+    width = t.key_width(key.value.type) or 0
     full = (1 << width) - 1
     if made.high is not None and key.kind != "range":
         raise Refused(node.pos, "..", f"{key.name} is matched {key.kind}, not by range")
@@ -107,7 +108,7 @@ def _check_priorities(nodes: Sequence[tree.Entry], const: bool, ordered: bool) -
 
 
 def _priorities(nodes: Sequence[tree.Entry], properties: dict[str, tree.Property], scope: Scope) -> list[int]:
-    """As P4_16 §14.2.1.4: written, or counted on from the entry before; here a larger one always wins."""
+    """As P4_16 §14.2.1.4: written, or derived from the entry before; in the result the larger always wins."""
     annotated = [_annotated(node) for node in nodes]
     if any(value is not None for value in annotated):
         given = [value if value is not None else at + 1 for at, value in enumerate(annotated)]

@@ -1,11 +1,11 @@
 """Extern objects: their constructors' arguments."""
 
-from olafctl.p4 import ir
-from olafctl.p4 import types as t
 from olafctl.p4.check.arguments import pair
 from olafctl.p4.check.expressions import check
 from olafctl.p4.check.scope import Scope, TypeName
 from olafctl.p4.check.typing import resolve
+from olafctl.p4.ir import nodes as ir
+from olafctl.p4.ir import types as t
 from olafctl.p4.refuse import Pos, Refused
 from olafctl.p4.syntax import tree
 
@@ -24,6 +24,8 @@ def make_instance(
     Raises Refused when v1model has no such extern or its arguments are not constant.
     """
     declaration = type_.declaration
+    if type_.name == "register":
+        _check_register(type_, pos)
     if type_.name not in _STATEFUL:
         raise Refused(pos, f"extern {type_.name}", "not supported")
     fitting = [m for m in declaration.methods if m.result is None and len(m.params) == len(args)]
@@ -43,3 +45,10 @@ def make_instance(
     made = ir.Instance(name, scope.unit.unique(name), type_, values, annotations, pos)
     scope.unit.instances.append(made)
     return made
+
+
+def _check_register(type_: t.Extern, pos: Pos) -> None:
+    base = t.stripped(type_.args[0])
+    if not (isinstance(base, t.Bit | t.Enum) or base in (t.BOOL, t.ERROR)):
+        why = "its cells can be bits, bool, an enumeration or error; use one register for each field"
+        raise Refused(pos, str(type_), why)

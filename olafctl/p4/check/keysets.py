@@ -1,23 +1,11 @@
-"""What a key matches: in table entries and in select cases."""
+"""Key sets: what table entries and select cases match."""
 
-from olafctl.p4 import ir
-from olafctl.p4 import types as t
 from olafctl.p4.check.expressions import check
 from olafctl.p4.check.scope import Scope
+from olafctl.p4.ir import nodes as ir
+from olafctl.p4.ir import types as t
 from olafctl.p4.refuse import Refused
 from olafctl.p4.syntax import tree
-
-
-def key_width(type_: t.Type) -> int | None:
-    """Bits of a type that can be matched on; None when it cannot."""
-    base = t.stripped(type_)
-    if isinstance(base, t.Bit):
-        return base.width
-    if base == t.BOOL:
-        return 1
-    if base == t.ERROR:
-        return 16
-    return 32 if isinstance(base, t.Enum) else None
 
 
 def items(keys: tree.Expr) -> tuple[tree.Expr, ...]:

@@ -1,9 +1,9 @@
 """Unary and binary operators: their types, and their values where both sides are constant (P4_16 §8)."""
 
-from olafctl.p4 import ir
-from olafctl.p4 import types as t
 from olafctl.p4.check import constants
 from olafctl.p4.check.coercion import coerce
+from olafctl.p4.ir import nodes as ir
+from olafctl.p4.ir import types as t
 from olafctl.p4.refuse import Pos, Refused
 
 _ORDER = ("<", "<=", ">", ">=")
@@ -18,7 +18,7 @@ def unary(op: str, operand: ir.Expr, pos: Pos) -> ir.Expr:
         if isinstance(operand, ir.Const):
             return ir.Const(t.BOOL, not operand.value)
         return ir.Unary(t.BOOL, op, operand)
-    operand = _numeric(operand)
+    operand = as_number(operand)
     type_ = operand.type
     if not (isinstance(type_, t.Bit) or (type_ == t.INTEGER and op != "~")):
         raise Refused(pos, op, f"{type_} has no such operator")
@@ -30,8 +30,8 @@ def unary(op: str, operand: ir.Expr, pos: Pos) -> ir.Expr:
     return ir.Unary(type_, op, operand)
 
 
-def _numeric(expr: ir.Expr) -> ir.Expr:
-    """A serializable enumeration's member as the number it is."""
+def as_number(expr: ir.Expr) -> ir.Expr:
+    """A member of a serializable enumeration as its number."""
     if isinstance(expr.type, t.Enum) and expr.type.underlying is not None:
         return coerce(expr, expr.type.underlying, Pos("", 1, 1))
     return expr
@@ -43,7 +43,7 @@ def binary(op: str, left: ir.Expr, right: ir.Expr, pos: Pos) -> ir.Expr:
         return _logical(op, left, right, pos)
     if op in ("==", "!="):
         return _equality(op, left, right, pos)
-    left, right = _numeric(left), _numeric(right)
+    left, right = as_number(left), as_number(right)
     if op in ("<<", ">>"):
         return _shift(op, left, right, pos)
     if op == "++":

@@ -1,15 +1,15 @@
 """A parser's states, transitions and value sets."""
 
-from olafctl.p4 import ir
-from olafctl.p4 import types as t
-from olafctl.p4.check.actions import control_plane_name
 from olafctl.p4.check.expressions import check, constant_int
-from olafctl.p4.check.keysets import items, key_width, match
+from olafctl.p4.check.keysets import items, match
 from olafctl.p4.check.scope import Scope, ValueSetName
 from olafctl.p4.check.statements import check_statement
 from olafctl.p4.check.typing import resolve
+from olafctl.p4.ir import nodes as ir
+from olafctl.p4.ir import types as t
 from olafctl.p4.refuse import Refused
 from olafctl.p4.syntax import tree
+from olafctl.p4.syntax.annotations import control_plane_name
 
 _ENDS = ("accept", "reject")
 
@@ -17,7 +17,7 @@ _ENDS = ("accept", "reject")
 def make_states(declaration: tree.Parser, scope: Scope) -> list[ir.State]:
     """The states, ``start`` first.
 
-    Raises Refused where a transition leads nowhere or a select's case does not fit.
+    Raises Refused where a transition's target does not exist or a select's case does not fit.
     """
     names = [state.name for state in declaration.states]
     for state in declaration.states:
@@ -46,18 +46,18 @@ def _transition(state: tree.State, scope: Scope, states: set[str]) -> ir.Transit
         return ir.Transition(_only_default(node), (), ())
     subjects = tuple(check(subject, scope) for subject in node.subjects)
     for subject, written in zip(subjects, node.subjects, strict=True):
-        if subject.type == t.INTEGER or key_width(subject.type) is None:
+        if subject.type == t.INTEGER or t.key_width(subject.type) is None:
             raise Refused(written.pos, "select", f"cannot be over {subject.type}")
     return ir.Transition("", subjects, tuple(_case(case, subjects, scope) for case in node.cases))
 
 
 def _only_default(node: tree.Transition) -> str:
-    """Where ``select()`` over nothing leads."""
+    """The target of ``select()`` without subjects."""
     for case in node.cases:
         if not isinstance(case.keys, tree.Anything):
             break
         return case.state
-    raise Refused(node.pos, "select", "over nothing has a default only")
+    raise Refused(node.pos, "select", "without subjects can have a default only")
 
 
 def _value_set(node: tree.Expr, scope: Scope) -> ir.ValueSet | None:
@@ -88,8 +88,8 @@ def _case(case: tree.SelectCase, subjects: tuple[ir.Expr, ...], scope: Scope) ->
     return ir.SelectCase(tuple(sets), case.state)
 
 
-def declare_value_set(node: tree.ValueSet, scope: Scope) -> None:
-    """A parser value set, known from here on."""
+def declare_value_set(node: tree.ValueSet, scope: Scope) -> ir.ValueSet:
+    """Declare a parser value set."""
     unit = scope.unit
     type_ = resolve(node.type, scope)
     name = control_plane_name(node.name, scope.frame.path, node.annotations)
@@ -98,6 +98,7 @@ def declare_value_set(node: tree.ValueSet, scope: Scope) -> None:
                          len(unit.value_sets))  # fmt: skip
     unit.value_sets.append(values)
     scope.declare(node.name, ValueSetName(values), node.pos)
+    return values
 
 
 def _fields(type_: t.Type, node: tree.ValueSet) -> list[ir.Key]:
@@ -119,7 +120,7 @@ def _fields(type_: t.Type, node: tree.ValueSet) -> list[ir.Key]:
         parts = [("", type_, "exact", node.annotations)]
     keys = []
     for name, field, kind, notes in parts:
-        if key_width(field) is None:
+        if t.key_width(field) is None:
             raise Refused(node.pos, f"value_set of {type_}", "not supported")
         keys.append(ir.Key(ir.Default(field), kind, name, tuple(notes), node.pos))
     return keys

@@ -1,10 +1,9 @@
-"""A whole program: its declarations, and what its ``main`` is made of."""
+"""A whole program: its declarations, and the blocks of its ``main``."""
 
-from olafctl.p4 import ir
-from olafctl.p4 import types as t
-from olafctl.p4.check.blocks import make_local_instance, object_argument
+from olafctl.p4.check.actions import make_action, make_function
+from olafctl.p4.check.blocks import instantiate, make_local_instance, object_argument
 from olafctl.p4.check.coercion import coerce
-from olafctl.p4.check.expressions import check
+from olafctl.p4.check.expressions import check, constant_int
 from olafctl.p4.check.scope import (
     BlockName,
     Functions,
@@ -17,6 +16,8 @@ from olafctl.p4.check.scope import (
 )
 from olafctl.p4.check.statements import declare_constant
 from olafctl.p4.check.typing import resolve, struct, unify
+from olafctl.p4.ir import nodes as ir
+from olafctl.p4.ir import types as t
 from olafctl.p4.refuse import Pos, Refused
 from olafctl.p4.syntax import tree
 
@@ -24,12 +25,33 @@ _PARTS = ("parser", "verify", "ingress", "egress", "compute", "deparser")
 _PIPES = {"verify": "verify", "ingress": "ingress", "egress": "egress", "compute": "compute"}
 
 
-def check_program(declarations: tree.Program) -> ir.Program:
-    """The program, checked and instantiated from ``main``.
+class _Makers:
+    """See :class:`olafctl.p4.check.scope.OnDemand`."""
+
+    def constant(self, node: tree.Expr, scope: Scope, what: str) -> int:
+        return constant_int(node, scope, what)
+
+    def function(self, node: tree.Function, types: tuple[t.Type, ...], scope: Scope, pos: Pos) -> ir.Function:
+        return make_function(node, types, scope, pos)
+
+    def action(self, node: tree.Action, scope: Scope, block: ir.Block) -> ir.Action:
+        action = make_action(node, scope.top(), "", block)
+        block.actions.append(action)
+        return action
+
+    def block(self, node: tree.Parser | tree.Control, scope: Scope, pos: Pos) -> ir.Block:
+        block = instantiate(node, (), scope, node.name, (), pos)
+        if scope.frame.block is not None:
+            scope.frame.block.direct.append(block)
+        return block
+
+
+def check_program(declarations: tree.Program, file: str) -> ir.Program:
+    """The program, checked and instantiated from ``main``; ``file`` is what its author calls the whole.
 
     Raises Refused at the first thing that is wrong or not supported.
     """
-    unit = Unit()
+    unit = Unit(_Makers())
     scope = Scope(unit)
     main: tree.Instance | None = None
     for node in declarations:
@@ -38,9 +60,17 @@ def check_program(declarations: tree.Program) -> ir.Program:
         else:
             _declare(node, scope)
     if main is None:
-        last = declarations[-1].pos if declarations else Pos("", 1, 1)
-        raise Refused(last, "program", "has no main")
+        why = "has no main: a P4 program ends with an instance of its architecture's package, such as"
+        raise Refused(Pos(file), "program", f"{why} V1Switch(...) main;")
     return _instantiate_main(main, scope)
+
+
+def constant_value(node: tree.Expr) -> int | bool | str:
+    """The value of an expression without names; raises Refused where it has none at compile time."""
+    value = check(node, Scope(Unit(_Makers())))
+    if not isinstance(value, ir.Const):
+        raise Refused(node.pos, "expression", "must be known at compile time")
+    return value.value
 
 
 def _declare(node: tree.Declared, scope: Scope) -> None:
@@ -75,7 +105,9 @@ def _declare(node: tree.Declared, scope: Scope) -> None:
         case tree.Instance():
             made = make_local_instance(node, scope)
             if isinstance(made, ir.Block):
-                raise Refused(node.pos, f"instance {node.name}", f"a {made.kind} cannot be made at top level")
+                raise Refused(
+                    node.pos, f"instance {node.name}", f"a {made.kind} cannot be instantiated at top level"
+                )
             scope.declare(node.name, InstanceName(made), node.pos)
         case _:
             raise Refused(node.pos, node.name, "cannot be declared at top level")
@@ -155,7 +187,7 @@ def _instantiate_main(node: tree.Instance, scope: Scope) -> ir.Program:
 def _match_package(
     package: tree.BlockType, blocks: dict[str, ir.Block], scope: Scope, pos: Pos
 ) -> tuple[t.Type, t.Type]:
-    """The types that the package's H and M are; raises Refused when a block's parameters do not fit."""
+    """The types bound to the package's H and M; raises Refused when a block's parameters do not fit."""
     bindings: dict[t.Variable, t.Type] = {}
     h, m = t.Variable("H", "package"), t.Variable("M", "package")
     for param, block in zip(package.params, blocks.values(), strict=True):

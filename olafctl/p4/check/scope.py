@@ -1,11 +1,12 @@
-"""What names mean, and where."""
+"""What names mean and where they are known; the state that all of a program's checking shares."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Protocol
 
-from olafctl.p4 import ir
-from olafctl.p4 import types as t
+from olafctl.p4.ir import nodes as ir
+from olafctl.p4.ir import types as t
 from olafctl.p4.refuse import Pos, Refused
 from olafctl.p4.syntax import tree
 
@@ -17,7 +18,7 @@ class TypeName:
 
 @dataclass(frozen=True)
 class GenericType:
-    """A declaration that makes a type of its arguments."""
+    """A declaration that makes a type from type arguments."""
 
     declaration: tree.StructLike | tree.ExternObject | tree.BlockType
 
@@ -30,11 +31,13 @@ class Value:
     writable: bool = True
     why: str = ""
     """Why it cannot be written."""
+    base: int = 10
+    """The base in which a constant number was written."""
 
 
 @dataclass(frozen=True)
 class Functions:
-    """Functions of one name, told apart by their number of parameters."""
+    """Functions of one name, distinguished by their number of parameters."""
 
     overloads: tuple[tree.Function | tree.ExternFunction, ...]
 
@@ -81,12 +84,34 @@ Entity = (
 )  # fmt: skip
 
 
+class OnDemand(Protocol):
+    """What using a name may require first: a constant's value, or the code of a callee.
+
+    Types contain constants and expressions call functions, whose code contains types and expressions again.
+    Through this interface the files on types and expressions use those on functions and blocks without
+    importing them. Each method raises Refused where the program breaks a rule.
+    """
+
+    def constant(self, node: tree.Expr, scope: Scope, what: str) -> int:
+        """The value of an expression that must be known at compile time; ``what`` names it in a refusal."""
+
+    def function(self, node: tree.Function, types: tuple[t.Type, ...], scope: Scope, pos: Pos) -> ir.Function:
+        """The function for these type arguments."""
+
+    def action(self, node: tree.Action, scope: Scope, block: ir.Block) -> ir.Action:
+        """The copy of a top-level action that belongs to ``block``."""
+
+    def block(self, node: tree.Parser | tree.Control, scope: Scope, pos: Pos) -> ir.Block:
+        """The instance that a direct call, such as ``Inner.apply()``, makes."""
+
+
 @dataclass
 class Unit:
     """What is common to the whole program while it is checked."""
 
+    on_demand: OnDemand
     errors: list[str] = field(default_factory=lambda: ["NoError"])
-    """By number; the one that says that all is well is 0, whoever declares errors before it."""
+    """By number; NoError is 0 wherever it is declared."""
     declared_errors: set[str] = field(default_factory=set)
     match_kinds: set[str] = field(default_factory=set)
     functions: dict[tuple[int, tuple[t.Type, ...]], ir.Function] = field(default_factory=dict)
@@ -97,10 +122,10 @@ class Unit:
     structs: list[t.Struct] = field(default_factory=list)
     serial: int = 0
     depth: int = 0
-    """Of instantiations inside each other."""
+    """How many functions and blocks are being made inside each other."""
 
     def unique(self, name: str) -> str:
-        """A name that C++ accepts and nothing else in the program has."""
+        """A valid C++ name that is unique in the program."""
         self.serial += 1
         clean = "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in name)
         return f"{clean}_{self.serial}"
@@ -108,7 +133,7 @@ class Unit:
 
 @dataclass
 class Frame:
-    """The parser, control, action or function whose code is checked, by kind."""
+    """The parser, control, action or function whose code is being checked."""
 
     kind: str
     path: str = ""
@@ -140,7 +165,7 @@ class Scope:
         return scope
 
     def find(self, name: str) -> Entity | None:
-        """What the name means here, in the innermost scope that has it."""
+        """The meaning of the name in the innermost scope that declares it; None when no scope does."""
         scope: Scope | None = self
         while scope is not None:
             if name in scope._names:

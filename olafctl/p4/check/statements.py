@@ -1,14 +1,15 @@
-"""Statements, checked."""
+"""Statements, checked; declarations of variables and constants among them."""
 
-from olafctl.p4 import ir
-from olafctl.p4 import types as t
-from olafctl.p4.check.calls import call
+from collections.abc import Callable
+
 from olafctl.p4.check.coercion import coerce
-from olafctl.p4.check.expressions import check, check_initial, writable
+from olafctl.p4.check.expressions import call, check, check_initial, writable
 from olafctl.p4.check.operators import binary
 from olafctl.p4.check.scope import Scope, Value
 from olafctl.p4.check.typing import resolve
-from olafctl.p4.refuse import Pos, Refused
+from olafctl.p4.ir import nodes as ir
+from olafctl.p4.ir import types as t
+from olafctl.p4.refuse import Refused
 from olafctl.p4.syntax import tree
 
 
@@ -43,9 +44,7 @@ def check_statement(node: tree.Statement, scope: Scope) -> ir.Statement:
         case tree.Empty():
             return ir.Body(())
         case tree.For() | tree.ForIn():
-            from olafctl.p4.check.loops import check_loop
-
-            return check_loop(node, scope)
+            return _loop(node, scope)
         case tree.Variable():
             return declare_variable(node, scope)
         case tree.Constant():
@@ -58,7 +57,7 @@ def check_statement(node: tree.Statement, scope: Scope) -> ir.Statement:
 
 
 def declare_variable(node: tree.Variable, scope: Scope) -> ir.Declare:
-    """A variable, known from here on."""
+    """Declare a variable."""
     type_ = resolve(node.type, scope)
     base = t.unwrapped(type_)
     if isinstance(base, t.Extern | t.Block) or base in (t.VOID, t.INTEGER, t.STRING, t.MATCH_KIND):
@@ -70,11 +69,12 @@ def declare_variable(node: tree.Variable, scope: Scope) -> ir.Declare:
 
 
 def declare_constant(node: tree.Constant, scope: Scope) -> None:
-    """A constant, known from here on; raises Refused when its value is not known at compile time."""
+    """Declare a constant; raises Refused when its value is not known at compile time."""
     value = check_initial(node.value, scope, resolve(node.type, scope))
     if not is_constant(value):
         raise Refused(node.pos, f"const {node.name}", "its value is not known at compile time")
-    scope.declare(node.name, Value(value, False, "is a constant"), node.pos)
+    base = node.value.base if isinstance(node.value, tree.Number) else 10
+    scope.declare(node.name, Value(value, False, "is a constant", base), node.pos)
 
 
 def is_constant(expr: ir.Expr) -> bool:
@@ -94,7 +94,7 @@ def _assign(node: tree.Assign, scope: Scope) -> ir.Statement:
 
 
 def _settled(target: ir.Expr, before: list[ir.Statement], scope: Scope) -> ir.Expr:
-    """A place that can be named twice: its indices are evaluated once, in ``before``."""
+    """The target with its indices evaluated once, in ``before``, so that it can be read and written."""
 
     def once(index: ir.Expr) -> ir.Expr:
         if isinstance(index, ir.Const):
@@ -186,7 +186,7 @@ def _comparable(type_: t.Type) -> bool:
     )
 
 
-def _action_label(table: ir.Table):  # type: ignore[no-untyped-def]  # Callable[[tree.Expr], int]
+def _action_label(table: ir.Table) -> Callable[[tree.Expr], int]:
     def value(label: tree.Expr) -> int:
         if isinstance(label, tree.Name):
             for at, entry in enumerate(table.actions):
@@ -197,7 +197,7 @@ def _action_label(table: ir.Table):  # type: ignore[no-untyped-def]  # Callable[
     return value
 
 
-def _value_label(type_: t.Type, scope: Scope):  # type: ignore[no-untyped-def]  # Callable[[tree.Expr], int]
+def _value_label(type_: t.Type, scope: Scope) -> Callable[[tree.Expr], int]:
     def value(label: tree.Expr) -> int:
         expr = check(label, scope, type_)
         if not isinstance(expr, ir.Const) or isinstance(expr.value, str):
@@ -207,5 +207,86 @@ def _value_label(type_: t.Type, scope: Scope):  # type: ignore[no-untyped-def]  
     return value
 
 
-def no_place(pos: Pos, what: str) -> Refused:
-    return Refused(pos, what, "not allowed here")
+# --- loops -------------------------------------------------------------------------------------------
+
+
+def _loop(node: tree.For | tree.ForIn, scope: Scope) -> ir.Statement:
+    """A loop, whose body may ``break`` and ``continue``."""
+    if scope.frame.kind in ("parser", "state"):
+        raise Refused(node.pos, "for", "not allowed in parsers")
+    inner = scope.inner()
+    if isinstance(node, tree.ForIn):
+        return _for_in(node, inner)
+    init = ir.Body(tuple(check_statement(statement, inner) for statement in node.init))
+    condition = check(node.condition, inner, t.BOOL)
+    update = ir.Body(tuple(check_statement(statement, inner) for statement in node.update))
+    return ir.Loop(init, condition, update, _loop_body(node.body, inner))
+
+
+def _loop_body(node: tree.Statement, scope: Scope) -> ir.Statement:
+    scope.frame.loops += 1
+    body = check_statement(node, scope.inner())
+    scope.frame.loops -= 1
+    return body
+
+
+def _for_in(node: tree.ForIn, scope: Scope) -> ir.Statement:
+    type_ = resolve(node.type, scope)
+    unit = scope.unit
+    variable = ir.Local(type_, unit.unique(node.name))
+    scope.declare(node.name, Value(variable), node.pos)
+    if isinstance(node.collection, tree.Between):
+        return _for_in_range(node, node.collection, variable, scope)
+    collection = check(node.collection, scope)
+    base = t.unwrapped(collection.type)
+    if isinstance(collection, ir.Make) and isinstance(base, t.ListOf | t.Tuple):
+        bodies: list[ir.Statement] = []
+        for part in collection.parts:
+            once = ir.Body(
+                (ir.Declare(variable, coerce(part, type_, node.pos)), _loop_body(node.body, scope))
+            )
+            bodies.append(once)
+        if _has_jumps(bodies):
+            raise Refused(node.pos, "for in", "break and continue over a list are not supported")
+        return ir.Body(tuple(ir.Body((body,)) for body in bodies))
+    if not isinstance(base, t.Stack) or base.element != type_:
+        raise Refused(node.pos, "for in", f"cannot go over {collection.type}")
+    counter = ir.Local(t.Bit(32), unit.unique("at"))
+    zero, one = ir.Const(t.Bit(32), 0), ir.Const(t.Bit(32), 1)
+    condition = ir.Binary(t.BOOL, "<", counter, ir.Const(t.Bit(32), base.size))
+    step = ir.Assign(counter, ir.Binary(t.Bit(32), "+", counter, one))
+    take = ir.Declare(variable, ir.Element(type_, collection, counter))
+    body = ir.Body((take, _loop_body(node.body, scope)))
+    return ir.Loop(ir.Body((ir.Declare(counter, zero),)), condition, ir.Body((step,)), body)
+
+
+def _has_jumps(statements: list[ir.Statement]) -> bool:
+    for statement in statements:
+        match statement:
+            case ir.Jump(word="break" | "continue"):
+                return True
+            case ir.Body(statements=inner):
+                if _has_jumps(list(inner)):
+                    return True
+            case ir.If(yes=yes, no=no):
+                if _has_jumps([yes, *([no] if no else [])]):
+                    return True
+            case ir.Switch(cases=cases):
+                if _has_jumps([case.body for case in cases]):
+                    return True
+    return False
+
+
+def _for_in_range(node: tree.ForIn, bounds: tree.Between, variable: ir.Local, scope: Scope) -> ir.Statement:
+    """Low to high, both included; a counter one bit wider than the variable cannot wrap."""
+    type_ = variable.type
+    base = t.stripped(type_)
+    if not isinstance(base, t.Bit):
+        raise Refused(node.pos, "for in", f"a range cannot be of {type_}")
+    wide = t.Bit(base.width + 1, base.signed)
+    low, high = check(bounds.low, scope, type_), check(bounds.high, scope, type_)
+    counter, last = (ir.Local(wide, scope.unit.unique(n)) for n in ("at", "last"))
+    start = (ir.Declare(counter, ir.Cast(wide, low)), ir.Declare(last, ir.Cast(wide, high)))
+    step = ir.Assign(counter, binary("+", counter, ir.Const(wide, 1), node.pos))
+    body = ir.Body((ir.Declare(variable, ir.Cast(type_, counter)), _loop_body(node.body, scope)))
+    return ir.Loop(ir.Body(start), ir.Binary(t.BOOL, "<=", counter, last), ir.Body((step,)), body)

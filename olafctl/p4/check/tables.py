@@ -1,17 +1,16 @@
 """Tables: key, actions, default action, entries, and what is attached to them."""
 
-from olafctl.p4 import ir
-from olafctl.p4 import types as t
-from olafctl.p4.check.actions import control_plane_name, given_name
-from olafctl.p4.check.calls import local_action
 from olafctl.p4.check.entries import action_call, check_entries
-from olafctl.p4.check.expressions import check, constant_int, writable
+from olafctl.p4.check.expressions import check, constant_int, local_action, writable
 from olafctl.p4.check.instances import make_instance
-from olafctl.p4.check.keysets import key_width
+from olafctl.p4.check.key_names import key_name
 from olafctl.p4.check.scope import ActionName, InstanceName, OpenAction, Scope
 from olafctl.p4.check.typing import resolve
+from olafctl.p4.ir import nodes as ir
+from olafctl.p4.ir import types as t
 from olafctl.p4.refuse import Refused
 from olafctl.p4.syntax import tree
+from olafctl.p4.syntax.annotations import control_plane_name
 
 _KINDS = ("exact", "lpm", "ternary", "range", "optional", "selector")
 _PROPERTIES = frozenset([
@@ -83,58 +82,14 @@ def _keys(node: tree.Property | None, scope: Scope) -> list[ir.Key]:
         if item.match_kind not in _KINDS:
             raise Refused(item.pos, f"match kind {item.match_kind}", "not supported")
         value = check(item.value, scope)
-        if value.type == t.INTEGER or key_width(value.type) is None:
+        if value.type == t.INTEGER or t.key_width(value.type) is None:
             raise Refused(item.pos, "table key", f"cannot be of type {value.type}")
         base = t.stripped(value.type)
         if item.match_kind == "range" and isinstance(base, t.Bit) and base.signed:
             raise Refused(item.pos, "table key", "a range of signed numbers is not supported")
-        name = _key_name(item, scope)
+        name = key_name(item, scope)
         keys.append(ir.Key(value, item.match_kind, name, item.annotations, item.pos))
     return keys
-
-
-def _key_name(item: tree.KeyElement, scope: Scope) -> str:
-    if any(annotation.name == "name" for annotation in item.annotations):
-        return control_plane_name("", "", item.annotations)
-    name = written(item.value, scope)
-    if not name:
-        raise Refused(item.pos, "table key", "an expression like this needs a @name")
-    return name
-
-
-def written(node: tree.Expr, scope: Scope) -> str:
-    """The expression as the control plane is told of it; nothing when only ``@name`` can say it."""
-    match node:
-        case tree.Name(name=name):
-            return name
-        case tree.Member(base=base, name=name):
-            field = _field_name(base, name, scope)
-            return field[1:] if field.startswith(".") else f"{written(base, scope)}.{field}"
-        case tree.Index(base=base, index=index):
-            return f"{written(base, scope)}[{written(index, scope)}]"
-        case tree.Slice(base=base, high=high, low=low):
-            return f"{written(base, scope)}[{written(high, scope)}:{written(low, scope)}]"
-        case tree.Number(value=value):
-            return str(value)
-        case tree.Boolean(value=truth):
-            return str(truth).lower()
-        case tree.Call(callee=tree.Member(base=base, name="isValid"), args=()):
-            return f"{written(base, scope)}.$valid$"
-        case tree.Binary(op="&", left=left, right=tree.Number(value=mask)) if written(left, scope):
-            return f"{written(left, scope)} & {mask}"
-        case tree.Cast(operand=operand):
-            return written(operand, scope)
-    return ""
-
-
-def _field_name(base: tree.Expr, name: str, scope: Scope) -> str:
-    """A field's name, or the one that its ``@name`` gives it; after a dot it stands for the whole path."""
-    type_ = t.unwrapped(check(base, scope).type)
-    declaration = type_.declaration if isinstance(type_, t.Struct) else None
-    for member in declaration.fields if declaration else ():
-        if member.name == name:
-            return given_name(member.annotations) or name
-    return name
 
 
 def _actions(node: tree.Property, scope: Scope) -> list[ir.TableAction]:
@@ -143,7 +98,7 @@ def _actions(node: tree.Property, scope: Scope) -> list[ir.TableAction]:
         assert isinstance(item, tree.ActionRef)
         entity = scope.look_up(item.name, item.pos)
         if isinstance(entity, OpenAction):
-            action = local_action(entity.declaration, scope, item)
+            action = local_action(entity.declaration, scope, item.pos)
         elif isinstance(entity, ActionName):
             action = entity.action
         else:
@@ -190,7 +145,7 @@ def _default(
     nothing = scope.top().find("NoAction")
     if not isinstance(nothing, OpenAction):
         raise Refused(table.pos, f"table {table.name}", "has no default_action, and NoAction is not declared")
-    action = local_action(nothing.declaration, scope, table)
+    action = local_action(nothing.declaration, scope, table.pos)
     actions.append(ir.TableAction(action, (), (), "default_only", "NoAction"))
     return len(actions) - 1, (), False
 
@@ -201,13 +156,14 @@ def _entries(node: tree.Property) -> list[tree.Entry]:
 
 
 def _size(node: tree.Property | None, entries: int, scope: Scope) -> int:
+    """The number of entries that fit; as in p4c, none given and 0 mean the default."""
     if node is None:
         return max(DEFAULT_SIZE, entries)
     assert not isinstance(node.value, tuple)
     size = constant_int(node.value, scope, "size")
     if not 0 <= size < 1 << 31:
         raise Refused(node.pos, "size", f"{size} is not a number of entries")
-    return max(size, entries)
+    return max(size or DEFAULT_SIZE, entries)
 
 
 def _flag(node: tree.Property | None, scope: Scope) -> bool:
@@ -234,7 +190,9 @@ def _named_instance(node: tree.Property, scope: Scope, path: str) -> ir.Instance
         if isinstance(type_, t.Extern):
             named = any(annotation.name == "name" for annotation in node.annotations)
             name = control_plane_name(node.name, "" if named else path, node.annotations)
-            return make_instance(type_, node.value.args, scope, name, node.annotations, node.pos)
+            made = make_instance(type_, node.value.args, scope, name, node.annotations, node.pos)
+            made.in_table = True
+            return made
     raise Refused(node.pos, node.name, "an extern object is needed here")
 
 

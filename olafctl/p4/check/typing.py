@@ -1,7 +1,7 @@
 """Types as written, resolved; and type parameters inferred from arguments."""
 
-from olafctl.p4 import types as t
 from olafctl.p4.check.scope import BlockName, GenericType, Scope, TypeName
+from olafctl.p4.ir import types as t
 from olafctl.p4.refuse import Pos, Refused
 from olafctl.p4.syntax import tree
 from olafctl.p4.syntax.literals import literal
@@ -42,9 +42,7 @@ def resolve(node: tree.Type, scope: Scope) -> t.Type:
 
 
 def _constant(node: tree.Expr, scope: Scope, what: str, low: int, high: int) -> int:
-    from olafctl.p4.check.expressions import constant_int  # the two need each other
-
-    value = constant_int(node, scope, what)
+    value = scope.unit.on_demand.constant(node, scope, what)
     if not low <= value <= high:
         raise Refused(node.pos, what, f"{value} is not within {low}..{high}")
     return value
@@ -111,8 +109,6 @@ def struct(declaration: tree.StructLike, name: str, scope: Scope) -> t.Struct:
 
 def field_lists(annotations: tree.Annotations, scope: Scope) -> tuple[int, ...]:
     """The numbers of ``@field_list(1, Lists.mine)``."""
-    from olafctl.p4.check.expressions import constant_int
-
     numbers = []
     for annotation in annotations:
         if annotation.name != "field_list":
@@ -122,7 +118,7 @@ def field_lists(annotations: tree.Annotations, scope: Scope) -> tuple[int, ...]:
             if kind == "INTEGER":
                 expr = literal(text, annotation.pos)
             elif kind == "," and expr is not None:
-                numbers.append(constant_int(expr, scope, "@field_list"))
+                numbers.append(scope.unit.on_demand.constant(expr, scope, "@field_list"))
                 expr = None
             elif text.isidentifier():
                 name = tree.Name(annotation.pos, text)
@@ -147,7 +143,7 @@ def check_field(kind: str, type_: t.Type, member: tree.Field) -> None:
 
 
 def unify(formal: t.Type, actual: t.Type, bindings: dict[t.Variable, t.Type]) -> None:
-    """Learn from an argument's type what ``formal``'s parameters are; coercion finds mismatches."""
+    """Bind ``formal``'s type parameters as an argument's type requires; coercion reports mismatches."""
     match formal, actual:
         case t.Variable(), _:
             known = bindings.get(formal)

@@ -1,1 +1,1 @@
-"""From checked program to C++ over the headers of :file:`olafctl/p4/runtime`."""
+"""From checked program to C++ over the headers of :file:`olafctl/p4/native`."""

@@ -1,34 +1,39 @@
 """Statements and calls as C++."""
 
-from __future__ import annotations
+from collections.abc import Callable, Sequence
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
-
-from olafctl.p4 import ir
-from olafctl.p4 import types as t
 from olafctl.p4.emit.expressions import Expressions
+from olafctl.p4.emit.places import Places
 from olafctl.p4.emit.writer import Writer, fields, has_effects
-
-if TYPE_CHECKING:
-    from olafctl.p4.emit.program import Emitter
+from olafctl.p4.ir import nodes as ir
+from olafctl.p4.ir import types as t
 
 
 class Body:
-    """The code of one function, action, control or parser; ``leave`` is how it returns early."""
+    """The code of one function, action, control or parser.
 
-    def __init__(self, emitter: Emitter, leave: str = "return;", fail: str = "return false;") -> None:
-        self.emitter = emitter
-        self.w = Writer(emitter.types)
-        self.e = Expressions(self.w)
-        self.e.body = self
+    ``extern`` writes a call of an extern and gives its result; ``leave`` is how the code returns early, and
+    ``fail`` how a parser ends with an error.
+    """
+
+    def __init__(
+        self,
+        places: Places,
+        extern: "Callable[[ir.ExternCall, Body], str]",
+        leave: str = "return;",
+        fail: str = "return false;",
+    ) -> None:
+        self.places = places
+        self._extern = extern
+        self.w = Writer(places.types)
+        self.e = Expressions(self.w, self)
         self.leave = leave
         self.fail = fail
         self._loops: list[str] = []
 
     def fail_if(self, condition: str, error: str) -> None:
         """In a parser: stop with an error."""
-        code = self.emitter.error(error)
+        code = self.places.error(error)
         self.w.line(f"if (__builtin_expect({condition}, 0)) {{ x.error = {code}; {self.fail} }}")
 
     # --- statements
@@ -85,7 +90,7 @@ class Body:
         subject = self.e.value(node.subject)
         numbers: Sequence[int] | None = None
         if isinstance(node.subject, ir.TableApply):
-            numbers = [self.emitter.action_number(a.action) for a in node.subject.table.actions]
+            numbers = [self.places.action_number(a.action) for a in node.subject.table.actions]
         self.w.line(f"switch ((u64)({subject})) {{")
         for case in node.cases:
             for label in case.labels or ():
@@ -100,24 +105,24 @@ class Body:
 
     def _assignment(self, target: ir.Expr, value: ir.Expr) -> None:
         if has_effects(value) or has_effects(target):
-            target = self._pin(target)
+            target = self.pin(target)
         self.assign(target, self.e.value(value))
 
-    def _pin(self, target: ir.Expr) -> ir.Expr:
+    def pin(self, target: ir.Expr) -> ir.Expr:
         """The target with its indices evaluated now."""
         match target:
             case ir.Element(type=type_, base=base, index=index) if not isinstance(index, ir.Const):
                 kept = ir.Local(index.type, self.e.keep(self.e.value(index), index.type))
-                return ir.Element(type_, self._pin(base), kept)
+                return ir.Element(type_, self.pin(base), kept)
             case ir.Element(type=type_, base=base, index=index):
-                return ir.Element(type_, self._pin(base), index)
+                return ir.Element(type_, self.pin(base), index)
             case ir.Field(type=type_, base=base, name=name):
-                return ir.Field(type_, self._pin(base), name)
+                return ir.Field(type_, self.pin(base), name)
             case ir.Slice(type=type_, base=base, high=high, low=low):
-                return ir.Slice(type_, self._pin(base), high, low)
+                return ir.Slice(type_, self.pin(base), high, low)
             case ir.WindowSlice(type=type_, base=base, start=start):
                 kept = ir.Local(start.type, self.e.keep(self.e.value(start), start.type))
-                return ir.WindowSlice(type_, self._pin(base), kept)
+                return ir.WindowSlice(type_, self.pin(base), kept)
         return target
 
     def assign(self, target: ir.Expr, value: str) -> None:
@@ -171,7 +176,7 @@ class Body:
                 self._header_call(node)
                 return "0"
             case ir.ExternCall():
-                return self.emitter.externs.call(node, self)
+                return self._extern(node, self)
         raise AssertionError(node)
 
     def _after(self, exits: bool) -> None:
@@ -213,7 +218,7 @@ class Body:
                 values.append(self.e.keep(f"{self.e.cpp(arg.type)}{{}}", arg.type))
                 continue
             if arg.direction in ("out", "inout"):
-                place = self._pin(arg.value)
+                place = self.pin(arg.value)
                 if always_copy or overlap or not _addressable(place):
                     first = self.e.value(place) if arg.direction == "inout" else f"{self.e.cpp(arg.type)}{{}}"
                     name = self.e.keep(first, arg.type)
@@ -251,7 +256,7 @@ class Body:
         return "0"
 
     def _header_call(self, node: ir.HeaderCall) -> None:
-        base = self._pin(node.base)
+        base = self.pin(node.base)
         place = self.e.value(base)
         if node.method in ("push_front", "pop_front"):
             self.w.line(f"{place}.{node.method}({node.count}u);")

@@ -1,28 +1,35 @@
-"""Expressions as C++: a value without side effects, after statements for whatever has them.
+"""Expressions as C++: a value without side effects, after statements for all parts that have them.
 
-P4 evaluates from left to right; C++ does not promise to. So what has effects is done in statements of its
-own, and what stands to the left of it is kept in a temporary first.
+P4 evaluates from left to right; C++ does not promise to. So parts with
+effects become statements of their own, and what is left of them is first stored in a temporary.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import Protocol
 
-from olafctl.p4 import ir
-from olafctl.p4 import types as t
 from olafctl.p4.emit.writer import Writer, fields, has_effects, literal
+from olafctl.p4.ir import nodes as ir
+from olafctl.p4.ir import types as t
 
-if TYPE_CHECKING:
-    from olafctl.p4.emit.bodies import Body
+
+class Effects(Protocol):
+    """What an expression may do besides having a value; written as statements by the code around it."""
+
+    def call(self, node: ir.Expr) -> str:
+        """Write a call; its result as a C++ expression."""
+
+    def fail_if(self, condition: str, error: str) -> None:
+        """In a parser: write a test that ends the parser with an error."""
 
 
 class Expressions:
-    """Turns ir expressions into C++; calls are left to the body."""
+    """Turns expressions of the checked program into C++."""
 
-    def __init__(self, writer: Writer) -> None:
+    def __init__(self, writer: Writer, effects: Effects) -> None:
         self.w = writer
-        self.body: Body | None = None
+        self._effects = effects
 
     def cpp(self, type_: t.Type) -> str:
         return self.w.types.name(type_)
@@ -71,8 +78,7 @@ class Expressions:
                 return f"{self.cpp(type_)}{{}}"
             case ir.IsValid(base=base):
                 return self.validity(self.value(base), base.type)
-        assert self.body is not None
-        return self.body.call(expr)
+        return self._effects.call(expr)
 
     def validity(self, value: str, type_: t.Type) -> str:
         base = t.stripped(type_)
@@ -106,12 +112,11 @@ class Expressions:
         stack = self.value(expr.base)
         if expr.part == "lastIndex":
             return f"((u64)(u32)({stack}.next - 1))"
-        assert self.body is not None
         size = getattr(t.stripped(expr.base.type), "size", 0)
         if expr.part == "next":
-            self.body.fail_if(f"{stack}.next >= {size}u", "StackOutOfBounds")
+            self._effects.fail_if(f"{stack}.next >= {size}u", "StackOutOfBounds")
             return f"{stack}.e[{stack}.next]"
-        self.body.fail_if(f"{stack}.next == 0 || {stack}.next > {size}u", "StackOutOfBounds")
+        self._effects.fail_if(f"{stack}.next == 0 || {stack}.next > {size}u", "StackOutOfBounds")
         return f"{stack}.e[{stack}.next - 1]"
 
     def _unary(self, expr: ir.Unary) -> str:

@@ -1,42 +1,35 @@
-"""v1model's externs as C++ (BMv2's documentation of simple_switch says what each does)."""
+"""v1model's externs as C++ (defined by BMv2's simple_switch documentation)."""
 
-from __future__ import annotations
+from collections.abc import Callable, Mapping
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
-
-from olafctl.p4 import ir
-from olafctl.p4 import types as t
 from olafctl.p4.emit import packets
+from olafctl.p4.emit.bodies import Body
+from olafctl.p4.emit.places import Places
 from olafctl.p4.emit.rows import algorithm, bit_row, digest_words
 from olafctl.p4.emit.writer import words_of
+from olafctl.p4.ir import nodes as ir
+from olafctl.p4.ir import types as t
 from olafctl.p4.refuse import Refused
 
-if TYPE_CHECKING:
-    from olafctl.p4.emit.bodies import Body
-    from olafctl.p4.emit.program import Emitter
-
-Emission = Callable[[ir.ExternCall, "Body"], str]
 NO_LIST = "~0u"
 DIGEST_WORDS = 256
 
 
 class Externs:
-    """Each method, by its P4 name, writes one extern's statements and says what its result is."""
+    """Each method that :data:`EMISSIONS` names writes one extern's statements and returns its result."""
 
-    def __init__(self, emitter: Emitter) -> None:
-        self.emitter = emitter
+    def __init__(self, places: Places) -> None:
+        self.places = places
         self.used: set[str] = set()
         self.digests: list[tuple[str, t.Type, ir.ExternCall]] = []
 
     def call(self, node: ir.ExternCall, body: Body) -> str:
-        name = f"{node.owner}_{node.method}" if node.owner else node.method
-        emission: Emission | None = getattr(self, f"do_{name}", None)
-        if emission is None:
-            shown = f"{node.owner}.{node.method}" if node.owner else node.method
-            raise Refused(node.pos, shown, "this extern is not supported")
+        """Write a call; its result as a C++ expression. Raises Refused where the extern is not supported."""
+        name = f"{node.owner}.{node.method}" if node.owner else node.method
+        if name not in EMISSIONS:
+            raise Refused(node.pos, name, "this extern is not supported")
         self.used.add(name)
-        return emission(node, body)
+        return EMISSIONS[name](self, node, body)
 
     @staticmethod
     def values(node: ir.ExternCall, body: Body, *which: int) -> list[str]:
@@ -45,45 +38,45 @@ class Externs:
 
     # --- packets
 
-    def do_packet_in_extract(self, node: ir.ExternCall, body: Body) -> str:
+    def packet_in_extract(self, node: ir.ExternCall, body: Body) -> str:
         packets.extract(node, body)
         return "0"
 
-    def do_packet_in_lookahead(self, node: ir.ExternCall, body: Body) -> str:
+    def packet_in_lookahead(self, node: ir.ExternCall, body: Body) -> str:
         return packets.lookahead(node, body)
 
-    def do_packet_in_advance(self, node: ir.ExternCall, body: Body) -> str:
+    def packet_in_advance(self, node: ir.ExternCall, body: Body) -> str:
         bits = body.e.keep(self.values(node, body, 0)[0], t.Bit(32))
         body.fail_if(f"{bits} % 8 != 0", "ParserInvalidArgument")
         body.fail_if(f"!x.has({bits})", "PacketTooShort")
         body.w.line(f"x.at += (u32)({bits} / 8);")
         return "0"
 
-    def do_packet_in_length(self, node: ir.ExternCall, body: Body) -> str:
+    def packet_in_length(self, node: ir.ExternCall, body: Body) -> str:
         return "((u64)x.length)"
 
-    def do_packet_out_emit(self, node: ir.ExternCall, body: Body) -> str:
+    def packet_out_emit(self, node: ir.ExternCall, body: Body) -> str:
         expr = node.args[0].value
         assert expr is not None
         packets.emit(body.e.value(expr) if not isinstance(expr, ir.Make) else body.e.keep(
             body.e.value(expr), expr.type), expr.type, body, node.pos)  # fmt: skip
         return "0"
 
-    def do_verify(self, node: ir.ExternCall, body: Body) -> str:
+    def verify(self, node: ir.ExternCall, body: Body) -> str:
         condition, code = self.values(node, body, 0, 1)
         body.w.line(f"if (!({condition})) {{ x.error = {code}; {body.fail} }}")
         return "0"
 
-    # --- fate of the packet
+    # --- what happens to the packet
 
-    def do_mark_to_drop(self, node: ir.ExternCall, body: Body) -> str:
+    def mark_to_drop(self, node: ir.ExternCall, body: Body) -> str:
         if not node.args or node.args[0].value is None:
             raise Refused(node.pos, "mark_to_drop()", "without standard_metadata it is not supported")
         place = body.e.value(node.args[0].value)
         body.w.line(f"{place}.f_egress_spec = DROP_PORT;\n{place}.f_mcast_grp = 0;")
         return "0"
 
-    def do_truncate(self, node: ir.ExternCall, body: Body) -> str:
+    def truncate(self, node: ir.ExternCall, body: Body) -> str:
         body.w.line(f"x.truncate_to = (u32){self.values(node, body, 0)[0]};")
         return "0"
 
@@ -98,40 +91,40 @@ class Externs:
         body.w.line(f"x.clone = true;\nx.session = (u32){session};\nx.clone_list = {fields};")
         return "0"
 
-    def do_clone(self, node: ir.ExternCall, body: Body) -> str:
+    def clone(self, node: ir.ExternCall, body: Body) -> str:
         return self._clone(node, body, NO_LIST)
 
-    def do_clone_preserving_field_list(self, node: ir.ExternCall, body: Body) -> str:
+    def clone_preserving_field_list(self, node: ir.ExternCall, body: Body) -> str:
         return self._clone(node, body, self._list(node, 2))
 
-    def do_clone3(self, node: ir.ExternCall, body: Body) -> str:
-        self._nothing(node, 2)
+    def clone3(self, node: ir.ExternCall, body: Body) -> str:
+        self._require_no_data(node, 2)
         return self._clone(node, body, NO_LIST)
 
-    def _nothing(self, node: ir.ExternCall, at: int) -> None:
+    def _require_no_data(self, node: ir.ExternCall, at: int) -> None:
         data = node.args[at].value
         if not (isinstance(data, ir.Make) and not data.parts):
             raise Refused(node.pos, node.method, "with fields it is not supported; use a field list")
 
-    def do_resubmit(self, node: ir.ExternCall, body: Body) -> str:
-        self._nothing(node, 0)
+    def resubmit(self, node: ir.ExternCall, body: Body) -> str:
+        self._require_no_data(node, 0)
         body.w.line(f"x.resubmit = true;\nx.resubmit_list = {NO_LIST};")
         return "0"
 
-    def do_resubmit_preserving_field_list(self, node: ir.ExternCall, body: Body) -> str:
+    def resubmit_preserving_field_list(self, node: ir.ExternCall, body: Body) -> str:
         body.w.line(f"x.resubmit = true;\nx.resubmit_list = {self._list(node, 0)};")
         return "0"
 
-    def do_recirculate(self, node: ir.ExternCall, body: Body) -> str:
-        self._nothing(node, 0)
+    def recirculate(self, node: ir.ExternCall, body: Body) -> str:
+        self._require_no_data(node, 0)
         body.w.line(f"x.recirculate = true;\nx.recirculate_list = {NO_LIST};")
         return "0"
 
-    def do_recirculate_preserving_field_list(self, node: ir.ExternCall, body: Body) -> str:
+    def recirculate_preserving_field_list(self, node: ir.ExternCall, body: Body) -> str:
         body.w.line(f"x.recirculate = true;\nx.recirculate_list = {self._list(node, 0)};")
         return "0"
 
-    def do_digest(self, node: ir.ExternCall, body: Body) -> str:
+    def digest(self, node: ir.ExternCall, body: Body) -> str:
         data = node.args[1].value
         assert data is not None
         base = t.unwrapped(data.type)
@@ -148,7 +141,7 @@ class Externs:
 
     # --- arithmetic
 
-    def do_hash(self, node: ir.ExternCall, body: Body) -> str:
+    def store_hash(self, node: ir.ExternCall, body: Body) -> str:
         function = algorithm(node.args[1].value, node.pos)
         result, data = node.args[0].value, node.args[3].value
         base, most = self.values(node, body, 2, 4)
@@ -165,7 +158,7 @@ class Externs:
 
     @staticmethod
     def _store(node: ir.ExternCall, target: ir.Expr, value: str, body: Body) -> None:
-        """A u64 to a place of any width."""
+        """Write a u64 to a target of any width."""
         base = t.stripped(target.type)
         if not (isinstance(base, t.Bit | t.Enum) or base == t.BOOL):
             raise Refused(node.pos, node.method, f"its result cannot be a {target.type}")
@@ -175,7 +168,7 @@ class Externs:
             value = f"(({value}) & 1)"
         body.assign(target, value)
 
-    def do_random(self, node: ir.ExternCall, body: Body) -> str:
+    def store_random(self, node: ir.ExternCall, body: Body) -> str:
         target = node.args[0].value
         low, high = (body.e.keep(f"places({v})", t.Bit(64)) for v in self.values(node, body, 1, 2))
         if target is not None:
@@ -184,13 +177,11 @@ class Externs:
             body.w.line("}")
         return "0"
 
-    def do_assert(self, node: ir.ExternCall, body: Body) -> str:
+    def check_assertion(self, node: ir.ExternCall, body: Body) -> str:
         body.w.line(f"if (!({self.values(node, body, 0)[0]})) x.failed = true;")
         return "0"
 
-    do_assume = do_assert
-
-    def do_log_msg(self, node: ir.ExternCall, body: Body) -> str:
+    def log_msg(self, node: ir.ExternCall, body: Body) -> str:
         for arg in node.args[1:]:
             if arg.value is not None:
                 body.e.value(arg.value)
@@ -226,42 +217,42 @@ class Externs:
         body.w.line("}")
         return "0"
 
-    def do_verify_checksum(self, node: ir.ExternCall, body: Body) -> str:
+    def verify_checksum(self, node: ir.ExternCall, body: Body) -> str:
         return self._verify(node, body, False)
 
-    def do_verify_checksum_with_payload(self, node: ir.ExternCall, body: Body) -> str:
+    def verify_checksum_with_payload(self, node: ir.ExternCall, body: Body) -> str:
         return self._verify(node, body, True)
 
-    def do_update_checksum(self, node: ir.ExternCall, body: Body) -> str:
+    def update_checksum(self, node: ir.ExternCall, body: Body) -> str:
         return self._update(node, body, False)
 
-    def do_update_checksum_with_payload(self, node: ir.ExternCall, body: Body) -> str:
+    def update_checksum_with_payload(self, node: ir.ExternCall, body: Body) -> str:
         return self._update(node, body, True)
 
     # --- state
 
     def _cell(self, node: ir.ExternCall, body: Body, at: int) -> tuple[str, str, str]:
-        """The C++ array, the index in a temporary, and whether it is within."""
+        """The C++ array, the index in a temporary, and a test that the index is in range."""
         assert node.instance is not None
         index = node.args[at].value
         assert index is not None
         name = body.e.keep(f"places({body.e.value(index)})", t.Bit(64))
-        array = self.emitter.array(node.instance)
-        return array, name, f"{name} < {self.emitter.cells(node.instance)}u"
+        array = self.places.array(node.instance)
+        return array, name, f"{name} < {self.places.cells(node.instance)}u"
 
-    def do_counter_count(self, node: ir.ExternCall, body: Body) -> str:
+    def counter_count(self, node: ir.ExternCall, body: Body) -> str:
         array, index, within = self._cell(node, body, 0)
         body.w.line(f"if ({within}) count({array}[{index}], x.ingress_length);")
         return "0"
 
-    def do_direct_counter_count(self, node: ir.ExternCall, body: Body) -> str:
-        return "0"  # a hit counts by itself, as in BMv2
+    def direct_counter_count(self, node: ir.ExternCall, body: Body) -> str:
+        return "0"  # every hit is counted, as in BMv2
 
-    def do_meter_execute_meter(self, node: ir.ExternCall, body: Body) -> str:
+    def meter_execute_meter(self, node: ir.ExternCall, body: Body) -> str:
         assert node.instance is not None
         array, index, within = self._cell(node, body, 0)
         target = node.args[1].value
-        units = "x.ingress_length" if self.emitter.counts_bytes(node.instance) else "1"
+        units = "x.ingress_length" if self.places.counts_bytes(node.instance) else "1"
         colour = f"meter_colour({array}[{index}], {units}, x.now)"
         body.w.line(f"if ({within}) {{")
         if target is not None:
@@ -271,23 +262,20 @@ class Externs:
         body.w.line("}")
         return "0"
 
-    def do_direct_meter_read(self, node: ir.ExternCall, body: Body) -> str:
+    def direct_meter_read(self, node: ir.ExternCall, body: Body) -> str:
         assert node.instance is not None
-        if not self.emitter.is_attached(node.instance):
-            raise Refused(node.pos, node.instance.name, "belongs to no table")
+        if not self.places.is_attached(node.instance):
+            raise Refused(node.pos, node.instance.name, "is not attached to a table")
         if node.args[0].value is not None:
             self._store(node, node.args[0].value, f"colour_{node.instance.cpp}", body)
         return "0"
 
-    def _register_type(self, node: ir.ExternCall) -> t.Type:
+    @staticmethod
+    def _register_type(node: ir.ExternCall) -> t.Type:
         assert node.instance is not None
-        type_ = node.instance.type.args[0]
-        base = t.stripped(type_)
-        if not (isinstance(base, t.Bit | t.Enum) or base in (t.BOOL, t.ERROR)):
-            raise Refused(node.pos, f"register<{type_}>", "only numbers can be kept in registers")
-        return base
+        return t.stripped(node.instance.type.args[0])
 
-    def do_register_read(self, node: ir.ExternCall, body: Body) -> str:
+    def register_read(self, node: ir.ExternCall, body: Body) -> str:
         type_ = self._register_type(node)
         array, index, within = self._cell(node, body, 1)
         target = node.args[0].value
@@ -307,7 +295,7 @@ class Externs:
         body.w.line("}")
         return "0"
 
-    def do_register_write(self, node: ir.ExternCall, body: Body) -> str:
+    def register_write(self, node: ir.ExternCall, body: Body) -> str:
         type_ = self._register_type(node)
         array, index, within = self._cell(node, body, 0)
         value = self.values(node, body, 1)[0]
@@ -321,3 +309,39 @@ class Externs:
                 f" set_word({array}[{index} * {words} + i], Limbs<{body.e.cpp(type_)}>::get({name}, i));"
             )
         return "0"
+
+
+EMISSIONS: Mapping[str, Callable[[Externs, ir.ExternCall, Body], str]] = {
+    "packet_in.extract": Externs.packet_in_extract,
+    "packet_in.lookahead": Externs.packet_in_lookahead,
+    "packet_in.advance": Externs.packet_in_advance,
+    "packet_in.length": Externs.packet_in_length,
+    "packet_out.emit": Externs.packet_out_emit,
+    "verify": Externs.verify,
+    "mark_to_drop": Externs.mark_to_drop,
+    "truncate": Externs.truncate,
+    "clone": Externs.clone,
+    "clone_preserving_field_list": Externs.clone_preserving_field_list,
+    "clone3": Externs.clone3,
+    "resubmit": Externs.resubmit,
+    "resubmit_preserving_field_list": Externs.resubmit_preserving_field_list,
+    "recirculate": Externs.recirculate,
+    "recirculate_preserving_field_list": Externs.recirculate_preserving_field_list,
+    "digest": Externs.digest,
+    "hash": Externs.store_hash,
+    "random": Externs.store_random,
+    "assert": Externs.check_assertion,
+    "assume": Externs.check_assertion,
+    "log_msg": Externs.log_msg,
+    "verify_checksum": Externs.verify_checksum,
+    "verify_checksum_with_payload": Externs.verify_checksum_with_payload,
+    "update_checksum": Externs.update_checksum,
+    "update_checksum_with_payload": Externs.update_checksum_with_payload,
+    "counter.count": Externs.counter_count,
+    "direct_counter.count": Externs.direct_counter_count,
+    "meter.execute_meter": Externs.meter_execute_meter,
+    "direct_meter.read": Externs.direct_meter_read,
+    "register.read": Externs.register_read,
+    "register.write": Externs.register_write,
+}
+"""By P4 name, what writes a call of each extern that is supported."""

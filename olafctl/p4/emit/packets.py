@@ -1,16 +1,10 @@
 """Headers out of packets and into them."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-from olafctl.p4 import ir
-from olafctl.p4 import types as t
+from olafctl.p4.emit.bodies import Body
 from olafctl.p4.emit.writer import fields
+from olafctl.p4.ir import nodes as ir
+from olafctl.p4.ir import types as t
 from olafctl.p4.refuse import Pos, Refused
-
-if TYPE_CHECKING:
-    from olafctl.p4.emit.bodies import Body
 
 
 def extract(node: ir.ExternCall, body: Body) -> None:
@@ -28,7 +22,7 @@ def extract(node: ir.ExternCall, body: Body) -> None:
         size = body.e.keep(body.e.value(node.args[1].value), node.args[1].type)
     elif varbit:
         raise Refused(node.pos, "extract", f"{type_} has a varbit field, so its size must be given")
-    target = body._pin(target) if target is not None else None
+    target = body.pin(target) if target is not None else None
     stacks = [body.e.value(part.base) for part in _nexts(target)]
     union = ""
     if isinstance(target, ir.Field) and t.is_union(t.stripped(target.base.type)):

@@ -1,67 +1,25 @@
 """The whole program as one C++ file."""
 
-from olafctl.p4 import ir
-from olafctl.p4 import types as t
 from olafctl.p4.emit.bodies import Body
 from olafctl.p4.emit.externs import Externs
+from olafctl.p4.emit.places import ARRAYS, Places
 from olafctl.p4.emit.tables import write_lookup, write_specs
-from olafctl.p4.emit.writer import Types, fields, quoted, words_of
-from olafctl.p4.refuse import Refused
-
-_ARRAYS = {"counter": "counters", "meter": "meters", "register": "registers"}
-
-
-MAX_CELLS = 1 << 26
-"""Of a counter, meter or register, counted in 64-bit words."""
+from olafctl.p4.emit.writer import fields, literal, quoted, words_of
+from olafctl.p4.ir import nodes as ir
+from olafctl.p4.ir import types as t
 
 
 class Emitter:
-    """Writes one program; afterwards knows its digests and the numbers of its arrays."""
+    """Writes one program as C++; afterwards ``externs.digests`` lists its digests."""
 
-    def __init__(self, program: ir.Program) -> None:
+    def __init__(self, program: ir.Program, places: Places) -> None:
         self.program = program
-        self.types = Types()
-        self.externs = Externs(self)
-        self._actions: dict[str, int] = {}
-        for block in program.blocks:
-            for action in block.actions:
-                self._actions[action.cpp] = len(self._actions)
-        self.arrays: dict[str, list[ir.Instance]] = {
-            extern: [i for i in program.instances if i.type.name == extern] for extern in _ARRAYS
-        }
+        self.places = places
+        self.types = places.types
+        self.externs = Externs(places)
 
-    # --- what bodies ask
-
-    def error(self, name: str) -> str:
-        return f"{self.program.errors.index(name)}"
-
-    def action_number(self, action: ir.Action) -> int:
-        return self._actions[action.cpp]
-
-    def array(self, instance: ir.Instance) -> str:
-        extern = instance.type.name
-        return f"x.sw->{_ARRAYS[extern]}[{self.arrays[extern].index(instance)}]"
-
-    def cells(self, instance: ir.Instance) -> int:
-        size = instance.args["size"]
-        assert isinstance(size, ir.Const)
-        words = words_of(instance.type.args[0]) if instance.type.name == "register" else 1
-        if int(size.value) * words > MAX_CELLS:
-            raise Refused(
-                instance.pos, instance.name, f"{size.value} cells are more than {MAX_CELLS // words}"
-            )
-        return int(size.value)
-
-    def counts_bytes(self, instance: ir.Instance) -> bool:
-        """Whether a meter counts bytes, not packets."""
-        kind = instance.args["type"]
-        assert isinstance(kind, ir.Const) and isinstance(kind.type, t.Enum)
-        return kind.value == dict(kind.type.members)["bytes"]
-
-    def is_attached(self, instance: ir.Instance) -> bool:
-        return any(table.meter is instance for block in self.program.blocks for table in block.tables)
-
-    # --- the file
+    def _body(self, leave: str = "return;") -> Body:
+        return Body(self.places, self.externs.call, leave)
 
     def write(self) -> str:
         """The C++ text.
@@ -91,7 +49,7 @@ class Emitter:
     def _function(self, node: ir.Function) -> list[str]:
         result = "void" if node.result == t.VOID else self.types.name(node.result)
         leave = "return;" if node.result == t.VOID else f"return {result}{{}};"
-        body = Body(self, leave)
+        body = self._body(leave)
         params = ["Context &x", *self._params(list(node.params))]
         body.w.line(f"static inline {result} {node.name}({', '.join(params)}) {{")
         body.w.line("(void)x;")
@@ -108,7 +66,7 @@ class Emitter:
                 body.w.line(f"{param.local.name} = {self.types.name(param.type)}{{}};")
 
     def _parser(self, block: ir.Block) -> list[str]:
-        body = Body(self)
+        body = self._body()
         w = body.w
         params = self._params(list(block.params), shared=True)
         w.line(f"static bool {block.cpp}({', '.join(['Context &x', *params])}) {{")
@@ -134,7 +92,7 @@ class Emitter:
             return "return false;"
         back = order.index(target) <= order.index(state.name)
         limit = (
-            f"if (++rounds > MAX_LOOPS) {{ x.error = {self.error('ParserTimeout')}; return false; }} "
+            f"if (++rounds > MAX_LOOPS) {{ x.error = {self.places.error('ParserTimeout')}; return false; }} "
             if back
             else ""
         )
@@ -159,11 +117,9 @@ class Emitter:
                 test = " && ".join(tests)
             go = self._go(state, case.state, order)
             body.w.line(f"if ({test}) {{ {go} }}" if test else f"{{ {go} }}")
-        body.w.line(f"x.error = {self.error('NoMatch')};\nreturn false;")
+        body.w.line(f"x.error = {self.places.error('NoMatch')};\nreturn false;")
 
     def _matches(self, match: ir.Match, value: str, type_: t.Type) -> str:
-        from olafctl.p4.emit.writer import literal
-
         assert match.value is not None
         if match.high is not None:
             return f"({value} >= {literal(match.value, type_)} && {value} <= {literal(match.high, type_)})"
@@ -195,10 +151,10 @@ class Emitter:
         for action in block.actions:
             lines += self._action(action)
         for table in filter(lambda table: table.applied, block.tables):
-            body = Body(self, "return {false, 0};")
-            write_lookup(table, body, self)
+            body = self._body("return {false, 0};")
+            write_lookup(table, body, self.places)
             lines += body.w.lines
-        body = Body(self)
+        body = self._body()
         body.w.line("void apply() {")
         self._clear_out(body, list(block.params))
         for variable in block.variables:
@@ -209,7 +165,7 @@ class Emitter:
         return lines + body.w.lines
 
     def _action(self, action: ir.Action) -> list[str]:
-        body = Body(self)
+        body = self._body()
         body.w.line(f"void {action.cpp}({', '.join(self._params(list(action.params)))}) {{")
         self._clear_out(body, list(action.params))
         body.statement(action.body)
@@ -270,17 +226,17 @@ class Emitter:
 
     def _specs(self) -> list[str]:
         p = self.program
-        lines = write_specs(self)
-        for extern in _ARRAYS:
+        lines = write_specs(self.places)
+        for extern in ARRAYS:
             rows = []
-            for instance in self.arrays[extern]:
+            for instance in self.places.arrays[extern]:
                 words = words_of(instance.type.args[0]) if extern == "register" else 1
-                measured = extern == "meter" and self.counts_bytes(instance)
-                row = f"{quoted(instance.name)}, {self.cells(instance)}, {words}, {int(measured)}"
+                measured = extern == "meter" and self.places.counts_bytes(instance)
+                row = f"{quoted(instance.name)}, {self.places.cells(instance)}, {words}, {int(measured)}"
                 rows.append(f"{{{row}}}")
             lines.append(f"static const ArraySpec {extern}_specs[] = {{{', '.join([*rows, '{}'])}}};")
         entries = sum(len(table.entries) for table in p.tables)
-        counts = [len(p.tables), len(p.value_sets), *(len(self.arrays[e]) for e in _ARRAYS), entries]
+        counts = [len(p.tables), len(p.value_sets), *(len(self.places.arrays[e]) for e in ARRAYS), entries]
         lines += [
             "static const ProgramSpec program_spec = {",
             ", ".join(map(str, counts)) + ",",

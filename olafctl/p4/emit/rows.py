@@ -1,17 +1,12 @@
 """What hashes, checksums and digests are computed over."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
-from olafctl.p4 import ir
-from olafctl.p4 import types as t
+from olafctl.p4.emit.bodies import Body
 from olafctl.p4.emit.writer import fields, words_of
+from olafctl.p4.ir import nodes as ir
+from olafctl.p4.ir import types as t
 from olafctl.p4.refuse import Pos, Refused
-
-if TYPE_CHECKING:
-    from olafctl.p4.emit.bodies import Body
 
 ALGORITHMS = {
     "crc32": "crc32", "crc32_custom": "crc32", "crc16": "crc16", "crc16_custom": "crc16",
@@ -20,7 +15,7 @@ ALGORITHMS = {
 
 
 def algorithm(expr: ir.Expr | None, pos: Pos) -> str:
-    """The C++ function of a HashAlgorithm; a custom CRC is, until configured, the plain one."""
+    """The C++ function of a HashAlgorithm; a custom CRC equals the standard one until it is configured."""
     if isinstance(expr, ir.Const) and isinstance(expr.type, t.Enum):
         name = next(name for name, value in expr.type.members if value == expr.value)
         if name in ALGORITHMS:
@@ -32,10 +27,10 @@ def algorithm(expr: ir.Expr | None, pos: Pos) -> str:
 def leaves(expr: ir.Expr, value: str) -> Iterator[tuple[str, t.Type, str]]:
     """The scalars of a value in order: C++ expression, type, and a condition (or nothing).
 
-    As in BMv2, the fields of an invalid header are not there.
+    As in BMv2, the fields of an invalid header are left out.
     """
     if isinstance(expr, ir.Make) and not isinstance(t.stripped(expr.type), t.Stack):
-        raise AssertionError("made values are taken apart before")
+        raise AssertionError("the caller splits made values into their parts")
     guard = (
         f"{value.rsplit('.', 1)[0]}.v" if isinstance(expr, ir.Field) and t.is_header(expr.base.type) else ""
     )
@@ -78,7 +73,7 @@ def bit_row(expr: ir.Expr, body: Body, pos: Pos) -> str:
     parts = list(_parts(expr))
     for part in parts:
         if part.type == t.INTEGER:
-            raise Refused(pos, "hash", "the width of a number in its data is not known")
+            raise Refused(pos, "hash", "a number in its data has no width")
     room = sum(
         row_width(leaf) if not isinstance(leaf, t.Varbit) else leaf.width
         for part in parts

@@ -1,20 +1,14 @@
-"""Tables as C++: the lookup in the packet's path, and what describes them to the runtime."""
-
-from __future__ import annotations
+"""Tables as C++: the lookup, and the descriptions that the runtime makes them from."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-from olafctl.p4 import ir
-from olafctl.p4 import types as t
-from olafctl.p4.check.keysets import key_width
+from olafctl.p4.emit.bodies import Body
+from olafctl.p4.emit.places import Places
 from olafctl.p4.emit.rows import algorithm, bit_row
 from olafctl.p4.emit.writer import quoted, split_words, words_of
+from olafctl.p4.ir import nodes as ir
+from olafctl.p4.ir import types as t
 from olafctl.p4.refuse import Refused
-
-if TYPE_CHECKING:
-    from olafctl.p4.emit.bodies import Body
-    from olafctl.p4.emit.program import Emitter
 
 
 def kind(keys: Sequence[ir.Key]) -> str:
@@ -35,7 +29,7 @@ def entry_words(keys: Sequence[ir.Key], matches: Sequence[ir.Match]) -> tuple[li
     masks: list[int] = []
     prefix = 0
     for key, match in zip(keys, matches, strict=True):
-        width = key_width(key.value.type) or 0
+        width = t.key_width(key.value.type) or 0
         full = (1 << width) - 1
         low, high = match.value or 0, full
         if key.kind == "range":
@@ -56,7 +50,7 @@ def numbers(values: Sequence[int]) -> str:
     return "{" + ", ".join(f"{value:#x}ull" for value in values or [0]) + "}"
 
 
-def write_lookup(table: ir.Table, body: Body, emitter: Emitter) -> None:
+def write_lookup(table: ir.Table, body: Body, places: Places) -> None:
     """The table's apply() as a member function of its control."""
     w = body.w
     keys = table.match_keys
@@ -73,7 +67,7 @@ def write_lookup(table: ir.Table, body: Body, emitter: Emitter) -> None:
         if table.counter is not None:
             w.line("count(entry->counter, x.ingress_length);")
         if table.meter is not None:
-            units = "x.ingress_length" if emitter.counts_bytes(table.meter) else "1"
+            units = "x.ingress_length" if places.counts_bytes(table.meter) else "1"
             w.line(f"colour_{table.meter.cpp} = meter_colour(entry->meter, {units}, x.now);")
         if table.profile is not None:
             w.line(f"action = resolve(action, {row});\nif (!action) action = acquire(table.fallback);")
@@ -84,7 +78,7 @@ def write_lookup(table: ir.Table, body: Body, emitter: Emitter) -> None:
         )
     w.line("switch (action->id) {")
     for entry in table.actions:
-        w.line(f"case {emitter.action_number(entry.action)}: {{")
+        w.line(f"case {places.action_number(entry.action)}: {{")
         _call_action(entry, body)
         w.line("break;\n}")
     w.line("}\nreturn {entry != nullptr, action->id};\n}")
@@ -145,9 +139,9 @@ def _call_action(entry: ir.TableAction, body: Body) -> None:
         body.assign(place, value)
 
 
-def write_specs(emitter: Emitter) -> list[str]:
+def write_specs(places: Places) -> list[str]:
     """The static descriptions that a new switch is made from."""
-    program = emitter.program
+    program = places.program
     lines: list[str] = []
     rows = []
     for table in program.tables:
@@ -155,12 +149,12 @@ def write_specs(emitter: Emitter) -> list[str]:
         pairs = zip(params, table.default_data, strict=True)
         data = [word for param, value in pairs for word in split_words(value, param.type)]
         lines.append(f"static const u64 default{table.index}[] = {numbers(data)};")
-        rows.append(_spec(table.name, table.match_keys, table.size, emitter.action_number(
+        rows.append(_spec(table.name, table.match_keys, table.size, places.action_number(
             table.actions[table.default].action), len(data), f"default{table.index}"))  # fmt: skip
     lines.append(f"static const TableSpec table_specs[] = {{{', '.join([*rows, '{}'])}}};")
     sets = [_spec(v.name, v.keys, v.size, 0, 0, "nullptr", "TERNARY") for v in program.value_sets]
     lines.append(f"static const TableSpec value_set_specs[] = {{{', '.join([*sets, '{}'])}}};")
-    lines += _entry_specs(emitter)
+    lines += _entry_specs(places)
     return lines
 
 
@@ -175,7 +169,7 @@ def _spec(
     for key in keys:
         count = words_of(key.value.type)
         if key.kind == "lpm" and kind(keys) == "LPM":
-            lpm_word, lpm_words, lpm_width = at, count, key_width(key.value.type) or 0
+            lpm_word, lpm_words, lpm_width = at, count, t.key_width(key.value.type) or 0
         if key.kind == "range":
             ranges |= 1 << at
         at += count
@@ -185,10 +179,10 @@ def _spec(
     )
 
 
-def _entry_specs(emitter: Emitter) -> list[str]:
+def _entry_specs(places: Places) -> list[str]:
     lines: list[str] = []
     rows: list[str] = []
-    for table in emitter.program.tables:
+    for table in places.program.tables:
         for entry in table.entries:
             values, masks, prefix = entry_words(table.match_keys, entry.matches)
             action = table.actions[entry.action].action
@@ -198,7 +192,7 @@ def _entry_specs(emitter: Emitter) -> list[str]:
             for stem, content in (("key", values), ("mask", masks), ("data", data)):
                 lines.append(f"static const u64 {stem}{at}[] = {numbers(content)};")
             rows.append(
-                f"{{{table.index}, {emitter.action_number(action)}, {len(data)}, {prefix}, {entry.priority},"
+                f"{{{table.index}, {places.action_number(action)}, {len(data)}, {prefix}, {entry.priority},"
                 f" key{at}, mask{at}, data{at}}}"
             )
     lines.append(f"static const EntrySpec entry_specs[] = {{{', '.join([*rows, '{}'])}}};")

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from olafctl.p4 import ir
-from olafctl.p4 import types as t
+from olafctl.p4.ir import nodes as ir
+from olafctl.p4.ir import types as t
 
 
 class Types:
@@ -95,7 +95,7 @@ def literal(value: int, type_: t.Type) -> str:
 
 
 def quoted(name: str) -> str:
-    """A name as a C++ string; whatever could end the string or the line is left out."""
+    """A name as a C++ string; characters that could end the string or the line are replaced."""
     return '"' + "".join(c if c.isascii() and (c.isalnum() or c in "_.$[]") else "_" for c in name) + '"'
 
 
@@ -127,7 +127,7 @@ class Writer:
 
     @contextmanager
     def captured(self) -> Iterator[list[str]]:
-        """Statements written meanwhile go to the list instead."""
+        """Collect the statements written inside the ``with`` block in a list of their own."""
         outside, self.lines = self.lines, []
         inside = self.lines
         try:

@@ -1,1 +1,1 @@
-"""Sample programs with STF expectations: run them, and say which pass, are refused, or come out wrong."""
+"""Sample programs with STF expectations: which of them pass, are refused, or fail."""

@@ -1,11 +1,11 @@
-"""STF's commands on a switch: names to ids, texts to matches."""
+"""STF's commands applied to a switch: names become ids, texts become matches."""
 
 import re
 from collections.abc import Iterable
 from typing import Any
 
-from olafctl.p4.native import NativeSwitch
 from olafctl.p4.samples.stf import Add, CheckCounter, Direct, SetDefault, Unreadable
+from olafctl.p4.switch.native import NativeSwitch
 from olafctl.p4runtime.dataplane import (
     ActionCall,
     Exact,
@@ -54,7 +54,7 @@ def _wildcard(text: str, width: int) -> tuple[int, int]:
 
 
 class Control:
-    """Programs one switch as an STF file says."""
+    """Programs one switch with the commands of an STF file."""
 
     def __init__(self, switch: NativeSwitch, info: P4Info) -> None:
         self.switch = switch
@@ -65,7 +65,7 @@ class Control:
         self._mirrors: dict[int, tuple[int | None, int | None]] = {}
 
     def run(self, command: Add | SetDefault | CheckCounter | Direct) -> str:
-        """Do it; what was wrong, for a check that failed.
+        """Run it; the difference, for a check that failed.
 
         Raises Unreadable when it names something that is not there.
         """

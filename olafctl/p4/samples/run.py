@@ -1,4 +1,4 @@
-"""Samples: a program beside an STF file of the same name."""
+"""Samples: programs, each with an STF file of the same name."""
 
 import multiprocessing
 import traceback
@@ -11,9 +11,9 @@ from pathlib import Path
 
 from olafctl.errors import BadInput, OlafError
 from olafctl.p4.compiler import Program, compile_program
-from olafctl.p4.native import NativeSwitch
 from olafctl.p4.samples.control import Control
 from olafctl.p4.samples.stf import Expect, Send, Unreadable, read
+from olafctl.p4.switch.native import NativeSwitch
 from olafctl.p4runtime.dataplane import PipelineRefused
 
 TIME_LIMIT = 120
@@ -46,19 +46,19 @@ class _Job:
     answer: Connection
 
     def result(self) -> Result:
-        """What the process said, or how it ended without a word."""
+        """The result that the process sent, or how it ended without one."""
         try:
-            said: Result = self.answer.recv()
+            result: Result = self.answer.recv()
         except EOFError:
             self.process.join()
-            said = Result(self.program.stem, "defect", f"the process ended with {self.process.exitcode}")
+            result = Result(self.program.stem, "defect", f"the process ended with {self.process.exitcode}")
         self.answer.close()
         self.process.join()
-        return said
+        return result
 
 
 def run_all(programs: Sequence[Path], jobs: int) -> Iterator[Result]:
-    """Run samples in processes of their own, so that a crash is one sample's; results as they come."""
+    """Run each sample in its own process, so that a crash affects only one; results as they complete."""
     pending = list(programs)
     running: list[_Job] = []
     while pending or running:
@@ -89,7 +89,7 @@ def _child(program: Path, answer: Connection) -> None:
 
 
 def run(program: Path) -> Result:
-    """Compile a sample and hold what leaves the switch against its STF file."""
+    """Compile a sample and compare what leaves the switch with its STF file."""
     name = program.stem
     try:
         compiled = compile_program(program, optimize="-O1")
@@ -111,7 +111,7 @@ def run(program: Path) -> Result:
 
 
 def _play(program: Program, text: str) -> str:
-    """What went wrong; empty when all is as expected."""
+    """The first difference from what is expected; empty when there is none."""
     switch = NativeSwitch(optimize="-O1")
     pipeline = switch.prepare(program.p4info, program.device_config)
     switch.commit(pipeline)
@@ -131,7 +131,7 @@ def _play(program: Program, text: str) -> str:
                     return problem
     switch.close()
     if not expected:
-        return ""  # a file that expects no frame at all says nothing about frames
+        return ""  # a file without expected frames does not test frames
     return next(
         (p for port in sorted({*sent, *expected}) if (p := _compare(port, sent[port], expected[port]))), ""
     )

@@ -1,4 +1,4 @@
-"""STF, the community's little language for packets and what is to come of them."""
+"""STF, the P4 community's language for test packets and expected results."""
 
 import re
 from dataclasses import dataclass
@@ -59,7 +59,7 @@ Command = Send | Expect | Add | SetDefault | CheckCounter | Direct
 
 
 class Unreadable(Exception):
-    """A line that is not STF as it is understood here."""
+    """A line that is not STF, or a command that is not supported."""
 
 
 _ACTION = re.compile(r"\s*([\w.$\[\]]+)\s*\((.*)\)\s*(?:=\s*(\w+)\s*)?$")
@@ -76,7 +76,7 @@ _DIRECT = frozenset([
 def read(text: str) -> list[Command]:
     """The commands in order.
 
-    Raises Unreadable at a line that is none.
+    Raises Unreadable at a line that is not a command.
     """
     commands = []
     for number, raw in enumerate(text.splitlines(), 1):

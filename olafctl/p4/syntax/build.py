@@ -1,4 +1,4 @@
-"""What the grammar's rules for statements and declarations make."""
+"""From grammar rules to syntax tree: statements and declarations."""
 
 from dataclasses import replace
 from typing import Any
@@ -70,7 +70,7 @@ class Builder(ExpressionBuilder):
         value = c[3] if len(c) > 2 else None
         if isinstance(c[0], tree.Call) and (c[0].args or not c[0].type_args):
             if value is not None:
-                raise Refused(place(c), "instance", "it cannot be assigned")
+                raise Refused(place(c), "instance", "cannot be initialized by an assignment")
             made = tree.Call(c[0].pos, c[0].callee, c[0].type_args, ()) if c[0].type_args else c[0].callee
             return tree.Instance(place(c), str(c[1]), (), as_type(made), c[0].args, None)
         return tree.Variable(place(c), str(c[1]), (), as_type(c[0]), value)

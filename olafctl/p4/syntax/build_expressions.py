@@ -1,4 +1,4 @@
-"""What the grammar's rules for expressions and types make: nodes of :mod:`olafctl.p4.syntax.tree`."""
+"""From grammar rules to syntax tree: expressions and types."""
 
 import re
 from collections.abc import Sequence
@@ -15,13 +15,13 @@ Children = Sequence[Any]
 
 
 def place(children: Children) -> Pos:
-    """Where the first child begins."""
+    """The place of the first child."""
     for child in children:
         if child is not None and child != []:
             first = child[0] if isinstance(child, (list, tuple)) and not isinstance(child, Pos) else child
             pos: Pos = first.pos
             return pos
-    raise AssertionError("a rule that matched nothing has no place")
+    raise AssertionError("a rule without children has no place")
 
 
 def nodes(children: Children) -> list[Any]:
@@ -35,7 +35,7 @@ def has_word(children: Children, *words: str) -> str:
 
 
 class Word(str):
-    """A name and where it stands."""
+    """A name with its place."""
 
     pos: Pos
 
@@ -61,7 +61,7 @@ def as_type(expr: Any) -> tree.Type:
 
 
 class ExpressionBuilder(Transformer[Any, Any]):
-    """One method a rule; children are terminals and what other methods made."""
+    """One method for each rule; children are terminals and results of other methods."""
 
     def name(self, c: Children) -> Word:
         word = Word(str(c[0]))

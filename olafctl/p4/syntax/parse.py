@@ -21,7 +21,7 @@ _GRAMMAR = Path(__file__).with_name("grammar.lark")
 
 
 class _Placed(Terminal):
-    """A terminal that knows where its author wrote it."""
+    """A terminal with its place in the source."""
 
     pos: Pos
     annotation: tree.Annotation | None
@@ -60,7 +60,9 @@ def parse(text: str) -> tree.Program:
     except UnexpectedToken as error:
         if error.token.type == "$END":
             last = tokenize(text)[-1:]
-            raise Refused(last[0].pos if last else Pos("", 1, 1), "program", "ends too early") from None
+            raise Refused(
+                last[0].pos if last else Pos("", 1, 1), "program", "unexpected end of the program"
+            ) from None
         raise Refused(
             getattr(error.token, "pos", Pos("", 1, 1)),
             f"{str(error.token)!r}",
@@ -71,3 +73,16 @@ def parse(text: str) -> tree.Program:
             raise error.orig_exc from None
         raise
     return program
+
+
+def parse_expression(text: str, pos: Pos) -> tree.Expr:
+    """The expression in an annotation at ``pos``.
+
+    Raises Refused where the text is no expression.
+    """
+    try:
+        (declared,) = parse(f"const int value = {text};")
+    except (Refused, ValueError):
+        raise Refused(pos, text, "is not an expression") from None
+    assert isinstance(declared, tree.Constant)
+    return declared.value

@@ -1,16 +1,16 @@
-"""Tokens with places, annotations as one token each, and the two tokens that need a look ahead.
+"""Tokens with their places; each annotation is one token.
 
 P4's grammar is ambiguous without knowing which names are types: ``f<T>(x)`` against ``f < T``, and
-``(T) x`` against ``(a) - x``. Both are settled here, so that the grammar needs no symbol table: an
-opening angle bracket becomes ``L_ANGLE`` and a cast's parenthesis ``L_CAST``.
+``(T) x`` against ``(a) - x``. Both are decided here, so that the grammar needs no symbol table: a
+bracket that opens type arguments becomes ``L_ANGLE`` and one that opens a cast ``L_CAST``.
 """
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from olafctl.p4.preprocess import LINE_BREAK
 from olafctl.p4.refuse import Pos, Refused
+from olafctl.p4.syntax.preprocess import GOES_ON, LINE_BREAK
 from olafctl.p4.syntax.tree import Annotation
 
 KEYWORDS = frozenset([
@@ -58,11 +58,13 @@ class Token:
 
 
 def tokenize(text: str, file: str = "<text>") -> list[Token]:
-    """All tokens of a preprocessed program; ``#line`` marks move the places.
+    """All tokens of a preprocessed program; ``#line`` marks set the places.
 
-    Raises Refused at a character that belongs to no token.
+    Raises Refused at a character that no token can contain.
     """
-    tokens = _only_tokens(list(_collapse_annotations(_scan(text, file))))
+    scanned = _scan(text, file)
+    whole = _join_strings(scanned) if GOES_ON in text else scanned
+    tokens = _only_tokens(list(_collapse_annotations(whole)))
     _mark_generics(tokens)
     _mark_casts(tokens)
     return tokens
@@ -92,6 +94,20 @@ def _scan(text: str, file: str) -> list[Token]:
             )
             tokens.append(Token(terminal, word, Pos(file, line, start - line_start + 1), at))
     return tokens
+
+
+def _join_strings(tokens: list[Token]) -> list[Token]:
+    """Join the parts of strings that contain directives; directives and removed lines become empty lines."""
+    joined: list[Token] = []
+    for token in tokens:
+        first = joined[-1] if joined else None
+        if token.kind == "TEXT" and first is not None and first.text.endswith(f'{GOES_ON}"'):
+            start = first.text[: -len(f'{GOES_ON}"')]
+            gap = token.pos.line - first.pos.line - start.count("\n")
+            joined[-1] = Token("TEXT", start + "\n" * gap + token.text[1:], first.pos, token.end)
+        else:
+            joined.append(token)
+    return joined
 
 
 def _only_tokens(tokens: list[Token]) -> list[Token]:
@@ -128,10 +144,10 @@ def _collapse_annotations(tokens: list[Token]) -> Iterator[Token]:
         if last + 1 < len(tokens) and tokens[last + 1].kind in ("(", "["):
             last = _closing(tokens, at + 2)
             body = tokens[at + 3 : last]
-        raw = tuple((part.kind, part.text) for part in body)
-        yield Token(
-            "ANNOTATION", name.text, token.pos, tokens[last].end, Annotation(token.pos, name.text, raw)
+        made = Annotation(
+            token.pos, name.text, tuple((part.kind, part.text) for part in body), tokens[last].kind == "]"
         )
+        yield Token("ANNOTATION", name.text, token.pos, tokens[last].end, made)
         at = last + 1
 
 
@@ -140,7 +156,7 @@ def _is_name(token: Token) -> bool:
 
 
 def _generic_names(tokens: list[Token]) -> set[str]:
-    """Names that some declaration follows with type parameters."""
+    """Names that are declared with type parameters."""
     before = _TYPE_WORDS | {"struct", "header", "header_union", "extern", "parser", "control", "package"}
     names = set()
     for previous, name, angle in zip(tokens, tokens[1:], tokens[2:], strict=False):
@@ -151,7 +167,7 @@ def _generic_names(tokens: list[Token]) -> set[str]:
 
 
 def _after_type(tokens: list[Token], at: int) -> int | None:
-    """The index after the type that begins at ``at``; None when none does."""
+    """The index after the type that begins at ``at``; None when there is no type."""
     if at < len(tokens) and tokens[at].kind == ".":
         at += 1
     if at >= len(tokens):
@@ -171,7 +187,7 @@ def _after_type(tokens: list[Token], at: int) -> int | None:
 
 
 def _after_type_args(tokens: list[Token], at: int, sized: bool) -> int | None:
-    """The index after the ``>`` of the type arguments that open at ``at``; None when they are none."""
+    """The index after the ``>`` of the type arguments that open at ``at``; None when there are none."""
     at += 1
     while at < len(tokens):
         if sized or tokens[at].kind in ("INTEGER", "("):
@@ -204,7 +220,7 @@ def _mark_generics(tokens: list[Token]) -> None:
 
 
 def _join_shifts(tokens: list[Token]) -> None:
-    """Make ``>`` directly followed by ``>`` (or ``>=``) a shift wherever neither closes type arguments."""
+    """Join ``>`` and a directly following ``>`` or ``>=`` into a shift, unless one closes type arguments."""
     at = 0
     while at + 1 < len(tokens):
         first, second = tokens[at], tokens[at + 1]

@@ -114,7 +114,8 @@ class InterfacePort final : public Port {
     void count_losses() override {
         tpacket_stats lost;
         socklen_t size = sizeof lost;
-        if (getsockopt(fd_, SOL_PACKET, PACKET_STATISTICS, &lost, &size) == 0) stats.rx_dropped += lost.tp_drops;
+        if (getsockopt(fd_, SOL_PACKET, PACKET_STATISTICS, &lost, &size) == 0)
+            stats.rx_dropped += lost.tp_drops;
     }
 
   private:
@@ -128,9 +129,9 @@ class InterfacePort final : public Port {
         mmsghdr message{};
     };
 
-    template <typename Value>
-    void option(int level, int which, const Value &value) {
-        checked(setsockopt(fd_, level, which, &value, sizeof value), "configuring the packet socket on " + name_);
+    template <typename Value> void option(int level, int which, const Value &value) {
+        checked(setsockopt(fd_, level, which, &value, sizeof value),
+                "configuring the packet socket on " + name_);
     }
 
     void configure() {
@@ -175,20 +176,22 @@ class InterfacePort final : public Port {
         received(sink, frame, length);
     }
 
-    // The kernel takes a VLAN tag out of the bytes and tells it beside them.
+    // The kernel takes a VLAN tag out of the bytes and reports it separately.
     static bool restore_tag(uint8_t *frame, const msghdr &message) {
-        for (auto *item = CMSG_FIRSTHDR(&message); item; item = CMSG_NXTHDR(const_cast<msghdr *>(&message), item)) {
+        for (auto *item = CMSG_FIRSTHDR(&message); item;
+             item = CMSG_NXTHDR(const_cast<msghdr *>(&message), item)) {
             if (item->cmsg_level != SOL_PACKET || item->cmsg_type != PACKET_AUXDATA) continue;
-            tpacket_auxdata beside;
-            std::memcpy(&beside, CMSG_DATA(item), sizeof beside);
-            if (!(beside.tp_status & TP_STATUS_VLAN_VALID)) continue;
-            uint16_t tpid = beside.tp_status & TP_STATUS_VLAN_TPID_VALID ? beside.tp_vlan_tpid : ETH_P_8021Q;
+            tpacket_auxdata auxiliary;
+            std::memcpy(&auxiliary, CMSG_DATA(item), sizeof auxiliary);
+            if (!(auxiliary.tp_status & TP_STATUS_VLAN_VALID)) continue;
+            uint16_t tpid =
+                auxiliary.tp_status & TP_STATUS_VLAN_TPID_VALID ? auxiliary.tp_vlan_tpid : ETH_P_8021Q;
             std::memmove(frame - VLAN_TAG, frame, MAC_PAIR);
             uint8_t *tag = frame - VLAN_TAG + MAC_PAIR;
             tag[0] = uint8_t(tpid >> 8);
             tag[1] = uint8_t(tpid);
-            tag[2] = uint8_t(beside.tp_vlan_tci >> 8);
-            tag[3] = uint8_t(beside.tp_vlan_tci);
+            tag[2] = uint8_t(auxiliary.tp_vlan_tci >> 8);
+            tag[3] = uint8_t(auxiliary.tp_vlan_tci);
             return true;
         }
         return false;
@@ -208,6 +211,8 @@ class InterfacePort final : public Port {
 
 }  // namespace
 
-std::unique_ptr<Port> open_interface(const std::string &name) { return std::make_unique<InterfacePort>(name); }
+std::unique_ptr<Port> open_interface(const std::string &name) {
+    return std::make_unique<InterfacePort>(name);
+}
 
 }  // namespace olaf

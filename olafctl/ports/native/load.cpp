@@ -22,8 +22,8 @@ class Counter final : public Sink {
 
 }  // namespace
 
-LoadResult measure(Port &out, Port &in, const std::string *frames, size_t kinds, uint64_t count, uint64_t window,
-                   int patience_ms) {
+LoadResult measure(Port &out, Port &in, const std::string *frames, size_t kinds, uint64_t count,
+                   uint64_t window, int patience_ms) {
     LoadResult result;
     Counter arrived;
     uint64_t lost = 0;

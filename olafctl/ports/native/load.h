@@ -12,7 +12,7 @@ struct LoadResult {
 
 // Sends `count` frames (in turn those of `frames`) by `out` and counts what arrives at `in`. What has not
 // arrived after `patience_ms` without any arrival is taken for lost.
-LoadResult measure(Port &out, Port &in, const std::string *frames, size_t kinds, uint64_t count, uint64_t window,
-                   int patience_ms);
+LoadResult measure(Port &out, Port &in, const std::string *frames, size_t kinds, uint64_t count,
+                   uint64_t window, int patience_ms);
 
 }  // namespace olaf

@@ -52,11 +52,9 @@ class PcapPort final : public Port {
 
     void receive(Sink &sink) override {
         std::array<char, 4096> events;
-        while (changes_ >= 0 && read(changes_, events.data(), events.size()) > 0) {
-        }
+        while (changes_ >= 0 && read(changes_, events.data(), events.size()) > 0) {}
         uint64_t seen;
-        while (read(more_, &seen, sizeof seen) > 0) {
-        }
+        while (read(more_, &seen, sizeof seen) > 0) {}
         if (position_ == 0 && !begin()) return;
         for (size_t i = 0; i < BATCH; i++) {
             if (!next(sink)) return;
@@ -145,7 +143,8 @@ class PcapPort final : public Port {
             position_ = after;
             return true;
         }
-        if (pread(in_, frame_.data(), length, position_ + off_t(sizeof header)) != ssize_t(length)) return false;
+        if (pread(in_, frame_.data(), length, position_ + off_t(sizeof header)) != ssize_t(length))
+            return false;
         position_ = after;
         received(sink, frame_.data(), length);
         return true;

@@ -16,7 +16,7 @@ struct PortStats {
     uint64_t rx_dropped = 0;  // empty, too long, or more than the kernel's buffer holds
     uint64_t tx_frames = 0;
     uint64_t tx_bytes = 0;
-    uint64_t tx_dropped = 0;  // nobody there, or the other side does not keep up
+    uint64_t tx_dropped = 0;  // no host there, or the other side does not keep up
 };
 
 // Takes the frames that a port received; `frame` is valid during the call.
@@ -58,9 +58,9 @@ class Port {
 };
 
 // Each throws std::runtime_error with a message for people.
-std::unique_ptr<Port> open_interface(const std::string &name);      // AF_PACKET, e.g. one end of a veth
-std::unique_ptr<Port> open_tap(int fd);                             // an attached /dev/net/tun
-std::unique_ptr<Port> open_seqpacket(int listening);                // a listening SOCK_SEQPACKET socket
+std::unique_ptr<Port> open_interface(const std::string &name);  // AF_PACKET, e.g. one end of a veth
+std::unique_ptr<Port> open_tap(int fd);                         // an attached /dev/net/tun
+std::unique_ptr<Port> open_seqpacket(int listening);            // a listening SOCK_SEQPACKET socket
 std::unique_ptr<Port> open_pcap(const std::string &in, const std::string &out);  // either may be empty
 
 }  // namespace olaf

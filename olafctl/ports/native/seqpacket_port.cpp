@@ -55,7 +55,7 @@ class SeqpacketPort final : public Port {
     }
 
     void send(const uint8_t *frame, size_t length) override {
-        // Whoever connected before this frame came in is to get it.
+        // A host that connected before this frame came in is to get it.
         if (!admitted_) admit();
         admitted_ = true;
         bool reached = false;
@@ -110,7 +110,8 @@ class SeqpacketPort final : public Port {
         return poll(&ended, 1, 0) > 0 && (ioctl(host, FIONREAD, &waiting) < 0 || waiting == 0);
     }
 
-    // A process being forked may hold the socket a little longer, and epoll tells of it as long as anyone does.
+    // A process being forked may hold the socket a little longer, and epoll tells of it as long as anyone
+    // does.
     void dismiss(int host) {
         epoll_ctl(epoll_, EPOLL_CTL_DEL, host, nullptr);
         hosts_.erase(std::find(hosts_.begin(), hosts_.end(), host));

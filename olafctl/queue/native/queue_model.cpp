@@ -21,11 +21,15 @@
 namespace {
 
 constexpr size_t beat_bytes = 64;
+constexpr uint64_t whole = ~uint64_t(0);  // tkeep of a beat all of whose bytes are valid
+constexpr int start_cycles = 10000;       // within which a queue has cleared its tables
+constexpr int answer_cycles = 1000;       // within which the register port must answer
 
 struct Frame {
     olaf_tuser user;
     std::vector<uint8_t> bytes;
-    uint64_t first, last;  // cycles; of a frame still to come, `first` is the earliest
+    uint64_t first, last;         // cycles; of a frame still to come, `first` is the earliest
+    std::vector<uint64_t> keeps;  // tkeep of each beat; none: all bytes are valid
 };
 
 // A stream that stops and resumes at random.
@@ -43,8 +47,9 @@ struct olaf_queue {
     uint64_t cycle = 0;
 
     std::deque<Frame> source;
-    size_t at = 0;          // the beat of source.front() to present next
+    size_t at = 0;  // the beat of source.front() to present next
     bool presented = false;
+    bool within = false;  // a frame is leaving
     std::vector<uint8_t> leaving;
     olaf_tuser leaving_user{};
     uint64_t leaving_first = 0;
@@ -60,6 +65,19 @@ struct olaf_queue {
         context.threads(1);  // or it keeps a worker thread for nothing
         top.reset(new Volaf(&context));
         top->aclk = 0;
+        reset();
+    }
+
+    // The queue as after power-up; what was under way is forgotten.
+    void reset() {
+        enter();
+        source.clear();
+        at = 0;
+        presented = false;
+        within = false;
+        leaving.clear();
+        done.clear();
+        instants.clear();
         top->aresetn = 0;
         top->m_axis_tready = 1;
         top->s_axis_tvalid = 0;
@@ -67,8 +85,9 @@ struct olaf_queue {
         top->s_axil_bready = top->s_axil_rready = 0;
         for (int edge = 0; edge < 4; ++edge) edge_up();
         top->aresetn = 1;
+        int cycles_left = start_cycles;
         do edge_up();
-        while (root().INSIDE(clearing));
+        while (root().INSIDE(queue_rst) && --cycles_left);
         cycle = 0;
     }
     ~olaf_queue() {
@@ -101,10 +120,11 @@ struct olaf_queue {
         if (idle.stopped) return;
         const Frame &frame = source.front();
         size_t count = std::min(frame.bytes.size() - at, beat_bytes);
+        uint64_t keep = count == beat_bytes ? whole : (uint64_t(1) << count) - 1;
         uint32_t beat[beat_bytes / 4] = {};
         std::memcpy(beat, frame.bytes.data() + at, count);
         std::memcpy(&top->s_axis_tdata[0], beat, beat_bytes);
-        top->s_axis_tkeep = count == beat_bytes ? ~uint64_t(0) : (uint64_t(1) << count) - 1;
+        top->s_axis_tkeep = frame.keeps.empty() ? keep : frame.keeps[at / beat_bytes];
         top->s_axis_tlast = at + count == frame.bytes.size();
         if (at == 0) {
             uint32_t words[OLAF_TUSER_WORDS];
@@ -116,29 +136,32 @@ struct olaf_queue {
     }
 
     void collect() {
-        if (leaving.empty()) {
+        if (!within) {
             uint32_t words[OLAF_TUSER_WORDS];
             std::memcpy(words, &top->m_axis_tuser[0], sizeof words);
             olaf_tuser_unpack(&leaving_user, words);
             leaving_first = cycle;
         }
-        uint64_t keep = top->m_axis_tkeep;
-        size_t count = keep == ~uint64_t(0) ? beat_bytes : __builtin_ctzll(~keep);
         const uint8_t *data = reinterpret_cast<const uint8_t *>(&top->m_axis_tdata[0]);
-        leaving.insert(leaving.end(), data, data + count);
+        if (top->m_axis_tkeep == whole)
+            leaving.insert(leaving.end(), data, data + beat_bytes);
+        else
+            for (size_t byte = 0; byte < beat_bytes; ++byte)
+                if (top->m_axis_tkeep >> byte & 1) leaving.push_back(data[byte]);
+        within = !top->m_axis_tlast;
         if (top->m_axis_tlast) {
-            done.push_back({leaving_user, std::move(leaving), leaving_first, cycle});
+            done.push_back({leaving_user, std::move(leaving), leaving_first, cycle, {}});
             leaving.clear();
         }
     }
 
     void watch() {
-        uint32_t what = root().INSIDE(start) * OLAF_BEGUN | root().INSIDE(depart) * OLAF_LEFT |
-                        root().INSIDE(enqueue__DOT__deciding) * OLAF_DECIDED |
-                        root().INSIDE(settled) * OLAF_SETTLED |
-                        root().INSIDE(out__DOT__status_sampled) * OLAF_STATUS |
-                        root().INSIDE(bypass__DOT__admits) * OLAF_ADMITTED |
-                        root().INSIDE(bypass__DOT__refuses) * OLAF_REFUSED;
+        uint32_t what =
+            root().INSIDE(start) * OLAF_BEGUN | root().INSIDE(depart) * OLAF_LEFT |
+            root().INSIDE(enqueue__DOT__deciding) * OLAF_DECIDED | root().INSIDE(settled) * OLAF_SETTLED |
+            root().INSIDE(out__DOT__status_sampled) * OLAF_STATUS |
+            root().INSIDE(bypass__DOT__admits) * OLAF_ADMITTED |
+            root().INSIDE(bypass__DOT__refuses) * OLAF_REFUSED | root().INSIDE(commanded) * OLAF_COMMANDED;
         if (what) instants.push_back({cycle, what});
     }
 
@@ -163,7 +186,7 @@ struct olaf_queue {
         ++cycle;
     }
 
-    bool still() const { return root().INSIDE(still) && !presented && leaving.empty(); }
+    bool still() const { return root().INSIDE(still) && !presented && !within; }
     int64_t debt() const { return int64_t(root().INSIDE(rate_limiter__DOT__debt) << 27) >> 27; }
 
     // Cycles for which nothing can happen but the passing of time, at most up to `end`.
@@ -173,29 +196,28 @@ struct olaf_queue {
         if (end <= cycle) return 0;
         uint64_t span = end - cycle;
         uint32_t rate = root().INSIDE(rate);
-        if (root().INSIDE(count) && !(root().INSIDE(hold) & 1)) {
+        if (root().INSIDE(waiting) && !(root().INSIDE(hold) & 1)) {
             if (rate == 0 || debt() <= 0) return 0;
             span = std::min<uint64_t>(span, (debt() - 1) / rate);
         }
         return std::min(span, activity_lasts(span));
     }
 
-    bool is_active(uint32_t cluster) const {
-        const auto *words = reinterpret_cast<const unsigned char *>(&root().INSIDE(activity__DOT__active));
-        return words[cluster / 8] >> cluster % 8 & 1;
+    bool is_active(uint32_t index) const {
+        return root().INSIDE(activity__DOT__sent)[index] != root().INSIDE(activity__DOT__ended)[index];
     }
 
-    // Cycles, of `most`, before the first at whose end a cluster may cease to be active: olaf_activity.v looks
-    // at one cluster a cycle, so at each of them every OLAF_CLUSTERS cycles.
+    // Cycles, of `most`, before the first at whose end an index may cease to be active: olaf_activity.v looks
+    // at one index a cycle, so at each of them every OLAF_INDICES cycles.
     uint64_t activity_lasts(uint64_t most) const {
         if (root().INSIDE(active_clusters) == 0) return most;
         uint32_t now = root().INSIDE(registers__DOT__cycle), window = root().INSIDE(active_window);
-        for (uint32_t ahead = 0; ahead < OLAF_CLUSTERS && ahead < most; ++ahead) {
-            uint32_t cluster = (root().INSIDE(activity__DOT__looked_at) + ahead) % OLAF_CLUSTERS;
-            if (!is_active(cluster)) continue;
-            uint32_t age = now + ahead - root().INSIDE(activity__DOT__sent_at)[cluster];
-            uint64_t looks = age > window ? 0 : (uint64_t(window) - age) / OLAF_CLUSTERS + 1;
-            most = std::min(most, ahead + looks * OLAF_CLUSTERS);
+        for (uint32_t ahead = 0; ahead < OLAF_INDICES && ahead < most; ++ahead) {
+            uint32_t index = (root().INSIDE(activity__DOT__looked_at) + ahead) % OLAF_INDICES;
+            if (!is_active(index)) continue;
+            uint32_t age = now + ahead - root().INSIDE(activity__DOT__sent_at)[index];
+            uint64_t looks = age > window ? 0 : (uint64_t(window) - age) / OLAF_INDICES + 1;
+            most = std::min(most, ahead + looks * OLAF_INDICES);
         }
         return most;
     }
@@ -203,7 +225,7 @@ struct olaf_queue {
     void skip(uint64_t span) {
         root().INSIDE(registers__DOT__cycle) += span;
         auto &looked_at = root().INSIDE(activity__DOT__looked_at);
-        looked_at = (looked_at + span) % OLAF_CLUSTERS;
+        looked_at = (looked_at + span) % OLAF_INDICES;
         if (uint32_t rate = root().INSIDE(rate); rate && debt() > 0) {
             uint64_t paying = std::min<uint64_t>(span, (debt() + rate - 1) / rate);
             root().INSIDE(rate_limiter__DOT__debt) =
@@ -221,8 +243,42 @@ struct olaf_queue {
                 clock();
     }
 
+    // One access of the register port; false when it is not answered.
+    bool read(uint32_t offset, uint32_t *value, uint32_t *response) {
+        top->s_axil_araddr = offset;
+        top->s_axil_arvalid = 1;
+        top->s_axil_rready = 0;
+        int cycles_left = answer_cycles;
+        do clock();
+        while (!top->s_axil_rvalid && --cycles_left);
+        top->s_axil_arvalid = 0;
+        *value = top->s_axil_rdata;
+        *response = top->s_axil_rresp;
+        top->s_axil_rready = 1;
+        clock();
+        top->s_axil_rready = 0;
+        return cycles_left > 0;
+    }
+
+    bool write(uint32_t offset, uint32_t value, uint32_t strobe, uint32_t *response) {
+        top->s_axil_awaddr = offset;
+        top->s_axil_wdata = value;
+        top->s_axil_wstrb = strobe;
+        top->s_axil_awvalid = top->s_axil_wvalid = 1;
+        top->s_axil_bready = 0;
+        int cycles_left = answer_cycles;
+        do clock();
+        while (!top->s_axil_bvalid && --cycles_left);
+        top->s_axil_awvalid = top->s_axil_wvalid = 0;
+        *response = top->s_axil_bresp;
+        top->s_axil_bready = 1;
+        clock();
+        top->s_axil_bready = 0;
+        return cycles_left > 0;
+    }
+
     bool waiting() const {
-        bool leaves = root().INSIDE(count) && !(root().INSIDE(hold) & 1);
+        bool leaves = root().INSIDE(waiting) && !(root().INSIDE(hold) & 1);
         return !source.empty() || leaves || !still();
     }
 };
@@ -234,8 +290,16 @@ void olaf_queue_free(olaf_queue *queue) { delete queue; }
 
 void olaf_queue_offer(olaf_queue *queue, const olaf_tuser *user, const uint8_t *frame, size_t length,
                       uint64_t cycle) {
-    if (length > 0) queue->source.push_back({*user, {frame, frame + length}, cycle, 0});
+    if (length > 0) queue->source.push_back({*user, {frame, frame + length}, cycle, 0, {}});
 }
+
+void olaf_queue_offer_beats(olaf_queue *queue, const olaf_tuser *user, const uint8_t *data,
+                            const uint64_t *keeps, size_t beats, uint64_t cycle) {
+    if (beats > 0)
+        queue->source.push_back({*user, {data, data + beats * beat_bytes}, cycle, 0, {keeps, keeps + beats}});
+}
+
+void olaf_queue_reset(olaf_queue *queue) { queue->reset(); }
 
 void olaf_queue_run(olaf_queue *queue, uint64_t cycle) { queue->run(cycle); }
 
@@ -263,34 +327,21 @@ size_t olaf_queue_take(olaf_queue *queue, olaf_tuser *user, const uint8_t **fram
     return queue->taken.bytes.size();
 }
 
+int olaf_queue_access(olaf_queue *queue, int write, uint32_t offset, uint32_t *value, uint32_t strobe) {
+    uint32_t response = 0;
+    bool answered =
+        write ? queue->write(offset, *value, strobe, &response) : queue->read(offset, value, &response);
+    return answered ? int(response) : -1;
+}
+
 uint32_t olaf_queue_read(olaf_queue *queue, uint32_t offset) {
-    Volaf &top = *queue->top;
-    top.s_axil_araddr = offset;
-    top.s_axil_arvalid = 1;
-    top.s_axil_rready = 0;
-    do queue->clock();
-    while (!top.s_axil_rvalid);
-    top.s_axil_arvalid = 0;
-    uint32_t value = top.s_axil_rdata;
-    top.s_axil_rready = 1;
-    queue->clock();
-    top.s_axil_rready = 0;
+    uint32_t value = 0;
+    olaf_queue_access(queue, 0, offset, &value, 0);
     return value;
 }
 
 void olaf_queue_write(olaf_queue *queue, uint32_t offset, uint32_t value) {
-    Volaf &top = *queue->top;
-    top.s_axil_awaddr = offset;
-    top.s_axil_wdata = value;
-    top.s_axil_wstrb = 0xf;
-    top.s_axil_awvalid = top.s_axil_wvalid = 1;
-    top.s_axil_bready = 0;
-    do queue->clock();
-    while (!top.s_axil_bvalid);
-    top.s_axil_awvalid = top.s_axil_wvalid = 0;
-    top.s_axil_bready = 1;
-    queue->clock();
-    top.s_axil_bready = 0;
+    olaf_queue_access(queue, 1, offset, &value, 0xf);
 }
 
 void olaf_queue_disturb(olaf_queue *queue, uint64_t seed, uint32_t idle, uint32_t stop, uint32_t resume) {

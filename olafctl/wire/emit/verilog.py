@@ -43,6 +43,7 @@ def layout() -> str:
         f"`define OLAF_LANES {layouts.LANES}",
         f"`define OLAF_LANE_BITS {8 * layouts.BEAT_BYTES // layouts.LANES}",
         f"`define OLAF_HEADER_BYTES {layouts.GRADIENT_OFFSET}",
+        f"`define OLAF_UDP_OFFSET {ETHERNET.size + IPV4.size}",
         "",
         *packed("OLAF_TUSER", TUSER),
         *codes("OLAF_KIND", layouts.Kind, TUSER.field("kind").bits),

@@ -2,17 +2,19 @@
 #pragma once
 #include <stdint.h>
 
-enum { OLAF_SHIM_BYTES = 21, OLAF_TUSER_WORDS = 6 };
+enum { OLAF_SHIM_BYTES = 24, OLAF_TUSER_WORDS = 6 };
 
-enum olaf_kind { OLAF_KIND_BYPASS = 0, OLAF_KIND_UPDATE = 1, OLAF_KIND_ACK = 2 };
+enum olaf_kind { OLAF_KIND_BYPASS = 0, OLAF_KIND_UPDATE = 1, OLAF_KIND_ACK = 2, OLAF_KIND_RESULT = 3 };
 
 // What travels with a frame between the VNP4 blocks and OlafQueue: tuser, or a shim in front of it.
 typedef struct {
     uint16_t size;  // frame length in bytes, without this header
     uint16_t src;  // front port the frame came in by
     uint16_t dst;  // front port it must leave by; 0 leaves it to the forwarding table
-    uint8_t kind;  // 0 BYPASS, 1 UPDATE, 2 ACK
-    uint16_t cluster;  // cluster index, 0 … clusters-1
+    uint8_t kind;  // 0 BYPASS, 1 UPDATE, 2 ACK, 3 RESULT
+    uint16_t cluster;  // cluster number, which names its multicast group
+    uint16_t index;  // the cluster's first index + the frame's segment: what the queue combines by
+    uint8_t member;  // the worker's number in its cluster, from 0
     uint32_t worker;  // worker id
     uint32_t occupancy;  // written by the queue: as in the status header
     uint16_t active_clusters;  // written by the queue
@@ -31,18 +33,21 @@ static inline void olaf_shim_write(const olaf_tuser *tuser, uint8_t *bytes) {
     bytes[6] = (uint8_t)(tuser->kind >> 0);
     bytes[7] = (uint8_t)(tuser->cluster >> 8);
     bytes[8] = (uint8_t)(tuser->cluster >> 0);
-    bytes[9] = (uint8_t)(tuser->worker >> 24);
-    bytes[10] = (uint8_t)(tuser->worker >> 16);
-    bytes[11] = (uint8_t)(tuser->worker >> 8);
-    bytes[12] = (uint8_t)(tuser->worker >> 0);
-    bytes[13] = (uint8_t)(tuser->occupancy >> 16);
-    bytes[14] = (uint8_t)(tuser->occupancy >> 8);
-    bytes[15] = (uint8_t)(tuser->occupancy >> 0);
-    bytes[16] = (uint8_t)(tuser->active_clusters >> 8);
-    bytes[17] = (uint8_t)(tuser->active_clusters >> 0);
-    bytes[18] = (uint8_t)(tuser->slots >> 8);
-    bytes[19] = (uint8_t)(tuser->slots >> 0);
-    bytes[20] = (uint8_t)(tuser->status_flags >> 0);
+    bytes[9] = (uint8_t)(tuser->index >> 8);
+    bytes[10] = (uint8_t)(tuser->index >> 0);
+    bytes[11] = (uint8_t)(tuser->member >> 0);
+    bytes[12] = (uint8_t)(tuser->worker >> 24);
+    bytes[13] = (uint8_t)(tuser->worker >> 16);
+    bytes[14] = (uint8_t)(tuser->worker >> 8);
+    bytes[15] = (uint8_t)(tuser->worker >> 0);
+    bytes[16] = (uint8_t)(tuser->occupancy >> 16);
+    bytes[17] = (uint8_t)(tuser->occupancy >> 8);
+    bytes[18] = (uint8_t)(tuser->occupancy >> 0);
+    bytes[19] = (uint8_t)(tuser->active_clusters >> 8);
+    bytes[20] = (uint8_t)(tuser->active_clusters >> 0);
+    bytes[21] = (uint8_t)(tuser->slots >> 8);
+    bytes[22] = (uint8_t)(tuser->slots >> 0);
+    bytes[23] = (uint8_t)(tuser->status_flags >> 0);
 }
 
 static inline void olaf_shim_read(olaf_tuser *tuser, const uint8_t *bytes) {
@@ -51,11 +56,13 @@ static inline void olaf_shim_read(olaf_tuser *tuser, const uint8_t *bytes) {
     tuser->dst = (uint16_t)((uint64_t)bytes[4] << 8 | (uint64_t)bytes[5] << 0);
     tuser->kind = (uint8_t)((uint64_t)bytes[6] << 0);
     tuser->cluster = (uint16_t)((uint64_t)bytes[7] << 8 | (uint64_t)bytes[8] << 0);
-    tuser->worker = (uint32_t)((uint64_t)bytes[9] << 24 | (uint64_t)bytes[10] << 16 | (uint64_t)bytes[11] << 8 | (uint64_t)bytes[12] << 0);
-    tuser->occupancy = (uint32_t)((uint64_t)bytes[13] << 16 | (uint64_t)bytes[14] << 8 | (uint64_t)bytes[15] << 0);
-    tuser->active_clusters = (uint16_t)((uint64_t)bytes[16] << 8 | (uint64_t)bytes[17] << 0);
-    tuser->slots = (uint16_t)((uint64_t)bytes[18] << 8 | (uint64_t)bytes[19] << 0);
-    tuser->status_flags = (uint8_t)((uint64_t)bytes[20] << 0);
+    tuser->index = (uint16_t)((uint64_t)bytes[9] << 8 | (uint64_t)bytes[10] << 0);
+    tuser->member = (uint8_t)((uint64_t)bytes[11] << 0);
+    tuser->worker = (uint32_t)((uint64_t)bytes[12] << 24 | (uint64_t)bytes[13] << 16 | (uint64_t)bytes[14] << 8 | (uint64_t)bytes[15] << 0);
+    tuser->occupancy = (uint32_t)((uint64_t)bytes[16] << 16 | (uint64_t)bytes[17] << 8 | (uint64_t)bytes[18] << 0);
+    tuser->active_clusters = (uint16_t)((uint64_t)bytes[19] << 8 | (uint64_t)bytes[20] << 0);
+    tuser->slots = (uint16_t)((uint64_t)bytes[21] << 8 | (uint64_t)bytes[22] << 0);
+    tuser->status_flags = (uint8_t)((uint64_t)bytes[23] << 0);
 }
 
 // The AXI4-Stream form: the first field in the lowest bits, words of 32 bits, the lowest first.
@@ -67,12 +74,14 @@ static inline void olaf_tuser_pack(const olaf_tuser *tuser, uint32_t *words) {
     words[1] |= (uint32_t)((uint64_t)tuser->kind << 16);
     words[1] |= (uint32_t)((uint64_t)tuser->cluster << 24);
     words[2] |= (uint32_t)((uint64_t)tuser->cluster >> 8);
-    words[2] |= (uint32_t)((uint64_t)tuser->worker << 8);
-    words[3] |= (uint32_t)((uint64_t)tuser->worker >> 24);
-    words[3] |= (uint32_t)((uint64_t)tuser->occupancy << 8);
-    words[4] |= (uint32_t)((uint64_t)tuser->active_clusters << 0);
-    words[4] |= (uint32_t)((uint64_t)tuser->slots << 16);
-    words[5] |= (uint32_t)((uint64_t)tuser->status_flags << 0);
+    words[2] |= (uint32_t)((uint64_t)tuser->index << 8);
+    words[2] |= (uint32_t)((uint64_t)tuser->member << 24);
+    words[3] |= (uint32_t)((uint64_t)tuser->worker << 0);
+    words[4] |= (uint32_t)((uint64_t)tuser->occupancy << 0);
+    words[4] |= (uint32_t)((uint64_t)tuser->active_clusters << 24);
+    words[5] |= (uint32_t)((uint64_t)tuser->active_clusters >> 8);
+    words[5] |= (uint32_t)((uint64_t)tuser->slots << 8);
+    words[5] |= (uint32_t)((uint64_t)tuser->status_flags << 24);
 }
 
 static inline void olaf_tuser_unpack(olaf_tuser *tuser, const uint32_t *words) {
@@ -81,9 +90,11 @@ static inline void olaf_tuser_unpack(olaf_tuser *tuser, const uint32_t *words) {
     tuser->dst = (uint16_t)(((uint64_t)words[1] >> 0) & 0xffffu);
     tuser->kind = (uint8_t)(((uint64_t)words[1] >> 16) & 0xffu);
     tuser->cluster = (uint16_t)(((uint64_t)words[1] >> 24 | (uint64_t)words[2] << 8) & 0xffffu);
-    tuser->worker = (uint32_t)(((uint64_t)words[2] >> 8 | (uint64_t)words[3] << 24) & 0xffffffffu);
-    tuser->occupancy = (uint32_t)(((uint64_t)words[3] >> 8) & 0xffffffu);
-    tuser->active_clusters = (uint16_t)(((uint64_t)words[4] >> 0) & 0xffffu);
-    tuser->slots = (uint16_t)(((uint64_t)words[4] >> 16) & 0xffffu);
-    tuser->status_flags = (uint8_t)(((uint64_t)words[5] >> 0) & 0xffu);
+    tuser->index = (uint16_t)(((uint64_t)words[2] >> 8) & 0xffffu);
+    tuser->member = (uint8_t)(((uint64_t)words[2] >> 24) & 0xffu);
+    tuser->worker = (uint32_t)(((uint64_t)words[3] >> 0) & 0xffffffffu);
+    tuser->occupancy = (uint32_t)(((uint64_t)words[4] >> 0) & 0xffffffu);
+    tuser->active_clusters = (uint16_t)(((uint64_t)words[4] >> 24 | (uint64_t)words[5] << 8) & 0xffffu);
+    tuser->slots = (uint16_t)(((uint64_t)words[5] >> 8) & 0xffffu);
+    tuser->status_flags = (uint8_t)(((uint64_t)words[5] >> 24) & 0xffu);
 }

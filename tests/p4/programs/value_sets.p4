@@ -1,4 +1,4 @@
-// Parser value sets: of a number, and of a struct whose fields say how they match.
+// Parser value sets: of a number, and of a struct whose fields have match kinds.
 #include <core.p4>
 #include <v1model.p4>
 

@@ -1,0 +1,148 @@
+// Commands from the registers, applied to a range of indices, one index at a time.
+//
+// For each index the input is paused between two updates, so that no decision is under way. Between two
+// indices the input runs for a while, so that a long range never stops the traffic.
+`include "olaf_layout.vh"
+`include "olaf_meta.vh"
+`default_nettype none
+module olaf_command #(
+    parameter INDICES = 16,
+    parameter INDEX_BITS = 4,
+    parameter SLOT_BITS = 3,
+    parameter MEMBERS = 32,
+    parameter ROW_BITS = 1  // of olaf_accumulate
+) (
+    input  wire                  clk,
+    input  wire                  rst,
+
+    // The registers.
+    input  wire                  request,
+    input  wire [7:0]            code,
+    input  wire [31:0]           range_first,
+    input  wire [31:0]           range_last,
+    input  wire [31:0]           set_mode,
+    input  wire [31:0]           set_threshold,
+    input  wire                  set_reward_enable,
+    input  wire [31:0]           set_reward_threshold,
+    output wire                  busy,
+    output reg                   error,
+
+    output reg                   pause,      // no update may come to be decided
+    input  wire                  quiet,      // and none is under way
+    output reg  [INDEX_BITS-1:0] index,
+
+    input  wire [`OLAF_SETTINGS_BITS-1:0] settings,      // of `index`
+    output wire                  set,
+    output reg  [`OLAF_SETTINGS_BITS-1:0] new_settings,
+    input  wire [ROW_BITS-1:0]   row,
+    output wire                  set_row,
+    output wire [ROW_BITS-1:0]   new_row,
+
+    input  wire                  depart,     // a slot is given back by another
+    output wire                  release_sum, // the sum in `slot` joins the out list
+    output wire                  discard,    // the sum in `slot` is dropped
+    output wire                  forced,
+    output reg  [SLOT_BITS-1:0]  slot,
+    output wire                  applied,    // to `index`
+
+    // What was read of an index.
+    output reg  [`OLAF_SETTINGS_BITS-1:0] get_settings,
+    output reg  [1:0]            get_state,
+    output reg  [31:0]           get_round,
+    output reg  [`OLAF_OLAF_COUNT_WIDTH-1:0] get_count,
+    output reg  [63:0]           get_members
+);
+    localparam [2:0] IDLE = 3'd0, PAUSE = 3'd1, ACT = 3'd2, GAP = 3'd3;
+    localparam COUNT_BITS = `OLAF_OLAF_COUNT_WIDTH;
+    localparam ROUND_BITS = `OLAF_OLAF_SEQ_WIDTH;
+
+    reg [2:0]            state;
+    reg [7:0]            command;
+    reg [INDEX_BITS-1:0] last;
+    reg [3:0]            gap;
+
+    wire known = code == `OLAF_COMMAND_SET || code == `OLAF_COMMAND_FBCAST || code == `OLAF_COMMAND_RESET
+              || code == `OLAF_COMMAND_GET;
+    wire in_range = range_first < INDICES
+               && (code == `OLAF_COMMAND_GET || (range_last < INDICES && range_first <= range_last));
+    wire sound = code != `OLAF_COMMAND_SET
+              || (set_mode[7:0] <= {6'd0, `OLAF_MODE_ISWITCH} && set_mode[31:9] == 23'd0
+                  && set_threshold != 32'd0 && ~|set_threshold[31:COUNT_BITS]);
+    wire accepted = request && state == IDLE && known && in_range && sound;
+    assign busy = state != IDLE;
+
+    // The row of the index at work, as it was when the input had come to rest.
+    reg                  accumulates, finished;
+    reg [ROUND_BITS-1:0] round, finished_round;
+    reg [MEMBERS-1:0]    members;
+    reg [COUNT_BITS-1:0] count;
+
+    wire [MEMBERS+63:0] padded = {64'd0, members};
+
+    wire acts = state == ACT;
+    wire leaves_mode = new_settings[`OLAF_SETTINGS_MODE] != `OLAF_MODE_ISWITCH;
+    wire reached = !new_settings[`OLAF_SETTINGS_HALTED] && count >= new_settings[`OLAF_SETTINGS_THRESHOLD];
+    wire releases = accumulates && (command == `OLAF_COMMAND_FBCAST
+                                    || (command == `OLAF_COMMAND_SET && !leaves_mode && reached));
+    wire discards = accumulates && (command == `OLAF_COMMAND_RESET
+                                    || (command == `OLAF_COMMAND_SET && leaves_mode));
+
+    assign applied = acts && !(discards && depart);
+    assign set = applied && command == `OLAF_COMMAND_SET;
+    assign release_sum = applied && releases;
+    assign discard = applied && discards;
+    assign forced = release_sum && command == `OLAF_COMMAND_FBCAST;
+    wire forgets = command == `OLAF_COMMAND_RESET;
+    assign set_row = applied && (releases || discards || forgets);
+    assign new_row = {1'b0, slot, round, members, count,
+                      !forgets && (releases || finished), releases ? round : finished_round};
+
+    always @(posedge clk)
+        if (rst) begin
+            state <= IDLE;
+            pause <= 1'b0;
+            error <= 1'b0;
+        end else begin
+            if (request) error <= !accepted;
+            case (state)
+                IDLE: if (accepted) begin
+                    state <= PAUSE;
+                    pause <= 1'b1;
+                end
+                PAUSE: if (pause && quiet) state <= ACT;
+                ACT: if (applied) begin
+                    state <= index == last ? IDLE : GAP;
+                    pause <= 1'b0;
+                end
+                default: if (&gap) begin
+                    state <= PAUSE;
+                    pause <= 1'b1;
+                end
+            endcase
+        end
+
+    wire unused = &{1'b0, padded};
+
+    always @(posedge clk) begin
+        if (accepted) begin
+            command <= code;
+            index <= range_first[INDEX_BITS-1:0];
+            last <= code == `OLAF_COMMAND_GET ? range_first[INDEX_BITS-1:0] : range_last[INDEX_BITS-1:0];
+            new_settings[`OLAF_SETTINGS_MODE] <= set_mode[`OLAF_SETTINGS_MODE_WIDTH-1:0];
+            new_settings[`OLAF_SETTINGS_HALTED] <= set_mode[8];
+            new_settings[`OLAF_SETTINGS_THRESHOLD] <= set_threshold[COUNT_BITS-1:0];
+            new_settings[`OLAF_SETTINGS_REWARD_ENABLE] <= set_reward_enable;
+            new_settings[`OLAF_SETTINGS_REWARD_THRESHOLD] <= set_reward_threshold;
+        end else if (state == GAP && &gap) index <= index + 1'b1;
+        if (state == PAUSE) {accumulates, slot, round, members, count, finished, finished_round} <= row;
+        gap <= state == GAP ? gap + 4'd1 : 4'd0;
+        if (applied && command == `OLAF_COMMAND_GET) begin
+            get_settings <= settings;
+            get_state <= {finished, accumulates};
+            get_round <= accumulates ? round : finished_round;
+            get_count <= accumulates ? count : {COUNT_BITS{1'b0}};
+            get_members <= accumulates ? padded[63:0] : 64'd0;
+        end
+    end
+endmodule
+`default_nettype wire

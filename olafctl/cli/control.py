@@ -1,0 +1,117 @@
+"""``olafctl control``: drive a running cluster's job, as iSwitch's control messages do."""
+
+from typing import Any
+
+import click
+
+from olafctl.cli.output import json_option, print_json
+
+_DEPLOYMENT = click.option("--deployment", metavar="NAME", help="The deployment, when there are several.")
+_SEGMENT = click.option(
+    "--segment", type=click.IntRange(0), help="One segment of the model; all when left out."
+)
+_JSON = json_option("Print what was done as JSON.")
+
+
+@click.group()
+def command() -> None:
+    """Control a running cluster: H, halt and resume, partial sums, help."""
+
+
+@command.command()
+@click.argument("cluster")
+@click.argument("threshold", metavar="H", type=int)
+@_DEPLOYMENT
+@_JSON
+def seth(cluster: str, threshold: int, deployment: str | None, as_json: bool) -> None:
+    """Set the worker updates that make a result of CLUSTER (its name or number) to H.
+
+    It applies at once, also to the round that accumulates, and lasts: a later deploy of the same testbed
+    keeps it.
+    """
+    from olafctl.control.jobs import set_threshold
+    from olafctl.control.store import pick
+
+    changes = set_threshold(pick(deployment), cluster, threshold)
+    _tell(as_json, f"H of {cluster} is {threshold}", changes=list(changes.lines()))
+
+
+@command.command()
+@click.argument("cluster")
+@_DEPLOYMENT
+@_JSON
+def halt(cluster: str, deployment: str | None, as_json: bool) -> None:
+    """Halt CLUSTER: its workers are told, and what they still send is dropped and counted."""
+    _halt(cluster, True, deployment, as_json)
+
+
+@command.command()
+@click.argument("cluster")
+@_DEPLOYMENT
+@_JSON
+def resume(cluster: str, deployment: str | None, as_json: bool) -> None:
+    """Resume CLUSTER: partial sums are where they were, and its workers are told."""
+    _halt(cluster, False, deployment, as_json)
+
+
+@command.command()
+@click.argument("cluster")
+@_SEGMENT
+@_DEPLOYMENT
+@_JSON
+def fbcast(cluster: str, segment: int | None, deployment: str | None, as_json: bool) -> None:
+    """Send the partial sums of CLUSTER now, with as many updates as they have."""
+    from olafctl.control.jobs import release
+    from olafctl.control.store import pick
+
+    release(pick(deployment), cluster, segment)
+    _tell(as_json, f"released the partial sums of {_part(cluster, segment)}")
+
+
+@command.command()
+@click.argument("cluster")
+@_SEGMENT
+@_DEPLOYMENT
+@_JSON
+def reset(cluster: str, segment: int | None, deployment: str | None, as_json: bool) -> None:
+    """Discard the partial sums of CLUSTER, and forget which round it finished last."""
+    from olafctl.control.jobs import discard
+    from olafctl.control.store import pick
+
+    discard(pick(deployment), cluster, segment)
+    _tell(as_json, f"discarded the partial sums of {_part(cluster, segment)}")
+
+
+@command.command(name="help")
+@click.argument("cluster")
+@click.argument("worker")
+@click.option("--segment", type=click.IntRange(0, 65534), required=True, help="The segment it lacks.")
+@click.option("--round", "round_", type=click.IntRange(0, (1 << 32) - 1), required=True, help="The round.")
+@_DEPLOYMENT
+@_JSON
+def ask(cluster: str, worker: str, segment: int, round_: int, deployment: str | None, as_json: bool) -> None:
+    """Ask the other members of CLUSTER to send WORKER the result of a round that it lacks."""
+    from olafctl.control.jobs import ask_for_help
+    from olafctl.control.store import pick
+
+    asked = ask_for_help(pick(deployment), cluster, segment, round_, worker)
+    _tell(as_json, f"asked {', '.join(asked)}", asked=list(asked))
+
+
+def _halt(cluster: str, halted: bool, deployment: str | None, as_json: bool) -> None:
+    from olafctl.control.jobs import set_halted
+    from olafctl.control.store import pick
+
+    changes = set_halted(pick(deployment), cluster, halted)
+    _tell(as_json, f"{cluster} is {'halted' if halted else 'running'}", changes=list(changes.lines()))
+
+
+def _part(cluster: str, segment: int | None) -> str:
+    return cluster if segment is None else f"segment {segment} of {cluster}"
+
+
+def _tell(as_json: bool, done: str, **more: Any) -> None:
+    if as_json:
+        print_json({"done": done, **more})
+    else:
+        click.echo(done)

@@ -1,0 +1,58 @@
+"""Where a program's objects are in its library: the numbers of actions and errors, the arrays of externs."""
+
+from olafctl.p4.emit.writer import Types, words_of
+from olafctl.p4.ir import nodes as ir
+from olafctl.p4.ir import types as t
+from olafctl.p4.refuse import Refused
+
+ARRAYS = {"counter": "counters", "meter": "meters", "register": "registers"}
+"""The externs with numbered cells, and the switch's member that holds those of each kind."""
+MAX_CELLS = 1 << 26
+"""Of one counter, meter or register, counted in 64-bit words."""
+
+
+class Places:
+    """The numbering of one program, which its C++, its P4Info and its description share."""
+
+    def __init__(self, program: ir.Program) -> None:
+        self.program = program
+        self.types = Types()
+        actions = [action.cpp for block in program.blocks for action in block.actions]
+        self._actions = {cpp: number for number, cpp in enumerate(actions)}
+        self.arrays: dict[str, list[ir.Instance]] = {
+            extern: [i for i in program.instances if i.type.name == extern] for extern in ARRAYS
+        }
+
+    def error(self, name: str) -> str:
+        """The number of one of the program's errors, as C++ writes it."""
+        return f"{self.program.errors.index(name)}"
+
+    def action_number(self, action: ir.Action) -> int:
+        """The number that stands for an action in tables and at run time."""
+        return self._actions[action.cpp]
+
+    def array(self, instance: ir.Instance) -> str:
+        """A counter's, meter's or register's cells, in C++."""
+        extern = instance.type.name
+        return f"x.sw->{ARRAYS[extern]}[{self.arrays[extern].index(instance)}]"
+
+    def cells(self, instance: ir.Instance) -> int:
+        """How many cells a counter, meter or register has; raises Refused when they are too many."""
+        size = instance.args["size"]
+        assert isinstance(size, ir.Const)
+        words = words_of(instance.type.args[0]) if instance.type.name == "register" else 1
+        if int(size.value) * words > MAX_CELLS:
+            raise Refused(
+                instance.pos, instance.name, f"{size.value} cells are more than {MAX_CELLS // words}"
+            )
+        return int(size.value)
+
+    def counts_bytes(self, instance: ir.Instance) -> bool:
+        """Whether a meter counts bytes, not packets."""
+        kind = instance.args["type"]
+        assert isinstance(kind, ir.Const) and isinstance(kind.type, t.Enum)
+        return kind.value == dict(kind.type.members)["bytes"]
+
+    def is_attached(self, instance: ir.Instance) -> bool:
+        """Whether a direct meter belongs to a table."""
+        return any(table.meter is instance for block in self.program.blocks for table in block.tables)

@@ -1,0 +1,286 @@
+"""P4_16's types (§7 of its specification), resolved: no names to look up, all widths known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from olafctl.p4.syntax import tree
+
+
+@dataclass(frozen=True)
+class Bit:
+    """``bit<width>``, or ``int<width>`` when signed; values are kept as ``width`` bits either way."""
+
+    width: int
+    signed: bool = False
+
+    def __str__(self) -> str:
+        return f"{'int' if self.signed else 'bit'}<{self.width}>"
+
+
+@dataclass(frozen=True)
+class Simple:
+    """A type without parts: ``bool``, ``error``, ``string``, ``void``, ``match_kind``, unbounded ``int``."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+BOOL, ERROR, STRING, VOID, INTEGER = map(Simple, ("bool", "error", "string", "void", "int"))
+MATCH_KIND = Simple("match_kind")
+ANY = Simple("_")
+"""To be inferred."""
+DOTS = Simple("...")
+"""The type of ``...`` before the type that it fills is known."""
+INVALID = Simple("{#}")
+"""The type of ``{#}`` before its header type is known."""
+
+
+@dataclass(frozen=True)
+class Varbit:
+    width: int
+
+    def __str__(self) -> str:
+        return f"varbit<{self.width}>"
+
+
+@dataclass(frozen=True)
+class Struct:
+    """A struct, header or header union (``kind``)."""
+
+    kind: str
+    name: str
+    fields: tuple[tuple[str, Type], ...]
+    declaration: tree.StructLike | None = field(default=None, compare=False, repr=False)
+    lists: tuple[tuple[int, ...], ...] = field(default=(), compare=False, repr=False)
+    """The field lists that each field belongs to."""
+
+    def __str__(self) -> str:
+        return self.name
+
+    def field(self, name: str) -> Type | None:
+        return next((type_ for known, type_ in self.fields if known == name), None)
+
+
+@dataclass(frozen=True)
+class Stack:
+    element: Type
+    size: int
+
+    def __str__(self) -> str:
+        return f"{self.element}[{self.size}]"
+
+
+@dataclass(frozen=True)
+class Tuple:
+    """``tuple<...>``; with names, what a struct expression is until its type is known."""
+
+    items: tuple[Type, ...]
+    names: tuple[str, ...] | None = None
+
+    def __str__(self) -> str:
+        return f"tuple<{', '.join(map(str, self.items))}>"
+
+
+@dataclass(frozen=True)
+class ListOf:
+    item: Type
+
+    def __str__(self) -> str:
+        return f"list<{self.item}>"
+
+
+@dataclass(frozen=True)
+class Enum:
+    """An enumeration; serializable when it has an ``underlying`` type."""
+
+    name: str
+    members: tuple[tuple[str, int], ...]
+    underlying: Bit | None = None
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True)
+class NewType:
+    """``type T name``: a distinct type with T's values, and no operators except comparison."""
+
+    name: str
+    base: Type
+    declaration: tree.Alias | None = field(default=None, compare=False, repr=False)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A type parameter."""
+
+    name: str
+    owner: str = ""
+    """The declaration that it belongs to; equal names of different owners differ."""
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True)
+class Extern:
+    """An extern object's type."""
+
+    name: str
+    args: tuple[Type, ...]
+    declaration: tree.ExternObject = field(compare=False, repr=False)
+
+    def __str__(self) -> str:
+        return f"{self.name}<{', '.join(map(str, self.args))}>" if self.args else self.name
+
+
+@dataclass(frozen=True)
+class Block:
+    """A parser's, control's or package's type."""
+
+    kind: str
+    name: str
+    args: tuple[Type, ...]
+    declaration: tree.BlockType | tree.Parser | tree.Control = field(compare=False, repr=False)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+Type = (
+    Bit | Simple | Varbit | Struct | Stack | Tuple | ListOf | Enum | NewType | Variable | Extern | Block
+)  # fmt: skip
+
+
+def stripped(type_: Type) -> Type:
+    """The type of the values under ``type`` and serializable ``enum``."""
+    while True:
+        if isinstance(type_, NewType):
+            type_ = type_.base
+        elif isinstance(type_, Enum) and type_.underlying is not None:
+            type_ = type_.underlying
+        else:
+            return type_
+
+
+def unwrapped(type_: Type) -> Type:
+    """As :func:`stripped`, but an enumeration remains one."""
+    while isinstance(type_, NewType):
+        type_ = type_.base
+    return type_
+
+
+def is_header(type_: Type) -> bool:
+    return isinstance(type_, Struct) and type_.kind == "header"
+
+
+def is_union(type_: Type) -> bool:
+    return isinstance(type_, Struct) and type_.kind == "header_union"
+
+
+def fixed_width(type_: Type) -> int | None:
+    """The type's bits when packed; None when it has no fixed number of them."""
+    type_ = stripped(type_)
+    match type_:
+        case Bit(width=width):
+            return width
+        case Simple(name="bool"):
+            return 1
+        case Struct(kind="struct" | "header", fields=fields):
+            widths = [fixed_width(t) for _, t in fields]
+        case Tuple(items=items):
+            widths = [fixed_width(t) for t in items]
+        case Stack(element=element, size=size):
+            one = fixed_width(element)
+            return None if one is None else one * size
+        case _:
+            return None
+    return None if None in widths else sum(w for w in widths if w is not None)
+
+
+def max_width(type_: Type) -> int:
+    """The bits that a value occupies when packed, a varbit at its longest."""
+    type_ = stripped(type_)
+    match type_:
+        case Varbit(width=width):
+            return width
+        case Struct(kind="header_union", fields=fields):
+            return max((max_width(t) for _, t in fields), default=0)
+        case Struct(fields=fields):
+            return sum(max_width(t) for _, t in fields)
+        case Stack(element=element, size=size):
+            return max_width(element) * size
+        case Tuple(items=items):
+            return sum(max_width(t) for t in items)
+    return fixed_width(type_) or 0
+
+
+def min_width(type_: Type) -> int:
+    """The bits that a value occupies when packed, a varbit and a union at their shortest."""
+    match stripped(type_):
+        case Varbit():
+            return 0
+        case Struct(kind="header_union", fields=fields):
+            return min((min_width(f) for _, f in fields), default=0)
+        case Struct(fields=fields):
+            return sum(min_width(f) for _, f in fields)
+        case Stack(element=element, size=size):
+            return min_width(element) * size
+        case other:
+            return max_width(other)
+
+
+def key_width(type_: Type) -> int | None:
+    """Bits of a type that can be matched on; None when it cannot."""
+    base = stripped(type_)
+    if isinstance(base, Bit):
+        return base.width
+    if base == BOOL:
+        return 1
+    if base == ERROR:
+        return 16
+    return 32 if isinstance(base, Enum) else None
+
+
+def substitute(type_: Type, bindings: dict[Variable, Type]) -> Type:
+    """``type_`` with its type parameters replaced."""
+    match type_:
+        case Variable():
+            return bindings.get(type_, type_)
+        case Stack():
+            return Stack(substitute(type_.element, bindings), type_.size)
+        case Tuple():
+            return Tuple(tuple(substitute(t, bindings) for t in type_.items), type_.names)
+        case ListOf():
+            return ListOf(substitute(type_.item, bindings))
+        case Extern():
+            return Extern(type_.name, tuple(substitute(t, bindings) for t in type_.args), type_.declaration)
+        case Block():
+            args = tuple(substitute(t, bindings) for t in type_.args)
+            return Block(type_.kind, type_.name, args, type_.declaration)
+        case Struct(fields=fields) if any(has_variables(t) for _, t in fields):
+            inner = tuple((name, substitute(field, bindings)) for name, field in fields)
+            return Struct(type_.kind, type_.name, inner, type_.declaration, type_.lists)
+    return type_
+
+
+def has_variables(type_: Type) -> bool:
+    """Whether a type parameter remains in it."""
+    match type_:
+        case Variable():
+            return True
+        case Stack(element=inner) | ListOf(item=inner):
+            return has_variables(inner)
+        case Tuple(items=items):
+            return any(map(has_variables, items))
+        case Extern(args=args) | Block(args=args):
+            return any(map(has_variables, args))
+        case Struct(fields=fields):
+            return any(has_variables(t) for _, t in fields)
+    return False

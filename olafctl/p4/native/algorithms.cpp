@@ -1,0 +1,92 @@
+// Hashes and checksums, as BMv2 computes them; meters; random numbers.
+#include "switch.h"
+
+static u64 reflected_crc(const u8 *p, u32 n, u64 polynomial, u64 start, u64 final_xor) {
+    u64 crc = start;
+    for (u32 i = 0; i < n; i++) {
+        crc ^= p[i];
+        for (int bit = 0; bit < 8; bit++) crc = crc & 1 ? crc >> 1 ^ polynomial : crc >> 1;
+    }
+    return crc ^ final_xor;
+}
+
+struct CrcTable {
+    u32 entry[256];
+    explicit CrcTable(u32 polynomial) {
+        for (u32 i = 0; i < 256; i++) {
+            u8 byte = (u8)i;
+            entry[i] = (u32)reflected_crc(&byte, 1, polynomial, 0, 0);
+        }
+    }
+};
+static const CrcTable table32(0xedb88320), table16(0xa001);
+
+u64 crc32(const u8 *p, u32 n) {
+    u32 crc = ~0u;
+    for (u32 i = 0; i < n; i++) crc = crc >> 8 ^ table32.entry[(crc ^ p[i]) & 255];
+    return (u32)~crc;
+}
+u64 crc16(const u8 *p, u32 n) {
+    u32 crc = 0;
+    for (u32 i = 0; i < n; i++) crc = crc >> 8 ^ table16.entry[(crc ^ p[i]) & 255];
+    return crc;
+}
+
+// `odd`: the number of bytes summed before is odd
+static u64 sum16(const u8 *p, u32 n, bool odd) {
+    u64 sum = 0;
+    for (u32 i = 0; i < n; i++) sum += (i + odd) % 2 ? p[i] : (u64)p[i] << 8;
+    return sum;
+}
+static u64 complement16(u64 sum) {
+    while (sum >> 16) sum = (sum & 0xffff) + (sum >> 16);
+    return ~sum & 0xffff;
+}
+u64 csum16(const u8 *p, u32 n) { return complement16(sum16(p, n, false)); }
+u64 csum16_two(const u8 *p, u32 n, const u8 *q, u32 m) {
+    return complement16(sum16(p, n, false) + sum16(q, m, n % 2));
+}
+u64 xor16(const u8 *p, u32 n) {
+    u64 x = 0;
+    for (u32 i = 0; i < n; i++) x ^= i % 2 ? p[i] : (u64)p[i] << 8;
+    return x;
+}
+u64 identity(const u8 *p, u32 n) {
+    u64 x = 0;
+    for (u32 i = 0; i < n && i < 8; i++) x = x << 8 | p[i];
+    return x;
+}
+
+u64 random_between(p4_switch *sw, u64 low, u64 high) {
+    u64 x = sw->random += 0x9e3779b97f4a7c15ull;
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebull;
+    x ^= x >> 31;
+    u64 span = high - low + 1;
+    return span ? low + x % span : x;
+}
+
+static double filled(double level, double rate, double burst, u64 ns) {
+    double next = level + rate * (double)ns;
+    return next > burst ? burst : next;
+}
+
+u64 meter_colour(Meter &m, double units, u64 now) {
+    MeterConfig *c = acquire(m.config);
+    if (!c) return GREEN;
+    if (c != m.seen) {
+        m.seen = c;
+        m.committed = c->cburst;
+        m.peak = c->pburst;
+        m.last = now;
+    }
+    u64 passed = now > m.last ? now - m.last : 0;
+    m.committed = filled(m.committed, c->cir, c->cburst, passed);
+    m.peak = filled(m.peak, c->pir, c->pburst, passed);
+    m.last = now > m.last ? now : m.last;
+    if (m.peak < units) return RED;
+    m.peak -= units;
+    if (m.committed < units) return YELLOW;
+    m.committed -= units;
+    return GREEN;
+}

@@ -1,0 +1,288 @@
+"""The description of a program for the control plane: ``p4.config.v1.P4Info`` (P4Runtime specification §6).
+
+Ids are given by ``@id``, or made of the prefix of the kind and a hash of the name, as p4c makes them.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from google.protobuf import text_format
+from p4.config.v1 import p4info_pb2
+
+from olafctl.p4.emit.places import Places
+from olafctl.p4.ir import nodes as ir
+from olafctl.p4.ir import types as t
+from olafctl.p4.p4info.annotations import annotate, describe_package
+from olafctl.p4.p4info.ids import Ids, number
+from olafctl.p4.p4info.inventory import Inventory
+from olafctl.p4.p4info.type_specs import TypeInfo
+from olafctl.p4.refuse import Refused
+from olafctl.p4.syntax import tree
+from olafctl.p4.syntax.annotations import control_plane_name, only_number
+from olafctl.p4.syntax.tree import Annotations
+
+
+def _name(param: ir.Parameter) -> str:
+    return control_plane_name(param.name, "", param.annotations)
+
+
+def _data(action: ir.Action) -> list[tuple[str, int | None]]:
+    """Names and widths of the action's data, which the control plane gives."""
+    return [(_name(param), t.key_width(param.type)) for param in action.params if not param.direction]
+
+
+def _flat(type_: t.Struct, path: str) -> Iterator[tuple[str, t.Type, Annotations]]:
+    """A header's fields, those of structs in it with dotted names."""
+    assert type_.declaration is not None
+    for (name, inner), node in zip(type_.fields, type_.declaration.fields, strict=True):
+        base = t.unwrapped(inner)
+        if isinstance(base, t.Struct):
+            yield from _flat(base, f"{path}{name}.")
+        else:
+            yield path + name, inner, node.annotations
+
+
+Digest = tuple[str, t.Type, ir.ExternCall]
+"""A digest's name, its type, and a call that sends it."""
+ControllerHeader = tuple[str, t.Struct, tree.StructLike]
+"""The name that ``@controller_header`` gives, the header and its declaration."""
+_ARRAYS = ("counter", "direct_counter", "meter", "direct_meter", "register")
+_SELECTOR_SIZES = ("max_group_size", "selector_size_semantics", "max_member_weight")
+
+
+def _kind(instance: ir.Instance) -> str:
+    """The kind of an extern object as P4Info has it: selectors are action profiles."""
+    name = instance.type.name
+    return "action_profile" if name == "action_selector" else name
+
+
+def _controller_headers(program: ir.Program) -> Iterator[ControllerHeader]:
+    for type_ in program.structs:
+        declaration = type_.declaration
+        for annotation in declaration.annotations if declaration else ():
+            if annotation.name == "controller_header" and annotation.body and declaration:
+                yield annotation.body[0][1][1:-1], type_, declaration
+
+
+def as_text(info: p4info_pb2.P4Info) -> str:
+    """The P4Info in protobuf's text format, with the two lines that p4c begins it with."""
+    head = "# proto-file: p4/config/v1/p4info.proto\n# proto-message: p4.config.v1.P4Info\n\n"
+    body: str = text_format.MessageToString(info)
+    return head + body
+
+
+class Describer:
+    """Writes a program's P4Info."""
+
+    def __init__(self, program: ir.Program, places: Places, digests: Sequence[Digest]) -> None:
+        self.program = program
+        self.places = places
+        self.digests = digests
+        self.inventory = Inventory(program)
+        self.headers = list(_controller_headers(program))
+        self._names = {
+            *(x.name for x in self.inventory.tables), *(x.name for x in self.inventory.actions),
+            *(x.name for x in self.inventory.externs), *(x.name for x in self.inventory.value_sets),
+            *(name for name, _, _ in digests), *(type_.name for _, type_, _ in self.headers),
+        }  # fmt: skip
+        self.ids = Ids()
+        self.info = p4info_pb2.P4Info()
+        self.info.pkg_info.arch = "v1model"
+        describe_package(self.info.pkg_info, program.annotations)
+        self.types = TypeInfo(self.info, program.errors)
+        self._check_names()
+        self._assign()
+
+    def _check_names(self) -> None:
+        """Actions that share a name must take the same data, and no table may list both."""
+        listed = {action.name: action for action in self.inventory.actions}
+        for table in self.inventory.tables:
+            names = [entry.action.name for entry in table.actions]
+            for action in (entry.action for entry in table.actions):
+                known = listed[action.name]
+                if _data(known) != _data(action):
+                    raise Refused(
+                        action.pos, action.name, f"is also the name of another action, at {known.pos}"
+                    )
+                if names.count(action.name) > 1:
+                    raise Refused(table.pos, table.name, f"lists two actions named {action.name}")
+
+    def _assign(self) -> None:
+        ids, inventory = self.ids, self.inventory
+        ids.assign("table", [(x.name, x.annotations, x.pos) for x in inventory.tables])
+        ids.assign("action", [(x.name, x.annotations, x.pos) for x in inventory.actions])
+        ids.assign("value_set", [(x.name, x.annotations, x.pos) for x in inventory.value_sets])
+        for kind in ("action_profile", *_ARRAYS):
+            ids.assign(kind, [(x.name, x.annotations, x.pos) for x in inventory.externs if _kind(x) == kind])
+        ids.assign("digest", [(name, (), node.pos) for name, _, node in self.digests])
+        headers = [(type_.name, node.annotations, node.pos) for _, type_, node in self.headers]
+        ids.assign("controller_header", headers)
+
+    def describe(self) -> p4info_pb2.P4Info:
+        """The P4Info.
+
+        Raises Refused where P4Info cannot describe the program.
+        """
+        inventory = self.inventory
+        if inventory.tables or inventory.externs or inventory.calls_extern_functions:
+            self.info.type_info.SetInParent()
+        for table in inventory.tables:
+            self._table(table)
+        for action in inventory.actions:
+            self._action(action)
+        for instance in inventory.externs:
+            if _kind(instance) == "action_profile":
+                self._profile(instance)
+            else:
+                self._array(instance)
+        for values in inventory.value_sets:
+            made = self.info.value_sets.add(size=values.size)
+            self._preamble(made, "value_set", values.name, values.annotations)
+            for at, key in enumerate(values.keys):
+                self._match_field(made.match.add(), key, at)
+        self._controller_headers()
+        self._digests()
+        return self.info
+
+    def _preamble(self, made: Any, kind: str, name: str, annotations: Annotations) -> None:
+        made.preamble.id = self.ids.of(kind, name)
+        made.preamble.name = name
+        made.preamble.alias = self._alias(name)
+        annotate(made.preamble, annotations)
+
+    def _alias(self, name: str) -> str:
+        """The shortest suffix of the name that is no other name's suffix."""
+        parts = name.split(".")
+        for length in range(1, len(parts)):
+            short = ".".join(parts[-length:])
+            if sum(other == short or other.endswith("." + short) for other in self._names) <= 1:
+                return short
+        return name
+
+    def _match_field(self, made: Any, key: ir.Key, at: int) -> None:
+        made.id = number(key.annotations, at)
+        made.name = key.name
+        made.bitwidth = t.key_width(key.value.type) or 0
+        kinds = p4info_pb2.MatchField
+        made.match_type = {
+            "exact": kinds.EXACT, "lpm": kinds.LPM, "ternary": kinds.TERNARY, "range": kinds.RANGE,
+            "optional": kinds.OPTIONAL,
+        }[key.kind]  # fmt: skip
+        annotate(made, key.annotations)
+        self.types.name_in(made, key.value.type)
+
+    def _table(self, table: ir.Table) -> None:
+        made = self.info.tables.add(size=table.size)
+        self._preamble(made, "table", table.name, table.annotations)
+        for at, key in enumerate(table.match_keys):
+            self._match_field(made.match_fields.add(), key, at)
+        for entry in table.actions:
+            ref = made.action_refs.add(id=self.ids.of("action", entry.action.name))
+            if entry.scope:
+                ref.scope = (p4info_pb2.ActionRef.TABLE_ONLY if entry.scope == "table_only"
+                             else p4info_pb2.ActionRef.DEFAULT_ONLY)  # fmt: skip
+                ref.annotations.append(f"@{entry.scope.replace('_', '')}")
+            annotate(ref, tuple(a for a in entry.annotations if f"@{a.name}" not in ref.annotations))
+        default = table.actions[table.default].action
+        if table.default_const:
+            made.const_default_action_id = self.ids.of("action", default.name)
+        if hasattr(made, "initial_default_action"):
+            self._initial(made.initial_default_action, default, table.default_data)
+        if table.profile is not None:
+            made.implementation_id = self.ids.of("action_profile", table.profile.name)
+        for instance, kind in ((table.counter, "direct_counter"), (table.meter, "direct_meter")):
+            if instance is not None:
+                made.direct_resource_ids.append(self.ids.of(kind, instance.name))
+        if table.idle_timeout:
+            made.idle_timeout_behavior = p4info_pb2.Table.NOTIFY_CONTROL
+        made.is_const_table = table.entries_const
+        if hasattr(made, "has_initial_entries"):
+            made.has_initial_entries = bool(table.entries)
+
+    def _initial(self, made: Any, action: ir.Action, data: Sequence[int]) -> None:
+        made.action_id = self.ids.of("action", action.name)
+        plain = [param for param in action.params if not param.direction]
+        for at, (param, value) in enumerate(zip(plain, data, strict=True)):
+            size = max(1, ((t.key_width(param.type) or 0) + 7) // 8)
+            made.arguments.add(param_id=number(param.annotations, at), value=value.to_bytes(size, "big"))
+
+    def _action(self, action: ir.Action) -> None:
+        made = self.info.actions.add()
+        self._preamble(made, "action", action.name, action.annotations)
+        plain = [param for param in action.params if not param.direction]
+        for at, param in enumerate(plain if action in self.inventory.table_actions else ()):
+            row = made.params.add(id=number(param.annotations, at), name=_name(param))
+            row.bitwidth = t.key_width(param.type) or 0
+            annotate(row, param.annotations)
+            self.types.name_in(row, param.type)
+
+    def _profile(self, instance: ir.Instance) -> None:
+        size = instance.args["size"]
+        assert isinstance(size, ir.Const)
+        selector = instance.type.name == "action_selector"
+        made = self.info.action_profiles.add(size=int(size.value), with_selector=selector)
+        kept = tuple(a for a in instance.annotations if a.name not in _SELECTOR_SIZES)
+        self._preamble(made, "action_profile", instance.name, kept)
+        for table in self.inventory.tables:
+            if table.profile is instance:
+                made.table_ids.append(self.ids.of("table", table.name))
+        given = {a.name: a for a in reversed(instance.annotations) if selector}
+        if "max_group_size" in given:
+            made.max_group_size = only_number(given["max_group_size"])
+        semantics = given["selector_size_semantics"].body if "selector_size_semantics" in given else ()
+        if semantics == (("TEXT", '"sum_of_members"'),):
+            weight = given.get("max_member_weight")
+            made.sum_of_members.max_member_weight = only_number(weight) if weight else 0
+        elif semantics == (("TEXT", '"sum_of_weights"'),):
+            made.sum_of_weights.SetInParent()
+
+    def _table_of(self, instance: ir.Instance) -> int:
+        tables = [table for table in self.inventory.tables if instance in (table.counter, table.meter)]
+        return self.ids.of("table", tables[0].name) if tables else 0
+
+    def _array(self, instance: ir.Instance) -> None:
+        kind = instance.type.name
+        if kind not in _ARRAYS:
+            return
+        rows = getattr(self.info, f"{kind}s")
+        if kind.startswith("direct") and not self._table_of(instance):
+            return
+        made = rows.add()
+        self._preamble(made, kind, instance.name, instance.annotations)
+        if kind.startswith("direct"):
+            made.direct_table_id = self._table_of(instance)
+        else:
+            made.size = self.places.cells(instance)
+        if kind == "register":
+            self.types.describe(made.type_spec, instance.type.args[0])
+        elif kind.endswith("meter"):
+            unit = (
+                p4info_pb2.MeterSpec.BYTES
+                if self.places.counts_bytes(instance)
+                else p4info_pb2.MeterSpec.PACKETS
+            )
+            made.spec.unit = unit
+        else:
+            how = instance.args["type"]
+            assert isinstance(how, ir.Const) and isinstance(how.type, t.Enum)
+            name = next(name for name, value in how.type.members if value == how.value)
+            units = {"packets": "PACKETS", "bytes": "BYTES", "packets_and_bytes": "BOTH"}
+            made.spec.unit = p4info_pb2.CounterSpec.Unit.Value(units[name])
+
+    def _controller_headers(self) -> None:
+        for name, type_, _ in self.headers:
+            self.info.type_info.SetInParent()
+            made = self.info.controller_packet_metadata.add()
+            made.preamble.id = self.ids.of("controller_header", type_.name)
+            made.preamble.name = made.preamble.alias = name
+            made.preamble.annotations.append(f'@controller_header("{name}")')
+            for at, (field, inner, annotations) in enumerate(_flat(type_, "")):
+                row = made.metadata.add(id=number(annotations, at), name=field, bitwidth=t.max_width(inner))
+                annotate(row, annotations)
+                self.types.name_in(row, inner)
+
+    def _digests(self) -> None:
+        for name, type_, _ in self.digests:
+            made = self.info.digests.add()
+            self._preamble(made, "digest", name, ())
+            self.types.describe(made.type_spec, type_)

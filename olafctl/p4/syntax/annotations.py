@@ -1,0 +1,37 @@
+"""The annotations that the compiler itself reads: ``@name``, ``@id``, and numbers in others."""
+
+from olafctl.p4.refuse import Refused
+from olafctl.p4.syntax.literals import literal
+from olafctl.p4.syntax.tree import Annotation, Annotations
+
+
+def only_number(annotation: Annotation) -> int:
+    """The single number in an annotation's body; raises Refused when the body is anything else."""
+    if len(annotation.body) != 1 or annotation.body[0][0] != "INTEGER":
+        text = " ".join(text for _, text in annotation.body)
+        raise Refused(annotation.pos, f"@{annotation.name}", f"{text or 'nothing'} is not a number")
+    return literal(annotation.body[0][1], annotation.pos).value
+
+
+def given_id(annotations: Annotations) -> int | None:
+    """The number of ``@id``; None when there is none."""
+    for annotation in annotations:
+        if annotation.name == "id":
+            return only_number(annotation)
+    return None
+
+
+def given_name(annotations: Annotations) -> str:
+    """The text of the first ``@name``; empty when there is none."""
+    for annotation in annotations:
+        if annotation.name == "name" and annotation.body:
+            return annotation.body[0][1][1:-1]
+    return ""
+
+
+def control_plane_name(name: str, path: str, annotations: Annotations) -> str:
+    """P4Runtime's name for an object: its ``@name``, or its own name, below its instance's ``path``."""
+    name = given_name(annotations) or name
+    if name.startswith("."):
+        return name[1:]
+    return f"{path}.{name}" if path else name

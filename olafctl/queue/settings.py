@@ -1,0 +1,85 @@
+"""The settings of all indices as ranges: a queue has thousands of indices, but few different settings."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from itertools import groupby
+from typing import Any
+
+from olafctl.queue.internals import Mode
+from olafctl.queue.registers import IndexSettings, QueueRegisters
+
+
+@dataclass(frozen=True)
+class IndexRange:
+    """Consecutive indices with the same settings; ``last`` is included."""
+
+    first: int
+    last: int
+    settings: IndexSettings
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values, for :meth:`from_json`."""
+        return {"first": self.first, "last": self.last, **asdict(self.settings)}
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> "IndexRange":
+        """What :meth:`as_json` gave. Raises KeyError, TypeError or ValueError for anything else."""
+        given = dict(values)
+        first, last, mode = int(given.pop("first")), int(given.pop("last")), Mode(given.pop("mode"))
+        return cls(first, last, IndexSettings(mode=mode, **given))
+
+
+@dataclass(frozen=True)
+class Change:
+    """Consecutive indices that go from one setting to another."""
+
+    first: int
+    last: int
+    before: IndexSettings | None
+    """None when it is not known."""
+    after: IndexSettings
+
+
+Ranges = tuple[IndexRange, ...]
+"""In rising order and without gaps; neighbours differ."""
+
+
+def ranges(settings: Iterable[IndexSettings]) -> Ranges:
+    """The settings of the indices 0, 1, … as ranges."""
+    found = []
+    first = 0
+    for value, run in groupby(settings):
+        last = first + sum(1 for _ in run) - 1
+        found.append(IndexRange(first, last, value))
+        first = last + 1
+    return tuple(found)
+
+
+def of_all(registers: QueueRegisters) -> Ranges:
+    """The settings of every index of a queue."""
+    return ranges(registers.settings(index) for index in range(registers.read("indices")))
+
+
+def with_default(indices: int, given: Iterable[IndexRange]) -> Ranges:
+    """All ``indices``: the ``given`` ranges, and the settings after a reset everywhere else."""
+    settings = [IndexSettings()] * indices
+    for part in given:
+        settings[part.first : part.last + 1] = [part.settings] * (part.last - part.first + 1)
+    return ranges(settings)
+
+
+def changes(before: Sequence[IndexRange], after: Sequence[IndexRange]) -> Iterator[Change]:
+    """What takes ``before``, which may be empty when it is not known, to ``after``, in as few ranges as can
+    be."""
+    known = {}
+    for part in before:
+        known.update(dict.fromkeys(range(part.first, part.last + 1), part.settings))
+    pairs = (
+        (index, known.get(index), part.settings)
+        for part in after
+        for index in range(part.first, part.last + 1)
+    )
+    for (old, new), run in groupby(pairs, key=lambda pair: pair[1:]):
+        if old != new:
+            numbers = [index for index, _, _ in run]
+            yield Change(numbers[0], numbers[-1], old, new)

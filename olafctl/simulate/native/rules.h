@@ -1,0 +1,174 @@
+// The decisions of one OlafQueue (OLAF Algorithm 1, the reward rule of section 3, the head lock of
+// section 12.1), without any notion of time: updates are offered whole, the head begins to leave, its slot
+// becomes free.
+
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <stdexcept>
+#include <vector>
+
+namespace olaf {
+
+constexpr std::uint32_t kCountLimit = 65535;
+constexpr std::uint64_t kGenTimeMask = (std::uint64_t{1} << 48) - 1;
+
+enum class Mode : std::uint8_t { kOlaf, kFifo };
+
+// In the order of DISPOSITIONS in library.py.
+enum class Disposition : std::uint8_t {
+    kAppended,
+    kMerged,
+    kReplacedWorker,
+    kReplacedReward,
+    kDroppedFull,
+    kDroppedReward,
+    kDroppedMismatch,
+    kCount,
+};
+
+// What the rules read of an update, and what leaves of it. The layout is that of UPDATE in library.py.
+struct Update {
+    std::uint64_t gen_time;  // nanoseconds modulo 2^48, compared as serial numbers
+    std::uint32_t index;     // cluster and segment
+    std::uint32_t worker;
+    std::uint32_t seq;
+    std::uint32_t reward;  // the bits of a binary32
+    std::uint32_t size;    // bytes of the frame
+    std::uint16_t count;
+    std::uint8_t aggregated;
+    std::uint8_t unused;
+};
+
+// Whether generation time `one` is newer than `other` or the same.
+inline bool AtLeastAsNew(std::uint64_t one, std::uint64_t other) {
+    return ((one - other) & kGenTimeMask) < (kGenTimeMask + 1) / 2;
+}
+
+// A reward in the order that the rules use: NaN is below every number.
+struct Rank {
+    bool number;
+    float value;
+    static Rank Of(float value) { return {!std::isnan(value), std::isnan(value) ? 0.0f : value}; }
+    friend bool operator<(const Rank &one, const Rank &other) {
+        return one.number != other.number ? other.number : one.value < other.value;
+    }
+};
+
+// A reward and the bounds outside which another is not comparable with it.
+struct Reward {
+    std::uint32_t bits;
+    Rank rank, below, above;
+    static Reward Of(std::uint32_t bits, float threshold) {
+        float value;
+        std::memcpy(&value, &bits, sizeof value);
+        return {bits, Rank::Of(value), Rank::Of(value - threshold), Rank::Of(value + threshold)};
+    }
+};
+
+class Queue {
+  public:
+    struct Setting {
+        Mode mode = Mode::kOlaf;
+        bool reward_rule = false;
+        float threshold = 0.0f;
+    };
+
+    Queue(std::size_t slots, std::size_t indices)
+        : line_(slots), waiting_(indices, kNone), settings_(indices) {}
+
+    void Set(std::uint32_t index, const Setting &setting) { settings_.at(index) = setting; }
+
+    std::size_t occupancy() const { return held_; }
+
+    // Whether an update is in line that has not begun to leave.
+    bool ready() const { return held_ > (leaving_ ? 1u : 0u); }
+    const Update &head() const { return line_[first_].update; }
+
+    // An update arrives; `closing` slots become free at this very instant, too late for it. `displaced` is
+    // how many worker updates are discarded by a replacement, or no longer counted by a merged frame whose
+    // count is at its limit.
+    Disposition Offer(const Update &update, std::size_t closing, std::uint32_t *displaced) {
+        *displaced = 0;
+        const Setting &setting = settings_.at(update.index);
+        const Reward reward = Reward::Of(update.reward, setting.threshold);
+        const bool fifo = setting.mode == Mode::kFifo;
+        if (fifo || waiting_[update.index] == kNone) {
+            if (held_ + closing >= line_.size()) return Disposition::kDroppedFull;
+            const std::size_t place = Wrap(first_ + held_++);
+            line_[place] = {update, reward, update.aggregated == 0};
+            if (!fifo) waiting_[update.index] = place;
+            return Disposition::kAppended;
+        }
+        Entry &waiting = line_[waiting_[update.index]];
+        if (update.size != waiting.update.size) return Disposition::kDroppedMismatch;
+        if (waiting.replaceable && waiting.update.worker == update.worker && !update.aggregated) {
+            return Replace(&waiting, update, reward, displaced, Disposition::kReplacedWorker);
+        }
+        if (setting.reward_rule && waiting.reward.above < reward.rank) {
+            return Replace(&waiting, update, reward, displaced, Disposition::kReplacedReward);
+        }
+        if (setting.reward_rule && reward.rank < waiting.reward.below) return Disposition::kDroppedReward;
+        *displaced = Merge(&waiting, update, reward);
+        return Disposition::kMerged;
+    }
+
+    // The head begins to leave: from now on it can be neither replaced nor merged with. Call when ready().
+    const Update &Begin() {
+        if (leaving_ || held_ == 0) throw std::logic_error("no update can begin to leave");
+        leaving_ = true;
+        const Update &update = line_[first_].update;
+        if (waiting_[update.index] == first_) waiting_[update.index] = kNone;
+        return update;
+    }
+
+    // The last beat of the head was read: its slot is free.
+    void Leave() {
+        if (!leaving_) throw std::logic_error("no update is leaving");
+        leaving_ = false;
+        first_ = Wrap(first_ + 1);
+        --held_;
+    }
+
+  private:
+    static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+
+    struct Entry {
+        Update update;
+        Reward reward;
+        bool replaceable;
+    };
+
+    std::size_t Wrap(std::size_t place) const { return place >= line_.size() ? place - line_.size() : place; }
+
+    static Disposition Replace(Entry *waiting, const Update &update, const Reward &reward,
+                               std::uint32_t *displaced, Disposition disposition) {
+        *displaced = waiting->update.count;
+        *waiting = {update, reward, update.aggregated == 0};
+        return disposition;
+    }
+
+    // The newest constituent gives the frame its header, the best its reward; what is merged is never
+    // replaced by its worker again.
+    static std::uint32_t Merge(Entry *into, const Update &update, const Reward &reward) {
+        const std::uint32_t count = std::uint32_t{into->update.count} + update.count;
+        if (AtLeastAsNew(update.gen_time, into->update.gen_time)) into->update = update;
+        if (into->reward.rank < reward.rank) into->reward = reward;
+        into->update.count = static_cast<std::uint16_t>(count < kCountLimit ? count : kCountLimit);
+        into->update.reward = into->reward.bits;
+        into->update.aggregated = 1;
+        into->replaceable = false;
+        return count - into->update.count;
+    }
+
+    std::vector<Entry> line_;           // a ring: departures are in the order of appends
+    std::vector<std::size_t> waiting_;  // by index: the place of its update that can still be combined with
+    std::vector<Setting> settings_;
+    std::size_t first_ = 0;
+    std::size_t held_ = 0;
+    bool leaving_ = false;
+};
+
+}  // namespace olaf

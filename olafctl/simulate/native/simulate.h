@@ -1,0 +1,79 @@
+// The C interface of the event-level model; library.py declares the same in ctypes.
+
+#pragma once
+
+#include <stdint.h>
+
+#include "rules.h"
+
+extern "C" {
+
+// One queue without time.
+void *olaf_rules_new(uint64_t slots, uint64_t indices);
+void olaf_rules_free(void *queue);
+void olaf_rules_set(void *queue, uint32_t index, uint32_t mode, uint32_t reward_rule, float threshold);
+// The update's Disposition.
+uint32_t olaf_rules_offer(void *queue, const olaf::Update *update);
+// 1 and the update that begins to leave; 0 when none can.
+uint32_t olaf_rules_begin(void *queue, olaf::Update *update);
+// 1 when a slot became free; 0 when no update was leaving.
+uint32_t olaf_rules_leave(void *queue);
+uint64_t olaf_rules_occupancy(void *queue);
+
+// A scenario in picoseconds. Arrays are read while olaf_simulation_new runs and not kept.
+struct OlafEngine {
+    uint64_t slots;
+    int64_t cycle;         // of the engine's clock: a beat of 64 bytes takes one
+    int64_t merge_cycles;  // of a beat through the adders' pipeline until it can be read
+    int64_t rate;          // the rate limiter's, in bits a cycle times 2^32; 0 does not limit
+    double link_ps_per_byte;
+    int64_t link_delay;
+    uint64_t link_capacity;  // frames waiting or being sent; 0 is unlimited
+    int64_t next;            // the engine at the link's end; -1 is the parameter server
+};
+struct OlafSetting {
+    uint32_t engine, index, mode, reward_rule;
+    float threshold;
+};
+struct OlafSource {
+    int64_t phase, period, jitter, delay;
+    uint32_t engine, index, worker, size;
+};
+// An update at a given time; arrays of them ascend in time.
+struct OlafArrival {
+    int64_t time;
+    uint32_t engine, index, worker, size;
+};
+struct OlafCluster {
+    double area;  // of the age over time, in square picoseconds
+    int64_t observed;
+    double peaks;  // the sum of the peak ages
+    uint64_t peak_count;
+    int64_t highest_peak;
+    uint64_t generated, replaced, lost, frames, delivered;
+    uint64_t uncounted;  // merged into a frame whose count was at its limit
+};
+struct OlafCounters {
+    uint64_t dispositions[static_cast<int>(olaf::Disposition::kCount)];
+    uint64_t sent, link_dropped;
+};
+struct OlafReception {
+    int64_t generated, time;
+    uint32_t index, count;
+};
+
+void *olaf_simulation_new(const OlafEngine *engines, uint64_t engine_count, const OlafSetting *settings,
+                          uint64_t setting_count, const OlafSource *sources, uint64_t source_count,
+                          const OlafArrival *arrivals, uint64_t arrival_count, uint64_t indices,
+                          uint64_t seed, int64_t start, int64_t end, uint32_t record);
+void olaf_simulation_free(void *simulation);
+// Up to `events` further events; 1 while the end is not reached.
+uint32_t olaf_simulation_run(void *simulation, uint64_t events);
+void olaf_simulation_clusters(void *simulation, OlafCluster *clusters);
+void olaf_simulation_engines(void *simulation, OlafCounters *engines);
+// Worker updates that are in a queue or on a link.
+uint64_t olaf_simulation_under_way(void *simulation);
+uint64_t olaf_simulation_events(void *simulation);
+uint64_t olaf_simulation_receptions(void *simulation, const OlafReception **receptions);
+
+}  // extern "C"

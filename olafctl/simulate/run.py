@@ -1,0 +1,260 @@
+"""Runs a scenario, and measures it: Age-of-Model, loss and aggregation of each cluster."""
+
+import ctypes
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from olafctl import aom
+from olafctl.errors import BadInput, OlafError, Problem
+from olafctl.queue.registers import CLOCK_HZ
+from olafctl.simulate import library
+from olafctl.simulate.scenario import MAX_TIME, Scenario
+from olafctl.testbed.model import Mode
+
+_PS = 1000
+"""Picoseconds in a nanosecond."""
+_CYCLE_PS = 10**12 // CLOCK_HZ
+_MERGE_CYCLES = 3
+"""Of a merged beat besides the adder's: it is read, written, and can be read again (hdl/olaf_merge.v)."""
+_AT_A_TIME = 5_000_000
+"""Events between two reports of progress; also what an interrupt waits for."""
+_MODES = {Mode.OLAF: 0, Mode.FIFO: 1}
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """What became of one cluster's updates; ages in ns within (warm_up, duration]."""
+
+    cluster: int
+    generated: int
+    """Worker updates that reached the first engine."""
+    delivered: int
+    """Of them, those in frames that the parameter server received."""
+    frames: int
+    replaced: int
+    """Neither lost nor delivered: a newer or a better update took their place (OLAF §3)."""
+    lost: int
+    average_age: float | None
+    """None where nothing was received."""
+    mean_peak: float | None
+    highest_peak: float | None
+
+    @property
+    def aggregated(self) -> int:
+        """Delivered updates that were merged into another's frame."""
+        return self.delivered - self.frames
+
+
+@dataclass(frozen=True)
+class Receptions:
+    """Every frame at the parameter server, in order of time; times in ps."""
+
+    cluster: NDArray[np.int64]
+    generated: NDArray[np.int64]
+    time: NDArray[np.int64]
+    count: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Result:
+    """A run's figures."""
+
+    clusters: tuple[Cluster, ...]
+    """Those that sent something, by index."""
+    engines: Mapping[str, Mapping[str, int]]
+    """By name: how many updates met each disposition, were sent, and were dropped by the engine's link."""
+    under_way: int
+    """Worker updates in queues and on links at the end."""
+    events: int
+    receptions: Receptions | None
+    """Where the run was asked to record them."""
+
+    @property
+    def generated(self) -> int:
+        return sum(cluster.generated for cluster in self.clusters)
+
+    @property
+    def loss(self) -> float:
+        """Lost worker updates as a share of those generated, 0 … 1."""
+        return sum(cluster.lost for cluster in self.clusters) / max(self.generated, 1)
+
+    @property
+    def average_age(self) -> float | None:
+        """ns: the mean of the clusters' average ages; None when a cluster has none."""
+        return self.average_age_of(range(len(self.clusters)))
+
+    def average_age_of(self, places: Sequence[int]) -> float | None:
+        """:attr:`average_age` over the clusters at ``places`` in :attr:`clusters`."""
+        ages = [self.clusters[place].average_age for place in places]
+        known = [age for age in ages if age is not None]
+        return sum(known) / len(known) if known and len(known) == len(ages) else None
+
+    @property
+    def fairness(self) -> float | None:
+        """Jain's index of the clusters' average ages, in [1/n, 1]; None when a cluster has none."""
+        known = [cluster.average_age for cluster in self.clusters if cluster.average_age is not None]
+        return aom.jain(known) if known and len(known) == len(self.clusters) else None
+
+
+def run(
+    scenario: Scenario,
+    duration: int,
+    *,
+    warm_up: int = 0,
+    record: bool = False,
+    progress: Callable[[int], None] = lambda events: None,
+) -> Result:
+    """Simulate ``duration`` ns of virtual time; ages are observed from ``warm_up`` ns on.
+
+    ``progress`` is called now and then with the number of events so far. Raises BadInput for wrong times,
+    MissingTool without a C++ compiler, OlafError when updates are not conserved (a defect of the model).
+    """
+    if not 0 <= warm_up < duration <= MAX_TIME:
+        raise BadInput(
+            Problem(
+                f"{duration} ns with a warm-up of {warm_up} ns", "duration", f"longer than it, to {MAX_TIME}"
+            )
+        )
+    native = library.load()
+    with _simulation(scenario, warm_up, duration, record) as simulation:
+        while native.olaf_simulation_run(simulation, _AT_A_TIME):
+            progress(int(native.olaf_simulation_events(simulation)))
+        rows = np.zeros(scenario.clusters, library.CLUSTER)
+        native.olaf_simulation_clusters(simulation, rows.ctypes.data)
+        counters = np.zeros(len(scenario.engines), library.COUNTERS)
+        native.olaf_simulation_engines(simulation, counters.ctypes.data)
+        result = Result(
+            clusters=tuple(_cluster(index, row) for index, row in enumerate(rows) if row["generated"]),
+            engines={
+                engine.name: {name: int(row[name]) for name in library.COUNTERS.names or ()}
+                for engine, row in zip(scenario.engines, counters, strict=True)
+            },
+            under_way=int(native.olaf_simulation_under_way(simulation)),
+            events=int(native.olaf_simulation_events(simulation)),
+            receptions=_receptions(native, simulation) if record else None,
+        )
+    _check(result, int(rows["uncounted"].sum()))
+    return result
+
+
+@contextmanager
+def _simulation(scenario: Scenario, warm_up: int, duration: int, record: bool) -> Iterator[int]:
+    native = library.load()
+    engines, settings, sources = _engines(scenario), _settings(scenario), _sources(scenario)
+    arrivals = _arrivals(scenario)
+    simulation = native.olaf_simulation_new(
+        engines.ctypes.data,
+        len(engines),
+        settings.ctypes.data,
+        len(settings),
+        sources.ctypes.data,
+        len(sources),
+        arrivals.ctypes.data,
+        len(arrivals),
+        scenario.clusters,
+        scenario.seed,
+        warm_up * _PS,
+        duration * _PS,
+        record,
+    )
+    try:
+        yield simulation
+    finally:
+        native.olaf_simulation_free(simulation)
+
+
+def _engines(scenario: Scenario) -> NDArray[np.void]:
+    places = {engine.name: place for place, engine in enumerate(scenario.engines)}
+    rows = np.zeros(len(scenario.engines), library.ENGINE)
+    for row, engine in zip(rows, scenario.engines, strict=True):
+        link = engine.link
+        row["slots"], row["cycle"] = engine.slots, _CYCLE_PS
+        row["merge_cycles"] = engine.adder_latency + _MERGE_CYCLES
+        row["rate"] = round((engine.rate or 0) * _CYCLE_PS / 10**12 * 2**32)
+        row["link_ps_per_byte"], row["link_delay"] = _ps_per_byte(link.rate), link.delay * _PS
+        row["link_capacity"] = link.capacity or 0
+        row["next"] = -1 if link.to is None else places[link.to]
+    return rows
+
+
+def _settings(scenario: Scenario) -> NDArray[np.void]:
+    rows = [
+        (place, cluster, _MODES[engine.modes.get(cluster, engine.mode)], 0, 0.0)
+        for place, engine in enumerate(scenario.engines)
+        for cluster in range(scenario.clusters)
+    ]
+    return np.array(rows, library.SETTING)
+
+
+def _sources(scenario: Scenario) -> NDArray[np.void]:
+    places = {engine.name: place for place, engine in enumerate(scenario.engines)}
+    drawn = np.random.default_rng(scenario.seed)
+    rows = np.zeros(len(scenario.sources), library.SOURCE)
+    for row, source in zip(rows, scenario.sources, strict=True):
+        phase = int(drawn.integers(source.period * _PS)) if source.phase is None else source.phase * _PS
+        row["phase"], row["period"] = phase, source.period * _PS
+        row["jitter"], row["delay"] = source.jitter * _PS, source.delay * _PS
+        row["engine"], row["index"] = places[source.engine], source.cluster
+        row["worker"], row["size"] = source.worker, source.size
+    return rows
+
+
+def _arrivals(scenario: Scenario) -> NDArray[np.void]:
+    trace = scenario.trace
+    if trace is None:
+        return np.zeros(0, library.ARRIVAL)
+    rows = np.zeros(len(trace.time), library.ARRIVAL)
+    rows["time"], rows["index"], rows["worker"] = trace.time * _PS, trace.cluster, trace.worker
+    rows["engine"] = [engine.name for engine in scenario.engines].index(trace.engine)
+    rows["size"] = trace.size
+    return rows
+
+
+def _ps_per_byte(rate: float | None) -> float:
+    return 0.0 if rate is None else 8e12 / rate
+
+
+def _cluster(index: int, row: Any) -> Cluster:
+    observed, peaks = int(row["observed"]), int(row["peak_count"])
+    return Cluster(
+        cluster=index,
+        generated=int(row["generated"]),
+        delivered=int(row["delivered"]),
+        frames=int(row["frames"]),
+        replaced=int(row["replaced"]),
+        lost=int(row["lost"]),
+        average_age=float(row["area"]) / observed / _PS if observed else None,
+        mean_peak=float(row["peaks"]) / peaks / _PS if peaks else None,
+        highest_peak=int(row["highest_peak"]) / _PS if peaks else None,
+    )
+
+
+def _receptions(native: ctypes.CDLL, simulation: int) -> Receptions:
+    at = ctypes.c_void_p()
+    count = int(native.olaf_simulation_receptions(simulation, ctypes.byref(at)))
+    raw = ctypes.string_at(at.value, count * library.RECEPTION.itemsize) if at.value else b""
+    rows = np.frombuffer(raw, library.RECEPTION)
+    return Receptions(
+        cluster=rows["index"].astype(np.int64),
+        generated=rows["generated"].copy(),
+        time=rows["time"].copy(),
+        count=rows["count"].astype(np.int64),
+    )
+
+
+def _check(result: Result, uncounted: int) -> None:
+    """Raises OlafError unless every worker update is accounted for."""
+    ended = sum(cluster.delivered + cluster.replaced + cluster.lost for cluster in result.clusters)
+    if result.generated != ended + uncounted + result.under_way:
+        raise OlafError(
+            Problem(
+                f"{result.generated} updates generated, {ended + uncounted + result.under_way} accounted for",
+                "event-level model",
+                "a defect of the model: please report it with the scenario",
+            )
+        )

@@ -1,0 +1,199 @@
+"""What is simulated: engines, the links between them, and workers that send periodically."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from olafctl.errors import BadInput, Problem
+from olafctl.testbed.model import Mode
+from olafctl.wire.geometry import ADDER_LATENCY, SLOTS
+from olafctl.wire.layouts import GRADIENT_OFFSET
+
+MAX_TIME = (1 << 63) // 1000 - 1
+"""ns: the model counts picoseconds in 63 bits."""
+
+MIN_RATE, MAX_RATE = 1, 128_000_000_000
+"""bit/s of an engine's rate limiter: the highest is its full width."""
+
+
+@dataclass(frozen=True)
+class Link:
+    """From an engine to the next one, or to the parameter server."""
+
+    to: str | None = None
+    """The name of an engine; None is the parameter server."""
+    rate: float | None = None
+    """bit/s; None sends a frame in no time."""
+    delay: int = 0
+    """ns, after the frame was sent."""
+    capacity: int | None = None
+    """Frames that wait or are being sent, beyond which the link drops; None is unlimited."""
+
+
+@dataclass(frozen=True)
+class Engine:
+    """An OlafQueue with its output."""
+
+    name: str
+    slots: int = SLOTS.default
+    rate: float | None = None
+    """bit/s of the rate limiter; None does not limit."""
+    link: Link = field(default_factory=Link)
+    mode: Mode = Mode.OLAF
+    modes: Mapping[int, Mode] = field(default_factory=dict)
+    """Of the clusters with another mode than ``mode``, by their index."""
+    adder_latency: int = ADDER_LATENCY.default
+    """Cycles."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A worker: update k is generated at phase + k·period + U(0, jitter), in ns."""
+
+    cluster: int
+    worker: int
+    engine: str
+    period: int
+    phase: int | None = None
+    """None draws it uniformly from [0, period)."""
+    jitter: int = 0
+    delay: int = 0
+    """ns on the way to the engine."""
+    size: int = 1000
+    """Bytes of a frame."""
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """Updates at given times, such as a recorded training: arrays of one length, in order of time."""
+
+    engine: str
+    """Where they arrive, when they are generated."""
+    time: NDArray[np.int64]
+    """ns."""
+    cluster: NDArray[np.int64]
+    worker: NDArray[np.int64]
+    size: int = 1000
+    """Bytes of a frame."""
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A whole topology. Raises BadInput with every problem, where it is and what to do."""
+
+    engines: tuple[Engine, ...]
+    sources: tuple[Source, ...] = ()
+    trace: Trace | None = None
+    seed: int = 0
+    """Of the phases left open and of all jitter: one seed repeats exactly."""
+
+    def __post_init__(self) -> None:
+        problems = tuple(_problems(self))
+        if problems:
+            raise BadInput(*problems)
+
+    @property
+    def clusters(self) -> int:
+        """One more than the highest cluster index."""
+        traced = [] if self.trace is None else [int(self.trace.cluster.max())]
+        return 1 + max([*traced, *(source.cluster for source in self.sources)])
+
+
+def _problems(scenario: Scenario) -> Iterator[Problem]:
+    names = [engine.name for engine in scenario.engines]
+    for name in sorted({name for name in names if names.count(name) > 1}):
+        yield Problem("two engines have this name", f"engine {name}")
+    if not scenario.engines:
+        yield Problem("there is no engine", "engines")
+        return
+    if not scenario.sources and (scenario.trace is None or not len(scenario.trace.time)):
+        yield Problem("no worker sends anything", "sources")
+    for engine in scenario.engines:
+        yield from _engine_problems(engine, names)
+    yield from _loops(scenario)
+    for source in scenario.sources:
+        yield from _source_problems(source, names)
+    if scenario.trace is not None:
+        yield from _trace_problems(scenario.trace, names)
+    workers = [(source.cluster, source.worker) for source in scenario.sources]
+    if len(set(workers)) < len(workers):
+        cluster, worker = next(one for one in workers if workers.count(one) > 1)
+        yield Problem(
+            "sends from two places", f"worker {worker} of cluster {cluster}", "number workers apart"
+        )
+
+
+def _engine_problems(engine: Engine, names: list[str]) -> Iterator[Problem]:
+    where = f"engine {engine.name}"
+    if not SLOTS.least <= engine.slots <= SLOTS.greatest:
+        yield Problem(f"has {engine.slots} slots", where, f"choose {SLOTS.least} … {SLOTS.greatest}")
+    if engine.rate is not None and not MIN_RATE <= engine.rate <= MAX_RATE:
+        yield Problem(
+            f"has a rate of {engine.rate} bit/s", where, f"{MIN_RATE} … {MAX_RATE}, or None for no limit"
+        )
+    least, most = ADDER_LATENCY.least, ADDER_LATENCY.greatest
+    if not least <= engine.adder_latency <= most:
+        yield Problem(f"has adders of {engine.adder_latency} cycles", where, f"choose {least} … {most}")
+    link = engine.link
+    if link.to is not None and link.to not in names:
+        known = ", ".join(names)
+        yield Problem(f"leads to {link.to!r}, which does not exist", f"{where}: link", f"known: {known}")
+    if link.rate is not None and link.rate <= 0:
+        yield Problem(f"has a rate of {link.rate} bit/s", f"{where}: link", "a positive rate, or None")
+    if not 0 <= link.delay <= MAX_TIME:
+        yield Problem(f"has a delay of {link.delay} ns", f"{where}: link", "at least 0")
+    if link.capacity is not None and link.capacity < 1:
+        yield Problem(f"has room for {link.capacity} frames", f"{where}: link", "at least 1, or None")
+    for cluster, mode in engine.modes.items():
+        if cluster < 0:
+            yield Problem(f"has mode {mode} for cluster {cluster}", where, "cluster indices begin at 0")
+
+
+def _loops(scenario: Scenario) -> Iterator[Problem]:
+    onward = {engine.name: engine.link.to for engine in scenario.engines}
+    for name in onward:
+        seen, at = [name], onward[name]
+        while at is not None and at in onward and at not in seen:
+            seen.append(at)
+            at = onward[at]
+        if at == name and name == min(seen):
+            yield Problem(
+                f"frames go round in a circle: {' → '.join([*seen, name])}",
+                f"engine {name}",
+                "lead the last one to the parameter server",
+            )
+
+
+def _source_problems(source: Source, names: list[str]) -> Iterator[Problem]:
+    where = f"worker {source.worker} of cluster {source.cluster}"
+    if source.engine not in names:
+        known = ", ".join(names)
+        yield Problem(f"sends to engine {source.engine!r}, which does not exist", where, f"known: {known}")
+    if source.cluster < 0 or source.worker < 0:
+        yield Problem("has a negative number", where, "numbers begin at 0")
+    if not 1 <= source.period <= MAX_TIME:
+        yield Problem(f"has a period of {source.period} ns", where, "at least 1")
+    for name in ("phase", "jitter", "delay"):
+        value = getattr(source, name)
+        if value is not None and not 0 <= value <= MAX_TIME:
+            yield Problem(f"has a {name} of {value} ns", where, "at least 0")
+    if not GRADIENT_OFFSET <= source.size <= 65535:
+        yield Problem(f"sends frames of {source.size} bytes", where, f"{GRADIENT_OFFSET} … 65535")
+
+
+def _trace_problems(trace: Trace, names: list[str]) -> Iterator[Problem]:
+    if trace.engine not in names:
+        known = ", ".join(names)
+        yield Problem(f"arrives at engine {trace.engine!r}, which does not exist", "trace", f"known: {known}")
+    if not trace.time.shape == trace.cluster.shape == trace.worker.shape or trace.time.ndim != 1:
+        shapes = f"{trace.time.shape}, {trace.cluster.shape} and {trace.worker.shape}"
+        yield Problem(f"has times, clusters and workers of shapes {shapes}", "trace", "one entry an update")
+        return
+    if (np.diff(trace.time) < 0).any() or (trace.time < 0).any() or (trace.time > MAX_TIME).any():
+        yield Problem("has times that descend or lie outside 0 … 106 days", "trace", "sort it by time")
+    if (trace.cluster < 0).any() or (trace.worker < 0).any():
+        yield Problem("has a negative cluster or worker", "trace", "numbers begin at 0")
+    if not GRADIENT_OFFSET <= trace.size <= 65535:
+        yield Problem(f"has frames of {trace.size} bytes", "trace", f"{GRADIENT_OFFSET} … 65535")

@@ -1,0 +1,198 @@
+"""Who generates what when: the free times of a system and the order in which updates reach the engine."""
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from olafctl.verify.encoding.numbers import Arithmetic, Bool, Term, either, implies, negation, z3
+from olafctl.verify.question.system import System
+
+Source = tuple[int, int]
+
+
+@dataclass(eq=False)
+class Update:
+    """Update k of a cluster (Table 4), as Z3 sees it; times in ticks.
+
+    ``departure`` is D of the newest slot the cluster has opened by then, ``newest`` A of its newest update
+    the engine took, ``received`` A of the newest that had left before that slot, ``free`` when the output
+    has sent all that is ahead, and ``done`` when it has sent all up to and including this.
+    """
+
+    cluster: int
+    worker: int
+    seq: int
+    place: int
+    offset: int
+    earliest: int
+    latest: int
+    arrival: Term
+    sent: Bool
+    opens: Term
+    lost: Term
+    departure: Term
+    newest: Term
+    received: Term
+    free: Term
+    done: Term
+    previous: "Update | None"
+
+    @property
+    def source(self) -> Source:
+        return self.cluster, self.worker
+
+
+class Arrivals:
+    """All updates of a system, by cluster in time order, with the constraints of the arrival model."""
+
+    def __init__(
+        self, system: System, arithmetic: Arithmetic, *, windows: bool, symmetry: tuple[int, ...]
+    ) -> None:
+        """``symmetry[u]`` equal for clusters that may be renamed into each other, else all different."""
+        self.system = system
+        self.arithmetic = arithmetic
+        self._windows = windows
+        self._symmetry = symmetry
+        self._constraints: list[Bool] = []
+        self.phases: dict[Source, Term] = {}
+        self._known: dict[tuple[Any, ...], Bool] = {}
+        self.flows = [self._flow(index) for index in range(len(system.clusters))]
+        self._arrange_twins()
+
+    @property
+    def updates(self) -> list[Update]:
+        """All updates, by cluster."""
+        return [update for flow in self.flows for update in flow]
+
+    def taken_constraints(self) -> list[Bool]:
+        """The arrival model's constraints that arose since the last call."""
+        taken, self._constraints = self._constraints, []
+        return taken
+
+    def order(self) -> list[Bool]:
+        """The order's own laws, once every needed :meth:`precedes` was asked: no three in a circle."""
+        onward: dict[Any, list[tuple[Any, int]]] = {}
+        for (one, other, offset), relation in self._known.items():
+            if not isinstance(relation, bool):
+                onward.setdefault(one, []).append((other, offset))
+                onward.setdefault(other, []).append((one, -offset))
+        circles: dict[frozenset[tuple[Any, ...]], Bool] = {}
+        for one, edges in onward.items():
+            for other, there in edges:
+                for third, onto in onward[other]:
+                    if third[0] == one[0]:
+                        continue
+                    circle = frozenset(
+                        ((one, other, there), (other, third, onto), (third, one, -there - onto))
+                    )
+                    if circle not in circles:
+                        circles[circle] = either(*(negation(self._recall(*edge)) for edge in circle))
+        clauses = [clause for clause in circles.values() if clause is not True]
+        return clauses + self._keep_flows_in_order()
+
+    def _keep_flows_in_order(self) -> list[Bool]:
+        """What precedes an update also follows none of its cluster's earlier ones, at one instant too."""
+        clauses = []
+        for index, flow in enumerate(self.flows):
+            cluster = self.system.clusters[index]
+            if cluster.workers == 1 and not cluster.jitter:
+                continue
+            for earlier, later in pairwise(flow):
+                for other in self.updates:
+                    if other.cluster != index:
+                        clauses.append(implies(self.precedes(later, other), self.precedes(earlier, other)))
+        return [clause for clause in clauses if clause is not True]
+
+    def precedes(self, one: Update, other: Update) -> Bool:
+        """Whether ``one`` reaches the engine before ``other``, another cluster's or an earlier update.
+
+        At one instant either may be first; without jitter two sources meet in the same order each time.
+        """
+        if one.cluster == other.cluster:
+            return one.place < other.place
+        if one.cluster > other.cluster:
+            return negation(self.precedes(other, one))
+        key: tuple[Any, ...] = (one.source, other.source, one.offset - other.offset)
+        if not self.system.exact:
+            key = ((*one.source, one.seq), (*other.source, other.seq), 0)
+        if key not in self._known:
+            self._known[key] = self._relation(one, other, key)
+        return self._known[key]
+
+    def _recall(self, one: Any, other: Any, offset: int) -> Bool:
+        """A relation asked for before, either way round; False (no obstacle) if it never was."""
+        if (one, other, offset) in self._known:
+            return self._known[one, other, offset]
+        reverse = self._known.get((other, one, -offset))
+        return False if reverse is None else negation(reverse)
+
+    def _relation(self, one: Update, other: Update, key: tuple[Any, ...]) -> Bool:
+        twins = self._symmetry[one.cluster] == self._symmetry[other.cluster]
+        if self._windows and twins and self.system.exact and self.system.clusters[one.cluster].workers == 1:
+            return one.seq <= other.seq
+        if self._windows and one.latest < other.earliest:
+            return True
+        if self._windows and other.latest < one.earliest:
+            return False
+        literal = z3.Bool(f"first {key}")
+        self._constraints.append(z3.Implies(literal, one.arrival <= other.arrival))
+        self._constraints.append(z3.Implies(z3.Not(literal), other.arrival <= one.arrival))
+        return literal
+
+    def _flow(self, index: int) -> list[Update]:
+        cluster, tick = self.system.clusters[index], self.system.tick
+        low, high = cluster.phase[0] // tick, cluster.phase[1] // tick
+        late = cluster.jitter // tick
+        make = self.arithmetic.variable
+        for worker in range(cluster.workers):
+            phase = self.phases[index, worker] = make(f"phase {index} {worker}")
+            self._constraints += [phase >= low, phase <= high]
+            if worker:
+                self._constraints.append(self.phases[index, worker - 1] <= phase)
+        flow: list[Update] = []
+        for place in range(self.system.generations[index]):
+            worker, turn = place % cluster.workers, place // cluster.workers
+            offset = turn * cluster.period // tick
+            arrival = self.phases[index, worker] + offset
+            if late:
+                arrival = make(f"A {index} {place}")
+                delay = arrival - self.phases[index, worker] - offset
+                self._constraints += [delay >= 0, delay <= late]
+                if flow:
+                    self._constraints.append(flow[-1].arrival <= arrival)
+            name = f"{index} {place}"
+            flow.append(
+                Update(
+                    cluster=index,
+                    worker=worker,
+                    seq=turn,
+                    place=place,
+                    offset=offset,
+                    earliest=low + offset,
+                    latest=high + offset + late,
+                    arrival=arrival,
+                    sent=z3.Bool(f"sent {name}") if self.system.controlled else True,
+                    opens=z3.Bool(f"opens {name}"),
+                    lost=z3.Bool(f"lost {name}"),
+                    departure=make(f"D {name}"),
+                    newest=make(f"newest {name}"),
+                    received=make(f"received {name}"),
+                    free=make(f"free {name}"),
+                    done=make(f"done {name}"),
+                    previous=flow[-1] if flow else None,
+                )
+            )
+        return flow
+
+    def _arrange_twins(self) -> None:
+        """Clusters that differ in name only are numbered by their first phase: one of n! namings."""
+        last: dict[int, int] = {}
+        for index, kind in enumerate(self._symmetry):
+            if kind in last:
+                self._constraints.append(self.phases[last[kind], 0] <= self.phases[index, 0])
+            last[kind] = index
+
+
+def begin_at_zero(arrivals: Arrivals) -> Bool:
+    """Some source's phase is 0: without feedback only time differences matter."""
+    return either(*(phase == 0 for phase in arrivals.phases.values()))

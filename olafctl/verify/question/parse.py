@@ -1,0 +1,132 @@
+"""What an operator writes, as a system and an objective."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+from fractions import Fraction
+
+from olafctl.errors import BadInput, Problem
+from olafctl.queue.registers import CLOCK_HZ
+from olafctl.testbed.model import Testbed
+from olafctl.verify.question.objective import Kind, Objective
+from olafctl.verify.question.system import Cluster, Transmission
+from olafctl.wire.layouts import BEAT_BYTES
+
+_UNITS = {"ns": 1, "us": 10**3, "µs": 10**3, "ms": 10**6, "s": 10**9}
+_TIME = re.compile(r"(-?\d+(?:\.\d+)?)\s*(ns|us|µs|ms|s)")
+_OBJECTIVE = re.compile(r"([a-z-]+)\s*(?:(?:<=|≤)\s*([^@]+?))?\s*(?:@\s*(.+))?")
+_CYCLE = 10**9 // CLOCK_HZ
+"""ns."""
+
+
+def time(text: str, where: str) -> Fraction:
+    """A time with its unit, such as ``0.1ms``, in ns. Raises BadInput."""
+    match = _TIME.fullmatch(text.strip())
+    if match is None:
+        raise BadInput(Problem(f"{text!r} is not a time", where, "a number and ns, us, ms or s: 100ms"))
+    return Fraction(match[1]) * _UNITS[match[2]]
+
+
+def whole_time(text: str, where: str) -> int:
+    """A time of whole nanoseconds. Raises BadInput."""
+    value = time(text, where)
+    if value.denominator != 1:
+        raise BadInput(Problem(f"{text} is not a whole number of nanoseconds", where))
+    return int(value)
+
+
+def clusters(texts: Iterable[str], tick: int) -> tuple[Cluster, ...]:
+    """``name:period=100ms,workers=2,jitter=1ms,phase=0ms..50ms``, separated by ``;``. Raises BadInput."""
+    return tuple(_cluster(part.strip(), tick) for text in texts for part in text.split(";") if part.strip())
+
+
+def objective(text: str) -> Objective:
+    """``fairness<=0.1ms``, ``peak<=200ms@a,b``, ``average<=…``, ``loss-free``. Raises BadInput."""
+    match = _OBJECTIVE.fullmatch(text.strip())
+    kinds = ", ".join(kind.value for kind in Kind)
+    if match is None or match[1] not in set(Kind):
+        raise BadInput(
+            Problem(f"{text!r} is not an objective", "--objective", f"known: {kinds}; as in fairness<=0.1ms")
+        )
+    kind, bound = Kind(match[1]), match[2]
+    if (bound is None) != (kind is Kind.LOSS_FREE):
+        said = "takes no bound" if bound else "needs a bound"
+        raise BadInput(Problem(f"{kind} {said}", "--objective", "as in peak<=200ms, or loss-free"))
+    names = tuple(name.strip() for name in match[3].split(",")) if match[3] else ()
+    return Objective(kind, time(bound, "objective") if bound else Fraction(0), names)
+
+
+def transmission(text: str) -> tuple[Transmission, int]:
+    """``always``, ``any``, ``bounded:3``, ``expected``: the treatment and its patience. Raises BadInput."""
+    kind, _, patience = text.partition(":")
+    known = ", ".join(
+        [*(kind.value for kind in Transmission if kind is not Transmission.BOUNDED), "bounded:N"]
+    )
+    if kind not in set(Transmission) or (kind == Transmission.BOUNDED) != patience.isdecimal():
+        raise BadInput(Problem(f"{text!r} is not a transmission", "--transmission", f"known: {known}"))
+    return Transmission(kind), int(patience or 0)
+
+
+def from_testbed(testbed: Testbed, periods: Iterable[str], tick: int) -> tuple[Cluster, ...]:
+    """The clusters of a testbed with their workers, each update period from ``100ms`` or ``name=300ms``."""
+    every: int | None = None
+    named: dict[str, int] = {}
+    for text in periods:
+        name, equals, value = text.rpartition("=")
+        if equals:
+            named[name] = whole_time(value, f"--period {name}")
+        else:
+            every = whole_time(value, "--period")
+    known = {cluster.name for cluster in testbed.clusters}
+    for name in named.keys() - known:
+        raise BadInput(
+            Problem(f"no cluster is called {name!r}", "--period", f"known: {', '.join(sorted(known))}")
+        )
+    silent = [cluster.name for cluster in testbed.clusters if named.get(cluster.name, every) is None]
+    if silent:
+        raise BadInput(
+            Problem(
+                f"the testbed does not say how often {', '.join(silent)} updates",
+                str(testbed.source),
+                "--period 100ms, or --period NAME=100ms",
+            )
+        )
+    found = []
+    for cluster in testbed.clusters:
+        period = named.get(cluster.name, every)
+        assert period is not None
+        found.append(Cluster(cluster.name, period, (0, max(period - tick, 0)), len(cluster.workers)))
+    return tuple(found)
+
+
+def service_of(testbed: Testbed, frame_bytes: int | None) -> int:
+    """p/C in ns, rounded up: a frame (by default one that fills a slot) at the engine's output rate."""
+    size = frame_bytes or testbed.engine.beats * BEAT_BYTES
+    rate = testbed.engine.output_rate
+    if rate is None:
+        return -(-size // BEAT_BYTES) * _CYCLE
+    return -(-size * 8 * 10**9 // rate)
+
+
+def _cluster(text: str, tick: int) -> Cluster:
+    name, colon, rest = text.partition(":")
+    where = f"--clusters {name}"
+    fields = dict(part.partition("=")[::2] for part in rest.split(",") if part.strip())
+    fields = {key.strip(): value.strip() for key, value in fields.items()}
+    unknown = fields.keys() - {"period", "workers", "jitter", "phase"}
+    if not name.strip() or not colon or unknown or "period" not in fields:
+        what = f"unknown {', '.join(sorted(unknown))}" if unknown else "needs a name and a period"
+        raise BadInput(Problem(what, where, "as in a:period=100ms,workers=2,jitter=1ms,phase=0ms..50ms"))
+    period = whole_time(fields["period"], where)
+    cluster = Cluster(name.strip(), period, (0, max(period - tick, 0)))
+    if "workers" in fields:
+        if not fields["workers"].isdecimal():
+            raise BadInput(Problem(f"{fields['workers']!r} workers", where, "a whole number"))
+        cluster = replace(cluster, workers=int(fields["workers"]))
+    if "jitter" in fields:
+        cluster = replace(cluster, jitter=whole_time(fields["jitter"], where))
+    if "phase" in fields:
+        low, _, high = fields["phase"].partition("..")
+        phase = whole_time(low, where), whole_time(high or low, where)
+        cluster = replace(cluster, phase=phase)
+    return cluster

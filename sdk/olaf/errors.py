@@ -1,0 +1,27 @@
+"""What can go wrong before training begins; nothing of it is raised by a training step."""
+
+from __future__ import annotations
+
+
+class OlafError(Exception):
+    """What was wrong, where, and what to do, in one sentence."""
+
+
+class BadAddress(OlafError, ValueError):
+    """An address in no form that is known."""
+
+
+class NoAnswer(OlafError, TimeoutError):
+    """The engine's control plane, or the other members, did not answer in time."""
+
+
+class JoinRefused(OlafError):
+    """The control plane refused the Join."""
+
+
+class OtherModel(OlafError):
+    """The parameter server holds a model of another length or division."""
+
+
+class BadCheckpoint(OlafError):
+    """A checkpoint that cannot be continued from."""

@@ -1,0 +1,111 @@
+"""``python -m olaf.measure``: what Olaf costs on this machine, in CPU time over loopback with jumbo frames.
+
+CPU time, the kernel's part included, and not wall time: other load disturbs it little. The worker and the
+parameter server are processes of their own; ``WINDOW`` updates are on their way at a time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import multiprocessing.connection
+import time
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from olaf.policies import POLICIES
+from olaf.segments import JUMBO_MTU, Segments
+from olaf.server import ParameterServer
+from olaf.worker import Worker
+
+MODELS = (2205, 137_477)
+WINDOW = 4
+_PATIENCE = 5.0
+
+
+@dataclass(frozen=True)
+class Cost:
+    """CPU seconds for one update of ``values`` values."""
+
+    values: int
+    policy: str
+    training: float
+    """Of the thread that trains: ``offer`` and ``poll``."""
+    worker: float
+    """Of the whole worker process, its receiving thread included."""
+    server: float
+    """Of the server process: receive, decide, answer."""
+    lost: float
+    """Share of the frames that were not answered."""
+
+
+def measure(values: int, policy: str, updates: int) -> Cost:
+    """Send ``updates`` updates, ``WINDOW`` at a time. Raises RuntimeError if the server does not start."""
+    ours, theirs = multiprocessing.Pipe()
+    process = multiprocessing.get_context("spawn").Process(target=_serve, args=(theirs, policy))
+    process.start()
+    try:
+        worker = Worker(f"127.0.0.1:{ours.recv()}", values, mtu=JUMBO_MTU)
+        worker.begin(np.zeros(values, np.float32))
+        if not worker.wait(_PATIENCE):
+            raise RuntimeError("the parameter server did not answer over loopback")
+        training, whole = _train(worker, updates)
+        worker.close()
+        ours.send("stop")
+        server, received = ours.recv()
+    finally:
+        process.join()
+    frames = updates * Segments.of(values, JUMBO_MTU).count
+    served = server / (received / worker.segments.count)
+    return Cost(
+        values, policy, training / updates, whole / updates, served, 1 - worker.counters.acks / frames
+    )
+
+
+def _train(worker: Worker, updates: int) -> tuple[float, float]:
+    """CPU seconds of this thread in offer and poll, and of the process without making gradients."""
+    gradient = np.full(worker.segments.values, 1e-3, np.float32)
+    training, begun = 0.0, time.process_time()
+    for number in range(0, updates, WINDOW):
+        wanted = worker.counters.acks + WINDOW * worker.segments.count
+        begin = time.thread_time()
+        for step in range(WINDOW):
+            worker.offer(gradient, float(number + step))
+            worker.poll()
+        training += time.thread_time() - begin
+        worker._port.wait(lambda: worker.counters.acks >= wanted, 0.2)  # noqa: B023
+    return training, time.process_time() - begun
+
+
+def _serve(connection: multiprocessing.connection.Connection, policy: str) -> None:
+    server = ParameterServer("127.0.0.1:0", policy=partial(POLICIES[policy], rate=1e-9))
+    begun = time.process_time()
+    connection.send(server.address[1])
+    connection.recv()
+    connection.send((time.process_time() - begun, server.counters().received))
+    server.close()
+
+
+def main() -> None:
+    """Print a table."""
+    parser = argparse.ArgumentParser(prog="python -m olaf.measure", description=__doc__.split("\n\n")[0])
+    parser.add_argument("--updates", type=int, default=2000, help="of each model; a tenth for the large one")
+    parser.add_argument("--policy", choices=["olaf", "plain"], default="olaf")
+    arguments = parser.parse_args()
+    print(
+        "CPU time for one update    training thread    worker process    server process    server, one core"
+    )
+    for values in MODELS:
+        updates = max(WINDOW, arguments.updates // (1 if values < 10_000 else 10))
+        cost = measure(values, arguments.policy, updates)
+        print(
+            f"{values:>9} values, {Segments.of(values, JUMBO_MTU).count:>3} frames"
+            f"{cost.training * 1e6:>12.0f} µs{cost.worker * 1e6:>14.0f} µs{cost.server * 1e6:>14.0f} µs"
+            f"{1 / cost.server:>13.0f}/s    {cost.lost:.1%} of frames lost"
+        )
+
+
+if __name__ == "__main__":
+    main()

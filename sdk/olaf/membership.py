@@ -1,0 +1,163 @@
+"""Joining and leaving a cluster by control messages (iSwitch §3.2, table 2)."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import ipaddress
+import struct
+from dataclasses import dataclass
+from typing import Protocol
+
+from olaf import wire
+from olaf.address import Cluster
+from olaf.errors import JoinRefused, NoAnswer
+from olaf.port import Address, Port
+
+_LEAVES = 3
+"""Leaves sent, because no answer is waited for."""
+_AGAIN = 0.5
+"""Seconds until a Join that was not answered is sent again."""
+
+_REFUSALS: dict[int, str] = {
+    wire.Reason.UNKNOWN_CLUSTER: "there is no such cluster",
+    wire.Reason.BAD_MAC: "the key is wrong or missing; set OLAF_KEY or key=",
+    wire.Reason.OLD_NONCE: "this machine's clock is behind what it was; set the clock",
+    wire.Reason.CLUSTER_FULL: "the cluster has no place for another member",
+    wire.Reason.WRONG_MODEL_LENGTH: "the cluster trains a model of another length",
+    wire.Reason.OBJECTIVE_VIOLATED: "with this member the cluster's Age-of-Model objective would not hold",
+}
+
+
+class _Message(Protocol):
+    mac: bytes
+
+    def pack(self) -> bytes: ...
+
+
+@dataclass(frozen=True)
+class Joined:
+    """What the control plane answered."""
+
+    epoch: int
+    member: int
+    threshold: int
+    segments: int
+    server: Address
+
+
+def signed(message: _Message, key: bytes) -> bytes:
+    """The message's bytes with its MAC; without a key the MAC stays zero."""
+    if key:
+        body = message.pack()[: -wire.MAC_BYTES]
+        message.mac = hmac.new(key, body, hashlib.sha256).digest()[: wire.MAC_BYTES]
+    return message.pack()
+
+
+def genuine(datagram: memoryview, size: int, key: bytes) -> bool:
+    """Whether a received control message of ``size`` bytes carries the right MAC for this key."""
+    body = bytes(datagram[:size])
+    mac = hmac.new(key, body[: -wire.MAC_BYTES], hashlib.sha256).digest() if key else bytes(wire.MAC_BYTES)
+    return len(body) == size and hmac.compare_digest(mac[: wire.MAC_BYTES], body[-wire.MAC_BYTES :])
+
+
+def is_control(datagram: memoryview) -> bool:
+    """Whether this is a control message: no Olaf header has version 0."""
+    return len(datagram) > 0 and datagram[0] >> 4 == 0
+
+
+class Membership:
+    """One member's place in its cluster; asks until it is answered, and again when told to."""
+
+    def __init__(self, port: Port, cluster: Cluster, values: int, role: wire.Role, key: bytes) -> None:
+        self.joined: Joined | None = None
+        self.refused: int | None = None
+        """Reason of the last refusal."""
+        self.halted = False
+        self._port, self._cluster, self._values, self._role, self._key = port, cluster, values, role, key
+        self._asked: int | None = None
+        """Nonce of the Join under way."""
+        self._due: float | None = None
+        self._nonce = 0
+
+    def join(self) -> None:
+        """Ask to join, from the next tick on; the place held so far stays until the answer."""
+        self._asked, self.refused = self.nonce(), None
+        self._due = self._port.now()
+
+    def admit(self, seconds: float) -> Joined:
+        """Join and block until the answer is here; the port serves this membership meanwhile.
+
+        Raises JoinRefused with the reason, and NoAnswer after ``seconds``.
+        """
+        self.join()
+        self._port.serve(self)
+        self._port.wait(lambda: self.joined is not None or self.refused is not None, seconds)
+        where = f"{self._cluster.name} at {self._cluster.control[0]}:{self._cluster.control[1]}"
+        if self.refused is not None:
+            reason = _REFUSALS.get(self.refused, f"reason {self.refused}")
+            raise JoinRefused(f"cluster {where} refused the Join: {reason}")
+        if self.joined is None:
+            raise NoAnswer(f"cluster {where} did not answer in {seconds:g} s; is olafctl's daemon running?")
+        return self.joined
+
+    def leave(self) -> None:
+        """Leave the cluster; sent a few times, because no answer is waited for."""
+        message = wire.Leave(wire.Action.LEAVE, self._name(), self.nonce(), bytes(wire.MAC_BYTES))
+        for _ in range(_LEAVES):
+            self.send(signed(message, self._key))
+
+    def help(self, segment: int, round_: int) -> None:
+        """Ask for the result of a round."""
+        message = wire.Help(wire.Action.HELP, segment, round_, 0, 0, self.nonce(), bytes(wire.MAC_BYTES))
+        self.send(signed(message, self._key))
+
+    def receive(self, datagram: memoryview, source: Address) -> wire.Help | None:
+        """Take a control message; returns a genuine Help of another member, which the caller answers."""
+        if not is_control(datagram):
+            return None
+        action = datagram[0]
+        try:
+            if action == wire.Action.ACK:
+                self._answered(wire.Answer.unpack(datagram), genuine(datagram, wire.ANSWER_BYTES, self._key))
+            elif action == wire.Action.HALT and genuine(datagram, wire.HALT_BYTES, self._key):
+                self.halted = bool(wire.Halt.unpack(datagram).halted)
+            elif action == wire.Action.HELP and genuine(datagram, wire.HELP_BYTES, self._key):
+                return wire.Help.unpack(datagram)
+        except struct.error:
+            pass  # too short: as good as lost
+        return None
+
+    def tick(self) -> float | None:
+        """Send the Join that is due."""
+        if self._due is not None and self._port.now() >= self._due and self._asked is not None:
+            message = wire.Join(
+                wire.Action.JOIN, self._role, self._name(), self._values, self._asked, bytes(wire.MAC_BYTES)
+            )
+            self.send(signed(message, self._key))
+            self._due = self._port.now() + _AGAIN
+        return self._due
+
+    def nonce(self) -> int:
+        """Larger than any before."""
+        self._nonce = max(self._nonce + 1, self._port.wall())
+        return self._nonce
+
+    def send(self, message: bytes) -> None:
+        """To the control plane, by its ToS; may be lost."""
+        self._port.send(self._cluster.control, message, tos=wire.CONTROL_TOS)
+
+    def _name(self) -> bytes:
+        return self._cluster.name.encode()
+
+    def _answered(self, answer: wire.Answer, certain: bool) -> None:
+        """A refusal counts without a MAC too: who has the wrong key could not read another one."""
+        if answer.answered != wire.Action.JOIN or answer.nonce != self._asked:
+            return
+        if answer.reason != wire.Reason.OK:
+            self._asked = self._due = None
+            self.refused = answer.reason
+        elif certain:
+            self._asked = self._due = None
+            server = str(ipaddress.IPv4Address(answer.server_addr)), answer.server_port
+            self.joined = Joined(answer.epoch, answer.member, answer.threshold, answer.segments, server)

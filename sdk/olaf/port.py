@@ -1,0 +1,59 @@
+"""What every part of this package asks of the world: one UDP port and the clock of its machine.
+
+Workers, parameter servers and rounds are parties: they are told of datagrams and of time, and never read
+a clock or a socket themselves. ``olaf.udp`` serves them over sockets in wall time, ``olaf.virtual`` in
+simulated time; the code in between is the same.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from typing import Callable, Protocol, Union
+
+Address = tuple[str, int]
+"""IPv4 address and UDP port."""
+
+Bytes = Union[bytes, bytearray, memoryview]
+
+
+class Party(Protocol):
+    """What a port calls."""
+
+    def receive(self, datagram: memoryview, source: Address) -> object:
+        """A datagram arrived. Its memory is used again afterwards."""
+
+    def tick(self) -> float | None:
+        """Do what is due; returns when to be called next (on the port's ``now``), None for not at all."""
+
+
+class Port(Protocol):
+    """One UDP port and the clock of the machine it is on."""
+
+    @property
+    def address(self) -> Address:
+        """Where datagrams to this port go."""
+
+    @property
+    def lock(self) -> AbstractContextManager[object]:
+        """Held while the party is called; all others that read or change the party hold it too."""
+
+    def now(self) -> float:
+        """Seconds on a clock that never jumps."""
+
+    def wall(self) -> int:
+        """ns since the epoch; may jump."""
+
+    def send(self, to: Address, header: bytes, body: Bytes = b"", tos: int = 0) -> bool:
+        """Send header and body as one datagram, now or not at all; False when it could not be sent now."""
+
+    def serve(self, party: Party) -> None:
+        """Call this party from now on."""
+
+    def wake(self) -> None:
+        """The party wants to be ticked earlier than it last said."""
+
+    def wait(self, until: Callable[[], bool], seconds: float) -> bool:
+        """Block until the condition holds or the time is over; returns whether it holds."""
+
+    def close(self) -> None:
+        """Stop calling the party and give the port back."""

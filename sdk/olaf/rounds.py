@@ -1,0 +1,323 @@
+"""Sums over all members of an iswitch cluster, exactly once each (iSwitch §3).
+
+A vector travels in chunks of one frame. Each segment of the cluster is a lane of the engine: it works on one
+round at a time, and its next chunk follows when the round's result is here. All members reduce vectors of
+the same lengths in the same order, so a chunk has the same lane and round everywhere, and no member is more
+than one round ahead of another.
+
+What is lost is sent again: a contribution after a growing pause (the engine drops one it has), and after
+``_PATIENCE`` silent tries Help asks the other members for the result, which each keeps for one round. A
+result that was lost on the way to everyone needs the control plane, which then has the round made again; at
+a fixed address, without one, such a round does not end, and the log says so.
+
+H is the number of all members' updates, so a sum is the same bits for every member. It is made in the order
+of arrival: of two members it is always the same; of n members two orders differ by at most
+2·(n-1)·2^-24·Σ|x_i| in each value.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+import struct
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Callable, Optional
+
+import numpy as np
+
+from olaf import wire
+from olaf.address import Cluster
+from olaf.errors import NoAnswer
+from olaf.membership import Membership, genuine, is_control
+from olaf.port import Address, Port
+from olaf.segments import STANDARD_MTU, Vector, largest, payload, values_of
+from olaf.serial import ROUND_BITS, TIME_BITS
+
+_LOG = logging.getLogger("olaf")
+_FIRST_PAUSE = 0.02
+_LONGEST_PAUSE = 1.0
+_PATIENCE = 3
+_JOIN_AGAIN = 8
+"""Silent tries between one Join and the next."""
+_REPORT = 10.0
+"""Seconds a round may last before the log says which one it is."""
+
+
+@dataclass
+class Counters:
+    """In frames."""
+
+    sent: int = 0
+    again: int = 0
+    """Contributions sent again."""
+    helps: int = 0
+    """Help asked for."""
+    helped: int = 0
+    """Results given to others."""
+    results: int = 0
+    partial: int = 0
+    """Results that were forced before all had contributed; scaled to stand for all."""
+    repeated: int = 0
+    """Results of rounds that were over."""
+    refused: int = 0
+    """Of another epoch, length or type, or no Olaf frame at all."""
+
+
+Then = Callable[[Optional[NoAnswer]], object]
+"""Called at the end of a reduction, with the failure if there is one."""
+
+
+class Reduction:
+    """One vector on its way to its sum."""
+
+    def __init__(self, vector: Vector, chunks: int, then: Then) -> None:
+        self.vector = vector
+        self.left = chunks
+        self.failure: NoAnswer | None = None
+        self._then = then
+
+    @property
+    def done(self) -> bool:
+        """Whether ``vector`` is the sum now."""
+        return self.left == 0
+
+    def arrived(self, place: slice, values: Vector) -> None:
+        """One chunk's sum is here."""
+        self.vector[place] = values
+        self.left -= 1
+        if self.done:
+            self._then(None)
+
+    def fail(self, failure: NoAnswer) -> None:
+        """It will never be done; said once."""
+        if self.failure is None:
+            self.failure = failure
+            self._then(failure)
+
+
+@dataclass
+class _Lane:
+    """One segment's current round."""
+
+    segment: int
+    round: int = 0
+    waiting: deque[tuple[Reduction, slice]] = field(default_factory=deque)
+    """Chunks in order; the first one is this round's."""
+    began: float = 0.0
+    due: float = 0.0
+    tries: int = 0
+    reported: bool = False
+    kept: tuple[wire.Olaf, bytes] | None = None
+    """The last result, for members that missed it."""
+
+
+class Rounds:
+    """One member of an iswitch cluster."""
+
+    def __init__(
+        self,
+        port: Port,
+        where: Address | Cluster,
+        members: int,
+        *,
+        segments: int = 1,
+        mtu: int = STANDARD_MTU,
+        epoch: int = 0,
+        peers: Sequence[Address] = (),
+        key: str = "",
+        wait: float = 10.0,
+        limit: float = 1800.0,
+    ) -> None:
+        """``where`` is the server address that contributions go to, or a cluster to join.
+
+        ``members`` is H, the number of worker updates in a sum. ``segments`` and ``epoch`` count for a fixed
+        address only. There, Help goes straight to ``peers``; in a cluster to the control plane, which
+        forwards it. A round that lasts longer than ``limit`` seconds fails, and with it all that follow.
+
+        Raises JoinRefused, and NoAnswer when the control plane does not answer within ``wait`` seconds.
+        """
+        self.counters = Counters()
+        self.members, self.peers = members, list(peers)
+        self._port, self._epoch = port, epoch
+        self._size, self._limit = largest(mtu), limit
+        self._failure: NoAnswer | None = None
+        self._lanes: list[_Lane] = []
+        self._membership: Membership | None = None
+        if isinstance(where, Cluster):
+            self._membership = Membership(port, where, 0, wire.Role.WORKER, key.encode())
+            joined = self._membership.admit(wait)
+            self._server, self._epoch, segments = joined.server, joined.epoch, joined.segments
+        else:
+            self._server = where
+        self._lanes = [_Lane(segment) for segment in range(segments)]
+        port.serve(self)
+
+    @property
+    def server(self) -> Address:
+        """Where contributions go."""
+        return self._server
+
+    def start(self, vector: Vector, then: Then = lambda failure: None) -> Reduction:
+        """Begin to replace ``vector`` (n,), contiguous binary32, by its sum over all members.
+
+        ``then`` is called when it is done or has failed, on the port's thread. Raises ValueError for
+        another type, and NoAnswer when an earlier round has failed.
+        """
+        if self._failure is not None:
+            raise self._failure
+        if vector.dtype != np.float32 or vector.ndim != 1 or not vector.flags.c_contiguous:
+            raise ValueError("only contiguous vectors of binary32 can be summed")
+        chunks = -(-len(vector) // self._size)
+        reduction = Reduction(vector, chunks, then)
+        if not chunks:
+            then(None)
+        with self._port.lock:
+            for number in range(chunks):
+                place = slice(number * self._size, min((number + 1) * self._size, len(vector)))
+                lane = self._lanes[number % len(self._lanes)]
+                lane.waiting.append((reduction, place))
+                if len(lane.waiting) == 1:
+                    self._begin(lane)
+        self._port.wake()
+        return reduction
+
+    def reduce(self, vector: Vector) -> None:
+        """As ``start``, and wait for the end. Raises NoAnswer, saying what is missing."""
+        reduction = self.start(vector)
+        while not self._port.wait(lambda: reduction.done or reduction.failure is not None, self._limit):
+            pass
+        if reduction.failure is not None:
+            raise reduction.failure
+
+    def close(self) -> None:
+        """Leave, and give the socket back; members that miss a result can no longer have it from here."""
+        if self._membership is not None:
+            self._membership.leave()
+        self._port.close()
+
+    def receive(self, datagram: memoryview, source: Address) -> None:
+        """Party: a result, Help of another member, or garbage."""
+        if is_control(datagram):
+            self._control(datagram, source)
+            return
+        try:
+            header = wire.Olaf.unpack(datagram)
+            values = values_of(datagram[wire.OLAF_BYTES :])
+        except (struct.error, ValueError):
+            self.counters.refused += 1
+            return
+        if (
+            header.version != wire.VERSION
+            or header.frame_type != wire.FrameType.RESULT
+            or header.epoch != self._epoch
+            or header.segment >= len(self._lanes)
+            or header.count < 1
+        ):
+            self.counters.refused += 1
+            return
+        lane = self._lanes[header.segment]
+        if not lane.waiting or header.seq != lane.round:
+            self.counters.repeated += 1
+            return
+        reduction, place = lane.waiting[0]
+        if len(values) != place.stop - place.start:
+            self.counters.refused += 1
+            return
+        self.counters.results += 1
+        if header.count < self.members:
+            self.counters.partial += 1
+            values = values * np.float32(self.members / header.count)
+        lane.kept = header, bytes(datagram[wire.OLAF_BYTES :])
+        lane.round = (lane.round + 1) % (1 << ROUND_BITS)
+        lane.waiting.popleft()
+        reduction.arrived(place, values)
+        if lane.waiting:
+            self._begin(lane)
+
+    def tick(self) -> float | None:
+        """Party: send again what was not answered, then ask for help."""
+        now = self._port.now()
+        due = []
+        if self._membership is not None:
+            due.append(self._membership.tick())
+            if self._membership.joined is not None:
+                self._epoch = self._membership.joined.epoch
+        for lane in self._lanes:
+            if not lane.waiting:
+                continue
+            if now >= lane.due:
+                self._again(lane, now)
+            due.append(lane.due if lane.waiting else None)
+        return min((time for time in due if time is not None), default=None)
+
+    def _begin(self, lane: _Lane) -> None:
+        lane.began = self._port.now()
+        lane.due = lane.began + _FIRST_PAUSE
+        lane.tries, lane.reported = 0, False
+        self._contribute(lane)
+
+    def _again(self, lane: _Lane, now: float) -> None:
+        lane.tries += 1
+        lane.due = now + min(_FIRST_PAUSE * 2**lane.tries, _LONGEST_PAUSE)
+        self.counters.again += 1
+        self._contribute(lane)
+        if lane.tries >= _PATIENCE:
+            self._help(lane)
+        if lane.tries % _JOIN_AGAIN == 0 and self._membership is not None:
+            self._membership.join()  # a control plane that began again may have another epoch for us
+        if now - lane.began > _REPORT and not lane.reported:
+            lane.reported = True
+            _LOG.warning("%s", self._missing())
+        if now - lane.began > self._limit:
+            self._give_up()
+
+    def _give_up(self) -> None:
+        self._failure = NoAnswer(f"after {self._limit:g} s {self._missing()}")
+        failed = [reduction for lane in self._lanes for reduction, _ in lane.waiting]
+        for lane in self._lanes:
+            lane.waiting.clear()
+        for reduction in failed:
+            reduction.fail(self._failure)
+
+    def _contribute(self, lane: _Lane) -> None:
+        reduction, place = lane.waiting[0]
+        now = self._port.wall() % (1 << TIME_BITS)
+        header = wire.Olaf(
+            wire.VERSION, wire.FrameType.UPDATE, self._epoch, 0, 1, lane.round, 0.0, now, lane.segment, 0
+        )
+        self.counters.sent += self._port.send(self._server, header.pack(), payload(reduction.vector[place]))
+
+    def _help(self, lane: _Lane) -> None:
+        self.counters.helps += 1
+        if self._membership is not None:
+            self._membership.help(lane.segment, lane.round)
+            return
+        message = wire.Help(wire.Action.HELP, lane.segment, lane.round, 0, 0, 0, bytes(wire.MAC_BYTES))
+        for peer in self.peers:
+            self._port.send(peer, message.pack())
+
+    def _control(self, datagram: memoryview, source: Address) -> None:
+        help_ = None
+        if self._membership is not None:
+            help_ = self._membership.receive(datagram, source)
+        elif datagram[0] == wire.Action.HELP and genuine(datagram, wire.HELP_BYTES, b""):
+            help_ = wire.Help.unpack(datagram)
+        if help_ is None or help_.segment >= len(self._lanes):
+            return
+        kept = self._lanes[help_.segment].kept
+        if kept is None or kept[0].seq != help_.round:
+            return
+        kept[0].epoch = self._epoch
+        asker = (str(ipaddress.IPv4Address(help_.asker_addr)), help_.asker_port)
+        self._port.send(asker if help_.asker_addr else source, kept[0].pack(), kept[1])
+        self.counters.helped += 1
+
+    def _missing(self) -> str:
+        waiting = [f"{lane.round} of segment {lane.segment}" for lane in self._lanes if lane.waiting]
+        return (
+            f"no result of round {', '.join(waiting)} from {self._server[0]}:{self._server[1]}; "
+            f"{self.counters.results} results came before, {self.counters.refused} frames were refused: "
+            "is every member running, known to the engine, and in the same epoch?"
+        )

@@ -1,0 +1,76 @@
+"""A model as a run of segments: blocks of equal size, the last one perhaps shorter, each one frame."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from olaf import wire
+
+Vector = npt.NDArray[np.float32]
+
+STANDARD_MTU = 1500
+JUMBO_MTU = 9022
+"""Ethernet frames of 9036 bytes (OLAF §12.1)."""
+MOST_SEGMENTS = 65535
+
+
+@dataclass(frozen=True)
+class Segments:
+    """``values`` values in ``count`` segments of ``size`` values; fixed by ``values`` and ``count`` alone."""
+
+    values: int
+    count: int
+
+    def __post_init__(self) -> None:
+        """Raises ValueError where a segment would have no value."""
+        if (
+            self.values < 1
+            or not 1 <= self.count <= MOST_SEGMENTS
+            or (self.count - 1) * self.size >= self.values
+        ):
+            raise ValueError(f"{self.values} values cannot be divided into {self.count} segments")
+
+    @classmethod
+    def of(cls, values: int, mtu: int) -> Segments:
+        """As few segments as fit IP packets of ``mtu`` bytes, also as ACKs with a status header.
+
+        Raises ValueError when ``mtu`` leaves no room for a value, or there are no values.
+        """
+        fit = largest(mtu)
+        if fit < 1 or values < 1:
+            raise ValueError(f"a model of {values} values cannot be sent with an MTU of {mtu} bytes")
+        return cls(values, -(-values // fit))
+
+    @property
+    def size(self) -> int:
+        """Values in every segment but the last."""
+        return -(-self.values // self.count)
+
+    def slice(self, segment: int) -> slice:
+        """The segment's place in the flat model; raises IndexError when there is no such segment."""
+        if not 0 <= segment < self.count:
+            raise IndexError(f"segment {segment} of {self.count}")
+        return slice(segment * self.size, min((segment + 1) * self.size, self.values))
+
+    def length(self, segment: int) -> int:
+        """Values in the segment."""
+        place = self.slice(segment)
+        return int(place.stop - place.start)
+
+
+def largest(mtu: int) -> int:
+    """Values that fit one frame of ``mtu`` bytes next to all headers."""
+    return (mtu - wire.IP_UDP_BYTES - wire.OLAF_BYTES - wire.OLAF_STATUS_BYTES) // 4
+
+
+def payload(values: Vector) -> memoryview:
+    """The values as they travel: little-endian binary32, without a copy where memory has them so."""
+    return np.ascontiguousarray(values, dtype="<f4").data.cast("B")
+
+
+def values_of(data: memoryview) -> Vector:
+    """A read-only view of a payload as values; raises ValueError when it is no whole number of them."""
+    return np.frombuffer(data, dtype="<f4")

@@ -1,0 +1,356 @@
+"""The parameter server: receives updates, lets a policy move the weights, answers every update with them."""
+
+from __future__ import annotations
+
+import logging
+import math
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Callable
+
+import numpy as np
+
+from olaf import checkpoint as checkpoints
+from olaf import wire
+from olaf.address import host_port
+from olaf.checkpoint import RESERVED
+from olaf.errors import BadCheckpoint
+from olaf.model import Model, Segment
+from olaf.policies import POLICIES, Outcome, Policy, PolicyMaker, Update
+from olaf.port import Address, Port
+from olaf.segments import Segments, Vector, values_of
+from olaf.serial import TIME_BITS, VERSION_BITS, distance
+from olaf.udp import UdpPort
+
+DEFAULT = "default"
+"""The cluster of everyone, when no clusters are named."""
+_LOG = logging.getLogger("olaf")
+_MOST_CANDIDATES = 64
+"""Workers whose initial weights are collected at the same time."""
+
+
+@dataclass
+class Counters:
+    """Of one cluster, in frames unless said otherwise."""
+
+    received: int = 0
+    updates: int = 0
+    """Worker updates in them: the sum of counts."""
+    applied: int = 0
+    collected: int = 0
+    refused: int = 0
+    """By the policy; answered like all others."""
+    duplicates: int = 0
+    """Answered, not applied a second time."""
+    unusable: int = 0
+    """Of another length or division, or not finite."""
+    before_weights: int = 0
+    """Updates received before there were weights."""
+    other_epoch: int = 0
+    clock_ahead: int = 0
+    """Generated in the future by the sender's clock; age 0."""
+
+
+@dataclass
+class _Cluster:
+    """What the server knows of a cluster; without a model it has no weights yet."""
+
+    epoch: int = 0
+    model: Model | None = None
+    counters: Counters = field(default_factory=Counters)
+    candidates: dict[Address, tuple[Segments, dict[int, Vector]]] = field(default_factory=dict)
+    """Initial weights by worker, until one's are whole (OLAF §2.1)."""
+    saved: list[int] = field(default_factory=list)
+    """Versions in the last checkpoint."""
+
+
+class ParameterServer:
+    """Serves every cluster that trains at this address, each with a model of its own."""
+
+    def __init__(
+        self,
+        listen: str = f"0.0.0.0:{wire.UDP_PORT}",
+        *,
+        policy: str | PolicyMaker = "olaf",
+        members: Mapping[str, str] | None = None,
+        epochs: Mapping[str, int] | None = None,
+        initial: Mapping[str, tuple[Segments, Vector]] | None = None,
+        checkpoint: str | Path | None = None,
+        every: float = 30.0,
+        multicast: bool = False,
+        port: Port | None = None,
+    ) -> None:
+        """``policy`` is a name in POLICIES, with its defaults, or makes a segment's policy from its weights.
+
+        ``members`` maps a worker's IPv4 address to its cluster; other senders are ignored. Without it all
+        belong to cluster "default". ``epochs`` are the clusters' job epochs, else 0. ``initial`` gives
+        clusters weights (values,) to begin with; others take the first worker's. ``checkpoint`` is a file,
+        continued from if it exists, written every ``every`` seconds when something changed. ``multicast``:
+        the network copies an ACK to all members of a cluster, as an engine does. ``port`` stands for a
+        socket bound to ``listen``.
+
+        Raises ValueError for an unknown policy, BadAddress, BadCheckpoint, and OSError when the address
+        cannot be bound or the checkpoint not read.
+        """
+        if isinstance(policy, str) and policy not in POLICIES:
+            raise ValueError(f"there is no policy {policy!r}; take one of {', '.join(POLICIES)}")
+        self._make: Callable[[Vector], Policy] = POLICIES[policy] if isinstance(policy, str) else policy
+        self._members = members
+        self._checkpoint = None if checkpoint is None else Path(checkpoint)
+        self._every, self._multicast = every, multicast
+        self._save_due: float | None = None
+        self.garbage = 0
+        """Datagrams that are no Olaf frames, or come from strangers."""
+        names = {DEFAULT} if members is None else set(members.values())
+        self._clusters = {name: _Cluster((epochs or {}).get(name, 0)) for name in sorted(names)}
+        for name, (segments, weights) in (initial or {}).items():
+            self._clusters[name].model = Model(segments, weights, self._make)
+        self._restore()
+        self._port: Port = port or UdpPort(host_port(listen))
+        self._port.serve(self)
+
+    @property
+    def address(self) -> Address:
+        """Where the server listens."""
+        return self._port.address
+
+    def begin(self, cluster: str, epoch: int) -> None:
+        """A new job: weights and versions of the last one are forgotten, its late frames refused.
+
+        Raises KeyError for an unknown cluster.
+        """
+        with self._port.lock:
+            old = self._clusters[cluster]
+            self._clusters[cluster] = _Cluster(epoch, counters=old.counters)
+
+    def weights(self, cluster: str = DEFAULT) -> Vector | None:
+        """The model's weights (values,), a copy; None when it has none yet. Raises KeyError."""
+        with self._port.lock:
+            model = self._clusters[cluster].model
+            return None if model is None else np.concatenate([part.policy.weights for part in model.parts])
+
+    def versions(self, cluster: str = DEFAULT) -> list[int]:
+        """Each segment's version; empty without weights. Raises KeyError."""
+        with self._port.lock:
+            model = self._clusters[cluster].model
+            return [] if model is None else [part.version for part in model.parts]
+
+    def counters(self, cluster: str = DEFAULT) -> Counters:
+        """What happened to the cluster's frames. Raises KeyError."""
+        return self._clusters[cluster].counters
+
+    def age_of_model(self, cluster: str = DEFAULT) -> float | None:
+        """Average Age-of-Model in seconds, by its oldest segment; None before all have been updated."""
+        with self._port.lock:
+            model = self._clusters[cluster].model
+            average = None if model is None else model.age.average(self._monotonic())
+            return None if average is None else average / 1e9
+
+    def save(self) -> None:
+        """Write the checkpoint now, if there is a place for one. Raises OSError."""
+        with self._port.lock:
+            self._write()
+
+    def close(self) -> None:
+        """Write a last checkpoint and give the socket back. Raises OSError when it cannot be written."""
+        try:
+            self.save()
+        finally:
+            self._port.close()
+
+    def receive(self, datagram: memoryview, source: Address) -> None:
+        """Party: an update or a worker's INIT."""
+        name = DEFAULT if self._members is None else self._members.get(source[0])
+        try:
+            header = wire.Olaf.unpack(datagram)
+            values = values_of(datagram[wire.OLAF_BYTES :])
+        except (struct.error, ValueError):
+            self.garbage += 1
+            return
+        if name is None or header.version != wire.VERSION:
+            self.garbage += 1
+            return
+        cluster = self._clusters[name]
+        if header.frame_type not in (wire.FrameType.UPDATE, wire.FrameType.INIT):
+            self.garbage += 1
+        elif header.epoch != cluster.epoch:
+            cluster.counters.other_epoch += 1
+        elif header.frame_type == wire.FrameType.INIT:
+            self._introduced(cluster, header, values, source)
+        else:
+            self._update(cluster, header, values, source)
+
+    def tick(self) -> float | None:
+        """Party: what policies do in time, and checkpoints."""
+        now: float = self._port.now()
+        due: list[float | None] = []
+        for cluster in self._clusters.values():
+            for place, part in enumerate(cluster.model.parts if cluster.model else ()):
+                if part.policy.tick(now):
+                    self._moved(cluster, part, place)
+                    self._share(cluster, part, place, None)
+                due.append(part.policy.due())
+        if self._save_due is not None and now >= self._save_due:
+            self._try_save()
+        due.append(self._save_due)
+        return min((time for time in due if time is not None), default=None)
+
+    def _restore(self) -> None:
+        """Continue from the checkpoint, and write it again at once: other versions are used up now."""
+        if self._checkpoint is None or not self._checkpoint.exists():
+            return
+        for name, (model, epoch) in checkpoints.load(self._checkpoint, self._make).items():
+            if name not in self._clusters:
+                raise BadCheckpoint(f"{self._checkpoint}: cluster {name!r} is not served here")
+            if self._clusters[name].epoch == epoch:  # another epoch is another job: its weights stay out
+                self._clusters[name].model = model
+        self._write()
+
+    def _write(self) -> None:
+        self._save_due = None
+        if self._checkpoint is None:
+            return
+        models = {name: known.model for name, known in self._clusters.items() if known.model is not None}
+        checkpoints.save(self._checkpoint, models, {n: c.epoch for n, c in self._clusters.items()})
+        for name, model in models.items():
+            self._clusters[name].saved = [part.version for part in model.parts]
+
+    def _update(self, cluster: _Cluster, header: wire.Olaf, values: Vector, source: Address) -> None:
+        counters, model = cluster.counters, cluster.model
+        counters.received += 1
+        counters.updates += header.count
+        if model is None:
+            counters.before_weights += 1
+            self._introduce(cluster, header.segment, source)
+            return
+        if header.segment >= model.segments.count or len(values) != model.segments.length(header.segment):
+            counters.unusable += 1
+            self._introduce(cluster, header.segment, source)
+            return
+        part = model.parts[header.segment]
+        moved = False
+        if not part.first(source, header.seq):
+            counters.duplicates += 1
+        elif header.count < 1 or math.isnan(header.reward) or not np.isfinite(values).all():
+            counters.unusable += 1
+        else:
+            moved = self._apply(cluster, model, header, values, source)
+        self._answer(cluster, part, header, source)
+        if moved:
+            self._share(cluster, part, header.segment, source)
+
+    def _apply(
+        self, cluster: _Cluster, model: Model, header: wire.Olaf, values: Vector, source: Address
+    ) -> bool:
+        """Hand the update to the policy; whether the weights moved."""
+        counters, part = cluster.counters, model.parts[header.segment]
+        age = distance(self._port.wall(), header.gen_time, TIME_BITS)
+        counters.clock_ahead += age < 0
+        model.age.received(self._monotonic(), header.segment, age)
+        outcome = part.policy.take(Update(values, header.count, header.reward, source), self._port.now())
+        if outcome is Outcome.REFUSED:
+            counters.refused += 1
+        elif outcome is Outcome.COLLECTED:
+            counters.collected += 1
+            part.behind[source] = None
+        else:
+            counters.applied += 1
+            self._moved(cluster, part, header.segment)
+        return outcome is Outcome.APPLIED
+
+    def _moved(self, cluster: _Cluster, part: Segment, segment: int) -> None:
+        """New weights have a new version; one that a checkpoint does not allow is not given out."""
+        part.version = (part.version + 1) % (1 << VERSION_BITS)
+        if self._checkpoint is None:
+            return
+        if self._save_due is None:
+            self._save_due = self._port.now() + self._every
+        used = distance(part.version, cluster.saved[segment], VERSION_BITS) if cluster.saved else RESERVED
+        if used >= RESERVED:
+            self._try_save()
+
+    def _try_save(self) -> None:
+        try:
+            self._write()
+        except OSError as failure:  # a full disk must not stop the training
+            _LOG.warning("the checkpoint %s could not be written: %s", self._checkpoint, failure)
+            self._save_due = self._port.now() + self._every
+
+    def _answer(self, cluster: _Cluster, part: Segment, header: wire.Olaf, to: Address) -> None:
+        """ACK: the weights and their version; count, seq, reward and time are the update's."""
+        answer = wire.Olaf(
+            wire.VERSION,
+            wire.FrameType.ACK,
+            cluster.epoch,
+            0,
+            header.count,
+            header.seq,
+            header.reward,
+            header.gen_time,
+            header.segment,
+            part.version,
+        )
+        self._port.send(to, answer.pack(), part.body)
+
+    def _share(self, cluster: _Cluster, part: Segment, segment: int, told: Address | None) -> None:
+        """Give the new weights to the other contributors; an engine does that with the ACK that one got."""
+        waiting = [member for member in part.behind if member != told]
+        part.behind.clear()
+        if self._multicast:
+            waiting = [] if told else waiting[:1]
+        now = self._port.wall() % (1 << TIME_BITS)
+        header = wire.Olaf(
+            wire.VERSION, wire.FrameType.ACK, cluster.epoch, 0, 0, 0, 0.0, now, segment, part.version
+        )
+        for member in waiting:
+            self._answer(cluster, part, header, member)
+
+    def _introduced(self, cluster: _Cluster, header: wire.Olaf, values: Vector, source: Address) -> None:
+        """A worker's INIT: its model's length and division, and, if the server has none, its weights."""
+        try:
+            segments = Segments(header.seq, header.count)
+            fits = len(values) in (0, segments.length(header.segment))
+        except (ValueError, IndexError):
+            fits = False
+        if not fits or not np.isfinite(values).all():
+            cluster.counters.unusable += 1
+            return
+        if cluster.model is None and len(values):
+            self._candidate(cluster, segments, header.segment, values, source)
+        else:
+            self._introduce(cluster, header.segment, source)
+
+    def _candidate(
+        self, cluster: _Cluster, segments: Segments, segment: int, values: Vector, source: Address
+    ) -> None:
+        """Collect one worker's weights; the first whose weights are whole initialises the model."""
+        known, blocks = cluster.candidates.pop(source, (segments, {}))
+        if known != segments:
+            blocks = {}
+        blocks[segment] = values.copy()
+        if len(blocks) < segments.count:
+            if len(cluster.candidates) >= _MOST_CANDIDATES:
+                del cluster.candidates[next(iter(cluster.candidates))]
+            cluster.candidates[source] = segments, blocks
+            return
+        weights = np.concatenate([blocks[number] for number in range(segments.count)])
+        cluster.model = Model(segments, weights, self._make)
+        cluster.candidates.clear()
+        for number in range(segments.count):
+            self._introduce(cluster, number, source)
+
+    def _introduce(self, cluster: _Cluster, segment: int, to: Address) -> None:
+        """INIT to a worker: the weights; or none, where it asked for a segment that does not exist."""
+        model, body, version = cluster.model, memoryview(b""), 0
+        values, count = (model.segments.values, model.segments.count) if model else (0, 0)
+        if model and segment < count:
+            body, version = model.parts[segment].body, model.parts[segment].version
+        header = wire.Olaf(
+            wire.VERSION, wire.FrameType.INIT, cluster.epoch, 0, count, values, 0.0, 0, segment, version
+        )
+        self._port.send(to, header.pack(), body)
+
+    def _monotonic(self) -> int:
+        return round(self._port.now() * 1e9)

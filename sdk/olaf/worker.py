@@ -1,0 +1,359 @@
+"""A worker's end of asynchronous training: offer updates, take the newest weights; neither ever waits.
+
+A model is a run of segments, and each is a small model of its own: it is sent, merged, applied, versioned
+and answered by itself, so training is block-coordinate asynchronous SGD. Segments of one update may be
+applied at different times, and weights of different versions lie next to each other. Weights are therefore
+adopted by segment, as they arrive; an optimiser keeps its moments, which belong to single coordinates.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import struct
+from dataclasses import dataclass
+from random import Random
+from typing import NamedTuple
+
+import numpy as np
+
+from olaf import serial, wire
+from olaf.address import Cluster, host_port, parse
+from olaf.errors import OtherModel
+from olaf.membership import Membership, is_control
+from olaf.port import Address, Port
+from olaf.segments import STANDARD_MTU, Segments, Vector, payload, values_of
+from olaf.transmission import TOLERANCE, TransmissionControl
+from olaf.udp import UdpPort
+
+_ASK_AGAIN = 0.25
+"""Seconds until a segment without weights is asked for again."""
+_FORGET = 1.0
+"""Seconds without newer weights after which any version counts as newer: the server began again."""
+_SILENCE = 2.0
+"""Seconds between a sent update and joining again when nothing was heard meanwhile; doubles up to _MOST."""
+_MOST = 32.0
+_LOG = logging.getLogger("olaf")
+_TIME = (1 << serial.TIME_BITS) - 1
+
+
+class Block(NamedTuple):
+    """Newer weights of one segment."""
+
+    place: slice
+    """Where in the flat model."""
+    values: Vector
+    version: int
+
+
+@dataclass
+class Counters:
+    """Since the worker was made; ``offered`` counts updates, all others count frames."""
+
+    offered: int = 0
+    held: int = 0
+    """Updates that transmission control held back, to be folded into the next."""
+    blocked: int = 0
+    """Not sent because the socket was full; folded into the next update."""
+    sent: int = 0
+    acks: int = 0
+    newer: int = 0
+    """Weights that were newer than what was held."""
+    older: int = 0
+    """Weights late, duplicated or overtaken."""
+    refused: int = 0
+    """Of another epoch, another sender, another model, or no Olaf frame at all."""
+    joins: int = 0
+
+
+class Worker:
+    """One member of a cluster; for use by one thread, next to its own."""
+
+    def __init__(
+        self,
+        server: str,
+        values: int,
+        *,
+        mtu: int = STANDARD_MTU,
+        segments: int | None = None,
+        local: str = "0.0.0.0:0",
+        epoch: int = 0,
+        v: float | None = None,
+        delta_t: float = TOLERANCE,
+        seed: int | None = None,
+        key: str | None = None,
+        wait: float = 5.0,
+        port: Port | None = None,
+    ) -> None:
+        """``server`` is a parameter server's ``host:port``, or ``olaf://cluster@engine`` to join there.
+
+        ``values`` is the model's length. ``epoch`` and ``segments`` (else as few as fit an ``mtu`` in bytes)
+        are for a fixed address; a Join's answer gives both. ``v`` (1/s) and ``delta_t`` (s) are those of
+        OLAF §5. ``seed`` makes draws repeat. ``key`` is the cluster's, else $OLAF_KEY. ``port`` stands for a
+        socket bound to ``local``.
+
+        Raises BadAddress; JoinRefused and NoAnswer (after ``wait`` s) for a cluster; OSError when ``local``
+        cannot be bound; ValueError for a model that cannot be divided.
+        """
+        where = parse(server)
+        random = Random(seed)
+        self.counters = Counters()
+        self.control = TransmissionControl(v, delta_t, random)
+        self.status: wire.OlafStatus | None = None
+        """The newest queue status an ACK carried."""
+        self._port: Port = port or UdpPort(host_port(local))
+        self._membership: Membership | None = None
+        self._server: Address | None = None
+        self._epoch = epoch
+        self._seq = random.getrandbits(serial.ROUND_BITS)
+        """Random, so that a worker that starts again is not taken for a late duplicate of itself."""
+        try:
+            if isinstance(where, Cluster):
+                secret = (os.environ.get("OLAF_KEY", "") if key is None else key).encode()
+                self._membership = Membership(self._port, where, values, wire.Role.WORKER, secret)
+                self.segments = Segments(values, self._membership.admit(wait).segments)
+                self._place()
+            else:
+                self._server = where
+                self.segments = Segments(values, segments) if segments else Segments.of(values, mtu)
+        except BaseException:
+            self._port.close()
+            raise
+        self._places = [self.segments.slice(segment) for segment in range(self.segments.count)]
+        self._held = np.zeros(values, np.float32)
+        self._held_from: dict[int, int] = {}
+        """Segments with something held, and the version its oldest part was computed from."""
+        self._weights = np.zeros(values, np.float32)
+        self._versions: list[int | None] = [None] * self.segments.count
+        """Of the newest weights received."""
+        self._adopted = [0] * self.segments.count
+        """Of the weights that ``poll`` returned last: what the next update is computed from."""
+        self._taken = [float("-inf")] * self.segments.count
+        """When newer weights of each segment came last."""
+        self._fresh: set[int] = set()
+        self._initial: Vector | None = None
+        self._ask: float | None = None
+        self._other: str | None = None
+        self._unheard: float | None = None
+        """Since when updates have been sent and nothing was heard."""
+        self._patience = _SILENCE
+        self._port.serve(self)
+
+    def begin(self, weights: Vector) -> None:
+        """Ask for the server's weights, in the background, and offer these (values,) in case it has none.
+
+        The first worker whose weights arrive whole initialises the server (OLAF §2.1).
+        """
+        with self._port.lock:
+            self._initial = np.array(weights, np.float32)
+            self._ask = self._port.now()
+        self._port.wake()
+
+    @property
+    def begun(self) -> bool:
+        """Whether the server's weights of every segment have been received."""
+        return None not in self._versions
+
+    def wait(self, seconds: float) -> bool:
+        """Block until ``begun``; False after ``seconds``. For before the training, not within it.
+
+        Raises OtherModel when the server's model has another length or division.
+        """
+        self._port.wait(lambda: self.begun or self._other is not None, seconds)
+        if self._other is not None:
+            raise OtherModel(self._other)
+        return self.begun
+
+    def offer(self, gradient: Vector, reward: float) -> bool:
+        """Send this update (values,), or hold it back to be added to the next; whether it was sent whole.
+
+        Everything held so far goes with it. ``reward`` is the mean episode reward; -inf if not known.
+        Raises ValueError for another length.
+        """
+        if gradient.shape != (self.segments.values,):
+            raise ValueError(f"an update of shape {gradient.shape}, but the model has {self.segments.values}")
+        with self._port.lock:
+            self.counters.offered += 1
+            now = self._port.now()
+            halted = self._membership is not None and self._membership.halted
+            sending = not halted and self.control.draw(now)
+            self.counters.held += not sending
+            self._seq = (self._seq + 1) % (1 << serial.ROUND_BITS)
+            time = self._port.wall() & _TIME
+            for segment, place in enumerate(self._places):
+                values = gradient[place]
+                base = self._held_from.get(segment)
+                if base is None:
+                    base = self._adopted[segment]
+                else:
+                    values = self._held[place] + values
+                if sending and self._send(segment, values, reward, time, base):
+                    if self._held_from.pop(segment, None) is not None:
+                        self._held[place] = 0
+                else:
+                    self._held[place] = values
+                    self._held_from[segment] = base
+            if sending and self._unheard is None and self._membership is not None:
+                self._unheard = now
+                self._port.wake()  # to notice the silence, if it comes to that
+            return not self._held_from
+
+    @property
+    def held(self) -> Vector:
+        """What was offered and not sent, (values,): a copy."""
+        with self._port.lock:
+            return self._held.copy()
+
+    def poll(self) -> list[Block]:
+        """Weights newer than at the last call, by segment; empty when there are none."""
+        blocks = []
+        with self._port.lock:
+            for segment in sorted(self._fresh):
+                version, place = self._versions[segment], self._places[segment]
+                if version is not None:
+                    blocks.append(Block(place, self._weights[place].copy(), version))
+                    self._adopted[segment] = version
+            self._fresh.clear()
+        return blocks
+
+    @property
+    def probability(self) -> float:
+        """P_s of OLAF §5 at this moment."""
+        return self.control.probability(self._port.now())
+
+    def close(self) -> None:
+        """Leave the cluster and give the socket back."""
+        if self._membership is not None:
+            self._membership.leave()
+        self._port.close()
+
+    def receive(self, datagram: memoryview, source: Address) -> None:
+        """Party: an ACK, weights, a control message, or garbage."""
+        if is_control(datagram):
+            if self._membership is not None:
+                self._membership.receive(datagram, source)
+            return
+        try:
+            header = wire.Olaf.unpack(datagram)
+            body = datagram[wire.OLAF_BYTES :]
+            status = None
+            if header.flags & wire.Flag.STATUS:
+                status = wire.OlafStatus.unpack(body)
+                body = body[wire.OLAF_STATUS_BYTES :]
+        except struct.error:
+            self.counters.refused += 1
+            return
+        if (
+            source != self._server
+            or header.version != wire.VERSION
+            or header.epoch != self._epoch
+            or header.segment >= self.segments.count
+        ):
+            self.counters.refused += 1
+        elif header.frame_type == wire.FrameType.ACK:
+            self._acknowledged(header, body, status)
+        elif header.frame_type == wire.FrameType.INIT:
+            self._introduced(header, body)
+        else:
+            self.counters.refused += 1
+
+    def tick(self) -> float | None:
+        """Party: ask for missing weights, join again after silence."""
+        now, due = self._port.now(), []
+        if self._membership is not None:
+            if self._unheard is not None and now >= self._unheard + self._patience:
+                self._unheard, self._patience = now, min(2 * self._patience, _MOST)
+                self._membership.join()
+            due.append(self._membership.tick())
+            if self._unheard is not None:
+                due.append(self._unheard + self._patience)
+            self._place()
+        if self._ask is not None and now >= self._ask:
+            missing = [s for s, version in enumerate(self._versions) if version is None]
+            for segment in missing:
+                self._introduce(segment, b"")
+            self._ask = now + _ASK_AGAIN if missing else None
+        due.append(self._ask)
+        return min((time for time in due if time is not None), default=None)
+
+    def _place(self) -> None:
+        """Take over what the last Join's answer said; another epoch is another run of the server."""
+        joined = self._membership.joined if self._membership is not None else None
+        if joined is None or (joined.server, joined.epoch) == (self._server, self._epoch):
+            return
+        first = self._server is None
+        self._server, self._epoch = joined.server, joined.epoch
+        self.counters.joins += 1
+        if not first:
+            self._versions = [None] * self.segments.count
+            self._ask = self._port.now()
+
+    def _header(self, frame_type: wire.FrameType, segment: int) -> wire.Olaf:
+        return wire.Olaf(wire.VERSION, frame_type, self._epoch, 0, 1, self._seq, 0.0, 0, segment, 0)
+
+    def _send(self, segment: int, values: Vector, reward: float, time: int, policy: int) -> bool:
+        header = self._header(wire.FrameType.UPDATE, segment)
+        header.reward, header.gen_time, header.policy = reward, time, policy
+        sent = self._server is not None and self._port.send(self._server, header.pack(), payload(values))
+        self.counters.sent += sent
+        self.counters.blocked += not sent
+        return sent
+
+    def _introduce(self, segment: int, body: memoryview | bytes) -> None:
+        """INIT: the model's length and division; with weights for a server that has none."""
+        header = self._header(wire.FrameType.INIT, segment)
+        header.seq, header.count = self.segments.values, self.segments.count
+        if self._server is not None:
+            self._port.send(self._server, header.pack(), body)
+
+    def _acknowledged(self, header: wire.Olaf, body: memoryview, status: wire.OlafStatus | None) -> None:
+        self.counters.acks += 1
+        self._unheard, self._patience = None, _SILENCE
+        self.control.acknowledged(self._port.now(), *([] if status is None else [status]))
+        self.status = status or self.status
+        self._take(header.segment, header.policy, body)
+
+    def _introduced(self, header: wire.Olaf, body: memoryview) -> None:
+        """The server's INIT: its weights, or that it has none yet, or that its model is another one."""
+        self._unheard, self._patience = None, _SILENCE
+        theirs = header.seq, header.count
+        if theirs not in ((0, 0), (self.segments.values, self.segments.count)):
+            known = self._other is not None
+            self._other = (
+                f"the parameter server trains a model of {header.seq} values in {header.count} segments, "
+                f"this one has {self.segments.values} in {self.segments.count}: give every member the same "
+                "model and MTU"
+            )
+            if not known:
+                _LOG.warning("%s", self._other)
+            return
+        self._other = None
+        if len(body):
+            self._take(header.segment, header.policy, body)
+        else:
+            place = self._places[header.segment]
+            if self._versions[header.segment] is not None:  # it has lost what it had
+                self._initial = self._weights.copy() if self._initial is None else self._initial
+                self._initial[place] = self._weights[place]
+                self._versions[header.segment] = None
+            if self._initial is not None:
+                self._introduce(header.segment, payload(self._initial[place]))
+            self._ask = self._port.now() + _ASK_AGAIN
+
+    def _take(self, segment: int, version: int, body: memoryview) -> None:
+        place = self._places[segment]
+        if len(body) != 4 * (place.stop - place.start) or not np.isfinite(values_of(body)).all():
+            self.counters.refused += 1
+            return
+        now, held = self._port.now(), self._versions[segment]
+        if (
+            held is not None
+            and not serial.newer(version, held, serial.VERSION_BITS)
+            and (version == held or now - self._taken[segment] < _FORGET)
+        ):
+            self.counters.older += 1
+            return
+        self._weights[place] = values_of(body)
+        self._versions[segment], self._taken[segment] = version, now
+        self._fresh.add(segment)
+        self.counters.newer += 1

@@ -1,0 +1,74 @@
+"""What lies between workers and server in these tests: a virtual network that loses, repeats and reorders."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterable
+from functools import partial
+from random import Random
+from typing import Callable
+
+import numpy as np
+
+from olaf import wire
+from olaf.port import Address
+from olaf.segments import Vector
+from olaf.server import ParameterServer
+from olaf.virtual import VirtualNetwork
+
+SERVER: Address = ("10.0.0.254", wire.UDP_PORT)
+DELAY = 1e-3
+
+
+def worker_address(number: int) -> Address:
+    return (f"10.0.1.{number + 1}", 41000)
+
+
+class Lossy:
+    """Each datagram is lost, repeated, and delayed by up to ``spread`` seconds more, at random."""
+
+    def __init__(self, loss: float = 0.0, repeat: float = 0.0, spread: float = 0.0, seed: int = 0) -> None:
+        self.loss, self.repeat, self.spread = loss, repeat, spread
+        self.random = Random(seed)
+
+    def carry(self, network: VirtualNetwork, source: Address, to: Address, datagram: bytes, tos: int) -> None:
+        for _ in range(1 + (self.random.random() < self.repeat)):
+            if self.random.random() >= self.loss:
+                delay = DELAY + self.random.random() * self.spread
+                network.arrive(network.time + delay, source, to, datagram)
+
+
+class Tap:
+    """A medium that shows, and may change, every frame on its way."""
+
+    def __init__(self, change: Callable[[Address, Address, bytes], Iterable[bytes]]) -> None:
+        self._change = change
+
+    def carry(self, network: VirtualNetwork, source: Address, to: Address, datagram: bytes, tos: int) -> None:
+        for changed in self._change(source, to, datagram):
+            network.arrive(network.time + DELAY, source, to, changed)
+
+
+def every(network: VirtualNetwork, seconds: float, times: int, event: Callable[[int], object]) -> None:
+    """Call ``event(k)`` at k × seconds from now, for k = 1 … times."""
+    for number in range(1, times + 1):
+        network.at(network.time + number * seconds, partial(event, number))
+
+
+def weights_of(server: ParameterServer, cluster: str = "default") -> Vector:
+    """The server's weights, which it must have."""
+    weights = server.weights(cluster)
+    assert weights is not None
+    return weights
+
+
+def vector(values: int, seed: int = 0) -> Vector:
+    return np.random.default_rng(seed).standard_normal(values).astype(np.float32)
+
+
+def free_tcp_ports(count: int) -> list[int]:
+    held = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [one.getsockname()[1] for one in held]
+    for one in held:
+        one.close()
+    return ports

@@ -1,0 +1,69 @@
+"""Age-of-Model while it happens agrees with the one definition, olafctl.aom."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from olaf.aom import AgeOfModel
+
+
+def test_the_average_of_a_sawtooth() -> None:
+    age = AgeOfModel(1)
+    assert age.average(5) is None
+    age.received(100, 0, age=10)
+    assert age.average(100) is None
+    assert age.average(200) == 10 + 50
+    age.received(200, 0, age=10)
+    assert age.average(300) == 60
+    age.received(300, 0, age=500)
+    assert age.stale == 1
+
+
+def test_a_model_is_as_old_as_its_oldest_segment() -> None:
+    age = AgeOfModel(2)
+    age.received(100, 0, age=0)
+    assert age.average(200) is None
+    age.received(200, 1, age=0)
+    assert age.average(300) == 150
+    age.received(300, 0, age=0)
+    assert age.average(400) == (100 * 150 + 100 * 150) / 200
+
+
+def test_a_sender_ahead_of_us_counts_as_fresh() -> None:
+    age = AgeOfModel(1)
+    age.received(0, 0, age=-50)
+    assert age.average(100) == 50
+
+
+RECEPTIONS = st.lists(
+    st.tuples(st.integers(0, 1000), st.integers(0, 2), st.integers(0, 1000)), min_size=1, max_size=30
+)
+
+
+@given(RECEPTIONS)
+def test_it_is_the_age_that_the_control_plane_computes(steps: list[tuple[int, int, int]]) -> None:
+    definition = olafctl_aom()
+    age, now, receptions = AgeOfModel(3), 10_000, []
+    for gap, segment, old in steps:
+        now += gap
+        receptions.append((segment, now - old, now))
+        age.received(now, segment, old)
+    which, born, seen = zip(*receptions)
+    curve = definition.ages_of_oldest_segment(which, born, seen, 3, start=0, end=now + 7)  # type: ignore[attr-defined]
+    assert age.average(now + 7) == (None if curve.average is None else pytest.approx(curve.average))
+    assert age.stale == curve.stale or len({time for _, _, time in receptions}) < len(receptions)
+
+
+def olafctl_aom() -> object:
+    """The definition, where this folder lies in a checkout of Olaf and its Python is new enough."""
+    checkout = str(Path(__file__).parents[2])
+    sys.path.insert(0, checkout)
+    try:
+        return pytest.importorskip("olafctl.aom")
+    finally:
+        sys.path.remove(checkout)

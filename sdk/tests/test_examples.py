@@ -1,0 +1,108 @@
+"""The example scripts: how little Olaf changes in one, and that they run."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from olaf import ParameterServer
+from olaf.policies import Plain
+from olaf.udp import UdpPort
+from tests.engine import Engine, EnginePort
+from tests.network import free_tcp_ports, weights_of
+
+ROOT = Path(__file__).parents[1]
+EXAMPLES = ROOT / "examples"
+SHORT = ["--total-steps", "512", "--steps", "64", "--envs", "4"]
+
+
+def changed() -> list[str]:
+    plain = (EXAMPLES / "ppo_lunarlander.py").read_text().splitlines()
+    with_olaf = (EXAMPLES / "ppo_lunarlander_olaf.py").read_text().splitlines()
+    difference = difflib.unified_diff(plain, with_olaf, lineterm="", n=0)
+    return [line for line in difference if re.match(r"[+-](?![+-])\s*\S", line)]
+
+
+def test_olaf_changes_at_most_five_lines_of_a_script() -> None:
+    lines = changed()
+    assert 0 < len(lines) <= 5
+    assert all(line.startswith("+") for line in lines)
+
+
+def test_the_readme_shows_exactly_these_lines() -> None:
+    readme = (ROOT / "README.md").read_text()
+    shown = re.search(r"```diff\n(.*?)```", readme, re.S)
+    assert shown is not None
+    assert [line for line in shown[1].splitlines() if line[:1] in "+-"] == changed()
+
+
+def run(script: str, *arguments: str, **environment: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, str(EXAMPLES / script), *arguments],
+        env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+def lunar_lander() -> None:
+    gym = pytest.importorskip("gymnasium")
+    pytest.importorskip("torch")
+    try:
+        gym.make("LunarLander-v3")
+    except gym.error.DependencyNotInstalled as missing:
+        pytest.skip(str(missing))
+
+
+def test_the_script_trains_through_a_server() -> None:
+    lunar_lander()
+    server = ParameterServer("127.0.0.1:0", policy=partial(Plain, rate=0.001))
+    script = run("ppo_lunarlander_olaf.py", *SHORT, "--server", f"127.0.0.1:{server.address[1]}")
+    try:
+        output, _ = script.communicate(timeout=120)
+        assert output.count("iteration") == 2
+        segments = len(server.versions())
+        assert segments == 28
+        assert server._port.wait(lambda: server.counters().received == 2 * segments, 10)
+        assert len(weights_of(server)) == 9797
+    finally:
+        script.kill()
+        script.wait()
+        server.close()
+
+
+def test_the_synchronous_script_sums_in_the_engine() -> None:
+    lunar_lander()
+    port = UdpPort(("127.0.0.1", 0))
+    engine = Engine(port.address, members=2, segments=4)
+    EnginePort(engine, port)
+    (store,) = free_tcp_ports(1)
+    ranks = [
+        run(
+            "ppo_synchronous.py",
+            *SHORT,
+            OLAF_ADDRESS=f"olaf://lander@127.0.0.1:{port.address[1]}",
+            MASTER_ADDR="127.0.0.1",
+            MASTER_PORT=str(store),
+            WORLD_SIZE="2",
+            RANK=str(rank),
+        )
+        for rank in range(2)
+    ]
+    try:
+        outputs = [rank.communicate(timeout=120)[0] for rank in ranks]
+        assert [rank.returncode for rank in ranks] == [0, 0]
+        assert outputs[0].count("iteration") == 2
+        assert engine.seen["merged"] >= 2 * 16 * 28
+    finally:
+        for rank in ranks:
+            rank.kill()
+            rank.wait()
+        port.close()

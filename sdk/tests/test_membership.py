@@ -1,0 +1,152 @@
+"""Joining a cluster: olaf://cluster@engine, and what a worker does when the control plane begins again."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import pytest
+
+from olaf import ParameterServer, Worker, wire
+from olaf.address import Cluster, parse
+from olaf.errors import BadAddress, JoinRefused
+from olaf.membership import signed
+from olaf.policies import Plain
+from olaf.port import Address
+from olaf.virtual import VirtualNetwork
+from tests.engine import Engine
+from tests.network import DELAY, SERVER, weights_of, worker_address
+
+CONTROL: Address = ("10.0.0.253", wire.UDP_PORT)
+
+
+class Fabric:
+    """Carries everything; control messages go to the engine's control plane, other epochs nowhere."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self.joins = 0
+
+    def carry(self, network: VirtualNetwork, source: Address, to: Address, datagram: bytes, tos: int) -> None:
+        arrival = network.time + DELAY
+        if tos == wire.CONTROL_TOS:
+            self.joins += datagram[0] == wire.Action.JOIN
+            for destination, answer in self.engine.receive(datagram, source):
+                network.arrive(arrival, CONTROL, destination, answer)
+        elif wire.Olaf.unpack(datagram).epoch == self.engine.epoch:
+            network.arrive(arrival, source, to, datagram)
+
+
+class Lab:
+    def __init__(self, key: bytes = b"", segments: int = 2) -> None:
+        self.engine = Engine(SERVER, members=4, segments=segments, key=key)
+        self.fabric = Fabric(self.engine)
+        self.network = VirtualNetwork(self.fabric)
+        self.server = ParameterServer(policy=partial(Plain, rate=1.0), port=self.network.port(SERVER))
+
+    def worker(self, number: int = 0, key: str = "", cluster: str = "lander") -> Worker:
+        where = f"olaf://{cluster}@{CONTROL[0]}"
+        return Worker(where, 100, port=self.network.port(worker_address(number)), key=key, seed=number)
+
+    def run(self, seconds: float) -> None:
+        self.network.run(self.network.time + seconds)
+
+
+def test_the_answer_to_join_says_segments_server_and_epoch() -> None:
+    lab = Lab(key=b"secret")
+    lab.engine.epoch = 6
+    lab.server.begin("default", 6)
+    worker = lab.worker(key="secret")
+    assert worker.segments.count == 2
+    worker.begin(np.zeros(100, np.float32))
+    assert worker.wait(5.0)
+    worker.offer(np.ones(100, np.float32), 1.0)
+    lab.run(1.0)
+    assert lab.server.counters().applied == 2
+
+
+@pytest.mark.parametrize(
+    ("key", "cluster", "reason"), [("guess", "lander", "key"), ("secret", "mars", "no such")]
+)
+def test_a_refusal_is_said_in_words(key: str, cluster: str, reason: str) -> None:
+    with pytest.raises(JoinRefused, match=reason):
+        Lab(key=b"secret").worker(key=key, cluster=cluster)
+
+
+def test_a_worker_that_hears_nothing_joins_again_and_follows_to_the_new_epoch() -> None:
+    lab = Lab()
+    worker = lab.worker()
+    worker.begin(np.zeros(100, np.float32))
+    assert worker.wait(5.0)
+    worker.poll()
+    lab.engine.new_job(3)
+    lab.server.begin("default", 3)
+    for _ in range(60):
+        worker.offer(np.ones(100, np.float32), 1.0)
+        lab.run(0.1)
+    assert worker.counters.joins == 2
+    assert lab.server.counters().applied > 0
+    newest = np.concatenate([block.values for block in worker.poll()])
+    assert np.array_equal(newest, weights_of(lab.server))
+
+
+def test_silence_does_not_make_a_storm_of_joins() -> None:
+    lab = Lab()
+    worker = lab.worker()
+    lab.engine.silent = True
+    lab.server.close()
+    for _ in range(600):
+        worker.offer(np.ones(100, np.float32), 1.0)
+        lab.run(0.1)
+    assert lab.fabric.joins <= 130
+
+
+def test_a_halted_worker_holds_its_updates_until_resumed() -> None:
+    lab = Lab(key=b"secret")
+    worker = lab.worker(key="secret")
+    worker.begin(np.zeros(100, np.float32))
+    assert worker.wait(5.0)
+    for halted, key in ((1, b"secret"), (0, b"forged")):
+        halt = wire.Halt(wire.Action.HALT, halted, 1, bytes(16))
+        worker.receive(memoryview(signed(halt, key)), CONTROL)
+    assert not worker.offer(np.ones(100, np.float32), 1.0)
+    worker.receive(memoryview(signed(wire.Halt(wire.Action.HALT, 0, 2, bytes(16)), b"secret")), CONTROL)
+    assert worker.offer(np.ones(100, np.float32), 1.0)
+    lab.run(1.0)
+    assert weights_of(lab.server) == pytest.approx(np.full(100, 2.0))
+
+
+def test_closing_leaves() -> None:
+    lab = Lab()
+    lab.worker().close()
+    lab.run(1.0)
+    assert lab.engine.seen["left"] == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "meaning"),
+    [
+        ("10.0.0.254", ("10.0.0.254", 20300)),
+        ("10.0.0.254:9", ("10.0.0.254", 9)),
+        ("olaf://lander@10.0.0.1", Cluster("lander", ("10.0.0.1", 20300))),
+        ("olaf://a@b@10.0.0.1:7", Cluster("a@b", ("10.0.0.1", 7))),
+    ],
+)
+def test_addresses(text: str, meaning: object) -> None:
+    assert parse(text) == meaning
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "host:port",
+        "10.0.0.1:99999",
+        "olaf://10.0.0.1",
+        "olaf://@10.0.0.1",
+        "olaf://" + "x" * 33 + "@10.0.0.1",
+    ],
+)
+def test_wrong_addresses_are_refused(text: str) -> None:
+    with pytest.raises(BadAddress):
+        parse(text)

@@ -1,0 +1,120 @@
+"""Ports on real sockets, and the package without torch."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from olaf import ParameterServer, Worker, wire
+from olaf.policies import Plain
+from olaf.port import Address
+from olaf.udp import UdpPort
+from tests.engine import Engine, EnginePort
+from tests.network import weights_of
+
+
+class Mailbox:
+    def __init__(self) -> None:
+        self.received: list[tuple[bytes, Address]] = []
+        self.ticks = 0
+        self.due: float | None = None
+
+    def receive(self, datagram: memoryview, source: Address) -> None:
+        self.received.append((bytes(datagram), source))
+
+    def tick(self) -> float | None:
+        self.ticks += 1
+        due, self.due = self.due, None
+        return due
+
+
+def test_header_and_body_arrive_as_one_datagram() -> None:
+    sender, receiver, box = UdpPort(("127.0.0.1", 0)), UdpPort(("127.0.0.1", 0)), Mailbox()
+    try:
+        receiver.serve(box)
+        assert sender.send(receiver.address, b"head", np.arange(3, dtype=np.uint8).data)
+        assert sender.send(receiver.address, b"control", tos=wire.CONTROL_TOS)
+        assert receiver.wait(lambda: len(box.received) == 2, 10)
+        assert box.received == [(b"head\0\1\2", sender.address), (b"control", sender.address)]
+    finally:
+        sender.close()
+        receiver.close()
+
+
+def test_a_party_is_ticked_when_it_asked_to_be() -> None:
+    port, box = UdpPort(("127.0.0.1", 0)), Mailbox()
+    try:
+        box.due = port.now()
+        port.serve(box)
+        assert port.wait(lambda: box.ticks >= 2, 10)
+    finally:
+        port.close()
+
+
+def test_what_cannot_be_sent_is_said_and_a_closed_port_stays_closed(caplog: pytest.LogCaptureFixture) -> None:
+    port = UdpPort(("127.0.0.1", 0))
+    for _ in range(2):
+        assert not port.send(("127.0.0.1", 9), bytes(70_000))
+    assert caplog.text.count("exceeds the MTU") == 1
+    port.serve(Mailbox())
+    port.close()
+    port.close()
+    assert all(thread.name != "olaf" for thread in threading.enumerate())
+
+
+def test_workers_train_over_sockets_from_threads() -> None:
+    server = ParameterServer("127.0.0.1:0", policy=partial(Plain, rate=1.0))
+    updates, values = 50, 3000
+
+    def train(number: int) -> None:
+        worker = Worker(f"127.0.0.1:{server.address[1]}", values, local="127.0.0.1:0")
+        worker.begin(np.zeros(values, np.float32))
+        assert worker.wait(20)
+        for _ in range(updates):
+            seen = worker.counters.acks + worker.segments.count
+            worker.offer(np.ones(values, np.float32), 0.0)
+            worker.poll()
+            worker._port.wait(lambda: worker.counters.acks >= seen, 5)  # noqa: B023
+        worker.close()
+
+    threads = [threading.Thread(target=train, args=(number,)) for number in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    try:
+        assert weights_of(server).tolist() == [3.0 * updates] * values
+    finally:
+        server.close()
+
+
+def test_without_torch_and_without_the_control_plane_the_package_works() -> None:
+    code = (
+        "import sys; sys.modules['torch'] = None; sys.modules['olafctl'] = None\n"
+        "import olaf; olaf.Worker('127.0.0.1:9', 10).close(); assert 'ray' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parents[1])
+
+
+def test_a_worker_over_sockets_notices_silence_and_joins_again() -> None:
+    control, server = UdpPort(("127.0.0.1", 0)), ParameterServer("127.0.0.1:0", policy=Plain)
+    engine = Engine(server.address, members=1)
+    EnginePort(engine, control)
+    worker = Worker(f"olaf://lander@127.0.0.1:{control.address[1]}", 10, local="127.0.0.1:0")
+    try:
+        worker.begin(np.zeros(10, np.float32))
+        assert worker.wait(20)
+        assert worker._port.wait(lambda: worker._ask is None, 20)  # no timer runs any more
+        server.close()
+        engine.new_job(4)
+        assert worker.offer(np.ones(10, np.float32), 1.0)
+        assert worker._port.wait(lambda: worker.counters.joins == 2, 30)
+    finally:
+        worker.close()
+        control.close()

@@ -1,0 +1,90 @@
+"""The SDK's generated headers have the layouts' bytes."""
+
+import importlib.util
+import sys
+from types import ModuleType
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from olafctl import paths
+from olafctl.wire import control, layouts
+from olafctl.wire.control import Action, Reason, Role
+from olafctl.wire.frames import float_bits, pack
+from olafctl.wire.layouts import OLAF, FrameType, Layout
+
+EMITTED = (OLAF, layouts.STATUS, *control.ALL)
+
+
+@pytest.fixture(scope="module")
+def wire() -> ModuleType:
+    """``sdk/olaf/wire.py`` alone: the package around it is not for this environment."""
+    spec = importlib.util.spec_from_file_location("olaf_wire", paths.sources() / "sdk/olaf/wire.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("layout", control.ALL, ids=lambda layout: layout.name)
+def test_every_control_message_is_whole_bytes_and_ends_with_its_mac(layout: Layout) -> None:
+    assert layout.bits % 8 == 0
+    assert layout.fields[0].name == "action"
+    assert layout.fields[-1].name == "mac"
+
+
+@given(data=st.data())
+@pytest.mark.parametrize("layout", EMITTED, ids=lambda layout: layout.name)
+def test_the_sdk_packs_as_the_layouts_say(wire: ModuleType, layout: Layout, data: st.DataObject) -> None:
+    fields = {
+        field.name: data.draw(st.integers(0, (1 << field.bits) - 1), field.name) for field in layout.fields
+    }
+    values: dict[str, bytes | int | float] = {
+        field.name: fields[field.name].to_bytes(field.bits // 8, "big")
+        if field.bits > 64
+        else fields[field.name]
+        for field in layout.fields
+    }
+    if "reward" in values:
+        reward = data.draw(st.floats(width=32, allow_nan=False), "reward")
+        values["reward"], fields["reward"] = reward, float_bits(reward)
+    header = getattr(wire, "".join(word.capitalize() for word in layout.name.split("_")))
+    assert header(**values).pack() == pack(layout, fields)
+    assert header.unpack(pack(layout, fields)) == header(**values)
+
+
+def test_numbers_on_the_wire_stay_what_they_are() -> None:
+    assert (FrameType.UPDATE, FrameType.ACK, FrameType.RESULT, FrameType.INIT) == (1, 2, 4, 5)
+    assert [action.name for action in sorted(Action)] == [
+        "JOIN",
+        "LEAVE",
+        "RESET",
+        "SET_H",
+        "FBCAST",
+        "HELP",
+        "HALT",
+        "ACK",
+    ]
+    assert (Role.WORKER, Role.SWITCH, Role.PARAMETER_SERVER) == (0, 1, 2)
+    assert list(range(10)) == [
+        Reason.OK,
+        Reason.BAD_MESSAGE,
+        Reason.UNKNOWN_CLUSTER,
+        Reason.BAD_MAC,
+        Reason.OLD_NONCE,
+        Reason.CLUSTER_FULL,
+        Reason.WRONG_MODEL_LENGTH,
+        Reason.NOT_A_MEMBER,
+        Reason.OBJECTIVE_VIOLATED,
+        Reason.FAILED,
+    ]
+
+
+def test_the_sdk_has_the_same_numbers(wire: ModuleType) -> None:
+    for kind in (FrameType, Action, Role, Reason, layouts.Flag, layouts.StatusFlag):
+        assert {member.name: member.value for member in getattr(wire, kind.__name__)} == {
+            member.name: member.value for member in kind
+        }
