@@ -55,7 +55,7 @@ def test_a_join_that_would_break_an_objective_is_refused_with_the_rate_that_woul
 @pytest.mark.parametrize(
     ("wish", "reason"),
     [
-        (ClusterWish("red", objective="fast", period=MS), "objective: 'fast' is none"),
+        (ClusterWish("red", objective="fast", period=MS), "'fast' is not an objective"),
         (ClusterWish("red", objective="peak<=1ms"), "period: is missing"),
     ],
 )
