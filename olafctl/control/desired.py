@@ -1,6 +1,6 @@
 """Desired state: what a testbed asks of the tables, the groups and the queue's registers."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 
 from olafctl.control.pipeline import (
     BRIDGING,
@@ -46,14 +46,20 @@ def desired(testbed: Testbed) -> State:
     )
 
 
-def of_clusters(clusters: Iterable[Cluster]) -> State:
+def of_clusters(clusters: Iterable[Cluster], without: Container[int] = ()) -> State:
     """The part of the devices' desired state that these clusters and their workers ask for. No two clusters
-    share an entry or a group."""
+    share an entry or a group.
+
+    The entries of workers whose replica ids are in ``without`` are left out; their groups are whole.
+    """
     known: list[TableEntry] = []
     reached: list[TableEntry | MulticastGroup] = []
     for cluster in clusters:
-        known += (_assignment(worker, cluster) for worker in cluster.workers)
-        reached += _reaching(cluster)
+        chosen = [worker for worker in cluster.workers if worker.member not in without]
+        known += (_assignment(worker, cluster) for worker in chosen)
+        reached += _reaching_together(cluster)
+        for worker in chosen:
+            reached += _reaching(worker)
     return State({VNP4_1: device_state(known), VNP4_2: device_state(reached)}, {})
 
 
@@ -101,8 +107,8 @@ def _assignment(worker: Worker, cluster: Cluster) -> TableEntry:
     return TableEntry(WORKERS, {"worker_addr": int(worker.ip)}, "assign", params)
 
 
-def _reaching(cluster: Cluster) -> Iterator[TableEntry | MulticastGroup]:
-    """What VNP4₂ needs to reach a cluster's members, together and each."""
+def _reaching_together(cluster: Cluster) -> Iterator[TableEntry | MulticastGroup]:
+    """What VNP4₂ needs to reach all members of a cluster at once."""
     if cluster.workers:
         yield MulticastGroup(
             cluster.group, [Replica(worker.port, worker.member) for worker in cluster.workers]
@@ -111,10 +117,13 @@ def _reaching(cluster: Cluster) -> Iterator[TableEntry | MulticastGroup]:
         yield TableEntry(CLUSTER_MULTICAST, {"cluster": cluster.index}, "multicast", group)
         if cluster.mode is Mode.ISWITCH:
             yield TableEntry(RESULTS, {"cluster": cluster.index}, "broadcast", group)
-    for worker in cluster.workers:
-        copy = {"mac": mac_bits(worker.mac), "addr": int(worker.ip), "port": worker.udp_port}
-        yield TableEntry(MEMBERS, {"member": worker.member}, "deliver", copy)
-        yield from _route(worker)
+
+
+def _reaching(worker: Worker) -> Iterator[TableEntry]:
+    """What VNP4₂ needs to reach one worker."""
+    copy = {"mac": mac_bits(worker.mac), "addr": int(worker.ip), "port": worker.udp_port}
+    yield TableEntry(MEMBERS, {"member": worker.member}, "deliver", copy)
+    yield from _route(worker)
 
 
 def _identify(testbed: Testbed) -> Iterator[TableEntry]:

@@ -69,7 +69,8 @@ class Southbound:
         """
         assert self._running is not None
         old, new = _ranges(before), _ranges(after)
-        changes = plan(of_clusters(before), of_clusters(after))
+        stays = _unchanged(before, after)
+        changes = plan(of_clusters(before, stays), of_clusters(after, stays))
         changed = (each for span in new for each in settings.changes(old.get(span, ()), new[span]))
         self._equal = False
         devices.carry_out(replace(changes, settings=tuple(changed)), self._running, self._sessions)
@@ -133,3 +134,21 @@ def _ranges(clusters: Sequence[Cluster]) -> dict[tuple[int, int], Ranges]:
     """What each cluster asks of its indices, by the first and the last of them."""
     parts = map(index_range, clusters)
     return {(part.first, part.last): (part,) for part in parts}
+
+
+def _unchanged(before: Sequence[Cluster], after: Sequence[Cluster]) -> set[int]:
+    """Replica ids of the workers whose entries are the same before and after."""
+    old = {cluster.index: cluster for cluster in before}
+    stays: set[int] = set()
+    for cluster in after:
+        was = old.get(cluster.index)
+        if was is None or _numbers(was) != _numbers(cluster):
+            continue
+        workers = {worker.member: worker for worker in was.workers}
+        stays.update(worker.member for worker in cluster.workers if workers.get(worker.member) == worker)
+    return stays
+
+
+def _numbers(cluster: Cluster) -> tuple[int, int, int]:
+    """What the entries of a cluster's workers take from it."""
+    return cluster.first, cluster.segments, cluster.epoch

@@ -200,28 +200,27 @@ def file_descriptor() -> Any:
     service = file.service.add(name="Olaf")
     for name, (request, _) in CALLS.items():
         answer, streams = answer_of(name)
-        method = service.method.add(
-            name=name, input_type=f".{PACKAGE}.{request}", output_type=f".{PACKAGE}.{answer}"
+        service.method.add(
+            name=name,
+            input_type=f".{PACKAGE}.{request}",
+            output_type=f".{PACKAGE}.{answer}",
+            **({"server_streaming": True} if streams else {}),
         )
-        if streams:
-            method.server_streaming = True
     return file
 
 
 def _describe(message: Any, number: int, field: _Field) -> None:
-    described = message.field.add(
-        name=field.name, number=number, label=_REPEATED if field.label == "repeated" else _OPTIONAL
-    )
+    kind: dict[str, Any] = {"label": _REPEATED if field.label == "repeated" else _OPTIONAL}
     if field.base in _SCALARS:
-        described.type = _SCALARS[field.base]
+        kind["type"] = _SCALARS[field.base]
     else:
-        described.type = _ENUM if field.base in ENUMS else _MESSAGE
-        described.type_name = f".{PACKAGE}.{field.base}"
+        kind["type"] = _ENUM if field.base in ENUMS else _MESSAGE
+        kind["type_name"] = f".{PACKAGE}.{field.base}"
     if field.label == "optional":
         # What protoc makes of it: a choice of one.
-        described.proto3_optional = True
-        described.oneof_index = len(message.oneof_decl)
+        kind |= {"proto3_optional": True, "oneof_index": len(message.oneof_decl)}
         message.oneof_decl.add(name=f"_{field.name}")
+    message.field.add(name=field.name, number=number, **kind)
 
 
 def _classes() -> Iterator[tuple[str, Any]]:
