@@ -13,6 +13,7 @@ def generated() -> Mapping[Path, str]:
     """Every generated file's text, by its place relative to the sources."""
     from olafctl.daemon.api import schema
     from olafctl.queue import generate
+    from olafctl.targets.opennic import generate as opennic
     from olafctl.targets.p4_sources import params
     from olafctl.wire.emit import cpp, markdown, p4, sdk
 
@@ -24,6 +25,7 @@ def generated() -> Mapping[Path, str]:
         Path(schema.FILE): schema.proto(),
         Path("sdk/olaf/wire.py"): sdk.wire(),
         **generate.generated(),
+        **opennic.generated(),
     }
 
 

@@ -16,7 +16,7 @@ from olafctl import __version__, log
 from olafctl.cli.output import print_error, wants_json
 from olafctl.errors import EXIT_FAILED, BadInput, OlafError, Problem
 
-_NO_VERBS = ("main", "output")
+_NOT_VERBS = ("main", "output")
 _TERMINATION_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -33,7 +33,7 @@ class VerbGroup(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         package = importlib.import_module(self._package)
         names = (module.name for module in pkgutil.iter_modules(package.__path__))
-        return [name for name in names if name not in _NO_VERBS]
+        return [name for name in names if name not in _NOT_VERBS]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in self.list_commands(ctx):
