@@ -106,7 +106,7 @@ class Netlist:
         """Paths that pass more than one of: a block memory's read, an adder's stage, the input ``ready``.
 
         A path passes an adder's stage when it ends in a register whose name ``adder`` finds, and a block
-        memory's read when it begins at one's output; from there it must lead to a register without logic.
+        memory's read when it begins at one's output.
         """
         found = []
         adders = {id(cell) for cell in self._cells if self._is_of(cell, adder)}
@@ -114,7 +114,7 @@ class Netlist:
             if self._names.get(bit) == ready:
                 found += [
                     Crossing(ready, self._name(end), "output ready to a memory or an adder's stage")
-                    for end, _ in self._reached(bit)
+                    for end in self._reached(bit)
                     if id(end) in adders or end.kind in _SYNCHRONOUS
                 ]
         for memory in self._cells:
@@ -122,26 +122,28 @@ class Netlist:
                 continue
             for bit in (bit for bits in memory.outputs.values() for bit in bits):
                 found += [
-                    Crossing(self._names.get(bit, "?"), self._name(end), "block memory's read through logic")
-                    for end, direct in self._reached(bit)
-                    if not direct
+                    Crossing(
+                        self._names.get(bit, "?"), self._name(end), "block memory's read to an adder's stage"
+                    )
+                    for end in self._reached(bit)
+                    if id(end) in adders
                 ]
         return found
 
-    def _reached(self, source: int) -> Iterator[tuple[_Cell, bool]]:
-        """Registers and memories at the ends of paths from a net, and whether no logic is between."""
-        pending, seen, ends = [(source, True)], {source}, set()
+    def _reached(self, source: int) -> Iterator[_Cell]:
+        """Registers and memories at the ends of paths from a net."""
+        pending, seen, ends = [source], {source}, set()
         while pending:
-            bit, direct = pending.pop()
+            bit = pending.pop()
             for cell, port in self._readers.get(bit, ()):
                 if _is_end(cell) and bit in set(_ends(cell)) and id(cell) not in ends:
                     ends.add(id(cell))
-                    yield cell, direct
+                    yield cell
                 if _starts(cell):
                     continue
                 for output, driven in cell.outputs.items():
                     if _leads(cell, port, output):
-                        pending += [(each, False) for each in driven if each not in seen]
+                        pending += [each for each in driven if each not in seen]
                         seen.update(driven)
 
     @cached_property

@@ -11,7 +11,9 @@ from olafctl.errors import OlafError, Problem
 
 def generated() -> Mapping[Path, str]:
     """Every generated file's text, by its place relative to the sources."""
+    from olafctl.daemon.api import schema
     from olafctl.queue import generate
+    from olafctl.targets.opennic import generate as opennic
     from olafctl.targets.p4_sources import params
     from olafctl.wire.emit import cpp, markdown, p4, sdk
 
@@ -20,8 +22,10 @@ def generated() -> Mapping[Path, str]:
         Path("p4src/params.p4"): params(),
         Path("olafctl/wire/native/tuser.h"): cpp.tuser(),
         Path("docs/wire-format.md"): markdown.page(),
+        Path(schema.FILE): schema.proto(),
         Path("sdk/olaf/wire.py"): sdk.wire(),
         **generate.generated(),
+        **opennic.generated(),
     }
 
 

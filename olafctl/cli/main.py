@@ -16,6 +16,7 @@ from olafctl import __version__, log
 from olafctl.cli.output import print_error, wants_json
 from olafctl.errors import EXIT_FAILED, BadInput, OlafError, Problem
 
+_NOT_VERBS = ("main", "output")
 _TERMINATION_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -31,7 +32,8 @@ class VerbGroup(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         package = importlib.import_module(self._package)
-        return [module.name for module in pkgutil.iter_modules(package.__path__) if module.name != "main"]
+        names = (module.name for module in pkgutil.iter_modules(package.__path__))
+        return [name for name in names if name not in _NOT_VERBS]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in self.list_commands(ctx):

@@ -144,6 +144,9 @@ def _indices(job: _Job, segment: int | None) -> tuple[int, int]:
 def _send(job: _Job, payload: bytes, members: Iterable[Worker]) -> None:
     """A control message to some members, by packet-out."""
     with devices.controlling(job.running) as sessions:
+        session = sessions[VNP4_2]
         for member in members:
             sent = messages.frame(job.testbed, member, payload)
-            sessions[VNP4_2].packet_out(sent, {"egress_port": member.port})
+            session.packet_out(sent, {"egress_port": member.port})
+        # The device answers an arbitration after what came before it on the stream: the packets are out.
+        session.elect(session.next_election_id)

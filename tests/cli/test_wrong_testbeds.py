@@ -27,6 +27,7 @@ def test_a_testbed_that_is_not_there(verb: str, run: Run, state: Path) -> None:
     assert ended.code == 2
     assert ended.err == (
         "error: nowhere.yaml: no such file "
-        "(`olafctl init` writes a testbed; shipped: hundred-clusters, lander, laptop, nine-clusters)\n"
+        "(`olafctl init` writes a testbed; shipped: hundred-clusters, iswitch-rack, lander, laptop, "
+        "large-model, nine-clusters)\n"
     )
     assert not state.exists()

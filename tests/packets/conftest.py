@@ -57,8 +57,10 @@ def session(deployment: Store) -> Iterator[Live]:
 @pytest.fixture
 def live(session: Live) -> Iterator[Live]:
     """The deployment with an empty queue; afterwards no update may be unaccounted for."""
+    session.reset_rounds()
     session.arrivals()
     yield session
+    session.reset_rounds()
     session.arrivals()
     session.assert_conserved()
 

@@ -1,6 +1,7 @@
 """Updates, ACKs and what should become of them, as Scapy packets."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -39,6 +40,16 @@ def update(
         header.setfieldval(name, value)
     payload = Raw(values.astype("<f4").tobytes())
     return whole(udp(worker, live.server, live.testbed.udp_port) / header / payload)
+
+
+def contribution(
+    live: Live, worker: Worker, values: Gradient, round_: int, segment: int = 0, **fields: Any
+) -> Packet:
+    """A worker's contribution to a round, sent to the engine."""
+    frame = update(live, worker, values, seq=round_, segment=segment, **fields)
+    frame[Ether].dst, frame[IP].dst = live.engine.mac, str(live.engine.ip)
+    del frame[IP].chksum
+    return whole(frame)
 
 
 def ack(live: Live, worker: Worker, values: Gradient, *, seq: int = 1) -> Packet:

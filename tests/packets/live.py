@@ -12,14 +12,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
+import pytest
 from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 from scapy.packet import Packet
 
 from olafctl.control.store import Store
 from olafctl.ports.host import HostPort, open_host_port
+from olafctl.queue.internals import Command
 from olafctl.queue.registers import DISPOSITIONS
 from olafctl.targets.interface import Running
+from olafctl.testbed.hosts import default_mac
 from olafctl.testbed.model import Cluster, Host, Mode, Testbed, Worker
 
 DEADLINE = 20.0
@@ -80,6 +83,27 @@ class Live:
     def ports(self) -> Sequence[int]:
         return tuple(self._hosts)
 
+    @property
+    def engine(self) -> Host:
+        """Where members of iswitch clusters send to."""
+        address = self.testbed.engine.address
+        assert address is not None
+        return Host("engine", 0, default_mac(address), address, self.testbed.udp_port)
+
+    def round_cluster(self, workers: int = 1, segments: int = 1) -> Cluster:
+        """A cluster of mode iswitch. Skips the test when there is none of that size."""
+        for cluster in self.testbed.clusters:
+            rounds = cluster.mode is Mode.ISWITCH and cluster.threshold == len(cluster.workers)
+            if rounds and len(cluster.workers) >= workers and cluster.segments >= segments:
+                return cluster
+        pytest.skip(f"needs a cluster of mode iswitch with {workers} workers and {segments} segments")
+
+    def reset_rounds(self) -> None:
+        """Discard every partial sum and forget every round."""
+        for cluster in self.testbed.clusters:
+            if cluster.mode is Mode.ISWITCH:
+                self.running.registers.command(Command.RESET, cluster.first, last_index(cluster))
+
     # Frames in and out
 
     def send(self, host: Host, frame: Packet | bytes) -> None:
@@ -100,11 +124,11 @@ class Live:
                     self._read_until(receiver, marker)
 
     def arrivals(self) -> Arrivals:
-        """What has arrived since the last call, behind a barrier and with the queue at rest; only ports
-        where something did."""
+        """What has arrived since the last call, behind a barrier and with the queue at rest but for partial
+        sums; only ports where something did."""
         self.barrier()
         if not self.running.registers.read("hold"):
-            self.wait(lambda now: now["resident_updates"] == 0)
+            self.wait(lambda now: now["resident_updates"] == now["accumulating"])
             self.barrier()
         taken = {number: frames for number, frames in self._inbox.items() if frames}
         self._inbox = {number: [] for number in self._hosts}
@@ -124,6 +148,16 @@ class Live:
     def receive(self, port: int, timeout: float = DEADLINE) -> bytes | None:
         """The next frame at a port, whatever it is; None when none arrives within ``timeout`` seconds."""
         return self._hosts[port].receive(timeout)
+
+    def next_message(self, worker: Worker) -> bytes:
+        """The payload of the next control message for a worker. Fails after the deadline."""
+        end = time.monotonic() + DEADLINE
+        while True:
+            frame = self._hosts[worker.port].receive(max(end - time.monotonic(), 0))
+            assert frame is not None, f"no message for {worker.name} within {DEADLINE} s"
+            packet = Ether(frame)
+            if packet.dst == worker.mac and IP in packet and packet[IP].tos == self.testbed.control_tos:
+                return bytes(packet[UDP].payload)
 
     # The queue
 

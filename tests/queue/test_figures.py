@@ -25,6 +25,23 @@ def test_one_beat_a_cycle_whatever_the_output_does(size: int, mix: str, rate: in
         assert measured.merged > 0
 
 
+@pytest.mark.parametrize("workers", performance.ROUND_WORKERS)
+@pytest.mark.parametrize("size", performance.SIZES)
+def test_rounds_take_one_beat_a_cycle(size: int, workers: int) -> None:
+    measured = performance.rounds(build_queue(JUMBO), size, workers, None, FRAMES)
+    assert measured.stalls == measured.dropped == 0
+    assert measured.beats_per_cycle >= 0.98
+    assert measured.merged >= FRAMES * (workers - 1) // workers - workers
+
+
+def test_a_model_in_segments_takes_one_beat_a_cycle() -> None:
+    library = build_queue(Geometry(indices=performance.SEGMENTS, slots=performance.SEGMENTS, beats=142))
+    measured = performance.throughput(library, 1500, performance.MODEL_MIX, 20_000_000_000, 600)
+    assert measured.stalls == measured.dropped == 0
+    assert measured.beats_per_cycle >= 0.98
+    assert measured.merged > 0
+
+
 def test_latency_of_a_jumbo_update() -> None:
     delay = performance.latency(build_queue(JUMBO), 9036)
     assert 0 < delay.first_ns <= 40

@@ -10,7 +10,7 @@ import pytest
 
 from olafctl.queue.golden import GoldenQueue
 from olafctl.queue.golden.frames import field
-from olafctl.queue.internals import Mode
+from olafctl.queue.internals import Command, Mode
 from olafctl.queue.model import Instant
 from olafctl.queue.registers import IndexSettings
 from olafctl.queue.traffic import update as frame_of
@@ -33,10 +33,10 @@ class Golden:
     def set(self, *, fifo: bool, reward_rule: bool, threshold: float) -> None:
         bits = int(np.float32(threshold).view(np.uint32))
         mode = Mode.FIFO if fifo else Mode.OLAF
-        for index in range(CLUSTERS):
-            self._queue.index(index).settings = IndexSettings(
-                mode, reward_enable=int(reward_rule), reward_threshold=bits
-            )
+        settings = IndexSettings(mode, reward_enable=int(reward_rule), reward_threshold=bits)
+        self._queue.command(Command.SET, 0, CLUSTERS - 1, settings)
+        for _ in range(CLUSTERS):
+            self._at(commanded=True)
 
     def offer(self, update: Update) -> str:
         before = dict(self._queue.counters)
@@ -82,7 +82,7 @@ class Golden:
 
     def _at(self, **what: bool) -> None:
         self._cycle += 1
-        names = ("begun", "left", "decided", "settled", "status", "admitted", "refused")
+        names = ("begun", "left", "decided", "settled", "status", "admitted", "refused", "commanded")
         self._queue.at(Instant(self._cycle, *(what.get(name, False) for name in names)))
 
 

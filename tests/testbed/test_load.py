@@ -25,7 +25,13 @@ def load(tmp_path: Path, text: str) -> Testbed:
 
 @pytest.mark.parametrize(
     ("name", "clusters", "workers", "slots"),
-    [("laptop", 1, 2, 8), ("nine-clusters", 9, 27, 8), ("hundred-clusters", 100, 300, 8)],
+    [
+        ("laptop", 1, 2, 8),
+        ("nine-clusters", 9, 27, 8),
+        ("hundred-clusters", 100, 300, 8),
+        ("iswitch-rack", 1, 4, 16),
+        ("large-model", 2, 6, 256),
+    ],
 )
 def test_the_shipped_testbeds_are_right(name: str, clusters: int, workers: int, slots: int) -> None:
     bed = testbeds.load(paths.sources() / "testbeds" / f"{name}.yaml")
@@ -51,6 +57,7 @@ def test_left_out_fields_have_defaults(tmp_path: Path) -> None:
         "reward_threshold": None,
         "output_rate": None,
         "active_window": 10_000_000,
+        "accumulate_quota": 4,
         "address": None,
     }
     server = bed.parameter_servers[0]

@@ -202,8 +202,8 @@ TABLE = [
     changed(
         "too-many-cluster-indices",
         "clusters: 4",
-        "clusters: 2048",
-        "5: engine.clusters: 2048 is out of range (give a number from 1 to 1024)",
+        "clusters: 8192",
+        "5: engine.clusters: 8192 is out of range (give a number from 1 to 4096)",
     ),
     changed(
         "no-slots",

@@ -190,3 +190,16 @@ def test_the_bench_counts_agreement() -> None:
     result = CliRunner().invoke(bench, ["--agreement", "--count", "5", "--json"])
     (row,) = json.loads(result.stdout)["agreement"]
     assert (row["systems"], row["undecided"], row["disagreeing"]) == (5, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("testbed", "says"),
+    [
+        ("iswitch-rack", "cluster hopper sends in rounds"),
+        ("large-model", "cluster loose has 134 segments; an update must be one frame"),
+    ],
+)
+def test_clusters_that_the_laws_do_not_describe_are_refused(testbed: str, says: str) -> None:
+    answer = ask(testbed, "--period", "10ms", "--objective", "loss-free")
+    assert isinstance(answer.exception, BadInput)
+    assert says in str(answer.exception)

@@ -1,6 +1,7 @@
 """``olafctl bench synth``: what OlafQueue takes of an XCU55C."""
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
@@ -9,7 +10,7 @@ import click
 
 from olafctl.cli.output import json_option
 from olafctl.errors import EXIT_FAILED
-from olafctl.wire.geometry import BEATS
+from olafctl.wire.geometry import BEATS, Geometry
 
 if TYPE_CHECKING:
     from olafctl.bench.synthesis import Utilisation
@@ -30,12 +31,11 @@ def command(indices: int | None, slots: int | None, beats: int | None, path: boo
 
     Without a geometry: the default one, the default one with jumbo slots, and 1024 indices with 512 jumbo
     slots in UltraRAM. The paper's figures stand next to ours. Logic levels are counted from register to
-    register, two CARRY4 in a row as the one CARRY8 they are on the device. Exits with 1 when the first
-    geometry takes more than its goals, its logic is deeper than 12 levels, or a path joins two of block
+    register, two CARRY4 in a row as the one CARRY8 they are on the device. Exits with 1 when the default
+    geometry takes more than its goals, logic is deeper than 12 levels, or a path joins two of block
     memory read, adder stage and output ready.
     """
     from olafctl.bench.synthesis import synthesize
-    from olafctl.wire.geometry import Geometry
 
     given = {"indices": indices, "slots": slots, "beats": beats}
     chosen = {name: value for name, value in given.items() if value is not None}
@@ -46,7 +46,7 @@ def command(indices: int | None, slots: int | None, beats: int | None, path: boo
             Geometry(indices=1024, slots=512, beats=BEATS.greatest),
         ]
     taken = [synthesize(geometry, lambda step: click.echo(step, err=True)) for geometry in geometries]
-    missed = _missed(taken[0])
+    missed = [goal for one in taken for goal in _missed(one)]
     if as_json:
         found = [asdict(one) for one in taken]
         click.echo(json.dumps({"taken": found, "paper_percent": PAPER_PERCENT, "missed": missed}, indent=2))
@@ -59,15 +59,17 @@ def command(indices: int | None, slots: int | None, beats: int | None, path: boo
         raise SystemExit(EXIT_FAILED)
 
 
-def _missed(first: "Utilisation") -> Sequence[str]:
+def _missed(taken: "Utilisation") -> Sequence[str]:
     missed = [
-        f"{first.percent(resource):.2f} % of the {resource}s, goal {goal} %"
-        for resource, goal in GOAL_PERCENT.items()
-        if first.percent(resource) > goal
+        f"{taken.percent(resource):.2f} % of the {resource}s, goal {goal} %"
+        for resource, goal in (GOAL_PERCENT if taken.geometry == Geometry() else {}).items()
+        if taken.percent(resource) > goal
     ]
-    if first.levels > GOAL_LEVELS:
-        missed.append(f"{first.levels} levels of logic, goal {GOAL_LEVELS}")
-    missed += [f"{one.what}: from {one.source} to {one.end}" for one in first.crossings]
+    if taken.levels > GOAL_LEVELS:
+        missed.append(f"{taken.levels} levels of logic, goal {GOAL_LEVELS}")
+    for what, ends in Counter(one.what for one in taken.crossings).items():
+        example = next(one for one in taken.crossings if one.what == what)
+        missed.append(f"{ends} paths from {what}, such as {example.source} to {example.end}")
     return missed
 
 

@@ -101,7 +101,7 @@ def _changes(expression: Expression, before: str) -> Iterator[tuple[str, str]]:
     depth = 0
     for index, token in enumerate(expression.tokens):
         depth += (token.text == "[") - (token.text == "]")
-        if depth:
+        if depth or _is_width(expression, index):
             continue
         for operator, text in _of_token(expression, index, token):
             yield operator, _replaced(expression, before, token, text)
@@ -127,6 +127,18 @@ def _of_token(expression: Expression, index: int, token: Token) -> Iterator[tupl
         yield "constant", f"{width}'{signed}d{value}"
     elif token.text == expression.target and any(other.text == "||" for other in expression.tokens):
         yield "sticky removal", "1'b0"
+
+
+def _is_width(expression: Expression, index: int) -> bool:
+    """Whether the token is part of how often something is repeated: ``{(WIDTH - 1){1'b0}}``."""
+    depth = 0
+    for at in range(index, len(expression.tokens)):
+        text = expression.tokens[at].text
+        depth += (text in "([{") - (text in ")]}")
+        if depth < 0:
+            behind = expression.tokens[at + 1].text if at + 1 < len(expression.tokens) else ""
+            return text == ")" and behind == "{"
+    return False
 
 
 def _replaced(expression: Expression, before: str, token: Token, text: str) -> str:

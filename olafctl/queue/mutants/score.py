@@ -19,17 +19,17 @@ from olafctl.errors import OlafError
 from olafctl.queue import conform, verilog
 from olafctl.queue.golden import Unexplained
 from olafctl.queue.model import QueueModel
-from olafctl.queue.mutants import operators, schema
+from olafctl.queue.mutants import figures, operators, schema
 from olafctl.queue.mutants.equivalent import ARGUMENTS
 from olafctl.queue.mutants.operators import Mutant
 from olafctl.queue.verilate import Progress
 from olafctl.wire.geometry import Geometry
 
 GEOMETRIES = (
-    Geometry(indices=3, slots=2, beats=4),
+    Geometry(indices=3, slots=3, beats=4, members=3, adder_latency=5),
     Geometry(indices=16, slots=5, beats=7, adder_latency=6),
-    Geometry(indices=1, slots=1, beats=6, adder_latency=3),
-    Geometry(indices=9, slots=8, beats=24, adder_latency=5),
+    Geometry(indices=1, slots=1, beats=6, members=1, adder_latency=3),
+    Geometry(indices=9, slots=8, beats=24),
 )
 """Small, so that every corner is met soon; every adder latency."""
 _FRAMES_OF_A_SEED = 300
@@ -69,7 +69,9 @@ class Score:
 
     @property
     def percent(self) -> float:
-        return 100 * self.killed / max(1, len(self.verdicts))
+        """Of those that change something at all."""
+        equivalent = sum(verdict.argument is not None for verdict in self.survivors)
+        return 100 * self.killed / max(1, len(self.verdicts) - equivalent)
 
 
 def choose(count: int, seed: int) -> list[Mutant]:
@@ -81,14 +83,15 @@ def run(
     mutants: Sequence[Mutant],
     seeds: int,
     jobs: int = 2,
+    geometries: Sequence[Geometry] = GEOMETRIES,
     progress: Progress = lambda step: None,
     done: Callable[[Verdict], None] = lambda verdict: None,
 ) -> Score:
-    """Try every mutant on ``seeds`` seeds of each geometry, ``jobs`` at a time.
+    """Try every mutant on ``seeds`` seeds of each of ``geometries``, ``jobs`` at a time.
 
     Raises OlafError when the queue as it is fails: then no verdict would mean anything.
     """
-    libraries = [(geometry, schema.build(geometry, mutants, progress)) for geometry in GEOMETRIES]
+    libraries = [(geometry, schema.build(geometry, mutants, progress)) for geometry in geometries]
     verdicts: dict[int, Verdict] = {}
     for number, killed_by, frames in _trials(libraries, len(mutants), seeds, jobs):
         if number == 0:
@@ -151,6 +154,11 @@ def _trial(libraries: _Libraries, number: int, seeds: int, results: Connection) 
                 ctypes.CDLL(str(library)).olaf_mutant_choose(number)
                 with QueueModel(library) as model:
                     frames += conform.run_seed(model, geometry, seed, _FRAMES_OF_A_SEED).frames
+                    model.reset()
+                    model.disturb(seed)
+                    if geometry.adder_latency <= 4:
+                        figures.check_merges_without_stalls(model)
+                    figures.check_takes_turns(model, min(geometry.indices, geometry.slots))
     except (Unexplained, OlafError) as error:
         killed_by = str(error)
     except Exception:

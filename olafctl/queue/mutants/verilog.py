@@ -18,8 +18,8 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _OPEN, _CLOSE = "([{", ")]}"
-_FIXED = ("localparam", "parameter", "genvar", "integer", "`include", "`define", "`default_nettype")
-_DECLARES = ("wire", "reg", "input", "output", "function")
+_FIXED = ("localparam", "parameter", "genvar", "integer")
+_DIRECTIVES = ("`include", "`default_nettype")
 
 
 class Site(Enum):
@@ -99,6 +99,8 @@ class _Reader:
             word = self._tokens[self._at].text
             if word == "module" or word in _FIXED:
                 self._skip_past(";")
+            elif word in _DIRECTIVES:
+                self._at += 2
             elif word in ("#", "for"):
                 self._at = self._behind(self._at + 1)
             elif word == "if":

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from olafctl.errors import BadInput, Problem
 from olafctl.queue.registers import CLOCK_HZ
-from olafctl.testbed.model import Testbed
+from olafctl.testbed.model import Mode, Testbed
 from olafctl.verify.question.objective import Kind, Objective
 from olafctl.verify.question.system import Cluster, Transmission
 from olafctl.wire.layouts import BEAT_BYTES
@@ -68,7 +68,11 @@ def transmission(text: str) -> tuple[Transmission, int]:
 
 
 def from_testbed(testbed: Testbed, periods: Iterable[str], tick: int) -> tuple[Cluster, ...]:
-    """The clusters of a testbed with their workers, each update period from ``100ms`` or ``name=300ms``."""
+    """The clusters of a testbed with their workers, each update period from ``100ms`` or ``name=300ms``.
+
+    Raises BadInput for a cluster whose updates the laws do not describe: sent in rounds or in segments.
+    """
+    _check_described(testbed)
     every: int | None = None
     named: dict[str, int] = {}
     for text in periods:
@@ -97,6 +101,20 @@ def from_testbed(testbed: Testbed, periods: Iterable[str], tick: int) -> tuple[C
         assert period is not None
         found.append(Cluster(cluster.name, period, (0, max(period - tick, 0)), len(cluster.workers)))
     return tuple(found)
+
+
+def _check_described(testbed: Testbed) -> None:
+    remedy = "leave it out, or describe the others with --clusters"
+    problems = []
+    for cluster in testbed.clusters:
+        if cluster.mode is Mode.ISWITCH:
+            what = f"cluster {cluster.name} sends in rounds (iswitch), which have no Age-of-Model to prove"
+            problems.append(Problem(what, str(testbed.source), remedy))
+        elif cluster.segments > 1:
+            what = f"cluster {cluster.name} has {cluster.segments} segments; an update must be one frame"
+            problems.append(Problem(what, str(testbed.source), remedy))
+    if problems:
+        raise BadInput(*problems)
 
 
 def service_of(testbed: Testbed, frame_bytes: int | None) -> int:

@@ -1,0 +1,1 @@
+"""Proofs about the Verilog of OlafQueue, by Yosys and ABC."""

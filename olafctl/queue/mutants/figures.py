@@ -1,0 +1,46 @@
+"""What the golden model does not see of a queue: that nothing waits longer than it must."""
+
+from olafctl.queue.golden import Unexplained
+from olafctl.queue.model import QueueModel, Sidecar
+from olafctl.queue.traffic import update
+from olafctl.wire.layouts import Kind
+
+_LIMIT = 100_000
+_UPDATES = 24
+
+
+def check_merges_without_stalls(model: QueueModel) -> None:
+    """Updates of four beats of one index, back to back: none waits, though each merges with the last.
+
+    Raises Unexplained when one does. For adders of at most four cycles.
+    """
+    model.registers.write("hold", 1)
+    model.registers.write("clear", 1)
+    for worker in range(_UPDATES):
+        model.offer(*update(0, worker, bytes(4 * 48)))
+    model.drain(_LIMIT)
+    model.run(model.cycle + 100)
+    shown = model.registers.read_all()
+    if shown["merged"] != _UPDATES - 1 or shown["input_stalls"]:
+        raise Unexplained(f"{shown['input_stalls']} stalls in {shown['merged']} merges")
+    model.registers.write("hold", 0)
+    model.settle(_LIMIT)
+    list(model.take())
+
+
+def check_takes_turns(model: QueueModel, indices: int) -> None:
+    """Updates and other frames that wait for the output leave in turn.
+
+    Raises Unexplained when one kind waits for more than a frame of the other.
+    """
+    model.block(True)
+    for index in range(indices):
+        model.offer(*update(index, 1, bytes(4 * 40)))
+        for _ in range(8):
+            model.offer(Sidecar(224, kind=Kind.BYPASS), bytes(224))
+    model.run(model.cycle + 2000)
+    model.block(False)
+    model.settle(_LIMIT)
+    places = [at for at, left in enumerate(model.take()) if left.sidecar.kind == Kind.UPDATE]
+    if len(places) != indices or places[-1] > 2 * indices:
+        raise Unexplained(f"updates leave at places {places} among other frames")

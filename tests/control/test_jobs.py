@@ -1,0 +1,95 @@
+"""Jobs controlled at run time: what is set is in the queue, in status, and still there after a deploy."""
+
+from pathlib import Path
+
+import pytest
+
+from olafctl.control import jobs
+from olafctl.control.deploy import find
+from olafctl.control.desired import desired
+from olafctl.control.plan import plan
+from olafctl.control.state import State
+from olafctl.control.status import status
+from olafctl.control.store import Store, folder_of
+from olafctl.errors import BadInput
+from olafctl.queue.internals import Mode
+from olafctl.queue.registers import IndexSettings
+from olafctl.targets import testbeds
+from olafctl.testbed.model import Testbed
+from tests.control.conftest import quietly
+
+TEXT = """
+name: jobs
+engine: {indices: 16, slots: 4, beats: 24, address: 10.0.0.250, reward_threshold: 5}
+ports: [{numbers: 1-4, name: p, transport: unix}]
+parameter_servers: [{name: ps, port: 1, ip: 10.0.0.254}]
+clusters:
+  - {name: rounds, workers: 3, count: 1, ports: 2-4, ip: 10.0.1.1, values: 1000, mode: iswitch, threshold: 3}
+  - {name: loose, workers: 2, count: 1, ports: 2-4, ip: 10.0.2.1, values: 400}
+"""
+
+
+def bed(folder: Path, text: str = TEXT) -> Testbed:
+    return testbeds.load(folder / "jobs.yaml", text)
+
+
+def test_a_plan_shows_indices_by_ranges_and_with_units(tmp_path: Path) -> None:
+    lines = list(plan(State({}, {}), desired(bed(tmp_path))).lines())
+    assert [line for line in lines if "queue ind" in line] == [
+        "~ queue indices 0-2 => iswitch, H 3, reward rule 5",
+        "~ queue indices 3-4 => olaf, reward rule 5",
+        "~ queue indices 5-15 => olaf",
+    ]
+    assert "~ queue register accumulate_quota => 2 slots" in lines
+    same = State({}, {}, desired(bed(tmp_path)).settings)
+    assert not [line for line in plan(same, desired(bed(tmp_path))).lines() if "queue ind" in line]
+
+
+def test_what_is_controlled_lasts_and_is_no_drift(state: Path, tmp_path: Path) -> None:
+    assert quietly(bed(tmp_path)).started
+    store = Store(folder_of("jobs"))
+    jobs.set_threshold(store, "rounds", 2)
+    jobs.set_halted(store, "rounds", True)
+    _, running = find(store)
+    assert running is not None
+    wanted = IndexSettings(Mode.ISWITCH, True, 2, 1, 0x40A00000)
+    assert running.registers.settings()[0].settings == wanted
+    report = status(store)
+    assert report["drift"] == []
+    assert (report["clusters"][0]["threshold"], report["clusters"][0]["halted"]) == (2, True)
+    assert report["indices"][0] == {
+        "first": 0,
+        "last": 2,
+        "mode": 2,
+        "halted": True,
+        "threshold": 2,
+        "reward_enable": 1,
+        "reward_threshold": 0x40A00000,
+    }
+    assert not quietly(bed(tmp_path)).changed
+    # A file that gives the cluster another H since is what counts; halted it stays.
+    edited = bed(tmp_path, TEXT.replace("threshold: 3}", "threshold: 1}"))
+    assert list(quietly(edited).changes.lines()) == [
+        "~ queue indices 0-2 iswitch, H 2, reward rule 5, halted => iswitch, H 1, reward rule 5, halted"
+    ]
+    jobs.set_halted(store, "rounds", False)
+    assert find(store)[0].clusters[0].threshold == 1
+    assert store.controlled() == ()
+
+    settings = running.registers.settings()
+    running.registers.configure(4, 4, IndexSettings(Mode.FIFO))
+    assert status(store)["drift"] == ["~ queue index 4 fifo => olaf, reward rule 5"]
+    quietly(edited)
+    assert running.registers.settings() == settings
+
+    for wrong, said in (
+        (lambda: jobs.set_threshold(store, "loose", 1), "is of mode olaf"),
+        (lambda: jobs.set_threshold(store, "rounds", 4), "give 1 … 3"),
+        (lambda: jobs.set_threshold(store, "rounds", 0), "give 1 … 3"),
+        (lambda: jobs.release(store, "rounds", 3), "its model has 0 … 2"),
+        (lambda: jobs.discard(store, "nowhere", None), "no cluster 'nowhere'"),
+        (lambda: jobs.ask_for_help(store, "rounds", 0, 1, "loose-w0"), "is not in rounds"),
+    ):
+        with pytest.raises(BadInput, match=said):
+            wrong()
+    assert running.registers.settings() == settings

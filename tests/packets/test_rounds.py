@@ -1,0 +1,302 @@
+"""iSwitch's synchronous aggregation (iSwitch §3): rounds of one contribution of each member, exactly once."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from scapy.layers.inet import IP, UDP
+from scapy.layers.l2 import Ether
+from scapy.packet import Packet
+
+from olafctl.control import jobs
+from olafctl.errors import BadInput, OlafError
+from olafctl.queue.internals import Command
+from olafctl.testbed.model import Cluster, Worker
+from olafctl.wire import control
+from olafctl.wire.control import Action
+from olafctl.wire.frames import unpack
+from olafctl.wire.layouts import Flag, FrameType
+from tests.packets.frames import Got, Gradient, at, contribution, gradient, update
+from tests.packets.live import Arrivals, Live, last_index
+
+
+def results(live: Live, cluster: Cluster, arrived: Arrivals) -> list[Got]:
+    """The results that arrived, after checking that exactly the members got each of them."""
+    per_member = [at(arrived, worker) for worker in cluster.workers]
+    assert {len(got) for got in per_member} == {len(per_member[0])}
+    assert sum(len(frames) for frames in arrived.values()) == sum(map(len, per_member))
+    for worker, got in zip(cluster.workers, per_member, strict=True):
+        for result in got:
+            frame = result.ether
+            assert frame[IP].dst == str(worker.ip)
+            assert frame[IP].src == str(live.engine.ip)
+            assert (frame[UDP].sport, frame[UDP].dport) == (live.testbed.udp_port, worker.udp_port)
+            assert frame[IP].chksum == Ether(bytes(_without_checksum(frame)))[IP].chksum
+    assert len({bytes(got.olaf) for member in per_member for got in member}) <= len(per_member[0])
+    return per_member[0]
+
+
+def test_the_sum_of_a_round_is_broadcast_to_exactly_the_members(live: Live) -> None:
+    """When H contributions are in, the sum goes to every member, and nothing to a parameter server."""
+    cluster = live.round_cluster(workers=2)
+    values = [gradient(nth, 64) for nth in range(len(cluster.workers))]
+    with live.counting() as counted:
+        arrived = live.exchange(
+            *(
+                (worker, contribution(live, worker, values[nth], 7, gen_time=100 + nth, reward=float(nth)))
+                for nth, worker in enumerate(cluster.workers)
+            )
+        )
+    [result] = results(live, cluster, arrived)
+    total = values[0]
+    for others in values[1:]:
+        total = total + others
+    header = result.olaf
+    assert result.values.tobytes() == total.tobytes()
+    assert (header.frame_type, header.flags) == (FrameType.RESULT, Flag.AGGREGATED)
+    assert (header.seq, header.count, header.segment) == (7, len(cluster.workers), 0)
+    assert (header.gen_time, header.reward) == (99 + len(cluster.workers), len(cluster.workers) - 1)
+    assert (counted["appended"], counted["merged"]) == (1, len(cluster.workers) - 1)
+
+
+def test_nothing_leaves_before_the_last_contribution(live: Live) -> None:
+    cluster = live.round_cluster(workers=2)
+    *others, last = cluster.workers
+    assert live.exchange(*_all(live, others, 1)) == {}
+    assert live.running.registers.read("accumulating") == 1
+    [result] = results(live, cluster, live.exchange(*_all(live, [last], 1)))
+    assert result.olaf.count == len(cluster.workers)
+    assert live.running.registers.read("accumulating") == 0
+
+
+def test_a_contribution_that_is_sent_again_is_counted_and_not_added(live: Live) -> None:
+    cluster = live.round_cluster(workers=2)
+    first, *others = cluster.workers
+    with live.counting() as counted:
+        assert live.exchange(*_all(live, [first, first], 1)) == {}
+        [result] = results(live, cluster, live.exchange(*_all(live, others, 1)))
+    assert counted["dropped_duplicate"] == 1
+    assert result.values.tobytes() == _sum(cluster).tobytes()
+
+
+def test_a_contribution_to_a_finished_round_is_late_and_not_added_to_the_next(live: Live) -> None:
+    cluster = live.round_cluster(workers=2)
+    results(live, cluster, live.exchange(*_all(live, cluster.workers, 1)))
+    with live.counting() as counted:
+        assert live.exchange(*_all(live, [cluster.workers[0]], 1)) == {}
+    assert counted["dropped_late"] == 1
+    [result] = results(live, cluster, live.exchange(*_all(live, cluster.workers, 2)))
+    assert (result.olaf.seq, result.values.tobytes()) == (2, _sum(cluster).tobytes())
+
+
+def test_a_newer_round_takes_the_place_of_one_that_is_never_finished(live: Live) -> None:
+    cluster = live.round_cluster(workers=2)
+    with live.counting() as counted:
+        assert live.exchange(*_all(live, cluster.workers[:1], 1)) == {}
+        [result] = results(live, cluster, live.exchange(*_all(live, cluster.workers, 2)))
+    assert counted["dropped_superseded"] == 1
+    assert (result.olaf.seq, result.values.tobytes()) == (2, _sum(cluster).tobytes())
+
+
+def test_rounds_count_on_beyond_their_largest_number(live: Live) -> None:
+    """Rounds are compared as serial numbers: 0 follows 2^32 - 1."""
+    cluster = live.round_cluster(workers=2)
+    for round_ in (2**32 - 1, 0):
+        [result] = results(live, cluster, live.exchange(*_all(live, cluster.workers, round_)))
+        assert result.olaf.seq == round_
+
+
+def test_fbcast_releases_the_partial_sum_now(live: Live) -> None:
+    cluster = live.round_cluster(workers=2)
+    live.exchange(*_all(live, cluster.workers[:1], 3))
+    with live.counting() as counted:
+        jobs.release(live.store, cluster.name, 0)
+    [result] = results(live, cluster, live.arrivals())
+    assert (result.olaf.count, result.olaf.seq) == (1, 3)
+    assert result.values.tobytes() == gradient(cluster.workers[0].number, 64).tobytes()
+    assert counted["forced"] == 1
+
+
+def test_fbcast_of_nothing_does_nothing(live: Live) -> None:
+    cluster = live.round_cluster()
+    jobs.release(live.store, cluster.name, None)
+    assert live.arrivals() == {}
+
+
+def test_reset_discards_the_partial_sum_and_what_is_sent_again_counts_again(live: Live) -> None:
+    cluster = live.round_cluster(workers=2)
+    live.exchange(*_all(live, cluster.workers[:1], 1))
+    with live.counting() as counted:
+        jobs.discard(live.store, cluster.name, None)
+    assert counted["dropped_reset"] == 1
+    [result] = results(live, cluster, live.exchange(*_all(live, cluster.workers, 1)))
+    assert result.values.tobytes() == _sum(cluster).tobytes()
+
+
+def test_reset_forgets_the_finished_round(live: Live) -> None:
+    """No member has its result: their contributions, sent again, make it again."""
+    cluster = live.round_cluster(workers=2)
+    live.exchange(*_all(live, cluster.workers, 5))
+    jobs.discard(live.store, cluster.name, 0)
+    [result] = results(live, cluster, live.exchange(*_all(live, cluster.workers, 5)))
+    assert (result.olaf.seq, result.values.tobytes()) == (5, _sum(cluster).tobytes())
+
+
+def test_set_h_while_accumulating_releases_what_is_enough_already(live: Live) -> None:
+    cluster = live.round_cluster(workers=3)
+    count = len(cluster.workers)
+    live.exchange(*_all(live, cluster.workers[:-1], 1))
+    try:
+        changes = jobs.set_threshold(live.store, cluster.name, count - 1)
+        assert [line for line in changes.lines() if f"H {count} => iswitch, H {count - 1}" in line]
+        [result] = results(live, cluster, live.arrivals())
+        assert result.olaf.count == count - 1
+    finally:
+        jobs.set_threshold(live.store, cluster.name, count)
+
+
+@pytest.mark.parametrize("threshold", [0, 1000])
+def test_an_h_that_no_round_can_have_is_refused(live: Live, threshold: int) -> None:
+    cluster = live.round_cluster()
+    with pytest.raises(BadInput, match=f"give 1 … {len(cluster.workers)}"):
+        jobs.set_threshold(live.store, cluster.name, threshold)
+
+
+def test_a_halted_cluster_drops_contributions_and_keeps_its_partial_sum(live: Live) -> None:
+    cluster = live.round_cluster(workers=2)
+    first, *others = cluster.workers
+    live.exchange(*_all(live, [first], 1))
+    with live.counting() as counted, _halted(live, cluster):
+        for worker in cluster.workers:
+            assert unpack(control.HALT, live.next_message(worker))["halted"] == 1
+        assert live.exchange(*_all(live, others, 1)) == {}
+    assert counted["dropped_halted"] == len(others)
+    for worker in cluster.workers:
+        assert unpack(control.HALT, live.next_message(worker))["halted"] == 0
+    [result] = results(live, cluster, live.exchange(*_all(live, others, 1)))
+    assert result.values.tobytes() == _sum(cluster).tobytes()
+
+
+def test_help_is_passed_on_to_the_other_members(live: Live) -> None:
+    cluster = live.round_cluster(workers=2)
+    asker, *others = cluster.workers
+    assert jobs.ask_for_help(live.store, cluster.name, 0, 9, asker.name) == tuple(w.name for w in others)
+    for other in others:
+        fields = unpack(control.HELP, live.next_message(other))
+        assert (fields["action"], fields["segment"], fields["round"]) == (Action.HELP, 0, 9)
+        assert (fields["asker_addr"], fields["asker_port"]) == (int(asker.ip), asker.udp_port)
+
+
+def test_a_result_from_a_parent_engine_goes_to_the_members(live: Live) -> None:
+    """It bypasses the queue's rules (iSwitch §3.4)."""
+    cluster = live.round_cluster(workers=2)
+    frame = contribution(live, cluster.workers[0], gradient(1, 64), 4, frame_type=FrameType.RESULT, count=9)
+    frame[IP].src, frame[IP].dst = frame[IP].dst, str(cluster.workers[0].ip)
+    frame[UDP].sport = live.testbed.udp_port
+    with live.counting() as counted:
+        arrived = live.exchange((live.server, Ether(bytes(_without_checksum(frame)))))
+    [result] = results(live, cluster, arrived)
+    assert (result.olaf.count, result.olaf.seq) == (9, 4)
+    assert counted["in_updates"] == 0
+
+
+def test_an_aggregated_contribution_counts_the_workers_in_it(live: Live) -> None:
+    """A child engine's sum is one contribution of one member: H counts workers, not frames."""
+    cluster = live.round_cluster(workers=2)
+    count = len(cluster.workers)
+    child = cluster.workers[0]
+    values = gradient(5, 64)
+    sent = contribution(live, child, values, 1, count=count, flags=Flag.AGGREGATED)
+    [result] = results(live, cluster, live.exchange((child, sent)))
+    assert (result.olaf.count, result.values.tobytes()) == (count, values.tobytes())
+
+
+def test_segments_of_a_round_finish_by_themselves(live: Live) -> None:
+    cluster = live.round_cluster(workers=2, segments=2)
+    *others, last = cluster.workers
+    with live.settings(accumulate_quota=live.testbed.engine.slots):
+        assert live.exchange(*_all(live, others, 1, 0), *_all(live, others, 1, 1)) == {}
+        [second] = results(live, cluster, live.exchange(*_all(live, [last], 1, 1)))
+        [first] = results(live, cluster, live.exchange(*_all(live, [last], 1, 0)))
+    assert (first.olaf.segment, second.olaf.segment) == (0, 1)
+    assert first.values.tobytes() == second.values.tobytes() == _sum(cluster).tobytes()
+
+
+def test_rounds_never_take_more_slots_than_their_quota(live: Live) -> None:
+    cluster = live.round_cluster(workers=2, segments=2)
+    with live.settings(accumulate_quota=1):
+        with live.counting() as counted:
+            sent = [frame for segment in (0, 1) for frame in _all(live, cluster.workers[:1], 1, segment)]
+            assert live.exchange(*sent) == {}
+        assert (counted["appended"], counted["dropped_quota"]) == (1, 1)
+        worker = live.cluster(1).workers[0]
+        frame = update(live, worker, gradient(1))
+        assert live.exchange((worker, frame)) == {live.server.port: [bytes(frame)]}
+
+
+def test_clusters_of_both_modes_share_the_engine(live: Live) -> None:
+    """What waits of one is never added to the other."""
+    cluster = live.round_cluster(workers=2)
+    first, second = live.cluster(2).workers[:2]
+    one, other = gradient(21), gradient(22)
+    live.exchange(*_all(live, cluster.workers[:-1], 1))
+    with live.held():
+        live.exchange((first, update(live, first, one)), (second, update(live, second, other)))
+    [merged] = at(live.arrivals(), live.server)
+    assert merged.values.tobytes() == (one + other).tobytes()
+    [result] = results(live, cluster, live.exchange(*_all(live, cluster.workers[-1:], 1)))
+    assert result.values.tobytes() == _sum(cluster).tobytes()
+
+
+def test_leaving_the_mode_discards_the_partial_sum(live: Live) -> None:
+    cluster = live.round_cluster(workers=2)
+    before = live.running.registers.settings()
+    live.exchange(*_all(live, cluster.workers[:1], 1))
+    with live.counting() as counted:
+        try:
+            live.running.registers.configure(cluster.first, last_index(cluster), before[0].settings)
+        finally:
+            for part in before:
+                live.running.registers.configure(part.first, part.last, part.settings)
+    assert counted["dropped_reset"] == 1
+    assert live.arrivals() == {}
+
+
+def test_a_command_beyond_the_indices_is_refused_and_changes_nothing(live: Live) -> None:
+    indices = live.testbed.engine.indices
+    before = live.running.registers.settings()
+    with pytest.raises(OlafError, match=f"0 … {indices - 1}"):
+        live.running.registers.command(Command.RESET, 0, indices)
+    assert live.running.registers.settings() == before
+
+
+def _all(
+    live: Live, workers: list[Worker] | tuple[Worker, ...], round_: int, segment: int = 0
+) -> list[tuple[Worker, Packet]]:
+    """Contributions to one round, whose values are known by the member."""
+    return [
+        (worker, contribution(live, worker, gradient(worker.number, 64), round_, segment))
+        for worker in workers
+    ]
+
+
+def _sum(cluster: Cluster) -> Gradient:
+    total = gradient(cluster.workers[0].number, 64)
+    for worker in cluster.workers[1:]:
+        total = total + gradient(worker.number, 64)
+    return total
+
+
+@contextmanager
+def _halted(live: Live, cluster: Cluster) -> Iterator[None]:
+    jobs.set_halted(live.store, cluster.name, True)
+    try:
+        yield
+    finally:
+        jobs.set_halted(live.store, cluster.name, False)
+
+
+def _without_checksum(frame: Packet) -> Packet:
+    copy = frame.copy()
+    del copy[IP].chksum
+    return copy
