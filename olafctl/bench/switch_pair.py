@@ -77,6 +77,9 @@ class RunningPair:
     def replay(self, frames: Any) -> Any:
         raise OlafError(Problem("two switches without a queue have no virtual time"))
 
+    def virtual_time(self) -> Any:
+        raise OlafError(Problem("two switches without a queue have no virtual time"))
+
 
 class SwitchPair:
     """A site (:class:`olafctl.daemon.site.Site`) of two switch processes, whose sockets are in ``place``.

@@ -1,6 +1,8 @@
 """``olafctl train --virtual``: LunarLander through a twin, in seven segments, repeatable to the byte."""
 
 import hashlib
+import json
+import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import closing
@@ -16,11 +18,15 @@ pytest.importorskip("Box2D", reason="the extra [train] is not installed")
 from click import UsageError
 
 from olafctl.cli.train import command
+from olafctl.control.deploy import deploy
+from olafctl.control.destroy import destroy
+from olafctl.control.store import Store, folder_of
 from olafctl.errors import BadInput, MissingTool
 from olafctl.targets.testbeds import load
 from olafctl.train import serving
 from olafctl.train.virtual import Plan, Step, Trained, train
 from tests.cosim.conftest import Lab, Recorded, deployed
+from tests.targets.conftest import why_not
 
 # The geometry of tests/cosim: one build for both.
 TESTBED = """
@@ -87,6 +93,24 @@ def test_a_cluster_of_another_model_is_refused(lab: Lab) -> None:
     plan = Plan(1, 1, 0.001, 1, serving.policy("olaf", 0.001, {}), None, 0.4)
     with closing(lab.running.virtual_time()) as session, pytest.raises(BadInput, match="lander has no room"):
         train(session, testbed, testbed.parameter_servers[0], plan, lambda step, done, total: None)
+
+
+def test_from_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if reason := why_not("twin"):
+        pytest.skip(reason)
+    monkeypatch.setenv("OLAF_STATE", str(tmp_path))
+    deploy(load(Path("virtual.yaml"), TESTBED.replace("VALUES", "2205")), lambda step: None)
+    try:
+        line = [sys.executable, "-m", "olafctl", "train", "virtual", "--virtual", "--updates", "1"]
+        shown = subprocess.run(line, capture_output=True, text=True)
+        as_json = subprocess.run([*line, "--json"], capture_output=True, text=True)
+    finally:
+        destroy(Store(folder_of("virtual")))
+    assert (shown.returncode, as_json.returncode) == (0, 0)
+    (cluster,) = json.loads(as_json.stdout)["clusters"]
+    assert (cluster["cluster"], len(cluster["steps"]), cluster["sent"]) == ("lander", 3, 21)
+    assert "lander" in shown.stdout
+    assert "3/3 updates" in shown.stderr
 
 
 def test_real_time_is_refused_until_it_is_there() -> None:
