@@ -180,7 +180,10 @@ class Worker:
             self.counters.held += not sending
             self._seq = (self._seq + 1) % (1 << serial.ROUND_BITS)
             time = self._port.wall() & _TIME
-            for segment, place in enumerate(self._places):
+            count = self.segments.count
+            # Each update begins with another segment: a queue that is full drops the last of a burst.
+            for segment in ((self._seq + turn) % count for turn in range(count)):
+                place = self._places[segment]
                 values = gradient[place]
                 base = self._held_from.get(segment)
                 if base is None:

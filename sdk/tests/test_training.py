@@ -362,3 +362,27 @@ def test_an_update_of_another_length_is_refused_at_once() -> None:
     lab = Lab(10)
     with pytest.raises(ValueError, match="10"):
         lab.workers[0].offer(np.ones(9, np.float32), 1.0)
+
+
+def test_every_segment_has_its_turn_in_a_queue_that_holds_few() -> None:
+    """Of the frames of one burst only the first two get through; no segment is always among the others."""
+    seen: list[float] = []
+    through: set[int] = set()
+
+    def first_two(source: Address, to: Address, datagram: bytes) -> Iterable[bytes]:
+        header = wire.Olaf.unpack(datagram)
+        if header.frame_type == wire.FrameType.UPDATE:
+            seen.append(lab.network.time)
+            if seen.count(lab.network.time) > 2:
+                return
+            through.add(header.segment)
+        yield datagram
+
+    lab = Lab(2000, medium=Tap(first_two))
+    lab.begin()
+    (worker,) = lab.workers
+    assert worker.segments.count > 4
+    for _ in range(worker.segments.count):
+        worker.offer(vector(2000), 0.0)
+        lab.run(0.1)
+    assert through == set(range(worker.segments.count))
