@@ -1,5 +1,6 @@
 // VNP4₁ for VitisNetP4 (XSA): metadata_t is the user metadata next to the AXI4-Stream, so there is no shim.
-// The shell sends a frame with `punt` set to the host instead of the queue.
+// The box sends a frame with `punt` set to the host instead of the queue. A frame from the control plane has the
+// CPU port as its `src` and the port that it is for, or 0, as its `dst`.
 #include <core.p4>
 #include <xsa.p4>
 #include "params.p4"
@@ -21,7 +22,7 @@ parser Vnp41Parser(packet_in packet, out headers_t hdr, inout metadata_t meta, i
         transition parse_frame;
     }
 
-#include "frame_states.p4"
+#include "xsa_frame_states.p4"
 }
 
 control Vnp41MatchAction(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard) {
@@ -30,7 +31,9 @@ control Vnp41MatchAction(inout headers_t hdr, inout metadata_t meta, inout stand
     five_tuple_t five_tuple;
 
     apply {
-        identify.apply(hdr, meta);
+        if (meta.src != (bit<16>) CPU_PORT) {
+            identify.apply(hdr, meta);
+        }
         if (meta.kind != KIND_BYPASS && meta.worker == 0) {
             five_tuple.src_addr = hdr.ipv4.src_addr;
             five_tuple.dst_addr = hdr.ipv4.dst_addr;

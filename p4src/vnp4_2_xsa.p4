@@ -1,5 +1,5 @@
 // VNP4₂ for VitisNetP4 (XSA): metadata_t is the user metadata next to the AXI4-Stream, so there is no shim.
-// Replication is the shell's: it copies a frame with `group` set to the group's ports and members.
+// Replication is the box's: it copies a frame with `group` set to the group's ports and members.
 #include <core.p4>
 #include <xsa.p4>
 #include "params.p4"
@@ -13,7 +13,7 @@ parser Vnp42Parser(packet_in packet, out headers_t hdr, inout metadata_t meta, i
         transition parse_frame;
     }
 
-#include "frame_states.p4"
+#include "xsa_frame_states.p4"
 }
 
 control Vnp42MatchAction(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard) {

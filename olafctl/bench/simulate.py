@@ -10,7 +10,7 @@ import numpy as np
 
 from olafctl.queue.internals import Mode as QueueMode
 from olafctl.queue.model import CYCLE_NS, QueueModel, Sidecar
-from olafctl.queue.registers import CLOCK_HZ, rate_word
+from olafctl.queue.registers import CLOCK_HZ, IndexSettings, rate_word
 from olafctl.queue.verilate import build_queue
 from olafctl.simulate.run import Result, run
 from olafctl.simulate.scenario import Engine, Scenario, Source, Trace
@@ -105,9 +105,9 @@ def _compare(model: QueueModel, pick: random.Random, updates: int) -> Agreement:
     engine = Engine("engine", GEOMETRY.slots, rate, mode=Mode.FIFO if fifo else Mode.OLAF)
     ours = run(Scenario((engine,), trace=trace), int(trace.time[-1]) + _SECOND, record=True)
     with model:
-        model.registers.write("mode", QueueMode.FIFO if fifo else QueueMode.OLAF)
+        settings = IndexSettings(QueueMode.FIFO if fifo else QueueMode.OLAF)
+        model.registers.configure(0, GEOMETRY.indices - 1, settings)
         model.registers.write("rate", word)
-        model.registers.write("reward_enable", 0)
         theirs = _through(model, trace, beats)
         counters = model.registers.read_all()
     assert ours.receptions is not None
@@ -152,7 +152,7 @@ def _through(model: QueueModel, trace: Trace, beats: int) -> list[tuple[int, int
     columns = (trace.time.tolist(), trace.cluster.tolist(), trace.worker.tolist())
     for seq, (at, cluster, worker) in enumerate(zip(*columns, strict=True)):
         frame = OlafFrame(_HOST, _HOST, FrameType.UPDATE, 0, 1, seq, 0.0, at, gradient).encode()
-        sidecar = Sidecar(len(frame), kind=Kind.UPDATE, cluster=cluster, worker=worker)
+        sidecar = Sidecar(len(frame), kind=Kind.UPDATE, cluster=cluster, index=cluster, worker=worker)
         model.offer(sidecar, frame, at // CYCLE_NS)
     model.settle(_SETTLE)
     left = []

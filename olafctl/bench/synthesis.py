@@ -6,6 +6,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from olafctl import cache
 from olafctl.bench.netlist import Crossing, Netlist
@@ -82,22 +83,29 @@ def synthesize(geometry: Geometry, progress: Progress = lambda step: None) -> Ut
 
     folder, _ = cache.build_once("synthesis", key, build)
     netlist = Netlist.load(folder / "netlist.json", TOP)
-    cells = netlist.cells
-    lutram = sum(count * cells[kind] for kind, count in _LUTS_OF.items())
     longest = netlist.longest()
     return Utilisation(
         geometry=geometry,
-        lut=sum(cells[f"LUT{inputs}"] for inputs in range(1, 7)) + lutram,
-        lutram=lutram,
-        ff=sum(cells[kind] for kind in _FLIP_FLOPS),
-        carry=cells["CARRY4"],
-        bram36=cells["RAMB36E2"] + cells["RAMB18E2"] / 2,
-        uram=cells["URAM288"],
-        dsp=cells["DSP48E2"],
+        **resources(netlist),
         levels=longest.levels,
         path=longest.nets,
         crossings=tuple(netlist.crossings("m_axis_tready", _ADDERS)),
     )
+
+
+def resources(netlist: Netlist) -> dict[str, Any]:
+    """Cells by the names that :class:`Utilisation` has for them."""
+    cells = netlist.cells
+    lutram = sum(count * cells[kind] for kind, count in _LUTS_OF.items())
+    return {
+        "lut": sum(cells[f"LUT{inputs}"] for inputs in range(1, 7)) + lutram,
+        "lutram": lutram,
+        "ff": sum(cells[kind] for kind in _FLIP_FLOPS),
+        "carry": cells["CARRY4"],
+        "bram36": cells["RAMB36E2"] + cells["RAMB18E2"] / 2,
+        "uram": cells["URAM288"],
+        "dsp": cells["DSP48E2"],
+    }
 
 
 def _script(geometry: Geometry) -> str:

@@ -12,6 +12,7 @@ from olafctl.errors import OlafError, Problem
 def generated() -> Mapping[Path, str]:
     """Every generated file's text, by its place relative to the sources."""
     from olafctl.queue import generate
+    from olafctl.targets.opennic import generate as opennic
     from olafctl.targets.p4_sources import params
     from olafctl.wire.emit import cpp, markdown, p4, sdk
 
@@ -22,6 +23,7 @@ def generated() -> Mapping[Path, str]:
         Path("docs/wire-format.md"): markdown.page(),
         Path("sdk/olaf/wire.py"): sdk.wire(),
         **generate.generated(),
+        **opennic.generated(),
     }
 
 

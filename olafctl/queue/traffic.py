@@ -129,14 +129,16 @@ class Traffic:
             keeps[at] = keeps[at] & ~hole or 1
         return sidecar, frame.ljust(count * BEAT_BYTES, b"\0"), keeps
 
-    def honest(self) -> Frame:
-        """The next frame that is no longer than it declares, but perhaps by less than a beat."""
-        draw = self._random.random()
-        if draw < 0.5:
-            return self._update()
-        size = self._random.choice((60, 1500, 9036))
-        claimed = 0 if draw < 0.6 and size == 60 else size
-        return Sidecar(claimed, src=self._random.getrandbits(16)), self._random.randbytes(size)
+    def filling(self) -> list[Frame]:
+        """Frames that fill the bypass to its last beat, and more; none is a beat longer than it declares."""
+        pick = self._random
+        sizes = [9036] * 3 + [60] * 120
+        frames = [(Sidecar(size, src=pick.getrandbits(16)), pick.randbytes(size)) for size in sizes]
+        for at in range(100, len(frames), 5):
+            frames[at] = (replace(frames[at][0], size=0), frames[at][1])
+        for _ in range(20):
+            frames.insert(pick.randrange(len(frames)), self._update())
+        return frames
 
     def _update(self, length: int | None = None, index: int | None = None, **fields: int) -> Frame:
         pick = self._random

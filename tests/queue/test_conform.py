@@ -1,6 +1,6 @@
 """Random traffic: the Verilated queue and the golden model agree on every byte and every counter.
 
-The long run is ``python -m olafctl.queue.conform``: 200,000 frames.
+The long run is ``olafctl bench conform``: 200,000 frames.
 """
 
 from dataclasses import replace

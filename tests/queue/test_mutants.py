@@ -16,12 +16,10 @@ module example (input wire clk, input wire [3:0] a, output reg b);
 endmodule
 """
 NAMED = (
-    ("olaf_enqueue.v", "sticky removal", "f_locked", "1'b0 || f_locks"),
-    ("olaf_enqueue.v", "sticky removal", "d_locked", "1'b0 || d_locks"),
     ("olaf_ingress.v", "sticky removal", "torn", "(inner && 1'b0) || incomplete"),
     ("olaf_bypass.v", "boundary", "refuse", "room <= ("),
 )
-"""Once alive under random traffic: a lock that is not remembered, a hole inside a frame, an exact fit."""
+"""Once alive under random traffic: a hole in a frame that is forgotten, an exact fit that is refused."""
 
 
 def changes(source: str) -> set[tuple[str, str, str]]:

@@ -62,7 +62,7 @@ CONTROL = Design(
                 "quota_reached",
             )
         ),
-        *("queue.commands.reached", "queue.commands.in_range", "queue.commands.sound"),
+        "queue.commands.reached",
         "queue.dequeue.last_beat",
     ),
     assumed={

@@ -1,3 +1,22 @@
 """Mutants that no traffic can tell from the queue as it is, each with the argument why."""
 
-ARGUMENTS: dict[str, str] = {}
+_NEWEST_ONLY = (
+    "only the slot of an index' newest update is ever read, and that one is written in the same cycle as "
+    "before; the entry that is written too many holds an older update, which nothing looks up"
+)
+_SIZES_OF_FOUR = (
+    "sizes of updates are multiples of 4, so size - 1 and size - 2 lie in the same beat of 64 bytes"
+)
+_LAST_FOUR = (
+    "the arriving update's buffer is always among the last four that were opened, so the default is not used"
+)
+
+ARGUMENTS: dict[str, str] = {
+    **{
+        f"olaf_index_table.v: connective: if: append || changed_tail == 2'd{tail}": _NEWEST_ONLY
+        for tail in range(3)
+    },
+    "olaf_dequeue.v: constant: size_less_one: start_size - 16'd2": _SIZES_OF_FOUR,
+    "olaf_filled.v: constant: of_arriving: {COUNT_BITS{1'd0}}": _LAST_FOUR,
+    "olaf_filled.v: stuck: of_arriving: '0": _LAST_FOUR,
+}

@@ -1,0 +1,438 @@
+// OpenNIC's 250 MHz user box with Olaf in it (docs/opennic.md).
+//
+//   CMACs ─ measure ─┐                       ┌─ to host ─ host (packet-in)
+//                    ├─ arbiter ─ VNP4₁ ─────┤
+//   host ─ from host ┘           + CRC-32    └─ OlafQueue ─ VNP4₂ ─ replicator ─ a FIFO for each CMAC ─ CMACs
+//
+// A frame's length is measured on the way in and, as VNP4₂ may change it, on the way out; sizes that the shell
+// gives are not used. What the programs know of a frame is its metadata, next to the stream.
+`include "olaf_layout.vh"
+`include "olaf_box_map.vh"
+`include "olaf_box_metadata.vh"
+`default_nettype none
+module olaf_box_250mhz #(
+    parameter PORTS = 2,              // CMACs, 1 … 2
+    parameter FUNCTIONS = 1,          // PCI Express functions; control traffic is function 0's, others carry none
+    parameter [31:0] BUILD_ID = 32'd0,// first 32 bits of the build's digest
+    parameter MAX_BYTES = 9216,       // the longest frame let in
+    parameter SHELL_MAX_BYTES = 9600, // the longest the shell takes
+    parameter IN_BITS = 8,            // log2 of the beats stored at each input
+    parameter HOST_BITS = 9,          // log2 of the beats of packet-ins stored
+    parameter OUT_BITS = 9,           // log2 of the beats the replicator stores
+    parameter PORT_BITS = 8,          // log2 of the beats stored at each output
+    parameter GROUP_BITS = 11,        // log2 of the multicast groups
+    parameter COPY_BITS = 12,         // log2 of the copy table
+    parameter HASH_LATENCY = 4,       // WORKER_HASH_LATENCY of VNP4₁'s program
+    parameter STALL_CYCLES = 250_000  // a port that has not moved for so long holds up the others no more
+) (
+    input  wire                     axis_aclk,       // 250 MHz
+    input  wire                     axil_aclk,       // 125 MHz
+    input  wire                     ref_clk_100mhz,
+
+    input  wire                     mod_rstn,        // axil_aclk: a pulse
+    output wire                     mod_rst_done,
+    input  wire                     axil_aresetn,    // of the register port alone
+
+    input  wire [31:0]              s_axil_awaddr,
+    input  wire                     s_axil_awvalid,
+    output wire                     s_axil_awready,
+    input  wire [31:0]              s_axil_wdata,
+    input  wire                     s_axil_wvalid,
+    output wire                     s_axil_wready,
+    output wire [1:0]               s_axil_bresp,
+    output wire                     s_axil_bvalid,
+    input  wire                     s_axil_bready,
+    input  wire [31:0]              s_axil_araddr,
+    input  wire                     s_axil_arvalid,
+    output wire                     s_axil_arready,
+    output wire [31:0]              s_axil_rdata,
+    output wire [1:0]               s_axil_rresp,
+    output wire                     s_axil_rvalid,
+    input  wire                     s_axil_rready,
+
+    input  wire [512*PORTS-1:0]     s_axis_rx_tdata,
+    input  wire [64*PORTS-1:0]      s_axis_rx_tkeep,
+    input  wire [PORTS-1:0]         s_axis_rx_tlast,
+    input  wire [PORTS-1:0]         s_axis_rx_tvalid,
+    output wire [PORTS-1:0]         s_axis_rx_tready,
+
+    output wire [512*PORTS-1:0]     m_axis_tx_tdata,
+    output wire [64*PORTS-1:0]      m_axis_tx_tkeep,
+    output wire [PORTS-1:0]         m_axis_tx_tlast,
+    output wire [16*PORTS-1:0]      m_axis_tx_tuser_size,
+    output wire [16*PORTS-1:0]      m_axis_tx_tuser_src,
+    output wire [16*PORTS-1:0]      m_axis_tx_tuser_dst,
+    output wire [PORTS-1:0]         m_axis_tx_tvalid,
+    input  wire [PORTS-1:0]         m_axis_tx_tready,
+
+    input  wire [512*FUNCTIONS-1:0] s_axis_h2c_tdata,
+    input  wire [64*FUNCTIONS-1:0]  s_axis_h2c_tkeep,
+    input  wire [FUNCTIONS-1:0]     s_axis_h2c_tlast,
+    input  wire [FUNCTIONS-1:0]     s_axis_h2c_tvalid,
+    output wire [FUNCTIONS-1:0]     s_axis_h2c_tready,
+
+    output wire [512*FUNCTIONS-1:0] m_axis_c2h_tdata,
+    output wire [64*FUNCTIONS-1:0]  m_axis_c2h_tkeep,
+    output wire [FUNCTIONS-1:0]     m_axis_c2h_tlast,
+    output wire [16*FUNCTIONS-1:0]  m_axis_c2h_tuser_size,
+    output wire [16*FUNCTIONS-1:0]  m_axis_c2h_tuser_src,
+    output wire [16*FUNCTIONS-1:0]  m_axis_c2h_tuser_dst,
+    output wire [FUNCTIONS-1:0]     m_axis_c2h_tvalid,
+    input  wire [FUNCTIONS-1:0]     m_axis_c2h_tready
+);
+    localparam BLOCKS = `OLAF_BOX_BLOCKS;
+    localparam INPUTS = PORTS + 1;      // the last one is the host
+    localparam IN_USER = 3 * 16;        // dst, src, size
+    localparam META = `OLAF_BOX_META_BITS;
+    localparam HEADER = 16;             // bytes in front of what the host sends
+
+    wire clk = axis_aclk;
+    wire rst, axil_rst, ref_rst, pause, resting;
+    wire vnp4_1_ready, queue_ready, vnp4_2_ready;
+
+    olaf_box_reset reset (
+        .axil_aclk(axil_aclk), .axis_aclk(axis_aclk), .ref_clk(ref_clk_100mhz),
+        .mod_rstn(mod_rstn), .mod_rst_done(mod_rst_done),
+        .pause(pause), .resting(resting), .ready(vnp4_1_ready && queue_ready && vnp4_2_ready),
+        .axil_rst(axil_rst), .axis_rst(rst), .ref_rst(ref_rst)
+    );
+
+    // Registers: one decoder, and a crossing into each block's clock.
+    wire [BLOCKS-1:0]    ask, busy, answer;
+    wire                 ask_write;
+    wire [19:0]          ask_addr;
+    wire [31:0]          ask_data;
+    wire [2*BLOCKS-1:0]  answer_resp;
+    wire [32*BLOCKS-1:0] answer_data;
+
+    olaf_box_decoder #(.BLOCKS(BLOCKS), .ADDR_BITS(20), .BASE(`OLAF_BOX_BASE), .MASK(`OLAF_BOX_MASK)) decoder (
+        .clk(axil_aclk), .rst(!axil_aresetn),
+        .s_axil_awaddr(s_axil_awaddr), .s_axil_awvalid(s_axil_awvalid), .s_axil_awready(s_axil_awready),
+        .s_axil_wdata(s_axil_wdata), .s_axil_wvalid(s_axil_wvalid), .s_axil_wready(s_axil_wready),
+        .s_axil_bresp(s_axil_bresp), .s_axil_bvalid(s_axil_bvalid), .s_axil_bready(s_axil_bready),
+        .s_axil_araddr(s_axil_araddr), .s_axil_arvalid(s_axil_arvalid), .s_axil_arready(s_axil_arready),
+        .s_axil_rdata(s_axil_rdata), .s_axil_rresp(s_axil_rresp), .s_axil_rvalid(s_axil_rvalid),
+        .s_axil_rready(s_axil_rready),
+        .ask(ask), .ask_write(ask_write), .ask_addr(ask_addr), .ask_data(ask_data), .busy(busy),
+        .answer(answer), .answer_resp(answer_resp), .answer_data(answer_data)
+    );
+
+    wire [20*BLOCKS-1:0] awaddr, araddr;
+    wire [32*BLOCKS-1:0] wdata, rdata;
+    wire [4*BLOCKS-1:0]  wstrb;
+    wire [2*BLOCKS-1:0]  bresp, rresp;
+    wire [BLOCKS-1:0]    awvalid, awready, wvalid, wready, bvalid, bready, arvalid, arready, rvalid, rready;
+
+    genvar i;
+    generate
+        for (i = 0; i < BLOCKS; i = i + 1) begin : blocks
+            localparam AT_AXIS = i == `OLAF_BOX_BOX || i == `OLAF_BOX_QUEUE;
+            olaf_box_crossing #(.ADDR_BITS(20)) crossing (
+                .s_clk(axil_aclk), .s_rst(axil_rst),
+                .ask(ask[i]), .ask_write(ask_write), .ask_addr(ask_addr), .ask_data(ask_data),
+                .busy(busy[i]), .answer(answer[i]), .answer_resp(answer_resp[2*i +: 2]),
+                .answer_data(answer_data[32*i +: 32]),
+                .m_clk(AT_AXIS ? axis_aclk : ref_clk_100mhz), .m_rst(AT_AXIS ? rst : ref_rst),
+                .m_axil_awaddr(awaddr[20*i +: 20]), .m_axil_awvalid(awvalid[i]), .m_axil_awready(awready[i]),
+                .m_axil_wdata(wdata[32*i +: 32]), .m_axil_wstrb(wstrb[4*i +: 4]), .m_axil_wvalid(wvalid[i]),
+                .m_axil_wready(wready[i]), .m_axil_bresp(bresp[2*i +: 2]), .m_axil_bvalid(bvalid[i]),
+                .m_axil_bready(bready[i]), .m_axil_araddr(araddr[20*i +: 20]), .m_axil_arvalid(arvalid[i]),
+                .m_axil_arready(arready[i]), .m_axil_rdata(rdata[32*i +: 32]), .m_axil_rresp(rresp[2*i +: 2]),
+                .m_axil_rvalid(rvalid[i]), .m_axil_rready(rready[i])
+            );
+        end
+    endgenerate
+
+    wire [31:0] port_number_0, port_number_1, group_index, group_first, group_count, copy_index, copy_port;
+    wire [31:0] copy_rewrite, copy_mac_high, copy_mac_low, copy_addr, copy_udp_port;
+    wire        write_group, write_copy;
+    wire [31:0] port_numbers = {port_number_1[15:0], port_number_0[15:0]};
+
+    // In: every port's frames with the port's number, the host's with the port they are for.
+    wire [512*INPUTS-1:0]     in_data;
+    wire [64*INPUTS-1:0]      in_keep;
+    wire [IN_USER*INPUTS-1:0] in_user;
+    wire [INPUTS-1:0]         in_last, in_valid, in_ready;
+    wire [1:0]                got, oversize, malformed, cut; // one a CMAC, as the registers have them
+    wire                      host_got, host_oversize, host_malformed, host_cut, host_dropped;
+
+    generate
+        for (i = 0; i < 2; i = i + 1) begin : rx
+            if (i < PORTS) begin : port
+                wire       user, full;
+                wire [15:0] size;
+                olaf_box_measure #(.DEPTH_BITS(IN_BITS), .MAX_BYTES(MAX_BYTES), .USER_BITS(1)) measure (
+                    .clk(clk), .rst(rst),
+                    .s_tdata(s_axis_rx_tdata[512*i +: 512]), .s_tkeep(s_axis_rx_tkeep[64*i +: 64]), .s_tuser(1'b0),
+                    .s_tlast(s_axis_rx_tlast[i]), .s_tvalid(s_axis_rx_tvalid[i]), .s_tready(s_axis_rx_tready[i]),
+                    .m_tdata(in_data[512*i +: 512]), .m_tkeep(in_keep[64*i +: 64]), .m_tuser(user), .m_size(size),
+                    .m_tlast(in_last[i]), .m_tvalid(in_valid[i]), .m_tready(in_ready[i]),
+                    .accepted(got[i]), .dropped_oversize(oversize[i]), .dropped_malformed(malformed[i]),
+                    .dropped_full(full), .dropped_cut(cut[i])
+                );
+                assign in_user[IN_USER*i +: IN_USER] = {16'd0, port_numbers[16*i +: 16], size};
+                wire unused = &{1'b0, user, full};
+            end else begin : none
+                assign {got[i], oversize[i], malformed[i], cut[i]} = 4'd0;
+            end
+        end
+    endgenerate
+
+    wire [15:0] host_size, host_dst;
+    assign in_user[IN_USER*PORTS +: IN_USER] = {host_dst, `OLAF_BOX_CPU_PORT, host_size};
+    olaf_box_host_in #(.DEPTH_BITS(IN_BITS), .MAX_BYTES(MAX_BYTES + HEADER)) host_in (
+        .clk(clk), .rst(rst),
+        .s_tdata(s_axis_h2c_tdata[511:0]), .s_tkeep(s_axis_h2c_tkeep[63:0]), .s_tlast(s_axis_h2c_tlast[0]),
+        .s_tvalid(s_axis_h2c_tvalid[0]), .s_tready(s_axis_h2c_tready[0]),
+        .m_tdata(in_data[512*PORTS +: 512]), .m_tkeep(in_keep[64*PORTS +: 64]), .m_size(host_size),
+        .m_dst(host_dst), .m_tlast(in_last[PORTS]), .m_tvalid(in_valid[PORTS]), .m_tready(in_ready[PORTS]),
+        .accepted(host_got), .dropped_oversize(host_oversize), .dropped_malformed(host_malformed),
+        .dropped_cut(host_cut), .dropped(host_dropped)
+    );
+
+    // Other functions carry nothing: what they send goes away, one function's at a time so that each is counted.
+    reg  [2:0] turn;
+    reg  [7:0] open;
+    always @(posedge clk) begin
+        turn <= rst ? 3'd0 : turn + 3'd1;
+        open <= rst ? 8'd0 : 8'd1 << (turn + 3'd1);
+    end
+    wire [7:0] other_last = {{(8-FUNCTIONS){1'b0}}, s_axis_h2c_tvalid & s_axis_h2c_tlast} & open & 8'hfe;
+    generate
+        for (i = 1; i < FUNCTIONS; i = i + 1) begin : other
+            assign s_axis_h2c_tready[i] = open[i];
+            assign m_axis_c2h_tdata[512*i +: 512] = 512'd0;
+            assign m_axis_c2h_tkeep[64*i +: 64] = 64'd0;
+            assign {m_axis_c2h_tlast[i], m_axis_c2h_tvalid[i]} = 2'd0;
+            assign m_axis_c2h_tuser_size[16*i +: 16] = 16'd0;
+        end
+    endgenerate
+
+    wire [511:0]        one_data;
+    wire [63:0]         one_keep;
+    wire [IN_USER-1:0]  one_user;
+    wire                one_last, one_valid, one_ready;
+    olaf_box_arbiter #(.INPUTS(INPUTS), .USER_BITS(IN_USER)) arbiter (
+        .clk(clk), .rst(rst),
+        .s_tdata(in_data), .s_tkeep(in_keep), .s_tuser(in_user), .s_tlast(in_last), .s_tvalid(in_valid),
+        .s_tready(in_ready),
+        .m_tdata(one_data), .m_tkeep(one_keep), .m_tuser(one_user), .m_tlast(one_last), .m_tvalid(one_valid),
+        .m_tready(one_ready)
+    );
+
+    // VNP4₁.
+    reg [META-1:0] fresh;
+    always @* begin
+        fresh = {META{1'b0}};
+        {fresh[`OLAF_BOX_META_DST], fresh[`OLAF_BOX_META_SRC], fresh[`OLAF_BOX_META_SIZE]} = one_user;
+    end
+    wire [META-1:0]  unlatched1, unlatched2, named, meta1, meta2, meta_queue;
+    wire [511:0]     data1, data2;
+    wire [63:0]      keep1, keep2;
+    wire             last1, valid1, ready1, last2, valid2, ready2, shown1, shown2, first1, first2, first_in, first_queue;
+    wire [103:0]     five_tuple;
+    wire             five_tuple_valid, crc_valid;
+    wire [31:0]      crc;
+
+    olaf_box_latch #(.META_BITS(META)) latch_in (
+        .clk(clk), .rst(rst), .tvalid(one_valid), .tready(one_ready), .tlast(one_last), .shown(fresh),
+        .metadata(named), .first(first_in)
+    );
+    vnp4_1 vnp4_1 (
+        .s_axis_aclk(clk), .s_axis_aresetn(!rst),
+        .s_axi_aclk(ref_clk_100mhz), .s_axi_aresetn(!ref_rst),
+        .cam_mem_aclk(clk), .cam_mem_aresetn(!rst),
+        .user_metadata_in(named), .user_metadata_in_valid(one_valid && first_in),
+        .user_metadata_out(unlatched1), .user_metadata_out_valid(shown1),
+        .user_extern_out(five_tuple), .user_extern_out_valid(five_tuple_valid),
+        .user_extern_in(crc), .user_extern_in_valid(crc_valid),
+        .s_axis_tdata(one_data), .s_axis_tkeep(one_keep), .s_axis_tlast(one_last), .s_axis_tvalid(one_valid),
+        .s_axis_tready(one_ready),
+        .m_axis_tdata(data1), .m_axis_tkeep(keep1), .m_axis_tlast(last1), .m_axis_tvalid(valid1),
+        .m_axis_tready(ready1),
+        .s_axi_awaddr(awaddr[20*`OLAF_BOX_VNP4_1 +: `OLAF_BOX_VNP4_1_BITS]), .s_axi_awvalid(awvalid[`OLAF_BOX_VNP4_1]),
+        .s_axi_awready(awready[`OLAF_BOX_VNP4_1]), .s_axi_wdata(wdata[32*`OLAF_BOX_VNP4_1 +: 32]),
+        .s_axi_wstrb(wstrb[4*`OLAF_BOX_VNP4_1 +: 4]), .s_axi_wvalid(wvalid[`OLAF_BOX_VNP4_1]),
+        .s_axi_wready(wready[`OLAF_BOX_VNP4_1]), .s_axi_bresp(bresp[2*`OLAF_BOX_VNP4_1 +: 2]),
+        .s_axi_bvalid(bvalid[`OLAF_BOX_VNP4_1]), .s_axi_bready(bready[`OLAF_BOX_VNP4_1]),
+        .s_axi_araddr(araddr[20*`OLAF_BOX_VNP4_1 +: `OLAF_BOX_VNP4_1_BITS]), .s_axi_arvalid(arvalid[`OLAF_BOX_VNP4_1]),
+        .s_axi_arready(arready[`OLAF_BOX_VNP4_1]), .s_axi_rdata(rdata[32*`OLAF_BOX_VNP4_1 +: 32]),
+        .s_axi_rresp(rresp[2*`OLAF_BOX_VNP4_1 +: 2]), .s_axi_rvalid(rvalid[`OLAF_BOX_VNP4_1]),
+        .s_axi_rready(rready[`OLAF_BOX_VNP4_1])
+    );
+    assign vnp4_1_ready = one_ready;
+    olaf_box_crc32 #(.BYTES(13), .LATENCY(HASH_LATENCY)) worker_hash (
+        .clk(clk), .rst(rst), .in_valid(five_tuple_valid), .in_data(five_tuple), .out_valid(crc_valid), .out_crc(crc)
+    );
+    olaf_box_latch #(.META_BITS(META)) latch_1 (
+        .clk(clk), .rst(rst), .tvalid(valid1), .tready(ready1), .tlast(last1), .shown(unlatched1),
+        .metadata(meta1), .first(first1)
+    );
+
+    // To the host, which never makes anything wait, or to the queue.
+    wire punt = meta1[`OLAF_BOX_META_PUNT];
+    wire punted, dropped_punt, sent_host, host_resting;
+    olaf_box_host_out #(.DEPTH_BITS(HOST_BITS), .MAX_BYTES(MAX_BYTES)) host_out (
+        .clk(clk), .rst(rst), .pause(pause), .resting(host_resting),
+        .s_tdata(data1), .s_tkeep(keep1), .s_src(meta1[`OLAF_BOX_META_SRC]), .s_tlast(last1), .s_tvalid(valid1 && punt),
+        .m_tdata(m_axis_c2h_tdata[511:0]), .m_tkeep(m_axis_c2h_tkeep[63:0]),
+        .m_tuser_size(m_axis_c2h_tuser_size[15:0]), .m_tlast(m_axis_c2h_tlast[0]),
+        .m_tvalid(m_axis_c2h_tvalid[0]), .m_tready(m_axis_c2h_tready[0]),
+        .accepted(punted), .dropped_full(dropped_punt), .sent(sent_host)
+    );
+    assign m_axis_c2h_tuser_src = {(16*FUNCTIONS){1'b0}};
+    assign m_axis_c2h_tuser_dst = {(16*FUNCTIONS){1'b0}};
+    assign ready1 = punt || queue_ready;
+
+    wire [`OLAF_TUSER_BITS-1:0] to_queue, from_queue;
+    wire [511:0]                queue_data;
+    wire [63:0]                 queue_keep;
+    wire                        queue_last, queue_valid;
+    olaf_box_to_tuser to_tuser (.metadata(meta1), .tuser(to_queue));
+    olaf_instance queue (
+        .aclk(clk), .aresetn(!rst),
+        .s_axis_tdata(data1), .s_axis_tkeep(keep1), .s_axis_tuser(to_queue), .s_axis_tlast(last1),
+        .s_axis_tvalid(valid1 && !punt), .s_axis_tready(queue_ready),
+        .m_axis_tdata(queue_data), .m_axis_tkeep(queue_keep), .m_axis_tuser(from_queue), .m_axis_tlast(queue_last),
+        .m_axis_tvalid(queue_valid), .m_axis_tready(vnp4_2_ready),
+        .s_axil_awaddr(awaddr[20*`OLAF_BOX_QUEUE +: `OLAF_BOX_QUEUE_BITS]), .s_axil_awvalid(awvalid[`OLAF_BOX_QUEUE]),
+        .s_axil_awready(awready[`OLAF_BOX_QUEUE]), .s_axil_wdata(wdata[32*`OLAF_BOX_QUEUE +: 32]),
+        .s_axil_wstrb(wstrb[4*`OLAF_BOX_QUEUE +: 4]), .s_axil_wvalid(wvalid[`OLAF_BOX_QUEUE]),
+        .s_axil_wready(wready[`OLAF_BOX_QUEUE]), .s_axil_bresp(bresp[2*`OLAF_BOX_QUEUE +: 2]),
+        .s_axil_bvalid(bvalid[`OLAF_BOX_QUEUE]), .s_axil_bready(bready[`OLAF_BOX_QUEUE]),
+        .s_axil_araddr(araddr[20*`OLAF_BOX_QUEUE +: `OLAF_BOX_QUEUE_BITS]), .s_axil_arvalid(arvalid[`OLAF_BOX_QUEUE]),
+        .s_axil_arready(arready[`OLAF_BOX_QUEUE]), .s_axil_rdata(rdata[32*`OLAF_BOX_QUEUE +: 32]),
+        .s_axil_rresp(rresp[2*`OLAF_BOX_QUEUE +: 2]), .s_axil_rvalid(rvalid[`OLAF_BOX_QUEUE]),
+        .s_axil_rready(rready[`OLAF_BOX_QUEUE])
+    );
+
+    // VNP4₂.
+    olaf_box_from_tuser from_tuser (.tuser(from_queue), .metadata(meta_queue));
+    wire [META-1:0] meta_in2;
+    olaf_box_latch #(.META_BITS(META)) latch_queue (
+        .clk(clk), .rst(rst), .tvalid(queue_valid), .tready(vnp4_2_ready), .tlast(queue_last), .shown(meta_queue),
+        .metadata(meta_in2), .first(first_queue)
+    );
+    vnp4_2 vnp4_2 (
+        .s_axis_aclk(clk), .s_axis_aresetn(!rst),
+        .s_axi_aclk(ref_clk_100mhz), .s_axi_aresetn(!ref_rst),
+        .cam_mem_aclk(clk), .cam_mem_aresetn(!rst),
+        .user_metadata_in(meta_in2), .user_metadata_in_valid(queue_valid && first_queue),
+        .user_metadata_out(unlatched2), .user_metadata_out_valid(shown2),
+        .s_axis_tdata(queue_data), .s_axis_tkeep(queue_keep), .s_axis_tlast(queue_last), .s_axis_tvalid(queue_valid),
+        .s_axis_tready(vnp4_2_ready),
+        .m_axis_tdata(data2), .m_axis_tkeep(keep2), .m_axis_tlast(last2), .m_axis_tvalid(valid2),
+        .m_axis_tready(ready2),
+        .s_axi_awaddr(awaddr[20*`OLAF_BOX_VNP4_2 +: `OLAF_BOX_VNP4_2_BITS]), .s_axi_awvalid(awvalid[`OLAF_BOX_VNP4_2]),
+        .s_axi_awready(awready[`OLAF_BOX_VNP4_2]), .s_axi_wdata(wdata[32*`OLAF_BOX_VNP4_2 +: 32]),
+        .s_axi_wstrb(wstrb[4*`OLAF_BOX_VNP4_2 +: 4]), .s_axi_wvalid(wvalid[`OLAF_BOX_VNP4_2]),
+        .s_axi_wready(wready[`OLAF_BOX_VNP4_2]), .s_axi_bresp(bresp[2*`OLAF_BOX_VNP4_2 +: 2]),
+        .s_axi_bvalid(bvalid[`OLAF_BOX_VNP4_2]), .s_axi_bready(bready[`OLAF_BOX_VNP4_2]),
+        .s_axi_araddr(araddr[20*`OLAF_BOX_VNP4_2 +: `OLAF_BOX_VNP4_2_BITS]), .s_axi_arvalid(arvalid[`OLAF_BOX_VNP4_2]),
+        .s_axi_arready(arready[`OLAF_BOX_VNP4_2]), .s_axi_rdata(rdata[32*`OLAF_BOX_VNP4_2 +: 32]),
+        .s_axi_rresp(rresp[2*`OLAF_BOX_VNP4_2 +: 2]), .s_axi_rvalid(rvalid[`OLAF_BOX_VNP4_2]),
+        .s_axi_rready(rready[`OLAF_BOX_VNP4_2])
+    );
+    olaf_box_latch #(.META_BITS(META)) latch_2 (
+        .clk(clk), .rst(rst), .tvalid(valid2), .tready(ready2), .tlast(last2), .shown(unlatched2),
+        .metadata(meta2), .first(first2)
+    );
+
+    // Out.
+    wire [511:0]     copy_data;
+    wire [63:0]      copy_keep;
+    wire [15:0]      copy_size;
+    wire [PORTS-1:0] copy_to, tx_ready;
+    wire             copy_last, copy_valid, copied, oversize_out, malformed_out, dropped_port, dropped_group, pruned;
+    wire             replicator_accepted, replicator_resting;
+    wire [7:0]       kind2 = meta2[`OLAF_BOX_META_KIND];
+
+    olaf_box_replicator #(
+        .PORTS(PORTS), .DEPTH_BITS(OUT_BITS), .MAX_BYTES(SHELL_MAX_BYTES), .GROUP_BITS(GROUP_BITS), .COPY_BITS(COPY_BITS)
+    ) replicator (
+        .clk(clk), .rst(rst), .pause(pause), .resting(replicator_resting),
+        .port_numbers(port_numbers[16*PORTS-1:0]),
+        .write_group(write_group), .group_index(group_index[GROUP_BITS-1:0]),
+        .group_first(group_first[COPY_BITS-1:0]), .group_count(group_count[COPY_BITS:0]),
+        .write_copy(write_copy), .copy_index(copy_index[COPY_BITS-1:0]), .copy_port(copy_port[15:0]),
+        .copy_rewrite(copy_rewrite[0]), .copy_mac({copy_mac_high[15:0], copy_mac_low}), .copy_addr(copy_addr),
+        .copy_udp_port(copy_udp_port[15:0]),
+        .s_tdata(data2), .s_tkeep(keep2), .s_tlast(last2), .s_src(meta2[`OLAF_BOX_META_SRC]),
+        .s_dst(meta2[`OLAF_BOX_META_DST]), .s_group(meta2[`OLAF_BOX_META_GROUP]),
+        .s_addressed(kind2 != `OLAF_BOX_KIND_BYPASS && kind2 != `OLAF_BOX_KIND_UPDATE),
+        .s_tvalid(valid2), .s_tready(ready2),
+        .m_tdata(copy_data), .m_tkeep(copy_keep), .m_tlast(copy_last), .m_size(copy_size), .m_port(copy_to),
+        .m_tvalid(copy_valid), .m_tready(|(copy_to & tx_ready)),
+        .accepted(replicator_accepted), .copied(copied), .dropped_oversize(oversize_out),
+        .dropped_malformed(malformed_out), .dropped_port(dropped_port), .dropped_group(dropped_group),
+        .pruned(pruned)
+    );
+
+    wire [1:0] sent, stalled, tx_resting;
+    generate
+        for (i = 0; i < 2; i = i + 1) begin : tx
+            if (i < PORTS) begin : port
+                olaf_box_tx #(.PORT(i), .DEPTH_BITS(PORT_BITS), .STALL_CYCLES(STALL_CYCLES)) fifo (
+                    .clk(clk), .rst(rst),
+                    .s_tdata(copy_data), .s_tkeep(copy_keep), .s_size(copy_size), .s_tlast(copy_last),
+                    .s_tvalid(copy_valid && copy_to[i]), .s_tready(tx_ready[i]),
+                    .m_tdata(m_axis_tx_tdata[512*i +: 512]), .m_tkeep(m_axis_tx_tkeep[64*i +: 64]),
+                    .m_tuser_size(m_axis_tx_tuser_size[16*i +: 16]), .m_tuser_src(m_axis_tx_tuser_src[16*i +: 16]),
+                    .m_tuser_dst(m_axis_tx_tuser_dst[16*i +: 16]), .m_tlast(m_axis_tx_tlast[i]),
+                    .m_tvalid(m_axis_tx_tvalid[i]), .m_tready(m_axis_tx_tready[i]),
+                    .resting(tx_resting[i]), .sent(sent[i]), .dropped_stalled(stalled[i])
+                );
+            end else begin : none
+                assign {sent[i], stalled[i], tx_resting[i]} = 3'b001;
+            end
+        end
+    endgenerate
+    assign resting = replicator_resting && host_resting && &tx_resting;
+
+    olaf_box_registers #(
+        .BUILD_ID(BUILD_ID), .PORTS(PORTS), .GROUPS(1 << GROUP_BITS), .COPIES(1 << COPY_BITS), .MAX_BYTES(MAX_BYTES)
+    ) registers (
+        .clk(clk), .rst(rst),
+        .s_axil_awaddr(awaddr[20*`OLAF_BOX_BOX +: `OLAF_BOX_BOX_BITS]), .s_axil_awvalid(awvalid[`OLAF_BOX_BOX]),
+        .s_axil_awready(awready[`OLAF_BOX_BOX]), .s_axil_wdata(wdata[32*`OLAF_BOX_BOX +: 32]),
+        .s_axil_wvalid(wvalid[`OLAF_BOX_BOX]), .s_axil_wready(wready[`OLAF_BOX_BOX]),
+        .s_axil_bresp(bresp[2*`OLAF_BOX_BOX +: 2]), .s_axil_bvalid(bvalid[`OLAF_BOX_BOX]),
+        .s_axil_bready(bready[`OLAF_BOX_BOX]),
+        .s_axil_araddr(araddr[20*`OLAF_BOX_BOX +: `OLAF_BOX_BOX_BITS]), .s_axil_arvalid(arvalid[`OLAF_BOX_BOX]),
+        .s_axil_arready(arready[`OLAF_BOX_BOX]), .s_axil_rdata(rdata[32*`OLAF_BOX_BOX +: 32]),
+        .s_axil_rresp(rresp[2*`OLAF_BOX_BOX +: 2]), .s_axil_rvalid(rvalid[`OLAF_BOX_BOX]),
+        .s_axil_rready(rready[`OLAF_BOX_BOX]),
+        .port_number_0(port_number_0), .port_number_1(port_number_1), .group_index(group_index),
+        .group_first(group_first), .group_count(group_count), .copy_index(copy_index), .copy_port(copy_port),
+        .copy_rewrite(copy_rewrite), .copy_mac_high(copy_mac_high), .copy_mac_low(copy_mac_low),
+        .copy_addr(copy_addr), .copy_udp_port(copy_udp_port), .write_group(write_group), .write_copy(write_copy),
+        .inc_in_port_0(got[0]), .inc_oversize_port_0(oversize[0]), .inc_malformed_port_0(malformed[0]),
+        .inc_cut_port_0(cut[0]),
+        .inc_in_port_1(got[1]), .inc_oversize_port_1(oversize[1]), .inc_malformed_port_1(malformed[1]),
+        .inc_cut_port_1(cut[1]),
+        .inc_in_host(host_got), .inc_oversize_host(host_oversize), .inc_malformed_host(host_malformed),
+        .inc_cut_host(host_cut), .inc_dropped_host(host_dropped), .inc_dropped_function(|other_last),
+        .inc_in_vnp4_1(one_valid && one_ready && one_last), .inc_out_vnp4_1(valid1 && ready1 && last1),
+        .inc_punted(valid1 && punt && last1), .inc_dropped_punt(dropped_punt), .inc_out_host(sent_host),
+        .inc_in_queue(valid1 && !punt && queue_ready && last1),
+        .inc_in_vnp4_2(queue_valid && vnp4_2_ready && queue_last), .inc_out_vnp4_2(valid2 && ready2 && last2),
+        .inc_oversize_out(oversize_out), .inc_malformed_out(malformed_out), .inc_copied(copied),
+        .inc_dropped_port(dropped_port), .inc_dropped_group(dropped_group), .inc_pruned(pruned),
+        .inc_out_port_0(sent[0]), .inc_stalled_port_0(stalled[0]),
+        .inc_out_port_1(sent[1]), .inc_stalled_port_1(stalled[1])
+    );
+
+    wire unused = &{1'b0, s_axis_h2c_tdata, s_axis_h2c_tkeep, m_axis_c2h_tready, punted, replicator_accepted, port_numbers, group_index, group_first, group_count, copy_index,
+                    copy_port, copy_rewrite, copy_mac_high, copy_udp_port, port_number_0, port_number_1,
+                    awaddr, araddr, wstrb, meta1, meta2, shown1, shown2, first1, first2};
+
+`ifndef SYNTHESIS
+    // What VitisNetP4 documents of its metadata, and the box relies on.
+    always @(posedge clk)
+        if (!rst && ((valid1 && first1 && !shown1) || (valid2 && first2 && !shown2))) begin
+            $display("olaf_box_250mhz: a frame left an IP without its metadata");
+            $stop;
+        end
+`endif
+endmodule
+`default_nettype wire

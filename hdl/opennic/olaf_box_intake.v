@@ -1,0 +1,161 @@
+// Takes a stream into a ring of beats and measures each frame on the way.
+//
+// A frame's size is what its tkeep says, never what came with it: the shell's sizes shift by a frame after
+// a receive error. A frame becomes visible to the reader when its last beat is in the ring; one that proves
+// too long or has a hole in its tkeep is taken back as if it had never come.
+`default_nettype none
+module olaf_box_intake #(
+    parameter DEPTH_BITS = 9,      // log2 of the ring's beats; the ring must hold MAX_BYTES and 8 beats more
+    parameter MAX_BYTES = 9216,    // the longest frame let in
+    parameter USER_BITS = 1,       // what comes with a frame, as it is with its last beat
+    parameter DROP_WHEN_FULL = 0,  // 1: a frame without room is dropped; 0: the input waits
+    parameter OUTSIDE = 1          // 1: what feeds this is not reset with it, and goes on with a frame it began
+) (
+    input  wire                  clk,
+    input  wire                  rst,
+
+    input  wire [511:0]          s_tdata,
+    input  wire [63:0]           s_tkeep,
+    input  wire [USER_BITS-1:0]  s_tuser,
+    input  wire                  s_tlast,
+    input  wire                  s_tvalid,
+    output reg                   s_tready,
+
+    output wire                  write,
+    output wire [DEPTH_BITS-1:0] write_addr,
+    output wire [576:0]          write_beat,   // tlast, tkeep, tdata
+
+    output wire                  commit,       // a whole frame is in, as of the next cycle
+    output reg  [DEPTH_BITS:0]   commit_start, // its first beat; one bit more than an address
+    output wire [DEPTH_BITS:0]   commit_end,   // the place after its last beat
+    output wire [15:0]           commit_size,  // bytes
+    output wire [USER_BITS-1:0]  commit_user,
+    input  wire [DEPTH_BITS:0]   freed,        // beats before this one are not needed any more
+
+    output wire                  dropped_oversize,
+    output wire                  dropped_malformed,
+    output wire                  dropped_full,
+    output wire                  dropped_cut   // the rest of a frame that a reset cut in two
+);
+    localparam MAX_BEATS = (MAX_BYTES + 63) / 64;
+    localparam [DEPTH_BITS:0] BEATS = 1 << DEPTH_BITS;
+    localparam [DEPTH_BITS:0] IN_FLIGHT = 6; // beats that may still come when s_tready falls
+
+    reg mid_frame, cut; // where the neighbour is in its frame, and that the frame's beginning was lost
+    initial mid_frame = 1'b0;
+    wire take = s_tvalid && s_tready;
+    assign dropped_cut = take && cut && s_tlast;
+    always @(posedge clk) begin
+        if (rst && OUTSIDE == 0) mid_frame <= 1'b0;
+        else if (take) mid_frame <= !s_tlast;
+        if (rst) cut <= mid_frame;
+        else if (take && s_tlast) cut <= 1'b0;
+    end
+
+    // Two steps before the ring: the beat as it came, then the beat with its bytes counted.
+    reg                 a_valid, b_valid;
+    reg [576:0]         a_beat, b_beat;
+    reg [USER_BITS-1:0] a_user, b_user;
+    reg [6:0]           b_bytes;
+    reg                 b_whole; // no hole, and full unless last
+
+    // How many bytes, of a tkeep without a hole (with one the frame is dropped whatever this says): halve it as often
+    // as it has halves, a level of logic each, where adding its bits up would take twice as many.
+    function [6:0] length(input [63:0] keep);
+        integer i;
+        reg [63:0] rest;
+        begin
+            rest = keep;
+            length = {keep[63], 6'd0};
+            for (i = 5; i >= 0; i = i - 1)
+                if (!keep[63] && rest[(1 << i) - 1]) begin
+                    length[i] = 1'b1;
+                    rest = rest >> (1 << i);
+                end
+        end
+    endfunction
+
+    wire [63:0] a_keep = a_beat[575:512];
+    wire        a_last = a_beat[576];
+    wire        a_packed = a_keep[0] && (a_keep & (a_keep + 64'd1)) == 64'd0;
+
+    always @(posedge clk) begin
+        a_beat <= {s_tlast, s_tkeep, s_tdata};
+        a_user <= s_tuser;
+        b_beat <= a_beat;
+        b_user <= a_user;
+        b_bytes <= length(a_keep);
+        b_whole <= a_last ? a_packed : &a_keep;
+    end
+    always @(posedge clk)
+        if (rst) begin
+            a_valid <= 1'b0;
+            b_valid <= 1'b0;
+        end else begin
+            a_valid <= take && !cut;
+            b_valid <= a_valid;
+        end
+
+    // The frame so far.
+    reg [DEPTH_BITS:0] next;      // where the next beat goes
+    reg [15:0]         beats;
+    reg [15:0]         bytes;
+    reg                malformed, oversize, starved;
+
+    wire               last = b_beat[576];
+    wire [DEPTH_BITS:0] used = next - freed;
+    wire               full = used == BEATS;
+    wire [15:0]        total = bytes + {9'd0, b_bytes};
+    wire               now_malformed = malformed || !b_whole;
+    wire               now_oversize = oversize || {16'd0, beats} >= MAX_BEATS || {16'd0, total} > MAX_BYTES;
+    wire               now_starved = starved || full;
+    wire               good = !now_malformed && !now_oversize && !now_starved;
+
+    assign write = b_valid && good;
+    assign write_addr = next[DEPTH_BITS-1:0];
+    assign write_beat = b_beat;
+    assign commit = write && last;
+    assign commit_end = next + 1'b1;
+    assign commit_size = total;
+    assign commit_user = b_user;
+    assign dropped_oversize = b_valid && last && now_oversize;
+    assign dropped_malformed = b_valid && last && now_malformed && !now_oversize;
+    assign dropped_full = b_valid && last && now_starved && !now_malformed && !now_oversize;
+
+    always @(posedge clk)
+        if (rst) begin
+            next <= {(DEPTH_BITS + 1){1'b0}};
+            commit_start <= {(DEPTH_BITS + 1){1'b0}};
+            beats <= 16'd0;
+            bytes <= 16'd0;
+            malformed <= 1'b0;
+            oversize <= 1'b0;
+            starved <= 1'b0;
+            s_tready <= 1'b0;
+        end else begin
+            s_tready <= DROP_WHEN_FULL != 0 || used < BEATS - IN_FLIGHT;
+            if (b_valid) begin
+                next <= good ? next + 1'b1 : last ? commit_start : next;
+                if (commit) commit_start <= commit_end;
+                beats <= last ? 16'd0 : now_oversize ? beats : beats + 16'd1;
+                bytes <= last ? 16'd0 : now_oversize ? bytes : total;
+                malformed <= !last && now_malformed;
+                oversize <= !last && now_oversize;
+                starved <= !last && now_starved;
+            end
+        end
+
+`ifndef SYNTHESIS
+    initial
+        if (MAX_BEATS + 8 > (1 << DEPTH_BITS)) begin
+            $display("olaf_box_intake: %0d beats cannot hold a frame of %0d bytes", 1 << DEPTH_BITS, MAX_BYTES);
+            $stop;
+        end
+    always @(posedge clk)
+        if (!rst && DROP_WHEN_FULL == 0 && dropped_full) begin
+            $display("olaf_box_intake: a beat came when there was no room, though s_tready was low in time");
+            $stop;
+        end
+`endif
+endmodule
+`default_nettype wire

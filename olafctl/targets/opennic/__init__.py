@@ -1,0 +1,1 @@
+"""The FPGA: OpenNIC's 250 MHz user box with VitisNetP4 around OlafQueue."""

@@ -1,0 +1,67 @@
+"""What follows from the box's register map and the metadata's layout: Verilog and a documentation page."""
+
+from pathlib import Path
+
+from olafctl.queue.registers import Access, Register
+from olafctl.targets.opennic.metadata import fields, width
+from olafctl.targets.opennic.registers import (
+    ADDRESS_BITS,
+    BOX_BASE,
+    BOX_BYTES,
+    HOST_ETHER_TYPE,
+    HOST_SOURCE,
+    REGISTERS,
+    WINDOWS,
+)
+from olafctl.templates import fill
+from olafctl.wire.layouts import CPU_PORT, TUSER, Kind
+
+
+def generated() -> dict[Path, str]:
+    """Every generated file's text, by its place relative to the sources' root."""
+    metadata = fields()
+    return {
+        Path("hdl/opennic/olaf_box_registers.v"): _registers(),
+        Path("hdl/opennic/olaf_box_map.vh"): fill(
+            "opennic/olaf_box_map.vh.j2",
+            windows=WINDOWS,
+            ether_type=HOST_ETHER_TYPE,
+            source=HOST_SOURCE,
+            cpu_port=CPU_PORT,
+            kinds=Kind,
+        ),
+        Path("hdl/opennic/olaf_box_metadata.vh"): fill(
+            "opennic/olaf_box_metadata.vh.j2", fields=metadata, bits=width(metadata)
+        ),
+        Path("hdl/opennic/olaf_box_to_tuser.v"): fill("opennic/olaf_box_to_tuser.v.j2", tuser=TUSER.fields),
+        Path("hdl/opennic/olaf_box_from_tuser.v"): fill(
+            "opennic/olaf_box_from_tuser.v.j2", tuser=TUSER.fields
+        ),
+        Path("docs/opennic-registers.md"): fill(
+            "opennic/registers.md.j2",
+            windows=WINDOWS,
+            registers=REGISTERS,
+            box_base=BOX_BASE,
+            box_bytes=BOX_BYTES,
+        ),
+    }
+
+
+def _of(access: Access) -> list[Register]:
+    return [register for register in REGISTERS if register.access is access]
+
+
+def _registers() -> str:
+    fixed = _of(Access.FIXED)
+    pulses = _of(Access.PULSE)
+    return fill(
+        "opennic/olaf_box_registers.v.j2",
+        fixed=[register for register in fixed if register.reset is None],
+        constants=[register for register in fixed if register.reset is not None],
+        settings=_of(Access.SETTING),
+        pulses=pulses,
+        commands=[register for register in pulses if register.name.startswith("write_")],
+        counters=_of(Access.COUNTER),
+        address_bits=ADDRESS_BITS,
+        hex=lambda offset: f"{ADDRESS_BITS}'h{offset:03x}",
+    )

@@ -1,0 +1,57 @@
+"""The user metadata of VNP4₁ and VNP4₂, as VitisNetP4 packs it: the first declared field in the top bits.
+
+``struct metadata_t`` of ``p4src/metadata.p4`` is the one definition; the Verilog that packs and unpacks it,
+and what the build asserts of the generated IPs, come from there.
+"""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from olafctl import paths
+from olafctl.errors import OlafError, Problem
+
+STRUCT = "metadata_t"
+_STRUCT = re.compile(rf"struct\s+{STRUCT}\s*\{{(?P<body>[^}}]*)\}}")
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_FIELD = re.compile(r"^bit<(?P<bits>\d+)>\s+(?P<name>\w+)$")
+
+
+@dataclass(frozen=True)
+class MetaField:
+    """One field: its width and the place of its lowest bit."""
+
+    name: str
+    bits: int
+    low: int
+
+
+def fields(source: Path | None = None) -> tuple[MetaField, ...]:
+    """Every field in declared order.
+
+    Raises OlafError when the struct is missing or has a member that is not a ``bit<N>``.
+    """
+    source = source or paths.sources() / "p4src" / "metadata.p4"
+    found = _STRUCT.search(_COMMENT.sub("", source.read_text()))
+    if found is None:
+        raise OlafError(Problem(f"there is no struct {STRUCT}", str(source)))
+    members = [" ".join(member.split()) for member in found["body"].split(";") if member.strip()]
+    sizes = []
+    for member in members:
+        field = _FIELD.match(member)
+        if field is None:
+            raise OlafError(
+                Problem(f"cannot be user metadata: {member}", str(source), "use bit<N> with a number")
+            )
+        sizes.append((field["name"], int(field["bits"])))
+    low = sum(bits for _, bits in sizes)
+    made = []
+    for name, bits in sizes:
+        low -= bits
+        made.append(MetaField(name, bits, low))
+    return tuple(made)
+
+
+def width(all_fields: tuple[MetaField, ...]) -> int:
+    """Bits of the whole bus."""
+    return sum(field.bits for field in all_fields)

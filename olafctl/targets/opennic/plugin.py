@@ -1,0 +1,144 @@
+"""The plug-in for OpenNIC's shell: everything that Vivado needs next to a checkout of open-nic-shell.
+
+No part of the shell is in it. :func:`make` makes it for an OlafQueue and its P4 sources; :func:`command` is
+what to run then, on a machine with Vivado.
+"""
+
+import json
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from olafctl import cache, paths
+from olafctl.queue import verilog
+from olafctl.targets.opennic.flat_p4 import flatten
+from olafctl.targets.opennic.ips import IPS
+from olafctl.targets.opennic.metadata import fields, width
+from olafctl.targets.opennic.registers import MAP_VERSION
+from olafctl.templates import fill
+from olafctl.wire.geometry import Geometry
+
+BOARD = "au55c"
+MAX_BYTES = 9216
+"""The longest frame that the box lets in."""
+MAX_PKT_LEN = 9600
+"""The longest that OpenNIC's shell allows: a frame with what VNP4₂ and the host header add to it fits."""
+HASH_LATENCY = 4
+"""``WORKER_HASH_LATENCY`` of VNP4₁'s program."""
+STRATEGY = "Performance_ExplorePostRoutePhysOpt"
+LAST_STEP = "post_route_phys_opt_design"
+PROPERTIES = (
+    ("TDATA_NUM_BYTES", "64"),
+    ("AXIS_CLK_FREQ_MHZ", "250.0"),
+    ("CAM_MEM_CLK_FREQ_MHZ", "250.0"),
+    ("PKT_RATE", "125"),
+    ("OUTPUT_METADATA_FOR_DROPPED_PKTS", "false"),
+)
+MANIFEST = "manifest.json"
+RUN = "run.tcl"
+_NO_MAP = "// The box decodes its addresses itself: olaf_box_decoder.v.\n"
+_NO_CROSSBAR = "# The box decodes its addresses itself: it needs no crossbar.\n"
+_AXIL = (
+    *("awaddr", "awvalid", "awready", "wdata", "wvalid", "wready", "bresp", "bvalid", "bready"),
+    *("araddr", "arvalid", "arready", "rdata", "rresp", "rvalid", "rready"),
+)
+
+
+@dataclass(frozen=True)
+class Plugin:
+    """A plug-in's files by name, and the build id that is in its registers, bitstream and manifest."""
+
+    build_id: str
+    """Eight hexadecimal digits."""
+    files: Mapping[str, str]
+
+    def write(self, folder: Path) -> None:
+        """Write every file below ``folder``."""
+        for name, text in self.files.items():
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+
+
+def make(queue: Geometry, p4: Mapping[str, str]) -> Plugin:
+    """The plug-in with OlafQueue of these parameters and these P4 sources by file name.
+
+    Raises OlafError when the P4 cannot be flattened.
+    """
+    fixed = {
+        **{f"hdl/{name}": text for name, text in _rtl(queue).items()},
+        **{f"p4/{ip.name}.p4": flatten(f"{ip.name}_xsa.p4", p4) for ip in IPS},
+        "ips.tcl": fill(
+            "opennic/ips.tcl.j2", ips=IPS, fields=fields(), meta_bits=width(fields()), properties=PROPERTIES
+        ),
+        "build_box_250mhz.tcl": fill(
+            "opennic/build_box_250mhz.tcl.j2", board=BOARD, least_max_pkt_len=MAX_PKT_LEN
+        ),
+        "box_250mhz/box_250mhz_address_map_inst.vh": _NO_MAP,
+        "box_250mhz/box_250mhz_address_map.v": _NO_MAP,
+        "box_250mhz/box_250mhz_axi_crossbar.tcl": _NO_CROSSBAR,
+    }
+    sources = [*fixed.items(), *((name, _with_id(name, "0" * 8)) for name in _WITH_ID)]
+    build_id = cache.digest(part for item in sorted(sources) for part in item)[:8]
+    files = {**fixed, **{name: _with_id(name, build_id) for name in _WITH_ID}}
+    return Plugin(build_id, {**files, MANIFEST: _manifest(build_id, files)})
+
+
+def command(folder: Path, shell: str = "<open-nic-shell>") -> str:
+    """The one command that builds the bitstream, on a machine with Vivado and OpenNIC's shell."""
+    return f"vivado -mode batch -source {shlex.quote(str(folder.resolve() / RUN))} -tclargs {shell}"
+
+
+_WITH_ID = ("box_250mhz/user_plugin_250mhz_inst.vh", RUN)
+"""The files with the build id in them; it is the digest of all files with zeros in its place."""
+
+
+def _with_id(name: str, build_id: str) -> str:
+    if name == RUN:
+        arguments = (
+            ("-board", BOARD),
+            ("-tag", f"olaf_{build_id}"),
+            ("-num_cmac_port", "2"),
+            ("-num_phys_func", "2"),
+            ("-max_pkt_len", str(MAX_PKT_LEN)),
+            ("-rebuild", "1"),
+            ("-overwrite", "1"),
+            ("-impl", "0"),
+            ("-post_impl", "0"),
+            ("-bitstream_userid", f"0x{build_id}"),
+            ("-bitstream_usr_access", f"0x{build_id}"),
+        )
+        return fill(
+            "opennic/run.tcl.j2",
+            arguments=arguments,
+            strategy=STRATEGY,
+            last_step=LAST_STEP,
+            build_id=build_id,
+        )
+    return fill(
+        "opennic/user_plugin_250mhz_inst.vh.j2",
+        build_id=build_id,
+        max_bytes=MAX_BYTES,
+        least_max_pkt_len=MAX_PKT_LEN,
+        hash_latency=HASH_LATENCY,
+        axil=_AXIL,
+    )
+
+
+def _rtl(queue: Geometry) -> dict[str, str]:
+    own = (paths.sources() / "hdl" / "opennic").glob("*.v*")
+    return {**verilog.sources(queue), **{path.name: path.read_text() for path in own}}
+
+
+def _manifest(build_id: str, files: Mapping[str, str]) -> str:
+    return json.dumps(
+        {
+            "build_id": build_id,
+            "board": BOARD,
+            "register_map": MAP_VERSION,
+            "metadata_bits": width(fields()),
+            "files": {name: cache.digest([text]) for name, text in sorted(files.items())},
+        },
+        indent=2,
+    )

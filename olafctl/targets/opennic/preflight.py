@@ -1,0 +1,94 @@
+"""What a machine lacks to build the bitstream: asked before hours are spent."""
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from olafctl.errors import Problem
+from olafctl.targets.opennic.plugin import BOARD
+
+OLDEST = (2023, 1)
+"""The first Vivado with VitisNetP4's Checksum extern."""
+LICENCES = (
+    ("sdnet_p4", "VitisNetP4"),
+    ("hcam_base", "VitisNetP4's CAM tables"),
+    ("cmac_usplus", "the 100G MAC, free of charge"),
+)
+_VARIABLES = ("XILINXD_LICENSE_FILE", "LM_LICENSE_FILE")
+_FEATURE = re.compile(r"^\s*(?:INCREMENT|FEATURE)\s+(\S+)", re.MULTILINE)
+
+
+def problems(shell: Path | None) -> Sequence[Problem]:
+    """Everything that is missing here, as far as it can be known without starting a build.
+
+    ``shell`` is the checkout of open-nic-shell, if there is one.
+    """
+    return [*_vivado(), *_licences(), *_shell(shell)]
+
+
+def _vivado() -> Iterator[Problem]:
+    found = shutil.which("vivado")
+    if found is None:
+        yield Problem(
+            "Vivado is not on PATH", remedy=f"install {_name(OLDEST)} or later and source settings64.sh"
+        )
+        return
+    said = subprocess.run([found, "-version"], capture_output=True, text=True).stdout
+    version = re.search(r"v(\d{4})\.(\d+)", said)
+    if version is None:
+        yield Problem("does not say its version", found, "run `vivado -version`")
+    elif (int(version[1]), int(version[2])) < OLDEST:
+        remedy = f"use {_name(OLDEST)} or later: VitisNetP4's Checksum is not in an older one"
+        yield Problem(f"Vivado {version[1]}.{version[2]} is too old", found, remedy)
+
+
+def _licences() -> Iterator[Problem]:
+    places = [place for name in _VARIABLES for place in os.environ.get(name, "").split(os.pathsep) if place]
+    if not places:
+        yield Problem("no licence is set up", " or ".join(_VARIABLES), "set it to a file or to port@host")
+        return
+    files = [path for place in places if "@" not in place for path in _licence_files(Path(place))]
+    if any("@" in place for place in places):
+        return  # a server: only Vivado itself can ask it
+    held = {feature for path in files for feature in _FEATURE.findall(path.read_text(errors="replace"))}
+    for feature, what in LICENCES:
+        if feature not in held:
+            yield Problem(
+                f"no licence {feature} ({what})", ", ".join(places), "get it from AMD's licensing site"
+            )
+
+
+def _licence_files(place: Path) -> list[Path]:
+    return sorted(place.glob("*.lic")) if place.is_dir() else [place] if place.is_file() else []
+
+
+def _shell(shell: Path | None) -> Iterator[Problem]:
+    if shell is None:
+        yield Problem(
+            "no checkout of open-nic-shell is given", remedy="clone github.com/Xilinx/open-nic-shell"
+        )
+        return
+    for name, what in (
+        ("script/build.tcl", "its build script"),
+        (f"script/board_settings/{BOARD}.tcl", f"board {BOARD}"),
+        (f"constr/{BOARD}", f"the constraints of board {BOARD}"),
+    ):
+        if not (shell / name).exists():
+            yield Problem(f"lacks {name} ({what})", str(shell), "check out the main branch of open-nic-shell")
+    boards = [*shell.glob("board_files/**/board.xml"), *_vivado_boards()]
+    if not any(BOARD in str(path) for path in boards):
+        remedy = "install it from Vivado's board store (xhub::install)"
+        yield Problem(f"the board files of {BOARD} are missing", str(shell / "board_files"), remedy)
+
+
+def _vivado_boards() -> Iterator[Path]:
+    home = os.environ.get("XILINX_VIVADO")
+    if home:
+        yield from Path(home, "data").glob("**/boards/**/board.xml")
+
+
+def _name(version: tuple[int, int]) -> str:
+    return f"Vivado {version[0]}.{version[1]}"

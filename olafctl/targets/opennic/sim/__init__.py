@@ -1,0 +1,1 @@
+"""The box and each of its modules in simulation: Verilated, with clocks, streams and register access."""

@@ -1,0 +1,270 @@
+"""A Verilated module with its clocks, streams and registers, from Python."""
+
+import ctypes as c
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from olafctl.errors import OlafError, Problem
+
+BEAT = 64
+AXIL_LIMIT = 20_000
+"""Cycles after which an AXI4-Lite access counts as never answered."""
+
+
+class _Stream(c.Structure):
+    _fields_ = [
+        *((name, c.c_char_p) for name in ("data", "keep", "user", "last", "valid", "ready")),
+        ("clock", c.c_int),
+        ("lane", c.c_int),
+    ]
+
+
+class _Frame(c.Structure):
+    _fields_ = [
+        ("first_cycle", c.c_uint64),
+        ("last_cycle", c.c_uint64),
+        ("bytes", c.c_uint32),
+        ("user_bytes", c.c_uint32),
+        ("broken", c.c_int32),
+    ]
+
+
+@dataclass(frozen=True)
+class Received:
+    """A frame that a sink took: its bytes, its sideband values, and the cycles of its first and last beat."""
+
+    data: bytes
+    user: tuple[int, ...]
+    first: int
+    last: int
+
+
+@dataclass(frozen=True)
+class Signals:
+    """The names of one stream's signals; ``user`` lists sideband signals with their widths in bits."""
+
+    data: str
+    keep: str
+    last: str
+    valid: str
+    ready: str
+    user: tuple[tuple[str, int], ...] = ()
+    lane: int = 0
+    """Which of the streams that share these vectors."""
+
+    @classmethod
+    def axis(cls, prefix: str, user: Sequence[tuple[str, int]] = (), lane: int = 0) -> "Signals":
+        """AXI4-Stream names: ``<prefix>_tdata`` and so on."""
+        names = {name: f"{prefix}_t{name}" for name in ("data", "keep", "last", "valid", "ready")}
+        return cls(**names, user=tuple(user), lane=lane)
+
+
+class Stream:
+    """One end of a stream, which pauses at random."""
+
+    def __init__(self, bench: "Bench", number: int, user: tuple[tuple[str, int], ...]) -> None:
+        self._bench, self._number, self._user = bench, number, user
+
+    def pause(self, chance: float) -> None:
+        """Idle (a source) or not ready (a sink) in this share of the cycles; 1 stops it."""
+        self._bench.library.bench_pause(self._bench.handle, self._number, round(1000 * chance))
+
+    @property
+    def beats(self) -> int:
+        """Beats that have passed."""
+        return int(self._bench.library.bench_beats(self._bench.handle, self._number))
+
+    def pack(self, user: Sequence[int]) -> bytes:
+        """Sideband values as the bench takes them."""
+        values = zip(user, self._user, strict=True)
+        return b"".join(value.to_bytes((bits + 7) // 8, "little") for value, (_, bits) in values)
+
+    def unpack(self, data: bytes) -> tuple[int, ...]:
+        """Sideband values as the bench gives them."""
+        values, at = [], 0
+        for _, bits in self._user:
+            size = (bits + 7) // 8
+            values.append(int.from_bytes(data[at : at + size], "little"))
+            at += size
+        return tuple(values)
+
+
+class Source(Stream):
+    """Drives a stream."""
+
+    def send(self, frame: bytes, user: Sequence[int] = ()) -> None:
+        """Queue a whole frame."""
+        beats = [frame[at : at + BEAT] for at in range(0, len(frame), BEAT)]
+        for beat in beats[:-1]:
+            self.beat(beat, user, last=False)
+        self.beat(beats[-1], user, last=True)
+
+    def beat(self, data: bytes, user: Sequence[int] = (), *, last: bool, keep: int | None = None) -> None:
+        """Queue one beat; ``keep`` other than that of the bytes makes a malformed one."""
+        packed = self.pack(user)
+        mask = (1 << len(data)) - 1 if keep is None else keep
+        self._bench.library.bench_beat(
+            self._bench.handle, self._number, data.ljust(BEAT, b"\0"), mask, packed, len(packed), last
+        )
+
+    @property
+    def pending(self) -> int:
+        """Beats still to be taken."""
+        return int(self._bench.library.bench_pending(self._bench.handle, self._number))
+
+    def forget(self) -> None:
+        """Drop what is still to be sent."""
+        self._bench.library.bench_forget(self._bench.handle, self._number)
+
+
+class Sink(Stream):
+    """Takes frames off a stream."""
+
+    def frames(self) -> list[Received]:
+        """All whole frames since the last call. Raises OlafError when one broke a rule of AXI4-Stream."""
+        library, handle = self._bench.library, self._bench.handle
+        unstable = library.bench_unstable(handle, self._number)
+        if unstable:
+            raise OlafError(Problem(f"{unstable} beats changed or were withdrawn before they were taken"))
+        taken = []
+        for _ in range(library.bench_frames(handle, self._number)):
+            head: _Frame = library.bench_next(handle, self._number)
+            data, user = c.create_string_buffer(head.bytes + 1), c.create_string_buffer(head.user_bytes + 1)
+            library.bench_take(handle, self._number, data, user)
+            if head.broken:
+                raise OlafError(
+                    Problem("a frame left with a hole in its tkeep, or its tuser changed on the way")
+                )
+            frame = data.raw[: head.bytes]
+            taken.append(Received(frame, self.unpack(user.raw), head.first_cycle, head.last_cycle))
+        return taken
+
+
+class Axil:
+    """An AXI4-Lite master: one access at a time."""
+
+    def __init__(self, bench: "Bench", number: int) -> None:
+        self._bench, self._number = bench, number
+
+    def read(self, address: int) -> tuple[int, int]:
+        """The data and the response: 0 OKAY, 2 SLVERR, 3 DECERR. Raises OlafError when nothing answers."""
+        data = c.c_uint32()
+        library, handle = self._bench.library, self._bench.handle
+        response = library.bench_read(handle, self._number, address, c.byref(data), AXIL_LIMIT)
+        return data.value, self._answered(response, address)
+
+    def write(self, address: int, data: int) -> int:
+        """The response. Raises OlafError when nothing answers."""
+        library, handle = self._bench.library, self._bench.handle
+        return self._answered(library.bench_write(handle, self._number, address, data, AXIL_LIMIT), address)
+
+    def _answered(self, response: int, address: int) -> int:
+        if response < 0:
+            raise OlafError(Problem(f"no answer at {address:#x} within {AXIL_LIMIT} cycles"))
+        return response
+
+
+class Bench:
+    """A module under test; ``clocks`` by port name with their periods in ps, the first one the main one.
+
+    Each bench has its own model; ``seed`` decides pauses and the registers' values before reset.
+    """
+
+    def __init__(self, library: Path, clocks: dict[str, int], seed: int = 1) -> None:
+        self.library = _load(library)
+        self.handle = self.library.bench_new(seed)
+        self._clocks = {
+            name: self.library.bench_clock(self.handle, name.encode(), period)
+            for name, period in clocks.items()
+        }
+        self._main = next(iter(clocks))
+        self._stops = self.library.bench_stops()
+
+    def close(self) -> None:
+        """Free the model."""
+        self.library.bench_free(self.handle)
+
+    def source(self, signals: Signals, clock: str | None = None) -> Source:
+        """Drive a stream of the module."""
+        return Source(self, self._stream(self.library.bench_source, signals, clock), signals.user)
+
+    def sink(self, signals: Signals, clock: str | None = None) -> Sink:
+        """Take what a stream of the module sends."""
+        return Sink(self, self._stream(self.library.bench_sink, signals, clock), signals.user)
+
+    def axil(self, prefix: str = "s_axil_", clock: str | None = None) -> Axil:
+        """Master an AXI4-Lite port."""
+        return Axil(
+            self, self.library.bench_axil(self.handle, prefix.encode(), self._clocks[clock or self._main])
+        )
+
+    def run(self, cycles: int, clock: str | None = None) -> None:
+        """Let ``cycles`` of a clock pass. Raises OlafError when an assertion in the RTL failed."""
+        self.library.bench_run(self.handle, self._clocks[clock or self._main], cycles)
+        if self.library.bench_stops() != self._stops:
+            raise OlafError(Problem("an assertion in the RTL failed: see the messages above"))
+
+    def cycles(self, clock: str | None = None) -> int:
+        """Cycles that have passed."""
+        return int(self.library.bench_cycles(self.handle, self._clocks[clock or self._main]))
+
+    def __getitem__(self, port: str) -> int:
+        data = c.create_string_buffer((self._width(port) + 7) // 8)
+        self.library.bench_peek(self.handle, port.encode(), data)
+        return int.from_bytes(data.raw, "little")
+
+    def __setitem__(self, port: str, value: int) -> None:
+        size = (self._width(port) + 7) // 8
+        self.library.bench_poke(self.handle, port.encode(), value.to_bytes(size, "little"))
+
+    def _width(self, port: str) -> int:
+        width = int(self.library.bench_width(self.handle, port.encode()))
+        if width < 0:
+            raise KeyError(f"the module has no port {port}")
+        return width
+
+    def _stream(self, add: "c._NamedFuncPointer", signals: Signals, clock: str | None) -> int:
+        for name in (signals.data, signals.valid, *(name for name, _ in signals.user)):
+            self._width(name)
+        user = ",".join(f"{name}:{bits}" for name, bits in signals.user)
+        names = (signals.data, signals.keep, user, signals.last, signals.valid, signals.ready)
+        number: int = add(
+            self.handle,
+            _Stream(*(name.encode() for name in names), self._clocks[clock or self._main], signals.lane),
+        )
+        return number
+
+
+def _load(path: Path) -> c.CDLL:
+    library = c.CDLL(str(path))
+    pointer, text, number, big, size = c.c_void_p, c.c_char_p, c.c_int, c.c_uint64, c.c_size_t
+    signatures: dict[str, tuple[object, list[object]]] = {
+        "bench_new": (pointer, [big]),
+        "bench_free": (None, [pointer]),
+        "bench_clock": (number, [pointer, text, c.c_uint]),
+        "bench_source": (number, [pointer, _Stream]),
+        "bench_sink": (number, [pointer, _Stream]),
+        "bench_axil": (number, [pointer, text, number]),
+        "bench_pause": (None, [pointer, number, number]),
+        "bench_beat": (None, [pointer, number, text, big, text, size, number]),
+        "bench_pending": (size, [pointer, number]),
+        "bench_frames": (size, [pointer, number]),
+        "bench_next": (_Frame, [pointer, number]),
+        "bench_take": (None, [pointer, number, pointer, pointer]),
+        "bench_beats": (big, [pointer, number]),
+        "bench_unstable": (big, [pointer, number]),
+        "bench_forget": (None, [pointer, number]),
+        "bench_run": (None, [pointer, number, big]),
+        "bench_cycles": (big, [pointer, number]),
+        "bench_read": (number, [pointer, number, c.c_uint32, pointer, big]),
+        "bench_write": (number, [pointer, number, c.c_uint32, c.c_uint32, big]),
+        "bench_width": (number, [pointer, text]),
+        "bench_poke": (None, [pointer, text, text]),
+        "bench_peek": (None, [pointer, text, pointer]),
+        "bench_stops": (big, []),
+    }
+    for name, (result, arguments) in signatures.items():
+        function = getattr(library, name)
+        function.restype, function.argtypes = result, arguments
+    return library

@@ -1,0 +1,45 @@
+// frame_states.p4 as VitisNetP4 takes it: no two rows of a select may match the same value, so "from or to the
+// Olaf port" is two states. Included inside each XSA top's parser.
+    state parse_frame {
+        packet.extract(hdr.ethernet);
+        transition select(hdr.ethernet.ether_type) {
+            ETHER_TYPE_IPV4: parse_ipv4;
+            default: accept;
+        }
+    }
+
+    state parse_ipv4 {
+        packet.extract(hdr.ipv4);
+        transition select(hdr.ipv4.version, hdr.ipv4.ihl, hdr.ipv4.flags, hdr.ipv4.frag_offset, hdr.ipv4.protocol) {
+            (4, 5, 0 &&& 1, 0, PROTOCOL_UDP): parse_udp;
+            default: accept;
+        }
+    }
+
+    state parse_udp {
+        packet.extract(hdr.udp);
+        transition select(hdr.udp.dst_port) {
+            OLAF_UDP_PORT: parse_olaf;
+            default: parse_udp_source;
+        }
+    }
+
+    state parse_udp_source {
+        transition select(hdr.udp.src_port) {
+            OLAF_UDP_PORT: parse_olaf;
+            default: accept;
+        }
+    }
+
+    state parse_olaf {
+        packet.extract(hdr.olaf);
+        transition select(hdr.olaf.version, hdr.olaf.frame_type, hdr.olaf.flags) {
+            (OLAF_VERSION, OLAF_TYPE_ACK, OLAF_FLAG_STATUS &&& OLAF_FLAG_STATUS): parse_status;
+            default: accept;
+        }
+    }
+
+    state parse_status {
+        packet.extract(hdr.status);
+        transition accept;
+    }

@@ -1,0 +1,35 @@
+"""Benches of single modules of the box."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from olafctl.targets.opennic.sim.bench import Bench
+from olafctl.targets.opennic.sim.verilate import build
+
+PERIOD = 4000
+MakeBench = Callable[..., Bench]
+
+
+@pytest.fixture
+def bench() -> Iterator[MakeBench]:
+    """Makes a bench of a module, in reset for 10 cycles and then running."""
+    made: list[Bench] = []
+
+    def make(top: str, seed: int = 1, **parameters: int) -> Bench:
+        this = Bench(build(top, parameters), {"clk": PERIOD}, seed)
+        made.append(this)
+        reset(this)
+        return this
+
+    yield make
+    for this in made:
+        this.close()
+
+
+def reset(this: Bench) -> None:
+    """Ten cycles of reset."""
+    this["rst"] = 1
+    this.run(10)
+    this["rst"] = 0
+    this.run(1)

@@ -1,0 +1,331 @@
+"""The whole box, with the project's own P4 behind the IPs' ports: what leaves is what leaves the twin."""
+
+import random
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+from scapy.layers.inet import IP, UDP
+from scapy.layers.l2 import ARP, Ether
+from scapy.packet import Raw
+
+from olafctl.targets.opennic.registers import HOST_ETHER_TYPE, HOST_HEADER_BYTES
+from olafctl.targets.opennic.sim.bench import Received
+from olafctl.targets.opennic.sim.box import Box
+from olafctl.wire import layouts
+from olafctl.wire.geometry import Geometry
+from olafctl.wire.layouts import CPU_PORT, FrameType
+from tests.opennic.programs import PROGRAMS, SERVERS_PORT, WORKERS_PORT, expected, set_tables
+from tests.p4src.frames import IPV4_TOS, NEIGHBOUR, SERVER, STRANGER, WORKER, ack, result, update, with_bytes
+
+QUEUE = Geometry(slots=8, beats=142)
+BAD_INPUT = ("oversize", "malformed")
+STATUS_AT = layouts.GRADIENT_OFFSET
+
+
+@pytest.fixture
+def box() -> Iterator[Box]:
+    made = Box(QUEUE, PROGRAMS)
+    set_tables(made)
+    yield made
+    made.close()
+
+
+def random_frame(pick: random.Random) -> bytes:
+    """Anything but an update: ACKs with good and bad checksums, control messages, plain traffic, floods."""
+    size = pick.choice([60, 64, 65, 128, 129, 1500, 9036, pick.randint(60, 9036)])
+    payload = Raw(pick.randbytes(max(0, size - 42)))
+    plain = Ether(src=STRANGER.mac, dst=SERVER.mac)
+    ip = IP(src=str(STRANGER.ip), dst=pick.choice([str(SERVER.ip), str(WORKER.ip), "10.9.9.9"]))
+    answer = replace(ack(), gradient=update(values=pick.randint(0, 2240)).gradient).encode()
+    return pick.choice(
+        [
+            answer,
+            result().encode(),
+            with_bytes(answer, 24, b"\x12\x34"),
+            with_bytes(
+                bytes(plain / ip / UDP(sport=5, dport=6) / payload), IPV4_TOS, bytes([layouts.CONTROL_TOS])
+            ),
+            bytes(plain / ip / UDP(sport=5, dport=6) / payload),
+            bytes(Ether(src=STRANGER.mac, dst="ff:ff:ff:ff:ff:ff") / ARP()).ljust(60, b"\0"),
+            bytes(Ether(src=STRANGER.mac, dst=WORKER.mac, type=0x1234) / payload),
+        ]
+    )
+
+
+def packet_in(frame: Received) -> bytes:
+    """What the control plane sees of a frame to the host: the port and the frame."""
+    assert frame.data[:6] == b"\xff" * 6
+    assert int.from_bytes(frame.data[12:14], "big") == HOST_ETHER_TYPE
+    return frame.data[HOST_HEADER_BYTES - 2 :]
+
+
+def packet_out(port: int, frame: bytes) -> bytes:
+    """A frame of the control plane as the host sends it."""
+    return bytes(12) + HOST_ETHER_TYPE.to_bytes(2, "big") + port.to_bytes(2, "big") + frame
+
+
+def leaves(box: Box) -> dict[int, list[bytes]]:
+    """All frames that left, by front port; each with its true size and the right destination."""
+    left: dict[int, list[bytes]] = {WORKERS_PORT: [], SERVERS_PORT: [], CPU_PORT: []}
+    for number, sink in enumerate(box.tx):
+        for frame in sink.frames():
+            assert frame.user == (len(frame.data), 0, 1 << (6 + number))
+            left[number + 1].append(frame.data)
+    for frame in box.c2h.frames():
+        assert frame.user == (len(frame.data), 0, 0)
+        left[CPU_PORT].append(packet_in(frame))
+    return left
+
+
+def wanted(frames: list[tuple[int, bytes]]) -> dict[int, list[bytes]]:
+    """What the twin's programs send for these frames, by front port."""
+    made: dict[int, list[bytes]] = {WORKERS_PORT: [], SERVERS_PORT: [], CPU_PORT: []}
+    for port, frame in frames:
+        for out, sent in expected(port, frame, QUEUE.slots):
+            made[out].append(sent)
+    return made
+
+
+def test_it_is_the_box_and_its_queue_answers(box: Box) -> None:
+    assert box.registers.read("id") == int.from_bytes(b"OBOX", "big")
+    assert box.registers.read("ports") == 2
+    assert box.queue.read("id") == int.from_bytes(b"OLAF", "big")
+
+
+@pytest.mark.parametrize("port", [WORKERS_PORT, SERVERS_PORT])
+@pytest.mark.parametrize("idle, busy", [(0.0, 0.0), (0.3, 0.3)])
+def test_frames_of_one_port_leave_as_from_the_twin_in_order(
+    box: Box, port: int, idle: float, busy: float
+) -> None:
+    pick = random.Random(port)
+    box.rx[port - 1].pause(idle)
+    for sink in (*box.tx, box.c2h):
+        sink.pause(busy)
+    frames = [(port, random_frame(pick)) for _ in range(150)]
+    # A burst of floods and ACKs outruns the output by far: what the queue's bypass has no room for it drops.
+    for _, frame in frames:
+        box.rx[port - 1].send(frame)
+        box.settle(quiet=600)
+    assert leaves(box) == wanted(frames)
+
+
+def test_a_worker_without_an_id_is_named_by_the_crc_of_its_five_tuple(box: Box) -> None:
+    box.queue.write("hold", 1)
+    for worker in (WORKER, NEIGHBOUR):
+        box.rx[0].send(update(worker).encode())
+    box.settle()
+    assert box.queue.read("occupancy") == 2
+    box.queue.write("hold", 0)
+    box.settle()
+    assert leaves(box)[SERVERS_PORT] == [
+        sent
+        for worker in (WORKER, NEIGHBOUR)
+        for _, sent in expected(1, update(worker).encode(), QUEUE.slots)
+    ]
+
+
+def test_updates_that_wait_are_combined(box: Box) -> None:
+    box.queue.write("hold", 1)
+    for _ in range(2):
+        box.rx[0].send(update(WORKER).encode())
+    box.settle()
+    assert box.queue.read("replaced_worker") == 1
+    box.queue.write("hold", 0)
+    box.settle()
+    assert len(leaves(box)[SERVERS_PORT]) == 1
+
+
+def test_packet_outs_go_where_they_say_and_other_host_traffic_nowhere(box: Box) -> None:
+    frame = ack().encode()
+    ping = bytes(Ether(src=STRANGER.mac, dst=WORKER.mac, type=0x1234) / Raw(bytes(64)))
+    box.h2c.send(packet_out(SERVERS_PORT, frame))
+    box.h2c.send(frame)
+    box.h2c.send(packet_out(WORKERS_PORT, bytes(9000)))
+    box.h2c.send(packet_out(0, ping))
+    box.h2c.send(packet_out(77, ping))
+    box.settle()
+    assert leaves(box) == {SERVERS_PORT: [frame], WORKERS_PORT: [bytes(9000), ping], CPU_PORT: []}
+    counters = box.registers.counters()
+    assert counters["dropped_host"] == 1
+    assert counters["dropped_port"] == 1
+
+
+def test_a_slow_host_costs_packet_ins_and_nothing_else(box: Box) -> None:
+    plain_control = (
+        Ether(src=STRANGER.mac, dst=SERVER.mac) / IP(dst=str(SERVER.ip)) / UDP() / Raw(bytes(9000))
+    )
+    control = with_bytes(bytes(plain_control), IPV4_TOS, bytes([layouts.CONTROL_TOS]))
+    plain = bytes(Ether(src=STRANGER.mac, dst=WORKER.mac, type=0x1234) / Raw(bytes(100)))
+    box.c2h.pause(1)
+    for _ in range(20):
+        box.rx[0].send(control)
+        box.rx[0].send(plain)
+    box.settle()
+    counters = box.registers.counters()
+    assert counters["out_port_0"] == 20
+    assert counters["punted"] == 20
+    box.c2h.pause(0)
+    box.settle()
+    counters = box.registers.counters()
+    assert counters["out_host"] + counters["dropped_punt"] == 20
+    assert 0 < counters["out_host"] == len(leaves(box)[CPU_PORT]) < 20
+
+
+def test_random_traffic_of_both_ports_and_the_host_is_accounted_for(box: Box) -> None:
+    account_for(box, frames=400, seed=5)
+
+
+def account_for(box: Box, frames: int, seed: int) -> None:
+    """Random frames into every input at once, good and bad, with pauses everywhere.
+
+    All that leaves is what the twin sends, copy for copy, but for what a counter says was dropped: bursts may
+    overrun the bypass buffer, and control messages a slow host.
+    """
+    pick = random.Random(seed)
+    box.queue.write("mode", 1)
+    for end in (*box.rx, box.h2c):
+        end.pause(pick.choice([0.0, 0.2, 0.5]))
+    for sink in (*box.tx, box.c2h):
+        sink.pause(pick.choice([0.0, 0.2]))
+    came: list[tuple[int, bytes]] = []
+    bad = 0
+    for number in range(frames):
+        port = pick.choice([WORKERS_PORT, SERVERS_PORT])
+        source = box.rx[port - 1]
+        shape = pick.randrange(20)
+        if shape == 0:
+            source.beat(pick.randbytes(64), last=False, keep=(1 << 64) - 2)
+            source.beat(pick.randbytes(64), last=True)
+            bad += 1
+        elif shape == 1:
+            source.send(bytes(pick.randint(9217, 12_000)))
+            bad += 1
+        elif shape == 2:
+            frame = random_frame(pick)
+            box.h2c.send(packet_out(port, frame))
+            came.append((-port, frame))
+        else:
+            frame = (
+                random_frame(pick)
+                if shape < 15
+                else update(pick.choice([WORKER, NEIGHBOUR]), values=pick.randint(1, 2243)).encode()
+            )
+            source.send(frame)
+            came.append((port, frame))
+        if number % 8 == 7:
+            box.run(3000)
+    box.settle()
+    left = leaves(box)
+    want = wanted([one for one in came if one[0] > 0])
+    for port, frame in came:
+        if port < 0:
+            want[-port].append(frame)
+    counters, queue = box.registers.counters(), box.queue.read_all()
+    assert sum(counters[f"{cause}_port_{port}"] for cause in BAD_INPUT for port in (0, 1)) == bad
+    assert counters["in_vnp4_1"] == len(came) == counters["out_vnp4_1"]
+    assert counters["in_queue"] + counters["punted"] == len(came)
+    assert counters["in_vnp4_2"] == counters["in_queue"] - queue["dropped_full"] - queue["dropped_bypass"]
+    missing: Counter[bytes] = Counter()
+    for port in (WORKERS_PORT, SERVERS_PORT):
+        have, due = Counter(map(blank, left[port])), Counter(map(blank, want[port]))
+        assert not have - due, f"port {port} sent what the twin does not send"
+        missing += due - have
+    have, due = Counter(left[CPU_PORT]), Counter(want[CPU_PORT])
+    assert not have - due
+    assert (due - have).total() == counters["dropped_punt"]
+    lost = queue["dropped_full"] + queue["dropped_bypass"]
+    assert lost <= missing.total() <= 3 * lost
+    assert counters["out_port_0"] + counters["out_port_1"] == counters["copied"]
+    assert counters["copied"] == len(left[WORKERS_PORT]) + len(left[SERVERS_PORT])
+
+
+def blank(frame: bytes) -> bytes:
+    """A frame without the queue's status: when an ACK passed, other frames may have been waiting."""
+    if len(frame) > STATUS_AT and frame[42] == layouts.VERSION << 4 | FrameType.ACK and frame[43] & 2:
+        return with_bytes(frame, STATUS_AT, bytes(layouts.STATUS.size))
+    return frame
+
+
+def test_reset_in_the_middle_of_traffic_leaves_no_broken_frame(box: Box) -> None:
+    pick = random.Random(11)
+    came = []
+    for _ in range(6):
+        for port in (WORKERS_PORT, SERVERS_PORT):
+            for _ in range(4):
+                frame = random_frame(pick)
+                came.append((port, frame))
+                box.rx[port - 1].send(frame)
+        box.run(pick.randint(50, 600))
+        box.reset()
+        set_tables(box)
+    box.settle()
+    left, want = leaves(box), wanted(came)
+    for port, frames in left.items():
+        assert not Counter(frames) - Counter(want[port]), f"port {port} sent what the twin does not send"
+    after = [(WORKERS_PORT, random_frame(pick)) for _ in range(5)]
+    for _, frame in after:
+        box.rx[0].send(frame)
+        box.settle()
+    assert leaves(box) == wanted(after)
+
+
+def test_the_reset_handshake(box: Box) -> None:
+    """A pulse takes `done` away; it comes back when every block takes frames, and stays."""
+    box.bench["mod_rstn"] = 0
+    box.bench.run(1, "axil_aclk")
+    box.bench["mod_rstn"] = 1
+    box.run(100)
+    assert box.bench["mod_rst_done"] == 0
+    assert box.axil.read(0)[1] == 2, "in reset an access must be answered all the same"
+    box.reset(start=False)
+    box.run(5000)
+    assert box.bench["mod_rst_done"] == 1
+    assert box.axil.read(0) == (int.from_bytes(b"OBOX", "big"), 0)
+
+
+def test_a_dead_port_does_not_hold_up_the_other(box: Box) -> None:
+    to_dead = bytes(
+        Ether(src=STRANGER.mac, dst=SERVER.mac) / IP(dst=str(SERVER.ip)) / UDP() / Raw(bytes(1400))
+    )
+    to_live = bytes(Ether(src=STRANGER.mac, dst=WORKER.mac, type=0x1234) / Raw(bytes(100)))
+    box.tx[1].pause(1)
+    for _ in range(60):
+        box.rx[0].send(to_dead)
+    box.run(260_000)
+    for _ in range(5):
+        box.rx[0].send(to_live)
+    box.settle()
+    assert leaves(box)[WORKERS_PORT] == [to_live] * 5
+    assert box.registers.read("stalled_port_1") > 0
+
+
+@pytest.mark.parametrize("axil, ref", [(8000, 10_000), (8009, 9973), (3989, 25_013)])
+def test_registers_answer_whatever_the_clocks_are(axil: int, ref: int) -> None:
+    box = Box(QUEUE, PROGRAMS, periods={"axil_aclk": axil, "ref_clk_100mhz": ref})
+    pick = random.Random(axil)
+    try:
+        for _ in range(200):
+            value, port = pick.randrange(1 << 32), pick.choice(["copy_addr", "group_first"])
+            box.registers.write(port, value)
+            assert box.registers.read(port) == value
+            for base in (0x40000, 0x80000):
+                assert box.axil.write(base, value) == 0
+                assert box.axil.read(base) == (value, 0)
+    finally:
+        box.close()
+
+
+def test_every_address_answers(box: Box) -> None:
+    pick = random.Random(2)
+    windows = [(0, 0x1000), (0x1000, 0x2000), (0x40000, 0x80000), (0x80000, 0x100000)]
+    for address in [*range(0, 0x2200, 4), *(pick.randrange(0, 1 << 20, 4) for _ in range(400))]:
+        _, response = box.axil.read(address)
+        inside = any(low <= address < high for low, high in windows)
+        assert (response == 3) if not inside else True
+        box.axil.write(address & ~0xFFF | 0xFFC, 0)
+    assert box.axil.write(0x40000, 0x1234) == 0
+    assert box.axil.write(0x80000, 0x5678) == 0
+    assert box.axil.read(0x40000) == (0x1234, 0)
+    assert box.axil.read(0x80000) == (0x5678, 0)

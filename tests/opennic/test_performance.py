@@ -1,0 +1,28 @@
+"""The box keeps up with its clock, whatever the way and the size."""
+
+import pytest
+
+from olafctl.targets.opennic.sim.performance import latency, replication, throughput
+from olafctl.wire.geometry import Geometry
+from olafctl.wire.layouts import Kind
+
+QUEUE = Geometry(slots=8, beats=142)
+
+
+@pytest.mark.parametrize("size", [1500, 9036])
+@pytest.mark.parametrize("kind", [Kind.BYPASS, Kind.UPDATE])
+def test_one_direction(size: int, kind: Kind) -> None:
+    assert throughput(QUEUE, size, kind).beats_per_cycle >= 0.98
+
+
+@pytest.mark.parametrize("members, size", [(3, 1500), (64, 1500), (256, 1500), (256, 100)])
+def test_copies_leave_at_the_outputs_limit(members: int, size: int) -> None:
+    assert replication(QUEUE, size, members).beats_per_cycle >= 0.98
+
+
+def test_latency_is_two_stores_and_a_few_cycles() -> None:
+    found = latency(QUEUE, 9036)
+    assert found.total == sum(found.stages.values())
+    assert found.stages["measure"] <= 142 + 6
+    assert found.stages["replicator"] <= 142 + 18
+    assert found.stages["queue and the rest"] <= 40

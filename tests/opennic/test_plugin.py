@@ -1,0 +1,275 @@
+"""The plug-in: complete, bound by one build id, and taken to its end by the shell's own build.tcl."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from olafctl import cache, paths
+from olafctl.errors import OlafError
+from olafctl.targets import testbeds
+from olafctl.targets.opennic import plugin, preflight
+from olafctl.targets.opennic.build import build
+from olafctl.targets.opennic.flat_p4 import flatten
+from olafctl.targets.opennic.metadata import fields, width
+from olafctl.targets.opennic.plugin import Plugin
+from olafctl.wire.geometry import Geometry
+
+SHELL = os.environ.get("OPEN_NIC_SHELL", "")
+STUB = Path(__file__).parent / "vivado_stub.tcl"
+needs_tclsh = pytest.mark.skipif(shutil.which("tclsh") is None, reason="tclsh is not installed")
+needs_shell = pytest.mark.skipif(
+    not (Path(SHELL) / "script" / "build.tcl").is_file(),
+    reason="OPEN_NIC_SHELL does not name a checkout of open-nic-shell",
+)
+FIVE = (
+    "build_box_250mhz.tcl",
+    *(
+        f"box_250mhz/{name}"
+        for name in (
+            "user_plugin_250mhz_inst.vh",
+            "box_250mhz_address_map_inst.vh",
+            "box_250mhz_address_map.v",
+            "box_250mhz_axi_crossbar.tcl",
+        )
+    ),
+)
+Answer = tuple[str, str, str]
+
+
+def p4() -> dict[str, str]:
+    return {path.name: path.read_text() for path in (paths.sources() / "p4src").glob("*.p4")}
+
+
+@pytest.fixture(scope="module")
+def made() -> Plugin:
+    return plugin.make(Geometry(slots=8, beats=142), p4())
+
+
+def good_answers() -> list[Answer]:
+    """What Vivado answers when the IPs are as the box needs them."""
+    places = " ".join(
+        f"metadata.{field.name} {{length {field.bits} start {field.low} end {field.low + field.bits - 1}}}"
+        for field in reversed(fields())
+    )
+    answers = [
+        (ip, f"CONFIG.{name}", value)
+        for ip, bits, externs in (("vnp4_1", "17", "1"), ("vnp4_2", "19", "0"))
+        for name, value in (
+            ("USER_META_DATA_WIDTH", str(width(fields()))),
+            ("USER_META_FORMAT", places),
+            ("NUM_USER_EXTERNS", externs),
+            ("USER_EXTERN_OUT_WIDTH", "104"),
+            ("USER_EXTERN_IN_WIDTH", "32"),
+            ("S_AXI_ADDR_WIDTH", bits),
+            ("TOTAL_LATENCY", "57"),
+        )
+    ]
+    return [*answers, ("impl_1", "STATS.WNS", "0.012"), ("impl_1", "STATS.WHS", "0.003")]
+
+
+@dataclass(frozen=True)
+class Run:
+    """A script run under the stub."""
+
+    code: int
+    said: str
+    calls: list[str]
+
+    def of(self, name: str) -> list[str]:
+        return [call for call in self.calls if call.split(" ", 1)[0] == name]
+
+
+def run(made: Plugin, tmp_path: Path, changes: Sequence[Answer] = ()) -> Run:
+    """The whole build, with the shell's own build.tcl, under the stub."""
+    shell = tmp_path / "open-nic-shell"
+    for name in ("script", "src", "plugin"):
+        shutil.copytree(Path(SHELL) / name, shell / name)
+    folder = tmp_path / "plugin"
+    made.write(folder)
+    answers = {(one[0], one[1]): one[2] for one in [*good_answers(), *changes]}
+    text = "\n".join(f"{{{who} {what} {{{value}}}}}" for (who, what), value in answers.items())
+    (tmp_path / "answers").write_text(text)
+    result = subprocess.run(
+        ["tclsh", STUB, folder / plugin.RUN, tmp_path / "record", tmp_path / "answers", shell, "2"],
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+    )
+    return Run(
+        result.returncode, result.stdout + result.stderr, (tmp_path / "record").read_text().splitlines()
+    )
+
+
+def test_it_has_what_the_shell_wants(made: Plugin) -> None:
+    assert set(FIVE) <= set(made.files)
+    assert {"p4/vnp4_1.p4", "p4/vnp4_2.p4", "hdl/olaf_queue.v", "hdl/olaf_instance.v"} <= set(made.files)
+    assert not [name for name in made.files if "322mhz" in name]
+
+
+def test_one_build_id_is_everywhere(made: Plugin) -> None:
+    assert re.fullmatch("[0-9a-f]{8}", made.build_id)
+    assert f".BUILD_ID(32'h{made.build_id})" in made.files["box_250mhz/user_plugin_250mhz_inst.vh"]
+    assert f"-bitstream_usr_access 0x{made.build_id}" in made.files[plugin.RUN]
+    manifest = json.loads(made.files[plugin.MANIFEST])
+    assert manifest["build_id"] == made.build_id
+    assert manifest["files"]["p4/vnp4_1.p4"] == cache.digest([made.files["p4/vnp4_1.p4"]])
+
+
+def test_any_change_is_another_build(made: Plugin) -> None:
+    other = plugin.make(Geometry(slots=9, beats=142), p4())
+    assert other.build_id != made.build_id
+    assert plugin.make(Geometry(slots=8, beats=142), p4()).build_id == made.build_id
+
+
+@pytest.mark.parametrize("name", ["vnp4_1", "vnp4_2"])
+def test_the_p4_is_one_file_without_macros(made: Plugin, name: str) -> None:
+    text = made.files[f"p4/{name}.p4"]
+    directives = [line for line in text.splitlines() if line.lstrip().startswith("#")]
+    assert directives == ["#include <core.p4>", "#include <xsa.p4>"]
+    assert "DIRECT_COUNTER" not in text
+    assert "XilinxPipeline(" in text
+
+
+def test_a_testbed_builds_without_vivado_and_only_once(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("OLAF_CACHE", str(tmp_path))
+    bed = testbeds.load(testbeds.locate("laptop"))
+    first, second = build(bed, lambda step: None), build(bed, lambda step: None)
+    assert first.fresh and not second.fresh and first.folder == second.folder
+    assert f"16w{bed.udp_port}" in (first.folder / "p4" / "vnp4_1.p4").read_text()
+    assert str(first.folder) in plugin.command(first.folder)
+
+
+def test_a_missing_include_is_named() -> None:
+    with pytest.raises(OlafError, match=r"top\.p4.*gone\.p4"):
+        flatten("top.p4", {"top.p4": '#include "gone.p4"\n'})
+
+
+def test_the_command_has_absolute_paths(tmp_path: Path) -> None:
+    assert str(tmp_path.resolve()) in plugin.command(tmp_path)
+
+
+@needs_tclsh
+@needs_shell
+def test_the_shells_own_build_takes_it_to_its_end(made: Plugin, tmp_path: Path) -> None:
+    done = run(made, tmp_path)
+    assert done.code == 0, done.said
+    assert "Skip unknown argument" not in done.said
+    folder = tmp_path / "plugin"
+    ips = [call for call in done.of("create_ip") if "vitis_net_p4" in call]
+    assert [call.split()[-1] for call in ips] == ["vnp4_1", "vnp4_2"]
+    for ip in ("vnp4_1", "vnp4_2"):
+        sets = [call for call in done.of("set_property") if call.endswith(f" {ip}")]
+        assert sets[0] == f"set_property CONFIG.P4_FILE {folder}/p4/{ip}.p4 {ip}"
+        assert f"launch_runs {ip}_synth_1" in done.calls
+    read = " ".join(done.of("read_verilog"))
+    for name in made.files:
+        if name.startswith("hdl/"):
+            assert f"{folder}/{name}" in read
+    assert f"{folder}/box_250mhz/box_250mhz_address_map.v" in read
+    includes = next(call for call in done.of("set_property") if call.startswith("set_property include_dirs"))
+    assert f"{folder}/hdl" in includes and f"{folder}/box_250mhz" in includes
+    order = [call for call in done.calls if "impl_1" in call or call.startswith("write_cfgmem")]
+    steps = [call for call in order if call.startswith("launch_runs")]
+    assert steps[0].startswith(f"launch_runs impl_1 -to_step {plugin.LAST_STEP}")
+    assert steps[1].startswith("launch_runs impl_1 -to_step write_bitstream")
+    assert order.index("get_property STATS.WNS impl_1") < order.index(steps[1])
+    assert done.of("write_cfgmem")
+    constraints = (tmp_path / "open-nic-shell" / "build").glob("*/run_params.xdc")
+    assert [f"0x{made.build_id}" in path.read_text() for path in constraints] == [True]
+
+
+@needs_tclsh
+@needs_shell
+@pytest.mark.parametrize("name", ["STATS.WNS", "STATS.WHS"])
+def test_missed_timing_writes_no_bitstream(made: Plugin, tmp_path: Path, name: str) -> None:
+    done = run(made, tmp_path, [("impl_1", name, "-0.071")])
+    assert done.code == 1
+    assert "timing is missed" in done.said and "-0.071" in done.said
+    assert not [call for call in done.calls if "write_bitstream" in call]
+
+
+WRONG: Mapping[str, tuple[str, str]] = {
+    "USER_META_DATA_WIDTH": ("252", "USER_META_DATA_WIDTH"),
+    "USER_META_FORMAT": ("metadata.size {length 16 start 0 end 15}", "size"),
+    "NUM_USER_EXTERNS": ("0", "NUM_USER_EXTERNS"),
+    "USER_EXTERN_OUT_WIDTH": ("96", "USER_EXTERN_OUT_WIDTH"),
+    "S_AXI_ADDR_WIDTH": ("19", "has room for 18"),
+    "TDATA_NUM_BYTES": ("32", "TDATA_NUM_BYTES"),
+}
+
+
+@needs_tclsh
+@needs_shell
+@pytest.mark.parametrize("name", WRONG)
+def test_an_ip_that_does_not_fit_ends_the_build_at_once(made: Plugin, tmp_path: Path, name: str) -> None:
+    value, said = WRONG[name]
+    done = run(made, tmp_path, [("vnp4_1", f"CONFIG.{name}", value)])
+    assert done.code == 1
+    assert "vnp4_1" in done.said and said in done.said
+    assert not [call for call in done.calls if call.startswith("launch_runs impl_1")]
+
+
+@needs_tclsh
+@pytest.mark.parametrize(
+    "arguments, said", [((), "usage"), (("/nowhere",), "build.tcl"), (("/nowhere", "1", "2"), "usage")]
+)
+def test_wrong_arguments_are_refused(
+    made: Plugin, tmp_path: Path, arguments: Sequence[str], said: str
+) -> None:
+    made.write(tmp_path / "plugin")
+    (tmp_path / "answers").write_text("")
+    command = ["tclsh", STUB, tmp_path / "plugin" / plugin.RUN, tmp_path / "record", tmp_path / "answers"]
+    result = subprocess.run(list(map(str, [*command, *arguments])), capture_output=True, text=True)
+    assert result.returncode == 1
+    assert said in result.stderr
+
+
+def test_the_tcl_is_clean(made: Plugin, tmp_path: Path) -> None:
+    tclint = shutil.which("tclint") or shutil.which("tclint", path=str(Path(sys.executable).parent))
+    if tclint is None:
+        pytest.skip("tclint is not installed")
+    made.write(tmp_path)
+    result = subprocess.run([tclint, tmp_path], capture_output=True, text=True)
+    assert (result.returncode, result.stdout) == (0, "")
+
+
+def test_preflight_names_everything_that_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    for name in ("XILINXD_LICENSE_FILE", "LM_LICENSE_FILE", "XILINX_VIVADO"):
+        monkeypatch.delenv(name, raising=False)
+    said = "\n".join(map(str, preflight.problems(None)))
+    for word in ("Vivado is not on PATH", "no licence is set up", "open-nic-shell"):
+        assert word in said
+
+
+def test_preflight_reads_versions_and_licences(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    vivado = tmp_path / "vivado"
+    vivado.write_text("#!/bin/sh\necho 'Vivado v2022.1 (64-bit)'\n")
+    vivado.chmod(0o755)
+    (tmp_path / "some.lic").write_text("INCREMENT sdnet_p4 xilinxd 2026.12 permanent\n")
+    shell = tmp_path / "shell"
+    for name in ("script/board_settings", "constr/au55c", "board_files/Xilinx/au55c/1.0"):
+        (shell / name).mkdir(parents=True)
+    for name in (
+        "script/build.tcl",
+        "script/board_settings/au55c.tcl",
+        "board_files/Xilinx/au55c/1.0/board.xml",
+    ):
+        (shell / name).touch()
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setenv("XILINXD_LICENSE_FILE", str(tmp_path / "some.lic"))
+    monkeypatch.delenv("LM_LICENSE_FILE", raising=False)
+    said = [str(problem) for problem in preflight.problems(shell)]
+    assert len(said) == 3
+    assert "2022.1 is too old" in said[0]
+    assert "hcam_base" in said[1] and "cmac_usplus" in said[2]

@@ -1,0 +1,201 @@
+"""The replicator: each frame stored once, sent once for each copy, addressed, and with its true size."""
+
+import random
+from dataclasses import dataclass
+
+import pytest
+from scapy.layers.inet import IP, UDP
+from scapy.layers.l2 import Ether
+from scapy.packet import Raw
+
+from olafctl.targets.opennic.sim.bench import Bench, Signals, Sink, Source
+from tests.opennic.conftest import MakeBench
+
+PULSES = (
+    "accepted",
+    "copied",
+    "dropped_oversize",
+    "dropped_malformed",
+    "dropped_port",
+    "dropped_group",
+    "pruned",
+)
+PORT_NUMBERS = (7, 9)
+
+
+@dataclass(frozen=True)
+class Member:
+    """One copy of a group; ``rewrite`` is (MAC, address, UDP port)."""
+
+    port: int
+    rewrite: tuple[int, int, int] | None = None
+
+
+def ends(this: Bench) -> tuple[Source, Sink]:
+    this["port_numbers"] = PORT_NUMBERS[0] | PORT_NUMBERS[1] << 16
+    user = [("s_src", 16), ("s_dst", 16), ("s_group", 16), ("s_addressed", 1)]
+    return this.source(Signals.axis("s", user)), this.sink(Signals.axis("m", [("m_size", 16), ("m_port", 2)]))
+
+
+def set_group(this: Bench, group: int, first: int, members: list[Member]) -> None:
+    for index, member in enumerate(members, start=first):
+        mac, addr, port = member.rewrite or (0, 0, 0)
+        for name, value in (
+            ("copy_index", index), ("copy_port", member.port),
+            ("copy_rewrite", int(member.rewrite is not None)),
+            ("copy_mac", mac), ("copy_addr", addr), ("copy_udp_port", port), ("write_copy", 1),
+        ):  # fmt: skip
+            this[name] = value
+        this.run(1)
+    this["write_copy"] = 0
+    for name, value in (("group_index", group), ("group_first", first), ("group_count", len(members))):
+        this[name] = value
+    this["write_group"] = 1
+    this.run(1)
+    this["write_group"] = 0
+
+
+def frame_of(pick: random.Random, size: int) -> bytes:
+    """A UDP frame whose IPv4 checksum may be wrong."""
+    frame = Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02") / IP(
+        src="10.0.0.1", dst="10.0.0.2", id=pick.randrange(1 << 16), tos=pick.randrange(256)
+    ) / UDP(sport=1, dport=2, chksum=0) / Raw(pick.randbytes(max(0, size - 42)))  # fmt: skip
+    data = bytearray(bytes(frame))
+    if pick.random() < 0.5:
+        data[24:26] = pick.randbytes(2)
+    return bytes(data)
+
+
+def addressed_to(frame: bytes, rewrite: tuple[int, int, int]) -> bytes:
+    """What Scapy makes of the frame with the member's addresses."""
+    mac, addr, port = rewrite
+    data = bytearray(frame)
+    data[0:6], data[30:34], data[36:38] = (
+        mac.to_bytes(6, "big"),
+        addr.to_bytes(4, "big"),
+        port.to_bytes(2, "big"),
+    )
+    packet = Ether(bytes(data))
+    del packet[IP].chksum
+    return bytes(packet)[:34] + bytes(data)[34:]
+
+
+def random_members(pick: random.Random, count: int) -> list[Member]:
+    return [
+        Member(
+            pick.choice([*PORT_NUMBERS, 12] if index % 5 == 4 else PORT_NUMBERS),
+            None
+            if pick.random() < 0.2
+            else (pick.randrange(1 << 48), pick.randrange(1 << 32), pick.randrange(1 << 16)),
+        )
+        for index in range(count)
+    ]
+
+
+def copies(
+    frame: bytes, src: int, dst: int, members: list[Member] | None, addressed: bool
+) -> list[tuple[bytes, int]]:
+    """The copies of a frame and the one-hot port of each, as VNP4₂'s v1model egress makes them."""
+    if members is None:
+        members, addressed = [Member(dst)], True
+    made = []
+    for member in members:
+        if member.port in PORT_NUMBERS and (addressed or member.port != src):
+            data = addressed_to(frame, member.rewrite) if addressed and member.rewrite else frame
+            made.append((data, 1 << PORT_NUMBERS.index(member.port)))
+    return made
+
+
+@pytest.mark.parametrize("idle, busy", [(0.0, 0.0), (0.5, 0.1), (0.1, 0.5)])
+def test_random_frames_and_groups(bench: MakeBench, idle: float, busy: float) -> None:
+    pick = random.Random(3)
+    this = bench("olaf_box_replicator", COPY_BITS=9)
+    source, sink = ends(this)
+    groups: dict[int, list[Member]] = {}
+    for group, count in ((1, 3), (5, 1), (2000, 17), (9, 0)):
+        groups[group] = random_members(pick, count)
+        set_group(this, group, sum(len(members) for members in groups.values()) - count, groups[group])
+    source.pause(idle)
+    sink.pause(busy)
+    want = []
+    for _ in range(120):
+        frame = frame_of(pick, pick.choice([60, 64, 128, 700, 1500, 9036, 9044]))
+        src = pick.choice(PORT_NUMBERS)
+        if pick.random() < 0.4:
+            dst = pick.choice([*PORT_NUMBERS, 0, 3])
+            source.send(frame, [src, dst, 0, 0])
+            want += copies(frame, src, dst, None, True)
+        else:
+            group, addressed = pick.choice([1, 5, 2000, 9, 2049]), pick.random() < 0.6
+            source.send(frame, [src, 0, group, int(addressed)])
+            want += copies(frame, src, 0, groups.get(group, []), addressed)
+    while source.pending:
+        this.run(2000)
+    this.run(8000)
+    got = sink.frames()
+    assert [(frame.data, frame.user[1]) for frame in got] == want
+    assert all(frame.user[0] == len(frame.data) for frame in got)
+    assert this["resting"] == 1
+
+
+def test_what_does_not_leave_is_counted(bench: MakeBench) -> None:
+    this = bench("olaf_box_replicator", COPY_BITS=9)
+    source, sink = ends(this)
+    set_group(this, 1, 0, [Member(7), Member(9), Member(12)])
+    frame = frame_of(random.Random(1), 60)
+    for user in ([7, 0, 1, 0], [7, 12, 0, 0], [7, 0, 0, 0], [7, 0, 3000, 0], [7, 0, 1, 1]):
+        source.send(frame, user)
+    source.beat(bytes(64), [7, 7, 0, 0], last=False, keep=3)
+    source.beat(bytes(64), [7, 7, 0, 0], last=True)
+    source.send(bytes(9700), [7, 7, 0, 0])
+    counted = dict.fromkeys(PULSES, 0)
+    for _ in range(400):
+        this.run(1)
+        for name in PULSES:
+            counted[name] += this[name]
+    assert len(sink.frames()) == 3
+    assert counted == {
+        "accepted": 5, "copied": 3, "dropped_oversize": 1, "dropped_malformed": 1, "dropped_port": 4,
+        "dropped_group": 1, "pruned": 1,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("members, size", [(3, 60), (64, 60), (256, 60), (3, 9036), (64, 1500), (256, 1500)])
+def test_copies_leave_without_a_gap(bench: MakeBench, members: int, size: int) -> None:
+    this = bench("olaf_box_replicator", COPY_BITS=9)
+    source, sink = ends(this)
+    set_group(this, 1, 0, [Member(7, (1, number, 3)) for number in range(members)])
+    for _ in range(2):
+        source.send(frame_of(random.Random(1), size), [9, 0, 1, 1])
+    beats = (size + 63) // 64
+    this.run(2 * members * beats + 400)
+    got = sink.frames()
+    assert len(got) == 2 * members
+    assert got[members - 1].last - got[0].first + 1 == members * beats
+    assert got[-1].last - got[0].first + 1 == 2 * members * beats
+
+
+def test_unicast_frames_of_one_beat_leave_one_in_each_cycle(bench: MakeBench) -> None:
+    this = bench("olaf_box_replicator", COPY_BITS=9)
+    source, sink = ends(this)
+    for _ in range(300):
+        source.send(bytes(60), [9, 7, 0, 0])
+    this.run(400)
+    got = sink.frames()
+    assert len(got) == 300
+    assert got[-1].last - got[0].first + 1 == 300
+
+
+def test_a_pause_ends_between_copies(bench: MakeBench) -> None:
+    this = bench("olaf_box_replicator", COPY_BITS=9)
+    source, sink = ends(this)
+    for _ in range(5):
+        source.send(bytes(9000), [9, 7, 0, 0])
+    this.run(250)
+    this["pause"] = 1
+    this.run(400)
+    assert this["resting"] == 1
+    before = len(sink.frames())
+    this["pause"] = 0
+    this.run(1500)
+    assert before + len(sink.frames()) == 5

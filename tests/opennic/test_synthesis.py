@@ -1,0 +1,15 @@
+"""What the box takes of the card; some minutes, so only where OLAF_SYNTHESIS is set."""
+
+import os
+
+import pytest
+
+from olafctl.bench.box_synthesis import PAPER, synthesize_box
+
+
+@pytest.mark.skipif("OLAF_SYNTHESIS" not in os.environ, reason="some minutes: set OLAF_SYNTHESIS")
+def test_the_box_is_small() -> None:
+    """Less than the paper states for OlafQueue and its IPs, and shallow enough for 4 ns."""
+    used = synthesize_box()
+    assert all(used.percent(resource) < paper for resource, paper in PAPER.items())
+    assert used.levels <= 12
