@@ -34,12 +34,13 @@ def test_a_deployed_testbed_runs_as_it_says_and_a_second_deploy_changes_nothing(
 ) -> None:
     laptop = bed(tmp_path / "bed.yaml")
     first = quietly(laptop)
-    assert first.started and first.pushed == ("vnp4_1", "vnp4_2") and first.changes.size == 19
+    assert first.started and first.pushed == ("vnp4_1", "vnp4_2") and first.changes.size == 21
     store = Store(folder_of("laptop"))
     report = status(store)
     assert healthy(report)
     assert {name: len(table["entries"]) for name, table in report["devices"]["vnp4_2"]["tables"].items()} == {
         "cluster_multicast": 1,
+        "results": 0,
         "members": 2,
         "forwarding": 5,
         "bridging": 5,
@@ -78,12 +79,12 @@ def test_what_can_be_changed_in_place_is(state: Path, tmp_path: Path) -> None:
     outcome = quietly(bed(tmp_path / "more.yaml", ("\nhosts:", third), ("mode: olaf", "mode: fifo")))
     assert (outcome.started, outcome.pushed, pids(store)) == (False, (), before)
     assert [line.split(" -> ")[0] for line in outcome.changes.lines()] == [
+        "~ queue index 0 olaf => fifo",
         "+ vnp4_2 members member 3",
         "~ vnp4_2 group 1 +{port 3 member 3}",
         "+ vnp4_2 forwarding dst_addr 10.0.1.3/32",
         "+ vnp4_2 bridging dst_mac 02:00:0a:00:01:03",
         "+ vnp4_1 workers worker_addr 10.0.1.3",
-        "~ queue register mode olaf => fifo",
     ]
     assert healthy(status(store))
 
@@ -163,11 +164,13 @@ def test_drift_is_seen_and_fixed(state: Path, tmp_path: Path) -> None:
     _, running = find(store)
     assert running is not None
     with devices.controlling(running) as sessions:
-        intruder = TableEntry("workers", {"worker_addr": 7}, "assign", {"cluster": 3, "worker": 3})
+        given = {"cluster": 3, "epoch": 0, "index": 3, "member": 0, "segments": 1, "worker": 3}
+        intruder = TableEntry("workers", {"worker_addr": 7}, "assign", given)
         sessions["vnp4_1"].insert(intruder)
     running.registers.write("hold", 1)
     drift = [
-        "- vnp4_1 workers worker_addr 0.0.0.7 -> assign(cluster 3, worker 3)",
+        "- vnp4_1 workers worker_addr 0.0.0.7 -> "
+        "assign(cluster 3, epoch 0, index 3, member 0, segments 1, worker 3)",
         "~ queue register hold on => off",
     ]
     report = status(store)
@@ -190,6 +193,8 @@ def test_a_pipeline_lost_by_a_device_is_pushed_again(state: Path, tmp_path: Path
         "workers",
         "workers",
         "parameter_servers",
+        "refusals",
+        "refusals",
     ]
 
 
