@@ -34,11 +34,25 @@ from olafctl.errors import MissingTool, Problem
 @click.option(
     "--updates", type=click.IntRange(1, 60_000), default=500, show_default=True, help="Of each worker."
 )
+@click.option(
+    "--hidden",
+    type=click.IntRange(1, 4096),
+    default=40,
+    show_default=True,
+    help="Units of each of the network's two layers; 40 fit one jumbo frame, more travel in segments.",
+)
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True)
 @click.option("--force", is_flag=True, help="Overwrite a trace that exists.")
 @json_option("Print the trace's size and header as JSON.")
 def command(
-    output: Path, clusters: int, cluster_size: int, updates: int, seed: int, force: bool, as_json: bool
+    output: Path,
+    clusters: int,
+    cluster_size: int,
+    updates: int,
+    hidden: int,
+    seed: int,
+    force: bool,
+    as_json: bool,
 ) -> None:
     """Record asynchronous PPO on LunarLander-v3 as a trace (needs the extra [train]).
 
@@ -57,7 +71,7 @@ def command(
         ) from error
     from olafctl.replay import trace as traces
 
-    trace = record(clusters, cluster_size, updates, seed, _Line())
+    trace = record(clusters, cluster_size, updates, seed, _Line(), hidden)
     traces.save(trace, output)
     size = output.stat().st_size
     shape = {"workers": trace.workers, "updates": trace.updates, "values": trace.values}

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     "--warm-up", metavar="TIME", default="0ns", show_default=True, help="Ages are observed after it."
 )
 @click.option("--frame-bytes", type=int, help="Of an update; by default it fills a slot.")
-@click.option("--mode", type=click.Choice([mode.value for mode in Mode]), help="Instead of the testbed's.")
+@click.option("--mode", type=click.Choice(["olaf", "fifo"]), help="Instead of the testbed's.")
 @click.option("--rate", metavar="RATE", help="Output rate instead of the testbed's: 40Gb/s, off.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of phases and jitter.")
 @json_option("Print JSON; ages in ns.")
@@ -73,7 +73,8 @@ def command(
     bed = load(locate(testbed))
     engine = bed.engine
     if mode is not None:
-        engine = replace(engine, mode=Mode(mode))
+        clusters = tuple(replace(cluster, mode=Mode(mode)) for cluster in bed.clusters)
+        bed = replace(bed, clusters=clusters)
     if rate is not None:
         engine = replace(
             engine, output_rate=_read("--rate", rate, quantities.rate(limits.MIN_RATE, limits.MAX_RATE))

@@ -22,9 +22,11 @@ from olafctl.queue.settings import IndexRange, with_default
 from olafctl.testbed import limits
 from olafctl.testbed.model import Cluster, Engine, Host, Mode, Testbed, Worker
 from olafctl.wire.frames import float_bits, mac_bits
-from olafctl.wire.layouts import Refusal
+from olafctl.wire.layouts import TUSER, Refusal
 
 BROADCAST = (1 << 48) - 1
+MEMBER_NUMBERS = 1 << TUSER.field("member").bits
+"""Only rounds tell members apart, and their clusters are smaller; others may have more members."""
 
 _MODES = {
     Mode.OLAF: internals.Mode.OLAF,
@@ -101,7 +103,7 @@ def _assignment(worker: Worker, cluster: Cluster) -> TableEntry:
         "worker": worker.worker_id,
         "index": cluster.first,
         "segments": cluster.segments,
-        "member": worker.number,
+        "member": worker.number % MEMBER_NUMBERS,
         "epoch": cluster.epoch,
     }
     return TableEntry(WORKERS, {"worker_addr": int(worker.ip)}, "assign", params)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from olafctl.errors import BadInput, Problem
 from olafctl.simulate.scenario import Engine, Scenario, Source
-from olafctl.testbed.model import Testbed
+from olafctl.testbed.model import Mode, Testbed
 from olafctl.wire.layouts import BEAT_BYTES, GRADIENT_OFFSET
 
 
@@ -20,7 +20,8 @@ def scenario_of(
     """Every worker of ``testbed`` sends each ``period`` ns, those of a cluster in ``periods`` each that long.
 
     ``size`` is that of a frame in bytes, by default a slot's. The reward rule does not apply: all rewards are
-    equal. Raises BadInput for a cluster that has no period or does not exist, and for a frame beyond a slot.
+    equal. Raises BadInput for a cluster that has no period or does not exist, or that sends in rounds or in
+    segments, and for a frame beyond a slot.
     """
     room = testbed.engine.beats * BEAT_BYTES
     if size is not None and not GRADIENT_OFFSET <= size <= room:
@@ -41,11 +42,22 @@ def scenario_of(
                 "--period 100ms, or --period NAME=100ms",
             )
         )
+    where, remedy = str(testbed.source), "simulate clusters of mode olaf or fifo with one segment"
+    for cluster in testbed.clusters:
+        if cluster.mode is Mode.ISWITCH:
+            problems.append(Problem(f"cluster {cluster.name} sends in rounds (iswitch)", where, remedy))
+        elif cluster.segments > 1:
+            what = f"cluster {cluster.name} has {cluster.segments} segments"
+            problems.append(Problem(what, where, remedy))
     if problems:
         raise BadInput(*problems)
     given = testbed.engine
     engine = Engine(
-        "engine", given.slots, given.output_rate, mode=given.mode, adder_latency=given.adder_latency
+        "engine",
+        given.slots,
+        given.output_rate,
+        modes={cluster.index: cluster.mode for cluster in testbed.clusters},
+        adder_latency=given.adder_latency,
     )
     sources = tuple(
         Source(

@@ -1,11 +1,11 @@
-"""One network for policy and value (parameter sharing, OLAF §8.2), small enough for one jumbo frame.
+"""One network for policy and value (parameter sharing, OLAF §8.2), as shipped small enough for a jumbo frame.
 
 Its parameters are one flat binary32 vector, in numpy to act and in torch to learn: the vector is the
-unit that workers and the parameter server exchange.
+unit that workers and the parameter server exchange. Its length says how wide the network is.
 """
 
 from collections.abc import Callable
-from math import prod
+from math import isqrt, prod
 from typing import Any
 
 import numpy as np
@@ -16,38 +16,55 @@ Vector = npt.NDArray[np.float32]
 OBSERVATION = 8
 ACTIONS = 4
 HIDDEN = 40
-_SHAPES = (
-    (OBSERVATION, HIDDEN),
-    (HIDDEN,),
-    (HIDDEN, HIDDEN),
-    (HIDDEN,),
-    (HIDDEN, ACTIONS + 1),
-    (ACTIONS + 1,),
-)
-PARAMETERS = sum(prod(shape) for shape in _SHAPES)
-"""2205 values: 64 + 4 × 2205 = 8884 bytes, within a jumbo frame of 9036."""
+"""The width as shipped: 2205 parameters, 64 + 4 × 2205 = 8884 bytes, within a jumbo frame of 9036."""
 
 
-def initial(random: np.random.Generator) -> Vector:
-    """Fresh parameters, shape (PARAMETERS,): orthogonal weights, a nearly uniform policy, zero biases."""
+def parameters(hidden: int) -> int:
+    """Parameters of a network whose two hidden layers have ``hidden`` units each."""
+    return sum(prod(shape) for shape in _shapes(hidden))
+
+
+def _shapes(hidden: int) -> tuple[tuple[int, ...], ...]:
+    return (
+        (OBSERVATION, hidden),
+        (hidden,),
+        (hidden, hidden),
+        (hidden,),
+        (hidden, ACTIONS + 1),
+        (ACTIONS + 1,),
+    )
+
+
+def initial(random: np.random.Generator, hidden: int = HIDDEN) -> Vector:
+    """Fresh parameters, one flat vector: orthogonal weights, a nearly uniform policy, zero biases."""
     parts = []
-    for place, shape in enumerate(_SHAPES):
+    shapes = _shapes(hidden)
+    for place, shape in enumerate(shapes):
         if len(shape) == 1:
             parts.append(np.zeros(shape))
             continue
         tall, _ = np.linalg.qr(random.standard_normal((max(shape), min(shape))))
-        gain = 0.1 if place == len(_SHAPES) - 2 else 2**0.5
+        gain = 0.1 if place == len(shapes) - 2 else 2**0.5
         parts.append(gain * (tall if shape[0] >= shape[1] else tall.T))
     return np.concatenate([part.ravel() for part in parts]).astype(np.float32)
 
 
-def layers(parameters: Any) -> list[Any]:
+def layers(vector: Any) -> list[Any]:
     """The vector's weights and biases in order, as views; numpy array or torch tensor alike."""
     views, start = [], 0
-    for shape in _SHAPES:
-        views.append(parameters[start : start + prod(shape)].reshape(shape))
+    for shape in _shapes(width(len(vector))):
+        views.append(vector[start : start + prod(shape)].reshape(shape))
         start += prod(shape)
     return views
+
+
+def width(length: int) -> int:
+    """Units of each hidden layer of the largest network of at most so many parameters.
+
+    These are hidden² + linear · hidden + ACTIONS + 1.
+    """
+    linear = parameters(1) - 1 - (ACTIONS + 1)
+    return (isqrt(linear**2 + 4 * (length - ACTIONS - 1)) - linear) // 2
 
 
 def forward(views: list[Any], observation: Any, tanh: Callable[[Any], Any]) -> tuple[Any, Any]:

@@ -23,13 +23,13 @@ LARGEST_NORM = 0.5
 class Learner:
     """A worker's optimiser: Adam over the flat parameter vector, its moments kept between updates."""
 
-    def __init__(self, seed: int) -> None:
-        self._parameters = torch.zeros(network.PARAMETERS, requires_grad=True)
+    def __init__(self, seed: int, parameters: int) -> None:
+        self._parameters = torch.zeros(parameters, requires_grad=True)
         self._optimiser = torch.optim.Adam([self._parameters], lr=LOCAL_RATE)
         self._random = torch.Generator().manual_seed(seed)
 
     def gradient(self, parameters: network.Vector, experience: Experience) -> network.Vector:
-        """The ascent direction g, shape (PARAMETERS,), such that ``parameters + γ·g`` is where PPO ends.
+        """The ascent direction g, shape (parameters,), such that ``parameters + γ·g`` is where PPO ends.
 
         Several epochs make one update, so g is the sum of their steps in units of γ: applied alone, it
         moves the parameter server exactly as far as the worker moved.

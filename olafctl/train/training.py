@@ -69,10 +69,12 @@ class _Worker:
         return gradient, played.mean_reward, len(played.actions)
 
 
-def training(workers: int, speed: Speed, updates: int, random: np.random.Generator) -> Iterator[Update]:
+def training(
+    workers: int, speed: Speed, updates: int, random: np.random.Generator, hidden: int = network.HIDDEN
+) -> Iterator[Update]:
     """Train until every worker has sent ``updates`` updates; yields each when the server has it."""
-    team = [_worker(speed, random) for _ in range(workers)]
-    weights = network.initial(random)
+    team = [_worker(speed, random, hidden) for _ in range(workers)]
+    weights = network.initial(random, hidden)
     server = RunningAverage(weights)
     sent = [0] * workers
     pending: list[_Pending] = []
@@ -89,16 +91,16 @@ def training(workers: int, speed: Speed, updates: int, random: np.random.Generat
             heapq.heappush(pending, (team[index].seconds, index, result))
 
 
-def warm() -> None:
+def warm(hidden: int = network.HIDDEN) -> None:
     """First calls load and allocate; no worker's first update should pay for that."""
     random = np.random.default_rng(0)
-    _worker(Speed(1, 1), random).work(network.initial(random))
+    _worker(Speed(1, 1), random, hidden).work(network.initial(random, hidden))
 
 
-def _worker(speed: Speed, random: np.random.Generator) -> _Worker:
+def _worker(speed: Speed, random: np.random.Generator, hidden: int) -> _Worker:
     return _Worker(
         speed=speed,
         environment=gymnasium.make(experience.ENVIRONMENT, max_episode_steps=experience.EPISODE_STEPS),
         random=np.random.default_rng(random.integers(1 << 63)),
-        learner=ppo.Learner(int(random.integers(1 << 31))),
+        learner=ppo.Learner(int(random.integers(1 << 31)), network.parameters(hidden)),
     )

@@ -86,20 +86,19 @@ class Trained:
 def train(engine: VirtualTime, testbed: Testbed, server: Host, plan: Plan, tell: Tell) -> list[Trained]:
     """Train every cluster of ``testbed`` that is not of iswitch mode, to the end of ``plan``.
 
-    Raises BadInput for a cluster whose segments do not fit the network's parameters, OlafError when a
+    Raises BadInput for a cluster whose values or segments do not fit a network, OlafError when a
     worker does not get its first weights.
     """
     torch.set_num_threads(1)  # sums in one order
     clusters = asynchronous(testbed)
-    for cluster in clusters:
-        _check(cluster, testbed)
+    values = {cluster.index: _values(cluster, testbed) for cluster in clusters}
     simulated = VirtualNetwork(EngineMedium(engine, testbed))
     listen = address(server)
     serving = parameter_server(testbed, f"{listen[0]}:{listen[1]}", plan.policy, port=simulated.port(listen))
     random = np.random.default_rng(plan.seed)
     training = _Training(simulated, plan, tell)
     for cluster in clusters:
-        weights = network.initial(random)
+        weights = network.initial(random, network.width(values[cluster.index]))
         for worker in cluster.workers:
             training.add(_Member(simulated, serving, cluster, worker, weights, plan, random))
     training.run()
@@ -123,7 +122,7 @@ class _Member:
         self.cluster = cluster
         self.end = olaf.Worker(
             f"{host}:{port}",
-            network.PARAMETERS,
+            len(weights),
             segments=cluster.segments,
             epoch=cluster.epoch,
             v=plan.v,
@@ -136,7 +135,7 @@ class _Member:
             experience.ENVIRONMENT, max_episode_steps=experience.EPISODE_STEPS
         )
         self._random = np.random.default_rng(random.integers(1 << 63))
-        self._learner = ppo.Learner(int(random.integers(1 << 31)))
+        self._learner = ppo.Learner(int(random.integers(1 << 31)), len(weights))
         self.end.begin(weights)
 
     def work(self, episodes: int) -> tuple[network.Vector, experience.Experience]:
@@ -206,17 +205,22 @@ class _Training:
         self._work(member, done + 1)
 
 
-def _check(cluster: Cluster, testbed: Testbed) -> None:
-    have, need = cluster.values, network.PARAMETERS
-    fitting = Segments(need, cluster.segments).length(0) <= segment_values(testbed.engine.beats)
-    if have not in (0, need) or not fitting:
+def _values(cluster: Cluster, testbed: Testbed) -> int:
+    """The parameters of the network that a cluster trains. Raises BadInput when there is none for it."""
+    values = cluster.values or network.parameters(network.HIDDEN)
+    width = network.width(values)
+    is_network = width > 0 and values == network.parameters(width)
+    fits = Segments(values, cluster.segments).length(0) <= segment_values(testbed.engine.beats)
+    if not is_network or not fits:
+        usual = network.parameters(network.HIDDEN)
         raise BadInput(
             Problem(
-                f"cluster {cluster.name} has no room for LunarLander's {need} values",
+                f"cluster {cluster.name} has {values} values, and no network for LunarLander fits them",
                 testbed.name,
-                f"give it `values: {need}`, and deploy",
+                f"give it `values: {usual}`, the usual network's, and deploy",
             )
         )
+    return values
 
 
 def _trained(cluster: Cluster, training: _Training, serving: olaf.ParameterServer) -> Trained:

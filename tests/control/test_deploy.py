@@ -34,12 +34,13 @@ def test_a_deployed_testbed_runs_as_it_says_and_a_second_deploy_changes_nothing(
 ) -> None:
     laptop = bed(tmp_path / "bed.yaml")
     first = quietly(laptop)
-    assert first.started and first.pushed == ("vnp4_1", "vnp4_2") and first.changes.size == 19
+    assert first.started and first.pushed == ("vnp4_1", "vnp4_2") and first.changes.size == 21
     store = Store(folder_of("laptop"))
     report = status(store)
     assert healthy(report)
     assert {name: len(table["entries"]) for name, table in report["devices"]["vnp4_2"]["tables"].items()} == {
         "cluster_multicast": 1,
+        "results": 0,
         "members": 2,
         "forwarding": 5,
         "bridging": 5,
@@ -78,12 +79,12 @@ def test_what_can_be_changed_in_place_is(state: Path, tmp_path: Path) -> None:
     outcome = quietly(bed(tmp_path / "more.yaml", ("\nhosts:", third), ("mode: olaf", "mode: fifo")))
     assert (outcome.started, outcome.pushed, pids(store)) == (False, (), before)
     assert [line.split(" -> ")[0] for line in outcome.changes.lines()] == [
+        "~ queue index 0 olaf => fifo",
         "+ vnp4_2 members member 3",
         "~ vnp4_2 group 1 +{port 3 member 3}",
         "+ vnp4_2 forwarding dst_addr 10.0.1.3/32",
         "+ vnp4_2 bridging dst_mac 02:00:0a:00:01:03",
         "+ vnp4_1 workers worker_addr 10.0.1.3",
-        "~ queue register mode olaf => fifo",
     ]
     assert healthy(status(store))
 
@@ -101,13 +102,16 @@ def test_another_set_of_ports_is_a_new_start(state: Path, tmp_path: Path) -> Non
 
 
 def test_a_full_table_is_emptied_of_the_old_before_it_takes_the_new(state: Path, tmp_path: Path) -> None:
-    """A table's worth of workers gives way to as many others."""
-    laptop = bed(tmp_path / "bed.yaml").text
-    listed = laptop[laptop.index("clusters:\n") : laptop.index("hosts:")]
-    generated = f"clusters:\n  - {{{{workers: {limits.WORKERS - 24}, ports: 2-3, ip: {{}}}}}}\n\n"
-    quietly(bed(tmp_path / "old.yaml", (listed, generated.format("10.1.0.1"))))
-    outcome = quietly(bed(tmp_path / "new.yaml", (listed, generated.format("10.2.0.1"))))
-    assert outcome.changes.size > 2 * limits.WORKERS - 48
+    """As many parameter servers as the table holds give way to as many others."""
+    one = "  - {name: ps, port: ps, ip: 10.0.0.254}\n"
+
+    def servers(net: str) -> tuple[str, str]:
+        hosts = range(1, limits.PARAMETER_SERVERS + 1)
+        return one, "".join(f"  - {{name: ps{host}, port: ps, ip: {net}.{host}}}\n" for host in hosts)
+
+    quietly(bed(tmp_path / "old.yaml", servers("10.2.0")))
+    outcome = quietly(bed(tmp_path / "new.yaml", servers("10.3.0")))
+    assert outcome.changes.size >= 2 * limits.PARAMETER_SERVERS
     assert healthy(status(Store(folder_of("laptop"))))
 
 
@@ -160,11 +164,13 @@ def test_drift_is_seen_and_fixed(state: Path, tmp_path: Path) -> None:
     _, running = find(store)
     assert running is not None
     with devices.controlling(running) as sessions:
-        intruder = TableEntry("workers", {"worker_addr": 7}, "assign", {"cluster": 3, "worker": 3})
+        given = {"cluster": 3, "epoch": 0, "index": 3, "member": 0, "segments": 1, "worker": 3}
+        intruder = TableEntry("workers", {"worker_addr": 7}, "assign", given)
         sessions["vnp4_1"].insert(intruder)
     running.registers.write("hold", 1)
     drift = [
-        "- vnp4_1 workers worker_addr 0.0.0.7 -> assign(cluster 3, worker 3)",
+        "- vnp4_1 workers worker_addr 0.0.0.7 -> "
+        "assign(cluster 3, epoch 0, index 3, member 0, segments 1, worker 3)",
         "~ queue register hold on => off",
     ]
     report = status(store)
@@ -187,6 +193,8 @@ def test_a_pipeline_lost_by_a_device_is_pushed_again(state: Path, tmp_path: Path
         "workers",
         "workers",
         "parameter_servers",
+        "refusals",
+        "refusals",
     ]
 
 

@@ -79,8 +79,10 @@ def five_tuple_crc(given: int) -> int:
 def vnp4_1() -> Pair:
     pair = Pair("vnp4_1")
     pair.xsa.on_user_extern("worker_hash", five_tuple_crc)
-    pair.add("workers", int(WORKER.ip), "assign", cluster=5, worker=77)
-    pair.add("workers", int(NEIGHBOUR.ip), "assign", cluster=6, worker=0)
+    pair.add(
+        "workers", int(WORKER.ip), "assign", cluster=5, worker=77, index=10, segments=2, member=3, epoch=0
+    )
+    pair.add("workers", int(NEIGHBOUR.ip), "assign", cluster=6, worker=0, segments=1)
     pair.add("parameter_servers", int(SERVER.ip), "admit")
     return pair
 
@@ -90,6 +92,8 @@ def vnp4_2() -> Pair:
     pair = Pair("vnp4_2")
     for cluster, group in CLUSTERS.items():
         pair.add("cluster_multicast", cluster, "multicast", group=group)
+    pair.add("results", 9, "broadcast", group=7)
+    pair.add("results", 5, "to_parent", mac=mac_bits(SERVER.mac), dst_addr=int(SERVER.ip), src_addr=1)
     for group, ports in GROUPS.items():
         pair.v1model.set_multicast_group(group, [Replica(port, 0) for port in ports])
     pair.add("forwarding", Lpm(int(WORKER.ip) & 0xFFFFFF00, 24), "forward", port=SERVER_PORT)
@@ -108,8 +112,11 @@ def crosses(pair: Pair, port: int, frame: bytes) -> dict[str, int]:
         given["dst"] = STRANGER_PORT
         packet_out = STRANGER_PORT.to_bytes(layouts.PACKET_OUT.size, "big")
     out, metadata = pair.xsa.process_with_metadata(frame, given)
-    [(out_port, expected)] = pair.v1model.process(port, packet_out + frame)
-    assert out is not None
+    sent = pair.v1model.process(port, packet_out + frame)
+    if out is None:
+        assert (sent, metadata["drop"]) == ([], 1)
+        return metadata
+    [(out_port, expected)] = sent
     if metadata["punt"]:
         assert (out_port, expected) == (CPU_PORT, port.to_bytes(layouts.PACKET_IN.size, "big") + out)
     else:
@@ -125,7 +132,7 @@ def leaves(pair: Pair, shim: Mapping[str, int], frame: bytes) -> dict[str, int]:
     out, metadata = pair.xsa.process_with_metadata(frame, shim)
     ports: list[int] = []
     if out is not None and metadata["group"]:
-        back = None if metadata["kind"] == Kind.ACK else metadata["src"]
+        back = None if metadata["kind"] in (Kind.ACK, Kind.RESULT) else metadata["src"]
         ports = [port for port in GROUPS.get(metadata["group"], ()) if port != back]
     elif out is not None and metadata["dst"] & DROP_PORT != DROP_PORT:
         ports = [metadata["dst"] & DROP_PORT]
@@ -204,6 +211,19 @@ def test_updates_acks_strangers_and_control_messages_are_told_apart(vnp4_1: Pair
     assert kinds == [Kind.UPDATE, Kind.ACK, Kind.BYPASS]
     assert crosses(vnp4_1, WORKER_PORT, with_bytes(update().encode(), IPV4_TOS, b"\xfc"))["punt"] == 1
     assert crosses(vnp4_1, CPU_PORT, update().encode())["dst"] == STRANGER_PORT
+
+
+def test_refused_frames_are_dropped(vnp4_1: Pair) -> None:
+    assert crosses(vnp4_1, WORKER_PORT, replace(update(), segment=1).encode())["index"] == 11
+    assert crosses(vnp4_1, WORKER_PORT, replace(update(), segment=2).encode())["drop"] == 1
+    assert crosses(vnp4_1, WORKER_PORT, replace(update(), epoch=1).encode())["drop"] == 1
+
+
+def test_results_are_broadcast_or_go_to_the_parent(vnp4_2: Pair) -> None:
+    shim = {field.name: 0 for field in layouts.TUSER.fields} | {"kind": int(Kind.RESULT)}
+    assert leaves(vnp4_2, shim | {"cluster": 9}, update().encode())["group"] == 7
+    assert leaves(vnp4_2, shim | {"cluster": 5}, update().encode())["dst"] == SERVER_PORT
+    assert leaves(vnp4_2, shim | {"cluster": 6}, update().encode())["drop"] == 1
 
 
 def test_the_worker_hash_equals_the_hash_of_v1model(vnp4_1: Pair) -> None:

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from olafctl.errors import BadInput
+from olafctl.queue.model import QueueModel
+from olafctl.queue.verilate import build_queue
 from olafctl.replay import plot, report
 from olafctl.replay import trace as traces
 from olafctl.replay.frames import updates, whole_model
@@ -20,6 +22,7 @@ from olafctl.testbed.model import Mode, Testbed
 from olafctl.wire.frames import OlafFrame
 from tests.replay import small
 from tests.replay.stand_in import StandIn
+from tests.replay.verilated import VerilatedQueue
 
 SEGMENTS = 134
 FRAME = 24 * 64
@@ -138,3 +141,24 @@ def test_reports_and_pictures_name_the_segments(
     assert f"134 segments, {SEGMENTS * 64 + 4 * VALUES} bytes" in text
     plot.ages(list(outcomes.values()), testbed, plan, LOAD, tmp_path / "ages.svg")
     assert "134 segments" in (tmp_path / "ages.svg").read_text()
+
+
+@pytest.mark.parametrize("rate", [40, 20])
+def test_through_the_verilog_queue_olaf_loses_less_and_is_fresher(
+    testbed: Testbed, trace: Trace, rate: int
+) -> None:
+    """Every sum is exact to the bit; a model is as old as its oldest segment."""
+    plan = schedule(trace, np.zeros(3, dtype=np.int64), LOAD, updates=12)
+    library = build_queue(testbed.engine.geometry)
+    figures = {}
+    for mode in (Mode.OLAF, Mode.FIFO):
+        with QueueModel(library) as model:
+            setting = Setting(mode, rate * 10**9)
+            queue = VerilatedQueue(testbed, model)
+            figures[mode] = replay(queue, testbed, trace, plan, LOAD.blocks, setting).measurement
+    fifo, olaf = figures[Mode.FIFO], figures[Mode.OLAF]
+    assert fifo.violations == olaf.violations == ()
+    assert olaf.merged > olaf.sent / 5
+    assert 5 * olaf.lost < fifo.lost
+    assert olaf.average_age is not None
+    assert fifo.average_age is None or olaf.average_age < 0.8 * fifo.average_age

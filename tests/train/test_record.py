@@ -12,6 +12,7 @@ pytest.importorskip("Box2D", reason="the extra [train] is not installed")
 from olafctl.cli.record import command
 from olafctl.errors import BadInput
 from olafctl.replay import trace as traces
+from olafctl.replay.schedule import Load, schedule
 from olafctl.replay.trace import Trace
 from olafctl.train.record import record
 from tests.replay.small import SHIPPED
@@ -97,3 +98,13 @@ def test_a_folder_that_is_not_there_is_told_before_training(tmp_path: Path) -> N
 def test_more_gradients_than_a_trace_can_index_are_refused() -> None:
     with pytest.raises(BadInput, match="at most 65536"):
         record(1000, 3, 60_000, 1, lambda *_: None)
+
+
+def test_a_wider_network_is_recorded_whole(tmp_path: Path) -> None:
+    """5061 values take 14 segments of an engine of 24 beats; a replay sends all of them."""
+    trace = record(1, 2, 2, 3, lambda *_: None, hidden=64)
+    assert trace.values == trace.header["parameters"] == 5061
+    load = Load(1e9, 1e10, 24 * 64, model=trace.values)
+    assert load.blocks.segments == 14
+    plan = schedule(trace, np.zeros(2, dtype=np.int64), load)
+    assert len(plan.time) == 2 * 2 * 14

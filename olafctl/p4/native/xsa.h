@@ -1,9 +1,9 @@
-// The path of a packet through XSA, the architecture of VitisNetP4: parser, match-action, deparser. As its user
-// guide documents, a packet with a parser's error goes on to match-action, and one with `drop` set ends in
-// front of the deparser, with its user metadata still put out.
+// The path of a packet through XSA, the architecture of VitisNetP4: parser, match-action, deparser. As its
+// user guide documents, a packet with a parser's error goes on to match-action, and one with `drop` set ends
+// in front of the deparser, with its user metadata still put out.
 //
-// P is the compiled program: State (headers h, user metadata m, standard metadata s), static functions for its
-// blocks, and load_metadata and store_metadata for METADATA_BYTES bytes of packed user metadata.
+// P is the compiled program: State (headers h, user metadata m, standard metadata s), static functions for
+// its blocks, and load_metadata and store_metadata for METADATA_BYTES bytes of packed user metadata.
 #pragma once
 #include "switch.h"
 
@@ -12,7 +12,8 @@ P4_INLINE void count_up_to(Counter &c, u64 bytes, u64 most_packets, u64 most_byt
     const u64 before = __atomic_load_n(&c.bytes, __ATOMIC_RELAXED);
     if (packets < most_packets) __atomic_store_n(&c.packets, packets + 1, __ATOMIC_RELAXED);
     if (before < most_bytes)
-        __atomic_store_n(&c.bytes, bytes < most_bytes - before ? before + bytes : most_bytes, __ATOMIC_RELAXED);
+        __atomic_store_n(&c.bytes, bytes < most_bytes - before ? before + bytes : most_bytes,
+                         __ATOMIC_RELAXED);
 }
 
 P4_INLINE void call_user_extern(p4_switch *sw, u32 number, const u8 *in, u8 *out) {
