@@ -7,6 +7,7 @@ from random import Random
 
 import pytest
 
+from olafctl.control import devices
 from olafctl.errors import OlafError
 from olafctl.ports.host import HostPort, open_host_port
 from olafctl.ports.transport import Transport
@@ -106,7 +107,9 @@ def test_every_frame_is_accounted_for(bench: tuple[Live, Transport]) -> None:
         "packet_ins": 0,
         "no_shim": empty if kind is Transport.PCAP else 0,
     }
-    assert counted["in_updates"] + counted["in_bypass"] == len(sizes) - empty
+    with devices.watching(live.running) as sessions:
+        refused = sum(count.packets for count in sessions["vnp4_1"].direct_counters("refusals").values())
+    assert counted["in_updates"] + counted["in_bypass"] + refused == len(sizes) - empty
     outcomes = sum(counted[name] for name in DISPOSITIONS) + counted["merged"] + counted["resident_updates"]
     assert counted["in_updates"] == counted["out_updates"] + outcomes
     assert counted["in_bypass"] == (
