@@ -97,25 +97,25 @@ control Forward(inout headers_t hdr, inout metadata_t meta) {
     }
 
     apply {
-        if (meta.kind == KIND_ACK && hdr.olaf.isValid()) {
-            if (!hdr.status.isValid()) {
-                hdr.status.setValid();
-                embed_status();
-                hdr.olaf.flags = hdr.olaf.flags | OLAF_FLAG_STATUS;
-                hdr.udp.length = hdr.udp.length + OLAF_STATUS_BYTES;
-                hdr.ipv4.total_len = hdr.ipv4.total_len + OLAF_STATUS_BYTES;
-                meta.rewritten = 1;
-            } else if ((bit<32>) meta.slots * (bit<32>) hdr.status.active_clusters
-                       < (bit<32>) hdr.status.slots * (bit<32>) meta.active_clusters) {
-                embed_status();
-            }
+        // VitisNetP4 lets each table be applied at one place only.
+        if ((meta.kind == KIND_ACK || meta.kind == KIND_RESULT) && hdr.olaf.isValid()) {
             hdr.udp.checksum = 0;
-            cluster_multicast.apply();
-        } else if (meta.kind == KIND_RESULT && hdr.olaf.isValid()) {
-            hdr.udp.checksum = 0;
-            if (hdr.olaf.frame_type == OLAF_TYPE_UPDATE) {
+            if (meta.kind == KIND_RESULT && hdr.olaf.frame_type == OLAF_TYPE_UPDATE) {
                 results.apply();
             } else {
+                if (meta.kind == KIND_ACK) {
+                    if (!hdr.status.isValid()) {
+                        hdr.status.setValid();
+                        embed_status();
+                        hdr.olaf.flags = hdr.olaf.flags | OLAF_FLAG_STATUS;
+                        hdr.udp.length = hdr.udp.length + OLAF_STATUS_BYTES;
+                        hdr.ipv4.total_len = hdr.ipv4.total_len + OLAF_STATUS_BYTES;
+                        meta.rewritten = 1;
+                    } else if ((bit<32>) meta.slots * (bit<32>) hdr.status.active_clusters
+                               < (bit<32>) hdr.status.slots * (bit<32>) meta.active_clusters) {
+                        embed_status();
+                    }
+                }
                 cluster_multicast.apply();
             }
         }

@@ -38,10 +38,18 @@ def switch_with_workers(
     switch = NativeSwitch()
     switch.commit(switch.prepare(program.p4info, program.device_config))
     switch.insert(ids["parameter_servers"], (Exact(_SERVER),), 0, ActionCall(ids["admit"], ()))
+    params = [
+        param.name
+        for action in program.p4info.actions
+        for param in action.params
+        if action.preamble.id == ids["assign"]
+    ]
     progress(f"inserting {workers} workers")
     began = time.perf_counter()
     for worker in range(workers):
-        action = ActionCall(ids["assign"], (1 + worker // 8, 1 + worker))
+        cluster = 1 + worker // 8
+        values = {"cluster": cluster, "worker": 1 + worker, "index": cluster, "segments": 1}
+        action = ActionCall(ids["assign"], tuple(values.get(name, 0) for name in params))
         switch.insert(ids["workers"], (Exact(_WORKER_NET + worker),), 0, action)
     switch.quiesce()
     return switch, workers / (time.perf_counter() - began)

@@ -11,6 +11,7 @@ from olafctl.errors import OlafError, Problem
 
 def generated() -> Mapping[Path, str]:
     """Every generated file's text, by its place relative to the sources."""
+    from olafctl.daemon.api import schema
     from olafctl.queue import generate
     from olafctl.targets.opennic import generate as opennic
     from olafctl.targets.p4_sources import params
@@ -21,6 +22,7 @@ def generated() -> Mapping[Path, str]:
         Path("p4src/params.p4"): params(),
         Path("olafctl/wire/native/tuser.h"): cpp.tuser(),
         Path("docs/wire-format.md"): markdown.page(),
+        Path(schema.FILE): schema.proto(),
         Path("sdk/olaf/wire.py"): sdk.wire(),
         **generate.generated(),
         **opennic.generated(),

@@ -35,3 +35,8 @@ def device_state(entities: Iterable[TableEntry | MulticastGroup]) -> DeviceState
         else:
             groups[entity.group_id] = entity
     return DeviceState(entries, groups)
+
+
+def merged(one: DeviceState, other: DeviceState) -> DeviceState:
+    """The state of a device that holds both; where they differ, what ``other`` says."""
+    return DeviceState({**one.entries, **other.entries}, {**one.groups, **other.groups})

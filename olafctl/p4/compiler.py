@@ -1,4 +1,4 @@
-"""A P4_16 program for v1model, compiled to a shared library (:file:`olafctl/p4/native/switch_abi.h`).
+"""A P4_16 program for v1model or XSA, compiled to a shared library (:file:`olafctl/p4/native/switch_abi.h`).
 
 preprocess → parse → check → emit C++ → ``$CXX``. Results are cached by content, so that nothing is
 compiled twice. The ``device_config`` that a P4Runtime client pushes is the preprocessed program itself:
@@ -18,7 +18,9 @@ from p4.config.v1 import p4info_pb2
 
 from olafctl.cache import build_once, digest
 from olafctl.errors import BadInput, OlafError, Problem
+from olafctl.p4.check.architectures import XSA
 from olafctl.p4.check.program import check_program
+from olafctl.p4.check.vitis import vitis_problems
 from olafctl.p4.description import description
 from olafctl.p4.emit.places import Places
 from olafctl.p4.emit.program import Emitter
@@ -49,6 +51,11 @@ class Program:
     fresh: bool
     """False when it came from the cache."""
 
+    @property
+    def architecture(self) -> str:
+        """``v1model`` or ``xsa``."""
+        return str(self.description["architecture"])
+
 
 def _quiet(_: str) -> None:
     pass
@@ -64,6 +71,19 @@ def compile_program(
     """
     progress("preprocessing")
     return compile_text(preprocess(source, include, defines), progress, optimize, str(source))
+
+
+def vitis_check(text: str, file: str) -> list[Problem]:
+    """What VitisNetP4 does not support in a preprocessed program for XSA (:mod:`olafctl.p4.check.vitis`).
+
+    Raises Refused where this compiler refuses it, BadInput when it is for another architecture.
+    """
+    declarations = parse(text)
+    program = check_program(declarations, file)
+    if program.architecture != XSA.name:
+        why = f"the program is for {program.architecture}; VitisNetP4 takes {XSA.name}'s {XSA.package}"
+        raise BadInput(Problem(why, where=file))
+    return vitis_problems(declarations, program)
 
 
 def compile_text(

@@ -20,6 +20,17 @@ def description(describer: Describer) -> Row:
     places = itertools.count()
     entries = {table: [next(places) for _ in table.entries] for table in describer.program.tables}
     return {
+        "architecture": describer.program.architecture,
+        "user_metadata": _user_metadata(describer.program),
+        "user_externs": [
+            {
+                "name": instance.name,
+                "input_width": t.max_width(instance.type.args[0]),
+                "output_width": t.max_width(instance.type.args[1]),
+                "latency": _latency(instance),
+            }
+            for instance in describer.places.user_externs
+        ],
         "tables": [
             _table(table, describer, entries[table])
             for table in describer.program.tables
@@ -42,6 +53,25 @@ def description(describer: Describer) -> Row:
             {"id": ids.of("digest", name), "words": _words(type_)} for name, type_, _ in describer.digests
         ],
     }
+
+
+def _user_metadata(program: ir.Program) -> list[Row]:
+    """Name and width of each field next to the pipeline, the most significant first; v1model has none."""
+    return _flat(program.metadata, "") if program.architecture == "xsa" else []
+
+
+def _flat(type_: t.Type, path: str) -> list[Row]:
+    base = t.stripped(type_)
+    if not isinstance(base, t.Struct):
+        return [{"name": path, "width": t.max_width(base)}]
+    return [row for name, inner in base.fields for row in _flat(inner, f"{path}.{name}" if path else name)]
+
+
+def _latency(instance: ir.Instance) -> int:
+    """Cycles between the call and the result of a user extern."""
+    latency = instance.args["latency_in_cycles"]
+    assert isinstance(latency, ir.Const)
+    return int(latency.value)
 
 
 def _words(type_: t.Type) -> list[int]:

@@ -183,6 +183,10 @@ def _engines(scenario: Scenario) -> NDArray[np.void]:
 
 
 def _settings(scenario: Scenario) -> NDArray[np.void]:
+    used = {mode for engine in scenario.engines for mode in (engine.mode, *engine.modes.values())}
+    if not used <= _MODES.keys():
+        remedy = "choose olaf and fifo clusters; olafctl bench iswitch runs rounds"
+        raise BadInput(Problem("iswitch clusters are not simulated", remedy=remedy))
     rows = [
         (place, cluster, _MODES[engine.modes.get(cluster, engine.mode)], 0, 0.0)
         for place, engine in enumerate(scenario.engines)

@@ -5,8 +5,9 @@ Table sizes are the same for every testbed, so that one compiled pipeline serves
 
 from olafctl.wire import layouts
 
-WORKERS = 1024
-"""Entries of VNP4₁'s ``workers`` and VNP4₂'s ``members``."""
+WORKERS = 16384
+"""Entries of VNP4₁'s ``workers`` and VNP4₂'s ``members``: the 10,000 members that one control plane is built
+for, and as many again as joined while others leave."""
 PARAMETER_SERVERS = 16
 REFUSALS = 8
 """More than there are reasons."""
@@ -17,8 +18,9 @@ VALUES = 1 << 28
 THRESHOLD = (1 << 16) - 1
 """The largest H: counts have 16 bits."""
 EPOCHS = 1 << layouts.OLAF.field("epoch").bits
-FORWARDING = 2048
-BRIDGING = 2048
+FORWARDING = WORKERS + 2048
+"""Every worker's address, other hosts and routes."""
+BRIDGING = WORKERS + 2048
 
 MIN_RATE = 4_000
 """bit/s: what the rate register can still express."""

@@ -34,9 +34,9 @@ def test_it_replaces_a_file_only_when_told_to(run: Run, tmp_path: Path) -> None:
 
 def test_what_would_not_load_is_not_written(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
-    ended = run("init", path, "--clusters", 600, "--workers", 3)
+    ended = run("init", path, "--clusters", 600, "--workers", 30)
     assert ended.code == 2
-    assert "more workers than the 1024 entries of the table `workers`" in ended.err
+    assert "more workers than the 16384 entries of the table `workers`" in ended.err
     assert not path.exists()
 
 

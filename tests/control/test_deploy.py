@@ -21,6 +21,7 @@ from olafctl.errors import BadInput, OlafError
 from olafctl.p4runtime.entities import TableEntry
 from olafctl.p4runtime.session import Session
 from olafctl.targets import processes, testbeds
+from olafctl.testbed import limits
 from tests.control.conftest import bed, quietly
 
 
@@ -101,13 +102,16 @@ def test_another_set_of_ports_is_a_new_start(state: Path, tmp_path: Path) -> Non
 
 
 def test_a_full_table_is_emptied_of_the_old_before_it_takes_the_new(state: Path, tmp_path: Path) -> None:
-    """1000 workers give way to 1000 others in tables of 1024."""
-    laptop = bed(tmp_path / "bed.yaml").text
-    listed = laptop[laptop.index("clusters:\n") : laptop.index("hosts:")]
-    generated = "clusters:\n  - {{workers: 1000, ports: 2-3, ip: {}}}\n\n"
-    quietly(bed(tmp_path / "old.yaml", (listed, generated.format("10.1.0.1"))))
-    outcome = quietly(bed(tmp_path / "new.yaml", (listed, generated.format("10.2.0.1"))))
-    assert outcome.changes.size > 2000
+    """As many parameter servers as the table holds give way to as many others."""
+    one = "  - {name: ps, port: ps, ip: 10.0.0.254}\n"
+
+    def servers(net: str) -> tuple[str, str]:
+        hosts = range(1, limits.PARAMETER_SERVERS + 1)
+        return one, "".join(f"  - {{name: ps{host}, port: ps, ip: {net}.{host}}}\n" for host in hosts)
+
+    quietly(bed(tmp_path / "old.yaml", servers("10.2.0")))
+    outcome = quietly(bed(tmp_path / "new.yaml", servers("10.3.0")))
+    assert outcome.changes.size >= 2 * limits.PARAMETER_SERVERS
     assert healthy(status(Store(folder_of("laptop"))))
 
 

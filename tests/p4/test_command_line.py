@@ -9,6 +9,7 @@ from google.protobuf import text_format
 from p4.config.v1 import p4info_pb2
 
 from tests.p4.switches import PROGRAMS
+from tests.p4.xsa_parts import xsa_text
 
 
 def _olafctl(*args: str) -> subprocess.CompletedProcess[str]:
@@ -37,6 +38,16 @@ def test_a_refusal_says_where_and_writes_nothing(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert f"{source}:3:23: x: not declared" in done.stderr
     assert "Traceback" not in done.stderr and not (tmp_path / "out").exists()
+
+
+def test_a_program_for_xsa_has_no_ports_to_run_between(tmp_path: Path) -> None:
+    source = tmp_path / "case.p4"
+    source.write_text(xsa_text())
+    done = _olafctl(
+        "p4", "run", str(source), "-p", f"1=unix:{tmp_path / 'port'}", "--listen", f"unix:{tmp_path / 'p4'}"
+    )
+    assert done.returncode == 2
+    assert f"{source}: the program is for xsa" in done.stderr
 
 
 def test_samples_reports_each_outcome(tmp_path: Path) -> None:

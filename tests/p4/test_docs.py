@@ -3,8 +3,12 @@
 import re
 from itertools import takewhile
 
+import pytest
+
 from olafctl import paths
 from olafctl.p4.check import tables
+from olafctl.p4.check.architectures import V1MODEL, XSA
+from olafctl.p4.emit import xsa
 from olafctl.p4.emit.externs import EMISSIONS
 from olafctl.p4.emit.rows import ALGORITHMS
 from olafctl.p4.syntax import tree
@@ -28,7 +32,8 @@ def _names(head: str) -> list[str]:
 
 
 def test_table_properties_and_match_kinds() -> None:
-    assert set(_names("table property")) == tables._PROPERTIES
+    assert set(_names("table property")) == V1MODEL.table_properties
+    assert set(_names("XSA table property")) == XSA.table_properties
     assert tuple(_names("match kind")) == tables._KINDS
 
 
@@ -36,16 +41,20 @@ def test_hash_algorithms() -> None:
     assert {row[0].strip("`") for row in _rows("hash algorithm") if row[1] != "refused"} == set(ALGORITHMS)
 
 
-def test_externs() -> None:
+@pytest.mark.parametrize(
+    ("include", "head", "emissions"),
+    [("v1model", "extern", {*EMISSIONS}), ("xsa", "XSA extern", {*xsa.EMISSIONS})],
+)
+def test_externs(include: str, head: str, emissions: set[str]) -> None:
     declared = set()
-    for node in parse(preprocess(HOME / "v1model.p4")):
+    for node in parse(preprocess(HOME / f"{include}.p4")):
         if isinstance(node, tree.ExternFunction):
             declared.add(node.name)
         elif isinstance(node, tree.ExternObject):
             declared |= {f"{node.name}.{each.name}" for each in node.methods if each.result}
-    rows = {row[0].strip("`"): row[1] for row in _rows("extern")}
+    rows = {row[0].strip("`"): row[1] for row in _rows(head)}
     assert set(rows) == declared
-    supported = {*EMISSIONS, "static_assert"}
+    supported = emissions | {"static_assert"}
     assert {name for name, what in rows.items() if what != "refused"} == supported
 
 

@@ -30,7 +30,8 @@ MISSING = [tool for tool in TOOLS if not shutil.which(tool)]
 pytestmark = pytest.mark.skipif(bool(MISSING), reason=f"not on PATH: {', '.join(MISSING)}")
 
 CPU_PORT = 510
-WORKER = TableEntry("workers", {"worker_addr": 0x0A000001}, "assign", {"cluster": 3, "worker": 70000})
+ASSIGNED = {"cluster": 1, "worker": 70000, "index": 1, "segments": 1, "member": 0, "epoch": 0}
+WORKER = TableEntry("workers", {"worker_addr": 0x0A000001}, "assign", ASSIGNED | {"cluster": 3})
 
 
 @pytest.fixture(scope="module")
@@ -108,7 +109,7 @@ def test_forwarding_and_replication_with_bmv2(address: str, programs: Path) -> N
 
 def test_entry_rates_with_bmv2(address: str, programs: Path) -> None:
     workers = [
-        TableEntry("workers", {"worker_addr": 0x0A000000 + n}, "assign", {"cluster": 1, "worker": n})
+        TableEntry("workers", {"worker_addr": 0x0A000000 + n}, "assign", ASSIGNED | {"worker": n})
         for n in range(200)
     ]
     with Session.connect(address, 1) as session:

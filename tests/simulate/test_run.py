@@ -154,7 +154,7 @@ def test_a_link_drops_what_its_queue_has_no_room_for() -> None:
 
 def random_scenario(pick: random.Random) -> Scenario:
     """Two engines before a third, at loads from idle to far too much."""
-    mode = pick.choice([Mode.OLAF, Mode.FIFO])
+    mode = pick.choice((Mode.OLAF, Mode.FIFO))
     engines = tuple(
         Engine(
             name,
@@ -164,7 +164,7 @@ def random_scenario(pick: random.Random) -> Scenario:
                 to, pick.choice((None, rate(7 * US))), pick.randint(0, 9) * US, pick.choice((None, 1, 3))
             ),
             mode=mode,
-            modes={0: pick.choice([Mode.OLAF, Mode.FIFO])},
+            modes={0: pick.choice((Mode.OLAF, Mode.FIFO))},
         )
         for name, to in (("a", "c"), ("b", "c"), ("c", None))
     )
@@ -306,3 +306,10 @@ def test_every_phase_left_open_is_drawn_within_the_period() -> None:
     generated = np.array([row[1] for row in receptions(result)])
     assert 190 < len(generated) <= 200
     assert len(np.unique(generated // US)) == 10
+
+
+def test_rounds_are_not_simulated() -> None:
+    scenario = random_scenario(random.Random(1))
+    rounds = replace(scenario, engines=tuple(replace(e, mode=Mode.ISWITCH) for e in scenario.engines))
+    with pytest.raises(BadInput, match="iswitch"):
+        run(rounds, 90 * US)

@@ -320,15 +320,15 @@ TABLE = [
     changed(
         "more-workers-than-table-entries",
         B,
-        B.replace("workers: 2", "workers: 1023"),
-        "16: clusters[1]: more workers than the 1024 entries of the table `workers` "
+        B.replace("workers: 2", "workers: 16383"),
+        "16: clusters[1]: more workers than the 16384 entries of the table `workers` "
         "(take workers out, or use a second engine)",
     ),
     changed(
         "more-workers-than-a-table-in-one-cluster",
         B,
         B.replace("workers: 2", "workers: 1000000000"),
-        "16: clusters[1].workers: 1000000000 is out of range (give a number from 1 to 1024)",
+        "16: clusters[1].workers: 1000000000 is out of range (give a number from 1 to 16384)",
     ),
     changed(
         "generated-without-ports",

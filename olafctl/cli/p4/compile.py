@@ -15,20 +15,32 @@ from olafctl.cli.output import json_option, print_json
 @click.option("-I", "--include", "include", type=click.Path(file_okay=False, path_type=Path), multiple=True,
               help="Look for included files there too.")  # fmt: skip
 @click.option("-D", "--define", "defines", multiple=True, metavar="MACRO[=VALUE]", help="Define a macro.")
+@click.option("--check-vitis", is_flag=True, help="Refuse what VitisNetP4 does not support, too.")
 @json_option("Print what was written as JSON.")
 def command(
-    file: Path, output: Path, include: tuple[Path, ...], defines: tuple[str, ...], as_json: bool
+    file: Path,
+    output: Path,
+    include: tuple[Path, ...],
+    defines: tuple[str, ...],
+    check_vitis: bool,
+    as_json: bool,
 ) -> None:
-    """Compile the P4_16 program FILE for v1model.
+    """Compile the P4_16 program FILE for v1model or XSA.
 
     Writes p4info.txtpb, device_config.p4i (what a P4Runtime client pushes), and the program as C++ and as a
     shared library. A program that is wrong, or uses what is not supported, is refused with its place and
     exit code 2; nothing is written then.
     """
-    from olafctl.p4.compiler import compile_program
+    from olafctl.errors import BadInput
+    from olafctl.p4.compiler import compile_program, vitis_check
     from olafctl.p4.p4info.describe import as_text
+    from olafctl.p4.syntax.preprocess import preprocess
 
     macros = {name: value or "1" for name, _, value in (define.partition("=") for define in defines)}
+    if check_vitis:
+        problems = vitis_check(preprocess(file, include, macros), str(file))
+        if problems:
+            raise BadInput(*problems)
     program = compile_program(file, include, macros, lambda step: click.echo(f"{file}: {step}", err=True))
     output.mkdir(parents=True, exist_ok=True)
     written = {

@@ -66,6 +66,9 @@ def command(
     address = listen or addresses.of_socket(addresses.runtime_folder() / f"p4-run-{device_id}.sock")
     addresses.check(address, tls)
     program = compile_program(file, progress=log_progress)
+    if program.architecture != "v1model":
+        what = f"the program is for {program.architecture}, which has no ports; only v1model's has"
+        raise BadInput(Problem(what, str(file)))
     with lone.running(program, specs, address, tls, device_id, cpu_port) as switch:
         click.echo(f"device {device_id} at {switch.address}, {len(specs)} ports; Ctrl-C ends it")
         main_thread.serve(None, None, lambda: None)

@@ -9,11 +9,6 @@ from olafctl.p4.ir import types as t
 from olafctl.p4.refuse import Pos, Refused
 from olafctl.p4.syntax import tree
 
-_STATEFUL = frozenset([
-    "counter", "direct_counter", "meter", "direct_meter", "register", "action_profile", "action_selector",
-    "Checksum16",
-])  # fmt: skip
-
 
 def make_instance(
     type_: t.Extern, args: tuple[tree.Argument, ...], scope: Scope, name: str,
@@ -21,12 +16,12 @@ def make_instance(
 ) -> ir.Instance:  # fmt: skip
     """An extern object with constant constructor arguments.
 
-    Raises Refused when v1model has no such extern or its arguments are not constant.
+    Raises Refused when the architecture has no such extern or its arguments are not constant.
     """
     declaration = type_.declaration
     if type_.name == "register":
         _check_register(type_, pos)
-    if type_.name not in _STATEFUL:
+    if type_.name not in scope.unit.architecture.externs:
         raise Refused(pos, f"extern {type_.name}", "not supported")
     fitting = [m for m in declaration.methods if m.result is None and len(m.params) == len(args)]
     if len(fitting) != 1:

@@ -73,7 +73,7 @@ def _case(case: tree.SelectCase, subjects: tuple[ir.Expr, ...], scope: Scope) ->
     if whole is not None:
         if len(whole.keys) != len(subjects):
             raise Refused(case.pos, whole.name, f"has {len(whole.keys)} fields for {len(subjects)} subjects")
-        return ir.SelectCase(whole, case.state)
+        return ir.SelectCase(whole, case.state, case.pos)
     parts = items(case.keys)
     if len(parts) == 1 and isinstance(parts[0], tree.Anything):
         parts = parts * len(subjects)
@@ -85,7 +85,7 @@ def _case(case: tree.SelectCase, subjects: tuple[ir.Expr, ...], scope: Scope) ->
         if values is not None and len(values.keys) != 1:
             raise Refused(part.pos, values.name, "has several fields")
         sets.append(ir.KeySet(None, values) if values else ir.KeySet(match(part, subject.type, scope)))
-    return ir.SelectCase(tuple(sets), case.state)
+    return ir.SelectCase(tuple(sets), case.state, case.pos)
 
 
 def declare_value_set(node: tree.ValueSet, scope: Scope) -> ir.ValueSet:

@@ -1,6 +1,7 @@
 """A whole program: its declarations, and the blocks of its ``main``."""
 
 from olafctl.p4.check.actions import make_action, make_function
+from olafctl.p4.check.architectures import ARCHITECTURES, XSA, architecture_of, package_name
 from olafctl.p4.check.blocks import instantiate, make_local_instance, object_argument
 from olafctl.p4.check.coercion import coerce
 from olafctl.p4.check.expressions import check, constant_int
@@ -20,9 +21,6 @@ from olafctl.p4.ir import nodes as ir
 from olafctl.p4.ir import types as t
 from olafctl.p4.refuse import Pos, Refused
 from olafctl.p4.syntax import tree
-
-_PARTS = ("parser", "verify", "ingress", "egress", "compute", "deparser")
-_PIPES = {"verify": "verify", "ingress": "ingress", "egress": "egress", "compute": "compute"}
 
 
 class _Makers:
@@ -51,7 +49,7 @@ def check_program(declarations: tree.Program, file: str) -> ir.Program:
 
     Raises Refused at the first thing that is wrong or not supported.
     """
-    unit = Unit(_Makers())
+    unit = Unit(_Makers(), architecture_of(declarations))
     scope = Scope(unit)
     main: tree.Instance | None = None
     for node in declarations:
@@ -160,19 +158,20 @@ def _enumeration(node: tree.Enumeration, scope: Scope) -> t.Enum:
 
 
 def _instantiate_main(node: tree.Instance, scope: Scope) -> ir.Program:
-    base = node.type.base if isinstance(node.type, tree.Specialized) else node.type
-    name = base.name if isinstance(base, tree.NamedType) else ""
+    name = package_name(node)
     entity = scope.look_up(name, node.pos)
     package = entity.declaration if isinstance(entity, GenericType) else None
     if not isinstance(package, tree.BlockType) or package.kind != "package":
         raise Refused(node.pos, "main", f"{name} is not a package")
-    if name != "V1Switch" or len(package.params) != len(_PARTS):
-        raise Refused(node.pos, f"package {name}", "only v1model's V1Switch is supported")
-    if len(node.args) != len(_PARTS):
-        raise Refused(node.pos, name, f"{len(node.args)} arguments for {len(_PARTS)} parameters")
+    parts = scope.unit.architecture.parts
+    if name not in ARCHITECTURES or len(package.params) != len(parts):
+        supported = " and ".join(f"{each.name}'s {each.package}" for each in ARCHITECTURES.values())
+        raise Refused(node.pos, f"package {name}", f"only {supported} are supported")
+    if len(node.args) != len(parts):
+        raise Refused(node.pos, name, f"{len(node.args)} arguments for {len(parts)} parameters")
     named = {arg.name: arg for arg in node.args if arg.name}
     blocks: dict[str, ir.Block] = {}
-    for part, param, positional in zip(_PARTS, package.params, node.args, strict=True):
+    for part, param, positional in zip(parts, package.params, node.args, strict=True):
         arg = named.get(param.name, positional) if named else positional
         if arg.value is None:
             raise Refused(arg.pos, param.name, "needs an instance")
@@ -222,9 +221,12 @@ def _assemble(
         raise Refused(node.pos, "main", f"the headers must be a struct, not {headers}")
     if not isinstance(t.unwrapped(metadata), t.Struct):
         raise Refused(node.pos, "main", f"the metadata must be a struct, not {metadata}")
+    if unit.architecture is XSA and t.fixed_width(metadata) is None:
+        raise Refused(node.pos, "main", f"{metadata} has no fixed width, which user metadata must have")
     return ir.Program(
+        architecture=unit.architecture.name, parts=blocks,
         headers=headers, metadata=metadata, standard=standard.type, errors=unit.errors,
         functions=tuple(unit.functions.values()), blocks=tuple(unit.blocks), instances=tuple(unit.instances),
         tables=tuple(tables), value_sets=tuple(unit.value_sets),
-        structs=tuple(unit.structs), annotations=node.annotations, **blocks,
+        structs=tuple(unit.structs), annotations=node.annotations,
     )  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from olafctl.p4.check.architectures import V1MODEL, Architecture
 from olafctl.p4.ir import nodes as ir
 from olafctl.p4.ir import types as t
 from olafctl.p4.refuse import Pos, Refused
@@ -110,6 +111,7 @@ class Unit:
     """What is common to the whole program while it is checked."""
 
     on_demand: OnDemand
+    architecture: Architecture = V1MODEL
     errors: list[str] = field(default_factory=lambda: ["NoError"])
     """By number; NoError is 0 wherever it is declared."""
     declared_errors: set[str] = field(default_factory=set)

@@ -13,22 +13,19 @@ from olafctl.p4.syntax import tree
 from olafctl.p4.syntax.annotations import control_plane_name
 
 _KINDS = ("exact", "lpm", "ternary", "range", "optional", "selector")
-_PROPERTIES = frozenset([
-    "key", "actions", "default_action", "entries", "size", "implementation", "counters", "meters",
-    "support_timeout", "largest_priority_wins", "priority_delta",
-])  # fmt: skip
 DEFAULT_SIZE = 1024
 
 
 def make_table(node: tree.Table, scope: Scope, path: str, block: ir.Block) -> ir.Table:
     """The table, checked.
 
-    Raises Refused at the property that v1model does not have or that does not fit.
+    Raises Refused at the property that the architecture does not have or that does not fit.
     """
+    architecture = scope.unit.architecture
     properties: dict[str, tree.Property] = {}
     for item in node.properties:
-        if item.name not in _PROPERTIES:
-            raise Refused(item.pos, f"table property {item.name}", "not one of v1model's")
+        if item.name not in architecture.table_properties:
+            raise Refused(item.pos, f"table property {item.name}", f"not one of {architecture.name}'s")
         if item.name in properties:
             raise Refused(item.pos, f"table property {item.name}", "given twice")
         properties[item.name] = item

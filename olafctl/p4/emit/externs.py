@@ -1,4 +1,4 @@
-"""v1model's externs as C++ (defined by BMv2's simple_switch documentation)."""
+"""The externs of core.p4, and those of v1model as BMv2's simple_switch documentation defines them, as C++."""
 
 from collections.abc import Callable, Mapping
 
@@ -16,20 +16,25 @@ DIGEST_WORDS = 256
 
 
 class Externs:
-    """Each method that :data:`EMISSIONS` names writes one extern's statements and returns its result."""
+    """Each method that ``emissions`` names writes one extern's statements and returns its result."""
 
     def __init__(self, places: Places) -> None:
         self.places = places
         self.used: set[str] = set()
         self.digests: list[tuple[str, t.Type, ir.ExternCall]] = []
+        self.emissions = self.supported()
+
+    def supported(self) -> "Mapping[str, Callable[[Externs, ir.ExternCall, Body], str]]":
+        """The externs that the architecture's programs may call."""
+        return EMISSIONS
 
     def call(self, node: ir.ExternCall, body: Body) -> str:
         """Write a call; its result as a C++ expression. Raises Refused where the extern is not supported."""
         name = f"{node.owner}.{node.method}" if node.owner else node.method
-        if name not in EMISSIONS:
+        if name not in self.emissions:
             raise Refused(node.pos, name, "this extern is not supported")
         self.used.add(name)
-        return EMISSIONS[name](self, node, body)
+        return self.emissions[name](self, node, body)
 
     @staticmethod
     def values(node: ir.ExternCall, body: Body, *which: int) -> list[str]:

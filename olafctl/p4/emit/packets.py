@@ -1,7 +1,9 @@
 """Headers out of packets and into them."""
 
+from collections.abc import Callable
+
 from olafctl.p4.emit.bodies import Body
-from olafctl.p4.emit.writer import fields
+from olafctl.p4.emit.writer import Types, fields
 from olafctl.p4.ir import nodes as ir
 from olafctl.p4.ir import types as t
 from olafctl.p4.refuse import Pos, Refused
@@ -68,27 +70,27 @@ def _fill(node: ir.ExternCall, body: Body, place: str, type_: t.Type, size: str 
             lines.append(f"{place}.{field}.bits = (u32){size};")
             at = f"{at} + (u32){size}"
             continue
-        lines.append(f"{place}.{field} = {load(inner, f'{at} + {offset}', body, node.pos)};")
+        lines.append(f"{place}.{field} = {load(inner, f'{at} + {offset}', body.w.types, node.pos)};")
         offset += t.max_width(inner)
     body.w.line("\n".join([*lines, f"{place}.v = true;", f"x.at += ({need}) / 8;"]))
 
 
-def load(type_: t.Type, at: str, body: Body, pos: Pos) -> str:
-    """A value of ``type_`` from bit ``at`` of the packet."""
+def load(type_: t.Type, at: str, types: Types, pos: Pos, source: str = "x.data") -> str:
+    """A value of ``type_`` from bit ``at`` of the packet, or of other bytes."""
     base = t.stripped(type_)
     match base:
         case t.Bit(width=width):
-            return f"load_wide<{body.e.cpp(base)}>(x.data, {at}, {width})"
+            return f"load_wide<{types.name(base)}>({source}, {at}, {width})"
         case t.Simple(name="bool"):
-            return f"(load_bits(x.data, {at}, 1) != 0)"
+            return f"(load_bits({source}, {at}, 1) != 0)"
         case t.Struct(kind="struct" | "header") | t.Tuple():
             parts, offset = [], 0
             for _, inner in fields(base):
-                parts.append(load(inner, f"{at} + {offset}", body, pos))
+                parts.append(load(inner, f"{at} + {offset}", types, pos, source))
                 offset += t.max_width(inner)
             if t.is_header(base):
                 parts.append("true")
-            return f"{body.e.cpp(base)}{{{', '.join(parts)}}}"
+            return f"{types.name(base)}{{{', '.join(parts)}}}"
     raise Refused(pos, "packet", f"cannot hold a value of type {type_}")
 
 
@@ -98,7 +100,7 @@ def lookahead(node: ir.ExternCall, body: Body) -> str:
     if width is None:
         raise Refused(node.pos, "lookahead", f"{node.type} has no fixed width")
     body.fail_if(f"!x.has({width})", "PacketTooShort")
-    return body.e.keep(load(node.type, "x.at * 8", body, node.pos), node.type)
+    return body.e.keep(load(node.type, "x.at * 8", body.w.types, node.pos), node.type)
 
 
 def emit(value: str, type_: t.Type, body: Body, pos: Pos) -> None:
@@ -138,18 +140,19 @@ def _emit_header(value: str, type_: t.Struct, body: Body, pos: Pos) -> None:
             body.w.line(f"store_wide({out}, {at} + {offset}, {part}.bits, {part}.value);")
             at = f"{at} + {part}.bits"
             continue
-        store(inner, f"{value}.{field}", out, f"{at} + {offset}", body)
+        store(inner, f"{value}.{field}", out, f"{at} + {offset}", body.w.line)
         offset += t.max_width(inner)
     body.w.line(f"x.out_at += ({bits}) / 8;\n}}")
 
 
-def store(type_: t.Type, value: str, out: str, at: str, body: Body) -> None:
+def store(type_: t.Type, value: str, out: str, at: str, line: Callable[[str], None]) -> None:
+    """Writes a value to bit ``at`` of the bytes ``out``; ``line`` takes the statements."""
     base = t.stripped(type_)
-    if isinstance(base, t.Struct):
+    if isinstance(base, t.Struct | t.Tuple):
         offset = 0
         for field, inner in fields(base):
-            store(inner, f"{value}.{field}", out, f"{at} + {offset}", body)
+            store(inner, f"{value}.{field}", out, f"{at} + {offset}", line)
             offset += t.max_width(inner)
         return
     cast = f"(u64)({value})" if base == t.BOOL else value
-    body.w.line(f"store_wide({out}, {at}, {t.max_width(base)}, {cast});")
+    line(f"store_wide({out}, {at}, {t.max_width(base)}, {cast});")

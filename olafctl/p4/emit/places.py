@@ -6,7 +6,10 @@ from olafctl.p4.ir import types as t
 from olafctl.p4.refuse import Refused
 
 ARRAYS = {"counter": "counters", "meter": "meters", "register": "registers"}
-"""The externs with numbered cells, and the switch's member that holds those of each kind."""
+"""The kinds of externs with numbered cells, and the switch's member that holds those of each kind."""
+_KINDS = {"counter": "counter", "Counter": "counter", "meter": "meter", "register": "register"}
+"""What kind an extern is of."""
+_SIZES = ("size", "n_counters")
 MAX_CELLS = 1 << 26
 """Of one counter, meter or register, counted in 64-bit words."""
 
@@ -20,8 +23,10 @@ class Places:
         actions = [action.cpp for block in program.blocks for action in block.actions]
         self._actions = {cpp: number for number, cpp in enumerate(actions)}
         self.arrays: dict[str, list[ir.Instance]] = {
-            extern: [i for i in program.instances if i.type.name == extern] for extern in ARRAYS
+            kind: [i for i in program.instances if _KINDS.get(i.type.name) == kind] for kind in ARRAYS
         }
+        self.user_externs = [i for i in program.instances if i.type.name == "UserExtern"]
+        """Their places are their numbers in the library's interface."""
 
     def error(self, name: str) -> str:
         """The number of one of the program's errors, as C++ writes it."""
@@ -33,12 +38,12 @@ class Places:
 
     def array(self, instance: ir.Instance) -> str:
         """A counter's, meter's or register's cells, in C++."""
-        extern = instance.type.name
-        return f"x.sw->{ARRAYS[extern]}[{self.arrays[extern].index(instance)}]"
+        kind = _KINDS[instance.type.name]
+        return f"x.sw->{ARRAYS[kind]}[{self.arrays[kind].index(instance)}]"
 
     def cells(self, instance: ir.Instance) -> int:
         """How many cells a counter, meter or register has; raises Refused when they are too many."""
-        size = instance.args["size"]
+        size = next(instance.args[name] for name in _SIZES if name in instance.args)
         assert isinstance(size, ir.Const)
         words = words_of(instance.type.args[0]) if instance.type.name == "register" else 1
         if int(size.value) * words > MAX_CELLS:

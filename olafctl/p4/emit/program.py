@@ -1,12 +1,35 @@
 """The whole program as one C++ file."""
 
+from collections.abc import Callable, Container, Sequence
+from dataclasses import dataclass
+
+from olafctl.p4.emit import v1model, xsa
 from olafctl.p4.emit.bodies import Body
 from olafctl.p4.emit.externs import Externs
 from olafctl.p4.emit.places import ARRAYS, Places
 from olafctl.p4.emit.tables import write_lookup, write_specs
-from olafctl.p4.emit.writer import fields, literal, quoted, words_of
+from olafctl.p4.emit.writer import Types, literal, quoted, words_of
 from olafctl.p4.ir import nodes as ir
 from olafctl.p4.ir import types as t
+
+
+@dataclass(frozen=True)
+class _Architecture:
+    """What differs between programs of different architectures."""
+
+    runtime: str
+    """The header file with the path of a packet."""
+    externs: type[Externs]
+    pipeline: Callable[[ir.Program, Types, Container[str]], list[str]]
+    """Writes ``struct Program``, which that path is a template over; given the externs that are called."""
+    entry: Sequence[str]
+    """What processes packets, in the library's interface."""
+
+
+_ARCHITECTURES = {
+    "v1model": _Architecture("pipeline.h", Externs, v1model.pipeline, v1model.ENTRY),
+    "xsa": _Architecture("xsa.h", xsa.XsaExterns, xsa.pipeline, xsa.ENTRY),
+}
 
 
 class Emitter:
@@ -16,7 +39,8 @@ class Emitter:
         self.program = program
         self.places = places
         self.types = places.types
-        self.externs = Externs(places)
+        self._architecture = _ARCHITECTURES[program.architecture]
+        self.externs = self._architecture.externs(places)
 
     def _body(self, leave: str = "return;") -> Body:
         return Body(self.places, self.externs.call, leave)
@@ -32,9 +56,10 @@ class Emitter:
             parts += self._function(function)
         for block in program.blocks:
             parts += self._parser(block) if block.kind == "parser" else self._control(block)
-        parts += self._pipeline()
+        parts += self._architecture.pipeline(program, self.types, self.externs.used)
         parts += self._specs()
-        head = ['#include "pipeline.h"', "struct Result { bool hit; u32 action; };"]
+        parts += self._architecture.entry
+        head = [f'#include "{self._architecture.runtime}"', "struct Result { bool hit; u32 action; };"]
         return "\n".join([*head, *self.types.declarations, *parts, ""])
 
     def _params(self, params: list[ir.Parameter], shared: bool = False) -> list[str]:
@@ -172,58 +197,6 @@ class Emitter:
         body.w.line("}")
         return body.w.lines
 
-    # --- pipeline
-
-    def _pipeline(self) -> list[str]:
-        p = self.program
-        used = self.externs.used
-        names = {key: self.types.name(type_) for key, type_ in
-                 (("h", p.headers), ("m", p.metadata), ("s", p.standard))}  # fmt: skip
-        has = {
-            "clones": any(name.startswith("clone") for name in used),
-            "resubmits": any(name.startswith("resubmit") for name in used),
-            "recirculates": any(name.startswith("recirculate") for name in used),
-            "digests": "digest" in used,
-        }
-        lines = ["struct Program {", f"struct State {{ {names['h']} h; {names['m']} m; {names['s']} s; }};"]
-        lines += [f"static const bool {name} = {str(value).lower()};" for name, value in has.items()]
-        lines += [
-            f"static void parse(Context &x, State &s) {{ {p.parser.cpp}(x, s.h, s.m, s.s); }}",
-            f"static void verify(Context &x, State &s) {{ {p.verify.cpp}{{x, s.h, s.m}}.apply(); }}",
-            f"static void ingress(Context &x, State &s) {{ {p.ingress.cpp}{{x, s.h, s.m, s.s}}.apply(); }}",
-            f"static void egress(Context &x, State &s) {{ {p.egress.cpp}{{x, s.h, s.m, s.s}}.apply(); }}",
-            "static u32 deparse(Context &x, State &s) {",
-            f"{p.compute.cpp}{{x, s.h, s.m}}.apply();\nx.exited = false;\nx.out_at = 0;",
-            f"{p.deparser.cpp}{{x, s.h}}.apply();\nx.exited = false;",
-            "const u32 rest = x.length - x.at;",
-            "if (!reserve(x.sw, x.out_at + rest)) return 0;",
-            "memcpy(x.sw->out + x.out_at, x.data + x.at, rest);\nx.out_at += rest;",
-            "return x.out_at;\n}",
-            "static void keep(u32 list, State &to, const State &from) {",
-            "(void)to, (void)from;\nswitch (list) {",
-        ]
-        for number, places in sorted(self.field_lists().items()):
-            copies = " ".join(f"to.{place} = from.{place};" for place in places)
-            lines.append(f"case {number}: {copies} break;")
-        return [*lines, "}\n}\n};"]
-
-    def field_lists(self) -> dict[int, list[str]]:
-        """The metadata's fields under each number of ``@field_list``."""
-        lists: dict[int, list[str]] = {}
-
-        def visit(type_: t.Type, place: str) -> None:
-            base = t.unwrapped(type_)
-            if not isinstance(base, t.Struct):
-                return
-            for (name, inner), numbers in zip(fields(base), base.lists, strict=True):
-                for number in numbers:
-                    lists.setdefault(number, []).append(f"{place}.{name}")
-                visit(inner, f"{place}.{name}")
-
-        visit(self.program.metadata, "m")
-        visit(self.program.standard, "s")
-        return lists
-
     def _specs(self) -> list[str]:
         p = self.program
         lines = write_specs(self.places)
@@ -237,14 +210,11 @@ class Emitter:
             lines.append(f"static const ArraySpec {extern}_specs[] = {{{', '.join([*rows, '{}'])}}};")
         entries = sum(len(table.entries) for table in p.tables)
         counts = [len(p.tables), len(p.value_sets), *(len(self.places.arrays[e]) for e in ARRAYS), entries]
-        lines += [
+        return [
+            *lines,
             "static const ProgramSpec program_spec = {",
             ", ".join(map(str, counts)) + ",",
             "table_specs, value_set_specs, counter_specs, meter_specs, register_specs, entry_specs};",
             'extern "C" p4_switch *p4_switch_new(void) { return switch_new(&program_spec); }',
             'extern "C" void p4_switch_free(p4_switch *sw) { switch_free(sw); }',
-            'extern "C" void p4_switch_process(p4_switch *sw, uint32_t port, const uint8_t *frame,'
-            " size_t length, uint64_t now_ns, p4_emit_fn emit, void *context) {",
-            "process_packet<Program>(sw, port, frame, length, now_ns, emit, context);\n}",
         ]
-        return lines

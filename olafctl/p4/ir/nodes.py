@@ -5,7 +5,7 @@ Parsers and controls appear once per instance. The emitter reads this and nothin
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from olafctl.p4.ir import types as t
@@ -416,6 +416,7 @@ class ValueSet:
 class SelectCase:
     sets: tuple[KeySet, ...] | ValueSet
     state: str
+    pos: Pos
 
 
 @dataclass(frozen=True)
@@ -461,8 +462,12 @@ Declaration = Action | Table | Instance | ValueSet | Block
 
 @dataclass(eq=False)
 class Program:
-    """A v1model pipeline and everything in it, ordered so that each object precedes its users."""
+    """A pipeline and everything in it, ordered so that each object precedes its users."""
 
+    architecture: str
+    """``v1model`` or ``xsa``."""
+    parts: Mapping[str, Block]
+    """The package's blocks by the architecture's names for them, in the order of its parameters."""
     headers: t.Struct
     metadata: t.Type
     standard: t.Struct
@@ -470,12 +475,6 @@ class Program:
     structs: Sequence[t.Struct]
     functions: Sequence[Function]
     blocks: Sequence[Block]
-    parser: Block
-    verify: Block
-    ingress: Block
-    egress: Block
-    compute: Block
-    deparser: Block
     instances: Sequence[Instance]
     tables: Sequence[Table]
     value_sets: Sequence[ValueSet]
@@ -484,4 +483,4 @@ class Program:
     @property
     def package(self) -> tuple[Block, ...]:
         """The package's blocks, in the order of its parameters."""
-        return (self.parser, self.verify, self.ingress, self.egress, self.compute, self.deparser)
+        return tuple(self.parts.values())

@@ -343,6 +343,11 @@ extern "C" void p4_on_digest(p4_switch *sw, p4_digest_fn fn, void *context) {
     sw->digest = fn;
 }
 
+extern "C" void p4_on_user_extern(p4_switch *sw, p4_user_extern_fn fn, void *context) {
+    sw->user_extern_context = context;
+    sw->user_extern = fn;
+}
+
 bool reserve(p4_switch *sw, size_t bytes) {
     if (bytes <= sw->out_room) return true;
     u8 *p = (u8 *)realloc(sw->out, bytes * 2);

@@ -49,6 +49,8 @@ struct p4_switch {
     u64 random;
     p4_digest_fn digest;
     void *digest_context;
+    p4_user_extern_fn user_extern;
+    void *user_extern_context;
     void **retired;
     u32 retired_n, retired_room;
     u8 *out;  // the outgoing frame
@@ -98,6 +100,15 @@ P4_INLINE u64 in_range(u64 hash, u64 base, u64 max) { return hash % (max ? max :
 
 // Makes room for an outgoing frame of `bytes` bytes; false when memory ran out.
 bool reserve(p4_switch *, size_t bytes);
+
+// Ends an outgoing frame with what the parser left of the received one; the frame's length, 0 without memory.
+P4_INLINE u32 append_payload(Context &x) {
+    const u32 rest = x.length - x.at;
+    if (!reserve(x.sw, x.out_at + rest)) return 0;
+    memcpy(x.sw->out + x.out_at, x.data + x.at, rest);
+    x.out_at += rest;
+    return x.out_at;
+}
 
 p4_switch *switch_new(const ProgramSpec *);
 void switch_free(p4_switch *);

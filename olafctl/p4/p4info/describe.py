@@ -51,9 +51,9 @@ _SELECTOR_SIZES = ("max_group_size", "selector_size_semantics", "max_member_weig
 
 
 def _kind(instance: ir.Instance) -> str:
-    """The kind of an extern object as P4Info has it: selectors are action profiles."""
+    """The kind of an extern object as P4Info has it."""
     name = instance.type.name
-    return "action_profile" if name == "action_selector" else name
+    return {"action_selector": "action_profile", "Counter": "counter"}.get(name, name)
 
 
 def _controller_headers(program: ir.Program) -> Iterator[ControllerHeader]:
@@ -87,7 +87,7 @@ class Describer:
         }  # fmt: skip
         self.ids = Ids()
         self.info = p4info_pb2.P4Info()
-        self.info.pkg_info.arch = "v1model"
+        self.info.pkg_info.arch = program.architecture
         describe_package(self.info.pkg_info, program.annotations)
         self.types = TypeInfo(self.info, program.errors)
         self._check_names()
@@ -241,7 +241,7 @@ class Describer:
         return self.ids.of("table", tables[0].name) if tables else 0
 
     def _array(self, instance: ir.Instance) -> None:
-        kind = instance.type.name
+        kind = _kind(instance)
         if kind not in _ARRAYS:
             return
         rows = getattr(self.info, f"{kind}s")
@@ -267,7 +267,7 @@ class Describer:
             assert isinstance(how, ir.Const) and isinstance(how.type, t.Enum)
             name = next(name for name, value in how.type.members if value == how.value)
             units = {"packets": "PACKETS", "bytes": "BYTES", "packets_and_bytes": "BOTH"}
-            made.spec.unit = p4info_pb2.CounterSpec.Unit.Value(units[name])
+            made.spec.unit = p4info_pb2.CounterSpec.Unit.Value(units[name.lower()])
 
     def _controller_headers(self) -> None:
         for name, type_, _ in self.headers:

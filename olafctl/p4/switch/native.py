@@ -42,7 +42,10 @@ def _had_memory(result: int | None) -> int:
 
 @dataclass(frozen=True)
 class Handle:
-    """What a packet processing thread needs: a ``p4_switch *`` and a ``p4_process_fn``, as addresses."""
+    """What a packet processing thread needs, as addresses: a ``p4_switch *`` and what processes its packets.
+
+    The latter is a ``p4_process_fn``; for XSA a ``p4_process_metadata_fn``.
+    """
 
     switch: int
     process: int
@@ -54,9 +57,13 @@ class NativeSwitch(PacketSide):
     replication = ReplicationLimits(0xFFFF, 0xFFFF, 0xFFFF, 0xFFFF)
     """v1model's metadata and Olaf's have 16 bits for each."""
 
-    def __init__(self, cpu_port: int = CPU_PORT, optimize: str = "-O2") -> None:
+    def __init__(
+        self, cpu_port: int = CPU_PORT, optimize: str = "-O2", architecture: str = "v1model"
+    ) -> None:
+        """``architecture`` is that of the programs it runs: ``v1model`` or ``xsa``."""
         super().__init__(cpu_port)
         self._optimize = optimize
+        self._architecture = architecture
         self._hooks: list[Callable[[Handle | None], None]] = []
         self._forget()
 
@@ -71,7 +78,7 @@ class NativeSwitch(PacketSide):
 
     def prepare(self, p4info: P4Info, device_config: bytes) -> Pipeline:
         """See :func:`olafctl.p4.switch.pipeline.prepare`."""
-        return pipelines.prepare(p4info, device_config, self._optimize)
+        return pipelines.prepare(p4info, device_config, self._optimize, self._architecture)
 
     def commit(self, pipeline: Pipeline) -> None:
         """Run it with empty tables; when this returns, all hooks use it."""
@@ -80,6 +87,7 @@ class NativeSwitch(PacketSide):
         if not switch:
             raise OlafError("out of memory for a new switch")
         library.p4_on_digest(switch, self._digest_entry, None)
+        library.p4_on_user_extern(switch, self._user_extern_entry, None)
         old = (self._pipeline, self._switch)
         self._pipeline, self._switch = pipeline, switch
         self._forget()
@@ -111,9 +119,7 @@ class NativeSwitch(PacketSide):
         """The running switch; None before the first commit."""
         if self._pipeline is None:
             return None
-        process = c.cast(self._pipeline.library.p4_switch_process, c.c_void_p).value
-        assert process is not None
-        return Handle(self._switch, process)
+        return Handle(self._switch, self._pipeline.process)
 
     def on_commit(self, hook: Callable[[Handle | None], None]) -> None:
         """Call ``hook`` with each new switch (None: none); when it returns, it no longer uses the old one."""

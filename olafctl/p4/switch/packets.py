@@ -2,11 +2,11 @@
 
 import ctypes as c
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from olafctl.errors import OlafError
-from olafctl.p4.switch.library import DIGEST, EMIT
+from olafctl.errors import BadInput, OlafError
+from olafctl.p4.switch.library import DIGEST, EMIT, USER_EXTERN
 from olafctl.p4.switch.pipeline import Pipeline
 
 CPU_PORT = 510
@@ -32,7 +32,10 @@ class PacketSide:
         self._send: Callable[[int, bytes], None] | None = None
         self._packet_in: Callable[[bytes], None] | None = None
         self._digest: Callable[[int, Sequence[bytes]], None] | None = None
+        self._user_externs: dict[str, Callable[[int], int]] = {}
+        self._failure: Exception | None = None
         self._sent: list[tuple[int, bytes]] = []
+        self._user_extern_entry = USER_EXTERN(self._on_user_extern)
         self._emit_entry = EMIT(self._on_emit)
         self._digest_entry = DIGEST(self._on_digest)
 
@@ -43,18 +46,78 @@ class PacketSide:
             raise OlafError("no pipeline runs on this device")
         return self._pipeline.library
 
+    def _require(self, architecture: str, instead: str) -> Pipeline:
+        """The running pipeline; raises OlafError when it is of another architecture."""
+        if self._pipeline is None:
+            raise OlafError("no pipeline runs on this device")
+        runs = self._pipeline.program.architecture
+        if runs != architecture:
+            raise OlafError(f"the program is for {runs}, so {instead} processes its packets")
+        return self._pipeline
+
     def process(self, port: int, frame: bytes, now_ns: int | None = None) -> list[tuple[int, bytes]]:
         """Run one packet in this thread; every (port, frame) that leaves, in order.
 
         Only while no other thread processes packets of this switch.
         """
+        self._require("v1model", "process_with_metadata()")
         self._sent = []
         now = time.monotonic_ns() if now_ns is None else now_ns
         self.library.p4_switch_process(self._switch, port, frame, len(frame), now, self._emit_entry, None)
         return self._sent
 
+    def process_with_metadata(
+        self, frame: bytes, metadata: Mapping[str, int], timestamp: int = 0
+    ) -> tuple[bytes | None, dict[str, int]]:
+        """Run one packet of a program for XSA; the frame that leaves (None: dropped) and its user metadata.
+
+        ``metadata`` has fields by name (of a struct in it ``outer.inner``); what is missing is 0.
+        ``timestamp`` counts clock cycles. Raises BadInput for a field that does not exist or a value that
+        does not fit, or where a user extern has no function, and what a user extern's function raises.
+        """
+        pipeline = self._require("xsa", "process()")
+        missing = [e.name for e in pipeline.user_externs() if self._function(e.name) is None]
+        if missing:
+            raise BadInput(f"user extern {missing[0]} has no function; give it one with on_user_extern()")
+        form = pipeline.user_metadata()
+        row = c.create_string_buffer(form.pack(metadata), max(1, form.size))
+        self._sent, self._failure = [], None
+        self.library.p4_switch_process_with_metadata(
+            self._switch, frame, len(frame), timestamp, row, self._emit_entry, None
+        )
+        if self._failure is not None:
+            raise self._failure
+        return (self._sent[0][1] if self._sent else None), form.unpack(row.raw[: form.size])
+
+    def on_user_extern(self, name: str, function: Callable[[int], int]) -> None:
+        """Let ``function`` compute what the user extern ``name`` gives: numbers, their first field on top.
+
+        ``name`` is its control plane name, or the end of that after a dot.
+        """
+        self._user_externs[name] = function
+
+    def _function(self, name: str) -> Callable[[int], int] | None:
+        short = name.rpartition(".")[2]
+        return self._user_externs.get(name) or self._user_externs.get(short)
+
+    def _on_user_extern(
+        self, _: int | None, number: int, given: "c._Pointer[c.c_uint8]", out: "c._Pointer[c.c_uint8]"
+    ) -> None:
+        assert self._pipeline is not None
+        extern = self._pipeline.user_externs()[number]
+        function = self._function(extern.name)
+        if function is None or self._failure is not None:
+            return
+        try:
+            result = function(int.from_bytes(c.string_at(given, extern.input_bytes), "big"))
+            c.memmove(out, extern.encode(result), extern.output_bytes)
+        except Exception as error:
+            # ctypes would print it and go on; the caller of process_with_metadata raises it instead
+            self._failure = error
+
     def replay(self, port: int, frames: Sequence[bytes], rounds: int) -> Replayed:
         """Run ``frames`` ``rounds`` times over, in this thread, without returning to Python."""
+        self._require("v1model", "process_with_metadata()")
         library = self.library
         process = c.cast(library.p4_switch_process, c.c_void_p)
         lengths = (c.c_uint32 * len(frames))(*map(len, frames))

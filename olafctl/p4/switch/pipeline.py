@@ -8,7 +8,8 @@ from olafctl.errors import OlafError
 from olafctl.p4.compiler import Program, compile_text
 from olafctl.p4.p4info.matching import mismatch
 from olafctl.p4.switch.keys import KeyForm
-from olafctl.p4.switch.library import load
+from olafctl.p4.switch.library import PROCESS, load
+from olafctl.p4.switch.metadata import MetadataForm, UserExtern
 from olafctl.p4runtime.dataplane import ActionCall, InitialEntry, Key, P4Info, PipelineRefused
 
 
@@ -77,10 +78,27 @@ class Pipeline:
         rows = self.program.description["value_sets"]
         return {row["id"]: (row["place"], KeyForm(row["keys"], "TERNARY")) for row in rows}
 
+    def user_metadata(self) -> MetadataForm:
+        """How the user metadata of a program for XSA is packed."""
+        rows = self.program.description["user_metadata"]
+        return MetadataForm(tuple((row["name"], row["width"]) for row in rows))
+
+    def user_externs(self) -> list[UserExtern]:
+        """The user externs, in the order of their numbers."""
+        return [UserExtern(**row) for row in self.program.description["user_externs"]]
+
     def digests(self) -> list[dict[str, Any]]:
         """Each digest's id and its fields' words, by place."""
         rows: list[dict[str, Any]] = self.program.description["digests"]
         return rows
+
+    @property
+    def process(self) -> int:
+        """The address of the library's function that processes packets."""
+        function = getattr(self.library, PROCESS[self.program.architecture])
+        address = c.cast(function, c.c_void_p).value
+        assert address is not None
+        return address
 
     def initial_entries(self) -> list[tuple[int, InitialEntry]]:
         """The program's own entries, each with its place in the library."""
@@ -99,10 +117,11 @@ class Pipeline:
         return made
 
 
-def prepare(p4info: P4Info, device_config: bytes, optimize: str) -> Pipeline:
+def prepare(p4info: P4Info, device_config: bytes, optimize: str, architecture: str = "v1model") -> Pipeline:
     """Compile ``device_config``, the preprocessed source, unless the cache has the result.
 
-    Raises PipelineRefused when it does not compile, or the P4Info is that of another program.
+    Raises PipelineRefused when it does not compile, is for another architecture, or the P4Info is that of
+    another program.
     """
     try:
         text = device_config.decode()
@@ -114,6 +133,10 @@ def prepare(p4info: P4Info, device_config: bytes, optimize: str) -> Pipeline:
         program = compile_text(text, optimize=optimize)
     except OlafError as error:
         raise PipelineRefused(str(error)) from None
+    if program.architecture != architecture:
+        raise PipelineRefused(
+            f"the program is for {program.architecture}; this device runs programs for {architecture}"
+        )
     translated = _translated(program)
     if translated:
         raise PipelineRefused(
@@ -122,7 +145,7 @@ def prepare(p4info: P4Info, device_config: bytes, optimize: str) -> Pipeline:
     difference = mismatch(p4info, program.p4info)
     if difference:
         raise PipelineRefused(f"the P4Info does not belong to the device_config: {difference}")
-    return Pipeline(program, load(program.library), p4info)
+    return Pipeline(program, load(program.library, architecture), p4info)
 
 
 def _translated(program: Program) -> str:

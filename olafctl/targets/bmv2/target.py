@@ -73,7 +73,10 @@ class Bmv2:
     def build(self, testbed: Testbed, progress: Progress) -> Build:
         """JSON and P4Info of both blocks, the Verilated queue, the engine. Raises OlafError."""
         self._require()
-        version = subprocess.run([COMPILER, "--version"], capture_output=True, check=False).stdout
+        # On the standard error.
+        version = subprocess.run(
+            [COMPILER, "--version"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
+        ).stdout
 
         def everything(folder: Path) -> None:
             source = rendered.p4_folder(testbed)

@@ -1,0 +1,52 @@
+"""``olafctl bench control``: the daemon with thousands of members, and under kills."""
+
+from dataclasses import asdict
+
+import click
+
+from olafctl.cli.output import json_option, log_progress, print_json
+
+
+@click.command()
+@click.option("--members", type=click.IntRange(1, 12000), default=10_000, show_default=True)
+@click.option("--clusters", type=click.IntRange(1, 1000), default=1000, show_default=True)
+@click.option("--joins", type=click.IntRange(1, 800), default=500, show_default=True,
+              help="One after the other; four times as many at once.")  # fmt: skip
+@click.option("--chaos", type=click.IntRange(1), metavar="N",
+              help="Instead: kill daemon and switches N times among changes, and compare.")  # fmt: skip
+@click.option(
+    "--changes", type=click.IntRange(1), default=500, show_default=True, help="Of --chaos, at least."
+)
+@click.option("--seed", type=int, default=1, show_default=True, help="Of --chaos.")
+@json_option("Print the figures as JSON.")
+def command(
+    members: int, clusters: int, joins: int, chaos: int | None, changes: int, seed: int, as_json: bool
+) -> None:
+    """Measure reconciling, joins and memory of `olafctl daemon`, over VNP4₁ and VNP4₂ without a queue.
+
+    With --chaos, exit code 1 when store, devices and answers do not agree afterwards.
+    """
+    if chaos is None:
+        from olafctl.bench import control
+
+        figures = control.measure(members, clusters, joins, log_progress)
+        if as_json:
+            print_json(asdict(figures))
+        else:
+            click.echo("\n".join(control.lines(figures)))
+        return
+    from olafctl.bench.chaos import run
+    from olafctl.errors import OlafError
+
+    report = run(chaos, changes, seed, log_progress)
+    if as_json:
+        print_json(asdict(report))
+    else:
+        click.echo(f"killed: {_counts(report.killed)}; changes: {_counts(report.outcomes)}")
+        click.echo(f"{report.members} members at the end; {len(report.disagreements)} disagreements")
+    if report.disagreements:
+        raise OlafError(*report.disagreements[:20])
+
+
+def _counts(counted: dict[str, int]) -> str:
+    return ", ".join(f"{count} {name}" for name, count in sorted(counted.items()))

@@ -1,0 +1,35 @@
+"""``olafctl certs``: certificates for the daemon's API."""
+
+from pathlib import Path
+
+import click
+
+from olafctl.cli.output import json_option, print_json
+
+
+@click.command()
+@click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
+@click.argument("name")
+@click.option(
+    "--host", "hosts", multiple=True, metavar="HOST",
+    help="Make a server's pair, for this name or address; may be repeated. Without it, a client's.",
+)  # fmt: skip
+@click.option("--days", type=click.IntRange(1, 3650), default=365, show_default=True, help="Valid so long.")
+@json_option("Print the files as JSON.")
+def command(folder: Path, name: str, hosts: tuple[str, ...], days: int, as_json: bool) -> None:
+    """Make NAME.pem and NAME.key in FOLDER, signed by the authority there, which is made the first time.
+
+    \b
+    olafctl certs certs server --host controller.lab --host 192.0.2.7
+    olafctl certs certs client
+    olafctl daemon laptop --listen 192.0.2.7:9600 --tls-cert certs/server.pem \\
+        --tls-key certs/server.key --tls-ca certs/ca.pem
+    OLAF_CERTS=certs OLAF_DAEMON=192.0.2.7:9600 olafctl cluster list
+    """
+    from olafctl.daemon.certificates import issue
+
+    files = issue(folder, name, hosts, days)
+    if as_json:
+        print_json({"files": [str(file) for file in files]})
+    else:
+        click.echo(f"wrote {', '.join(map(str, files))}")

@@ -1,0 +1,78 @@
+"""``olafctl daemon``: own deployments and keep their membership."""
+
+from pathlib import Path
+
+import click
+
+from olafctl.cli.output import log_progress
+
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+@click.command()
+@click.argument("testbeds", nargs=-1, metavar="[TESTBED]...")
+@click.option(
+    "--listen", metavar="ADDRESS",
+    help="Where to serve the API: unix:PATH, which only you may use, or HOST:PORT. Over TCP clients need a"
+         " token or a certificate.  [default: a UNIX socket in the state folder]",
+)  # fmt: skip
+@click.option("--tls-cert", type=_FILE, help="PEM file with the server's certificate, for HOST:PORT.")
+@click.option("--tls-key", type=_FILE, help="PEM file with its private key.")
+@click.option("--tls-ca", type=_FILE, help="PEM file of the authority whose clients may connect.")
+@click.option(
+    "--token-file", type=_FILE, help="File with the token that clients give; its owner alone may read it."
+)
+@click.option(
+    "--lease", type=click.FloatRange(0), default=0, show_default=True, metavar="SECONDS",
+    help="Workers that join by control message leave after so long a silence; 0: never.",
+)  # fmt: skip
+def command(
+    testbeds: tuple[str, ...],
+    listen: str | None,
+    tls_cert: Path | None,
+    tls_key: Path | None,
+    tls_ca: Path | None,
+    token_file: Path | None,
+    lease: float,
+) -> None:
+    """Own each TESTBED (without any: every deployment there is), deploying what does not run.
+
+    Keeps their devices equal to the stored membership, whatever is killed, and serves the API that
+    `olafctl cluster` and `olafctl worker` use. The first time, the membership is the testbed's. While it
+    runs no other olafctl changes these deployments. Ends with Ctrl-C or SIGTERM; the deployments go on.
+    """
+    from olafctl.control import deploy
+    from olafctl.control.store import Store, all_names, folder_of
+    from olafctl.daemon.api.client import default_address
+    from olafctl.daemon.daemon import serving
+    from olafctl.daemon.site import Deployment
+    from olafctl.errors import BadInput, Problem
+    from olafctl.p4runtime.address import Tls
+    from olafctl.targets import main_thread
+    from olafctl.targets import testbeds as known
+
+    if (tls_cert is None) != (tls_key is None) or (tls_ca is not None and tls_cert is None):
+        raise BadInput(Problem("TLS needs both", "--tls-cert, --tls-key", "give both, or neither"))
+    tls = Tls(tls_cert, tls_key, tls_ca) if tls_cert and tls_key else None
+    token = _token(token_file) if token_file else ""
+    if testbeds:
+        beds = [known.load(known.locate(name)) for name in testbeds]
+    else:
+        beds = [deploy.find(Store(folder_of(name)))[0] for name in all_names()]
+    if not beds:
+        raise BadInput(Problem("nothing is deployed", remedy="name a testbed"))
+    sites = [Deployment(Store(folder_of(bed.name)), bed, log_progress) for bed in beds]
+    with serving(sites, listen or default_address(), tls, token, lease) as server:
+        click.echo(f"{', '.join(bed.name for bed in beds)} at {server.address}; Ctrl-C ends it")
+        main_thread.serve(None, None, lambda: None)
+
+
+def _token(file: Path) -> str:
+    from olafctl.errors import BadInput, Problem
+
+    if file.stat().st_mode & 0o077:
+        raise BadInput(Problem("others may read the token", str(file), f"chmod 600 {file}"))
+    token = file.read_text().strip()
+    if len(token) < 16:
+        raise BadInput(Problem("is too short for a token", str(file), "give 16 characters or more"))
+    return token

@@ -1,0 +1,65 @@
+"""``olafctl worker``: the members that the daemon keeps."""
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from olafctl.cli.output import json_option, print_json
+from olafctl.daemon.api.command_line import as_dict, connection_options, line
+
+if TYPE_CHECKING:
+    from olafctl.daemon.api.client import Client
+
+
+@click.group()
+def command() -> None:
+    """Let workers join, leave and move, by way of `olafctl daemon`."""
+
+
+@command.command()
+@click.argument("cluster")
+@click.argument("ip")
+@click.option("--port", required=True, type=click.IntRange(1), help="Front port that leads to it.")
+@click.option("--udp-port", type=click.IntRange(1, 65535), help="Its UDP port.  [default: the testbed's]")
+@click.option("--name", help="Its name.  [default: its address]")
+@click.option("--mac", help="Its MAC address.  [default: made from its address]")
+@click.option("--id", "worker_id", type=click.IntRange(0), help="Worker id.  [default: from its addresses]")
+@click.option("--values", type=click.IntRange(0), help="Length of its model, to be checked.")
+@click.option("--mtu", type=click.IntRange(0), help="Largest IPv4 packet on its way, to be checked.")
+@click.option("--lease", type=click.FloatRange(0), help="Seconds of silence after which it leaves.")
+@connection_options
+@json_option("Print the member as JSON.")
+def join(client: "Client", deployment: str, cluster: str, ip: str, as_json: bool, **wish: Any) -> None:
+    """Let the worker at address IP join CLUSTER."""
+    _show(client.call("Join", deployment=deployment, cluster=cluster, ip=ip, **wish), as_json)
+
+
+@command.command()
+@click.argument("worker")
+@connection_options
+@json_option("Print what it was as JSON.")
+def leave(client: "Client", deployment: str, worker: str, as_json: bool) -> None:
+    """Take WORKER out of its cluster."""
+    left = client.call("Leave", deployment=deployment, worker=worker)
+    if as_json:
+        print_json(as_dict(left))
+    else:
+        click.echo(f"{left.name} left {left.cluster}")
+
+
+@command.command()
+@click.argument("worker")
+@click.argument("cluster")
+@connection_options
+@json_option("Print the member as JSON.")
+def move(client: "Client", deployment: str, worker: str, cluster: str, as_json: bool) -> None:
+    """Put WORKER into CLUSTER without losing a frame."""
+    _show(client.call("MoveWorker", deployment=deployment, worker=worker, cluster=cluster), as_json)
+
+
+def _show(worker: Any, as_json: bool) -> None:
+    row = as_dict(worker)
+    if as_json:
+        print_json(row)
+    else:
+        click.echo(f"{worker.name}: {line(row)}")

@@ -1,0 +1,1 @@
+"""The northbound gRPC API ``olaf.v1``: its schema, its server and its client."""

@@ -1,0 +1,121 @@
+"""A client of the daemon: calls by name, problems as errors for people."""
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import grpc
+
+from olafctl import paths
+from olafctl.daemon.api.schema import CALLS, CLASSES, SERVICE, answer_of
+from olafctl.daemon.api.server import PROBLEMS, TOKEN
+from olafctl.errors import BadInput, OlafError, Problem
+from olafctl.p4runtime import address as addresses
+
+ADDRESS = "OLAF_DAEMON"
+SECRET = "OLAF_TOKEN"
+CERTIFICATES = "OLAF_CERTS"
+
+
+def default_address() -> str:
+    """Where a daemon of this user listens unless told otherwise."""
+    return os.environ.get(ADDRESS) or addresses.of_socket(paths.state() / ".daemon" / "olaf.sock")
+
+
+class Client:
+    """A connection to a daemon. ``certificates`` is a folder with ca.pem, client.pem and client.key.
+
+    Calls raise OlafError: with the daemon's own problems, or because it does not answer.
+    """
+
+    def __init__(
+        self,
+        address: str | None = None,
+        *,
+        token: str | None = None,
+        certificates: Path | None = None,
+        timeout: float = 70.0,
+    ) -> None:
+        self.address = address or default_address()
+        self._timeout = timeout
+        secret = os.environ.get(SECRET, "") if token is None else token
+        self._metadata = ((TOKEN, f"Bearer {secret}"),) if secret else ()
+        place = certificates or (Path(os.environ[CERTIFICATES]) if CERTIFICATES in os.environ else None)
+        options = [("grpc.enable_http_proxy", 0), ("grpc.max_receive_message_length", -1)]
+        try:
+            name, self._folder = addresses.short(self.address)
+            if place is None:
+                self._channel = grpc.insecure_channel(name, options)
+            else:
+                ca, key, chain = (
+                    (place / file).read_bytes() for file in ("ca.pem", "client.key", "client.pem")
+                )
+                self._channel = grpc.secure_channel(
+                    name, grpc.ssl_channel_credentials(ca, key, chain), options
+                )
+        except OSError as error:
+            raise self._silent(error.strerror or str(error)) from None
+
+    def __enter__(self) -> "Client":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the connection."""
+        self._channel.close()
+        if self._folder is not None:
+            os.close(self._folder)
+            self._folder = None
+
+    def call(self, name: str, /, **fields: Any) -> Any:
+        """The answer of one call, whose request has these fields; None leaves one out. Raises OlafError."""
+        request = _request(name, fields)
+        call = self._channel.unary_unary(f"/{SERVICE}/{name}")
+        try:
+            data = call(request.SerializeToString(), timeout=self._timeout, metadata=self._metadata)
+        except grpc.RpcError as error:
+            raise self._problem(error) from None
+        return CLASSES[answer_of(name)[0]].FromString(data)
+
+    def watch(self, deployment: str = "", resume_token: str = "") -> Iterator[Any]:
+        """Events as they come. Raises OlafError when the daemon ends or refuses."""
+        request = _request("Watch", {"deployment": deployment, "resume_token": resume_token})
+        stream = self._channel.unary_stream(f"/{SERVICE}/Watch")(
+            request.SerializeToString(), metadata=self._metadata
+        )
+        try:
+            for data in stream:
+                yield CLASSES["Event"].FromString(data)
+        except grpc.RpcError as error:
+            raise self._problem(error) from None
+        finally:
+            stream.cancel()
+
+    def _problem(self, error: Any) -> OlafError:
+        for name, value in error.trailing_metadata() or ():
+            if name == PROBLEMS:
+                with suppress(ValueError, TypeError):
+                    problems = [Problem(**problem) for problem in json.loads(value)]
+                    refused = error.code() is grpc.StatusCode.INVALID_ARGUMENT
+                    return BadInput(*problems) if refused else OlafError(*problems)
+        if error.code() is grpc.StatusCode.UNAUTHENTICATED:
+            remedy = f"set {SECRET} to the daemon's token, or {CERTIFICATES} to a folder of `olafctl certs`"
+            return OlafError(Problem(error.details(), self.address, remedy))
+        return self._silent(error.details() or error.code().name)
+
+    def _silent(self, reason: str) -> OlafError:
+        remedy = f"olafctl daemon starts it; {ADDRESS} names another address"
+        return OlafError(Problem(f"no daemon answers: {reason}", self.address, remedy))
+
+
+def _request(name: str, fields: dict[str, Any]) -> Any:
+    given = {field: value for field, value in fields.items() if value is not None}
+    try:
+        return CLASSES[CALLS[name][0]](**given)
+    except (TypeError, ValueError) as error:
+        raise BadInput(Problem(f"does not fit the request: {error}", name)) from None

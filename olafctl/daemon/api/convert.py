@@ -1,0 +1,120 @@
+"""Rows of the membership and wishes, as messages of the API."""
+
+from ipaddress import AddressValueError, IPv4Address
+from typing import Any
+
+from olafctl.daemon.api.schema import CLASSES, ENUMS
+from olafctl.daemon.controller import Status
+from olafctl.daemon.model import Cluster, Kind, Row
+from olafctl.daemon.operations import ClusterWish, MemberWish
+from olafctl.daemon.store.interface import Event
+from olafctl.errors import BadInput, Problem
+from olafctl.testbed.model import Mode
+
+
+def cluster_message(row: Row) -> Any:
+    """A cluster as :meth:`Cluster.shown` shows it."""
+    return CLASSES["Cluster"](**{**_present(row), "mode": _number("Mode", row["mode"])})
+
+
+def worker_message(row: Row) -> Any:
+    """A member's row."""
+    return CLASSES["Worker"](**{**row, "kind": _number("Kind", row["kind"])})
+
+
+def event_messages(event: Event) -> list[Any]:
+    """What a watcher is told of one row's change: nothing of rows that are the daemon's own."""
+    room, _, name = event.key.partition("/")
+    token = str(event.revision)
+    if room == "cluster":
+        row = event.row and cluster_message(Cluster.from_row(event.row).shown())
+        return [CLASSES["Event"](resume_token=token, kind="cluster", name=name, cluster=row)]
+    if room == "member":
+        row = event.row and worker_message(event.row)
+        return [CLASSES["Event"](resume_token=token, kind="worker", name=name, worker=row)]
+    return []
+
+
+def status_message(status: Status) -> Any:
+    """A deployment's status."""
+    return CLASSES["Deployment"](
+        name=status.name,
+        ready=status.ready,
+        problem=status.problem,
+        resume_token=str(status.revision),
+        clusters=[cluster_message(row) for row in status.clusters],
+        workers=[worker_message(row) for row in status.members],
+    )
+
+
+def cluster_wish(request: Any) -> ClusterWish:
+    """What a CreateClusterRequest asks for."""
+    return ClusterWish(
+        name=request.name,
+        values=request.values,
+        mode=mode_of(request) if request.mode else None,
+        threshold=request.threshold,
+        reward_threshold=reward_of(request),
+        key=request.key.lower(),
+        open=request.open,
+        objective=request.objective,
+        period=request.period,
+    )
+
+
+def member_wish(request: Any, udp_port: int) -> MemberWish:
+    """What a JoinRequest asks for; ``udp_port`` if it does not say. Raises BadInput."""
+    return MemberWish(
+        cluster=request.cluster,
+        ip=_address(request.ip),
+        port=request.port,
+        udp_port=request.udp_port or udp_port,
+        name=request.name,
+        mac=request.mac,
+        kind=Kind(_name("Kind", request.kind)),
+        worker_id=request.worker_id,
+        values=request.values,
+        mtu=request.mtu,
+        lease=request.lease,
+    )
+
+
+def mode_of(request: Any) -> Mode:
+    """The mode that a request names. Raises BadInput."""
+    if not request.mode:
+        raise BadInput(Problem("is missing", "mode", "give olaf, fifo or iswitch"))
+    return Mode(_name("Mode", request.mode))
+
+
+def reward_of(request: Any) -> float | None:
+    """The reward rule's threshold of a request; None when it is off."""
+    return float(request.reward_threshold) if request.HasField("reward_threshold") else None
+
+
+def segment_of(request: Any) -> int | None:
+    """The segment of a request; None for all."""
+    return int(request.segment) if request.HasField("segment") else None
+
+
+def _present(row: Row) -> Row:
+    return {name: value for name, value in row.items() if value is not None}
+
+
+def _number(enum: str, value: str) -> int:
+    return ENUMS[enum].index(value.upper())
+
+
+def _name(enum: str, number: int) -> str:
+    if not 0 <= number < len(ENUMS[enum]):
+        known = ", ".join(ENUMS[enum])
+        raise BadInput(Problem(f"{number} is none of {enum}", enum.lower(), f"one of: {known}"))
+    return ENUMS[enum][number].lower()
+
+
+def _address(text: str) -> IPv4Address:
+    try:
+        return IPv4Address(text)
+    except AddressValueError:
+        raise BadInput(
+            Problem(f"{text[:40]!r} is no IPv4 address", "ip", "give one such as 10.0.1.1")
+        ) from None

@@ -1,0 +1,245 @@
+"""The API's server: calls in, operations on a controller, answers or problems out."""
+
+import hmac
+import json
+import logging
+import os
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import TimeoutError as TookTooLong
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import grpc
+from google.protobuf.message import DecodeError
+
+from olafctl.daemon.admission import Admission
+from olafctl.daemon.api import convert
+from olafctl.daemon.api.schema import CALLS, CLASSES, SERVICE, answer_of
+from olafctl.daemon.controller import Busy, Controller, Unavailable
+from olafctl.daemon.model import Row
+from olafctl.daemon.operations import Operation, Operations
+from olafctl.daemon.store.interface import Compacted
+from olafctl.errors import BadInput, OlafError, Problem
+from olafctl.p4runtime import address as addresses
+from olafctl.p4runtime.address import Tls
+from olafctl.queue.internals import Command
+
+PROBLEMS = "olaf-problems-bin"
+TOKEN = "authorization"
+_WATCHERS = 32
+_THREADS = 64 + _WATCHERS
+_MESSAGE_BYTES = 64 << 10
+_PATIENCE = 60.0
+_OPTIONS = [("grpc.so_reuseport", 0), ("grpc.max_receive_message_length", _MESSAGE_BYTES)]
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Owned:
+    """What the API needs of one deployment."""
+
+    controller: Controller
+    admission: Admission
+    operations: Operations
+    udp_port: int
+    """Of members that do not say."""
+
+
+class Server:
+    """Serves ``olaf.v1`` for some deployments, by name, until :meth:`stop`.
+
+    A UNIX socket is its owner's. Over TCP a client needs a certificate of the authority in ``tls`` or the
+    token, also from this machine; beyond loopback there must be TLS. Raises OlafError.
+    """
+
+    def __init__(
+        self,
+        owned: Mapping[str, Owned],
+        address: str,
+        tls: Tls | None = None,
+        token: str = "",
+    ) -> None:
+        addresses.check(address, tls)
+        path = addresses.socket_of(address)
+        if path is None and not token and (tls is None or tls.client_ca is None):
+            what = "would let every process that reaches it change memberships"
+            raise BadInput(Problem(what, address, "give a token, or a client authority for TLS"))
+        self._owned = owned
+        self._token = token
+        self._watchers = threading.BoundedSemaphore(_WATCHERS)
+        self._server = grpc.server(ThreadPoolExecutor(_THREADS, "api"), options=_OPTIONS)
+        handlers = {name: self._handler(name) for name in CALLS}
+        self._server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(SERVICE, handlers),))
+        self._folder: int | None = None
+        if path is not None:
+            addresses.claim(path.absolute())
+            address = addresses.of_socket(path.absolute())
+        self.address = self._listen(address, tls)
+        self._server.start()
+
+    def stop(self) -> None:
+        """Refuse new calls, and end those under way."""
+        self._server.stop(1.0).wait()
+        path = addresses.socket_of(self.address)
+        if path is not None:
+            path.unlink(missing_ok=True)
+        if self._folder is not None:
+            os.close(self._folder)
+            self._folder = None
+
+    def _listen(self, address: str, tls: Tls | None) -> str:
+        try:
+            name, self._folder = addresses.short(address)
+            # What is made meanwhile only this user may reach.
+            mask = os.umask(0o177)
+            try:
+                if tls is not None:
+                    port = self._server.add_secure_port(name, tls.credentials())
+                else:
+                    port = self._server.add_insecure_port(name)
+            finally:
+                os.umask(mask)
+        except (OSError, RuntimeError) as error:
+            remedy = "end what listens there, or choose another address"
+            raise OlafError(Problem(f"cannot listen: {error}", address, remedy)) from None
+        return address if address.startswith("unix:") else f"{address.rpartition(':')[0]}:{port}"
+
+    def _handler(self, name: str) -> Any:
+        """How gRPC calls ``name``; messages are parsed here, so that damaged ones are refused like others."""
+        request_class = CLASSES[CALLS[name][0]]
+        _, streams = answer_of(name)
+
+        def parsed(data: bytes, context: Any) -> Any:
+            self._authenticate(context)
+            try:
+                return request_class.FromString(data)
+            except (DecodeError, ValueError, TypeError, IndexError, RecursionError) as error:
+                _refuse(context, BadInput(Problem(f"is no {CALLS[name][0]}: {error}")))
+
+        def answer(data: bytes, context: Any) -> bytes:
+            try:
+                message = _ANSWERS[name](self, parsed(data, context))
+            except OlafError as error:
+                _refuse(context, error)
+            return bytes(message.SerializeToString())
+
+        def stream(data: bytes, context: Any) -> Iterator[bytes]:
+            request = parsed(data, context)
+            try:
+                for message in self._watch(request, context):
+                    yield bytes(message.SerializeToString())
+            except OlafError as error:
+                _refuse(context, error)
+
+        if streams:
+            return grpc.unary_stream_rpc_method_handler(stream)
+        return grpc.unary_unary_rpc_method_handler(answer)
+
+    def _authenticate(self, context: Any) -> None:
+        if addresses.socket_of(self.address) is not None or context.peer_identities():
+            return
+        given = dict(context.invocation_metadata()).get(TOKEN, "")
+        if not self._token or not hmac.compare_digest(given.encode(), f"Bearer {self._token}".encode()):
+            context.abort(grpc.StatusCode.UNAUTHENTICATED, "needs the daemon's token or a client certificate")
+
+    # Calls
+
+    def _chosen(self, deployment: str) -> Owned:
+        known = ", ".join(sorted(self._owned))
+        if not deployment and len(self._owned) == 1:
+            return next(iter(self._owned.values()))
+        if not deployment:
+            raise BadInput(Problem("several deployments", "deployment", f"name one of {known}"))
+        if deployment not in self._owned:
+            what = f"the daemon owns no deployment {deployment[:40]!r}"
+            raise BadInput(Problem(what, "deployment", f"one of: {known}"))
+        return self._owned[deployment]
+
+    def _done(self, request: Any, ask: Callable[[Operations], Operation]) -> Row:
+        """The answer of one operation. Raises OlafError."""
+        owned = self._chosen(request.deployment)
+        try:
+            return owned.admission.submit(ask(owned.operations)).result(_PATIENCE)
+        except TookTooLong:
+            what = "no answer in time; whether it will be done is not known"
+            raise OlafError(Problem(what, owned.controller.name, "see the status")) from None
+
+    def _on_cluster(self, request: Any, ask: Callable[[Operations], Operation]) -> Any:
+        return convert.cluster_message(self._done(request, ask))
+
+    def _on_worker(self, request: Any, ask: Callable[[Operations], Operation]) -> Any:
+        return convert.worker_message(self._done(request, ask))
+
+    def _join(self, request: Any) -> Any:
+        wish = convert.member_wish(request, self._chosen(request.deployment).udp_port)
+        return self._on_worker(request, lambda ask: ask.join(wish))
+
+    def _delete_cluster(self, request: Any) -> Any:
+        answer = self._done(request, lambda ask: ask.delete_cluster(request.cluster))
+        return CLASSES["DeleteClusterAnswer"](members=answer["members"])
+
+    def _status(self, request: Any) -> Any:
+        chosen = [self._chosen(request.deployment)] if request.deployment else self._owned.values()
+        return CLASSES["GetStatusAnswer"](
+            deployments=[convert.status_message(owned.controller.status(request.summary)) for owned in chosen]
+        )
+
+    def _watch(self, request: Any, context: Any) -> Iterator[Any]:
+        controller = self._chosen(request.deployment).controller
+        token = request.resume_token
+        if token and not (token.isascii() and token.isdigit() and len(token) < 19):
+            raise BadInput(Problem(f"{token[:40]!r} is no resume token", remedy="take one from a status"))
+        if not self._watchers.acquire(blocking=False):
+            raise Busy(Problem(f"{_WATCHERS} clients watch already", controller.name, "try again later"))
+        try:
+            since = int(token) if token else controller.status().revision
+            for events in controller.watch(since, context.is_active):
+                for event in events:
+                    yield from convert.event_messages(event)
+        finally:
+            self._watchers.release()
+
+
+_ANSWERS: Mapping[str, Callable[[Server, Any], Any]] = {
+    "CreateCluster": lambda self, r: self._on_cluster(
+        r, lambda ask: ask.create_cluster(convert.cluster_wish(r))
+    ),
+    "DeleteCluster": Server._delete_cluster,
+    "Join": Server._join,
+    "Leave": lambda self, r: self._on_worker(r, lambda ask: ask.leave(r.worker)),
+    "MoveWorker": lambda self, r: self._on_worker(r, lambda ask: ask.move(r.worker, r.cluster)),
+    "SetThreshold": lambda self, r: self._on_cluster(
+        r, lambda ask: ask.set_threshold(r.cluster, r.threshold)
+    ),
+    "SetMode": lambda self, r: self._on_cluster(r, lambda ask: ask.set_mode(r.cluster, convert.mode_of(r))),
+    "SetReward": lambda self, r: self._on_cluster(
+        r, lambda ask: ask.set_reward(r.cluster, convert.reward_of(r))
+    ),
+    "Reset": lambda self, r: self._on_cluster(
+        r, lambda ask: ask.command(Command.RESET, r.cluster, convert.segment_of(r))
+    ),
+    "Halt": lambda self, r: self._on_cluster(r, lambda ask: ask.halt(r.cluster, True)),
+    "Resume": lambda self, r: self._on_cluster(r, lambda ask: ask.halt(r.cluster, False)),
+    "GetStatus": Server._status,
+}
+
+
+def _refuse(context: Any, error: OlafError) -> NoReturn:
+    """End a call with an error's problems."""
+    match error:
+        case BadInput():
+            code = grpc.StatusCode.INVALID_ARGUMENT
+        case Busy():
+            code = grpc.StatusCode.RESOURCE_EXHAUSTED
+        case Unavailable():
+            code = grpc.StatusCode.UNAVAILABLE
+        case Compacted():
+            code = grpc.StatusCode.OUT_OF_RANGE
+        case _:
+            code = grpc.StatusCode.FAILED_PRECONDITION
+    problems = [vars(problem) for problem in error.problems]
+    context.set_trailing_metadata(((PROBLEMS, json.dumps(problems).encode()),))
+    context.abort(code, str(error)[:1000])
+    raise AssertionError("abort returned")

@@ -1,0 +1,94 @@
+"""A certificate authority for the daemon's API, and pairs of it for the server and for clients."""
+
+import ipaddress
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+from olafctl.errors import BadInput, OlafError, Problem
+
+_CLOCK_SKEW = timedelta(minutes=5)
+CA, CA_KEY = "ca.pem", "ca.key"
+
+
+def issue(folder: Path, name: str, hosts: tuple[str, ...], days: int) -> list[Path]:
+    """``NAME.pem`` and ``NAME.key`` in ``folder``, signed by its authority, which is made when there is none.
+
+    With ``hosts`` (names and addresses it answers at) the pair is a server's, without a client's. Raises
+    BadInput when there is such a pair already, OlafError when a file cannot be used.
+    """
+    pair = [folder / f"{name}.pem", folder / f"{name}.key"]
+    if name == "ca" or any(path.exists() for path in pair):
+        what = f"there is a pair called {name!r} already"
+        raise BadInput(Problem(what, str(folder), "choose another name, or remove it"))
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not (folder / CA).exists():
+            _make_authority(folder, days)
+        authority = x509.load_pem_x509_certificate((folder / CA).read_bytes())
+        signer = serialization.load_pem_private_key((folder / CA_KEY).read_bytes(), None)
+        if not isinstance(signer, ec.EllipticCurvePrivateKey):
+            raise ValueError("is no elliptic-curve key")
+        key = ec.generate_private_key(ec.SECP256R1())
+        usage = ExtendedKeyUsageOID.SERVER_AUTH if hosts else ExtendedKeyUsageOID.CLIENT_AUTH
+        builder = _certificate(name, authority.subject, key.public_key(), days)
+        builder = builder.add_extension(x509.ExtendedKeyUsage([usage]), critical=False)
+        builder = builder.add_extension(x509.BasicConstraints(False, None), critical=True)
+        if hosts:
+            names = x509.SubjectAlternativeName([_host(host) for host in hosts])
+            builder = builder.add_extension(names, critical=False)
+        _write(pair, builder.sign(signer, hashes.SHA256()), key)
+    except (OSError, ValueError) as error:
+        raise OlafError(Problem(f"cannot be used: {error}", str(folder), "name an empty folder")) from None
+    return pair
+
+
+def _make_authority(folder: Path, days: int) -> None:
+    key = ec.generate_private_key(ec.SECP256R1())
+    subject = _named("Olaf daemon authority")
+    builder = _certificate("Olaf daemon authority", subject, key.public_key(), days)
+    builder = builder.add_extension(x509.BasicConstraints(True, 0), critical=True)
+    _write([folder / CA, folder / CA_KEY], builder.sign(key, hashes.SHA256()), key)
+
+
+def _certificate(
+    name: str, issuer: x509.Name, key: ec.EllipticCurvePublicKey, days: int
+) -> x509.CertificateBuilder:
+    now = datetime.now(UTC)
+    return (
+        x509.CertificateBuilder()
+        .subject_name(_named(name))
+        .issuer_name(issuer)
+        .public_key(key)
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - _CLOCK_SKEW)
+        .not_valid_after(now + timedelta(days=days))
+    )
+
+
+def _named(name: str) -> x509.Name:
+    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+
+
+def _host(text: str) -> x509.GeneralName:
+    try:
+        return x509.IPAddress(ipaddress.ip_address(text))
+    except ValueError:
+        return x509.DNSName(text)
+
+
+def _write(pair: list[Path], certificate: x509.Certificate, key: ec.EllipticCurvePrivateKey) -> None:
+    public, private = pair
+    private.touch(mode=0o600, exist_ok=False)
+    private.write_bytes(
+        key.private_bytes(
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.PKCS8,
+            serialization.NoEncryption(),
+        )
+    )
+    public.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))

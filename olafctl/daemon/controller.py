@@ -1,0 +1,293 @@
+"""One deployment's membership: every change is one step over the store and all devices, or none at all.
+
+A single thread makes all changes, in batches of what waits:
+
+1. each operation is checked against the membership as the ones before it leave it;
+2. the whole change is written down as an intent, durable before the first device is touched;
+3. the devices are taken from the old tables to the new ones, in an order in which no frame is lost;
+4. the rows are stored and the intent removed as one durable step; then the callers are answered.
+
+Whatever interrupts this, the stored rows are the truth: the membership is loaded from them, the devices are
+made equal to them, and only then the intent is forgotten. An answered change is therefore never lost, and
+one that was not answered is there wholly or not at all.
+"""
+
+import logging
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+
+from olafctl.control.store import Controlled, Regrouped, Store
+from olafctl.daemon.membership import Change, Membership, affected
+from olafctl.daemon.model import Row, of_testbed
+from olafctl.daemon.operations import Operation, Outdated, Planned
+from olafctl.daemon.site import Site
+from olafctl.daemon.southbound import Southbound
+from olafctl.daemon.store.interface import Event, Intent, MembershipStore
+from olafctl.errors import OlafError, Problem
+from olafctl.p4runtime.failures import WriteFailed
+from olafctl.testbed.model import Cluster
+
+_log = logging.getLogger(__name__)
+_BATCH = 64
+_WAITING = 4096
+_CHECK_SECONDS = 30.0
+_RETRY_SECONDS = 1.0
+
+
+class Busy(OlafError):
+    """More changes wait than the daemon takes on."""
+
+
+class Unavailable(OlafError):
+    """The deployment's devices do not answer; nothing was changed."""
+
+
+@dataclass
+class _Request:
+    operation: Operation
+    answer: "Future[Row]" = field(default_factory=Future)
+
+
+@dataclass(frozen=True)
+class Status:
+    """A deployment as it is."""
+
+    name: str
+    revision: int
+    ready: bool
+    """Whether the devices answer and are equal to the membership."""
+    problem: str
+    """Why not; empty when they are."""
+    clusters: list[Row]
+    members: list[Row]
+
+
+class Controller:
+    """See the module."""
+
+    def __init__(self, site: Site, store: MembershipStore, *, check_every: float = _CHECK_SECONDS) -> None:
+        """Load the membership; the first time it is the testbed's. Raises OlafError.
+
+        The devices are read and compared every ``check_every`` seconds.
+        """
+        self.name = site.testbed.name
+        self.southbound = Southbound(site)
+        self._site = site
+        self._store = store
+        self._check_every = check_every
+        self._requests: queue.Queue[_Request | None] = queue.Queue(_WAITING)
+        self._changed = threading.Condition()
+        self._problem = "not reached yet"
+        self._next_check = 0.0
+        self._ended = False
+        self._loaded = False
+        self._load()
+        if not self._revision:
+            self._begin_with_the_testbed()
+        self._thread = threading.Thread(target=self._run, name=f"controller {self.name}", daemon=True)
+
+    def start(self) -> None:
+        """Reach the devices and take on changes."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """Finish what is under way, refuse what waits, and leave the devices as they are."""
+        with self._changed:
+            self._ended = True
+            self._changed.notify_all()
+        self._requests.put(None)
+        self._thread.join()
+        self.southbound.close()
+        self._store.close()
+        self._site.close()
+
+    def submit(self, operation: Operation) -> "Future[Row]":
+        """Have an operation carried out; its answer, or why not, is in the future. Raises Busy."""
+        request = _Request(operation)
+        try:
+            self._requests.put_nowait(request)
+        except queue.Full:
+            what = f"{_WAITING} changes wait already"
+            raise Busy(Problem(what, self.name, "try again in a moment")) from None
+        return request.answer
+
+    def status(self, summary: bool = False) -> Status:
+        """The membership as it is, without secrets; of a ``summary`` no clusters and members."""
+        with self._changed:
+            clusters = () if summary else self.membership.clusters.values()
+            members = () if summary else self.membership.members.values()
+            return Status(
+                self.name,
+                self._revision,
+                self.southbound.ready,
+                "" if self.southbound.ready else self._problem,
+                [cluster.shown() for cluster in clusters],
+                [member.to_row() for member in members],
+            )
+
+    def look(self, question: Callable[[Membership], Row | None]) -> Row | None:
+        """What ``question`` finds in the membership, which does not change meanwhile."""
+        with self._changed:
+            return question(self.membership)
+
+    def watch(self, since: int, alive: Callable[[], bool], patience: float = 1.0) -> Iterator[list[Event]]:
+        """Every change after revision ``since``, as it comes, while ``alive``, which is asked at least every
+        ``patience`` seconds.
+
+        Raises Compacted when the history does not reach back so far.
+        """
+        while alive() and not self._ended:
+            events = self._store.history(since)
+            if events:
+                since = events[-1].revision
+                yield events
+            else:
+                self._await_revision_after(since, patience)
+
+    def _await_revision_after(self, since: int, patience: float) -> None:
+        with self._changed:
+            self._changed.wait_for(lambda: self._revision > since or self._ended, patience)
+
+    # The thread
+
+    def _run(self) -> None:
+        self._equalise()
+        while True:
+            batch, ends = self._waiting()
+            if batch:
+                self._carry_out(batch)
+            if ends:
+                return
+            if time.monotonic() >= self._next_check or not self.southbound.ready:
+                self._equalise()
+
+    def _waiting(self) -> tuple[list[_Request], bool]:
+        """What is to be done now, after waiting for the first of it or for the next check."""
+        patience = self._next_check - time.monotonic() if self.southbound.ready else _RETRY_SECONDS
+        batch: list[_Request] = []
+        try:
+            request = self._requests.get(timeout=max(patience, 0.001))
+            while request is not None:
+                batch.append(request)
+                if len(batch) == _BATCH:
+                    return batch, False
+                request = self._requests.get_nowait()
+            return batch, True
+        except queue.Empty:
+            return batch, False
+
+    def _equalise(self) -> bool:
+        """Make the devices equal to the membership; whether they are."""
+        self._next_check = time.monotonic() + self._check_every
+        try:
+            if not self._loaded:
+                self._load()
+            clusters = self.membership.placed(self.membership.clusters)
+            self.southbound.reconcile(clusters)
+            if self._store.intent() is not None:
+                _log.warning("%s: undid a change that was interrupted", self.name)
+                self._store.abandon()
+        except OlafError as error:
+            if str(error) != self._problem:
+                _log.warning("%s: %s", self.name, error)
+            self._problem = str(error)
+            return False
+        self._problem = ""
+        return True
+
+    def _carry_out(self, batch: Sequence[_Request]) -> None:
+        if not (self._loaded and self.southbound.ready) and not self._equalise():
+            self._refuse(batch, Unavailable(Problem(f"nothing was changed: {self._problem}", self.name)))
+            return
+        before: dict[str, tuple[Cluster, ...]] = {}
+        change: Change = {}
+        planned: list[tuple[_Request, Planned]] = []
+        rest: Sequence[_Request] = ()
+        with self._changed:
+            for position, request in enumerate(batch, 1):
+                try:
+                    plan = request.operation(self.membership)
+                except Exception as error:
+                    if not isinstance(error, OlafError | Outdated):
+                        _log.exception("%s: a defect; the change is refused", self.name)
+                    request.answer.set_exception(error)
+                    continue
+                for name in affected(self.membership, plan.change) - before.keys():
+                    before[name] = self.membership.placed([name])
+                self.membership.apply(plan.change)
+                change.update(plan.change)
+                planned.append((request, plan))
+                if any(key.startswith("cluster/") and row is None for key, row in plan.change.items()):
+                    # Its indices are free once it is gone from the devices, not before.
+                    rest = batch[position:]
+                    break
+            after = self.membership.placed(before)
+        try:
+            self._make(change, [each for group in before.values() for each in group], after, planned)
+        except OlafError as error:
+            self._loaded = False
+            self._equalise()
+            requests = [request for request, _ in planned]
+            if isinstance(error, WriteFailed) and len(requests) > 1:
+                # One of them is refused by a device: only that one shall fail.
+                for request in requests:
+                    self._carry_out([request])
+            else:
+                self._refuse(requests, error)
+            if rest:
+                self._carry_out(rest)
+            return
+        for request, plan in planned:
+            request.answer.set_result(plan.answer)
+        if rest:
+            self._carry_out(rest)
+
+    def _make(
+        self,
+        change: Change,
+        before: Sequence[Cluster],
+        after: Sequence[Cluster],
+        planned: Sequence[tuple[_Request, Planned]],
+    ) -> None:
+        """The one step over store and devices. Raises OlafError; then all of it must be undone."""
+        if change:
+            self._store.begin(Intent(change))
+            self.southbound.apply(before, after)
+        for _, plan in planned:
+            for command, first, last in plan.commands:
+                self.southbound.command(command, first, last)
+        if change:
+            revision = self._store.finish(change)
+            with self._changed:
+                self._revision = revision
+                self._changed.notify_all()
+
+    def _refuse(self, requests: Sequence[_Request], error: OlafError) -> None:
+        for request in requests:
+            request.answer.set_exception(error)
+
+    # Loading
+
+    def _load(self) -> None:
+        revision, rows = self._store.rows()
+        with self._changed:
+            self.membership = Membership(self._site.testbed.engine.indices, rows)
+            self._revision = revision
+        self._loaded = True
+
+    def _begin_with_the_testbed(self) -> None:
+        clusters, members = of_testbed(self._site.testbed)
+        change: Change = {f"cluster/{cluster.name}": cluster.to_row() for cluster in clusters}
+        change.update({f"member/{member.name}": member.to_row() for member in members})
+        self._store.finish(change | {"meta/testbed": {"name": self.name}})
+        # From now on what one-shot commands changed is part of the membership.
+        moves = Store(self._site.folder)
+        for move in moves.regrouped():
+            moves.put_regrouped(Regrouped(move.worker, move.home, move.home))
+        for job in moves.controlled():
+            moves.put_controlled(Controlled(job.cluster, job.home, job.home, False))
+        self._load()

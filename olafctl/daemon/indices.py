@@ -1,0 +1,70 @@
+"""Index ranges of one queue: each cluster has consecutive indices, one for each segment of its model."""
+
+from olafctl.errors import BadInput, Problem
+
+
+class IndexRanges:
+    """Which indices of a queue are free.
+
+    A range is taken from the smallest free run that holds it, and merged with its free neighbours when it
+    comes back, so that long runs stay whole as long as possible.
+    """
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self._free = {0: size}
+        """First index of each free run → its length; no two runs touch."""
+
+    @property
+    def free(self) -> int:
+        """Indices that are free."""
+        return sum(self._free.values())
+
+    @property
+    def longest(self) -> int:
+        """Length of the longest free run."""
+        return max(self._free.values(), default=0)
+
+    def take(self, count: int) -> int:
+        """The first of ``count`` consecutive indices, no longer free.
+
+        Raises BadInput when there is no such run.
+        """
+        fitting = [(length, first) for first, length in self._free.items() if length >= count]
+        if not fitting:
+            raise BadInput(
+                Problem(self._refusal(count), remedy="give the model fewer segments, or delete clusters")
+            )
+        _, first = min(fitting)
+        self.claim(first, count)
+        return first
+
+    def claim(self, first: int, count: int) -> None:
+        """Take exactly ``first`` … ``first + count - 1``. Raises ValueError when they are not all free."""
+        for start, length in self._free.items():
+            if start <= first and first + count <= start + length:
+                break
+        else:
+            raise ValueError(f"indices {first} … {first + count - 1} are not free")
+        del self._free[start]
+        if first > start:
+            self._free[start] = first - start
+        if rest := start + length - first - count:
+            self._free[first + count] = rest
+
+    def give_back(self, first: int, count: int) -> None:
+        """Free a range that was taken."""
+        for start, length in list(self._free.items()):
+            if start + length == first:
+                del self._free[start]
+                first, count = start, count + length
+            elif first + count == start:
+                del self._free[start]
+                count += length
+        self._free[first] = count
+
+    def _refusal(self, count: int) -> str:
+        needed = f"needs {count} consecutive indices"
+        if self.free < count:
+            return f"{needed}, but {self.free} of the engine's {self.size} are free"
+        return f"{needed}, but the longest of the free runs ({self.free} indices in all) has {self.longest}"

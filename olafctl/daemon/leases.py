@@ -1,0 +1,94 @@
+"""Leases: a member that is silent for as long as its lease leaves, so that what crashed does not stay.
+
+VNP4₁ counts the frames of each member, in both directions; a count that does not move is silence.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+
+from olafctl.daemon.controller import Controller
+from olafctl.daemon.membership import Membership
+from olafctl.daemon.model import Member, Row
+from olafctl.daemon.operations import Operation, Planned
+from olafctl.errors import OlafError
+
+_log = logging.getLogger(__name__)
+_CHECK_SECONDS = 5.0
+
+
+class Leases:
+    """Watches one deployment's members that have a lease."""
+
+    def __init__(
+        self,
+        controller: Controller,
+        submit: "Callable[[Operation], Future[Row]]",
+        *,
+        every: float | None = _CHECK_SECONDS,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Check ``every`` so many seconds; None: only when :meth:`check` is called."""
+        self._controller = controller
+        self._submit = submit
+        self._clock = clock
+        self._heard: dict[Member, tuple[int, float]] = {}
+        """Each member's frames, and when they were last seen to become more."""
+        self._ended = threading.Event()
+        self._thread: threading.Thread | None = None
+        if every is not None:
+            self._thread = threading.Thread(target=self._run, args=(every,), name="leases", daemon=True)
+            self._thread.start()
+
+    def close(self) -> None:
+        """Watch no more."""
+        self._ended.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def check(self) -> "list[Future[Row]]":
+        """Let every member leave whose lease has run out; what becomes of each."""
+        members: list[Member] = []
+        self._controller.look(
+            lambda membership: members.extend(each for each in membership.members.values() if each.lease)
+        )
+        if not members or not self._controller.southbound.ready:
+            # Who cannot be heard is not silent: all begin again.
+            self._heard.clear()
+            return []
+        try:
+            seen = self._controller.southbound.frames_seen()
+        except OlafError:
+            self._heard.clear()
+            return []
+        now, leaving = self._clock(), []
+        heard = {}
+        for member in members:
+            frames = seen.get(int(member.ip), 0)
+            before, since = self._heard.get(member, (-1, now))
+            heard[member] = (frames, now if frames != before else since)
+            if now - heard[member][1] >= member.lease:
+                _log.info("%s: %s was silent for %g s", self._controller.name, member.name, member.lease)
+                leaving.append(self._submit(_leave(member)))
+        self._heard = heard
+        return leaving
+
+    def _run(self, every: float) -> None:
+        while not self._ended.wait(every):
+            try:
+                self.check()
+            except OlafError as error:
+                _log.warning("%s: leases: %s", self._controller.name, error)
+
+
+def _leave(member: Member) -> Operation:
+    """Take a member out, if it is still that one."""
+
+    def leave(membership: Membership) -> Planned:
+        if membership.members.get(member.name) != member:
+            return Planned({}, {})
+        return Planned({f"member/{member.name}": None}, member.to_row())
+
+    return leave

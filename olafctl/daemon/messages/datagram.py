@@ -1,0 +1,139 @@
+"""A control message as a frame: taken apart and checked, authenticated, and built."""
+
+import hmac
+from dataclasses import dataclass
+from ipaddress import IPv4Address
+
+from olafctl.wire import control, layouts
+from olafctl.wire.control import Action
+from olafctl.wire.frames import Values, ipv4_checksum, mac_bits, pack, unpack
+from olafctl.wire.layouts import Layout
+
+_IPV4 = 0x0800
+_UDP = 17
+_TTL = 64
+_LAYOUTS = {
+    Action.JOIN: control.JOIN,
+    Action.LEAVE: control.LEAVE,
+    Action.RESET: control.RESET,
+    Action.SET_H: control.SET_H,
+    Action.FBCAST: control.FBCAST,
+    Action.HELP: control.HELP,
+    Action.HALT: control.HALT,
+    Action.ACK: control.ACK,
+}
+_MAC_BYTES = 16
+
+
+class NotUnderstood(Exception):
+    """A frame that is no control message; ``sender`` is to be told so when it is known."""
+
+    def __init__(self, what: str, sender: "Sender | None" = None) -> None:
+        super().__init__(what)
+        self.sender = sender
+
+
+@dataclass(frozen=True)
+class Sender:
+    """Where a message came from, and so where its answer goes."""
+
+    port: int
+    """Front port."""
+    mac: str
+    ip: IPv4Address
+    udp_port: int
+    own_mac: str
+    """What it sent to, which the answer comes from."""
+    own_ip: IPv4Address
+    own_udp_port: int
+
+
+@dataclass(frozen=True)
+class Message:
+    """A control message of the right length."""
+
+    sender: Sender
+    action: Action
+    values: Values
+    signed: bytes
+    """What ``mac`` authenticates."""
+
+    @property
+    def cluster(self) -> str:
+        """The cluster that it names."""
+        name = self.values["cluster"].to_bytes(32, "big").rstrip(b"\0")
+        return name.decode("utf-8", "replace")
+
+    def is_authentic(self, key: str) -> bool:
+        """Whether it was made with ``key`` (hexadecimal)."""
+        given = self.values["mac"].to_bytes(_MAC_BYTES, "big")
+        return hmac.compare_digest(given, _mac(self.signed, key))
+
+
+def parse(port: int, frame: bytes) -> Message:
+    """The message in a frame that came in by front port ``port``. Raises NotUnderstood."""
+    try:
+        ethernet = unpack(layouts.ETHERNET, frame)
+        ipv4 = unpack(layouts.IPV4, frame[layouts.ETHERNET.size :])
+        udp = unpack(layouts.UDP, frame[layouts.ETHERNET.size + layouts.IPV4.size :])
+    except ValueError as error:
+        raise NotUnderstood(str(error)) from None
+    if (ethernet["ether_type"], ipv4["version"], ipv4["ihl"], ipv4["protocol"]) != (_IPV4, 4, 5, _UDP):
+        raise NotUnderstood("is no UDP datagram in IPv4 without options")
+    sender = Sender(
+        port=port,
+        mac=_mac_text(ethernet["src_addr"]),
+        ip=IPv4Address(ipv4["src_addr"]),
+        udp_port=udp["src_port"],
+        own_mac=_mac_text(ethernet["dst_addr"]),
+        own_ip=IPv4Address(ipv4["dst_addr"]),
+        own_udp_port=udp["dst_port"],
+    )
+    start = layouts.ETHERNET.size + layouts.IPV4.size + layouts.UDP.size
+    payload = frame[start : start - layouts.UDP.size + udp["length"]]
+    if not payload or payload[0] not in _LAYOUTS:
+        raise NotUnderstood("names no action", sender)
+    action = Action(payload[0])
+    layout = _LAYOUTS[action]
+    if len(payload) != layout.size:
+        what = f"a {layout.name} has {layout.size} bytes, not {len(payload)}"
+        raise NotUnderstood(what, sender)
+    return Message(sender, action, unpack(layout, payload), payload[:-_MAC_BYTES])
+
+
+def build(action: Action, values: Values, key: str, to: Sender, tos: int) -> bytes:
+    """The frame that carries a message to ``to``, from where that one sent to."""
+    body = signed(_LAYOUTS[action], {"action": action, **values}, key)
+    udp = pack(
+        layouts.UDP,
+        {"src_port": to.own_udp_port, "dst_port": to.udp_port, "length": layouts.UDP.size + len(body)},
+    )
+    ipv4 = {
+        "version": 4,
+        "ihl": 5,
+        "tos": tos,
+        "total_len": layouts.IPV4.size + len(udp) + len(body),
+        "ttl": _TTL,
+        "protocol": _UDP,
+        "src_addr": int(to.own_ip),
+        "dst_addr": int(to.ip),
+    }
+    ipv4["hdr_checksum"] = ipv4_checksum(pack(layouts.IPV4, ipv4))
+    ethernet = {"dst_addr": mac_bits(to.mac), "src_addr": mac_bits(to.own_mac), "ether_type": _IPV4}
+    return pack(layouts.ETHERNET, ethernet) + pack(layouts.IPV4, ipv4) + udp + body
+
+
+def signed(layout: Layout, values: Values, key: str) -> bytes:
+    """A message's bytes with its MAC under ``key`` (hexadecimal); zero without a key."""
+    message = pack(layout, values)[:-_MAC_BYTES]
+    return message + _mac(message, key)
+
+
+def _mac(message: bytes, key: str) -> bytes:
+    if not key:
+        return bytes(_MAC_BYTES)
+    return hmac.digest(bytes.fromhex(key), message, "sha256")[:_MAC_BYTES]
+
+
+def _mac_text(bits: int) -> str:
+    return bits.to_bytes(6, "big").hex(":")

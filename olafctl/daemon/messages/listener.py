@@ -1,0 +1,335 @@
+"""Answers control messages: checks who sends them, has them carried out, and sends an ACK.
+
+A message without a cluster in it is about the cluster that its source address is a member of. What its
+cluster's key does not authenticate changes nothing. A keyed message's nonce is stored in the same step as
+what it changes, so that a repetition is told from a replay after a restart too.
+"""
+
+import logging
+import threading
+import time
+from collections import Counter, OrderedDict
+from concurrent.futures import Future
+from contextlib import suppress
+from ipaddress import IPv4Address
+
+from olafctl.daemon.admission import Admission, ObjectiveBroken
+from olafctl.daemon.controller import Controller
+from olafctl.daemon.membership import Change, Membership
+from olafctl.daemon.messages import datagram, nonces
+from olafctl.daemon.messages.datagram import Message, NotUnderstood, Sender
+from olafctl.daemon.messages.nonces import Freshness, Nonces
+from olafctl.daemon.messages.rates import Rates
+from olafctl.daemon.model import Cluster, Kind, Member, Row
+from olafctl.daemon.operations import MemberWish, NoRoom, Operation, Operations, Planned
+from olafctl.errors import BadInput, OlafError, Problem
+from olafctl.queue.internals import Command
+from olafctl.testbed.model import Mode, Testbed
+from olafctl.wire.control import ALL_SEGMENTS, Action, Reason, Role
+from olafctl.wire.frames import Values
+
+_log = logging.getLogger(__name__)
+_PATIENCE = 0.2
+_PER_SECOND, _BURST = 20, 100
+_PORT_PER_SECOND, _PORT_BURST = 2000, 4000
+_SOURCES = 4096
+_ROUNDS = 1024
+
+
+class Refused(BadInput):
+    """A message that is answered with a reason."""
+
+    def __init__(self, reason: Reason, what: str) -> None:
+        super().__init__(Problem(what))
+        self.reason = reason
+
+
+class Listener:
+    """A thread that answers one deployment's control messages."""
+
+    def __init__(
+        self,
+        controller: Controller,
+        admission: Admission,
+        operations: Operations,
+        testbed: Testbed,
+        lease: float,
+    ) -> None:
+        """Members that join by message leave after ``lease`` seconds of silence; 0: never."""
+        self.counts: Counter[str] = Counter()
+        """Messages by what became of them: ``ok``, the reason of a refusal, ``flooded``, ``malformed``."""
+        self._controller = controller
+        self._admission = admission
+        self._operations = operations
+        self._testbed = testbed
+        self._lease = lease
+        self._sources = Rates(_PER_SECOND, _BURST, _SOURCES)
+        self._ports = Rates(_PORT_PER_SECOND, _PORT_BURST, len(testbed.ports))
+        self._nonces = Nonces(controller.look)
+        self._outcomes: OrderedDict[tuple[str, IPv4Address], Reason | None] = OrderedDict()
+        """What became of the newest message of a source in a cluster; None while it is under way."""
+        self._asked: OrderedDict[tuple[str, int, int], set[str]] = OrderedDict()
+        """Members that asked for help with a cluster's segment and round."""
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, name=f"messages {testbed.name}", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Answer no more."""
+        self._ended.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while not self._ended.is_set():
+            seen = False
+            with suppress(OlafError):
+                for packet in self._controller.southbound.packets(_PATIENCE):
+                    seen = True
+                    self.take(packet.metadata["ingress_port"], packet.payload)
+                    if self._ended.is_set():
+                        return
+            if not seen:
+                self._ended.wait(_PATIENCE)
+
+    def take(self, port: int, frame: bytes) -> None:
+        """Deal with one frame that VNP4₁ handed over."""
+        # The cheapest checks come first: a flood is not to cost more than it must.
+        if not self._ports.allows(port) or not self._sources.allows((port, frame[26:30])):
+            self.counts["flooded"] += 1
+            return
+        try:
+            message = datagram.parse(port, frame)
+        except NotUnderstood as error:
+            self.counts["malformed"] += 1
+            if error.sender is not None:
+                self._answer(error.sender, 0, 0, Reason.BAD_MESSAGE, None, {})
+            return
+        if message.action is Action.ACK:
+            self.counts["malformed"] += 1
+            return
+        cluster: Cluster | None = None
+        try:
+            cluster, member = self._known(message)
+            self._act(message, cluster, member)
+        except Refused as error:
+            self._refuse(message, cluster, error)
+        except OlafError:
+            self.counts["busy"] += 1  # it asks again
+
+    def _known(self, message: Message) -> tuple[Cluster, Member | None]:
+        """The message's cluster, and its sender there. Raises Refused."""
+
+        def find(membership: Membership) -> Row:
+            member = membership.at(message.sender.ip)
+            if "cluster" in message.values:
+                name = message.cluster
+            elif member is not None:
+                name = member.cluster
+            else:
+                raise Refused(Reason.NOT_A_MEMBER, "is no member")
+            if name not in membership.clusters:
+                raise Refused(Reason.UNKNOWN_CLUSTER, f"there is no cluster {name!r}")
+            return {
+                "cluster": membership.clusters[name],
+                "member": member if member is not None and member.cluster == name else None,
+            }
+
+        found = self._controller.look(find)
+        assert found is not None
+        return found["cluster"], found["member"]
+
+    def _act(self, message: Message, cluster: Cluster, member: Member | None) -> None:
+        if not cluster.key and not cluster.open:
+            raise Refused(Reason.BAD_MAC, "the cluster has no key")
+        if cluster.key and not message.is_authentic(cluster.key):
+            raise Refused(Reason.BAD_MAC, "is not authentic")
+        name, source, nonce = cluster.name, message.sender.ip, message.values["nonce"]
+        keyed = bool(cluster.key)
+        freshness = self._nonces.judge(name, source, nonce, keyed)
+        if freshness is Freshness.OLD:
+            raise Refused(Reason.OLD_NONCE, "was replayed, or its sender's clock is behind")
+        if freshness is Freshness.REPEATED:
+            self._repeat(message, name)
+            return
+        operation = self._operation(message, cluster, member)
+        rows: Change = {}
+        if keyed:
+            rows[nonces.key(name, source)] = {"last": nonce}
+
+        def noted(membership: Membership) -> Planned:
+            plan = operation(membership)
+            return Planned({**plan.change, **rows}, plan.answer, plan.commands)
+
+        def answer(done: "Future[Row]") -> None:
+            error = done.exception()
+            if error is None:
+                self._outcomes[name, source] = Reason.OK
+                self._forward(message, cluster)
+                self._accept(message, name)
+            elif isinstance(error, OlafError):
+                self._outcomes[name, source] = self._refuse(message, cluster, error)
+
+        future = self._admission.submit(noted)
+        self._nonces.use(name, source, nonce, keyed)
+        self._outcomes[name, source] = None
+        while len(self._outcomes) > _SOURCES:
+            self._outcomes.popitem(last=False)
+        future.add_done_callback(answer)
+
+    def _repeat(self, message: Message, name: str) -> None:
+        """Answer a message again, as the first time; while that is still under way it is answered once."""
+        # What is known only by its stored nonce was done: nonce and change are stored in one step.
+        outcome = self._outcomes.get((name, message.sender.ip), Reason.OK)
+        if outcome is Reason.OK:
+            self._accept(message, name)
+        elif outcome is not None:
+            raise Refused(outcome, "was refused before")
+
+    def _operation(self, message: Message, cluster: Cluster, member: Member | None) -> Operation:
+        """What the message asks for. Raises Refused."""
+        values, name = message.values, cluster.name
+        if message.action is Action.JOIN:
+            return self._join(message, cluster)
+        if message.action is Action.LEAVE and member is None:
+            return lambda membership: Planned({}, {})  # whoever is no member has left
+        if member is None:
+            raise Refused(Reason.NOT_A_MEMBER, "is no member")
+        segment = None if values.get("segment") == ALL_SEGMENTS else values.get("segment")
+        match message.action:
+            case Action.LEAVE:
+                return self._operations.leave(member.name)
+            case Action.RESET:
+                return self._operations.command(Command.RESET, name, segment)
+            case Action.FBCAST:
+                return self._operations.command(Command.FBCAST, name, segment)
+            case Action.SET_H:
+                return self._operations.set_threshold(name, values["threshold"])
+            case Action.HALT:
+                return self._operations.halt(name, values["halted"] != 0)
+            case Action.HELP:
+                return self._help(message, cluster, member)
+        raise Refused(Reason.BAD_MESSAGE, f"{message.action.name} asks for nothing")
+
+    def _join(self, message: Message, cluster: Cluster) -> Operation:
+        sender, values = message.sender, message.values
+        if values["role"] not in (Role.WORKER, Role.SWITCH):
+            raise Refused(Reason.BAD_MESSAGE, "parameter servers are the testbed's")
+        if values["values"] and cluster.values and values["values"] != cluster.values:
+            raise Refused(Reason.WRONG_MODEL_LENGTH, f"the model has {cluster.values} values")
+        wish = MemberWish(
+            cluster=cluster.name,
+            ip=sender.ip,
+            port=sender.port,
+            udp_port=sender.udp_port,
+            mac=sender.mac,
+            kind=Kind.SWITCH if values["role"] == Role.SWITCH else Kind.WORKER,
+            values=values["values"],
+            lease=self._lease,
+        )
+        return self._operations.join(wish)
+
+    def _help(self, message: Message, cluster: Cluster, member: Member) -> Operation:
+        """Note who asks. Once every member has, no one has the result: the index begins the round again."""
+        segment, number = message.values["segment"], message.values["round"]
+        key = (cluster.name, segment, number)
+        asked = self._asked.setdefault(key, set())
+        asked.add(member.name)
+        while len(self._asked) > _ROUNDS:
+            self._asked.popitem(last=False)
+
+        def check(membership: Membership) -> Planned:
+            members = {each.name for each in membership.members_of(cluster.name)}
+            if not members <= asked:
+                return Planned({}, {})
+            self._asked.pop(key, None)
+            return self._operations.command(Command.RESET, cluster.name, segment)(membership)
+
+        return check
+
+    # Answers
+
+    def _accept(self, message: Message, name: str) -> None:
+        self.counts["ok"] += 1
+        known: list[tuple[Cluster, int]] = []
+        members: list[Member] = []
+
+        def find(membership: Membership) -> None:
+            if name in membership.clusters:
+                cluster, everyone = membership.clusters[name], membership.members_of(name)
+                known.append((cluster, cluster.threshold or max(len(everyone), 1)))
+                members.extend(each for each in everyone if each.ip == message.sender.ip)
+
+        self._controller.look(find)
+        values: Values = {}
+        for cluster, threshold in known:
+            values |= {"epoch": cluster.epoch, "threshold": threshold, "segments": cluster.segments}
+            values |= self._server(cluster)
+        for member in members:
+            values["member"] = member.number
+        told = known[0][0] if known else None
+        self._answer(message.sender, message.action, message.values["nonce"], Reason.OK, told, values)
+
+    def _refuse(self, message: Message, cluster: Cluster | None, error: OlafError) -> Reason:
+        """Answer with the reason, which is returned."""
+        reason = Reason.FAILED
+        if isinstance(error, Refused):
+            reason = error.reason
+        elif isinstance(error, NoRoom):
+            reason = Reason.CLUSTER_FULL
+        elif isinstance(error, ObjectiveBroken):
+            reason = Reason.OBJECTIVE_VIOLATED
+        self.counts[reason.name.lower()] += 1
+        who = f"{message.action.name} of {message.sender.ip}"
+        _log.info("%s: refused %s: %s", self._testbed.name, who, error)
+        # Who does not know the key is told nothing that is made with it.
+        told = None if reason is Reason.BAD_MAC else cluster
+        self._answer(message.sender, message.action, message.values["nonce"], reason, told, {})
+        return reason
+
+    def _answer(
+        self, to: Sender, answered: int, nonce: int, reason: Reason, cluster: Cluster | None, more: Values
+    ) -> None:
+        values = {"answered": answered, "reason": reason, "nonce": nonce, **more}
+        self._send(to, Action.ACK, values, cluster)
+
+    def _server(self, cluster: Cluster) -> Values:
+        """Where the cluster's members send their updates."""
+        if cluster.mode is Mode.ISWITCH and self._testbed.engine.address is not None:
+            return {"server_addr": int(self._testbed.engine.address), "server_port": self._testbed.udp_port}
+        for server in self._testbed.parameter_servers:
+            return {"server_addr": int(server.ip), "server_port": server.udp_port}
+        return {}
+
+    def _forward(self, message: Message, cluster: Cluster) -> None:
+        """Tell the other members what they have to do about a Help or a Halt."""
+        if message.action not in (Action.HELP, Action.HALT):
+            return
+        values = {name: value for name, value in message.values.items() if name not in ("action", "mac")}
+        values["nonce"] = time.time_ns()
+        if message.action is Action.HELP:
+            values |= {"asker_addr": int(message.sender.ip), "asker_port": message.sender.udp_port}
+        members: list[Member] = []
+        self._controller.look(
+            lambda membership: members.extend(
+                membership.members_of(cluster.name) if cluster.name in membership.clusters else ()
+            )
+        )
+        own = message.sender
+        for member in members:
+            if member.ip != own.ip:
+                to = Sender(
+                    member.port,
+                    member.mac,
+                    member.ip,
+                    member.udp_port,
+                    own.own_mac,
+                    own.own_ip,
+                    own.own_udp_port,
+                )
+                self._send(to, message.action, values, cluster)
+
+    def _send(self, to: Sender, action: Action, values: Values, cluster: Cluster | None) -> None:
+        key = cluster.key if cluster is not None else ""
+        frame = datagram.build(action, values, key, to, self._testbed.control_tos)
+        with suppress(OlafError):
+            self._controller.southbound.send(to.port, frame)

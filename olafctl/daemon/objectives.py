@@ -1,0 +1,17 @@
+"""Age-of-Model objectives as a cluster is created with them."""
+
+from olafctl.errors import BadInput, Problem
+from olafctl.testbed.model import Testbed
+from olafctl.verify.question import parse
+
+
+def check_objective(text: str, period: int, testbed: Testbed) -> None:
+    """Raises BadInput for an objective that can never be verified."""
+    if not text:
+        return
+    parse.objective(text)
+    if not period:
+        raise BadInput(Problem("is missing", "period", "say how often each worker sends, in ns"))
+    if testbed.engine.output_rate is None:
+        what = f"{text!r} is about a queue, but the engine's output has no rate"
+        raise BadInput(Problem(what, "objective", "give the engine an output_rate"))

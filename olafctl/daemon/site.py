@@ -1,0 +1,74 @@
+"""Where a deployment of the daemon runs: found, or brought up when it is gone."""
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import Protocol
+
+from olafctl.control.deploy import deploy, find
+from olafctl.control.locks import CHANGE, held
+from olafctl.control.store import Role, Store
+from olafctl.errors import BadInput, Problem
+from olafctl.targets.interface import Progress, Running
+from olafctl.testbed.model import Cluster, Testbed
+
+
+class Site(Protocol):
+    """A deployment's processes, seen by the daemon. Every call raises OlafError."""
+
+    @property
+    def testbed(self) -> Testbed: ...
+
+    @property
+    def folder(self) -> Path:
+        """Where the deployment's state is kept."""
+
+    def running(self) -> Running | None:
+        """What runs; None when it does not."""
+
+    def start(self, clusters: Sequence[Cluster]) -> Running:
+        """Bring it up, with these clusters."""
+
+    def close(self) -> None:
+        """Leave it as it is, for others to change."""
+
+
+class Deployment:
+    """A deployment of this machine's olafctl. While it is open no other olafctl may change it."""
+
+    def __init__(self, store: Store, testbed: Testbed, progress: Progress) -> None:
+        """Deploy what was never deployed. Raises OlafError, also when another olafctl is at work on it."""
+        self._store = store
+        self._progress = progress
+        self._locks = ExitStack()
+        record = store.record(Role.RUNNING)
+        if record is None:
+            deploy(testbed, progress)
+        elif record.testbed != testbed.text:
+            remedy = "deploy it first: olafctl deploy, while no daemon runs"
+            raise BadInput(Problem("what runs was deployed from another text", str(testbed.source), remedy))
+        self._lock()
+        self.testbed, _ = find(store)
+
+    @property
+    def folder(self) -> Path:
+        return self._store.folder
+
+    def running(self) -> Running | None:
+        _, running = find(self._store)
+        return running if running is not None and running.alive() else None
+
+    def start(self, clusters: Sequence[Cluster]) -> Running:
+        self._locks.close()
+        deploy(replace(self.testbed, clusters=tuple(clusters)), self._progress)
+        self._lock()
+        _, running = find(self._store)
+        assert running is not None
+        return running
+
+    def close(self) -> None:
+        self._locks.close()
+
+    def _lock(self) -> None:
+        self._locks.enter_context(held(self._store.folder, CHANGE))

@@ -1,0 +1,154 @@
+"""The devices of one deployment, kept equal to its membership.
+
+What the devices hold is read once, when the daemon takes them over; from then on it is known, because every
+write is this session's. A write that fails, a stream that ends and the timer make it unknown again: then it
+is read, compared and repaired.
+"""
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from itertools import islice
+
+from olafctl.control import devices
+from olafctl.control.desired import desired, index_range, of_clusters
+from olafctl.control.pipeline import VNP4_1, VNP4_2, WORKERS
+from olafctl.control.plan import Plan, plan
+from olafctl.daemon.site import Site
+from olafctl.p4runtime.entities import Exact, Match, PacketIn
+from olafctl.p4runtime.session import Session
+from olafctl.queue import settings
+from olafctl.queue.internals import Command
+from olafctl.queue.registers import IndexSettings
+from olafctl.queue.settings import Ranges
+from olafctl.targets.interface import Running
+from olafctl.testbed.model import Cluster
+
+_log = logging.getLogger(__name__)
+_SHOWN = 20
+
+
+class Southbound:
+    """See the module. One thread at a time may change anything; packets may be sent by any."""
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+        self._open = ExitStack()
+        self._running: Running | None = None
+        self._sessions: Mapping[str, Session] = {}
+        self._equal = False
+
+    @property
+    def ready(self) -> bool:
+        """Whether the devices answer and are known to be equal to the membership."""
+        return self._equal and all(
+            session.alive and session.is_primary for session in self._sessions.values()
+        )
+
+    def reconcile(self, clusters: Sequence[Cluster]) -> Plan:
+        """Make the devices equal to these clusters, whatever they hold; returns what had to be changed.
+
+        Raises OlafError when they cannot be reached or refuse.
+        """
+        self._equal = False
+        running = self._connected(clusters)
+        pushed = devices.push_pipelines(running, self._sessions)
+        wanted = desired(replace(self._site.testbed, clusters=tuple(clusters)))
+        changes = devices.converge(running, self._sessions, wanted)
+        self._equal = True
+        for name in pushed:
+            _log.info("%s: pushed the pipeline of %s", self._site.testbed.name, name)
+        self._show(changes)
+        return changes
+
+    def apply(self, before: Sequence[Cluster], after: Sequence[Cluster]) -> None:
+        """Take the devices from some clusters to what these are now, in an order in which no frame is lost.
+
+        Nothing is read. Raises OlafError; then what the devices hold is unknown until :meth:`reconcile`.
+        """
+        assert self._running is not None
+        old, new = _ranges(before), _ranges(after)
+        stays = _unchanged(before, after)
+        changes = plan(of_clusters(before, stays), of_clusters(after, stays))
+        changed = (each for span in new for each in settings.changes(old.get(span, ()), new[span]))
+        self._equal = False
+        devices.carry_out(replace(changes, settings=tuple(changed)), self._running, self._sessions)
+        for first, last in old.keys() - new.keys():
+            self._running.registers.configure(first, last, IndexSettings())
+        self._equal = True
+
+    def command(self, command: Command, first: int, last: int) -> None:
+        """FBCAST or RESET at the queue. Raises OlafError."""
+        assert self._running is not None
+        self._running.registers.command(command, first, last)
+
+    def packets(self, timeout: float) -> Iterator[PacketIn]:
+        """Control messages that VNP4₁ hands over, until ``timeout`` seconds bring none."""
+        session = self._sessions.get(VNP4_1)
+        if session is not None and session.alive:
+            yield from session.packets(timeout)
+
+    def send(self, port: int, frame: bytes) -> None:
+        """A frame out of a front port; lost when the devices cannot be reached, as on any wire."""
+        session = self._sessions.get(VNP4_2)
+        if session is not None and session.alive:
+            session.packet_out(frame, {"egress_port": port})
+
+    def frames_seen(self) -> dict[int, int]:
+        """How many frames VNP4₁ counted for each member, by its IPv4 address. Raises OlafError."""
+        counted = self._sessions[VNP4_1].direct_counters(WORKERS)
+        return {_address(entry.match["worker_addr"]): count.packets for entry, count in counted.items()}
+
+    def close(self) -> None:
+        """End the sessions; what the devices hold stays."""
+        self._equal = False
+        self._open.close()
+        self._sessions = {}
+        self._running = None
+
+    def _connected(self, clusters: Sequence[Cluster]) -> Running:
+        if self._running is not None and all(
+            session.alive and session.is_primary for session in self._sessions.values()
+        ):
+            return self._running
+        self.close()
+        running = self._site.running() or self._site.start(clusters)
+        self._sessions = self._open.enter_context(devices.controlling(running, take_over=True))
+        self._running = running
+        return running
+
+    def _show(self, changes: Plan) -> None:
+        for line in islice(changes.lines(), _SHOWN):
+            _log.info("%s: %s", self._site.testbed.name, line)
+        if changes.size > _SHOWN:
+            _log.info("%s: and %d more changes", self._site.testbed.name, changes.size - _SHOWN)
+
+
+def _address(match: Match | int) -> int:
+    assert isinstance(match, Exact)
+    return match.value
+
+
+def _ranges(clusters: Sequence[Cluster]) -> dict[tuple[int, int], Ranges]:
+    """What each cluster asks of its indices, by the first and the last of them."""
+    parts = map(index_range, clusters)
+    return {(part.first, part.last): (part,) for part in parts}
+
+
+def _unchanged(before: Sequence[Cluster], after: Sequence[Cluster]) -> set[int]:
+    """Replica ids of the workers whose entries are the same before and after."""
+    old = {cluster.index: cluster for cluster in before}
+    stays: set[int] = set()
+    for cluster in after:
+        was = old.get(cluster.index)
+        if was is None or _numbers(was) != _numbers(cluster):
+            continue
+        workers = {worker.member: worker for worker in was.workers}
+        stays.update(worker.member for worker in cluster.workers if workers.get(worker.member) == worker)
+    return stays
+
+
+def _numbers(cluster: Cluster) -> tuple[int, int, int]:
+    """What the entries of a cluster's workers take from it."""
+    return cluster.first, cluster.segments, cluster.epoch

@@ -1,0 +1,1 @@
+"""Durable rows with a history: one interface, several stores."""

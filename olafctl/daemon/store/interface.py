@@ -1,0 +1,59 @@
+"""What a store of membership does, whichever database keeps it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from olafctl.errors import OlafError
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Intent:
+    """A change that is about to reach the devices, written down before the first of them is touched."""
+
+    change: Mapping[str, Row | None]
+    """New rows by key; None removes."""
+
+
+@dataclass(frozen=True)
+class Event:
+    """One row's change in the history."""
+
+    revision: int
+    key: str
+    row: Row | None
+    """None when it was removed."""
+
+
+class Compacted(OlafError):
+    """The history no longer reaches back to the revision that was asked for."""
+
+
+class MembershipStore(Protocol):
+    """Rows by key, changed in steps that are durable when the call returns; every call raises OlafError."""
+
+    def rows(self) -> tuple[int, dict[str, Row]]:
+        """The revision and every row."""
+
+    def intent(self) -> Intent | None:
+        """What was begun and neither finished nor abandoned."""
+
+    def begin(self, intent: Intent) -> None:
+        """Write an intent down; replaces one that is there."""
+
+    def finish(self, change: Mapping[str, Row | None]) -> int:
+        """Change the rows and remove the intent as one step; returns the new revision."""
+
+    def abandon(self) -> None:
+        """Remove the intent: nothing of it shall be."""
+
+    def history(self, since: int, limit: int = 1000) -> list[Event]:
+        """Changes after revision ``since``, in order; whole revisions, at least one if there is any.
+
+        Raises Compacted when ``since`` is older than the history.
+        """
+
+    def close(self) -> None:
+        """Release what it holds."""

@@ -1,0 +1,129 @@
+"""The embedded store: one SQLite database in write-ahead mode, synchronous on every step."""
+
+import json
+import sqlite3
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from olafctl.daemon.store.interface import Compacted, Event, Intent, Row
+from olafctl.errors import OlafError, Problem
+
+FILE = "membership.db"
+_VERSION = 1
+_KEPT = 100_000
+_SCHEMA = f"""
+begin;
+create table if not exists row (key text primary key, value text not null) strict;
+create table if not exists intent (only integer primary key check (only = 1), value text not null) strict;
+create table if not exists event (
+    number integer primary key, revision integer not null, key text not null, value text
+) strict;
+create index if not exists event_revision on event (revision);
+create table if not exists revision (
+    only integer primary key check (only = 1), value integer not null
+) strict;
+insert or ignore into revision values (1, 0);
+pragma user_version = {_VERSION};
+commit;
+"""
+
+
+class SqliteStore:
+    """See :class:`olafctl.daemon.store.interface.MembershipStore`. Any thread may call it."""
+
+    def __init__(self, folder: Path, *, kept: int = _KEPT) -> None:
+        """Open the database in ``folder``, which is made; ``kept`` events of history stay.
+
+        Raises OlafError.
+        """
+        self._path = folder / FILE
+        self._kept = kept
+        self._lock = threading.Lock()
+        with self._explained():
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._path.touch(mode=0o600, exist_ok=True)
+            self._database = sqlite3.connect(self._path, timeout=10, check_same_thread=False)
+            version = self._database.execute("pragma user_version").fetchone()[0]
+            if version > _VERSION:
+                raise OlafError(Problem("was written by a newer Olaf", str(self._path), "use that one"))
+            self._database.execute("pragma journal_mode = wal")
+            self._database.execute("pragma synchronous = full")
+            if version < _VERSION:
+                self._database.executescript(_SCHEMA)
+
+    def rows(self) -> tuple[int, dict[str, Row]]:
+        with self._step() as database:
+            rows = database.execute("select key, value from row").fetchall()
+            return self._revision(), {key: json.loads(value) for key, value in rows}
+
+    def intent(self) -> Intent | None:
+        with self._step() as database:
+            found = database.execute("select value from intent").fetchone()
+        return None if found is None else Intent(json.loads(found[0]))
+
+    def begin(self, intent: Intent) -> None:
+        text = json.dumps(dict(intent.change))
+        with self._step() as database:
+            database.execute("insert or replace into intent values (1, ?)", (text,))
+
+    def finish(self, change: Mapping[str, Row | None]) -> int:
+        with self._step() as database:
+            revision = self._revision() + 1
+            for key, row in change.items():
+                text = None if row is None else json.dumps(row)
+                if text is None:
+                    database.execute("delete from row where key = ?", (key,))
+                else:
+                    database.execute("insert or replace into row values (?, ?)", (key, text))
+                database.execute(
+                    "insert into event (revision, key, value) values (?, ?, ?)", (revision, key, text)
+                )
+            database.execute("update revision set value = ?", (revision,))
+            database.execute("delete from intent")
+            database.execute(
+                "delete from event where revision <= "
+                "(select revision from event order by number desc limit 1 offset ?)",
+                (self._kept,),
+            )
+            return revision
+
+    def abandon(self) -> None:
+        with self._step() as database:
+            database.execute("delete from intent")
+
+    def history(self, since: int, limit: int = 1000) -> list[Event]:
+        with self._step() as database:
+            newest = self._revision()
+            oldest = database.execute("select min(revision) from event").fetchone()[0] or newest + 1
+            if since + 1 < oldest or since > newest:
+                what = f"the history has revisions {oldest - 1} … {newest}, not {since}"
+                raise Compacted(Problem(what, remedy="read the status and watch from its revision"))
+            found = database.execute(
+                "select revision, key, value from event where revision > ? and revision <= coalesce("
+                "(select revision from event where revision > ? order by number limit 1 offset ?), ?) "
+                "order by number",
+                (since, since, limit, newest),
+            ).fetchall()
+        return [Event(revision, key, value and json.loads(value)) for revision, key, value in found]
+
+    def close(self) -> None:
+        with self._lock:
+            self._database.close()
+
+    def _revision(self) -> int:
+        return int(self._database.execute("select value from revision").fetchone()[0])
+
+    @contextmanager
+    def _step(self) -> Iterator[sqlite3.Connection]:
+        with self._lock, self._explained(), self._database:
+            yield self._database
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except (sqlite3.Error, OSError) as error:
+            remedy = "make it writable, make room on its disk, or restore a backup"
+            raise OlafError(Problem(f"cannot be used: {error}", str(self._path), remedy)) from error

@@ -1,0 +1,72 @@
+"""Age-of-Model objectives: what would break one is refused before anything is written."""
+
+from collections.abc import Iterator
+from ipaddress import IPv4Address
+
+import pytest
+
+from olafctl.daemon.admission import Admission, ObjectiveBroken, Policy
+from olafctl.daemon.controller import Controller
+from olafctl.daemon.operations import ClusterWish, MemberWish, Operation, Operations
+from olafctl.errors import BadInput
+from olafctl.testbed.model import Testbed
+from tests.daemon.conftest import DEADLINE, TESTBED, held, lab
+from tests.daemon.pair import Pair
+
+pytest.importorskip("z3")
+MS = 10**6
+
+
+@pytest.fixture
+def slow() -> Testbed:
+    """An engine whose link takes 12,288 ns for an update."""
+    return lab(TESTBED.replace("beats: 24", "beats: 24, output_rate: 1 Gb/s"))
+
+
+@pytest.fixture
+def admission(controller: Controller, slow: Testbed) -> Iterator[Admission]:
+    made = Admission(controller, slow, Policy(timeout=20))
+    yield made
+    made.close()
+
+
+def join(ask: Operations, number: int, cluster: str) -> Operation:
+    return ask.join(MemberWish(cluster, IPv4Address(f"10.0.1.{number}"), 2, 41000, name=f"w{number}"))
+
+
+def test_a_join_that_would_break_an_objective_is_refused_with_the_rate_that_would_not(
+    admission: Admission, slow: Testbed, controller: Controller, pair: Pair
+) -> None:
+    ask = Operations(slow)
+    wish = ClusterWish("red", objective="peak<=1.2ms", period=MS)
+    admission.submit(ask.create_cluster(wish)).result(DEADLINE)
+    admission.submit(join(ask, 1, "red")).result(DEADLINE)
+    fast = ClusterWish("fast", period=20_000)
+    admission.submit(ask.create_cluster(fast)).result(DEADLINE)
+    before = held(pair)
+    with pytest.raises(ObjectiveBroken, match=r"would break peak<=0.1ms of 'tight'.*\(.*\)"):
+        tight = ClusterWish("tight", objective="peak<=0.1ms", period=MS)
+        admission.submit(ask.create_cluster(tight)).result(DEADLINE)
+        admission.submit(join(ask, 2, "tight")).result(DEADLINE)
+    assert held(pair) == before
+    assert [member["name"] for member in controller.status().members] == ["w1"]
+
+
+@pytest.mark.parametrize(
+    ("wish", "reason"),
+    [
+        (ClusterWish("red", objective="fast", period=MS), "'fast' is not an objective"),
+        (ClusterWish("red", objective="peak<=1ms"), "period: is missing"),
+    ],
+)
+def test_an_objective_that_cannot_be_verified_is_refused(
+    admission: Admission, slow: Testbed, wish: ClusterWish, reason: str
+) -> None:
+    with pytest.raises(BadInput, match=reason):
+        admission.submit(Operations(slow).create_cluster(wish)).result(DEADLINE)
+
+
+def test_without_an_output_rate_there_is_nothing_to_verify(admission: Admission) -> None:
+    wish = ClusterWish("red", objective="peak<=1ms", period=MS)
+    with pytest.raises(BadInput, match="give the engine an output_rate"):
+        admission.submit(Operations(lab()).create_cluster(wish)).result(DEADLINE)

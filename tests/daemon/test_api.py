@@ -1,0 +1,245 @@
+"""The northbound API over real sockets, and the command line as its client."""
+
+import json
+import random
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+from google.protobuf import descriptor_pb2
+
+from olafctl import paths
+from olafctl.cli import main
+from olafctl.daemon.admission import Admission
+from olafctl.daemon.api import schema
+from olafctl.daemon.api.client import Client
+from olafctl.daemon.api.server import Owned, Server
+from olafctl.daemon.certificates import issue
+from olafctl.daemon.controller import Controller
+from olafctl.daemon.operations import Operations
+from olafctl.errors import BadInput, OlafError
+from olafctl.p4runtime.address import Tls
+from tests.daemon.conftest import held, lab
+from tests.daemon.pair import Pair
+
+
+def owned(controller: Controller) -> dict[str, Owned]:
+    """The laboratory's deployment, for a server."""
+    bed = lab()
+    return {"lab": Owned(controller, Admission(controller, bed), Operations(bed), bed.udp_port)}
+
+
+TOKEN = "correct horse battery"
+
+
+@pytest.fixture
+def server(controller: Controller, tmp_path: Path) -> Iterator[Server]:
+    """Serves at a UNIX socket."""
+    served = Server(owned(controller), f"unix:{tmp_path}/d/olaf.sock")
+    yield served
+    served.stop()
+
+
+@pytest.fixture
+def client(server: Server) -> Iterator[Client]:
+    with Client(server.address) as connected:
+        yield connected
+
+
+def test_a_cluster_lives_and_dies(client: Client, pair: Pair) -> None:
+    made = client.call("CreateCluster", name="red", values=1000, mode=3)
+    assert (made.segments, made.epoch, made.mode) == (3, 1, 3)
+    empty = held(pair)
+    joined = client.call("Join", cluster="red", ip="10.0.1.1", port=2, name="w1", mtu=1600)
+    assert (joined.number, joined.udp_port, joined.mac) == (0, 20300, "02:00:0a:00:01:01")
+    assert client.call("SetThreshold", cluster="red", threshold=3).threshold == 3
+    assert client.call("SetReward", cluster="red", reward_threshold=0.0).HasField("reward_threshold")
+    assert not client.call("SetReward", cluster="red").HasField("reward_threshold")
+    assert client.call("Halt", cluster="red").halted
+    assert not client.call("Resume", cluster="red").halted
+    assert client.call("SetMode", cluster="red", mode=1).mode == 1
+    client.call("Reset", cluster="red", segment=2)
+    client.call("CreateCluster", name="blue")
+    assert client.call("MoveWorker", worker="w1", cluster="blue").cluster == "blue"
+    assert client.call("Leave", worker="w1").name == "w1"
+    assert client.call("DeleteCluster", cluster="blue").members == 0
+    assert held(pair) == empty
+
+
+def test_a_refusal_carries_its_problems(client: Client) -> None:
+    with pytest.raises(BadInput, match=r"ip: '10.0.1' is no IPv4 address \(give one such as 10.0.1.1\)"):
+        client.call("Join", cluster="red", ip="10.0.1", port=2)
+    with pytest.raises(BadInput, match="the daemon owns no deployment 'other'"):
+        client.call("Leave", deployment="other", worker="w1")
+
+
+def test_watching_resumes_where_it_ended(client: Client) -> None:
+    client.call("CreateCluster", name="red", key="ab" * 16)
+    [deployment] = client.call("GetStatus").deployments
+    client.call("Join", cluster="red", ip="10.0.1.1", port=2, name="w1")
+    client.call("Leave", worker="w1")
+    events = client.watch("", deployment.resume_token)
+    first = next(events)
+    assert (first.kind, first.name, first.worker.ip) == ("worker", "w1", "10.0.1.1")
+    events.close()  # type: ignore[attr-defined]
+    second = next(client.watch("", first.resume_token))
+    assert (second.kind, second.name, second.HasField("worker")) == ("worker", "w1", False)
+    with pytest.raises(OlafError, match="history has revisions"):
+        next(client.watch("", "999999"))
+
+
+def test_no_answer_tells_a_key(client: Client) -> None:
+    key = "5ec2e7" * 8
+    made = client.call("CreateCluster", name="red", key=key)
+    told = [str(made), str(client.call("GetStatus")), str(next(client.watch("", "1")))]
+    assert not any(key in text for text in told)
+    assert made.keyed
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:0", "localhost:0"])
+def test_over_tcp_a_stranger_changes_and_learns_nothing(controller: Controller, address: str) -> None:
+    controllers = owned(controller)
+    with pytest.raises(BadInput, match="give a token, or a client authority"):
+        Server(controllers, address)
+    server = Server(controllers, address, token=TOKEN)
+    try:
+        for token in ("", "wrong"):
+            with Client(server.address, token=token) as stranger:
+                for call in schema.CALLS.keys() - {"Watch"}:
+                    with pytest.raises(OlafError, match="needs the daemon's token"):
+                        stranger.call(call)
+                with pytest.raises(OlafError, match="needs the daemon's token"):
+                    next(stranger.watch())
+        with Client(server.address, token=TOKEN) as friend:
+            assert friend.call("GetStatus").deployments[0].clusters[:] == []
+    finally:
+        server.stop()
+
+
+def test_beyond_loopback_there_is_no_serving_in_clear(controller: Controller) -> None:
+    with pytest.raises(BadInput, match="add a certificate for TLS"):
+        Server(owned(controller), "0.0.0.0:0", token=TOKEN)
+
+
+def test_a_certificate_of_the_authority_lets_a_client_in(controller: Controller, tmp_path: Path) -> None:
+    ours, theirs = tmp_path / "ours", tmp_path / "theirs"
+    issue(ours, "server", ("127.0.0.1",), 1)
+    for folder in (ours, theirs):
+        issue(folder, "client", (), 1)
+    tls = Tls(ours / "server.pem", ours / "server.key", ours / "ca.pem")
+    server = Server(owned(controller), "127.0.0.1:0", tls)
+    try:
+        with Client(server.address, certificates=ours) as friend:
+            assert friend.call("GetStatus").deployments[0].name == "lab"
+        (theirs / "ca.pem").write_bytes((ours / "ca.pem").read_bytes())
+        strangers: tuple[Path | None, ...] = (theirs, None)
+        for presented in strangers:
+            refused = pytest.raises(OlafError, match="no daemon answers")
+            with Client(server.address, certificates=presented, timeout=20) as stranger, refused:
+                stranger.call("GetStatus")
+    finally:
+        server.stop()
+
+
+def test_a_pair_is_made_once_and_its_key_is_its_owners_alone(tmp_path: Path) -> None:
+    _, key = issue(tmp_path / "certs", "client", (), 1)
+    assert key.stat().st_mode & 0o077 == 0
+    with pytest.raises(BadInput, match="a pair called 'client' already"):
+        issue(tmp_path / "certs", "client", (), 1)
+
+
+def test_the_socket_is_its_owners_alone(server: Server) -> None:
+    path = Path(server.address.removeprefix("unix:"))
+    assert (path.stat().st_mode & 0o077, path.parent.stat().st_mode & 0o077) == (0, 0)
+
+
+def test_damaged_messages_are_refused_and_change_nothing(client: Client, server: Server, pair: Pair) -> None:
+    client.call("CreateCluster", name="red")
+    before, chance = held(pair), random.Random(1)
+    good = schema.CLASSES["JoinRequest"](cluster="red", ip="10.0.1.1", port=9, name="w").SerializeToString()
+    with grpc.insecure_channel(server.address) as channel:
+        for _ in range(300):
+            data = bytearray(good)
+            for _ in range(chance.randrange(1, 4)):
+                data[chance.randrange(len(data))] = chance.randrange(256)
+            for name in ("Join", "CreateCluster", "Leave"):
+                call = channel.unary_unary(f"/{schema.SERVICE}/{name}")
+                try:
+                    call(bytes(data[: chance.randrange(len(data))]), timeout=30)
+                except grpc.RpcError as error:
+                    assert error.code() is grpc.StatusCode.INVALID_ARGUMENT, error.details()
+                else:
+                    assert name == "CreateCluster"  # some damage is a name
+        with pytest.raises(grpc.RpcError) as refused:
+            channel.unary_unary(f"/{schema.SERVICE}/Join")(bytes(1 << 20), timeout=30)
+        assert refused.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+    assert held(pair) == before
+
+
+def test_the_proto_file_says_what_the_classes_are(tmp_path: Path) -> None:
+    if shutil.which("protoc") is None:
+        pytest.skip("needs protoc")
+    made = tmp_path / "set"
+    folder = (paths.sources() / schema.FILE).parent
+    subprocess.run(["protoc", f"-I{folder}", f"--descriptor_set_out={made}", "olaf.proto"], check=True)
+    [file] = descriptor_pb2.FileDescriptorSet.FromString(made.read_bytes()).file
+    ours = schema.file_descriptor()
+    for message in file.message_type:  # protoc notes the JSON names as well
+        for field in message.field:
+            field.ClearField("json_name")
+    assert file == ours
+
+
+# The command line
+
+Run = Callable[..., Any]
+
+
+@pytest.fixture
+def run(server: Server, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Runs ``olafctl`` with arguments and gives its JSON."""
+
+    def olafctl(*arguments: object) -> Any:
+        monkeypatch.setenv("OLAF_DAEMON", server.address)
+        monkeypatch.setattr(sys, "argv", ["olafctl", *map(str, arguments), "--json"])
+        with pytest.raises(SystemExit) as ended:
+            main.main()
+        said = json.loads(capsys.readouterr().out)
+        return said if ended.value.code == 0 else (ended.value.code, said["error"]["problems"])
+
+    return olafctl
+
+
+def test_the_verbs_do_what_the_calls_do(run: Run) -> None:
+    assert run("cluster", "create", "red", "--mode", "iswitch")["mode"] == "iswitch"
+    assert run("worker", "join", "red", "10.0.1.1", "--port", 2, "--name", "w1")["number"] == 0
+    assert run("cluster", "threshold", "red", 5)["threshold"] == 5
+    assert run("cluster", "reward", "red", "0.5")["reward_threshold"] == 0.5
+    assert "reward_threshold" not in run("cluster", "reward", "red", "off")
+    [status] = run("cluster", "list")
+    assert [worker["name"] for worker in status["workers"]] == ["w1"]
+    assert run("worker", "leave", "w1")["cluster"] == "red"
+    assert run("cluster", "delete", "red") == {"cluster": "red", "members": 0}
+    code, [problem] = run("worker", "leave", "w1")
+    assert (code, problem["what"]) == (2, "there is no worker 'w1'")
+
+
+def test_without_a_daemon_the_verbs_say_how_to_start_it(run: Run, server: Server) -> None:
+    server.stop()
+    code, [problem] = run("cluster", "list")
+    assert code == 1
+    assert "no daemon answers" in problem["what"]
+    assert "olafctl daemon" in problem["remedy"]
+
+
+def test_a_taken_address_is_said_so(controller: Controller) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        with pytest.raises(OlafError, match="cannot listen"):
+            Server(owned(controller), address, token=TOKEN)

@@ -1,0 +1,16 @@
+"""``olafctl bench control``, small."""
+
+import pytest
+
+from olafctl.bench import control
+from olafctl.targets import registry
+
+
+def test_it_measures_the_daemon_next_to_p4runtime_shell() -> None:
+    if missing := registry.get("twin").missing():
+        pytest.skip(f"needs {', '.join(missing)}")
+    figures = control.measure(members=20, clusters=4, joins=2, progress=print)
+    assert (figures.members, figures.clusters) == (20, 4)
+    assert min(figures.reconcile, figures.unchanged, figures.joins_per_second, figures.shell_member) > 0
+    assert 0 < figures.join_median <= figures.join_p99
+    assert len(list(control.lines(figures))) == 9

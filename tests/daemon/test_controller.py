@@ -1,0 +1,199 @@
+"""Membership changes as one step over the store and both devices, or none at all."""
+
+from ipaddress import IPv4Address
+from typing import Any
+
+import pytest
+
+from olafctl.bench.switch_pair import PairRegisters
+from olafctl.control.desired import desired
+from olafctl.daemon.controller import Controller, Unavailable
+from olafctl.daemon.operations import ClusterWish, MemberWish, Operation, Operations
+from olafctl.daemon.store.interface import Intent
+from olafctl.daemon.store.sqlite import SqliteStore
+from olafctl.errors import BadInput, OlafError
+from olafctl.p4runtime.entities import MulticastGroup, Replica
+from olafctl.queue.internals import Command
+from olafctl.queue.internals import Mode as QueueMode
+from olafctl.queue.registers import IndexSettings
+from olafctl.testbed.model import Mode
+from tests.daemon.conftest import DEADLINE, Started, held, lab
+from tests.daemon.pair import Pair
+
+ASK = Operations(lab())
+
+
+def done(controller: Controller, operation: Operation) -> dict[str, Any]:
+    """What an operation answers; raises why not."""
+    return controller.submit(operation).result(DEADLINE)
+
+
+def worker(number: int, cluster: str = "red", port: int = 2, **more: Any) -> Operation:
+    """The join of the worker 10.0.1.``number``."""
+    ip = IPv4Address(f"10.0.1.{number}")
+    return ASK.join(MemberWish(cluster, ip, port, 41000, name=f"w{number}", **more))
+
+
+def test_a_join_reaches_both_devices_and_a_leave_leaves_nothing(controller: Controller, pair: Pair) -> None:
+    done(controller, ASK.create_cluster(ClusterWish("red")))
+    empty = held(pair)
+    assert empty == desired(lab()).devices
+    first = done(controller, worker(1))
+    second = done(controller, worker(2, port=3))
+    assert (first["number"], second["number"]) == (0, 1)
+    assert held(pair)["vnp4_2"].groups[1] == MulticastGroup(1, [Replica(2, 1), Replica(3, 2)])
+    assert len(held(pair)["vnp4_1"].entries) == len(empty["vnp4_1"].entries) + 2
+    done(controller, ASK.leave("w1"))
+    done(controller, ASK.leave("w2"))
+    assert held(pair) == empty
+
+
+def test_a_join_again_changes_nothing_and_keeps_the_number(controller: Controller, pair: Pair) -> None:
+    done(controller, ASK.create_cluster(ClusterWish("red")))
+    done(controller, worker(1))
+    before, revision = held(pair), controller.status().revision
+    assert done(controller, worker(1))["number"] == 0
+    assert (held(pair), controller.status().revision) == (before, revision)
+
+
+def test_a_number_is_used_again_after_its_member_left(controller: Controller) -> None:
+    done(controller, ASK.create_cluster(ClusterWish("red")))
+    for number in (1, 2, 3):
+        done(controller, worker(number))
+    done(controller, ASK.leave("w2"))
+    again = done(controller, worker(4))
+    assert (again["number"], again["replica"]) == (1, 2)
+
+
+def test_a_move_takes_one_group_to_the_other(controller: Controller, pair: Pair) -> None:
+    for name in ("red", "blue"):
+        done(controller, ASK.create_cluster(ClusterWish(name)))
+    done(controller, worker(1))
+    done(controller, worker(2, cluster="blue"))
+    moved = done(controller, ASK.move("w1", "blue"))
+    assert (moved["cluster"], moved["number"], moved["replica"]) == ("blue", 1, 1)
+    groups = held(pair)["vnp4_2"].groups
+    assert 1 not in groups
+    assert groups[2] == MulticastGroup(2, [Replica(2, 1), Replica(2, 2)])
+
+
+@pytest.mark.parametrize(
+    ("operation", "reason"),
+    [
+        (worker(1, cluster="green"), "there is no cluster 'green'.*clusters: blue, red"),
+        (worker(1, port=9), "there is no front port 9"),
+        (worker(1, values=5), "a model of 5 values, but 'red' trains one of 300"),
+        (worker(1, mtu=1000), r"an MTU of 1000 bytes, but updates of 'red' take 1250"),
+        (worker(1, mac="02:zz"), "mac: .*02:zz"),
+        (worker(9, worker_id=7), "worker_id: 7 is already w8's"),
+        (ASK.join(MemberWish("red", IPv4Address("10.0.0.254"), 2, 1)), "is the address of ps"),
+        (
+            ASK.join(MemberWish("red", IPv4Address("10.0.1.8"), 2, 1)),
+            "10.0.1.8 is the address of w8, in 'red'",
+        ),
+        (ASK.join(MemberWish("red", IPv4Address("224.0.0.1"), 2, 1)), "is no host's address"),
+        (ASK.create_cluster(ClusterWish("red")), "there is a cluster 'red' already"),
+        (ASK.create_cluster(ClusterWish("big", values=366 * 20)), "20 consecutive indices, but 14"),
+        (ASK.create_cluster(ClusterWish("big", key="abcd")), "key: is no key"),
+        (ASK.delete_cluster("green"), "there is no cluster 'green'"),
+        (ASK.leave("nobody"), "there is no worker 'nobody'"),
+        (ASK.move("w8", "green"), "there is no cluster 'green'"),
+        (ASK.command(Command.RESET, "red", 1), "segment 1 of 'red', whose model has 1"),
+    ],
+)
+def test_what_is_wrong_is_refused_before_anything_is_written(
+    controller: Controller, pair: Pair, operation: Operation, reason: str
+) -> None:
+    for name in ("red", "blue"):
+        done(controller, ASK.create_cluster(ClusterWish(name, values=300)))
+    done(controller, worker(8, worker_id=7))
+    before, revision = held(pair), controller.status().revision
+    with pytest.raises(BadInput, match=reason):
+        done(controller, operation)
+    assert (held(pair), controller.status().revision) == (before, revision)
+
+
+def test_settings_reach_every_index_of_the_cluster(controller: Controller, registers: PairRegisters) -> None:
+    done(controller, ASK.create_cluster(ClusterWish("other")))
+    done(controller, ASK.create_cluster(ClusterWish("red", values=366 * 3, mode=Mode.ISWITCH)))
+    assert registers.of_indices[1:4] == [IndexSettings(QueueMode.ISWITCH)] * 3
+    done(controller, worker(1))
+    done(controller, worker(2))
+    two = IndexSettings(QueueMode.ISWITCH, threshold=2)  # H follows the members
+    assert registers.of_indices[:5] == [IndexSettings(), two, two, two, IndexSettings()]
+    done(controller, ASK.set_threshold("red", 7))
+    done(controller, ASK.set_reward("red", 0.5))
+    done(controller, ASK.halt("red", True))
+    assert registers.of_indices[1:4] == [IndexSettings(QueueMode.ISWITCH, True, 7, 1, 0x3F000000)] * 3
+    done(controller, ASK.command(Command.FBCAST, "red", 1))
+    done(controller, ASK.command(Command.RESET, "red", None))
+    assert registers.commands[-2:] == [(Command.FBCAST, 2, 2), (Command.RESET, 1, 3)]
+    done(controller, ASK.delete_cluster("red"))
+    assert registers.of_indices == [IndexSettings()] * 16
+
+
+def test_the_membership_survives_the_daemon(started: Started, pair: Pair) -> None:
+    controller = started()
+    done(controller, ASK.create_cluster(ClusterWish("red")))
+    done(controller, worker(1))
+    before, starts = controller.status(), pair.starts
+    again = started()
+    done(again, worker(1))
+    assert (again.status(), pair.starts) == (before, starts)
+
+
+def test_an_interrupted_change_is_undone_at_start(started: Started, pair: Pair) -> None:
+    """The daemon ends between the devices and the store: the answer was never given."""
+    controller = started()
+    done(controller, ASK.create_cluster(ClusterWish("red")))
+    before = held(pair)
+    done(controller, worker(1))
+    rows = SqliteStore(pair.folder)
+    _, stored = rows.rows()
+    row = stored["member/w1"]
+    rows.finish({"member/w1": None})
+    rows.begin(Intent({"member/w1": row}))
+    rows.close()
+    again = started()
+    done(again, ASK.create_cluster(ClusterWish("blue")))
+    assert [member["name"] for member in again.status().members] == []
+    assert held(pair) == before
+    store = SqliteStore(pair.folder)
+    assert store.intent() is None
+    store.close()
+
+
+@pytest.mark.parametrize("block", ["vnp4_1", "vnp4_2"])
+def test_a_switch_that_vanished_returns_with_everything(
+    controller: Controller, pair: Pair, block: str
+) -> None:
+    done(controller, ASK.create_cluster(ClusterWish("red", values=366 * 2, mode=Mode.ISWITCH)))
+    done(controller, worker(1))
+    before, settings = held(pair), list(pair.registers.of_indices)
+    pair.kill(block)
+    answers = []
+    for number in range(2, 100):  # the first ones may meet a stream that is just ending
+        try:
+            answers.append(done(controller, worker(number))["name"])
+            break
+        except OlafError:
+            continue
+    assert answers
+    done(controller, ASK.leave(answers[0]))
+    assert held(pair) == before
+    assert pair.registers.of_indices == settings
+
+
+def test_while_the_devices_are_unreachable_changes_are_refused(controller: Controller, pair: Pair) -> None:
+    done(controller, ASK.create_cluster(ClusterWish("red")))
+    before = controller.status()
+    pair.unreachable = True
+    pair.kill("vnp4_1")
+    with pytest.raises(OlafError):
+        done(controller, worker(1))
+    with pytest.raises(Unavailable, match="lab: nothing was changed"):
+        done(controller, worker(1))
+    assert controller.status().members == before.members
+    pair.unreachable = False
+    done(controller, worker(1))
+    assert [member["name"] for member in controller.status().members] == ["w1"]

@@ -1,0 +1,66 @@
+"""Leases: who is silent for too long leaves, and nobody else."""
+
+from ipaddress import IPv4Address
+
+from olafctl.daemon.controller import Controller
+from olafctl.daemon.leases import Leases
+from olafctl.daemon.operations import ClusterWish, MemberWish, Operations
+from olafctl.wire.layouts import QUEUE_PORT, FrameType
+from olafctl.wire.scapy_layers import Olaf
+from tests.daemon.conftest import DEADLINE, lab
+from tests.daemon.pair import Pair
+from tests.daemon.test_controller import done
+from tests.daemon.test_messages import Worker
+
+ASK = Operations(lab())
+
+
+def names(controller: Controller) -> list[str]:
+    return sorted(member["name"] for member in controller.status().members)
+
+
+def test_a_silent_worker_leaves_and_one_that_sends_stays(controller: Controller, pair: Pair) -> None:
+    done(controller, ASK.create_cluster(ClusterWish("red")))
+    for number, lease in ((1, 10.0), (2, 10.0), (3, 0.0)):
+        ip = IPv4Address(f"10.0.1.{number}")
+        done(controller, ASK.join(MemberWish("red", ip, 2, 41000, name=f"w{number}", lease=lease)))
+    now = [100.0]
+    leases = Leases(controller, controller.submit, every=None, clock=lambda: now[0])
+    assert leases.check() == []
+    now[0] = 105.0
+    sends(pair)
+    assert leases.check() == []
+    now[0] = 112.0
+    for left in leases.check():
+        assert left.result(DEADLINE)["name"] == "w1"
+    assert names(controller) == ["w2", "w3"]
+    now[0] = 115.0
+    for left in leases.check():
+        left.result(DEADLINE)
+    assert names(controller) == ["w3"]
+
+
+def test_while_the_devices_do_not_answer_nobody_is_silent(controller: Controller, pair: Pair) -> None:
+    done(controller, ASK.create_cluster(ClusterWish("red")))
+    done(controller, ASK.join(MemberWish("red", IPv4Address("10.0.1.1"), 2, 41000, lease=10)))
+    now = [0.0]
+    leases = Leases(controller, controller.submit, every=None, clock=lambda: now[0])
+    leases.check()
+    pair.unreachable = True
+    pair.kill("vnp4_1")
+    now[0] = 100.0
+    try:
+        assert leases.check() == []
+    finally:
+        pair.unreachable = False
+    assert len(controller.status().members) == 1
+
+
+def sends(pair: Pair) -> None:
+    """The second worker sends an update, and VNP4₁ has counted it."""
+    worker, queue = Worker(pair, 2, 2), pair.host("vnp4_1", QUEUE_PORT)
+    update = Olaf(frame_type=FrameType.UPDATE, epoch=1, count=1)
+    worker.send(worker.frame(bytes(update) + bytes(64), tos=0))
+    assert queue.receive(DEADLINE)
+    worker.close()
+    queue.close()

@@ -1,0 +1,310 @@
+"""Control messages as a worker meets them: frames into VNP4₁'s ports, answers out of VNP4₂'s."""
+
+import hmac
+import itertools
+import random
+import time
+from collections.abc import Iterator
+
+import pytest
+from scapy.layers.inet import IP, UDP
+from scapy.layers.l2 import Ether
+from scapy.packet import Raw
+
+from olafctl.bench.switch_pair import PairRegisters
+from olafctl.daemon.admission import Admission
+from olafctl.daemon.controller import Controller
+from olafctl.daemon.messages.listener import Listener
+from olafctl.daemon.messages.rates import Rates
+from olafctl.daemon.operations import ClusterWish, Operations
+from olafctl.queue.internals import Command
+from olafctl.testbed.model import Mode
+from olafctl.wire import control
+from olafctl.wire.control import Action, Reason
+from olafctl.wire.frames import Values, pack, unpack
+from olafctl.wire.layouts import CONTROL_TOS, QUEUE_PORT, TUSER, FrameType, Kind, Layout
+from olafctl.wire.scapy_layers import Olaf
+from tests.daemon.conftest import DEADLINE, held, lab
+from tests.daemon.pair import Pair
+from tests.daemon.test_controller import done
+
+KEY = "0123456789abcdef" * 4
+ASK = Operations(lab())
+PS_MAC = "02:00:0a:00:00:fe"
+_nonces = itertools.count(time.time_ns())
+
+
+class Worker:
+    """A worker behind a front port: what it sends, and what reaches it."""
+
+    def __init__(self, pair: Pair, number: int, port: int, key: str = KEY) -> None:
+        self.ip, self.mac, self.port = f"10.0.1.{number}", f"02:00:0a:00:01:{number:02x}", port
+        self.key = key
+        self._out, self._in = pair.host("vnp4_1", port), pair.host("vnp4_2", port)
+
+    def close(self) -> None:
+        self._out.close()
+        self._in.close()
+
+    def frame(self, payload: bytes, tos: int = CONTROL_TOS) -> bytes:
+        made = Ether(src=self.mac, dst=PS_MAC) / IP(src=self.ip, dst="10.0.0.254", tos=tos)
+        return bytes(made / UDP(sport=41000, dport=20300, chksum=0) / Raw(payload))
+
+    def send(self, frame: bytes) -> None:
+        self._out.send(frame)
+
+    def message(self, layout: Layout, action: Action, **values: int | str) -> bytes:
+        """A control message, signed; its nonce is the next one unless given."""
+        fields: Values = {"action": action, "nonce": next(_nonces)}
+        for name, value in values.items():
+            fields[name] = (
+                value if isinstance(value, int) else int.from_bytes(value.encode().ljust(32, b"\0"), "big")
+            )
+        body = pack(layout, fields)[:-16]
+        mac = hmac.digest(bytes.fromhex(self.key), body, "sha256")[:16] if self.key else bytes(16)
+        return self.frame(body + mac)
+
+    def receive(self) -> bytes:
+        got = self._in.receive(DEADLINE)
+        assert got is not None, "no answer"
+        return got
+
+    def answer(self) -> Values:
+        """The next answer, whose MAC is checked unless it is a refusal without one."""
+        got = self.receive()
+        packet = Ether(got)
+        assert (packet[IP].src, packet[IP].dst, packet[UDP].dport) == ("10.0.0.254", self.ip, 41000)
+        payload = bytes(packet[UDP].payload)
+        values = unpack(control.ACK, payload)
+        if self.key and values["mac"]:
+            assert hmac.digest(bytes.fromhex(self.key), payload[:-16], "sha256")[:16] == payload[-16:]
+        return values
+
+    def ask(self, layout: Layout, action: Action, **values: int | str) -> Values:
+        self.send(self.message(layout, action, **values))
+        return self.answer()
+
+    def join(self, cluster: str = "red", **values: int | str) -> Values:
+        return self.ask(control.JOIN, Action.JOIN, cluster=cluster, **values)
+
+    def leave(self, cluster: str = "red") -> Values:
+        return self.ask(control.LEAVE, Action.LEAVE, cluster=cluster)
+
+
+@pytest.fixture
+def listener(controller: Controller) -> Iterator[Listener]:
+    """A cluster `red` with a key, in iswitch mode, and `blue`, which is open."""
+    done(controller, ASK.create_cluster(ClusterWish("red", values=700, mode=Mode.ISWITCH, key=KEY)))
+    done(controller, ASK.create_cluster(ClusterWish("blue", open=True)))
+    listening = Listener(controller, Admission(controller, lab()), ASK, lab(), lease=0)
+    yield listening
+    listening.close()
+
+
+@pytest.fixture
+def workers(listener: Listener, pair: Pair) -> Iterator[list[Worker]]:
+    made = [Worker(pair, 1, 2), Worker(pair, 2, 3)]
+    yield made
+    for worker in made:
+        worker.close()
+
+
+def test_a_worker_joins_is_recognised_and_leaves_nothing(workers: list[Worker], pair: Pair) -> None:
+    worker, empty = workers[0], held(pair)
+    queue = pair.host("vnp4_1", QUEUE_PORT)
+    told = worker.join(values=700)
+    assert (told["answered"], told["reason"]) == (Action.JOIN, Reason.OK)
+    assert (told["epoch"], told["member"], told["threshold"], told["segments"]) == (1, 0, 1, 2)
+    assert (told["server_addr"], told["server_port"]) == (0x0A0000FA, 20300)
+    update = Olaf(frame_type=FrameType.UPDATE, epoch=told["epoch"], count=1, segment=1)
+    worker.send(worker.frame(bytes(update) + bytes(64), tos=0))
+    shim = unpack(TUSER, queue.receive(DEADLINE) or b"")
+    assert (shim["kind"], shim["index"], shim["member"], shim["cluster"]) == (Kind.UPDATE, 1, 0, 0)
+    assert worker.leave()["reason"] == Reason.OK
+    assert held(pair) == empty
+    worker.send(worker.frame(bytes(update) + bytes(64), tos=0))
+    assert unpack(TUSER, queue.receive(DEADLINE) or b"")["kind"] == Kind.BYPASS
+    queue.close()
+
+
+def test_an_ack_reaches_the_whole_cluster(workers: list[Worker], pair: Pair) -> None:
+    for worker in workers:
+        worker.join()
+    queue = pair.host("vnp4_2", QUEUE_PORT)
+    frame = Ether(src=PS_MAC, dst=workers[0].mac) / IP(src="10.0.0.254", dst=workers[0].ip)
+    ack = bytes(
+        frame / UDP(sport=20300, dport=41000, chksum=0) / Olaf(frame_type=FrameType.ACK, epoch=1, seq=9)
+    )
+    queue.send(pack(TUSER, {"size": len(ack), "src": 1, "kind": Kind.ACK, "cluster": 0}) + ack)
+    for worker in workers:
+        got = Ether(worker.receive())
+        assert (got[IP].dst, got.dst, Olaf(bytes(got[UDP].payload)).seq) == (worker.ip, worker.mac, 9)
+    queue.close()
+
+
+def test_settings_reach_the_queue(workers: list[Worker], registers: PairRegisters) -> None:
+    worker = workers[0]
+    worker.join()
+    assert worker.ask(control.SET_H, Action.SET_H, threshold=5)["threshold"] == 5
+    assert [each.threshold for each in registers.of_indices[:3]] == [5, 5, 1]
+    registers.commands.clear()
+    assert worker.ask(control.FBCAST, Action.FBCAST, segment=1)["reason"] == Reason.OK
+    assert worker.ask(control.RESET, Action.RESET, segment=control.ALL_SEGMENTS)["reason"] == Reason.OK
+    assert registers.commands == [(Command.FBCAST, 1, 1), (Command.RESET, 0, 1)]
+    assert worker.ask(control.RESET, Action.RESET, segment=2)["reason"] == Reason.FAILED
+
+
+def test_halt_suspends_the_queue_and_tells_the_others(
+    workers: list[Worker], registers: PairRegisters
+) -> None:
+    for worker in workers:
+        worker.join()
+    first, second = workers
+    assert first.ask(control.HALT, Action.HALT, halted=1)["reason"] == Reason.OK
+    assert registers.of_indices[0].halted
+    told = unpack(control.HALT, bytes(Ether(second.receive())[UDP].payload))
+    assert (told["action"], told["halted"]) == (Action.HALT, 1)
+    first.ask(control.HALT, Action.HALT, halted=0)
+    assert not registers.of_indices[0].halted
+
+
+def test_help_is_forwarded_and_when_all_ask_the_round_begins_again(
+    workers: list[Worker], registers: PairRegisters
+) -> None:
+    for worker in workers:
+        worker.join()
+    first, second = workers
+    registers.commands.clear()
+    first.ask(control.HELP, Action.HELP, segment=1, round=7)
+    told = unpack(control.HELP, bytes(Ether(second.receive())[UDP].payload))
+    assert (told["segment"], told["round"]) == (1, 7)
+    assert (told["asker_addr"], told["asker_port"]) == (0x0A000101, 41000)
+    assert registers.commands == []
+    second.ask(control.HELP, Action.HELP, segment=1, round=7)
+    assert registers.commands == [(Command.RESET, 1, 1)]
+
+
+@pytest.mark.parametrize(
+    ("reason", "values"),
+    [
+        (Reason.UNKNOWN_CLUSTER, {"cluster": "green"}),
+        (Reason.WRONG_MODEL_LENGTH, {"values": 5}),
+        (Reason.BAD_MESSAGE, {"role": 2}),
+    ],
+)
+def test_a_join_is_refused_with_its_reason(
+    workers: list[Worker], pair: Pair, reason: Reason, values: dict[str, int | str]
+) -> None:
+    before = held(pair)
+    assert workers[0].join(**values)["reason"] == reason  # type: ignore[arg-type]
+    assert held(pair) == before
+
+
+def test_a_wrong_key_changes_nothing(workers: list[Worker], pair: Pair) -> None:
+    before = held(pair)
+    workers[0].key = "ff" * 32
+    assert workers[0].join()["reason"] == Reason.BAD_MAC
+    workers[0].key = ""
+    assert workers[0].join()["reason"] == Reason.BAD_MAC
+    assert held(pair) == before
+    assert workers[0].join("blue")["reason"] == Reason.OK
+
+
+def test_a_replay_is_refused_and_a_repetition_answered_again(workers: list[Worker], pair: Pair) -> None:
+    worker, empty = workers[0], held(pair)
+    join = worker.message(control.JOIN, Action.JOIN, cluster="red")
+    for _ in range(2):
+        worker.send(join)
+        assert worker.answer()["reason"] == Reason.OK
+    leave = worker.message(control.LEAVE, Action.LEAVE, cluster="red")
+    for _ in range(2):
+        worker.send(leave)
+        assert worker.answer()["reason"] == Reason.OK
+    worker.send(join)
+    assert worker.answer()["reason"] == Reason.OLD_NONCE
+    assert held(pair) == empty
+
+
+def test_a_repetition_of_what_was_refused_is_refused_again(workers: list[Worker], pair: Pair) -> None:
+    worker = workers[0]
+    worker.join()
+    wrong = worker.message(control.RESET, Action.RESET, segment=9)
+    for _ in range(2):
+        worker.send(wrong)
+        assert worker.answer()["reason"] == Reason.FAILED
+
+
+def test_what_one_source_sent_is_refused_of_another(
+    workers: list[Worker], listener: Listener, pair: Pair
+) -> None:
+    """The MAC does not cover the address: a captured Join must not let another address in."""
+    first, second = workers
+    older = first.message(control.JOIN, Action.JOIN, cluster="red")
+    first.send(older)
+    first.answer()
+    first.join()
+    before = held(pair)
+    captured = older[42:]
+    second.send(second.frame(captured))
+    assert second.answer()["reason"] == Reason.OLD_NONCE
+    assert held(pair) == before
+
+
+def test_after_a_restart_what_was_sent_before_it_is_refused(
+    workers: list[Worker], controller: Controller, listener: Listener
+) -> None:
+    first, second = workers
+    captured = first.message(control.JOIN, Action.JOIN, cluster="red")
+    first.send(captured)
+    first.answer()
+    listener.close()
+    again = Listener(controller, Admission(controller, lab()), ASK, lab(), lease=0)
+    try:
+        second.send(second.frame(captured[42:]))
+        assert second.answer()["reason"] == Reason.OLD_NONCE
+        assert second.join()["reason"] == Reason.OK
+    finally:
+        again.close()
+
+
+def test_only_a_member_may_change_its_cluster(workers: list[Worker]) -> None:
+    assert workers[0].ask(control.SET_H, Action.SET_H, threshold=5)["reason"] == Reason.NOT_A_MEMBER
+
+
+def test_random_and_damaged_messages_are_counted_and_change_nothing(
+    workers: list[Worker], listener: Listener, pair: Pair
+) -> None:
+    before, chance = held(pair), random.Random(3)
+    good = workers[0].message(control.JOIN, Action.JOIN, cluster="red")
+    total = 5000
+    for number in range(total):
+        # Each from a source of its own: rates are another test's.
+        damaged = bytearray(good)
+        for place in chance.sample(range(42, len(damaged)), chance.randrange(1, 4)):
+            damaged[place] ^= chance.randrange(1, 256)
+        damaged[26:30] = (0x0A640000 + number).to_bytes(4, "big")
+        cut = chance.choice([len(damaged), chance.randrange(len(damaged))])
+        listener.take(2 + number % 3, bytes(damaged[:cut]))
+    assert sum(listener.counts.values()) == total
+    assert listener.counts["ok"] == 0
+    assert held(pair) == before
+
+
+def test_a_flood_from_one_source_is_cut_and_others_are_heard(
+    workers: list[Worker], listener: Listener
+) -> None:
+    flood = workers[0].message(control.JOIN, Action.JOIN, cluster="green")
+    for _ in range(1000):
+        listener.take(2, flood)
+    assert listener.counts["flooded"] >= 1000 - 150
+    assert workers[1].join()["reason"] == Reason.OK
+
+
+def test_rates_forget_the_sources_longest_silent() -> None:
+    now = [0.0]
+    rates = Rates(2, 3, 2, lambda: now[0])
+    assert [rates.allows("a") for _ in range(4)] == [True, True, True, False]
+    now[0] = 0.5
+    assert [rates.allows("a") for _ in range(2)] == [True, False]
+    assert all(rates.allows(name) for name in ("b", "c"))
+    assert rates.allows("a")
