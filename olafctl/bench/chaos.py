@@ -19,6 +19,7 @@ from olafctl.control.desired import desired
 from olafctl.control.pipeline import DEVICES
 from olafctl.control.plan import plan
 from olafctl.daemon.api.client import Client
+from olafctl.daemon.controller import Unavailable
 from olafctl.daemon.membership import Membership
 from olafctl.daemon.store.sqlite import SqliteStore
 from olafctl.errors import BadInput, OlafError, Problem
@@ -122,6 +123,9 @@ class _Chaos:
                     client.call("MoveWorker", worker=worker, cluster=cluster)
         except BadInput:
             outcome = Outcome.REFUSED
+        except Unavailable:
+            self._ending.wait(0.02)
+            return  # it was told that nothing was changed
         except OlafError:
             outcome = Outcome.UNKNOWN
         ended = math.inf if outcome is Outcome.UNKNOWN else next(self._steps)

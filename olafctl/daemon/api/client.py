@@ -12,6 +12,7 @@ import grpc
 from olafctl import paths
 from olafctl.daemon.api.schema import CALLS, CLASSES, SERVICE, answer_of
 from olafctl.daemon.api.server import PROBLEMS, TOKEN
+from olafctl.daemon.controller import Unavailable
 from olafctl.errors import BadInput, OlafError, Problem
 from olafctl.p4runtime import address as addresses
 
@@ -101,6 +102,8 @@ class Client:
             if name == PROBLEMS:
                 with suppress(ValueError, TypeError):
                     problems = [Problem(**problem) for problem in json.loads(value)]
+                    if error.code() is grpc.StatusCode.UNAVAILABLE:
+                        return Unavailable(*problems)
                     refused = error.code() is grpc.StatusCode.INVALID_ARGUMENT
                     return BadInput(*problems) if refused else OlafError(*problems)
         if error.code() is grpc.StatusCode.UNAUTHENTICATED:
