@@ -30,7 +30,7 @@ def disk(folder: Path, kilobytes: int) -> Iterator[None]:
 
 
 @pytest.mark.parametrize(
-    ("kilobytes", "where"), [(8, "deployment.db"), (44, "build/vnp4_")], ids=["store", "build"]
+    ("kilobytes", "where"), [(8, "deployment.db"), (80, "build/vnp4_")], ids=["store", "build"]
 )
 def test_a_first_deploy_without_room_leaves_nothing(
     kilobytes: int, where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
