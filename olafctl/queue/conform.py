@@ -111,6 +111,10 @@ def _episode(comparison: Comparison, geometry: Geometry, pick: random.Random, fr
     hasty = pick.random() < 0.3
     if hasty:
         longest, indices = pick.choice((1, 16, 17, 32)), min(geometry.indices, pick.choice((2, 3)))
+    # Updates of few indices wait long, and those that come are judged by their rewards.
+    rivalry = not hasty and pick.random() < 0.3
+    if rivalry:
+        indices = min(geometry.indices, pick.choice((1, 2)))
     traffic = Traffic(pick.getrandbits(32), geometry, indices, longest)
     comparison.set(
         rate=0, accumulate_quota=pick.choice((0, 1, geometry.slots // 2, geometry.slots, geometry.slots))
@@ -121,10 +125,14 @@ def _episode(comparison: Comparison, geometry: Geometry, pick: random.Random, fr
             if hasty
             else pick.choice((None, None, 5 * 10**9, 2 * 10**10, 4 * 10**10))
         ),
-        hold=int(not hasty and pick.random() < 0.2),
+        hold=int(not hasty and pick.random() < (0.7 if rivalry else 0.2)),
     )
-    favourite = Mode.OLAF if hasty else pick.choice((*Mode, None))
+    favourite = Mode.OLAF if hasty or rivalry else pick.choice((*Mode, None))
     _configure(comparison, traffic, pick, favourite)
+    if rivalry:
+        rewarding = replace(_settings(pick, Mode.OLAF), mode=Mode.OLAF, halted=False, reward_enable=1)
+        for index in traffic.indices:
+            comparison.command(Command.SET, index, index, rewarding)
     restless = 0.0 if hasty else pick.choice((0.0, 0.0, 0.02, 0.3))
     stopping = pick.choice((0.0, 0.0, 0.02, 0.3))
     comparison.model.disturb(pick.getrandbits(32), restless, stopping, pick.choice((0.02, 0.5)))

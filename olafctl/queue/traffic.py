@@ -28,6 +28,8 @@ _REWARDS = (
     -3.4028234e38,
     *_NOT_FINITE,
 )
+_LEAST = (0.0, -0.0, 1e-45, -1e-45)
+"""Both zeros and their neighbours: a comparison that is off by one tells them wrong."""
 _WORDS = (0x00000000, 0x80000000, 0x00000001, 0x007FFFFF, 0x7F800000, 0xFF800000, 0x7F800001, 0xFFC00001)
 _LENGTHS = (0, 1, 15, 16, 17, 32, 48, 64, 100, 359, 367)
 
@@ -95,6 +97,7 @@ class Traffic:
         self._policy = pick.choice((5, 65530, 32760))
         self._rounds = {index: pick.choice((0, 1, (1 << 31) - 2, (1 << 32) - 2)) for index in self.indices}
         self._members = pick.choice((1, 2, 3, 5))
+        self._rewards = pick.choice((_REWARDS, _REWARDS, _LEAST))
         self._bad: tuple[tuple[int, Callable[[], Frame]], ...] = (
             (3, self._mismatched),
             (1, self._of_no_version),
@@ -187,7 +190,9 @@ class Traffic:
         return pick.randrange(self._members) % self._geometry.members
 
     def _reward(self) -> int:
-        value = self._random.choice(_REWARDS) if self._random.random() < 0.5 else self._random.gauss(0, 2)
+        value = (
+            self._random.choice(self._rewards) if self._random.random() < 0.5 else self._random.gauss(0, 2)
+        )
         return int(np.float32(value).view(np.uint32))
 
     def _gradients(self, count: int) -> bytes:

@@ -10,6 +10,14 @@ _SIZES_OF_FOUR = (
 _LAST_FOUR = (
     "the arriving update's buffer is always among the last four that were opened, so the default is not used"
 )
+_FREE_AT_RESET = (
+    "in reset and in the cycle after it nothing leaves: no update waits, arrives or is leaving and the "
+    "bypass is empty, all by their own resets; after that `free` follows `under_way`, which is reset too"
+)
+_WAITS_AT_RESET = (
+    "at the end of reset no beat is in the enqueue, at issue or in the adders, so the next `waits` is 0; "
+    "ingress is empty in reset too, so that an update comes to the enqueue a cycle later at the earliest"
+)
 
 ARGUMENTS: dict[str, str] = {
     **{
@@ -17,6 +25,8 @@ ARGUMENTS: dict[str, str] = {
         for tail in range(3)
     },
     "olaf_dequeue.v: constant: size_less_one: start_size - 16'd2": _SIZES_OF_FOUR,
+    "olaf_output.v: constant: free: 1'd1": _FREE_AT_RESET,
+    "olaf_merge.v: constant: waits: 1'd1": _WAITS_AT_RESET,
     "olaf_filled.v: constant: of_arriving: {COUNT_BITS{1'd0}}": _LAST_FOUR,
     "olaf_filled.v: stuck: of_arriving: '0": _LAST_FOUR,
 }

@@ -44,3 +44,28 @@ def check_takes_turns(model: QueueModel, indices: int) -> None:
     places = [at for at, left in enumerate(model.take()) if left.sidecar.kind == Kind.UPDATE]
     if len(places) != indices or places[-1] > 2 * indices:
         raise Unexplained(f"updates leave at places {places} among other frames")
+
+
+def check_reset_forgets_the_turn(model: QueueModel) -> None:
+    """An update and another frame that become ready about at once leave in the same order after every reset.
+
+    Whichever kind left last before it. Raises Unexplained when that shows.
+    """
+    orders: list[list[list[int]]] = []
+    for last in (update(0, 1, bytes(64)), (Sidecar(60), bytes(60))):
+        orders.append([])
+        for delay in range(16):
+            model.reset()
+            model.offer(*last)
+            model.settle(_LIMIT)
+            model.reset()
+            model.disturb(delay)
+            model.registers.write("hold", 1)
+            model.offer(*update(0, 1, bytes(64)))
+            model.run(100)
+            model.offer(Sidecar(60), bytes(60), cycle=100 + delay)
+            model.registers.write("hold", 0)
+            model.settle(_LIMIT)
+            orders[-1].append([left.sidecar.kind for left in model.take()])
+    if orders[0] != orders[1]:
+        raise Unexplained("which frame leaves first after a reset depends on what left before it")

@@ -19,7 +19,7 @@ from olafctl.errors import OlafError
 from olafctl.queue import conform, verilog
 from olafctl.queue.golden import Unexplained
 from olafctl.queue.model import QueueModel
-from olafctl.queue.mutants import figures, operators, schema
+from olafctl.queue.mutants import figures, operators, races, schema
 from olafctl.queue.mutants.equivalent import ARGUMENTS
 from olafctl.queue.mutants.operators import Mutant
 from olafctl.queue.verilate import Progress
@@ -33,6 +33,7 @@ GEOMETRIES = (
 )
 """Small, so that every corner is met soon; every adder latency."""
 _FRAMES_OF_A_SEED = 300
+_TRIES_OF_A_SEED = 300
 _SECONDS_OF_A_SEED = 10.0
 """Of processor time; a seed takes about one."""
 
@@ -159,6 +160,10 @@ def _trial(libraries: _Libraries, number: int, seeds: int, results: Connection) 
                     if geometry.adder_latency <= 4:
                         figures.check_merges_without_stalls(model)
                     figures.check_takes_turns(model, min(geometry.indices, geometry.slots))
+                    figures.check_reset_forgets_the_turn(model)
+                    if geometry.adder_latency >= 5:
+                        model.reset()
+                        races.check_locks_during_stalls(model, geometry, seed, _TRIES_OF_A_SEED)
     except (Unexplained, OlafError) as error:
         killed_by = str(error)
     except Exception:

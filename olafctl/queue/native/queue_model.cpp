@@ -58,6 +58,7 @@ struct olaf_queue {
 
     Restless idle, stop;
     bool blocked = false, watching = false;
+    bool irregular = false;  // the register port's master waits here and there
     uint64_t random = 1;
     std::vector<olaf_instant> instants, handed_out;
 
@@ -243,7 +244,10 @@ struct olaf_queue {
                 clock();
     }
 
-    // One access of the register port; false when it is not answered.
+    // A short time, of no fixed length once the streams are disturbed.
+    uint32_t pause() { return irregular ? chance() % 4 : 0; }
+
+    // One access of the register port; false when it is not answered as AXI4-Lite asks.
     bool read(uint32_t offset, uint32_t *value, uint32_t *response) {
         top->s_axil_araddr = offset;
         top->s_axil_arvalid = 1;
@@ -252,29 +256,48 @@ struct olaf_queue {
         do clock();
         while (!top->s_axil_rvalid && --cycles_left);
         top->s_axil_arvalid = 0;
+        top->s_axil_araddr = ~offset;
+        for (uint32_t left = pause(); left; --left) clock();
+        bool answered = top->s_axil_rvalid;
         *value = top->s_axil_rdata;
         *response = top->s_axil_rresp;
         top->s_axil_rready = 1;
         clock();
         top->s_axil_rready = 0;
-        return cycles_left > 0;
+        return answered;
     }
 
+    // Address and data come, and the answer is taken, each in its own time. What is not valid reads otherwise
+    // than what was meant, and there must be no answer before both were taken, nor a second one.
     bool write(uint32_t offset, uint32_t value, uint32_t strobe, uint32_t *response) {
-        top->s_axil_awaddr = offset;
-        top->s_axil_wdata = value;
-        top->s_axil_wstrb = strobe;
-        top->s_axil_awvalid = top->s_axil_wvalid = 1;
-        top->s_axil_bready = 0;
-        int cycles_left = answer_cycles;
-        do clock();
-        while (!top->s_axil_bvalid && --cycles_left);
-        top->s_axil_awvalid = top->s_axil_wvalid = 0;
-        *response = top->s_axil_bresp;
-        top->s_axil_bready = 1;
-        clock();
-        top->s_axil_bready = 0;
-        return cycles_left > 0;
+        uint32_t until_address = pause(), until_data = pause(), until_taken = pause();
+        bool address_due = true, data_due = true;
+        for (int cycles_left = answer_cycles; cycles_left; --cycles_left) {
+            top->s_axil_awvalid = address_due && until_address == 0;
+            top->s_axil_awaddr = top->s_axil_awvalid ? offset : ~offset;
+            top->s_axil_wvalid = data_due && until_data == 0;
+            top->s_axil_wdata = top->s_axil_wvalid ? value : ~value;
+            top->s_axil_wstrb = top->s_axil_wvalid ? strobe : 0xf;
+            bool answered = top->s_axil_bvalid;
+            if (answered && (address_due || data_due)) return false;
+            top->s_axil_bready = answered && until_taken == 0;
+            top->eval();
+            bool address_taken = top->s_axil_awvalid && top->s_axil_awready;
+            bool data_taken = top->s_axil_wvalid && top->s_axil_wready;
+            bool over = answered && top->s_axil_bready;
+            *response = top->s_axil_bresp;
+            clock();
+            if (over) {
+                top->s_axil_bready = 0;
+                return !top->s_axil_bvalid;
+            }
+            if (address_taken) address_due = false;
+            if (data_taken) data_due = false;
+            if (until_address) --until_address;
+            if (until_data) --until_data;
+            if (answered && until_taken) --until_taken;
+        }
+        return false;
     }
 
     bool waiting() const {
@@ -348,6 +371,7 @@ void olaf_queue_write(olaf_queue *queue, uint32_t offset, uint32_t value) {
 
 void olaf_queue_disturb(olaf_queue *queue, uint64_t seed, uint32_t idle, uint32_t stop, uint32_t resume) {
     queue->random = seed * 0x9e3779b97f4a7c15u | 1;
+    queue->irregular = true;
     queue->idle = {idle, resume};
     queue->stop = {stop, resume};
 }

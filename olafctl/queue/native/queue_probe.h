@@ -24,7 +24,8 @@ enum olaf_queue_event {
     OLAF_COMMANDED = 128,  // a command was applied to the next index of its range
 };
 
-// Chances, of 65536 in each cycle, that the source falls idle or the sink stops, and that it resumes.
+// Chances, of 65536 in each cycle, that the source falls idle or the sink stops, and that it resumes. From
+// then on the register port's master waits at random too.
 void olaf_queue_disturb(olaf_queue *, uint64_t seed, uint32_t idle, uint32_t stop, uint32_t resume);
 
 // Like olaf_queue_offer, but of whole beats with the tkeep of each, holes and all.
