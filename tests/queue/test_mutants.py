@@ -1,6 +1,7 @@
 """Small defects in the Verilog: random traffic finds them. ``olafctl bench mutants`` tries many more."""
 
 from olafctl.queue.mutants import operators, score
+from olafctl.queue.mutants.equivalent import ARGUMENTS
 from olafctl.queue.mutants.operators import Mutant
 
 SOURCE = """
@@ -18,8 +19,16 @@ endmodule
 NAMED = (
     ("olaf_ingress.v", "sticky removal", "torn", "(inner && 1'b0) || incomplete"),
     ("olaf_bypass.v", "boundary", "refuse", "room <= ("),
+    ("olaf_enqueue.v", "sticky removal", "f_locked", "1'b0 || f_locks"),
+    ("olaf_enqueue.v", "sticky removal", "d_locked", "1'b0 || d_locks"),
+    ("olaf_registers.v", "connective", "write", "s_axil_awvalid || s_axil_wvalid"),
+    ("olaf_dequeue.v", "dropped assignment", "updates_turn", "updates_turn"),
 )
-"""Once alive under random traffic: a hole in a frame that is forgotten, an exact fit that is refused."""
+"""Once alive under random traffic.
+
+A hole in a frame that is forgotten, an exact fit that is refused, a lock that is forgotten while an update
+stalls on its way to its decision, a write for which the address alone has come, a turn that outlives a reset.
+"""
 
 
 def changes(source: str) -> set[tuple[str, str, str]]:
@@ -44,6 +53,10 @@ def test_the_choice_is_the_same_for_the_same_seed_and_spread_over_all_files() ->
     chosen = score.choose(60, 5)
     assert chosen == score.choose(60, 5) != score.choose(60, 6)
     assert len({mutant.file for mutant in chosen}) >= 20
+
+
+def test_every_argument_is_about_a_mutant() -> None:
+    assert set(ARGUMENTS) <= {mutant.name for mutant in score.choose(100_000, 0)}
 
 
 def of_names(names: tuple[tuple[str, str, str, str], ...]) -> list[Mutant]:
