@@ -1,4 +1,4 @@
-"""What the golden model does not see of a queue: that nothing waits longer than it must, nor outlives a reset."""
+"""What the golden model does not see of a queue: needless waits, and what outlives a reset."""
 
 from olafctl.queue.golden import Unexplained
 from olafctl.queue.model import QueueModel, Sidecar
