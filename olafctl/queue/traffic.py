@@ -122,12 +122,14 @@ class Traffic:
     def beats(self) -> tuple[Sidecar, bytes, list[int] | None]:
         """The next frame, now and then as whole beats with holes in their tkeep."""
         sidecar, frame = self.frame()
-        if self._random.random() > 0.04:
+        if self._random.random() > 0.08:
             return sidecar, frame, None
         count = -(-len(frame) // BEAT_BYTES)
         keeps = [_WHOLE] * (count - 1) + [(1 << len(frame) - BEAT_BYTES * (count - 1)) - 1]
-        for _ in range(self._random.choice((1, 1, 2, 5))):
-            at = self._random.randrange(count)
+        # One far from both ends is easily forgotten by the end of the frame.
+        inner = count >= 4 and self._random.random() < 0.5
+        for _ in range(1 if inner else self._random.choice((1, 1, 2, 5))):
+            at = self._random.randrange(1, count - 2) if inner else self._random.randrange(count)
             hole = self._random.choice((1, 0xF, 1 << 63, 0xF0, 0xFF << 40, 1 << self._random.randrange(64)))
             keeps[at] = keeps[at] & ~hole or 1
         return sidecar, frame.ljust(count * BEAT_BYTES, b"\0"), keeps
@@ -262,7 +264,7 @@ class Traffic:
         kind = pick.choice((Kind.BYPASS, Kind.ACK, Kind.ACK, Kind.RESULT, 4, 255))
         # The last two are all the room there is, and a byte more.
         unlike = (0, 1, 64, 40000, _BYPASS_BYTES, _BYPASS_BYTES + 1)
-        claimed = pick.choice(unlike) if pick.random() < 0.05 else size
+        claimed = pick.choice(unlike) if pick.random() < 0.12 else size
         frame = pick.randbytes(size)
         if kind == Kind.RESULT and size >= GRADIENT_OFFSET:
             frame = update(0, 0, frame[GRADIENT_OFFSET:], kind=FrameType.RESULT)[1]
