@@ -49,12 +49,5 @@ module formal_top (
         offered <= {tdata, tkeep, tuser, tlast};
         if (waits) assert(tvalid && offered == {tdata, tkeep, tuser, tlast});
     end
-
-    // Every update whose last beat was issued is sent once.
-    reg [4:0] pending = 5'd0;
-    always @(posedge aclk) begin
-        if (!rst) pending <= pending + {4'd0, update_issue && update_last} - {4'd0, sent_update};
-        if (!rst) assert(!(sent_update && pending == 5'd0) && !(idle && pending != 5'd0) && pending <= 5'd9);
-    end
 endmodule
 `default_nettype wire

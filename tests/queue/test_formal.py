@@ -28,12 +28,41 @@ OVERFLOW = {
 """A sum of too few bits: then a size of 0 passes as that of 65502 bytes of UDP."""
 
 
+def _proof(name: str) -> proofs.Proof:
+    return next(proof for proof in proofs.PROOFS if proof.name == name)
+
+
 @needs_tools
 def test_a_length_that_overflows_is_found() -> None:
-    whole = next(proof for proof in proofs.PROOFS if proof.name == "whole")
+    whole = _proof("whole")
     broken = replace(whole, design=replace(whole.design, changed=OVERFLOW), cycles=12)
     outcome = proofs.run(broken)
     assert outcome.failed_at is not None and outcome.failed_at < 12
+
+
+@needs_tools
+def test_an_update_that_is_sent_at_every_beat_is_found() -> None:
+    conservation = _proof("conservation")
+    changed = {
+        "olaf_output": ("m_tready && m_tlast && wire_update;", "m_tready && wire_update;"),
+    }
+    outcome = proofs.run(replace(conservation, design=replace(conservation.design, changed=changed)))
+    assert outcome.failed_at is not None
+
+
+@needs_tools
+def test_conservation_is_proved_for_ever() -> None:
+    conservation = _proof("conservation")
+    outcome = proofs.run(conservation)
+    assert conservation.cycles is None and outcome.failed_at is None and outcome.checks > 1
+
+
+@needs_tools
+def test_a_finished_round_that_accumulates_on_is_found() -> None:
+    control = _proof("control-iswitch")
+    changed = {"olaf_enqueue": ("commit_row = {!completes,", "commit_row = {1'b1,")}
+    broken = replace(control.design, changed={**control.design.changed, **changed})
+    assert proofs.run(replace(control, design=broken)).failed_at is not None
 
 
 @needs_tools

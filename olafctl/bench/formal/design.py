@@ -34,6 +34,8 @@ class Design:
     """By their hierarchical names."""
     assumed: Mapping[str, str] = field(default_factory=dict)
     """By module: what always holds in it, as a Verilog expression."""
+    added: Mapping[str, str] = field(default_factory=dict)
+    """By module: a file of ``hdl/formal/`` with assertions about what is inside it."""
     without: tuple[str, ...] = ()
     """Parts of the lines of checks that are proved elsewhere."""
     changed: Mapping[str, tuple[str, str]] = field(default_factory=dict)
@@ -72,6 +74,10 @@ def _prepared(module: str, text: str, design: Design) -> str:
         text = _settlement(text)
     elif module in design.cut_modules:
         text = _cut(text)
+    if module in design.added:
+        before, end = text.rsplit("endmodule", 1)
+        inside = (paths.sources() / "hdl" / "formal" / design.added[module]).read_text()
+        text = f"{before}{inside}endmodule{end}"
     if module in design.assumed:
         before, end = text.rsplit("endmodule", 1)
         text = f"{before}    always @* assume({design.assumed[module]});\nendmodule{end}"

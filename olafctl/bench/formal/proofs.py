@@ -1,7 +1,8 @@
 """What is proved about OlafQueue, and the proving.
 
-Bounded: from reset on, no check fails within so many cycles, whatever comes in. Unbounded: it never does;
-ABC finds the invariant by itself (property directed reachability), which includes k-induction.
+Bounded: no check fails within so many cycles of power-up, whatever comes in. Unbounded: none ever does;
+either ABC finds the invariant by itself (property directed reachability), or the assertions are such that
+they follow from themselves (induction). docs/formal.md says what each proof rests on.
 """
 
 import re
@@ -9,7 +10,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from olafctl.bench.formal.design import Design, circuit
@@ -28,12 +29,17 @@ _ARITHMETIC = (
 
 @dataclass(frozen=True)
 class Proof:
-    """``cycles``: how far it looks; None proves it for ever."""
+    """What is claimed, of which design, how it is proved, and what the claim rests on."""
 
     name: str
     claim: str
     design: Design
-    cycles: int | None
+    cycles: int | None = None
+    """Clock cycles from power-up on that are looked at; None proves it for ever."""
+    induction: int | None = None
+    """Prove it by induction over so many cycles; None lets ABC search for an invariant."""
+    assumptions: tuple[str, ...] = ()
+    """What is not proved here: restrictions of the inputs or of what is cut."""
 
 
 @dataclass(frozen=True)
@@ -71,27 +77,57 @@ CONTROL = Design(
     },
     without=(_AXIS_STABILITY,),
 )
-_BEAT_IN_LINE = tuple(f"out.next_{name}" for name in ("user", "data", "keep"))
-PROOFS = (
-    Proof("whole", "no check of the queue fails within 24 cycles of reset", WHOLE, 24),
-    Proof(
-        "control",
-        "no slot is both free and queued, no buffer is lost, at most one unlocked update an index, every "
-        "update is settled as exactly one thing",
+_ONE_MODE = "every index is in {} mode: no SET is given"
+
+
+def _in_mode(mode: str) -> Design:
+    """The control with every index in ``mode`` from reset on; every command but SET may be given."""
+    return replace(
         CONTROL,
-        None,
+        assumed={**CONTROL.assumed, "olaf_command": "code != `OLAF_COMMAND_SET"},
+        changed={"olaf_settings": ("`OLAF_MODE_OLAF;", f"`OLAF_MODE_{mode};")},
+    )
+
+
+_BEAT_IN_LINE = tuple(f"out.next_{name}" for name in ("user", "data", "keep"))
+_GEOMETRY = "2 indices, 2 slots of 2 beats, 2 members, adder latency 4"
+_NOT_BEFORE_ITS_END = "no update departs before its end has arrived (`whole` checks it, bounded)"
+_NO_FOREIGN_INDEX = "updates name an index that exists (`whole` checks the others, bounded)"
+_OF_CONTROL = (_GEOMETRY, _NOT_BEFORE_ITS_END, _NO_FOREIGN_INDEX)
+_ALONE = ("at most one beat is issued in a cycle, and only while the output says it is free",)
+_CONTROL_CLAIM = (
+    "no slot is both free and queued, no buffer is lost, at most one unlocked update an index, every update "
+    "is settled as exactly one thing"
+)
+PROOFS = (
+    Proof("whole", "no check of the queue fails", WHOLE, cycles=22, assumptions=(_GEOMETRY,)),
+    Proof("control", f"{_CONTROL_CLAIM}; any command, any mode", CONTROL, cycles=22, assumptions=_OF_CONTROL),
+    *(
+        Proof(
+            f"control-{mode.lower()}",
+            _CONTROL_CLAIM,
+            _in_mode(mode),
+            assumptions=(*_OF_CONTROL, _ONE_MODE.format(mode)),
+        )
+        for mode in ("FIFO", "ISWITCH")
     ),
     Proof(
         "stability",
         "what the output offers stays as it is until it is taken (AXI4-Stream)",
-        Design("output_top.v", cut_wires=_BEAT_IN_LINE, without=("assert(!(sent_update",)),
-        None,
+        Design("output_top.v", cut_wires=_BEAT_IN_LINE),
+        assumptions=_ALONE,
     ),
     Proof(
         "conservation",
         "every update that was read from its slot is sent once",
-        Design("output_top.v", cut_wires=_BEAT_IN_LINE, without=("if (waits) assert",)),
-        None,
+        Design(
+            "output_top.v",
+            cut_wires=_BEAT_IN_LINE,
+            added={"olaf_output": "output_conservation.vh"},
+            without=("if (waits) assert",),
+        ),
+        induction=4,
+        assumptions=_ALONE,
     ),
 )
 
@@ -113,7 +149,7 @@ def run(proof: Proof) -> Outcome:
     with tempfile.TemporaryDirectory(prefix="olaf-formal-") as folder:
         work = Path(folder)
         circuit(proof.design, work)
-        method = f"bmc3 -F {proof.cycles}" if proof.cycles else f"pdr -T {_UNBOUNDED_SECONDS}"
+        method = _method(proof)
         read = "read_aiger circuit.aig; fold; scleanup; print_stats; orpos"
         result = subprocess.run(
             ["nice", "-n", "5", tool, "-q", f"{read}; {method}"], cwd=work, capture_output=True, text=True
@@ -121,14 +157,34 @@ def run(proof: Proof) -> Outcome:
     return Outcome(proof, *_read(proof, result.stdout))
 
 
+def _method(proof: Proof) -> str:
+    if proof.cycles:
+        return f"bmc3 -F {proof.cycles}"
+    if proof.induction:
+        return f"bmc3 -F {_first_cycles(proof.induction)}; ind -F {proof.induction} -C 0"
+    return f"pdr -T {_UNBOUNDED_SECONDS}"
+
+
+def _first_cycles(induction: int) -> int:
+    """How many cycles induction needs to hold to start with: those of reset, and as many as a step spans."""
+    return induction + 4
+
+
+def _proved(proof: Proof, said: str) -> bool:
+    if proof.cycles:
+        return f"No output asserted in {proof.cycles} frames" in said
+    if proof.induction:
+        # ABC's word for an inductive step that holds is that the network equals constant 0.
+        begun = f"No output asserted in {_first_cycles(proof.induction)} frames" in said
+        return begun and "Networks are equivalent" in said
+    return "Property proved" in said
+
+
 def _read(proof: Proof, said: str) -> tuple[int, int | None]:
     """How many checks there were, and the cycle in which one fails."""
     counted = re.search(r"i/o = *\d+/ *(\d+)", said)
     failed = re.search(r"Output \d+ of miter .* was asserted in frame (\d+)", said)
-    proved = (
-        f"No output asserted in {proof.cycles} frames" in said if proof.cycles else "Property proved" in said
-    )
-    if counted is None or (failed is None) == (not proved):
+    if counted is None or (failed is None) == (not _proved(proof, said)):
         said = "\n".join(said.strip().splitlines()[-5:])
         raise OlafError(Problem(f"ABC proves nothing and finds nothing: {said}", where=f"proof {proof.name}"))
     return int(counted[1]), int(failed[1]) if failed else None

@@ -24,6 +24,8 @@ def command(names: tuple[str, ...]) -> None:
         reach = f"{proof.cycles} cycles" if proof.cycles else "for ever"
         failed |= outcome.failed_at is not None
         said = "holds" if outcome.failed_at is None else f"fails in cycle {outcome.failed_at}"
-        click.echo(f"{proof.name:<14}{said:<20}{reach:<12}{outcome.checks:>3} checks: {proof.claim}")
+        click.echo(f"{proof.name:<17}{said:<20}{reach:<12}{outcome.checks:>3} checks: {proof.claim}")
+        for assumption in proof.assumptions:
+            click.echo(f"{'':<17}assumed: {assumption}")
     if failed:
         raise SystemExit(EXIT_FAILED)
