@@ -1,4 +1,4 @@
-"""The membership of one deployment in memory: rows by key, and what follows from them kept beside.
+"""The membership of one deployment in memory: rows by key, and what follows from them kept with them.
 
 Keys are ``cluster/NAME``, ``member/NAME``, ``nonce/CLUSTER/ADDRESS`` (the newest control message) and
 ``meta/NAME``. A change is a mapping from keys to new rows; None removes.

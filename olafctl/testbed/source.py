@@ -59,7 +59,7 @@ class Report:
 
 
 class Section:
-    """One YAML mapping. Fields are taken by name; :meth:`close` reports those that nobody took."""
+    """One YAML mapping. Fields are taken by name; :meth:`close` reports those that were not taken."""
 
     def __init__(self, report: Report, place: Place, fields: dict[str, tuple[Place, yaml.Node]]) -> None:
         self.report = report

@@ -191,7 +191,7 @@ class Listener:
         if message.action is Action.JOIN:
             return self._join(message, cluster)
         if message.action is Action.LEAVE and member is None:
-            return lambda membership: Planned({}, {})  # whoever is no member has left
+            return lambda membership: Planned({}, {})  # a sender that is not a member has left
         if member is None:
             raise Refused(Reason.NOT_A_MEMBER, "is no member")
         segment = None if values.get("segment") == ALL_SEGMENTS else values.get("segment")
