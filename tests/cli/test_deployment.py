@@ -22,13 +22,16 @@ BED = Path(__file__).parents[1] / "packets" / "testbed.yaml"
 @pytest.fixture
 def deployed(run: Run, state: Path) -> Iterator[Run]:
     """The packet tests' testbed, deployed from the command line."""
-    ended = run("deploy", BED)
-    assert ended.code == 0
-    assert ended.out.startswith("packets: started, 82 changes programmed and verified in ")
-    assert [line.split("  ")[-1] for line in ended.err.splitlines()][-1] == "programming tables and groups"
-    yield run
-    for name in all_names():
-        destroy(Store(folder_of(name)))
+    try:
+        ended = run("deploy", BED)
+        assert ended.code == 0
+        assert ended.out.startswith("packets: started, 82 changes programmed and verified in ")
+        steps = [line.split("  ")[-1] for line in ended.err.splitlines()]
+        assert steps[-1] == "programming tables and groups"
+        yield run
+    finally:
+        for name in all_names():
+            destroy(Store(folder_of(name)))
 
 
 def test_deploy_again_status_and_destroy(deployed: Run, state: Path) -> None:
