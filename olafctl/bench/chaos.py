@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from olafctl.bench.history import Call, Outcome, violations
-from olafctl.bench.pair_daemon import PATIENCE, DaemonProcess, owning, until
+from olafctl.bench.pair_daemon import TIMEOUT, DaemonProcess, owning, until
 from olafctl.bench.switch_pair import SwitchPair, switches
 from olafctl.control import devices
 from olafctl.control.desired import desired
@@ -70,7 +70,7 @@ def run(kills: int, changes: int, seed: int, progress: Callable[[str], None]) ->
             client.start()
         chaos.kill(kills, changes, progress)
         for client in clients:
-            client.join(PATIENCE)
+            client.join(TIMEOUT)
         progress("comparing")
         return chaos.compare()
 
@@ -103,7 +103,7 @@ class _Chaos:
     def change_memberships(self, seed: int) -> None:
         """What one client does, until the run ends."""
         chance = random.Random(seed)
-        with Client(self._daemon.address, timeout=PATIENCE) as client:
+        with Client(self._daemon.address, timeout=TIMEOUT) as client:
             while not self._ending.is_set():
                 number = chance.randrange(_WORKERS)
                 action = chance.choice(["join", "join", "leave", "move"])
@@ -156,8 +156,8 @@ class _Chaos:
 
     def _await_answers(self, count: int) -> None:
         with self._progressed:
-            if not self._progressed.wait_for(lambda: self._answered() >= count, PATIENCE):
-                raise OlafError(Problem(f"no change was answered for {PATIENCE:g} s", "the daemon"))
+            if not self._progressed.wait_for(lambda: self._answered() >= count, TIMEOUT):
+                raise OlafError(Problem(f"no change was answered for {TIMEOUT:g} s", "the daemon"))
 
     def compare(self) -> Report:
         """What the clients were told, the store and the devices, against each other."""

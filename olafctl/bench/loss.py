@@ -31,7 +31,7 @@ from olafctl.wire.layouts import FrameType, Kind
 GEOMETRY = Geometry(indices=16, slots=8, beats=24)
 RATE = 10e9
 DELAY = 500.0
-PATIENCE = 20_000.0
+TIMEOUT = 20_000.0
 """ns after which a worker that has no result sends again and asks for help."""
 VALUES = 16
 _CONTROL_BYTES = 96
@@ -171,7 +171,7 @@ class _Run:
         self._wait(worker, round_)
 
     def _wait(self, worker: _Worker, round_: int) -> None:
-        def out_of_patience() -> None:
+        def timed_out() -> None:
             if worker.round != round_:
                 return
             worker.tries += 1
@@ -186,7 +186,7 @@ class _Run:
             self._wait(worker, round_)
 
         # Apart from each other, so that they do not ask in step for ever.
-        self._at(self.now + PATIENCE * (1 + self.random.random()), out_of_patience)
+        self._at(self.now + TIMEOUT * (1 + self.random.random()), timed_out)
 
     def _receive(self, worker: _Worker, frame: OlafFrame) -> None:
         if frame.seq != worker.round or frame.segment not in worker.missing:

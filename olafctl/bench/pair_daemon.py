@@ -12,7 +12,7 @@ from olafctl.daemon.daemon import serving
 from olafctl.errors import OlafError, Problem
 from olafctl.targets import main_thread, testbeds
 
-PATIENCE = 120.0
+TIMEOUT = 120.0
 """Seconds after which what must happen is taken not to."""
 _TESTBED = "testbed.yaml"
 
@@ -64,9 +64,9 @@ def owning(pair: SwitchPair) -> Iterator[DaemonProcess]:
 def until(condition: Callable[[], bool]) -> None:
     """Wait for ``condition``, which may fail with an OlafError meanwhile.
 
-    Raises OlafError after :data:`PATIENCE`.
+    Raises OlafError after :data:`TIMEOUT`.
     """
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + TIMEOUT
     while True:
         try:
             if condition():
@@ -75,7 +75,7 @@ def until(condition: Callable[[], bool]) -> None:
             if time.monotonic() > deadline:
                 raise
         if time.monotonic() > deadline:
-            raise OlafError(Problem(f"not ready after {PATIENCE:g} s", "the daemon"))
+            raise OlafError(Problem(f"not ready after {TIMEOUT:g} s", "the daemon"))
         time.sleep(0.05)
 
 

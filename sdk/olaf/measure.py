@@ -22,7 +22,7 @@ from olaf.worker import Worker
 
 MODELS = (2205, 137_477)
 WINDOW = 4
-_PATIENCE = 5.0
+_TIMEOUT = 5.0
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ def measure(values: int, policy: str, updates: int) -> Cost:
     try:
         worker = Worker(f"127.0.0.1:{ours.recv()}", values, mtu=JUMBO_MTU)
         worker.begin(np.zeros(values, np.float32))
-        if not worker.wait(_PATIENCE):
+        if not worker.wait(_TIMEOUT):
             raise RuntimeError("the parameter server did not answer over loopback")
         training, whole = _train(worker, updates)
         worker.close()

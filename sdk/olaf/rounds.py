@@ -6,7 +6,7 @@ the same lengths in the same order, so a chunk has the same lane and round every
 than one round ahead of another.
 
 What is lost is sent again: a contribution after a growing pause (the engine drops one it has), and after
-``_PATIENCE`` silent tries Help asks the other members for the result, which each keeps for one round. A
+``_SILENT_TRIES`` silent tries Help asks the other members for the result, which each keeps for one round. A
 result that was lost on the way to everyone needs the control plane, which then has the round made again; at
 a fixed address, without one, such a round does not end, and the log says so.
 
@@ -38,7 +38,7 @@ from olaf.serial import ROUND_BITS, TIME_BITS
 _LOG = logging.getLogger("olaf")
 _FIRST_PAUSE = 0.02
 _LONGEST_PAUSE = 1.0
-_PATIENCE = 3
+_SILENT_TRIES = 3
 _JOIN_AGAIN = 8
 """Silent tries between one Join and the next."""
 _REPORT = 10.0
@@ -263,7 +263,7 @@ class Rounds:
         lane.due = now + min(_FIRST_PAUSE * 2**lane.tries, _LONGEST_PAUSE)
         self.counters.again += 1
         self._contribute(lane)
-        if lane.tries >= _PATIENCE:
+        if lane.tries >= _SILENT_TRIES:
             self._help(lane)
         if lane.tries % _JOIN_AGAIN == 0 and self._membership is not None:
             self._membership.join()  # a control plane that began again may have another epoch for us

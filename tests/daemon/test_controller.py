@@ -96,7 +96,7 @@ def test_a_move_takes_one_group_to_the_other(controller: Controller, pair: Pair)
         (ASK.create_cluster(ClusterWish("big", values=366 * 20)), "20 consecutive indices, but 14"),
         (ASK.create_cluster(ClusterWish("big", key="abcd")), "key: is no key"),
         (ASK.delete_cluster("green"), "there is no cluster 'green'"),
-        (ASK.leave("nobody"), "there is no worker 'nobody'"),
+        (ASK.leave("absent"), "there is no worker 'absent'"),
         (ASK.move("w8", "green"), "there is no cluster 'green'"),
         (ASK.command(Command.RESET, "red", 1), "segment 1 of 'red', whose model has 1"),
     ],

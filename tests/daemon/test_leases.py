@@ -1,4 +1,4 @@
-"""Leases: who is silent for too long leaves, and nobody else."""
+"""Leases: who is silent for too long leaves, and no other worker does."""
 
 from ipaddress import IPv4Address
 

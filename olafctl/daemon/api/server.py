@@ -31,7 +31,7 @@ TOKEN = "authorization"
 _WATCHERS = 32
 _THREADS = 64 + _WATCHERS
 _MESSAGE_BYTES = 64 << 10
-_PATIENCE = 60.0
+_TIMEOUT = 60.0
 _OPTIONS = [("grpc.so_reuseport", 0), ("grpc.max_receive_message_length", _MESSAGE_BYTES)]
 _log = logging.getLogger(__name__)
 
@@ -161,7 +161,7 @@ class Server:
         """The answer of one operation. Raises OlafError."""
         owned = self._chosen(request.deployment)
         try:
-            return owned.admission.submit(ask(owned.operations)).result(_PATIENCE)
+            return owned.admission.submit(ask(owned.operations)).result(_TIMEOUT)
         except TookTooLong:
             what = "no answer in time; whether it will be done is not known"
             raise OlafError(Problem(what, owned.controller.name, "see the status")) from None

@@ -29,7 +29,7 @@ from olafctl.wire.control import ALL_SEGMENTS, Action, Reason, Role
 from olafctl.wire.frames import Values
 
 _log = logging.getLogger(__name__)
-_PATIENCE = 0.2
+_TIMEOUT = 0.2
 _PER_SECOND, _BURST = 20, 100
 _PORT_PER_SECOND, _PORT_BURST = 2000, 4000
 _SOURCES = 4096
@@ -83,13 +83,13 @@ class Listener:
         while not self._ended.is_set():
             seen = False
             with suppress(OlafError):
-                for packet in self._controller.southbound.packets(_PATIENCE):
+                for packet in self._controller.southbound.packets(_TIMEOUT):
                     seen = True
                     self.take(packet.metadata["ingress_port"], packet.payload)
                     if self._ended.is_set():
                         return
             if not seen:
-                self._ended.wait(_PATIENCE)
+                self._ended.wait(_TIMEOUT)
 
     def take(self, port: int, frame: bytes) -> None:
         """Deal with one frame that VNP4₁ handed over."""

@@ -26,7 +26,7 @@ constexpr uint8_t NOT_SEGMENTED = 0;
 
 constexpr size_t VLAN_TAG = 4;
 constexpr size_t MAC_PAIR = 12;
-constexpr int SEND_PATIENCE_MS = 10;
+constexpr int SEND_TIMEOUT_MS = 10;
 
 // A sending host may leave the checksum to "hardware"; between two ends of a veth that is us.
 bool complete_checksum(uint8_t *frame, size_t length, const OffloadHeader &header) {
@@ -199,7 +199,7 @@ class InterfacePort final : public Port {
 
     bool can_send_soon() const {
         pollfd wanted{fd_, POLLOUT, 0};
-        return poll(&wanted, 1, SEND_PATIENCE_MS) > 0 && wanted.revents & POLLOUT;
+        return poll(&wanted, 1, SEND_TIMEOUT_MS) > 0 && wanted.revents & POLLOUT;
     }
 
     std::string name_;
