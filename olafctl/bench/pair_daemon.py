@@ -88,8 +88,7 @@ def main() -> None:
     place = Path(sys.argv[1])
     pair = SwitchPair(testbeds.load(place / _TESTBED), place, owns=False)
     with serving([pair], _address(place)) as server:
-        print(server.address, flush=True)
-        main_thread.serve(None, None, lambda: None)
+        main_thread.serve(lambda: print(server.address, flush=True), lambda: None)
 
 
 if __name__ == "__main__":

@@ -63,8 +63,8 @@ def command(
         raise BadInput(Problem("nothing is deployed", remedy="name a testbed"))
     sites = [Deployment(Store(folder_of(bed.name)), bed, log_progress) for bed in beds]
     with serving(sites, listen or default_address(), tls, token, lease) as server:
-        click.echo(f"{', '.join(bed.name for bed in beds)} at {server.address}; Ctrl-C ends it")
-        main_thread.serve(None, None, lambda: None)
+        names = ", ".join(bed.name for bed in beds)
+        main_thread.serve(lambda: click.echo(f"{names} at {server.address}; Ctrl-C ends it"), lambda: None)
 
 
 def _token(file: Path) -> str:

@@ -3,23 +3,22 @@
 import signal
 import socket
 from collections.abc import Callable
-from typing import Any
-
-from olafctl.targets.processes import say_ready
 
 _ENDING = (signal.SIGTERM, signal.SIGINT)
 
 
-def serve(ready_fd: int | None, ready: Any, close: Callable[[], None]) -> None:
-    """Say ``ready`` (as JSON) and sleep until SIGTERM or SIGINT; then ``close``."""
+def serve(announce: Callable[[], None], close: Callable[[], None]) -> None:
+    """Sleep until SIGTERM or SIGINT, then ``close``; ``announce`` runs once a signal leads there.
+
+    Who reads the announcement may end the process at once.
+    """
     # The kernel may give a signal to any thread; only what it writes here is sure to wake this one.
     asleep, waker = socket.socketpair()
     waker.setblocking(False)
     signal.set_wakeup_fd(waker.fileno())
     for number in _ENDING:
         signal.signal(number, lambda number, frame: None)
-    if ready_fd is not None:
-        say_ready(ready_fd, ready)
+    announce()
     while asleep.recv(1)[0] not in _ENDING:
         pass
     close()

@@ -84,8 +84,10 @@ def spawn_ready(argv: Sequence[str], state: Path, log: Path, seconds: float) -> 
         os.close(reading)
 
 
-def say_ready(descriptor: int, value: Any) -> None:
-    """In the started process: tell :func:`spawn_ready` ``value``."""
+def say_ready(descriptor: int | None, value: Any) -> None:
+    """In the started process: tell :func:`spawn_ready` ``value``. ``None``: no process waits for it."""
+    if descriptor is None:
+        return
     with os.fdopen(descriptor, "w") as pipe:
         pipe.write(json.dumps(value) + "\n")
 

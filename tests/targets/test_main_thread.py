@@ -1,6 +1,5 @@
 """A deployment's process ends cleanly when it is told to."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -8,27 +7,37 @@ import sys
 import pytest
 
 # As the kernel may: the signal is another thread's, here because the main one blocks it.
-_PROGRAM = """
-import signal, sys, threading
+_OTHER_THREAD = """
+import signal, threading
 from olafctl.targets import main_thread
 
 threading.Thread(target=threading.Event().wait, daemon=True).start()
 signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM, signal.SIGINT})
-main_thread.serve(int(sys.argv[1]), "up", lambda: print("closed", flush=True))
+main_thread.serve(lambda: print("ready", flush=True), lambda: print("closed", flush=True))
+"""
+_AT_ONCE = """
+import os, signal
+from olafctl.targets import main_thread
+
+main_thread.serve(lambda: os.kill(os.getpid(), signal.SIGTERM), lambda: print("closed", flush=True))
 """
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_that_another_thread_takes_ends_it(number: signal.Signals) -> None:
-    readable, writable = os.pipe()
-    line = [sys.executable, "-c", _PROGRAM, str(writable)]
-    with subprocess.Popen(line, stdout=subprocess.PIPE, pass_fds=[writable], text=True) as process:
-        os.close(writable)
-        with os.fdopen(readable) as ready:
-            assert ready.readline().strip() == '"up"'
+    with subprocess.Popen(
+        [sys.executable, "-c", _OTHER_THREAD], stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
         process.send_signal(number)
         try:
-            said, _ = process.communicate(timeout=20)
+            said, _ = process.communicate(timeout=60)
         finally:
             process.kill()
     assert (said, process.returncode) == ("closed\n", 0)
+
+
+def test_a_signal_that_follows_the_announcement_at_once_ends_it() -> None:
+    ended = subprocess.run([sys.executable, "-c", _AT_ONCE], stdout=subprocess.PIPE, text=True, timeout=60)
+    assert (ended.stdout, ended.returncode) == ("closed\n", 0)

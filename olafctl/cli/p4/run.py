@@ -70,8 +70,8 @@ def command(
         what = f"the program is for {program.architecture}, which has no ports; only v1model's has"
         raise BadInput(Problem(what, str(file)))
     with lone.running(program, specs, address, tls, device_id, cpu_port) as switch:
-        click.echo(f"device {device_id} at {switch.address}, {len(specs)} ports; Ctrl-C ends it")
-        main_thread.serve(None, None, lambda: None)
+        served = f"device {device_id} at {switch.address}, {len(specs)} ports; Ctrl-C ends it"
+        main_thread.serve(lambda: click.echo(served), lambda: None)
         for port in specs:
             stats = switch.engine.port_stats(port.number)
             click.echo(

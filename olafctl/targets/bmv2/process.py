@@ -17,6 +17,7 @@ from olafctl.ports.namespace import within
 from olafctl.targets import deployment, main_thread
 from olafctl.targets.bmv2.wiring import Cable, cables
 from olafctl.targets.control import ControlServer
+from olafctl.targets.processes import say_ready
 from olafctl.targets.queue_control import handlers
 from olafctl.targets.queue_process import SOCKET
 from olafctl.targets.twin.attach import attach
@@ -56,7 +57,7 @@ def main(state: Path, ready_fd: int | None) -> None:
         control.close()
         engine.close()
 
-    main_thread.serve(ready_fd, [device.address for device in devices], close)
+    main_thread.serve(lambda: say_ready(ready_fd, [device.address for device in devices]), close)
 
 
 def _plug(engine: Engine, cable: Cable, state: Path) -> None:

@@ -17,6 +17,7 @@ from olafctl.p4runtime import address as addresses
 from olafctl.p4runtime.agent import serve
 from olafctl.targets import deployment, main_thread
 from olafctl.targets.control import ControlServer, TakeOver
+from olafctl.targets.processes import say_ready
 from olafctl.targets.queue_control import handlers
 from olafctl.targets.queue_process import SOCKET
 from olafctl.targets.replay_stream import refuse
@@ -61,7 +62,7 @@ def main(state: Path, ready_fd: int | None) -> None:
         for switch in switches.values():
             switch.close()
 
-    main_thread.serve(ready_fd, agent.address, close)
+    main_thread.serve(lambda: say_ready(ready_fd, agent.address), close)
 
 
 def _one_replay_at_a_time(engine: Engine) -> TakeOver:
