@@ -137,6 +137,8 @@ class _Job:
     threshold: int
     reward_threshold: float | None
     epoch: int
+    own_mode: bool
+    own_reward_threshold: bool
 
 
 def _job(entry: Section, engine: Engine, workers: int) -> _Job:
@@ -156,6 +158,8 @@ def _job(entry: Section, engine: Engine, workers: int) -> _Job:
         threshold=threshold,
         reward_threshold=entry.value("reward_threshold", quantities.threshold, engine.reward_threshold),
         epoch=entry.value("epoch", whole(0, limits.EPOCHS - 1), 0),
+        own_mode=entry.has("mode"),
+        own_reward_threshold=entry.has("reward_threshold"),
     )
 
 

@@ -1,4 +1,4 @@
-"""The ``engine`` section: the queue's geometry and settings."""
+"""The ``engine`` section, and each entry of ``engines``: the queue's geometry and settings."""
 
 from olafctl.testbed import limits, quantities
 from olafctl.testbed.model import Engine, Mode
@@ -7,10 +7,10 @@ from olafctl.testbed.source import Section
 from olafctl.wire.geometry import BOUNDS, INDICES
 
 
-def read(section: Section) -> Engine:
-    """The engine; problems go to the section's report."""
+def read(section: Section, name: str = "engine") -> Engine:
+    """The engine called ``name``; problems go to the section's report. The caller closes the section."""
     slots = _within(section, "slots")
-    engine = Engine(
+    return Engine(
         indices=section.value(_indices(section), power_of_two(INDICES.greatest), INDICES.default),
         slots=slots,
         beats=_within(section, "beats"),
@@ -23,9 +23,8 @@ def read(section: Section) -> Engine:
         ),
         accumulate_quota=section.value("accumulate_quota", whole(1, slots), max(slots // 2, 1)),
         address=section.value("address", quantities.ipv4, None),
+        name=name,
     )
-    section.close()
-    return engine
 
 
 def _indices(section: Section) -> str:

@@ -30,6 +30,11 @@ MIN_WINDOW = 4
 """ns: one clock cycle."""
 MAX_WINDOW = ((1 << 31) - 1) * 4
 """ns: clock cycles below 2^31, so that ages can be told apart from their wrap."""
+MIN_DELAY = 100
+"""ns: how far engines may run ahead of each other in virtual time."""
+MAX_DELAY = 10**10
+"""ns: ten seconds."""
+LINK_QUEUE = 1_000_000
 
 FRONT_PORTS = range(1, layouts.MAX_FRONT_PORT + 1)
 INTERFACE_NAME = 15

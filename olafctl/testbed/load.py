@@ -1,10 +1,12 @@
 """From a testbed's YAML file to checked values, or every problem in it at once."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from olafctl.testbed import clusters, engine, hosts, limits, ports, quantities, routes, source
-from olafctl.testbed.model import Mode, Testbed
+from olafctl.testbed import clusters, engines, hosts, limits, quantities, routes, source
+from olafctl.testbed.links import Links
+from olafctl.testbed.model import Engine, Mode, Testbed
 from olafctl.testbed.source import Section
 from olafctl.wire import layouts
 
@@ -23,19 +25,23 @@ def load(path: Path | str, text: str | None = None, *, targets: Sequence[str]) -
     target = top.value("target", quantities.one_of(list(targets)), "twin")
     udp_port = top.value("udp_port", hosts.udp_port, layouts.UDP_PORT)
     control_tos = top.value("control_tos", _control_tos, layouts.CONTROL_TOS)
-    queue = engine.read(top.section("engine"))
-    front = ports.read(top)
+    declared, front = engines.read(top)
+    cables = Links(declared, front)
+    cables.read(top)
     directory = hosts.Directory(report)
     servers = hosts.read_all(top, "parameter_servers", "ps", front, directory, udp_port)
-    groups = clusters.read(top, queue, front, directory, udp_port)
+    root = engines.root(top, declared, servers, front)
+    groups = clusters.read(top, _common([one.engine for one in declared], root), front, directory, udp_port)
     others = hosts.read_all(top, "hosts", "host", front, directory, udp_port)
     prefixes = routes.read(top, front, directory)
+    workers = [worker for cluster in groups for worker in cluster.workers]
+    links = cables.resolved(root, [*servers, *workers, *others], top)
     top.close()
     testbed = Testbed(
         name=name,
         source=path,
         target=target,
-        engine=queue,
+        engine=root,
         udp_port=udp_port,
         control_tos=control_tos,
         ports=front.all,
@@ -43,11 +49,24 @@ def load(path: Path | str, text: str | None = None, *, targets: Sequence[str]) -
         clusters=groups,
         hosts=others,
         routes=prefixes,
+        others=cables.ordered(root, links),
+        links=links,
+        trunks=front.trunks,
         text=text,
     )
     _check_sizes(testbed, top)
     report.raise_any()
     return testbed
+
+
+def _common(all_of_them: Sequence[Engine], root: Engine) -> Engine:
+    """The root, but with room for no more than what fits every engine: a cluster has the same indices, and
+    frames of the same size, in each."""
+    return replace(
+        root,
+        indices=min(engine.indices for engine in all_of_them),
+        beats=min(engine.beats for engine in all_of_them),
+    )
 
 
 def _check_sizes(testbed: Testbed, top: Section) -> None:

@@ -38,7 +38,9 @@ class Engine:
     accumulate_quota: int
     """Slots that rounds of iswitch mode may take while they accumulate."""
     address: IPv4Address | None
-    """Where members of iswitch clusters send to, and control messages; None when there is none."""
+    """Where members of iswitch clusters send to, and control messages; None when there is none. Of several
+    engines the root alone has one."""
+    name: str = "engine"
 
     @property
     def geometry(self) -> Geometry:
@@ -57,6 +59,24 @@ class Port:
     transport: Transport | None
     path: str | None
     """UNIX socket or pcap path, or interface name; None lets the target choose."""
+    engine: str = "engine"
+    """Whose port it is; numbers and names are unique over all engines."""
+
+
+@dataclass(frozen=True)
+class Link:
+    """The cable at a port: between two engines, or between an engine and the hosts behind its front port."""
+
+    port: int
+    """Between two engines, the port of the one that is farther from the root."""
+    peer: int | None
+    """The port of the other engine, the one on the way to the root; None when hosts are at the other end."""
+    rate: int | None
+    """bit/s each way; None takes no time to send a frame."""
+    delay: int
+    """ns each way, until the end of a frame that has been sent arrives."""
+    queue: int
+    """Frames that may wait or be on their way into the cable, each way; what comes on top is lost."""
 
 
 @dataclass(frozen=True)
@@ -108,6 +128,10 @@ class Cluster:
     """Its job's, 0 … 15."""
     halted: bool = False
     """Whether the queue drops its updates; set at run time."""
+    own_mode: bool = True
+    """Whether the mode is its own; otherwise the root's stands there, and each engine's own counts."""
+    own_reward_threshold: bool = True
+    """As ``own_mode``, of the reward rule."""
 
 
 @dataclass(frozen=True)
@@ -128,16 +152,29 @@ class Testbed:
     source: Path
     target: str
     engine: Engine
+    """The engine in front of the parameter servers; of several, the root of their tree."""
     udp_port: int
     control_tos: int
     ports: tuple[Port, ...]
+    """Front ports, by number; the ports of links between engines are not among them."""
     parameter_servers: tuple[Host, ...]
     clusters: tuple[Cluster, ...]
     hosts: tuple[Host, ...]
     """Hosts that are neither workers nor parameter servers."""
     routes: tuple[Route, ...]
+    others: tuple[Engine, ...] = ()
+    """The engines below the root, each behind its parent."""
+    links: tuple[Link, ...] = ()
+    """Every link between engines, and those at front ports that the testbed describes."""
+    trunks: tuple[Port, ...] = ()
+    """The ports of links between engines, by number."""
     text: str = field(default="", repr=False, compare=False)
     """The YAML it was read from."""
+
+    @property
+    def engines(self) -> tuple[Engine, ...]:
+        """All engines: the root, then the others, each behind its parent."""
+        return (self.engine, *self.others)
 
     @property
     def workers(self) -> tuple[Worker, ...]:

@@ -1,4 +1,4 @@
-"""The ``ports`` section: front ports one by one or by ranges of numbers."""
+"""The ``ports`` sections: front ports one by one or by ranges of numbers."""
 
 import posixpath
 import re
@@ -34,7 +34,7 @@ def pcap_files(path: str) -> tuple[str, str]:
 
 
 class FrontPorts:
-    """The declared front ports, found by number or by name."""
+    """The declared ports of all engines, found by number or by name."""
 
     def __init__(self, report: Report) -> None:
         self._report = report
@@ -44,11 +44,36 @@ class FrontPorts:
         self._names: dict[str, Place] = {}
         self._files: dict[str, tuple[Port, Place]] = {}
         self._interfaces: dict[str, tuple[Port, Place]] = {}
+        self._trunks: dict[int, int] = {}
+        """The port of a link between engines → the line of that link."""
 
     @property
     def all(self) -> tuple[Port, ...]:
-        """Every port, by number."""
-        return tuple(port for port, _ in sorted(self._numbers.values(), key=lambda item: item[0].number))
+        """Every front port, by number; the ports of links between engines are not among them."""
+        return tuple(port for port in self._declared if port.number not in self._trunks)
+
+    @property
+    def trunks(self) -> tuple[Port, ...]:
+        """The ports of links between engines, by number."""
+        return tuple(port for port in self._declared if port.number in self._trunks)
+
+    @property
+    def _declared(self) -> list[Port]:
+        return sorted((port for port, _ in self._numbers.values()), key=lambda port: port.number)
+
+    def of_engine(self, engine: str, text: str) -> Port | None:
+        """The port of ``engine`` that ``text`` names or numbers."""
+        for port in self._declared:
+            if port.engine == engine and text in (port.name, str(port.number)):
+                return port
+        return None
+
+    def make_trunk(self, port: Port, place: Place) -> None:
+        """Take a port for the link between engines at ``place``: no host can be behind it."""
+        if port.transport is not None:
+            what = f"port {port.number} has a transport, but no host is at the other end"
+            self._report.add(place, what, "take transport and path out")
+        self._trunks[port.number] = place.line
 
     def add(self, port: Port, place: Place) -> None:
         """Declare a port whose number is free; a name or path already taken is reported."""
@@ -80,6 +105,9 @@ class FrontPorts:
         """
         for port, _ in self._numbers.values():
             if text in (port.name, str(port.number)):
+                if port.number in self._trunks:
+                    what = f"port {quoted(text)} leads to another engine (line {self._trunks[port.number]})"
+                    raise Unreadable(what, "name a port that no link between engines has")
                 return port.number
         if self.incomplete:
             return 0
@@ -120,24 +148,23 @@ class FrontPorts:
         self._interfaces[name] = (port, place)
 
 
-def read(section: Section) -> FrontPorts:
-    """The ``ports`` field of the whole testbed; problems go to its report."""
-    ports = FrontPorts(section.report)
+def read(section: Section, ports: FrontPorts, engine: str) -> None:
+    """The ``ports`` field of ``engine``, added to ``ports``; problems go to the section's report."""
     found = len(section.report.problems)
+    before = len(ports.all)
     if not section.has("ports"):
         section.report.add(section.place("ports"), "is missing", _LIST_REMEDY)
     elif section.is_empty("ports"):
         section.report.add(section.place("ports"), "is empty", _LIST_REMEDY)
     for entry in section.sections("ports"):
-        _read_entry(entry, ports)
-    if not ports.all:
+        _read_entry(entry, ports, engine)
+    if len(ports.all) == before:
         if found == len(section.report.problems):
             section.report.add(section.place("ports"), "lists no port", _LIST_REMEDY)
         ports.incomplete = True
-    return ports
 
 
-def _read_entry(entry: Section, ports: FrontPorts) -> None:
+def _read_entry(entry: Section, ports: FrontPorts, engine: str) -> None:
     report = entry.report
     field = "numbers" if entry.has("numbers") else "number"
     if entry.has("number") and field == "numbers":
@@ -157,7 +184,7 @@ def _read_entry(entry: Section, ports: FrontPorts) -> None:
     for number in ports.free(numbers, entry.own_place):
         own_name = base if len(numbers) == 1 else f"{base}{number}"
         own_path = None if path is None else path.replace(_NUMBER, str(number))
-        ports.add(Port(number, own_name, transport, own_path), entry.own_place)
+        ports.add(Port(number, own_name, transport, own_path, engine), entry.own_place)
 
 
 def _front_ports(text: str) -> range:

@@ -59,6 +59,7 @@ def test_left_out_fields_have_defaults(tmp_path: Path) -> None:
         "active_window": 10_000_000,
         "accumulate_quota": 4,
         "address": None,
+        "name": "engine",
     }
     server = bed.parameter_servers[0]
     assert (server.name, server.mac, server.udp_port) == ("ps", "02:00:0a:00:00:fe", 20300)

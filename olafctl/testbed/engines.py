@@ -1,0 +1,94 @@
+"""The ``engine`` section, or ``engines`` for several: each with a name, settings and ports of its own."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from olafctl.testbed import engine, ports, quantities
+from olafctl.testbed.model import Engine, Host, Mode
+from olafctl.testbed.ports import FrontPorts
+from olafctl.testbed.source import Place, Section
+
+_EACH = "give each of the engines its own"
+
+
+@dataclass(frozen=True)
+class Declared:
+    """An engine and where it stands."""
+
+    engine: Engine
+    place: Place
+    address: Place
+
+
+def read(top: Section) -> tuple[Sequence[Declared], FrontPorts]:
+    """The engines, in the order of the file, and the ports of all of them; problems go to the report."""
+    front = FrontPorts(top.report)
+    if not top.has("engines"):
+        section = top.section("engine")
+        only = Declared(engine.read(section), section.own_place, section.place("address"))
+        section.close()
+        ports.read(top, front, only.engine.name)
+        return [only], front
+    for field in ("engine", "ports"):
+        if top.has(field):
+            top.report.add(top.place(field), "stands next to engines", _EACH)
+    declared: dict[str, Declared] = {}
+    for position, entry in enumerate(top.sections("engines")):
+        name = entry.required("name", quantities.name, f"engine{position}", "such as name: sw1")
+        found = Declared(engine.read(entry, name), entry.own_place, entry.place("address"))
+        ports.read(entry, front, name)
+        entry.close()
+        if name in declared:
+            line = declared[name].place.line
+            entry.report.add(
+                entry.place("name"), f"the name {name!r} is already taken on line {line}", "rename one"
+            )
+        declared.setdefault(name, found)
+    if not declared:
+        top.report.add(top.place("engines"), "lists no engine", "list them, such as - {name: sw1, …}")
+        declared["engine"] = Declared(
+            engine.read(Section(top.report, top.own_place, {})), *[top.own_place] * 2
+        )
+        front.incomplete = True
+    _check_modes(top, declared.values())
+    return list(declared.values()), front
+
+
+def root(top: Section, declared: Sequence[Declared], servers: Sequence[Host], front: FrontPorts) -> Engine:
+    """The engine in front of the parameter servers; without any, the one whose address members send to."""
+    engine_at = {port.number: port.engine for port in front.all}
+    homes = {name for server in servers if (name := engine_at.get(server.port)) is not None}
+    if len(homes) > 1:
+        top.report.add(
+            top.place("parameter_servers"),
+            f"are at {_listed(homes)}, but updates have one way up",
+            "attach all of them to one engine",
+        )
+    addressed = [one for one in declared if one.engine.address is not None]
+    if homes:
+        chosen = next(one.engine for one in declared if one.engine.name in homes)
+        for one in addressed:
+            if one.engine is not chosen and len(homes) == 1:
+                what = f"members send to the root, which is {chosen.name}"
+                top.report.add(one.address, what, f"give {chosen.name} the address")
+        return chosen
+    if len(declared) > 1 and len(addressed) != 1 and not front.incomplete:
+        what = (
+            "no parameter server and no engine with an address" if not addressed else "more than one address"
+        )
+        remedy = "give the engine at the top of the tree, and no other, an address"
+        top.report.add(top.place("engines"), what, remedy)
+    return (addressed or declared)[0].engine
+
+
+def _check_modes(top: Section, declared: Iterable[Declared]) -> None:
+    """Rounds go through every engine on the way: what clusters are by default must not differ in that."""
+    rounds = {one.engine.mode is Mode.ISWITCH for one in declared}
+    if len(rounds) > 1:
+        what = "mode iswitch of some engines only"
+        top.report.add(top.place("engines"), what, "say mode: iswitch of the clusters instead")
+
+
+def _listed(names: Iterable[str]) -> str:
+    *rest, last = sorted(names)
+    return f"{', '.join(rest)} and {last}"
