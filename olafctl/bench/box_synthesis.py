@@ -11,7 +11,7 @@ from pathlib import Path
 
 from olafctl import cache
 from olafctl.bench.netlist import Netlist
-from olafctl.bench.synthesis import DEVICE, resources, yosys
+from olafctl.bench.synthesis import DEVICE, mapper, resources
 from olafctl.errors import OlafError, Problem
 from olafctl.queue.verilog import INSTANCE, instance
 from olafctl.targets.opennic.ips import IPS, stub
@@ -41,7 +41,7 @@ def synthesize_box() -> BoxUtilisation:
 
     Raises MissingTool without Yosys, OlafError when Yosys fails.
     """
-    command = yosys()
+    command = mapper()
     made = {INSTANCE: instance(Geometry()), **{f"{ip.name}.v": stub(ip) for ip in IPS}}
     files = sources()
     key = cache.digest([command, _script(made), *(part for item in made.items() for part in item), *files])

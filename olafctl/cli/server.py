@@ -1,7 +1,7 @@
 """``olafctl server``: the parameter server as a process."""
 
 import json
-import threading
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -93,7 +93,7 @@ def command(
         raise MissingTool(
             Problem(f"a parameter server needs the SDK: {error}", remedy="pip install ./sdk")
         ) from error
-    from olafctl.targets import testbeds
+    from olafctl.targets import main_thread, testbeds
 
     bed = None if testbed is None else testbeds.load(testbeds.locate(testbed))
     if bed is not None:
@@ -108,16 +108,16 @@ def command(
     make = serving.policy(policy, rate, options)
     server = serving.parameter_server(bed, str(listen), make, checkpoint=checkpoint, every=every)
     clusters = ["default"] if bed is None else [cluster.name for cluster in serving.asynchronous(bed)]
+
+    def tell() -> None:
+        _report([serving.figures(server, cluster) for cluster in clusters], server, as_json)
+
     try:
-        _begin(server, policy, clusters, as_json)
-        while True:
-            threading.Event().wait(report)
-            _report([serving.figures(server, cluster) for cluster in clusters], server, as_json)
-    except KeyboardInterrupt:
-        pass  # how this verb ends
+        announce = partial(_begin, server, policy, clusters, as_json)
+        main_thread.serve(announce, lambda: None, report=tell, every=report)
     finally:
         server.close()
-    _report([serving.figures(server, cluster) for cluster in clusters], server, as_json)
+    tell()
 
 
 def _begin(server: "ParameterServer", policy: str, clusters: list[str], as_json: bool) -> None:

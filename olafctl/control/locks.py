@@ -3,10 +3,14 @@
 import fcntl
 import os
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
+
+import psutil
 
 from olafctl.errors import OlafError, Problem
 
@@ -14,6 +18,10 @@ CHANGE = "olaf.lock"
 """Held while what runs is changed."""
 USE = "olaf.use.lock"
 """Held by a command that needs the engine's settings and the whole deployment to stay."""
+
+_OUTLIVES = 10.0
+"""How long a lock may outlive its holder: a program it was about to start has it until it begins."""
+_LOOK_AGAIN = 0.01
 
 
 @contextmanager
@@ -39,13 +47,18 @@ def locked(folder: Path) -> Iterator[None]:
 @contextmanager
 def held(folder: Path, name: str) -> Iterator[None]:
     """One of the locks of the deployment in ``folder``. Raises OlafError when another holds it."""
+    patience = time.monotonic() + _OUTLIVES
     while True:
         lock = _open(folder, name)
         with lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                what = f"another olafctl is at work on this deployment{_holder(folder / name)}"
+                holder = _Holder.of(folder / name)
+                if not holder.lives() and time.monotonic() < patience:
+                    time.sleep(_LOOK_AGAIN)
+                    continue
+                what = f"another olafctl is at work on this deployment{holder}"
                 raise OlafError(Problem(what, folder.name, "wait for it to end")) from None
             # Its last holder may have removed the file: then others lock a new one.
             if _is_file(lock, folder / name):
@@ -86,13 +99,30 @@ def _sign(lock: IO[str]) -> None:
         lock.flush()
 
 
-def _holder(lock: Path) -> str:
-    """Who wrote itself into a lock: `` (olafctl deploy, process 42)``."""
-    try:
-        number, _, command = lock.read_text(errors="replace").partition(" ")
-    except OSError:
-        return ""
-    return f" ({command}, process {number})" if command else ""
+@dataclass(frozen=True)
+class _Holder:
+    """Who wrote itself into a lock."""
+
+    number: str
+    command: str
+
+    @classmethod
+    def of(cls, lock: Path) -> "_Holder":
+        try:
+            number, _, command = lock.read_text(errors="replace").partition(" ")
+        except OSError:
+            return cls("", "")
+        return cls(number, command)
+
+    def lives(self) -> bool:
+        """False when that process has ended, or has the lock no longer."""
+        try:
+            return psutil.Process(int(self.number)).status() != psutil.STATUS_ZOMBIE
+        except (ValueError, psutil.Error):
+            return False
+
+    def __str__(self) -> str:
+        return f" ({self.command}, process {self.number})" if self.command else ""
 
 
 def _is_file(opened: IO[str], path: Path) -> bool:

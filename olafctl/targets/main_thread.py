@@ -7,10 +7,16 @@ from collections.abc import Callable
 _ENDING = (signal.SIGTERM, signal.SIGINT)
 
 
-def serve(announce: Callable[[], None], close: Callable[[], None]) -> None:
-    """Sleep until SIGTERM or SIGINT, then ``close``; ``announce`` runs once a signal leads there.
+def serve(
+    announce: Callable[[], None],
+    close: Callable[[], None],
+    *,
+    report: Callable[[], None] | None = None,
+    every: float | None = None,
+) -> None:
+    """Sleep until SIGTERM or SIGINT, then ``close``; meanwhile ``report`` each ``every`` seconds.
 
-    Who reads the announcement may end the process at once.
+    ``announce`` runs once a signal leads to ``close``: who reads it may end the process at once.
     """
     # The kernel may give a signal to any thread; only what it writes here is sure to wake this one.
     asleep, waker = socket.socketpair()
@@ -19,6 +25,12 @@ def serve(announce: Callable[[], None], close: Callable[[], None]) -> None:
     for number in _ENDING:
         signal.signal(number, lambda number, frame: None)
     announce()
-    while asleep.recv(1)[0] not in _ENDING:
-        pass
+    asleep.settimeout(every)
+    while True:
+        try:
+            if asleep.recv(1)[0] in _ENDING:
+                break
+        except TimeoutError:
+            if report is not None:
+                report()
     close()

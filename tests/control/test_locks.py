@@ -1,6 +1,8 @@
 """Locks of a deployment: one at a time, also when the file goes while others are about to take it."""
 
 import fcntl
+import subprocess
+import time
 from pathlib import Path
 from typing import IO
 
@@ -52,3 +54,17 @@ def test_a_lock_on_a_removed_file_is_none(tmp_path: Path, monkeypatch: pytest.Mo
         assert removed and (tmp_path / CHANGE).is_file()
         with pytest.raises(OlafError, match="at work"), held(tmp_path, CHANGE):
             pass
+
+
+def test_a_lock_that_outlives_its_holder_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A killed olafctl's lock stays with the program that it was about to start."""
+    with subprocess.Popen(["true"]) as ended:
+        pass
+    (tmp_path / CHANGE).write_text(f"{ended.pid} olafctl deploy")
+    inherited = (tmp_path / CHANGE).open("a")
+    fcntl.flock(inherited, fcntl.LOCK_EX)
+    monkeypatch.setattr(time, "sleep", lambda seconds: inherited.close())
+    with held(tmp_path, CHANGE):
+        assert inherited.closed

