@@ -29,13 +29,13 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         destroy(Store(folder_of("lab")))
 
 
-def started(*words: object) -> "subprocess.Popen[str]":
-    line = exec_line("lab", *words)
+def started(host: str, *words: object) -> "subprocess.Popen[str]":
+    line = exec_line("lab", host, *words)
     return subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
-def ended(*words: object) -> tuple[int, str, str]:
-    with started(*words) as process:
+def ended(host: str, *words: object) -> tuple[int, str, str]:
+    with started(host, *words) as process:
         out, err = process.communicate(timeout=SOON)
         return process.returncode, out, err
 
