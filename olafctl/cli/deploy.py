@@ -14,8 +14,13 @@ if TYPE_CHECKING:
 @click.argument("testbed")
 @click.option("--dry-run", is_flag=True, help="Print the plan as a diff and change nothing.")
 @click.option("--take-over", is_flag=True, help="Displace another P4Runtime controller that is primary.")
+@click.option(
+    "--hosts/--no-hosts", default=None,
+    help="Give each worker, parameter server and host a network namespace of its own, for `olafctl exec`; or"
+         " take them away.  [default: as it is; at first without]",
+)  # fmt: skip
 @json_option("Print what was done as JSON.")
-def command(testbed: str, dry_run: bool, take_over: bool, as_json: bool) -> None:
+def command(testbed: str, dry_run: bool, take_over: bool, hosts: bool | None, as_json: bool) -> None:
     """Make TESTBED (a YAML file, or the name of a shipped testbed) run, programmed and verified.
 
     What already fits stays untouched; a second deploy changes nothing. If anything fails, what ran before
@@ -26,7 +31,7 @@ def command(testbed: str, dry_run: bool, take_over: bool, as_json: bool) -> None
 
     bed = testbeds.load(testbeds.locate(testbed))
     with progress() as log_progress:
-        outcome = deploy(bed, log_progress, dry_run=dry_run, take_over=take_over)
+        outcome = deploy(bed, log_progress, dry_run=dry_run, take_over=take_over, with_hosts=hosts)
     if as_json:
         print_json(_as_json(outcome, dry_run))
         return
@@ -41,6 +46,8 @@ def command(testbed: str, dry_run: bool, take_over: bool, as_json: bool) -> None
         f"{outcome.name}: {done}, {outcome.changes.size} changes programmed and verified "
         f"in {outcome.programming:.2f} s"
     )
+    if outcome.hosts:
+        click.echo(f"{len(outcome.hosts)} hosts changed: olafctl exec HOST -- PROGRAM")
 
 
 def _show_plan(outcome: "Outcome") -> None:
@@ -50,7 +57,7 @@ def _show_plan(outcome: "Outcome") -> None:
         click.echo("+ processes and ports")
     for device in outcome.pushed:
         click.echo(f"+ {device} pipeline")
-    for line in outcome.changes.lines():
+    for line in (*outcome.changes.lines(), *outcome.hosts):
         click.secho(line, fg={"+": "green", "-": "red"}.get(line[0], "yellow"))
 
 
@@ -62,5 +69,6 @@ def _as_json(outcome: "Outcome", dry_run: bool) -> dict[str, object]:
         "started": outcome.started,
         "pipelines": list(outcome.pushed),
         "changes": list(outcome.changes.lines()),
+        "hosts": list(outcome.hosts),
         "programming_seconds": round(outcome.programming, 4),
     }

@@ -62,6 +62,9 @@ def _show(report: dict[str, Any]) -> None:
     table(
         "ports", ("port", "name", "transport", "host side", "frames in", "out", "dropped"), _port_rows(report)
     )
+    if report["hosts"]:
+        rows = [(host["name"], host["ip"], host["behind"], host["namespace"]) for host in report["hosts"]]
+        table("hosts", ("host", "address", "behind", "namespace"), rows)
     table("tables", ("device", "table", "entries", "of", "packets", "missed"), _table_rows(report))
     table("groups", ("device", "groups", "replicas"), _group_rows(report))
     shown = (

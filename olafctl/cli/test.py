@@ -45,6 +45,7 @@ def command(
     from olafctl.control.deploy import using
     from olafctl.control.store import pick
     from olafctl.errors import BadInput, OlafError, Problem
+    from olafctl.hosts.deployed import paused
 
     if junit is not None:
         _check_writable(junit)
@@ -62,7 +63,7 @@ def command(
     with TemporaryDirectory() as scratch:
         report = Path(scratch) / "report.xml"
         line += [f"--junit-xml={report}"]
-        with using(store):
+        with using(store), paused(store.folder):
             output = sys.stderr if as_json else None
             code = child.run(line, folder=home, environment=environment, output=output)
         if code == _USAGE_ERROR:

@@ -17,6 +17,9 @@ from olafctl.control.plan import Plan, plan
 from olafctl.control.state import DeviceState, State
 from olafctl.control.store import Record, Role, Store, claim, clear, folder_of, remedy_for
 from olafctl.errors import BadInput, MissingTool, OlafError, Problem
+from olafctl.hosts import deployed as hosts
+from olafctl.hosts.network import everyone, network, without_stack
+from olafctl.ports import interfaces
 from olafctl.targets import deployment, front_ports, registry, rendered, testbeds
 from olafctl.targets.front_ports import FrontPort
 from olafctl.targets.interface import Build, Progress, Running, Target
@@ -37,11 +40,13 @@ class Outcome:
     changes: Plan
     programming: float
     """Seconds in which the state was read, written and read back."""
+    hosts: tuple[str, ...] = ()
+    """What changed of the hosts' namespaces, as lines of a diff."""
 
     @property
     def changed(self) -> bool:
         """Whether anything was done at all."""
-        return self.started or bool(self.pushed) or self.changes.size > 0
+        return self.started or bool(self.pushed) or self.changes.size > 0 or bool(self.hosts)
 
 
 @dataclass(frozen=True)
@@ -52,20 +57,31 @@ class _Wanted:
     target: Target
     build: Build
     state: Path
+    hosts: bool
+    """Whether its hosts have namespaces of their own."""
 
 
 def deploy(
-    testbed: Testbed, progress: Progress, *, dry_run: bool = False, take_over: bool = False
+    testbed: Testbed,
+    progress: Progress,
+    *,
+    dry_run: bool = False,
+    take_over: bool = False,
+    with_hosts: bool | None = None,
 ) -> Outcome:
     """Make ``testbed`` run. When it already does, nothing is touched.
 
-    With ``take_over`` another P4Runtime controller that is primary is displaced.
+    With ``take_over`` another P4Runtime controller that is primary is displaced. ``with_hosts`` gives hosts
+    namespaces of their own, or takes them away; None leaves that as it is.
 
     Raises OlafError after going back to what ran before, or to nothing when nothing did.
     """
     store = Store(folder_of(testbed.name))
     claim(store.folder)
-    wanted = _prepare(effective(testbed, store), store.folder, progress)
+    before_hosts = hosts.wanted(store.folder)
+    chosen = before_hosts if with_hosts is None else with_hosts
+    wanted = _prepare(effective(testbed, store), store.folder, progress, chosen)
+    _check_hosts(wanted)
     if dry_run:
         return _foresee(wanted, store)
     with locked(store.folder):
@@ -78,7 +94,7 @@ def deploy(
             outcome = _bring_up(wanted, reusable, store, progress, take_over)
             store.settle()
         except BaseException as error:
-            _roll_back(before, store, progress, error, take_over)
+            _roll_back(before, store, progress, error, take_over, before_hosts)
             if before is None and isinstance(error, OlafError):
                 raise _without_hints_into(store.folder, error) from error
             raise
@@ -130,7 +146,7 @@ def stop(store: Store) -> None:
         registry.get(name).stop(store.folder)
 
 
-def _prepare(testbed: Testbed, state: Path, progress: Progress) -> _Wanted:
+def _prepare(testbed: Testbed, state: Path, progress: Progress, with_hosts: bool = False) -> _Wanted:
     target = registry.get(testbed.target)
     missing = target.missing()
     if missing:
@@ -144,7 +160,7 @@ def _prepare(testbed: Testbed, state: Path, progress: Progress) -> _Wanted:
         )
     progress("rendering and checking")
     rendered.check(testbed)
-    return _Wanted(testbed, target, target.build(testbed, progress), state)
+    return _Wanted(testbed, target, target.build(testbed, progress), state, with_hosts)
 
 
 def _record(wanted: _Wanted) -> Record:
@@ -188,12 +204,21 @@ def _foresee(wanted: _Wanted, store: Store) -> Outcome:
     running = _reusable(wanted, store)
     if running is None:
         _check_startable(wanted)
-        return Outcome(wanted.testbed.name, True, DEVICES, plan(_NOTHING, state), 0)
+        made = tuple(f"+ host {host.name} {host.ip}" for host in everyone(wanted.testbed) if wanted.hosts)
+        return Outcome(wanted.testbed.name, True, DEVICES, plan(_NOTHING, state), 0, made)
+    changed = _foresee_hosts(wanted, running)
     with devices.watching(running) as sessions:
         if not all(devices.has_pipeline(device, sessions) for device in running.devices):
-            return Outcome(wanted.testbed.name, False, DEVICES, plan(_NOTHING, state), 0)
+            return Outcome(wanted.testbed.name, False, DEVICES, plan(_NOTHING, state), 0, changed)
         actual = devices.read(running, sessions, list(state.registers))
-    return Outcome(wanted.testbed.name, False, (), plan(actual, state), 0)
+    return Outcome(wanted.testbed.name, False, (), plan(actual, state), 0, changed)
+
+
+def _foresee_hosts(wanted: _Wanted, running: Running) -> tuple[str, ...]:
+    if not wanted.hosts:
+        return tuple(f"- host {name}" for name in interfaces.hosts_of(wanted.state))
+    there = network(wanted.testbed, running.attachments)
+    return tuple(hosts.changes(wanted.state, there).lines())
 
 
 def _bring_up(
@@ -210,7 +235,27 @@ def _bring_up(
         progress("programming tables and groups")
         begin = time.monotonic()
         changes = devices.converge(running, sessions, desired(wanted.testbed))
-    return Outcome(wanted.testbed.name, started, pushed, changes, time.monotonic() - begin)
+        took = time.monotonic() - begin
+    changed = _bring_hosts(wanted, running, progress)
+    return Outcome(wanted.testbed.name, started, pushed, changes, took, changed)
+
+
+def _bring_hosts(wanted: _Wanted, running: Running, progress: Progress) -> tuple[str, ...]:
+    """Give the hosts their namespaces, or take them away."""
+    if not wanted.hosts:
+        return tuple(hosts.take_away(wanted.state).lines())
+    progress("making the hosts")
+    left_out = without_stack(wanted.testbed, running.attachments)
+    if left_out:
+        progress(f"no namespace for {', '.join(left_out)}: not behind a veth or TAP")
+    return tuple(hosts.bring(wanted.state, network(wanted.testbed, running.attachments)).lines())
+
+
+def _check_hosts(wanted: _Wanted) -> None:
+    """Raises BadInput where there can be no hosts."""
+    if wanted.hosts and (reason := interfaces.why_not()):
+        where = f"{wanted.testbed.source}: hosts"
+        raise BadInput(Problem(reason, where, "run as root, or deploy with --no-hosts"))
 
 
 def _check_startable(wanted: _Wanted) -> None:
@@ -268,7 +313,12 @@ def _without_hints_into(folder: Path, error: OlafError) -> OlafError:
 
 
 def _roll_back(
-    before: Record | None, store: Store, progress: Progress, error: BaseException, take_over: bool
+    before: Record | None,
+    store: Store,
+    progress: Progress,
+    error: BaseException,
+    take_over: bool,
+    with_hosts: bool,
 ) -> None:
     """Make the testbed of ``before`` run again; end everything when there is none."""
     if before is None:
@@ -279,7 +329,7 @@ def _roll_back(
     progress("going back to what ran before")
     try:
         testbed = effective(testbeds.load(before.source, before.testbed), store)
-        old = _prepare(testbed, store.folder, progress)
+        old = _prepare(testbed, store.folder, progress, with_hosts)
         _bring_up(old, _reusable(old, store), store, progress, take_over)
     except OlafError as second:
         problems = [*(error.problems if isinstance(error, OlafError) else ()), *second.problems]

@@ -14,6 +14,7 @@ from olafctl.control.locks import unless_changing
 from olafctl.control.pipeline import TABLES, show_action, show_key
 from olafctl.control.plan import plan
 from olafctl.control.store import Role, Store
+from olafctl.hosts import deployed as hosts
 from olafctl.p4runtime.dataplane import CounterData
 from olafctl.p4runtime.failures import P4RuntimeFailed
 from olafctl.p4runtime.session import Session
@@ -62,6 +63,7 @@ def status(store: Store) -> Json:
     report["processes"] = _processes(store.folder)
     with devices.watching(running) as sessions:
         report["ports"] = _ports(testbed, running)
+        report["hosts"] = hosts.show(store.folder)
         report["devices"] = _devices(running, sessions)
         report["queue"] = _queue(running)
         report["indices"] = [part.as_json() for part in running.registers.settings()]
@@ -193,4 +195,5 @@ def _drift(testbed: Testbed, folder: Path, running: Running, sessions: Sessions)
         return [f"+ {device.name} pipeline" for device in lacking]
     wanted = desired(testbed)
     changes = plan(devices.read(running, sessions, list(wanted.registers)), wanted)
-    return list(islice(changes.lines(), _MOST_DRIFT))
+    absent = (f"+ host {stack.name} {stack.ip}" for stack in hosts.missing(folder))
+    return list(islice((*absent, *changes.lines()), _MOST_DRIFT))

@@ -1,12 +1,10 @@
 """A deployment's veth pairs and namespace: named after its state folder, so that they are found again
 with nothing but that folder, whatever died in between."""
 
+import glob
 import hashlib
 import os
-import re
 import secrets
-import shutil
-import subprocess
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -14,12 +12,13 @@ from functools import cache
 from pathlib import Path
 
 from olafctl.errors import MissingTool, OlafError, Problem
-from olafctl.ports import offload, tap
-from olafctl.ports.namespace import within
+from olafctl.ports import ip, offload, tap
+from olafctl.ports.namespace import HOME, exists, within
 
 MTU = 9600
 _CAPABILITIES = {12: "CAP_NET_ADMIN", 13: "CAP_NET_RAW", 21: "CAP_SYS_ADMIN"}
-_NO_IP = "the program `ip` (package iproute2) is not installed"
+_HOST = ":"
+"""Between a deployment's namespace and a host's name; in neither."""
 _SYSCTL = Path("/proc/sys/net/ipv6/conf")
 
 
@@ -45,6 +44,11 @@ def cables_of(state: Path) -> str:
     return f"{namespace_of(state)}-cables"
 
 
+def host_namespace_of(state: Path, host: str) -> str:
+    """The namespace of ``host`` alone, in the deployment in ``state``."""
+    return f"{namespace_of(state)}{_HOST}{host}"
+
+
 def interface_of(state: Path, tail: str) -> str:
     """An interface name of the deployment in ``state``; ``tail`` of up to 5 characters tells which."""
     name = f"olaf{_mark(state)}{tail}"
@@ -54,8 +58,8 @@ def interface_of(state: Path, tail: str) -> str:
 
 def why_not() -> str | None:
     """Why this user cannot make interfaces, or None when it can."""
-    if shutil.which("ip") is None:
-        return _NO_IP
+    if not ip.is_installed():
+        return ip.NO_IP
     for line in Path("/proc/self/status").read_text().splitlines():
         if line.startswith("CapEff:"):
             held = int(line.split()[1], 16)
@@ -76,15 +80,15 @@ def _refusal() -> str | None:
     name = f"olaf-try-{secrets.token_hex(4)}"
     end = f"olaft{secrets.token_hex(4)}"
     try:
-        _ip(["netns", "add", name])
-        _ip(["link", "add", "name", end, "type", "veth", "peer", "name", "try", "netns", name])
+        ip.run(["netns", "add", name])
+        ip.run(["link", "add", "name", end, "type", "veth", "peer", "name", "try", "netns", name])
         within(name, lambda: None)
     except (OlafError, OSError) as error:
         what = error.problems[0].what if isinstance(error, OlafError) else str(error.strerror)
         return f"making interfaces is not allowed here: {what}"
     finally:
         for made in (["link", "delete", "dev", end], ["netns", "delete", name]):
-            subprocess.run(["ip", *made], capture_output=True, check=False)
+            ip.try_to(made)
     return None
 
 
@@ -104,17 +108,20 @@ def create(state: Path, pairs: Sequence[Pair]) -> None:
     Raises OlafError; what was made until then is left for :func:`remove`.
     """
     namespace = namespace_of(state)
-    _add_namespace(namespace)
-    _batch(
+    add_namespaces(state, [namespace])
+    ip.batch(
         [],
         [f"link add name {pair.inner} type veth peer name {pair.outer} netns {namespace}" for pair in pairs],
+        state,
     )
     inner = [pair.inner for pair in pairs]
     outer = [pair.outer for pair in pairs]
     for name in inner:
         _silence_ipv6(name)
-    _batch([], [f"link set dev {name} arp off addrgenmode none mtu {MTU} up" for name in inner])
-    _batch(["-n", namespace], [f"link set dev {name} addrgenmode none mtu {MTU} up" for name in outer])
+    ip.batch([], [f"link set dev {name} arp off addrgenmode none mtu {MTU} up" for name in inner], state)
+    ip.batch(
+        ["-n", namespace], [f"link set dev {name} addrgenmode none mtu {MTU} up" for name in outer], state
+    )
     _disable_offloads(inner)
     within(namespace, lambda: _disable_offloads(outer))
 
@@ -123,11 +130,13 @@ def create_cables(state: Path, pairs: Sequence[Pair]) -> None:
     """Make ``pairs`` with both ends in a namespace of their own, where nothing but the deployment's
     processes hears them. Raises OlafError."""
     namespace = cables_of(state)
-    _add_namespace(namespace)
+    add_namespaces(state, [namespace])
     ends = [name for pair in pairs for name in (pair.inner, pair.outer)]
     options = ["-n", namespace]
-    _batch(options, [f"link add name {pair.inner} type veth peer name {pair.outer}" for pair in pairs])
-    _batch(options, [f"link set dev {name} arp off addrgenmode none mtu {MTU} up" for name in ends])
+    ip.batch(
+        options, [f"link add name {pair.inner} type veth peer name {pair.outer}" for pair in pairs], state
+    )
+    ip.batch(options, [f"link set dev {name} arp off addrgenmode none mtu {MTU} up" for name in ends], state)
     within(namespace, lambda: _disable_offloads(ends))
 
 
@@ -137,29 +146,29 @@ def adopt(state: Path, interface: str, name: str) -> None:
     Raises OlafError.
     """
     namespace = namespace_of(state)
-    _ip(["link", "set", "dev", interface, "netns", namespace, "name", name])
-    _ip(["-n", namespace, "link", "set", "dev", name, "addrgenmode", "none", "mtu", str(MTU), "up"])
+    ip.run(["link", "set", "dev", interface, "netns", namespace, "name", name], state)
+    ip.run(["-n", namespace, "link", "set", "dev", name, "addrgenmode", "none", "mtu", str(MTU), "up"], state)
     within(namespace, lambda: offload.disable(name))
 
 
 def remove(state: Path) -> None:
-    """Remove every interface and the namespace of ``state``; what is not there is fine.
+    """Remove every interface and namespace of ``state``, its hosts' too; what is not there is fine.
 
     Raises OlafError when something of it stays.
     """
     found = left_of(state)
     if not found:
         return
-    if shutil.which("ip") is None:
-        raise MissingTool(Problem(_NO_IP, found[0], "install it, then try again"))
-    namespaces = (namespace_of(state), cables_of(state))
+    if not ip.is_installed():
+        raise MissingTool(Problem(ip.NO_IP, found[0], "install it, then try again"))
+    namespaces = set(namespaces_of(state))
     # One by one: taking a namespace away first removes its pairs at some later time.
     for name in found:
         if name not in namespaces:
-            subprocess.run(["ip", "link", "delete", "dev", name], capture_output=True, check=False)
-    for name in namespaces:
-        if name in found:
-            subprocess.run(["ip", "netns", "delete", name], capture_output=True, check=False)
+            ip.try_to(["link", "delete", "dev", name])
+    for name in found:
+        if name in namespaces:
+            ip.try_to(["netns", "delete", name])
     if still := left_of(state):
         remedy = "as root: ip link delete, ip netns delete"
         raise OlafError(*(Problem("could not be removed", name, remedy) for name in still))
@@ -170,21 +179,34 @@ def left_of(state: Path) -> Sequence[str]:
     prefix = interface_of(state, "")
     interfaces = Path("/sys/class/net")
     found = sorted(entry.name for entry in interfaces.glob(f"{prefix}*")) if interfaces.is_dir() else []
-    namespaces = (namespace_of(state), cables_of(state))
-    return [*found, *(name for name in namespaces if (Path("/run/netns") / name).exists())]
+    return [*found, *namespaces_of(state)]
 
 
 def owners(home: Path) -> Sequence[str]:
     """The names of the folders in ``home``, there or deleted, that still own a namespace."""
-    found = {entry.name.removesuffix("-cables") for entry in Path("/run/netns").glob("olaf-*")}
+    found = {entry.name.partition(_HOST)[0].removesuffix("-cables") for entry in HOME.glob("olaf-*")}
     named = {namespace: namespace.removeprefix("olaf-").rpartition("-")[0] for namespace in sorted(found)}
     return [name for namespace, name in named.items() if name and namespace_of(home / name) == namespace]
 
 
-def _add_namespace(name: str) -> None:
-    _ip(["netns", "add", name])
-    _ip(["-n", name, "link", "set", "lo", "up"])
-    within(name, lambda: _silence_ipv6("default"))
+def add_namespaces(state: Path, names: Sequence[str]) -> None:
+    """Make silent namespaces of the deployment in ``state``, their loopbacks up. Raises OlafError."""
+    ip.batch([], [f"netns add {name}" for name in names], state)
+    for name in names:
+        ip.run(["-n", name, "link", "set", "lo", "up"], state)
+        within(name, lambda: _silence_ipv6("default"))
+
+
+def hosts_of(state: Path) -> Sequence[str]:
+    """The hosts of the deployment in ``state`` that have a namespace of their own."""
+    start = host_namespace_of(state, "")
+    return sorted(entry.name.removeprefix(start) for entry in HOME.glob(f"{glob.escape(start)}*"))
+
+
+def namespaces_of(state: Path) -> Sequence[str]:
+    """The namespaces of ``state`` that are there: its hosts', its own, its cables'."""
+    hosts = [host_namespace_of(state, host) for host in hosts_of(state)]
+    return [*hosts, *(name for name in (namespace_of(state), cables_of(state)) if exists(name))]
 
 
 def _disable_offloads(interfaces: Sequence[str]) -> None:
@@ -196,27 +218,3 @@ def _silence_ipv6(interface: str) -> None:
     # A read-only /proc/sys (containers) leaves addrgenmode none, which is enough for no noise.
     with suppress(OSError):
         (_SYSCTL / interface / "disable_ipv6").write_text("1")
-
-
-def _ip(arguments: Sequence[str]) -> None:
-    _run([*arguments], None)
-
-
-def _batch(options: Sequence[str], lines: Sequence[str]) -> None:
-    if lines:
-        _run([*options, "-batch", "-"], "\n".join(lines) + "\n")
-
-
-def _run(arguments: Sequence[str], given: str | None) -> None:
-    done = subprocess.run(["ip", *arguments], input=given, capture_output=True, text=True, check=False)
-    if done.returncode:
-        message = " ".join(done.stderr.split()) or f"exit code {done.returncode}"
-        raise OlafError(Problem(message, _failed(arguments, given, done.stderr), "see olafctl status"))
-
-
-def _failed(arguments: Sequence[str], given: str | None, message: str) -> str:
-    """The command that failed; of a batch the line that ``message`` names."""
-    failed = re.search(r"Command failed -:(\d+)", message)
-    if given is None or failed is None:
-        return f"ip {' '.join(arguments)}"
-    return f"ip {' '.join([*arguments[:-2], given.splitlines()[int(failed[1]) - 1]])}"

@@ -8,14 +8,22 @@ from pathlib import Path
 from typing import TypeVar
 
 _CLONE_NEWNET = 0x40000000
-_HOME = Path("/run/netns")
-
+HOME = Path("/run/netns")
+"""Where the names of namespaces are."""
 T = TypeVar("T")
 
 
 def exists(namespace: str) -> bool:
     """Whether there is a namespace of that name."""
-    return (_HOME / namespace).exists()
+    return (HOME / namespace).exists()
+
+
+def is_in(process: int, namespace: str) -> bool:
+    """Whether ``process`` is in ``namespace``; False when either is not there or may not be looked at."""
+    try:
+        return Path(f"/proc/{process}/ns/net").samefile(HOME / namespace)
+    except OSError:
+        return False
 
 
 def within(namespace: str | None, act: Callable[[], T]) -> T:
@@ -45,7 +53,7 @@ def within(namespace: str | None, act: Callable[[], T]) -> T:
 
 
 def _enter(namespace: str) -> None:
-    descriptor = os.open(_HOME / namespace, os.O_RDONLY | os.O_CLOEXEC)
+    descriptor = os.open(HOME / namespace, os.O_RDONLY | os.O_CLOEXEC)
     try:
         libc = ctypes.CDLL(None, use_errno=True)
         if libc.setns(descriptor, _CLONE_NEWNET) != 0:

@@ -12,7 +12,7 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -20,8 +20,10 @@ from typing import Any
 import psutil
 
 from olafctl.errors import OlafError, Problem
+from olafctl.ports import interfaces
+from olafctl.ports.ip import OWNER
+from olafctl.ports.namespace import is_in
 
-_MARK = "OLAF_DEPLOYMENT"
 _TERMINATION_SECONDS = 5.0
 _LAST_LINES = 5
 _WATCH = """\
@@ -44,7 +46,7 @@ def spawn(
     """
     if shutil.which(argv[0]) is None:
         raise OlafError(Problem("cannot be started: there is no such program", argv[0]))
-    mark = f"{_MARK}={state.resolve()}"
+    mark = f"{OWNER}={state.resolve()}"
     try:
         with log.open("ab") as output:
             return subprocess.Popen(
@@ -93,10 +95,16 @@ def say_ready(descriptor: int | None, value: Any) -> None:
 
 
 def of(state: Path) -> Sequence[psutil.Process]:
-    """Every process of the deployment in ``state`` that this user may look at, but the caller."""
+    """Every process of the deployment in ``state`` that this user may look at, but the caller: those that
+    carry its folder, and those in one of its network namespaces."""
     wanted = str(state.resolve())
-    others = (process for process in psutil.process_iter() if process.pid != os.getpid())
-    return [process for process in others if _deployment(process) == wanted and runs(process)]
+    namespaces = interfaces.namespaces_of(state)
+    return [
+        process
+        for process in _others()
+        if (_deployment(process) == wanted or any(is_in(process.pid, name) for name in namespaces))
+        and runs(process)
+    ]
 
 
 def states() -> set[Path]:
@@ -121,23 +129,40 @@ def end_all(state: Path) -> None:
 
     Raises OlafError when one stays.
     """
-    mine = of(state)
-    for how in (signal.SIGTERM, signal.SIGKILL):
-        for process in mine:
-            with suppress(psutil.Error):
-                process.send_signal(how)
-        psutil.wait_procs(mine, _TERMINATION_SECONDS)
-        mine = of(state)  # what they started meanwhile belongs to it too
-        if not mine:
-            return
-    problems = (Problem("does not end", f"process {process.pid}", "end it as its owner") for process in mine)
-    raise OlafError(*problems)
+    _end(lambda: of(state))
+
+
+def end_in(namespace: str) -> None:
+    """End every process in a network namespace: asked first, killed after 5 s.
+
+    Raises OlafError when one stays.
+    """
+    _end(lambda: [process for process in _others() if is_in(process.pid, namespace) and runs(process)])
 
 
 def last_words(log: Path) -> str:
     """The end of ``log`` on one line, for an error."""
     lines = [line for line in log.read_text(errors="replace").splitlines() if line.strip()]
     return " / ".join(lines[-_LAST_LINES:]) or "exited without output"
+
+
+def _end(find: Callable[[], Sequence[psutil.Process]]) -> None:
+    mine = find()
+    for how in (signal.SIGTERM, signal.SIGKILL):
+        for process in mine:
+            with suppress(psutil.Error):
+                process.send_signal(how)
+        psutil.wait_procs(mine, _TERMINATION_SECONDS)
+        mine = find()  # what they started meanwhile belongs to it too
+        if not mine:
+            return
+    problems = (Problem("does not end", f"process {process.pid}", "end it as its owner") for process in mine)
+    raise OlafError(*problems)
+
+
+def _others() -> Iterator[psutil.Process]:
+    """Every process but the caller."""
+    return (process for process in psutil.process_iter() if process.pid != os.getpid())
 
 
 def _name(argv: Sequence[str]) -> str:
@@ -148,7 +173,7 @@ def _name(argv: Sequence[str]) -> str:
 def _deployment(process: psutil.Process) -> str | None:
     """The state folder that a process carries."""
     try:
-        return process.environ().get(_MARK)
+        return process.environ().get(OWNER)
     except (psutil.Error, OSError):
         return None
 

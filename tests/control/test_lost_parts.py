@@ -10,7 +10,7 @@ from olafctl import paths
 from olafctl.control.destroy import destroy
 from olafctl.control.status import healthy, status
 from olafctl.control.store import Store, all_names, folder_of
-from olafctl.ports import interfaces
+from olafctl.ports import interfaces, ip
 from olafctl.targets import front_ports, processes, testbeds
 from tests.control.conftest import bed, quietly
 
@@ -40,7 +40,7 @@ def test_an_interface_or_its_namespace_that_was_taken_away_is_made_again(
     quietly(laptop)
     store = Store(folder_of("laptop"))
     name = interfaces.interface_of(store.folder, "p4")
-    interfaces._ip([what, "delete", name if what == "link" else interfaces.namespace_of(store.folder)])
+    ip.run([what, "delete", name if what == "link" else interfaces.namespace_of(store.folder)])
     assert "+ port 4 (veth uplink)" in status(store)["drift"]
     assert quietly(laptop).started
     assert healthy(status(store))

@@ -1,0 +1,43 @@
+"""``olafctl exec``: a program in a host's network namespace."""
+
+import os
+import shutil
+import signal
+
+import click
+
+_NOT_EXECUTABLE = 126
+_NOT_FOUND = 127
+
+
+@click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@click.option("--name", help="The deployment, when there are several.")
+@click.argument("host")
+@click.argument("program", nargs=-1, required=True, type=click.UNPROCESSED, metavar="[--] PROGRAM ...")
+def command(name: str | None, host: str, program: tuple[str, ...]) -> None:
+    """Run PROGRAM as HOST of a deployment (`deploy --hosts`): with its address, routes and neighbours.
+
+    PROGRAM takes the place of olafctl: signals reach it and its exit code is this one's. 127 when it is not
+    found, 126 when it cannot be run. `olafctl destroy` ends what still runs.
+    """
+    from olafctl.control.store import pick
+    from olafctl.errors import MissingTool, OlafError, Problem
+    from olafctl.hosts import deployed
+    from olafctl.ports import interfaces, ip
+
+    folder = pick(name).folder
+    namespace = deployed.namespace_of(folder, host)
+    if reason := interfaces.why_not():
+        raise OlafError(Problem(reason, f"host {host}", "run as root"))
+    line = program[1:] if program[0] == "--" else program
+    if not line:
+        raise click.UsageError("Missing argument 'PROGRAM'.")
+    if (found := shutil.which(line[0])) is None:
+        is_file = os.path.sep in line[0] and os.path.exists(line[0])  # noqa: PTH110
+        missing = MissingTool(Problem("may not be run" if is_file else "there is no such program", line[0]))
+        missing.exit_code = _NOT_EXECUTABLE if is_file else _NOT_FOUND
+        raise missing
+    # Python ignores it, and a program would inherit that.
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    environment = {**os.environ, ip.OWNER: str(folder.resolve())}
+    os.execvpe("ip", ["ip", "netns", "exec", namespace, found, *line[1:]], environment)

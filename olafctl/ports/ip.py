@@ -1,0 +1,55 @@
+"""The program ``ip`` of iproute2: one command, or many in one run."""
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from olafctl.errors import OlafError, Problem
+
+OWNER = "OLAF_DEPLOYMENT"
+"""The environment variable in which every process of a deployment carries its state folder. An ``ip`` carries
+it too: when its parent is killed, the next destroy ends it before it removes what it made."""
+NO_IP = "the program `ip` (package iproute2) is not installed"
+
+
+def is_installed() -> bool:
+    """Whether there is such a program on PATH."""
+    return shutil.which("ip") is not None
+
+
+def run(arguments: Sequence[str], state: Path | None = None) -> None:
+    """Run ``ip`` with ``arguments``, for the deployment in ``state``. Raises OlafError."""
+    _run([*arguments], None, state)
+
+
+def batch(options: Sequence[str], lines: Sequence[str], state: Path | None = None) -> None:
+    """Run each of ``lines`` as one command of ``ip`` with ``options``. Raises OlafError at the first that
+    fails; those before it stay done."""
+    if lines:
+        _run([*options, "-batch", "-"], "\n".join(lines) + "\n", state)
+
+
+def try_to(arguments: Sequence[str]) -> None:
+    """Run ``ip`` where it does not matter whether it succeeds."""
+    subprocess.run(["ip", *arguments], capture_output=True, check=False)
+
+
+def _run(arguments: Sequence[str], given: str | None, state: Path | None) -> None:
+    environment = None if state is None else {**os.environ, OWNER: str(state.resolve())}
+    done = subprocess.run(
+        ["ip", *arguments], input=given, capture_output=True, text=True, check=False, env=environment
+    )
+    if done.returncode:
+        message = " ".join(done.stderr.split()) or f"exit code {done.returncode}"
+        raise OlafError(Problem(message, _failed(arguments, given, done.stderr), "see olafctl status"))
+
+
+def _failed(arguments: Sequence[str], given: str | None, message: str) -> str:
+    """The command that failed; of a batch the line that ``message`` names."""
+    failed = re.search(r"Command failed -:(\d+)", message)
+    if given is None or failed is None:
+        return f"ip {' '.join(arguments)}"
+    return f"ip {' '.join([*arguments[:-2], given.splitlines()[int(failed[1]) - 1]])}"
