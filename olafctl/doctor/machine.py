@@ -17,8 +17,10 @@ from olaf.segments import Segments, largest
 from olafctl.doctor.finding import Finding, fault, ok, warning
 
 _SIOCETHTOOL = 0x8946
+_ETHTOOL_GDRVINFO = 0x03
 _ETHTOOL_GTXCSUM = 0x16
-_LOOPBACK = "lo"
+_IN_SOFTWARE = ("veth", "tun")
+"""Drivers of interfaces that hand frames to other software as they are, whatever they say of checksums."""
 _COMPLETE = 0x2
 """ATF_COM: the neighbour's address is known."""
 _UDP_COUNTERS = ("InCsumErrors", "RcvbufErrors")
@@ -55,11 +57,11 @@ def examine(way: Way, server: Address, segments: Segments | None) -> Iterator[Fi
     """Route, frame size and offload; what the neighbour's address says is known after a probe."""
     yield ok("route", f"{way.source} on {way.interface} leads to {server[0]}")
     yield _room(way, segments)
-    if way.interface != _LOOPBACK and _makes_checksums(way.interface):
+    if _leaves_checksums(way.interface):
         yield warning(
             "offload",
-            f"{way.interface} completes UDP checksums after the kernel; an engine in software sees them "
-            "incomplete. The SDK sends none and is not affected, other programs are",
+            f"UDP checksums leave {way.interface} incomplete, as if hardware followed. The SDK sends none, "
+            "other programs do",
             f"ethtool -K {way.interface} tx off",
         )
 
@@ -127,13 +129,23 @@ def _little_endian(text: str) -> int:
     return int.from_bytes(bytes.fromhex(text), "little")
 
 
-def _makes_checksums(interface: str) -> bool:
-    """Whether the interface, rather than the kernel, completes checksums; False where it does not say."""
-    value = array.array("B", struct.pack("II", _ETHTOOL_GTXCSUM, 0))
-    request = struct.pack("16sP", interface.encode(), value.buffer_info()[0])
+def _leaves_checksums(interface: str) -> bool:
+    """Whether checksums that the kernel left to the interface stay as they are."""
+    info = _ethtool(interface, struct.pack("I192x", _ETHTOOL_GDRVINFO))
+    value = _ethtool(interface, struct.pack("II", _ETHTOOL_GTXCSUM, 0))
+    if info is None or value is None:
+        return False
+    driver = info[4:36].split(b"\0")[0].decode(errors="replace")
+    return driver in _IN_SOFTWARE and bool(struct.unpack("II", value)[1])
+
+
+def _ethtool(interface: str, request: bytes) -> bytes | None:
+    """What the interface's driver answers; None where it does not."""
+    answer = array.array("B", request)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
         try:
-            fcntl.ioctl(control, _SIOCETHTOOL, request)
+            given = struct.pack("16sP", interface.encode(), answer.buffer_info()[0])
+            fcntl.ioctl(control, _SIOCETHTOOL, given)
         except OSError:
-            return False
-    return bool(struct.unpack("II", value)[1])
+            return None
+    return answer.tobytes()
