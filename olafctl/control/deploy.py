@@ -247,7 +247,7 @@ def _bring_hosts(wanted: _Wanted, running: Running, progress: Progress) -> tuple
     progress("making the hosts")
     left_out = without_stack(wanted.testbed, running.attachments)
     if left_out:
-        progress(f"no namespace for {', '.join(left_out)}: not behind a veth or TAP")
+        progress(f"no namespace for {', '.join(left_out)}: behind no veth or TAP of ours")
     return tuple(hosts.bring(wanted.state, network(wanted.testbed, running.attachments)).lines())
 
 

@@ -93,6 +93,7 @@ def _clusters(testbed: Testbed, store: Store) -> list[Json]:
                 {
                     "name": worker.name,
                     "ip": str(worker.ip),
+                    "udp_port": worker.udp_port,
                     "port": worker.port,
                     "member": worker.member,
                     "number": worker.number,

@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network, collapse_addresses
+from socket import if_nametoindex
 
 from olafctl.ports.attachment import Attachment
+from olafctl.ports.namespace import within
 from olafctl.ports.transport import Transport
 from olafctl.testbed.hosts import default_mac
 from olafctl.testbed.model import Host, Testbed
@@ -56,8 +58,9 @@ def everyone(testbed: Testbed) -> tuple[Host, ...]:
 
 
 def network(testbed: Testbed, attachments: Sequence[Attachment]) -> Network:
-    """The hosts of ``testbed`` that are behind interfaces; those behind sockets and files have no stack."""
-    parents = {each.number: each.path for each in attachments if each.transport in _INTERFACES}
+    """The hosts of ``testbed`` that are behind interfaces; those behind sockets and files have no stack, nor
+    those behind an interface that was moved away, to be plugged into something else."""
+    parents = {each.number: each.path for each in attachments if _is_here(each)}
     stacks = (
         Stack(host.name, parents[host.port], host.mac, str(host.ip))
         for host in everyone(testbed)
@@ -70,6 +73,16 @@ def without_stack(testbed: Testbed, attachments: Sequence[Attachment]) -> Sequen
     """The hosts that :func:`network` leaves out."""
     found = {stack.name for stack in network(testbed, attachments).stacks}
     return [host.name for host in everyone(testbed) if host.name not in found]
+
+
+def _is_here(attachment: Attachment) -> bool:
+    if attachment.transport not in _INTERFACES:
+        return False
+    try:
+        within(attachment.namespace, lambda: if_nametoindex(attachment.path))
+    except OSError:
+        return False
+    return True
 
 
 def _surroundings(testbed: Testbed) -> Surroundings:

@@ -1,27 +1,17 @@
 """The host side of a front port: send frames into the pipeline, receive what it delivers."""
 
 import socket
-import struct
 import time
 from pathlib import Path
 from typing import Protocol
 
 from olafctl.errors import OlafError, Problem
-from olafctl.ports import unix
+from olafctl.ports import packet_socket, unix
 from olafctl.ports.attachment import Attachment
 from olafctl.ports.namespace import within
 from olafctl.ports.pcap import PcapReader, PcapWriter
 from olafctl.ports.transport import Transport
 
-_MAX_FRAME = 16384
-_SOL_PACKET = 263
-_PACKET_AUXDATA = 8
-_PACKET_IGNORE_OUTGOING = 23
-_SO_RCVBUFFORCE = 33
-_BUFFER = 32 << 20
-_AUXDATA = struct.Struct("=IIIHHHH")
-_VLAN_VALID = 1 << 4
-_VLAN_TPID_VALID = 1 << 6
 _PCAP_INTERVAL = 0.002
 
 
@@ -72,7 +62,7 @@ class InterfaceHostPort:
     def __init__(self, interface: str, namespace: str | None = None) -> None:
         """Open ``interface`` in ``namespace``. Raises OSError."""
         self._interface = interface
-        self._socket = within(namespace, lambda: _packet_socket(interface))
+        self._socket = within(namespace, lambda: packet_socket.opened(interface))
 
     def send(self, frame: bytes) -> None:
         try:
@@ -83,14 +73,16 @@ class InterfaceHostPort:
     def receive(self, timeout: float) -> bytes | None:
         self._socket.settimeout(timeout)
         try:
-            frame, ancillary, _, _ = self._socket.recvmsg(_MAX_FRAME, socket.CMSG_SPACE(_AUXDATA.size))
+            frame, ancillary, _, _ = self._socket.recvmsg(
+                packet_socket.MAX_FRAME, packet_socket.ANCILLARY_BYTES
+            )
         except (TimeoutError, BlockingIOError):
             return None
         except OSError as error:
             raise _gone(self._interface, error) from error
         finally:
             self._socket.settimeout(None)
-        return _with_vlan_tag(frame, ancillary)
+        return packet_socket.with_vlan_tag(frame, ancillary)
 
     def fileno(self) -> int:
         return self._socket.fileno()
@@ -116,7 +108,7 @@ class UnixHostPort:
     def receive(self, timeout: float) -> bytes | None:
         self._socket.settimeout(timeout)
         try:
-            frame = self._socket.recv(_MAX_FRAME)
+            frame = self._socket.recv(packet_socket.MAX_FRAME)
         except (TimeoutError, BlockingIOError):
             return None
         except OSError as error:
@@ -161,32 +153,6 @@ class PcapHostPort:
     def close(self) -> None:
         self._writer.close()
         self._reader.close()
-
-
-def _packet_socket(interface: str) -> socket.socket:
-    opened = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
-    try:
-        opened.setsockopt(_SOL_PACKET, _PACKET_IGNORE_OUTGOING, 1)
-        opened.setsockopt(_SOL_PACKET, _PACKET_AUXDATA, 1)
-        try:
-            opened.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, _BUFFER)
-        except PermissionError:
-            opened.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _BUFFER)
-        opened.bind((interface, 3))  # ETH_P_ALL
-    except BaseException:
-        opened.close()
-        raise
-    return opened
-
-
-def _with_vlan_tag(frame: bytes, ancillary: list[tuple[int, int, bytes]]) -> bytes:
-    for level, kind, data in ancillary:
-        if level == _SOL_PACKET and kind == _PACKET_AUXDATA and len(data) >= _AUXDATA.size:
-            status, _, _, _, _, tci, tpid = _AUXDATA.unpack(data[: _AUXDATA.size])
-            if status & _VLAN_VALID:
-                kind = tpid if status & _VLAN_TPID_VALID else 0x8100
-                return frame[:12] + struct.pack(">HH", kind, tci) + frame[12:]
-    return frame
 
 
 def _gone(where: str, error: OSError) -> OlafError:

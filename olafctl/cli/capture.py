@@ -1,0 +1,91 @@
+"""``olafctl capture``: the frames at front ports, as Wireshark reads them."""
+
+import os
+import signal
+import socket
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
+
+import click
+
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+@click.command()
+@click.argument("port", nargs=-1, required=True)
+@click.option("-w", "file", required=True, metavar="FILE", help="The file to write; - is standard output.")
+@click.option("-c", "count", type=click.IntRange(1), help="End after so many frames.")
+@click.option("--name", help="The deployment, when there are several.")
+def command(port: tuple[str, ...], file: str, count: int | None, name: str | None) -> None:
+    """Write every frame at front ports (by name or number) of a deployment to FILE, as pcapng.
+
+    The file tells the port, the time in ns, and the direction: out is into the pipeline. Ctrl-C ends it, with
+    a file that is complete. For Wireshark: olafctl capture PORT -w - | wireshark -k -i -
+
+    At a UNIX socket only what leaves the pipeline is heard.
+    """
+    from olafctl.control.deploy import find
+    from olafctl.control.store import pick
+    from olafctl.errors import BadInput, OlafError, Problem
+    from olafctl.ports.capture import listen, record
+
+    store = pick(name)
+    testbed, running = find(store)
+    if running is None:
+        raise OlafError(Problem("is not running", store.folder.name, "olafctl deploy TESTBED"))
+    names = {text: each for each in testbed.ports for text in (each.name, str(each.number))}
+    for unknown in (text for text in port if text not in names):
+        known = ", ".join(each.name for each in testbed.ports)
+        raise BadInput(Problem(f"there is no port {unknown!r}", store.folder.name, f"one of {known}"))
+    chosen = [names[text] for text in dict.fromkeys(port)]
+    if file == "-" and sys.stdout.isatty():
+        raise BadInput(Problem("a terminal cannot show a capture", "-w -", "send it to a file or a program"))
+    attachments = {each.number: each for each in running.attachments}
+    with ExitStack() as stack:
+        listeners = {
+            each.name: stack.enter_context(closing(listen(attachments[each.number]))) for each in chosen
+        }
+        ending = stack.enter_context(_signals())
+        write = stack.enter_context(_written(file))
+        click.echo(f"capturing {', '.join(listeners)}; Ctrl-C ends it", err=True)
+        taken, lost = record(listeners, write, ending, count)
+    click.echo(f"{taken} frames captured, {lost} lost", err=True)
+
+
+@contextmanager
+def _written(file: str) -> Iterator[Callable[[bytes], None]]:
+    """Writes to FILE at once, so that a reader sees each frame as it comes."""
+    from olafctl.errors import OlafError, Problem
+
+    try:
+        with os.fdopen(os.dup(1), "wb", 0) if file == "-" else Path(file).open("wb", 0) as output:
+
+            def write(data: bytes) -> None:
+                rest = memoryview(data)
+                while rest:
+                    rest = rest[output.write(rest) :]
+
+            yield write
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise OlafError(Problem(f"cannot be written: {error.strerror}", file, "choose another -w")) from None
+
+
+@contextmanager
+def _signals() -> Iterator[socket.socket]:
+    """Readable once a signal asks us to end: nothing is interrupted half-way."""
+    asleep, waker = socket.socketpair()
+    waker.setblocking(False)
+    with asleep, waker:
+        signal.set_wakeup_fd(waker.fileno())
+        heard = [number for number in _ENDING if signal.getsignal(number) is not signal.SIG_IGN]
+        handlers = {number: signal.signal(number, lambda number, frame: None) for number in heard}
+        try:
+            yield asleep
+        finally:
+            for number, handler in handlers.items():
+                signal.signal(number, handler)
+            signal.set_wakeup_fd(-1)
