@@ -16,9 +16,10 @@ import logging
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from olafctl.control.store import Controlled, Regrouped, Store
 from olafctl.daemon.membership import Change, Membership, affected
@@ -36,6 +37,7 @@ _BATCH = 64
 _WAITING = 4096
 _CHECK_SECONDS = 30.0
 _RETRY_SECONDS = 1.0
+_Row = TypeVar("_Row")
 
 
 class Busy(OlafError):
@@ -50,6 +52,29 @@ class Unavailable(OlafError):
 class _Request:
     operation: Operation
     answer: "Future[Row]" = field(default_factory=Future)
+
+
+class _Stored:
+    """The clusters and members as they are stored: what is under way is nothing to tell yet."""
+
+    def __init__(self, membership: Membership) -> None:
+        self.clusters = dict(membership.clusters)
+        self.members = dict(membership.members)
+
+    def follow(self, membership: Membership, change: Change) -> None:
+        """``change``, which ``membership`` has, is stored now."""
+        for key in change:
+            room, _, name = key.partition("/")
+            if room == "cluster":
+                _follow(self.clusters, membership.clusters, name)
+            elif room == "member":
+                _follow(self.members, membership.members, name)
+
+
+def _follow(mine: dict[str, _Row], theirs: Mapping[str, _Row], name: str) -> None:
+    mine.pop(name, None)
+    if name in theirs:
+        mine[name] = theirs[name]
 
 
 @dataclass(frozen=True)
@@ -118,8 +143,8 @@ class Controller:
     def status(self, summary: bool = False) -> Status:
         """The membership as it is, without secrets; of a ``summary`` no clusters and members."""
         with self._changed:
-            clusters = () if summary else self.membership.clusters.values()
-            members = () if summary else self.membership.members.values()
+            clusters = () if summary else self._stored.clusters.values()
+            members = () if summary else self._stored.members.values()
             return Status(
                 self.name,
                 self._revision,
@@ -206,6 +231,7 @@ class Controller:
         before: dict[str, tuple[Cluster, ...]] = {}
         change: Change = {}
         planned: list[tuple[_Request, Planned]] = []
+        refused: list[tuple[_Request, Exception]] = []
         rest: Sequence[_Request] = ()
         with self._changed:
             for position, request in enumerate(batch, 1):
@@ -214,7 +240,7 @@ class Controller:
                 except Exception as error:
                     if not isinstance(error, OlafError | Outdated):
                         _log.exception("%s: a defect; the change is refused", self.name)
-                    request.answer.set_exception(error)
+                    refused.append((request, error))
                     continue
                 for name in affected(self.membership, plan.change) - before.keys():
                     before[name] = self.membership.placed([name])
@@ -231,20 +257,32 @@ class Controller:
         except OlafError as error:
             self._loaded = False
             self._equalise()
-            requests = [request for request, _ in planned]
-            if isinstance(error, WriteFailed) and len(requests) > 1:
-                # One of them is refused by a device: only that one shall fail.
-                for request in requests:
-                    self._carry_out([request])
-            else:
-                self._refuse(requests, error)
-            if rest:
-                self._carry_out(rest)
-            return
-        for request, plan in planned:
-            request.answer.set_result(plan.answer)
+            self._undone(planned, refused, error)
+        else:
+            for request, plan in planned:
+                request.answer.set_result(plan.answer)
+            # A refusal may follow from a change of this batch: it holds once that one is stored.
+            for request, reason in refused:
+                request.answer.set_exception(reason)
         if rest:
             self._carry_out(rest)
+
+    def _undone(
+        self,
+        planned: Sequence[tuple[_Request, Planned]],
+        refused: Sequence[tuple[_Request, Exception]],
+        error: OlafError,
+    ) -> None:
+        """Answer a batch of which nothing was done; what was refused because of it has its turn again."""
+        requests = [request for request, _ in planned]
+        if isinstance(error, WriteFailed) and len(requests) > 1:
+            # One of them is refused by a device: only that one shall fail.
+            for request in requests:
+                self._carry_out([request])
+        else:
+            self._refuse(requests, error)
+        for request, _ in refused:
+            self._carry_out([request])
 
     def _make(
         self,
@@ -264,6 +302,7 @@ class Controller:
             revision = self._store.finish(change)
             with self._changed:
                 self._revision = revision
+                self._stored.follow(self.membership, change)
                 self._changed.notify_all()
 
     def _refuse(self, requests: Sequence[_Request], error: OlafError) -> None:
@@ -276,6 +315,7 @@ class Controller:
         revision, rows = self._store.rows()
         with self._changed:
             self.membership = Membership(self._site.testbed.engine.indices, rows)
+            self._stored = _Stored(self.membership)
             self._revision = revision
         self._loaded = True
 

@@ -12,9 +12,9 @@ from olafctl.targets import registry
 def test_after_random_kills_store_devices_and_answers_agree() -> None:
     if missing := registry.get("twin").missing():
         pytest.skip(f"needs {', '.join(missing)}")
-    report = chaos.run(kills=6, changes=60, seed=5, progress=print)
+    report = chaos.run(kills=4, cuts=2, changes=60, seed=5, progress=print)
     assert report.disagreements == []
-    assert sum(report.killed.values()) == 6
+    assert (sum(report.killed.values()), sum(report.cuts.values())) == (4, 2)
     assert report.outcomes["done"] + report.outcomes["refused"] >= 60
 
 
