@@ -144,16 +144,15 @@ class Listener:
         if cluster.key and not message.is_authentic(cluster.key):
             raise Refused(Reason.BAD_MAC, "is not authentic")
         name, source, nonce = cluster.name, message.sender.ip, message.values["nonce"]
-        keyed = bool(cluster.key)
-        freshness = self._nonces.judge(name, source, nonce, keyed)
+        freshness = self._nonces.judge(name, source, nonce)
         if freshness is Freshness.OLD:
-            raise Refused(Reason.OLD_NONCE, "was replayed, or its sender's clock is behind")
+            raise Refused(Reason.OLD_NONCE, "was replayed, or its sender's clock is behind what it was")
         if freshness is Freshness.REPEATED:
             self._repeat(message, name)
             return
         operation = self._operation(message, cluster, member)
         rows: Change = {}
-        if keyed:
+        if cluster.key:
             rows[nonces.key(name, source)] = {"last": nonce}
 
         def noted(membership: Membership) -> Planned:
@@ -170,7 +169,7 @@ class Listener:
                 self._outcomes[name, source] = self._refuse(message, cluster, error)
 
         future = self._admission.submit(noted)
-        self._nonces.use(name, source, nonce, keyed)
+        self._nonces.use(name, source, nonce)
         self._outcomes[name, source] = None
         while len(self._outcomes) > _SOURCES:
             self._outcomes.popitem(last=False)
