@@ -25,6 +25,7 @@ from olafctl.control.store import Controlled, Regrouped, Store
 from olafctl.daemon.membership import Change, Membership, affected
 from olafctl.daemon.model import Row, of_testbed
 from olafctl.daemon.operations import Operation, Outdated, Planned
+from olafctl.daemon.resting import Resting
 from olafctl.daemon.site import Site
 from olafctl.daemon.southbound import Southbound
 from olafctl.daemon.store.interface import Event, Intent, MembershipStore
@@ -228,6 +229,7 @@ class Controller:
         if not (self._loaded and self.southbound.ready) and not self._equalise():
             self._refuse(batch, Unavailable(Problem(f"nothing was changed: {self._problem}", self.name)))
             return
+        self._free_indices()
         before: dict[str, tuple[Cluster, ...]] = {}
         change: Change = {}
         planned: list[tuple[_Request, Planned]] = []
@@ -266,6 +268,19 @@ class Controller:
                 request.answer.set_exception(reason)
         if rest:
             self._carry_out(rest)
+
+    def _free_indices(self) -> None:
+        """Let others have the indices of deleted clusters of which no update waits any more."""
+        if not self.membership.resting:
+            return
+        try:
+            registers = self.southbound.queue_registers()
+        except OlafError as error:
+            _log.warning("%s: the queue cannot be read: %s", self.name, error)
+            return
+        with self._changed:
+            for each in self._resting.over(sorted(self.membership.resting), registers):
+                self.membership.rested(each)
 
     def _undone(
         self,
@@ -315,6 +330,9 @@ class Controller:
         revision, rows = self._store.rows()
         with self._changed:
             self.membership = Membership(self._site.testbed.engine.indices, rows)
+            # What waits in the queue, and of which cluster, is not stored.
+            self.membership.rest()
+            self._resting = Resting()
             self._stored = _Stored(self.membership)
             self._revision = revision
         self._loaded = True

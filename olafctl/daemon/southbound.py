@@ -83,6 +83,11 @@ class Southbound:
         assert self._running is not None
         self._running.registers.command(command, first, last)
 
+    def queue_registers(self) -> dict[str, int]:
+        """All of the queue's registers at one instant. Raises OlafError."""
+        assert self._running is not None
+        return self._running.registers.read_all()
+
     def packets(self, timeout: float) -> Iterator[PacketIn]:
         """Control messages that VNP4₁ hands over, until ``timeout`` seconds bring none."""
         session = self._sessions.get(VNP4_1)

@@ -96,11 +96,17 @@ class Worker:
 
 
 @pytest.fixture
-def listener(controller: Controller) -> Iterator[Listener]:
+def now() -> list[float]:
+    """The listener's clock, which a test may move."""
+    return [0.0]
+
+
+@pytest.fixture
+def listener(controller: Controller, now: list[float]) -> Iterator[Listener]:
     """A cluster `red` with a key, in iswitch mode, and `blue`, which is open."""
     done(controller, ASK.create_cluster(ClusterWish("red", values=700, mode=Mode.ISWITCH, key=KEY)))
     done(controller, ASK.create_cluster(ClusterWish("blue", open=True)))
-    listening = Listener(controller, Admission(controller, lab()), ASK, lab(), lease=0)
+    listening = Listener(controller, Admission(controller, lab()), ASK, lab(), 0, lambda: now[0])
     yield listening
     listening.close()
 
@@ -185,6 +191,23 @@ def test_help_is_forwarded_and_when_all_ask_the_round_begins_again(
     assert (told["asker_addr"], told["asker_port"]) == (0x0A000101, 41000)
     assert registers.commands == []
     second.ask(control.HELP, Action.HELP, segment=1, round=7)
+    assert registers.commands == [(Command.RESET, 1, 1)]
+
+
+def test_help_that_was_asked_for_long_ago_counts_no_more(
+    workers: list[Worker], registers: PairRegisters, now: list[float]
+) -> None:
+    for worker in workers:
+        worker.join()
+    first, second = workers
+    registers.commands.clear()
+    first.ask(control.HELP, Action.HELP, segment=1, round=7)
+    assert second.receive()
+    now[0] += 3600
+    second.ask(control.HELP, Action.HELP, segment=1, round=7)
+    assert first.receive()
+    assert registers.commands == []
+    first.ask(control.HELP, Action.HELP, segment=1, round=7)
     assert registers.commands == [(Command.RESET, 1, 1)]
 
 

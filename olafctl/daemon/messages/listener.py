@@ -6,9 +6,11 @@ what it changes, so that a repetition is told from a replay after a restart too.
 """
 
 import logging
+import math
 import threading
 import time
 from collections import Counter, OrderedDict
+from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
 from ipaddress import IPv4Address
@@ -34,6 +36,8 @@ _PER_SECOND, _BURST = 20, 100
 _PORT_PER_SECOND, _PORT_BURST = 2000, 4000
 _SOURCES = 4096
 _ROUNDS = 1024
+_HELP_SECONDS = 10.0
+"""Longer than a member that lacks a result is silent: it asks again at least every few seconds."""
 
 
 class Refused(BadInput):
@@ -54,6 +58,7 @@ class Listener:
         operations: Operations,
         testbed: Testbed,
         lease: float,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Members that join by message leave after ``lease`` seconds of silence; 0: never."""
         self.counts: Counter[str] = Counter()
@@ -68,8 +73,9 @@ class Listener:
         self._nonces = Nonces(controller.look)
         self._outcomes: OrderedDict[tuple[str, IPv4Address], Reason | None] = OrderedDict()
         """What became of the newest message of a source in a cluster; None while it is under way."""
-        self._asked: OrderedDict[tuple[str, int, int], set[str]] = OrderedDict()
-        """Members that asked for help with a cluster's segment and round."""
+        self._clock = clock
+        self._asked: OrderedDict[tuple[str, int, int], dict[str, float]] = OrderedDict()
+        """Members that asked for help with a cluster's segment and round, and when they last did."""
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name=f"messages {testbed.name}", daemon=True)
         self._thread.start()
@@ -228,17 +234,20 @@ class Listener:
         return self._operations.join(wish)
 
     def _help(self, message: Message, cluster: Cluster, member: Member) -> Operation:
-        """Note who asks. Once every member has, no one has the result: the index begins the round again."""
+        """Note who asks. When every member lacks the result now, no one has it: the index begins the round
+        again. Who asked long ago has it by now, or has given up."""
         segment, number = message.values["segment"], message.values["round"]
         key = (cluster.name, segment, number)
-        asked = self._asked.setdefault(key, set())
-        asked.add(member.name)
+        now = self._clock()
+        asked = self._asked.setdefault(key, {})
+        asked[member.name] = now
+        self._asked.move_to_end(key)
         while len(self._asked) > _ROUNDS:
             self._asked.popitem(last=False)
 
         def check(membership: Membership) -> Planned:
-            members = {each.name for each in membership.members_of(cluster.name)}
-            if not members <= asked:
+            members = membership.members_of(cluster.name)
+            if any(asked.get(each.name, -math.inf) < now - _HELP_SECONDS for each in members):
                 return Planned({}, {})
             self._asked.pop(key, None)
             return self._operations.command(Command.RESET, cluster.name, segment)(membership)
