@@ -37,7 +37,7 @@ from olafctl.daemon.controller import Unavailable
 from olafctl.daemon.membership import Membership
 from olafctl.daemon.store.sqlite import SqliteStore
 from olafctl.errors import BadInput, OlafError, Problem
-from olafctl.targets import processes, queue_process, testbeds
+from olafctl.targets import processes, queue_process
 from olafctl.targets.twin.process import GRPC_SOCKET
 
 _NAME = "chaos"
@@ -363,6 +363,4 @@ def _where(status: Any) -> dict[str, str]:
 def _as_reads(found: dict[str, str], began: int, ended: int) -> list[Call]:
     """One look at all workers, as a look at each."""
     workers = (f"w{number}" for number in range(_WORKERS))
-    return [
-        Call(worker, "read", found.get(worker, ""), began, ended, Outcome.DONE) for worker in workers
-    ]
+    return [Call(worker, "read", found.get(worker, ""), began, ended, Outcome.DONE) for worker in workers]

@@ -33,7 +33,7 @@ class Relay:
         self._flows.set()
 
     def freeze(self) -> None:
-        """Connections stay, but what is sent arrives only after :meth:`heal`, or never if a cut comes first."""
+        """Connections stay; what is sent arrives only after :meth:`heal`, or never if a cut comes first."""
         self._flows.clear()
 
     def heal(self) -> None:

@@ -84,8 +84,7 @@ def main() -> None:
     bed = testbeds.load(place / TESTBED)
     deployment = Deployment(Store(folder_of(bed.name)), bed, lambda step: None)
     with serving([RelayedSite(deployment, place)], address(place)) as server:
-        print(server.address, flush=True)
-        main_thread.serve(None, None, lambda: None)
+        main_thread.serve(lambda: print(server.address, flush=True), lambda: None)
 
 
 if __name__ == "__main__":

@@ -214,6 +214,7 @@ class Controller:
                 self._load()
             clusters = self.membership.placed(self.membership.clusters)
             self.southbound.reconcile(clusters)
+            self._free_indices()
             if self._store.intent() is not None:
                 _log.warning("%s: undid a change that was interrupted", self.name)
                 self._store.abandon()

@@ -1,8 +1,8 @@
 """When the indices of a deleted cluster may be used again: once none of its updates waits in the queue.
 
-An update of another cluster would be merged with one that still waits at its index. Updates leave in the order
-in which they came, so those that wait now have left when as many have. Partial sums of rounds wait for their
-members instead; they are discarded with the cluster.
+An update of another cluster would be merged with one that still waits at its index. Updates leave in the
+order in which they came, so those that wait now have left when as many have. Partial sums of rounds wait for
+their members instead; they are discarded with the cluster.
 """
 
 from collections.abc import Iterable, Mapping

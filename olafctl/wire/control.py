@@ -60,7 +60,11 @@ _ACTION = Field("action", 8, "which message this is")
 _CLUSTER = Field("cluster", 256, "cluster name, UTF-8, padded with zero bytes")
 _SEGMENT = Field("segment", 16, "segment of the model; 65535: all of them")
 _NONCE = Field("nonce", 64, "larger than the sender's last one: its wall time in ns")
-_MAC = Field("mac", 128, "HMAC-SHA256 of the member's address, port and all bytes before it, first 16 bytes; zero without a key")
+_MAC = Field(
+    "mac",
+    128,
+    "HMAC-SHA256 of the member's address, port and all bytes before it, first 16 bytes; zero without a key",
+)
 
 JOIN = Layout(
     "join",

@@ -46,7 +46,9 @@ def command(
         print_json(asdict(report))
     else:
         click.echo(f"killed: {_counts(report.killed)}; cuts: {_counts(report.cuts)}")
-        click.echo(f"changes: {_counts(report.outcomes)}; {report.reads} reads of {report.revisions} revisions")
+        click.echo(
+            f"changes: {_counts(report.outcomes)}; {report.reads} reads of {report.revisions} revisions"
+        )
         click.echo(f"{report.members} members at the end; {len(report.disagreements)} disagreements")
     if report.disagreements:
         raise OlafError(*report.disagreements[:20])
