@@ -10,7 +10,8 @@ from ipaddress import IPv4Address
 
 import psutil
 
-from olafctl.bench.pair_daemon import owning, until
+from olafctl.bench.daemon_process import until
+from olafctl.bench.pair_daemon import owning
 from olafctl.bench.switch_pair import SwitchPair, switches
 from olafctl.daemon.api.client import Client
 from olafctl.daemon.membership import Change, Membership

@@ -10,15 +10,15 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from olafctl.bench import etcd_server
-from olafctl.bench.chaos import testbed
+from olafctl.bench.daemon_process import TIMEOUT, DaemonProcess, until
 from olafctl.bench.etcd_server import Relay
 from olafctl.bench.history import Call, Outcome, violations
-from olafctl.bench.pair_daemon import TIMEOUT, DaemonProcess, until
+from olafctl.bench.pair_daemon import owning
 from olafctl.bench.switch_pair import SwitchPair, switches
 from olafctl.control import devices
 from olafctl.daemon.api.client import Client
@@ -28,7 +28,15 @@ from olafctl.daemon.etcd.client import Etcd
 from olafctl.daemon.etcd.store import leader_key
 from olafctl.daemon.leadership import NotLeader
 from olafctl.errors import BadInput, OlafError, Problem
+from olafctl.targets import testbeds
 
+_TESTBED = """
+name: failover
+engine: {indices: 16, slots: 4, beats: 24}
+ports: [{number: 1, name: ps}, {number: 2, name: tor}]
+parameter_servers: [{name: ps, port: ps, ip: 10.0.0.254}]
+clusters: []
+"""
 _CLIENTS = 4
 _CLUSTER = "red"
 
@@ -53,7 +61,10 @@ class Report:
 def run(kills: int, cuts: int, changes: int, progress: Callable[[str], None]) -> Report:
     """Kill the leader ``kills`` times and cut it off ``cuts`` times, after at least ``changes`` changes were
     acknowledged since the last time. Raises OlafError when something does not come back."""
-    with etcd_server.running() as endpoint, switches(testbed()) as pair, _controllers(pair, endpoint) as both:
+    with ExitStack() as stack:
+        endpoint = stack.enter_context(etcd_server.running())
+        pair = stack.enter_context(switches(testbeds.load("failover.yaml", _TESTBED)))
+        both = stack.enter_context(_controllers(pair, endpoint))
         trial = _Trial(pair, both, endpoint)
         trial.begin()
         for number in range(kills):
@@ -73,17 +84,13 @@ class _Controller:
 
 @contextmanager
 def _controllers(pair: SwitchPair, endpoint: str) -> Iterator[list[_Controller]]:
-    both: list[_Controller] = []
-    try:
+    with ExitStack() as stack:
+        both: list[_Controller] = []
         for name in ("a", "b"):
             relay = Relay(endpoint)
-            both.append(_Controller(DaemonProcess(pair, name, relay.endpoint), relay))
-            both[-1].daemon.start()
+            stack.callback(relay.close)
+            both.append(_Controller(stack.enter_context(owning(pair, name, relay.endpoint)), relay))
         yield both
-    finally:
-        for each in both:
-            each.daemon.kill()
-            each.relay.close()
 
 
 class _Trial:

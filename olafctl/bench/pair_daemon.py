@@ -1,85 +1,31 @@
-"""A daemon over two switches, as a process of its own:
-``python -m olafctl.bench.pair_daemon PLACE NAME [ETCD]``."""
+"""A daemon over two switches, as a process of its own: ``python -m olafctl.bench.pair_daemon PLACE``.
 
-import subprocess
+The environment may give it a name, by which it serves, and an etcd to share the switches with others.
+"""
+
+import os
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from olafctl.bench.daemon_process import DaemonProcess, running
 from olafctl.bench.switch_pair import SwitchPair
 from olafctl.daemon.daemon import Shared, serving
-from olafctl.errors import OlafError, Problem
 from olafctl.targets import main_thread, testbeds
 
-TIMEOUT = 120.0
-"""Seconds after which what must happen is taken not to."""
 _TESTBED = "testbed.yaml"
-
-
-class DaemonProcess:
-    """A daemon of the switches of ``pair``; with an ``etcd`` endpoint it shares them with others."""
-
-    def __init__(self, pair: SwitchPair, name: str = "api", etcd: str = "") -> None:
-        self._argv = [sys.executable, "-m", "olafctl.bench.pair_daemon", str(pair.folder), name]
-        self._argv += [etcd] if etcd else []
-        self._process: subprocess.Popen[str] | None = None
-        self.address = _address(pair.folder, name)
-        (pair.folder / _TESTBED).write_text(pair.testbed.text)
-
-    @property
-    def pid(self) -> int:
-        """The process's id; it runs."""
-        assert self._process is not None
-        return self._process.pid
-
-    def start(self) -> None:
-        """Returns when it serves. Raises OlafError."""
-        self._process = subprocess.Popen(
-            self._argv, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-        )
-        assert self._process.stdout is not None
-        if not self._process.stdout.readline():
-            raise OlafError(Problem("did not start", "the daemon"))
-
-    def kill(self) -> None:
-        """End it at once, if it runs."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-            assert self._process.stdout is not None
-            self._process.stdout.close()
-            self._process = None
+_NAME, _ETCD = "OLAF_BENCH_NAME", "OLAF_BENCH_ETCD"
 
 
 @contextmanager
-def owning(pair: SwitchPair) -> Iterator[DaemonProcess]:
-    """A daemon that runs meanwhile. Raises OlafError."""
-    process = DaemonProcess(pair)
-    try:
-        process.start()
+def owning(pair: SwitchPair, name: str = "api", etcd: str = "") -> Iterator[DaemonProcess]:
+    """A daemon of the switches of ``pair`` that runs meanwhile; with an ``etcd`` endpoint it shares them with
+    others. Raises OlafError."""
+    (pair.folder / _TESTBED).write_text(pair.testbed.text)
+    place, environment = str(pair.folder), {_NAME: name, _ETCD: etcd}
+    with running("olafctl.bench.pair_daemon", place, _address(pair.folder, name), environment) as process:
         yield process
-    finally:
-        process.kill()
-
-
-def until(condition: Callable[[], bool]) -> None:
-    """Wait for ``condition``, which may fail with an OlafError meanwhile.
-
-    Raises OlafError after :data:`TIMEOUT`.
-    """
-    deadline = time.monotonic() + TIMEOUT
-    while True:
-        try:
-            if condition():
-                return
-        except OlafError:
-            if time.monotonic() > deadline:
-                raise
-        if time.monotonic() > deadline:
-            raise OlafError(Problem(f"not ready after {TIMEOUT:g} s", "the daemon"))
-        time.sleep(0.05)
 
 
 def _address(place: Path, name: str) -> str:
@@ -88,10 +34,10 @@ def _address(place: Path, name: str) -> str:
 
 def main() -> None:
     """Serve until the end of the process."""
-    place, name, *etcd = Path(sys.argv[1]), *sys.argv[2:]
+    place, etcd = Path(sys.argv[1]), os.environ[_ETCD]
     pair = SwitchPair(testbeds.load(place / _TESTBED), place, owns=False)
-    shared = Shared(etcd) if etcd else None
-    with serving([pair], _address(place, name), shared=shared) as server:
+    shared = Shared([etcd]) if etcd else None
+    with serving([pair], _address(place, os.environ[_NAME]), shared=shared) as server:
         main_thread.serve(lambda: print(server.address, flush=True), lambda: None)
 
 

@@ -16,16 +16,18 @@ import logging
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from itertools import groupby
+from typing import TypeVar
 
 from olafctl.control.store import Controlled, Regrouped, Store
 from olafctl.daemon.leadership import Alone, Leadership, NotLeader
 from olafctl.daemon.membership import Change, Membership, affected
 from olafctl.daemon.model import Row, of_testbed
 from olafctl.daemon.operations import Operation, Outdated, Planned
+from olafctl.daemon.resting import Resting
 from olafctl.daemon.site import Site
 from olafctl.daemon.southbound import Southbound
 from olafctl.daemon.store.interface import Event, Intent, MembershipStore
@@ -38,6 +40,7 @@ _BATCH = 64
 _WAITING = 4096
 _CHECK_SECONDS = 30.0
 _RETRY_SECONDS = 1.0
+_Row = TypeVar("_Row")
 
 
 class Busy(OlafError):
@@ -52,6 +55,29 @@ class Unavailable(OlafError):
 class _Request:
     operation: Operation
     answer: "Future[Row]" = field(default_factory=Future)
+
+
+class _Stored:
+    """The clusters and members as they are stored: what is under way is nothing to tell yet."""
+
+    def __init__(self, membership: Membership) -> None:
+        self.clusters = dict(membership.clusters)
+        self.members = dict(membership.members)
+
+    def follow(self, membership: Membership, change: Change) -> None:
+        """``change``, which ``membership`` has, is stored now."""
+        for key in change:
+            room, _, name = key.partition("/")
+            if room == "cluster":
+                _follow(self.clusters, membership.clusters, name)
+            elif room == "member":
+                _follow(self.members, membership.members, name)
+
+
+def _follow(mine: dict[str, _Row], theirs: Mapping[str, _Row], name: str) -> None:
+    mine.pop(name, None)
+    if name in theirs:
+        mine[name] = theirs[name]
 
 
 @dataclass(frozen=True)
@@ -137,11 +163,16 @@ class Controller:
             raise Busy(Problem(what, self.name, "try again in a moment")) from None
         return request.answer
 
+    @property
+    def waiting(self) -> int:
+        """Changes that wait for their turn."""
+        return self._requests.qsize()
+
     def status(self, summary: bool = False) -> Status:
         """The membership as it is, without secrets; of a ``summary`` no clusters and members."""
         with self._changed:
-            clusters = () if summary else self.membership.clusters.values()
-            members = () if summary else self.membership.members.values()
+            clusters = () if summary else self._stored.clusters.values()
+            members = () if summary else self._stored.members.values()
             return Status(
                 self.name,
                 self._revision,
@@ -210,8 +241,11 @@ class Controller:
             if not self._loaded:
                 self._load()
             for revision, events in groupby(self._store.history(self._revision), lambda each: each.revision):
+                change = {event.key: event.row for event in events}
                 with self._changed:
-                    self.membership.apply({event.key: event.row for event in events})
+                    self._release_indices()
+                    self.membership.apply(change)
+                    self._stored.follow(self.membership, change)
                     self._revision = revision
                     self._changed.notify_all()
             self._problem = ""
@@ -219,6 +253,11 @@ class Controller:
             # A history that no longer reaches back to what is known here begins with all rows.
             self._loaded = False
             self._note(error)
+
+    def _release_indices(self) -> None:
+        """Which indices rest is the leader's concern: what it stores may have any that no cluster has."""
+        for each in list(self.membership.resting):
+            self.membership.rested(each)
 
     def _waiting(self) -> tuple[list[_Request], bool]:
         """What is to be done now, after waiting for the first of it or for the next check."""
@@ -247,6 +286,7 @@ class Controller:
                 self._begin_with_the_testbed()
             clusters = self.membership.placed(self.membership.clusters)
             self.southbound.reconcile(clusters)
+            self._free_indices()
             if self._store.intent() is not None:
                 _log.warning("%s: undid a change that was interrupted", self.name)
                 self._store.abandon()
@@ -268,9 +308,11 @@ class Controller:
         if not (self._loaded and self.southbound.ready) and not self._equalise():
             self._refuse(batch, Unavailable(Problem(f"nothing was changed: {self._problem}", self.name)))
             return
+        self._free_indices()
         before: dict[str, tuple[Cluster, ...]] = {}
         change: Change = {}
         planned: list[tuple[_Request, Planned]] = []
+        refused: list[tuple[_Request, Exception]] = []
         rest: Sequence[_Request] = ()
         with self._changed:
             for position, request in enumerate(batch, 1):
@@ -279,7 +321,7 @@ class Controller:
                 except Exception as error:
                     if not isinstance(error, OlafError | Outdated):
                         _log.exception("%s: a defect; the change is refused", self.name)
-                    request.answer.set_exception(error)
+                    refused.append((request, error))
                     continue
                 for name in affected(self.membership, plan.change) - before.keys():
                     before[name] = self.membership.placed([name])
@@ -296,20 +338,45 @@ class Controller:
         except OlafError as error:
             self._loaded = False
             self._equalise()
-            requests = [request for request, _ in planned]
-            if isinstance(error, WriteFailed) and len(requests) > 1:
-                # One of them is refused by a device: only that one shall fail.
-                for request in requests:
-                    self._carry_out([request])
-            else:
-                self._refuse(requests, error)
-            if rest:
-                self._carry_out(rest)
-            return
-        for request, plan in planned:
-            request.answer.set_result(plan.answer)
+            self._undone(planned, refused, error)
+        else:
+            for request, plan in planned:
+                request.answer.set_result(plan.answer)
+            # A refusal may follow from a change of this batch: it holds once that one is stored.
+            for request, reason in refused:
+                request.answer.set_exception(reason)
         if rest:
             self._carry_out(rest)
+
+    def _free_indices(self) -> None:
+        """Let others have the indices of deleted clusters of which no update waits any more."""
+        if not self.membership.resting:
+            return
+        try:
+            registers = self.southbound.queue_registers()
+        except OlafError as error:
+            _log.warning("%s: the queue cannot be read: %s", self.name, error)
+            return
+        with self._changed:
+            for each in self._resting.over(sorted(self.membership.resting), registers):
+                self.membership.rested(each)
+
+    def _undone(
+        self,
+        planned: Sequence[tuple[_Request, Planned]],
+        refused: Sequence[tuple[_Request, Exception]],
+        error: OlafError,
+    ) -> None:
+        """Answer a batch of which nothing was done; what was refused because of it has its turn again."""
+        requests = [request for request, _ in planned]
+        if isinstance(error, WriteFailed) and len(requests) > 1:
+            # One of them is refused by a device: only that one shall fail.
+            for request in requests:
+                self._carry_out([request])
+        else:
+            self._refuse(requests, error)
+        for request, _ in refused:
+            self._carry_out([request])
 
     def _make(
         self,
@@ -329,6 +396,7 @@ class Controller:
             revision = self._store.finish(change)
             with self._changed:
                 self._revision = revision
+                self._stored.follow(self.membership, change)
                 self._changed.notify_all()
 
     def _refuse(self, requests: Sequence[_Request], error: OlafError) -> None:
@@ -341,6 +409,10 @@ class Controller:
         revision, rows = self._store.rows()
         with self._changed:
             self.membership = Membership(self._site.testbed.engine.indices, rows)
+            # What waits in the queue, and of which cluster, is not stored.
+            self.membership.rest()
+            self._resting = Resting()
+            self._stored = _Stored(self.membership)
             self._revision = revision
         self._loaded = True
 

@@ -13,6 +13,9 @@ from olafctl.daemon.etcd.leadership import LEASE_SECONDS, EtcdLeadership
 from olafctl.daemon.etcd.store import EtcdStore
 from olafctl.daemon.leases import Leases
 from olafctl.daemon.messages.listener import Listener
+from olafctl.daemon.operate.audit import AuditLog
+from olafctl.daemon.operate.metrics import Metrics
+from olafctl.daemon.operate.web import Web
 from olafctl.daemon.operations import Operations
 from olafctl.daemon.site import Site
 from olafctl.daemon.store.sqlite import SqliteStore
@@ -42,14 +45,21 @@ def serving(
     token: str = "",
     lease: float = 0,
     shared: Shared | None = None,
+    audit_log: Path | None = None,
+    web: str = "",
 ) -> Iterator[Server]:
     """Own ``sites`` and serve ``olaf.v1`` at ``address`` meanwhile. Raises OlafError.
 
     Members that join by control messages leave after ``lease`` seconds of silence; 0: never. With ``shared``
-    other controllers may own the same sites; one of them leads, and the others serve what it stores.
+    other controllers may own the same sites; one of them leads, and the others serve what it stores. Changes
+    that are asked for are noted in ``audit_log``; metrics and health are served at ``web``, as HOST:PORT.
     """
     with ExitStack() as stack:
         owned = {}
+        audit = None
+        if audit_log is not None:
+            audit = AuditLog(audit_log)
+            stack.callback(audit.close)
         for site in sites:
             if shared is None:
                 controller = Controller(site, SqliteStore(site.folder))
@@ -60,13 +70,18 @@ def serving(
             operations = Operations(site.testbed)
             admission = Admission(controller, site.testbed)
             stack.callback(admission.close)
-            listener = Listener(controller, admission, operations, site.testbed, lease)
+            listener = Listener(controller, admission, operations, site.testbed, lease, audit=audit)
             stack.callback(listener.close)
             leases = Leases(controller, admission.submit)
             stack.callback(leases.close)
-            owned[controller.name] = Owned(controller, admission, operations, site.testbed.udp_port)
-        server = Server(owned, address, tls, token)
+            owned[controller.name] = Owned(
+                controller, admission, operations, site.testbed.udp_port, listener.counts
+            )
+        metrics = Metrics(owned)
+        server = Server(owned, address, tls, token, audit=audit, called=metrics.called)
         stack.callback(server.stop)
+        if web:
+            stack.callback(Web(owned, metrics, web, tls, token).stop)
         yield server
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from olaf import serial, wire
 from olaf.address import Cluster, host_port, parse
 from olaf.errors import OtherModel
-from olaf.membership import Membership, is_control
+from olaf.membership import Membership, is_control, key_of
 from olaf.port import Address, Port
 from olaf.segments import STANDARD_MTU, Segments, Vector, payload, values_of
 from olaf.transmission import TOLERANCE, TransmissionControl
@@ -109,7 +109,7 @@ class Worker:
         """Random, so that a worker that starts again is not taken for a late duplicate of itself."""
         try:
             if isinstance(where, Cluster):
-                secret = (os.environ.get("OLAF_KEY", "") if key is None else key).encode()
+                secret = key_of(os.environ.get("OLAF_KEY", "") if key is None else key)
                 self._membership = Membership(self._port, where, values, wire.Role.WORKER, secret)
                 self.segments = Segments(values, self._membership.admit(wait).segments)
                 self._place()

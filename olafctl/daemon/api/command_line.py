@@ -2,6 +2,7 @@
 
 import functools
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import click
@@ -23,6 +24,17 @@ def connection_options(command: _Command) -> _Command:
             return command(*args, client=client, **options)
 
     return connected
+
+
+def etcd_options(command: _Command) -> _Command:
+    """The options ``--etcd`` and ``--etcd-certs``, given as ``endpoints`` and ``etcd_certs``."""
+    command = click.option(
+        "--etcd-certs",
+        type=click.Path(exists=True, file_okay=False, path_type=Path),
+        help="Folder with ca.pem, client.pem and client.key for etcd; needed beyond loopback.",
+    )(command)
+    meaning = "The etcd by which controllers share it.  [default: this machine's own store]"
+    return click.option("--etcd", "endpoints", metavar="HOST:PORT,...", help=meaning)(command)
 
 
 def as_dict(message: Any) -> dict[str, Any]:

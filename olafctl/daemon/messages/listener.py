@@ -6,9 +6,11 @@ what it changes, so that a repetition is told from a replay after a restart too.
 """
 
 import logging
+import math
 import threading
 import time
 from collections import Counter, OrderedDict
+from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
 from ipaddress import IPv4Address
@@ -21,6 +23,7 @@ from olafctl.daemon.messages.datagram import Message, NotUnderstood, Sender
 from olafctl.daemon.messages.nonces import Freshness, Nonces
 from olafctl.daemon.messages.rates import Rates
 from olafctl.daemon.model import Cluster, Kind, Member, Row
+from olafctl.daemon.operate.audit import AuditLog
 from olafctl.daemon.operations import MemberWish, NoRoom, Operation, Operations, Planned
 from olafctl.errors import BadInput, OlafError, Problem
 from olafctl.queue.internals import Command
@@ -34,6 +37,8 @@ _PER_SECOND, _BURST = 20, 100
 _PORT_PER_SECOND, _PORT_BURST = 2000, 4000
 _SOURCES = 4096
 _ROUNDS = 1024
+_HELP_SECONDS = 10.0
+"""Longer than a member that lacks a result is silent: it asks again at least every few seconds."""
 
 
 class Refused(BadInput):
@@ -54,8 +59,11 @@ class Listener:
         operations: Operations,
         testbed: Testbed,
         lease: float,
+        clock: Callable[[], float] = time.monotonic,
+        audit: AuditLog | None = None,
     ) -> None:
-        """Members that join by message leave after ``lease`` seconds of silence; 0: never."""
+        """Members that join by message leave after ``lease`` seconds of silence; 0: never. ``audit`` notes
+        what authentic messages asked for."""
         self.counts: Counter[str] = Counter()
         """Messages by what became of them: ``ok``, the reason of a refusal, ``flooded``, ``malformed``."""
         self._controller = controller
@@ -63,14 +71,16 @@ class Listener:
         self._operations = operations
         self._testbed = testbed
         self._lease = lease
+        self._audit = audit
         self._sources = Rates(_PER_SECOND, _BURST, _SOURCES)
         self._ports = Rates(_PORT_PER_SECOND, _PORT_BURST, len(testbed.ports))
         self._nonces = Nonces(controller.look)
         self._term = controller.term
         self._outcomes: OrderedDict[tuple[str, IPv4Address], Reason | None] = OrderedDict()
         """What became of the newest message of a source in a cluster; None while it is under way."""
-        self._asked: OrderedDict[tuple[str, int, int], set[str]] = OrderedDict()
-        """Members that asked for help with a cluster's segment and round."""
+        self._clock = clock
+        self._asked: OrderedDict[tuple[str, int, int], dict[str, float]] = OrderedDict()
+        """Members that asked for help with a cluster's segment and round, and when they last did."""
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name=f"messages {testbed.name}", daemon=True)
         self._thread.start()
@@ -150,16 +160,15 @@ class Listener:
         if cluster.key and not message.is_authentic(cluster.key):
             raise Refused(Reason.BAD_MAC, "is not authentic")
         name, source, nonce = cluster.name, message.sender.ip, message.values["nonce"]
-        keyed = bool(cluster.key)
-        freshness = self._nonces.judge(name, source, nonce, keyed)
+        freshness = self._nonces.judge(name, source, nonce)
         if freshness is Freshness.OLD:
-            raise Refused(Reason.OLD_NONCE, "was replayed, or its sender's clock is behind")
+            raise Refused(Reason.OLD_NONCE, "was replayed, or its sender's clock is behind what it was")
         if freshness is Freshness.REPEATED:
             self._repeat(message, name)
             return
         operation = self._operation(message, cluster, member)
         rows: Change = {}
-        if keyed:
+        if cluster.key:
             rows[nonces.key(name, source)] = {"last": nonce}
 
         def noted(membership: Membership) -> Planned:
@@ -168,6 +177,10 @@ class Listener:
 
         def answer(done: "Future[Row]") -> None:
             error = done.exception()
+            if self._audit is not None:
+                asked = {"deployment": self._testbed.name, "cluster": name}
+                outcome = "ok" if error is None else str(error)[:500]
+                self._audit.append(str(source), message.action.name, outcome, request=asked)
             if error is None:
                 self._outcomes[name, source] = Reason.OK
                 self._forward(message, cluster)
@@ -176,7 +189,7 @@ class Listener:
                 self._outcomes[name, source] = self._refuse(message, cluster, error)
 
         future = self._admission.submit(noted)
-        self._nonces.use(name, source, nonce, keyed)
+        self._nonces.use(name, source, nonce)
         self._outcomes[name, source] = None
         while len(self._outcomes) > _SOURCES:
             self._outcomes.popitem(last=False)
@@ -235,17 +248,20 @@ class Listener:
         return self._operations.join(wish)
 
     def _help(self, message: Message, cluster: Cluster, member: Member) -> Operation:
-        """Note who asks. Once every member has, no one has the result: the index begins the round again."""
+        """Note who asks. When every member lacks the result now, no one has it: the index begins the round
+        again. Who asked long ago has it by now, or has given up."""
         segment, number = message.values["segment"], message.values["round"]
         key = (cluster.name, segment, number)
-        asked = self._asked.setdefault(key, set())
-        asked.add(member.name)
+        now = self._clock()
+        asked = self._asked.setdefault(key, {})
+        asked[member.name] = now
+        self._asked.move_to_end(key)
         while len(self._asked) > _ROUNDS:
             self._asked.popitem(last=False)
 
         def check(membership: Membership) -> Planned:
-            members = {each.name for each in membership.members_of(cluster.name)}
-            if not members <= asked:
+            members = membership.members_of(cluster.name)
+            if any(asked.get(each.name, -math.inf) < now - _HELP_SECONDS for each in members):
                 return Planned({}, {})
             self._asked.pop(key, None)
             return self._operations.command(Command.RESET, cluster.name, segment)(membership)
