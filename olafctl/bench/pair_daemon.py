@@ -1,4 +1,5 @@
-"""A daemon over two switches, as a process of its own: ``python -m olafctl.bench.pair_daemon PLACE``."""
+"""A daemon over two switches, as a process of its own:
+``python -m olafctl.bench.pair_daemon PLACE NAME [ETCD]``."""
 
 import subprocess
 import sys
@@ -8,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from olafctl.bench.switch_pair import SwitchPair
-from olafctl.daemon.daemon import serving
+from olafctl.daemon.daemon import Shared, serving
 from olafctl.errors import OlafError, Problem
 from olafctl.targets import main_thread, testbeds
 
@@ -18,12 +19,13 @@ _TESTBED = "testbed.yaml"
 
 
 class DaemonProcess:
-    """The daemon of the switches of ``pair``."""
+    """A daemon of the switches of ``pair``; with an ``etcd`` endpoint it shares them with others."""
 
-    def __init__(self, pair: SwitchPair) -> None:
-        self._place = pair.folder
+    def __init__(self, pair: SwitchPair, name: str = "api", etcd: str = "") -> None:
+        self._argv = [sys.executable, "-m", "olafctl.bench.pair_daemon", str(pair.folder), name]
+        self._argv += [etcd] if etcd else []
         self._process: subprocess.Popen[str] | None = None
-        self.address = _address(pair.folder)
+        self.address = _address(pair.folder, name)
         (pair.folder / _TESTBED).write_text(pair.testbed.text)
 
     @property
@@ -34,8 +36,9 @@ class DaemonProcess:
 
     def start(self) -> None:
         """Returns when it serves. Raises OlafError."""
-        argv = [sys.executable, "-m", "olafctl.bench.pair_daemon", str(self._place)]
-        self._process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        self._process = subprocess.Popen(
+            self._argv, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        )
         assert self._process.stdout is not None
         if not self._process.stdout.readline():
             raise OlafError(Problem("did not start", "the daemon"))
@@ -79,15 +82,16 @@ def until(condition: Callable[[], bool]) -> None:
         time.sleep(0.05)
 
 
-def _address(place: Path) -> str:
-    return f"unix:{place}/api/olaf.sock"
+def _address(place: Path, name: str) -> str:
+    return f"unix:{place}/{name}/olaf.sock"
 
 
 def main() -> None:
     """Serve until the end of the process."""
-    place = Path(sys.argv[1])
+    place, name, *etcd = Path(sys.argv[1]), *sys.argv[2:]
     pair = SwitchPair(testbeds.load(place / _TESTBED), place, owns=False)
-    with serving([pair], _address(place)) as server:
+    shared = Shared(etcd) if etcd else None
+    with serving([pair], _address(place, name), shared=shared) as server:
         main_thread.serve(lambda: print(server.address, flush=True), lambda: None)
 
 

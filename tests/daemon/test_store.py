@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from olafctl.bench import etcd_server
 from olafctl.daemon.certificates import issue
 from olafctl.daemon.etcd import messages
 from olafctl.daemon.etcd.client import Etcd
@@ -13,8 +14,7 @@ from olafctl.daemon.leadership import Alone, NotLeader
 from olafctl.daemon.store.interface import Compacted, Event, Intent, MembershipStore, Row
 from olafctl.daemon.store.sqlite import FILE, SqliteStore
 from olafctl.errors import BadInput, OlafError
-from tests.daemon import etcd_server
-from tests.daemon.conftest import DEADLINE
+from tests.daemon.conftest import DEADLINE, needs_etcd
 
 Open = Callable[[], MembershipStore]
 
@@ -27,9 +27,10 @@ class Standing(Alone):
 
 
 @pytest.fixture(scope="module")
-def etcd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Etcd]:
+def etcd() -> Iterator[Etcd]:
     """A connection to an etcd of this module's own."""
-    with etcd_server.running(tmp_path_factory.mktemp("etcd") / "data") as endpoint:
+    needs_etcd()
+    with etcd_server.running() as endpoint:
         connection = Etcd([endpoint], timeout=DEADLINE)
         yield connection
         connection.close()
@@ -165,8 +166,9 @@ def test_two_writers_of_one_term_do_not_overwrite_each_other(etcd: Etcd) -> None
     assert two.rows() == (1, {"member/a": {}})
 
 
-def test_an_etcd_that_is_gone_is_an_error_for_people(tmp_path: Path) -> None:
-    with etcd_server.running(tmp_path / "data") as endpoint:
+def test_an_etcd_that_is_gone_is_an_error_for_people() -> None:
+    needs_etcd()
+    with etcd_server.running() as endpoint:
         connection = Etcd([endpoint], timeout=5)
         store = EtcdStore(connection, "gone", Alone())
     with pytest.raises(OlafError, match=rf"{endpoint}: etcd does not answer: .* \(start it"):
@@ -175,12 +177,13 @@ def test_an_etcd_that_is_gone_is_an_error_for_people(tmp_path: Path) -> None:
 
 
 def test_etcd_by_certificate_alone(tmp_path: Path) -> None:
+    needs_etcd()
     certificates, strangers = tmp_path / "certs", tmp_path / "strangers"
     issue(certificates, "etcd", ("127.0.0.1",), 1)
     for folder in (certificates, strangers):
         issue(folder, "client", (), 1)
     (strangers / "ca.pem").write_bytes((certificates / "ca.pem").read_bytes())
-    with etcd_server.running(tmp_path / "data", tls=certificates) as endpoint:
+    with etcd_server.running(tls=certificates) as endpoint:
         with pytest.raises(OlafError, match="etcd does not answer"):
             EtcdStore(Etcd([endpoint], strangers, timeout=5), "lab", Standing(0)).rows()
         store = EtcdStore(Etcd([endpoint], certificates, timeout=DEADLINE), "lab", Standing(0))
