@@ -1,35 +1,34 @@
-"""A daemon over two switches, as a process of its own: ``python -m olafctl.bench.pair_daemon PLACE``."""
+"""A daemon over two switches, as a process of its own:
+``python -m olafctl.bench.pair_daemon PLACE NAME [ETCD]``."""
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
-from olafctl.bench.daemon_process import DaemonProcess, running
+from olafctl.bench.daemon_process import DaemonProcess
 from olafctl.bench.switch_pair import SwitchPair
-from olafctl.daemon.daemon import serving
+from olafctl.daemon.daemon import Shared, serving
 from olafctl.targets import main_thread, testbeds
 
 _TESTBED = "testbed.yaml"
 
 
-@contextmanager
-def owning(pair: SwitchPair) -> Iterator[DaemonProcess]:
-    """A daemon of the switches of ``pair`` that runs meanwhile. Raises OlafError."""
+def process(pair: SwitchPair, name: str = "api", etcd: str = "") -> DaemonProcess:
+    """A daemon of the switches of ``pair``, to be started; with an ``etcd`` endpoint others share them."""
     (pair.folder / _TESTBED).write_text(pair.testbed.text)
-    with running("olafctl.bench.pair_daemon", str(pair.folder), _address(pair.folder)) as process:
-        yield process
+    arguments = [str(pair.folder), name, *([etcd] if etcd else [])]
+    return DaemonProcess("olafctl.bench.pair_daemon", arguments, _address(pair.folder, name))
 
 
-def _address(place: Path) -> str:
-    return f"unix:{place}/api/olaf.sock"
+def _address(place: Path, name: str) -> str:
+    return f"unix:{place}/{name}/olaf.sock"
 
 
 def main() -> None:
     """Serve until the end of the process."""
-    place = Path(sys.argv[1])
+    place, name, *etcd = Path(sys.argv[1]), *sys.argv[2:]
     pair = SwitchPair(testbeds.load(place / _TESTBED), place, owns=False)
-    with serving([pair], _address(place)) as server:
+    shared = Shared(etcd) if etcd else None
+    with serving([pair], _address(place, name), shared=shared) as server:
         main_thread.serve(lambda: print(server.address, flush=True), lambda: None)
 
 

@@ -19,9 +19,14 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+<<<<<<< HEAD
 from typing import TypeVar
+=======
+from itertools import groupby
+>>>>>>> 756e6be1b
 
 from olafctl.control.store import Controlled, Regrouped, Store
+from olafctl.daemon.leadership import Alone, Leadership, NotLeader
 from olafctl.daemon.membership import Change, Membership, affected
 from olafctl.daemon.model import Row, of_testbed
 from olafctl.daemon.operations import Operation, Outdated, Planned
@@ -87,7 +92,11 @@ class Status:
     ready: bool
     """Whether the devices answer and are equal to the membership."""
     problem: str
-    """Why not; empty when they are."""
+    """Why not; empty when they are, and while it follows."""
+    term: int
+    """Higher for each later leader; 0: this controller follows."""
+    leader: str
+    """The API address of the leader among several controllers; empty when it is not known or alone."""
     clusters: list[Row]
     members: list[Row]
 
@@ -95,13 +104,24 @@ class Status:
 class Controller:
     """See the module."""
 
-    def __init__(self, site: Site, store: MembershipStore, *, check_every: float = _CHECK_SECONDS) -> None:
+    def __init__(
+        self,
+        site: Site,
+        store: MembershipStore,
+        leadership: Leadership | None = None,
+        *,
+        check_every: float = _CHECK_SECONDS,
+    ) -> None:
         """Load the membership; the first time it is the testbed's. Raises OlafError.
 
-        The devices are read and compared every ``check_every`` seconds.
+        The devices are read and compared every ``check_every`` seconds. Without ``leadership`` there is no
+        other controller.
         """
         self.name = site.testbed.name
-        self.southbound = Southbound(site)
+        self._leadership = leadership or Alone()
+        self.term = self._leadership.term
+        """Of the leadership that is acted on."""
+        self.southbound = Southbound(site, self._leadership)
         self._site = site
         self._store = store
         self._check_every = check_every
@@ -111,8 +131,9 @@ class Controller:
         self._next_check = 0.0
         self._ended = False
         self._loaded = False
+        self._revision = 0
         self._load()
-        if not self._revision:
+        if self.term and not self._revision:
             self._begin_with_the_testbed()
         self._thread = threading.Thread(target=self._run, name=f"controller {self.name}", daemon=True)
 
@@ -128,12 +149,16 @@ class Controller:
         self._requests.put(None)
         self._thread.join()
         self.southbound.close()
-        self._store.close()
         self._site.close()
+        self._leadership.close()
+        self._store.close()
 
     def submit(self, operation: Operation) -> "Future[Row]":
         """Have an operation carried out; its answer, or why not, is in the future. Raises Busy."""
         request = _Request(operation)
+        if not self._leadership.term:
+            request.answer.set_exception(NotLeader(self._leadership.leader))
+            return request.answer
         try:
             self._requests.put_nowait(request)
         except queue.Full:
@@ -151,6 +176,8 @@ class Controller:
                 self._revision,
                 self.southbound.ready,
                 "" if self.southbound.ready else self._problem,
+                self.term,
+                self._leadership.leader,
                 [cluster.shown() for cluster in clusters],
                 [member.to_row() for member in members],
             )
@@ -181,19 +208,51 @@ class Controller:
     # The thread
 
     def _run(self) -> None:
-        self._equalise()
         while True:
+            self._take_role()
+            if not self.term:
+                self._follow()
+            elif time.monotonic() >= self._next_check or not self.southbound.ready:
+                self._equalise()
             batch, ends = self._waiting()
             if batch:
                 self._carry_out(batch)
             if ends:
                 return
-            if time.monotonic() >= self._next_check or not self.southbound.ready:
-                self._equalise()
+
+    def _take_role(self) -> None:
+        """Lead or follow, as the leadership now says."""
+        term = self._leadership.term
+        if term == self.term:
+            return
+        if self.term:
+            # Others may change the deployment from now on.
+            self.southbound.close()
+            self._site.close()
+        self.term = term
+        self._loaded = False
+        self._next_check = 0.0
+
+    def _follow(self) -> None:
+        """Keep up with the changes that the leader stores."""
+        try:
+            if not self._loaded:
+                self._load()
+            for revision, events in groupby(self._store.history(self._revision), lambda each: each.revision):
+                with self._changed:
+                    self.membership.apply({event.key: event.row for event in events})
+                    self._revision = revision
+                    self._changed.notify_all()
+            self._problem = ""
+        except OlafError as error:
+            # A history that no longer reaches back to what is known here begins with all rows.
+            self._loaded = False
+            self._note(error)
 
     def _waiting(self) -> tuple[list[_Request], bool]:
         """What is to be done now, after waiting for the first of it or for the next check."""
         patience = self._next_check - time.monotonic() if self.southbound.ready else _RETRY_SECONDS
+        patience = min(patience, self._leadership.patience)
         batch: list[_Request] = []
         try:
             request = self._requests.get(timeout=max(patience, 0.001))
@@ -210,8 +269,11 @@ class Controller:
         """Make the devices equal to the membership; whether they are."""
         self._next_check = time.monotonic() + self._check_every
         try:
+            self._leadership.check()
             if not self._loaded:
                 self._load()
+            if not self._revision:
+                self._begin_with_the_testbed()
             clusters = self.membership.placed(self.membership.clusters)
             self.southbound.reconcile(clusters)
             self._free_indices()
@@ -219,14 +281,20 @@ class Controller:
                 _log.warning("%s: undid a change that was interrupted", self.name)
                 self._store.abandon()
         except OlafError as error:
-            if str(error) != self._problem:
-                _log.warning("%s: %s", self.name, error)
-            self._problem = str(error)
+            self._note(error)
             return False
         self._problem = ""
         return True
 
+    def _note(self, error: OlafError) -> None:
+        if str(error) != self._problem:
+            _log.warning("%s: %s", self.name, error)
+        self._problem = str(error)
+
     def _carry_out(self, batch: Sequence[_Request]) -> None:
+        if not self._leadership.term:
+            self._refuse(batch, NotLeader(self._leadership.leader))
+            return
         if not (self._loaded and self.southbound.ready) and not self._equalise():
             self._refuse(batch, Unavailable(Problem(f"nothing was changed: {self._problem}", self.name)))
             return

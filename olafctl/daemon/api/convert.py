@@ -41,6 +41,8 @@ def status_message(status: Status) -> Any:
         name=status.name,
         ready=status.ready,
         problem=status.problem,
+        term=status.term,
+        leader=status.leader,
         resume_token=str(status.revision),
         clusters=[cluster_message(row) for row in status.clusters],
         workers=[worker_message(row) for row in status.members],

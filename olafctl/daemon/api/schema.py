@@ -135,6 +135,8 @@ MESSAGES: Mapping[str, tuple[_Field, ...]] = {
         _Field("resume_token", "string", "to watch what comes after this status"),
         _Field("clusters", "repeated Cluster"),
         _Field("workers", "repeated Worker"),
+        _Field("term", "uint64", "higher for each later leader; 0: this controller follows, and only reads"),
+        _Field("leader", "string", "address of the leader among several controllers"),
     ),
 }
 

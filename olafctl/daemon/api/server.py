@@ -18,6 +18,7 @@ from olafctl.daemon.admission import Admission
 from olafctl.daemon.api import convert
 from olafctl.daemon.api.schema import CALLS, CLASSES, SERVICE, answer_of
 from olafctl.daemon.controller import Busy, Controller, Unavailable
+from olafctl.daemon.leadership import NotLeader
 from olafctl.daemon.model import Row
 from olafctl.daemon.operations import Operation, Operations
 from olafctl.daemon.store.interface import Compacted
@@ -27,6 +28,7 @@ from olafctl.p4runtime.address import Tls
 from olafctl.queue.internals import Command
 
 PROBLEMS = "olaf-problems-bin"
+LEADER = "olaf-leader"
 TOKEN = "authorization"
 _WATCHERS = 32
 _THREADS = 64 + _WATCHERS
@@ -240,6 +242,9 @@ def _refuse(context: Any, error: OlafError) -> NoReturn:
         case _:
             code = grpc.StatusCode.FAILED_PRECONDITION
     problems = [vars(problem) for problem in error.problems]
-    context.set_trailing_metadata(((PROBLEMS, json.dumps(problems).encode()),))
+    told: list[tuple[str, str | bytes]] = [(PROBLEMS, json.dumps(problems).encode())]
+    if isinstance(error, NotLeader):
+        told.append((LEADER, error.leader))
+    context.set_trailing_metadata(told)
     context.abort(code, str(error)[:1000])
     raise AssertionError("abort returned")

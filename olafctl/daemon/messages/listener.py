@@ -71,6 +71,7 @@ class Listener:
         self._sources = Rates(_PER_SECOND, _BURST, _SOURCES)
         self._ports = Rates(_PORT_PER_SECOND, _PORT_BURST, len(testbed.ports))
         self._nonces = Nonces(controller.look)
+        self._term = controller.term
         self._outcomes: OrderedDict[tuple[str, IPv4Address], Reason | None] = OrderedDict()
         """What became of the newest message of a source in a cluster; None while it is under way."""
         self._clock = clock
@@ -99,6 +100,11 @@ class Listener:
 
     def take(self, port: int, frame: bytes) -> None:
         """Deal with one frame that VNP4₁ handed over."""
+        if self._term != self._controller.term:
+            # Another controller may have led meanwhile: what is known of nonces is what is stored.
+            self._term = self._controller.term
+            self._nonces = Nonces(self._controller.look)
+            self._outcomes.clear()
         # The cheapest checks come first: a flood is not to cost more than it must.
         if not self._ports.allows(port) or not self._sources.allows((port, frame[26:30])):
             self.counts["flooded"] += 1
