@@ -163,7 +163,7 @@ class _Member:
         )
         self._weights = weights.copy()
         self._environment: Any = gymnasium.make(
-            experience.ENVIRONMENT, max_episode_steps=experience.EPISODE_STEPS
+            experience.ENVIRONMENT, max_episode_steps=experience.EPISODE_STEPS, disable_env_checker=True
         )
         self._random = np.random.default_rng(random.integers(1 << 63))
         self._learner = ppo.Learner(int(random.integers(1 << 31)), len(weights), plan.local_rate)

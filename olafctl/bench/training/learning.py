@@ -1,6 +1,5 @@
 """Figures 2, 3 and 8 of OLAF: how fast and how far LunarLander is learnt, by strategy, workers and queue."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -10,7 +9,7 @@ import numpy as np
 from olaf.policies import Periodic, Plain, PolicyMaker, RewardGated, Synchronous
 
 from olafctl.bench.training.curves import COLUMNS, drawn, points
-from olafctl.bench.training.lab import Queue, Run, lab
+from olafctl.bench.training.lab import Lab, Queue, Run, lab
 from olafctl.bench.training.report import Figure, estimate
 from olafctl.bench.training.runs import Runs, final, mean_reward
 from olafctl.queue.internals import Mode
@@ -50,42 +49,42 @@ class Strategy:
     waits: bool = False
 
 
-def strategies(workers: int) -> dict[str, Strategy]:
-    """Those of figure 2, and the first one without its gate."""
-    return {
-        GATE: Strategy(RewardGated),
-        PLAIN: Strategy(Plain),
-        PERIODIC: Strategy(partial(Periodic, updates=workers)),
-        SYNCHRONOUS: Strategy(partial(Synchronous, workers=workers), waits=True),
-    }
+STRATEGIES = {
+    GATE: Strategy(RewardGated),
+    PLAIN: Strategy(Plain),
+    PERIODIC: Strategy(partial(Periodic, updates=WORKERS)),
+    SYNCHRONOUS: Strategy(partial(Synchronous, workers=WORKERS), waits=True),
+}
+"""Those of figure 2, and the first one without its gate."""
 
 
 def figure2(updates: int, seeds: int, folder: Path, progress: Progress) -> Figure:
     """Eight heterogeneous workers under each strategy, without congestion."""
-    settings = {"workers": WORKERS, "updates": updates, "slowdowns": SLOWDOWNS, "step_seconds": STEP}
     runs = Runs(folder, progress)
-    curves: dict[str, list[Run]] = {name: [] for name in strategies(WORKERS)}
-    with lab("figure2", 1, WORKERS, WORKERS, progress) as twin:
-        for seed in range(1, seeds + 1):
-            for number, (name, strategy) in enumerate(strategies(WORKERS).items()):
-                plan = _plan(updates, seed, strategy)
-                curves[name].append(
-                    runs.of(f"strategy{number}", seed, settings, partial(twin.train, IDEAL, plan))
-                )
+    with lab(f"learning-{WORKERS}", 1, WORKERS, max(NUMBERS), progress) as twin:
+        curves = {
+            name: [_uncongested(twin, runs, name, WORKERS, updates, seed) for seed in range(1, seeds + 1)]
+            for name in STRATEGIES
+        }
     ends = {name: estimate(final(found)) for name, found in curves.items()}
-    areas = {name: estimate(mean_reward(found)) for name, found in curves.items()}
     rows = [
-        (name, areas[name], ends[name], _seconds(found), sum(run.refused for run in found) // seeds)
+        (
+            name,
+            estimate(mean_reward(found)),
+            ends[name],
+            round(float(np.mean([run.seconds[-1] for run in found])), 1),
+            f"{sum(run.refused for run in found) / sum(run.received for run in found):.0%}",
+        )
         for name, found in curves.items()
     ]
     return Figure(
         "figure2",
         f"{WORKERS} heterogeneous workers",
-        {**settings, "seeds": seeds},
+        {**_settings(WORKERS, updates), "seeds": seeds},
         ("strategy", "mean reward", "end reward", "seconds", "refused"),
         rows,
         {
-            f"{first} is above {other} at the end": ends[first].mean > ends[other].mean
+            f"{first} ends above {other}": ends[first].mean > ends[other].mean
             for first in (GATE, PLAIN)
             for other in (PERIODIC, SYNCHRONOUS)
         },
@@ -97,14 +96,13 @@ def figure2(updates: int, seeds: int, folder: Path, progress: Progress) -> Figur
 
 def figure3(updates: int, seeds: int, folder: Path, progress: Progress) -> Figure:
     """One cluster of ever more workers, each update applied at once, without congestion."""
-    settings = {"updates": updates, "slowdowns": SLOWDOWNS, "step_seconds": STEP}
     runs = Runs(folder, progress)
-    curves: dict[str, list[Run]] = {f"N = {workers}": [] for workers in NUMBERS}
-    for workers, found in zip(NUMBERS, curves.values(), strict=True):
-        with lab(f"figure3-{workers}", 1, workers, max(NUMBERS), progress) as twin:
-            for seed in range(1, seeds + 1):
-                plan = _plan(updates, seed, Strategy(Plain))
-                found.append(runs.of(f"workers{workers}", seed, settings, partial(twin.train, IDEAL, plan)))
+    curves: dict[str, list[Run]] = {}
+    for workers in NUMBERS:
+        with lab(f"learning-{workers}", 1, workers, max(NUMBERS), progress) as twin:
+            curves[f"N = {workers}"] = [
+                _uncongested(twin, runs, PLAIN, workers, updates, seed) for seed in range(1, seeds + 1)
+            ]
     areas = [estimate(mean_reward(found)) for found in curves.values()]
     rows = [
         (name, area, estimate(final(found)), _reached(found, 0.0))
@@ -114,7 +112,7 @@ def figure3(updates: int, seeds: int, folder: Path, progress: Progress) -> Figur
     return Figure(
         "figure3",
         "more workers",
-        {**settings, "seeds": seeds},
+        {**_settings(0, updates), "workers": NUMBERS, "seeds": seeds},
         ("workers", "mean reward", "end reward", "updates to reward 0"),
         rows,
         {
@@ -125,6 +123,19 @@ def figure3(updates: int, seeds: int, folder: Path, progress: Progress) -> Figur
         list(points(curves)),
         drawn(curves, "more workers"),
     )
+
+
+def _settings(workers: int, updates: int) -> dict[str, Any]:
+    return {"workers": workers, "updates": updates, "slowdowns": SLOWDOWNS, "step_seconds": STEP}
+
+
+def _uncongested(twin: Lab, runs: Runs, name: str, workers: int, updates: int, seed: int) -> Run:
+    """A run of figure 2 or 3; what both have is made once."""
+    strategy = STRATEGIES[name]
+    pace = Pace(step=STEP, slowdowns=SLOWDOWNS)
+    plan = Plan(updates, 1, pace, seed, strategy.policy, control=False, waits=strategy.waits)
+    curve = f"strategy{list(STRATEGIES).index(name)}-{workers}"
+    return runs.of(curve, seed, _settings(workers, updates), partial(twin.train, IDEAL, plan))
 
 
 def figure8(updates: int, seeds: int, folder: Path, progress: Progress) -> Figure:
@@ -198,16 +209,6 @@ def _figure8(curves: dict[str, list[Run]], settings: dict[str, Any]) -> Figure:
         list(points(curves)),
         drawn(curves, f"{CLUSTERS} clusters of {MEMBERS} workers"),
     )
-
-
-def _plan(updates: int, seed: int, strategy: Strategy) -> Plan:
-    pace = Pace(step=STEP, slowdowns=SLOWDOWNS)
-    return Plan(updates, 1, pace, seed, strategy.policy, control=False, waits=strategy.waits)
-
-
-def _seconds(runs: Sequence[Run]) -> float:
-    """When the workers' last updates were ready, on average."""
-    return round(float(np.mean([run.seconds[-1] for run in runs])), 1)
 
 
 def _reached(runs: list[Run], reward: float) -> str:
