@@ -42,6 +42,7 @@ from olafctl.wire.layouts import ETHERNET, GRADIENT_OFFSET, IPV4, OLAF, FrameTyp
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
+TESTBED = "hundred-clusters"
 TRACE = Path("testbeds") / "traces" / "nine-clusters.npz"
 DELAY = 1000
 """ns between a host and the engine, each way; also how far both run before they exchange frames."""
@@ -130,9 +131,8 @@ class Lab:
 
 
 @contextmanager
-def lab(trace: Trace, progress: Progress) -> Iterator[Lab]:
-    """The twin of hundred-clusters. Raises OlafError."""
-    testbed = testbeds.load(testbeds.locate("hundred-clusters"))
+def lab(testbed: Testbed, trace: Trace, progress: Progress) -> Iterator[Lab]:
+    """The twin of ``testbed``, whose workers send as in ``trace``. Raises OlafError."""
     sockets = tuple(replace(port, transport=Transport.UNIX) for port in testbed.ports)
     testbed = replace(testbed, ports=sockets)
     with deployed(testbed, progress) as running:
@@ -142,7 +142,8 @@ def lab(trace: Trace, progress: Progress) -> Iterator[Lab]:
 def figure7(updates: int, seeds: int, folder: Path, progress: Progress) -> Figure:
     """The time of each case at each output rate, and FIFO's divided by it."""
     found: dict[tuple[int, str], list[Delivery]] = {}
-    with lab(traces.load(paths.sources() / TRACE), progress) as twin:
+    testbed, trace = testbeds.load(testbeds.locate(TESTBED)), traces.load(paths.sources() / TRACE)
+    with lab(testbed, trace, progress) as twin:
         for gigabits in RATES:
             for case in CASES:
                 progress(f"{case.name}, {gigabits} Gb/s")
