@@ -19,11 +19,8 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-<<<<<<< HEAD
-from typing import TypeVar
-=======
 from itertools import groupby
->>>>>>> 756e6be1b
+from typing import TypeVar
 
 from olafctl.control.store import Controlled, Regrouped, Store
 from olafctl.daemon.leadership import Alone, Leadership, NotLeader
@@ -240,7 +237,9 @@ class Controller:
                 self._load()
             for revision, events in groupby(self._store.history(self._revision), lambda each: each.revision):
                 with self._changed:
-                    self.membership.apply({event.key: event.row for event in events})
+                    change = {event.key: event.row for event in events}
+                    self.membership.apply(change)
+                    self._stored.follow(self.membership, change)
                     self._revision = revision
                     self._changed.notify_all()
             self._problem = ""
