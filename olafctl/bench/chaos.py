@@ -79,14 +79,11 @@ def run(kills: int, cuts: int, changes: int, seed: int, progress: Callable[[str]
     come back."""
     with _place() as place, ExitStack() as stack:
         progress("deploying")
-        daemon = stack.enter_context(
-            running(
-                "olafctl.bench.twin_daemon",
-                str(place),
-                twin_daemon.address(place),
-                {"OLAF_STATE": str(place / "state")},
-            )
+        environment = {"OLAF_STATE": str(place / "state")}
+        process = DaemonProcess(
+            "olafctl.bench.twin_daemon", [str(place)], twin_daemon.address(place), environment
         )
+        daemon = stack.enter_context(running(process))
         chaos = _Chaos(place, daemon, random.Random(seed))
         stack.callback(chaos.close)
         progress("creating clusters")

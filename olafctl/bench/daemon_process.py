@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from olafctl.errors import OlafError, Problem
@@ -14,13 +14,19 @@ TIMEOUT = 120.0
 
 
 class DaemonProcess:
-    """``python -m MODULE PLACE``, which serves at ``address`` and prints a line when it does."""
+    """``python -m MODULE ARGUMENTS``, which serves at ``address`` and prints a line when it does."""
 
-    def __init__(self, module: str, place: str, address: str, environment: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        module: str,
+        arguments: Sequence[str],
+        address: str,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
         """``environment`` is added to this process's own."""
         self.address = address
-        self._argv = [sys.executable, "-m", module, place]
-        self._environment = {**os.environ, **environment}
+        self._argv = [sys.executable, "-m", module, *arguments]
+        self._environment = {**os.environ, **(environment or {})}
         self._process: subprocess.Popen[str] | None = None
 
     @property
@@ -53,11 +59,8 @@ class DaemonProcess:
 
 
 @contextmanager
-def running(
-    module: str, place: str, address: str, environment: Mapping[str, str] | None = None
-) -> Iterator[DaemonProcess]:
-    """A daemon that runs meanwhile. Raises OlafError."""
-    process = DaemonProcess(module, place, address, environment or {})
+def running(process: DaemonProcess) -> Iterator[DaemonProcess]:
+    """``process`` runs meanwhile. Raises OlafError."""
     try:
         process.start()
         yield process

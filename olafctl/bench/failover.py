@@ -10,15 +10,14 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from olafctl.bench import etcd_server
+from olafctl.bench import etcd_server, pair_daemon
 from olafctl.bench.daemon_process import TIMEOUT, DaemonProcess, until
 from olafctl.bench.etcd_server import Relay
 from olafctl.bench.history import Call, Outcome, violations
-from olafctl.bench.pair_daemon import owning
 from olafctl.bench.switch_pair import SwitchPair, switches
 from olafctl.control import devices
 from olafctl.daemon.api.client import Client
@@ -33,7 +32,7 @@ from olafctl.targets import testbeds
 _TESTBED = """
 name: failover
 engine: {indices: 16, slots: 4, beats: 24}
-ports: [{number: 1, name: ps}, {number: 2, name: tor}]
+ports: [{number: 1, name: ps}, {numbers: 2-4, name: tor}]
 parameter_servers: [{name: ps, port: ps, ip: 10.0.0.254}]
 clusters: []
 """
@@ -61,10 +60,8 @@ class Report:
 def run(kills: int, cuts: int, changes: int, progress: Callable[[str], None]) -> Report:
     """Kill the leader ``kills`` times and cut it off ``cuts`` times, after at least ``changes`` changes were
     acknowledged since the last time. Raises OlafError when something does not come back."""
-    with ExitStack() as stack:
-        endpoint = stack.enter_context(etcd_server.running())
-        pair = stack.enter_context(switches(testbeds.load("failover.yaml", _TESTBED)))
-        both = stack.enter_context(_controllers(pair, endpoint))
+    bed = testbeds.load("failover.yaml", _TESTBED)
+    with etcd_server.running() as endpoint, switches(bed) as pair, _controllers(pair, endpoint) as both:
         trial = _Trial(pair, both, endpoint)
         trial.begin()
         for number in range(kills):
@@ -84,13 +81,17 @@ class _Controller:
 
 @contextmanager
 def _controllers(pair: SwitchPair, endpoint: str) -> Iterator[list[_Controller]]:
-    with ExitStack() as stack:
-        both: list[_Controller] = []
+    both: list[_Controller] = []
+    try:
         for name in ("a", "b"):
             relay = Relay(endpoint)
-            stack.callback(relay.close)
-            both.append(_Controller(stack.enter_context(owning(pair, name, relay.endpoint)), relay))
+            both.append(_Controller(pair_daemon.process(pair, name, relay.endpoint), relay))
+            both[-1].daemon.start()
         yield both
+    finally:
+        for each in both:
+            each.daemon.kill()
+            each.relay.close()
 
 
 class _Trial:
