@@ -14,12 +14,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from olafctl.bench import etcd_server
-from olafctl.bench.chaos import testbed
+from olafctl.bench import etcd_server, pair_daemon
+from olafctl.bench.daemon_process import TIMEOUT, DaemonProcess, until
 from olafctl.bench.etcd_server import Relay
 from olafctl.bench.history import Call, Outcome, violations
-from olafctl.bench import pair_daemon
-from olafctl.bench.daemon_process import TIMEOUT, DaemonProcess, until
 from olafctl.bench.switch_pair import SwitchPair, switches
 from olafctl.control import devices
 from olafctl.daemon.api.client import Client
@@ -29,9 +27,17 @@ from olafctl.daemon.etcd.client import Etcd
 from olafctl.daemon.etcd.store import leader_key
 from olafctl.daemon.leadership import NotLeader
 from olafctl.errors import BadInput, OlafError, Problem
+from olafctl.targets import testbeds
 
 _CLIENTS = 4
 _CLUSTER = "red"
+_TESTBED = """
+name: failover
+engine: {indices: 16, slots: 4, beats: 24}
+ports: [{number: 1, name: ps}, {numbers: 2-4, name: tor}]
+parameter_servers: [{name: ps, port: ps, ip: 10.0.0.254}]
+clusters: []
+"""
 
 
 @dataclass(frozen=True)
@@ -54,7 +60,8 @@ class Report:
 def run(kills: int, cuts: int, changes: int, progress: Callable[[str], None]) -> Report:
     """Kill the leader ``kills`` times and cut it off ``cuts`` times, after at least ``changes`` changes were
     acknowledged since the last time. Raises OlafError when something does not come back."""
-    with etcd_server.running() as endpoint, switches(testbed()) as pair, _controllers(pair, endpoint) as both:
+    bed = testbeds.load("failover.yaml", _TESTBED)
+    with etcd_server.running() as endpoint, switches(bed) as pair, _controllers(pair, endpoint) as both:
         trial = _Trial(pair, both, endpoint)
         trial.begin()
         for number in range(kills):

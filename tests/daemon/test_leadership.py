@@ -7,8 +7,8 @@ from itertools import islice
 import pytest
 
 from olafctl.bench import etcd_server, failover
-from olafctl.bench.etcd_server import Relay
 from olafctl.bench.daemon_process import until
+from olafctl.bench.etcd_server import Relay
 from olafctl.control import devices
 from olafctl.daemon.api.client import Client
 from olafctl.daemon.api.server import Server
