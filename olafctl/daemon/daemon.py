@@ -11,8 +11,10 @@ from olafctl.daemon.controller import Controller
 from olafctl.daemon.etcd.client import Etcd
 from olafctl.daemon.etcd.leadership import LEASE_SECONDS, EtcdLeadership
 from olafctl.daemon.etcd.store import EtcdStore
+from olafctl.daemon.keeper import noted
 from olafctl.daemon.leases import Leases
 from olafctl.daemon.messages.listener import Listener
+from olafctl.daemon.messages.notices import Notices
 from olafctl.daemon.operate.audit import AuditLog
 from olafctl.daemon.operate.metrics import Metrics
 from olafctl.daemon.operate.web import Web
@@ -55,34 +57,47 @@ def serving(
     that are asked for are noted in ``audit_log``; metrics and health are served at ``web``, as HOST:PORT.
     """
     with ExitStack() as stack:
-        owned = {}
         audit = None
         if audit_log is not None:
             audit = AuditLog(audit_log)
             stack.callback(audit.close)
-        for site in sites:
-            if shared is None:
-                controller = Controller(site, SqliteStore(site.folder))
-            else:
-                controller = _among_others(site, shared, address, stack)
-            controller.start()
-            stack.callback(controller.close)
-            operations = Operations(site.testbed)
-            admission = Admission(controller, site.testbed)
-            stack.callback(admission.close)
-            listener = Listener(controller, admission, operations, site.testbed, lease, audit=audit)
-            stack.callback(listener.close)
-            leases = Leases(controller, admission.submit)
-            stack.callback(leases.close)
-            owned[controller.name] = Owned(
-                controller, admission, operations, site.testbed.udp_port, listener.counts
-            )
+        owned = {
+            site.testbed.name: stack.enter_context(_owning(site, shared, address, lease, audit))
+            for site in sites
+        }
         metrics = Metrics(owned)
         server = Server(owned, address, tls, token, audit=audit, called=metrics.called)
         stack.callback(server.stop)
+        for site in sites:
+            stack.enter_context(noted(site.folder, server.address))
         if web:
             stack.callback(Web(owned, metrics, web, tls, token).stop)
         yield server
+
+
+@contextmanager
+def _owning(
+    site: Site, shared: Shared | None, address: str, lease: float, audit: AuditLog | None
+) -> Iterator[Owned]:
+    with ExitStack() as stack:
+        if shared is None:
+            controller = Controller(site, SqliteStore(site.folder))
+        else:
+            controller = _among_others(site, shared, address, stack)
+        controller.start()
+        stack.callback(controller.close)
+        operations = Operations(site.testbed)
+        admission = Admission(controller, site.testbed)
+        stack.callback(admission.close)
+        notices = Notices(controller, site.testbed)
+        listener = Listener(controller, admission, operations, notices, site.testbed, lease, audit=audit)
+        stack.callback(listener.close)
+        leases = Leases(controller, admission.submit)
+        stack.callback(leases.close)
+        udp_port = site.testbed.udp_port
+        yield Owned(
+            controller, admission, operations, notices, udp_port, stack.close, messages=listener.counts
+        )
 
 
 def _among_others(site: Site, shared: Shared, address: str, stack: ExitStack) -> Controller:

@@ -23,6 +23,7 @@ from olafctl.daemon.api import convert
 from olafctl.daemon.api.schema import CALLS, CLASSES, SERVICE, answer_of
 from olafctl.daemon.controller import Busy, Controller, Unavailable
 from olafctl.daemon.leadership import NotLeader
+from olafctl.daemon.messages.notices import Notices
 from olafctl.daemon.model import Row
 from olafctl.daemon.operate.audit import AuditLog
 from olafctl.daemon.operations import Operation, Operations
@@ -57,8 +58,11 @@ class Owned:
     controller: Controller
     admission: Admission
     operations: Operations
+    notices: Notices
     udp_port: int
     """Of members that do not say."""
+    let_go: Callable[[], None]
+    """Leave it as it is, for others to change."""
     messages: Mapping[str, int] = field(default_factory=dict)
     """Control messages by what became of them, as they are counted."""
 
@@ -66,7 +70,7 @@ class Owned:
 def unready(owned: Mapping[str, Owned]) -> dict[str, str]:
     """Why deployments cannot be served as they should, by name; a follower is ready when it keeps up."""
     found = {}
-    for name, each in owned.items():
+    for name, each in list(owned.items()):
         status = each.controller.status(summary=True)
         if not status.ready and (status.term or status.problem):
             found[name] = status.problem or "its devices are not reached"
@@ -82,7 +86,7 @@ class Server:
 
     def __init__(
         self,
-        owned: Mapping[str, Owned],
+        owned: dict[str, Owned],
         address: str,
         tls: Tls | None = None,
         token: str = "",
@@ -90,8 +94,8 @@ class Server:
         audit: AuditLog | None = None,
         called: Callable[[str, str, float], None] | None = None,
     ) -> None:
-        """``audit`` notes each change that is asked for; ``called`` is told of each call's name, how it
-        ended, and the seconds it took."""
+        """``owned`` loses what is let go. ``audit`` notes each change that is asked for; ``called`` is told
+        of each call's name, how it ended, and the seconds it took."""
         self._audit = audit
         self._called = called
         addresses.check(address, tls)
@@ -248,6 +252,22 @@ class Server:
         wish = convert.member_wish(request, self._chosen(request.deployment).udp_port)
         return self._on_worker(request, lambda ask: ask.join(wish))
 
+    def _halt(self, request: Any, halted: bool) -> Any:
+        answer = self._on_cluster(request, lambda ask: ask.halt(request.cluster, halted))
+        self._chosen(request.deployment).notices.halt(request.cluster, halted)
+        return answer
+
+    def _help(self, request: Any) -> Any:
+        notices = self._chosen(request.deployment).notices
+        asked = notices.help(request.cluster, request.segment, request.round, request.worker)
+        return CLASSES["HelpAnswer"](asked=asked)
+
+    def _let_go(self, request: Any) -> Any:
+        owned = self._chosen(request.deployment)
+        if self._owned.pop(owned.controller.name, None) is not None:
+            owned.let_go()
+        return CLASSES["LetGoAnswer"]()
+
     def _delete_cluster(self, request: Any) -> Any:
         answer = self._done(request, lambda ask: ask.delete_cluster(request.cluster))
         return CLASSES["DeleteClusterAnswer"](members=answer["members"])
@@ -299,8 +319,13 @@ _ANSWERS: Mapping[str, Callable[[Server, Any], Any]] = {
     "Reset": lambda self, r: self._on_cluster(
         r, lambda ask: ask.command(Command.RESET, r.cluster, convert.segment_of(r))
     ),
-    "Halt": lambda self, r: self._on_cluster(r, lambda ask: ask.halt(r.cluster, True)),
-    "Resume": lambda self, r: self._on_cluster(r, lambda ask: ask.halt(r.cluster, False)),
+    "FBcast": lambda self, r: self._on_cluster(
+        r, lambda ask: ask.command(Command.FBCAST, r.cluster, convert.segment_of(r))
+    ),
+    "Help": Server._help,
+    "LetGo": Server._let_go,
+    "Halt": lambda self, r: self._halt(r, True),
+    "Resume": lambda self, r: self._halt(r, False),
     "GetStatus": Server._status,
     "GetQueue": Server._queue,
 }

@@ -67,7 +67,7 @@ class Metrics:
             "P_s = min(Q_max/N, 1) of workers whose model is as fresh as they ask for (OLAF §5)",
             labels=deployment,
         )
-        for name, each in self._owned.items():
+        for name, each in list(self._owned.items()):
             status = each.controller.status()
             ready.add_metric([name], status.ready)
             term.add_metric([name], status.term)
