@@ -237,6 +237,9 @@ class Controller:
                 self._load()
             for revision, events in groupby(self._store.history(self._revision), lambda each: each.revision):
                 with self._changed:
+                    # Which indices rest is the leader's to know.
+                    for each in sorted(self.membership.resting):
+                        self.membership.rested(each)
                     change = {event.key: event.row for event in events}
                     self.membership.apply(change)
                     self._stored.follow(self.membership, change)
