@@ -15,6 +15,7 @@ from olafctl.queue.registers import CLOCK_HZ
 from olafctl.simulate import library
 from olafctl.simulate.scenario import MAX_TIME, Scenario
 from olafctl.testbed.model import Mode
+from olafctl.wire.layouts import STATUS
 
 _PS = 1000
 """Picoseconds in a nanosecond."""
@@ -28,7 +29,10 @@ _MODES = {Mode.OLAF: 0, Mode.FIFO: 1}
 
 @dataclass(frozen=True)
 class Cluster:
-    """What became of one cluster's updates; ages in ns within (warm_up, duration]."""
+    """What became of one cluster's updates; ages in ns within (warm_up, duration].
+
+    Of a cluster with segments an update counts once for each frame, and its age is its oldest segment's.
+    """
 
     cluster: int
     generated: int
@@ -39,6 +43,10 @@ class Cluster:
     replaced: int
     """Neither lost nor delivered: a newer or a better update took their place (OLAF §3)."""
     lost: int
+    held: int
+    """Updates that transmission control did not send, besides those generated: the next one contains them."""
+    acknowledged: int
+    """ACKs that a worker received; none are simulated without transmission control."""
     average_age: float | None
     """None where nothing was received."""
     mean_peak: float | None
@@ -54,6 +62,7 @@ class Cluster:
 class Receptions:
     """Every frame at the parameter server, in order of time; times in ps."""
 
+    index: NDArray[np.int64]
     cluster: NDArray[np.int64]
     generated: NDArray[np.int64]
     time: NDArray[np.int64]
@@ -73,6 +82,9 @@ class Result:
     events: int
     receptions: Receptions | None
     """Where the run was asked to record them."""
+    outcomes: NDArray[np.uint8] | None
+    """Of each update of a trace, its place in DISPOSITIONS at the engine: where the run was asked to record,
+    and the trace is all that one engine receives."""
 
     @property
     def generated(self) -> int:
@@ -121,6 +133,7 @@ def run(
             )
         )
     native = library.load()
+    alone = len(scenario.engines) == 1 and not scenario.sources
     with _simulation(scenario, warm_up, duration, record) as simulation:
         while native.olaf_simulation_run(simulation, _AT_A_TIME):
             progress(int(native.olaf_simulation_events(simulation)))
@@ -136,7 +149,8 @@ def run(
             },
             under_way=int(native.olaf_simulation_under_way(simulation)),
             events=int(native.olaf_simulation_events(simulation)),
-            receptions=_receptions(native, simulation) if record else None,
+            receptions=_receptions(native, simulation, _owners(scenario)) if record else None,
+            outcomes=_outcomes(native, simulation) if record and alone else None,
         )
     _check(result, int(rows["uncounted"].sum()))
     return result
@@ -146,8 +160,14 @@ def run(
 def _simulation(scenario: Scenario, warm_up: int, duration: int, record: bool) -> Iterator[int]:
     native = library.load()
     engines, settings, sources = _engines(scenario), _settings(scenario), _sources(scenario)
-    arrivals = _arrivals(scenario)
+    arrivals, owners = _arrivals(scenario), _owners(scenario)
+    world = np.zeros(1, library.WORLD)
+    world["owners"], world["indices"], world["clusters"] = owners.ctypes.data, len(owners), scenario.clusters
+    world["seed"], world["start"], world["end"] = scenario.seed, warm_up * _PS, duration * _PS
+    world["ack_bytes"], world["status_bytes"] = scenario.ack_bytes or 0, STATUS.size
+    world["acknowledge"], world["record"] = scenario.controlled, record
     simulation = native.olaf_simulation_new(
+        world.ctypes.data,
         engines.ctypes.data,
         len(engines),
         settings.ctypes.data,
@@ -156,11 +176,6 @@ def _simulation(scenario: Scenario, warm_up: int, duration: int, record: bool) -
         len(sources),
         arrivals.ctypes.data,
         len(arrivals),
-        scenario.clusters,
-        scenario.seed,
-        warm_up * _PS,
-        duration * _PS,
-        record,
     )
     try:
         yield simulation
@@ -179,7 +194,19 @@ def _engines(scenario: Scenario) -> NDArray[np.void]:
         row["link_ps_per_byte"], row["link_delay"] = _ps_per_byte(link.rate), link.delay * _PS
         row["link_capacity"] = link.capacity or 0
         row["next"] = -1 if link.to is None else places[link.to]
+        row["window"] = engine.active_window * _PS
     return rows
+
+
+def _owners(scenario: Scenario) -> NDArray[np.uint32]:
+    """The cluster of each index: a cluster's segments have consecutive ones."""
+    sizes = [scenario.segments.get(cluster, 1) for cluster in range(scenario.clusters)]
+    return np.repeat(np.arange(scenario.clusters, dtype=np.uint32), sizes)
+
+
+def _first(scenario: Scenario) -> NDArray[np.int64]:
+    """The first index of each cluster."""
+    return np.searchsorted(_owners(scenario), np.arange(scenario.clusters)).astype(np.int64)
 
 
 def _settings(scenario: Scenario) -> NDArray[np.void]:
@@ -188,9 +215,9 @@ def _settings(scenario: Scenario) -> NDArray[np.void]:
         remedy = "choose olaf and fifo clusters; olafctl bench iswitch runs rounds"
         raise BadInput(Problem("iswitch clusters are not simulated", remedy=remedy))
     rows = [
-        (place, cluster, _MODES[engine.modes.get(cluster, engine.mode)], 0, 0.0)
+        (place, index, _MODES[engine.modes.get(cluster, engine.mode)], 0, 0.0)
         for place, engine in enumerate(scenario.engines)
-        for cluster in range(scenario.clusters)
+        for index, cluster in enumerate(_owners(scenario).tolist())
     ]
     return np.array(rows, library.SETTING)
 
@@ -198,13 +225,17 @@ def _settings(scenario: Scenario) -> NDArray[np.void]:
 def _sources(scenario: Scenario) -> NDArray[np.void]:
     places = {engine.name: place for place, engine in enumerate(scenario.engines)}
     drawn = np.random.default_rng(scenario.seed)
+    first = _first(scenario)
     rows = np.zeros(len(scenario.sources), library.SOURCE)
     for row, source in zip(rows, scenario.sources, strict=True):
         phase = int(drawn.integers(source.period * _PS)) if source.phase is None else source.phase * _PS
         row["phase"], row["period"] = phase, source.period * _PS
         row["jitter"], row["delay"] = source.jitter * _PS, source.delay * _PS
-        row["engine"], row["index"] = places[source.engine], source.cluster
+        row["engine"], row["index"] = places[source.engine], first[source.cluster]
+        row["segments"] = scenario.segments.get(source.cluster, 1)
         row["worker"], row["size"] = source.worker, source.size
+        if source.control is not None:
+            row["v"], row["tolerance"] = source.control.v, source.control.tolerance
     return rows
 
 
@@ -213,7 +244,8 @@ def _arrivals(scenario: Scenario) -> NDArray[np.void]:
     if trace is None:
         return np.zeros(0, library.ARRIVAL)
     rows = np.zeros(len(trace.time), library.ARRIVAL)
-    rows["time"], rows["index"], rows["worker"] = trace.time * _PS, trace.cluster, trace.worker
+    rows["worker"] = trace.worker
+    rows["time"], rows["index"] = trace.time * _PS, _first(scenario)[trace.cluster]
     rows["engine"] = [engine.name for engine in scenario.engines].index(trace.engine)
     rows["size"] = trace.size
     return rows
@@ -232,23 +264,32 @@ def _cluster(index: int, row: Any) -> Cluster:
         frames=int(row["frames"]),
         replaced=int(row["replaced"]),
         lost=int(row["lost"]),
+        held=int(row["held"]),
+        acknowledged=int(row["acknowledged"]),
         average_age=float(row["area"]) / observed / _PS if observed else None,
         mean_peak=float(row["peaks"]) / peaks / _PS if peaks else None,
         highest_peak=int(row["highest_peak"]) / _PS if peaks else None,
     )
 
 
-def _receptions(native: ctypes.CDLL, simulation: int) -> Receptions:
+def _receptions(native: ctypes.CDLL, simulation: int, owners: NDArray[np.uint32]) -> Receptions:
     at = ctypes.c_void_p()
     count = int(native.olaf_simulation_receptions(simulation, ctypes.byref(at)))
     raw = ctypes.string_at(at.value, count * library.RECEPTION.itemsize) if at.value else b""
     rows = np.frombuffer(raw, library.RECEPTION)
     return Receptions(
-        cluster=rows["index"].astype(np.int64),
+        index=rows["index"].astype(np.int64),
+        cluster=owners[rows["index"]].astype(np.int64),
         generated=rows["generated"].copy(),
         time=rows["time"].copy(),
         count=rows["count"].astype(np.int64),
     )
+
+
+def _outcomes(native: ctypes.CDLL, simulation: int) -> NDArray[np.uint8]:
+    at = ctypes.c_void_p()
+    count = int(native.olaf_simulation_outcomes(simulation, ctypes.byref(at)))
+    return np.frombuffer(ctypes.string_at(at.value, count) if at.value else b"", np.uint8)
 
 
 def _check(result: Result, uncounted: int) -> None:
