@@ -40,6 +40,7 @@ UPDATE = _layout(
     ("count", "u2"),
     ("aggregated", "u1"),
     ("unused", "u1"),
+    ("contributors", "u4"),
 )
 ENGINE = _layout(
     ("slots", "u8"),
@@ -67,7 +68,7 @@ SOURCE = _layout(
     ("segments", "u4"),
     ("worker", "u4"),
     ("size", "u4"),
-    ("unused", "u4"),
+    ("sender", "u4"),
 )
 WORLD = _layout(
     ("owners", "u8"),
@@ -78,10 +79,20 @@ WORLD = _layout(
     ("end", "i8"),
     ("ack_bytes", "i8"),
     ("status_bytes", "i8"),
+    ("senders", "u8"),
+    ("goal", "u8"),
     ("acknowledge", "u4"),
     ("record", "u4"),
 )
-ARRIVAL = _layout(("time", "i8"), ("engine", "u4"), ("index", "u4"), ("worker", "u4"), ("size", "u4"))
+ARRIVAL = _layout(
+    ("time", "i8"),
+    ("engine", "u4"),
+    ("index", "u4"),
+    ("worker", "u4"),
+    ("size", "u4"),
+    ("sender", "u4"),
+    ("unused", "u4"),
+)
 CLUSTER = _layout(
     ("area", "f8"),
     ("observed", "i8"),
@@ -98,6 +109,7 @@ CLUSTER = _layout(
     ("acknowledged", "u8"),
 )
 COUNTERS = _layout(*((name, "u8") for name in DISPOSITIONS), ("sent", "u8"), ("link_dropped", "u8"))
+WORKER = _layout(("area", "f8"), ("observed", "i8"), ("delivered", "u8"), ("reached", "i8"))
 RECEPTION = _layout(("generated", "i8"), ("time", "i8"), ("index", "u4"), ("count", "u4"))
 
 _handle, _u32, _u64, _i64 = ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint64, ctypes.c_int64
@@ -125,7 +137,7 @@ _SIGNATURES = {
     "simulation_under_way": (_u64, (_handle,)),
     "simulation_events": (_u64, (_handle,)),
     "simulation_receptions": (_u64, (_handle, ctypes.POINTER(_handle))),
-    "simulation_outcomes": (_u64, (_handle, ctypes.POINTER(_handle))),
+    "simulation_workers": (None, (_handle, _handle)),
 }
 
 

@@ -59,6 +59,20 @@ class Cluster:
 
 
 @dataclass(frozen=True)
+class Worker:
+    """One worker, measured by its own updates, also those that others were merged with."""
+
+    cluster: int
+    worker: int
+    delivered: int
+    """Updates; a replaced one is not delivered. Of a model in segments, frames."""
+    average_age: float | None
+    """ns, as a cluster's, but only its own updates count; of a model in segments, of its newest segment."""
+    reached: int | None
+    """ns at which ``goal`` updates were delivered."""
+
+
+@dataclass(frozen=True)
 class Receptions:
     """Every frame at the parameter server, in order of time; times in ps."""
 
@@ -82,9 +96,8 @@ class Result:
     events: int
     receptions: Receptions | None
     """Where the run was asked to record them."""
-    outcomes: NDArray[np.uint8] | None
-    """Of each update of a trace, its place in DISPOSITIONS at the engine: where the run was asked to record,
-    and the trace is all that one engine receives."""
+    workers: tuple[Worker, ...]
+    """By cluster and worker, where the run was asked to measure each."""
 
     @property
     def generated(self) -> int:
@@ -119,11 +132,14 @@ def run(
     *,
     warm_up: int = 0,
     record: bool = False,
+    each_worker: bool = False,
+    goal: int = 0,
     progress: Callable[[int], None] = lambda events: None,
 ) -> Result:
     """Simulate ``duration`` ns of virtual time; ages are observed from ``warm_up`` ns on.
 
-    ``progress`` is called now and then with the number of events so far. Raises BadInput for wrong times,
+    ``record`` keeps every reception; ``each_worker`` measures every worker, and when ``goal`` of its updates
+    were delivered. ``progress`` is called now and then with the number of events so far. Raises BadInput for wrong times,
     MissingTool without a C++ compiler, OlafError when updates are not conserved (a defect of the model).
     """
     if not 0 <= warm_up < duration <= MAX_TIME:
@@ -133,8 +149,7 @@ def run(
             )
         )
     native = library.load()
-    alone = len(scenario.engines) == 1 and not scenario.sources
-    with _simulation(scenario, warm_up, duration, record) as simulation:
+    with _simulation(scenario, warm_up, duration, record, each_worker, goal) as simulation:
         while native.olaf_simulation_run(simulation, _AT_A_TIME):
             progress(int(native.olaf_simulation_events(simulation)))
         rows = np.zeros(scenario.clusters, library.CLUSTER)
@@ -150,14 +165,16 @@ def run(
             under_way=int(native.olaf_simulation_under_way(simulation)),
             events=int(native.olaf_simulation_events(simulation)),
             receptions=_receptions(native, simulation, _owners(scenario)) if record else None,
-            outcomes=_outcomes(native, simulation) if record and alone else None,
+            workers=_workers(native, simulation, scenario) if each_worker else (),
         )
     _check(result, int(rows["uncounted"].sum()))
     return result
 
 
 @contextmanager
-def _simulation(scenario: Scenario, warm_up: int, duration: int, record: bool) -> Iterator[int]:
+def _simulation(
+    scenario: Scenario, warm_up: int, duration: int, record: bool, each_worker: bool, goal: int
+) -> Iterator[int]:
     native = library.load()
     engines, settings, sources = _engines(scenario), _settings(scenario), _sources(scenario)
     arrivals, owners = _arrivals(scenario), _owners(scenario)
@@ -165,6 +182,7 @@ def _simulation(scenario: Scenario, warm_up: int, duration: int, record: bool) -
     world["owners"], world["indices"], world["clusters"] = owners.ctypes.data, len(owners), scenario.clusters
     world["seed"], world["start"], world["end"] = scenario.seed, warm_up * _PS, duration * _PS
     world["ack_bytes"], world["status_bytes"] = scenario.ack_bytes or 0, STATUS.size
+    world["senders"], world["goal"] = len(_senders(scenario)) if each_worker else 0, goal
     world["acknowledge"], world["record"] = scenario.controlled, record
     simulation = native.olaf_simulation_new(
         world.ctypes.data,
@@ -204,6 +222,15 @@ def _owners(scenario: Scenario) -> NDArray[np.uint32]:
     return np.repeat(np.arange(scenario.clusters, dtype=np.uint32), sizes)
 
 
+def _senders(scenario: Scenario) -> list[tuple[int, int]]:
+    """Every worker as (cluster, worker), in order."""
+    known = {(source.cluster, source.worker) for source in scenario.sources}
+    if scenario.trace is not None:
+        pairs = np.stack((scenario.trace.cluster, scenario.trace.worker), axis=1)
+        known.update(map(tuple, np.unique(pairs, axis=0).tolist()))
+    return sorted(known)
+
+
 def _first(scenario: Scenario) -> NDArray[np.int64]:
     """The first index of each cluster."""
     return np.searchsorted(_owners(scenario), np.arange(scenario.clusters)).astype(np.int64)
@@ -226,6 +253,7 @@ def _sources(scenario: Scenario) -> NDArray[np.void]:
     places = {engine.name: place for place, engine in enumerate(scenario.engines)}
     drawn = np.random.default_rng(scenario.seed)
     first = _first(scenario)
+    numbers = {sender: number for number, sender in enumerate(_senders(scenario))}
     rows = np.zeros(len(scenario.sources), library.SOURCE)
     for row, source in zip(rows, scenario.sources, strict=True):
         phase = int(drawn.integers(source.period * _PS)) if source.phase is None else source.phase * _PS
@@ -234,6 +262,7 @@ def _sources(scenario: Scenario) -> NDArray[np.void]:
         row["engine"], row["index"] = places[source.engine], first[source.cluster]
         row["segments"] = scenario.segments.get(source.cluster, 1)
         row["worker"], row["size"] = source.worker, source.size
+        row["sender"] = numbers[source.cluster, source.worker]
         if source.control is not None:
             row["v"], row["tolerance"] = source.control.v, source.control.tolerance
     return rows
@@ -248,6 +277,9 @@ def _arrivals(scenario: Scenario) -> NDArray[np.void]:
     rows["time"], rows["index"] = trace.time * _PS, _first(scenario)[trace.cluster]
     rows["engine"] = [engine.name for engine in scenario.engines].index(trace.engine)
     rows["size"] = trace.size
+    numbers = {sender: number for number, sender in enumerate(_senders(scenario))}
+    pairs = zip(trace.cluster.tolist(), trace.worker.tolist(), strict=True)
+    rows["sender"] = [numbers[pair] for pair in pairs]
     return rows
 
 
@@ -286,10 +318,20 @@ def _receptions(native: ctypes.CDLL, simulation: int, owners: NDArray[np.uint32]
     )
 
 
-def _outcomes(native: ctypes.CDLL, simulation: int) -> NDArray[np.uint8]:
-    at = ctypes.c_void_p()
-    count = int(native.olaf_simulation_outcomes(simulation, ctypes.byref(at)))
-    return np.frombuffer(ctypes.string_at(at.value, count) if at.value else b"", np.uint8)
+def _workers(native: ctypes.CDLL, simulation: int, scenario: Scenario) -> tuple[Worker, ...]:
+    senders = _senders(scenario)
+    rows = np.zeros(len(senders), library.WORKER)
+    native.olaf_simulation_workers(simulation, rows.ctypes.data)
+    return tuple(
+        Worker(
+            cluster=cluster,
+            worker=worker,
+            delivered=int(row["delivered"]),
+            average_age=float(row["area"]) / int(row["observed"]) / _PS if row["observed"] else None,
+            reached=None if row["reached"] < 0 else int(row["reached"]) // _PS,
+        )
+        for (cluster, worker), row in zip(senders, rows, strict=True)
+    )
 
 
 def _check(result: Result, uncounted: int) -> None:

@@ -60,6 +60,13 @@ struct Age {
         freshest = generated;
     }
 
+    // The same, observed to the end of the window.
+    Age Until(std::int64_t end) const {
+        Age age = *this;
+        if (age.freshest != kNever && age.since < end) age.Advance(end);
+        return age;
+    }
+
     bool jumped = false;  // at `since`
 };
 

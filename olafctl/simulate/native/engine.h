@@ -124,9 +124,7 @@ class Engine {
         left_at_ = kNever;
     }
 
-    std::int64_t CyclesToPay() const {
-        return debt_ > 0 ? (debt_ + setting.rate - 1) / setting.rate : 0;
-    }
+    std::int64_t CyclesToPay() const { return debt_ > 0 ? (debt_ + setting.rate - 1) / setting.rate : 0; }
 
     // The rate limiter charges for an update that begins to leave.
     void Charge(std::int64_t now, std::int64_t size) {
@@ -140,8 +138,8 @@ class Engine {
         return std::llround(static_cast<double>(bytes) * setting.link_ps_per_byte);
     }
 
-    std::deque<std::int64_t> ready_;      // from when on each update in line that waits may begin to leave
-    std::vector<std::int64_t> readable_;  // by index: when the first beat of its update in line can be read
+    std::deque<std::int64_t> ready_;       // from when on each update in line that waits may begin to leave
+    std::vector<std::int64_t> readable_;   // by index: when the first beat of its update in line can be read
     std::int64_t merging_until_ = kNever;  // the adders' pipeline is empty after this
     std::int64_t left_at_ = kNever;        // when the update that leaves has left; kNever: none does
     std::int64_t freed_at_ = kNever;       // when the last slot became free

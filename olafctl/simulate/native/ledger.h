@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "age.h"
+#include "contributors.h"
 #include "rules.h"
 #include "simulate.h"
 
@@ -14,15 +15,16 @@ namespace olaf {
 
 class Ledger {
   public:
-    // `owners` has the cluster of each index, clusters in order.
-    Ledger(std::vector<std::uint32_t> owners, std::size_t clusters, std::int64_t start, bool record)
-        : owners_(std::move(owners)),
-          clusters_(clusters),
-          ages_(clusters),
-          freshest_(owners_.size(), kNever),
-          first_(clusters + 1, owners_.size()),
-          start_(start),
-          record_(record) {
+    explicit Ledger(const OlafWorld &world)
+        : owners_(world.owners, world.owners + world.indices),
+          workers_(world.senders),
+          goal_(world.goal),
+          clusters_(world.clusters),
+          ages_(world.clusters),
+          freshest_(world.indices, kNever),
+          first_(world.clusters + 1, world.indices),
+          start_(world.start),
+          record_(world.record != 0) {
         for (std::size_t index = owners_.size(); index-- > 0;) first_[owners_[index]] = index;
     }
 
@@ -34,17 +36,33 @@ class Ledger {
         ++Of(index).generated;
         ++under_way_;
     }
+    // The update with which a worker's part begins its way.
+    std::uint32_t Contributor(std::uint32_t sender, std::int64_t generated) {
+        return workers_.empty() ? kNoContributors : contributors_.Add({sender, generated});
+    }
     void Held(std::uint32_t index, std::uint32_t frames) { Of(index).held += frames; }
     void Acknowledged(std::uint32_t cluster) { ++clusters_[cluster].acknowledged; }
-    void Replaced(std::uint32_t index, std::uint32_t updates) { End(&Of(index).replaced, updates); }
-    void Lost(std::uint32_t index, std::uint32_t updates) { End(&Of(index).lost, updates); }
-    void Uncounted(std::uint32_t index, std::uint32_t updates) { End(&Of(index).uncounted, updates); }
+    void Replaced(std::uint32_t index, std::uint32_t updates, std::uint32_t contributors) {
+        End(&Of(index).replaced, updates);
+        contributors_.Discard(contributors);
+    }
+    void Lost(const Update &update) {
+        End(&Of(update.index).lost, update.count);
+        contributors_.Discard(update.contributors);
+    }
+    void Merged(const Update &update, std::uint32_t with, std::uint32_t uncounted) {
+        End(&Of(update.index).uncounted, uncounted);
+        if (with != kNoContributors) contributors_.Join(update.contributors, with);
+    }
 
     // A frame reaches the parameter server.
     void Received(const Update &update, std::int64_t now) {
         OlafCluster &cluster = Of(update.index);
         ++cluster.frames;
         End(&cluster.delivered, update.count);
+        contributors_.Take(update.contributors, [&](const Contributors::Part &part) {
+            workers_[part.sender].Received(part.generated, now, start_, goal_);
+        });
         const std::int64_t generated = NearestTime(update.gen_time, now);
         if (record_) receptions_.push_back({generated, now, update.index, update.count});
         if (freshest_[update.index] != kNever && generated <= freshest_[update.index]) return;
@@ -60,8 +78,7 @@ class Ledger {
     void Report(std::int64_t end, OlafCluster *into) const {
         for (std::size_t each = 0; each < clusters_.size(); ++each) {
             into[each] = clusters_[each];
-            Age age = ages_[each];
-            if (age.freshest != kNever && age.since < end) age.Advance(end);
+            const Age age = ages_[each].Until(end);
             into[each].area = static_cast<double>(age.doubled_area) / 2;
             into[each].observed = age.observed;
             into[each].peaks = static_cast<double>(age.peaks);
@@ -70,7 +87,26 @@ class Ledger {
         }
     }
 
+    void Report(std::int64_t end, OlafWorker *into) const {
+        for (const Worker &worker : workers_) {
+            const Age age = worker.age.Until(end);
+            *into++ = {static_cast<double>(age.doubled_area) / 2, age.observed, worker.delivered,
+                       worker.reached};
+        }
+    }
+
   private:
+    struct Worker {
+        Age age;
+        std::uint64_t delivered = 0;
+        std::int64_t reached = -1;
+
+        void Received(std::int64_t generated, std::int64_t now, std::int64_t start, std::uint64_t goal) {
+            age.Receive(generated, now, start);
+            if (++delivered == goal) reached = now;
+        }
+    };
+
     OlafCluster &Of(std::uint32_t index) { return clusters_[owners_[index]]; }
     std::size_t End(std::uint32_t cluster) const { return first_[cluster + 1]; }
     void End(std::uint64_t *how, std::uint32_t updates) {
@@ -79,6 +115,9 @@ class Ledger {
     }
 
     std::vector<std::uint32_t> owners_;
+    Contributors contributors_;
+    std::vector<Worker> workers_;
+    std::uint64_t goal_;
     std::vector<OlafCluster> clusters_;
     std::vector<Age> ages_;
     std::vector<std::int64_t> freshest_;  // by index: the newest generation time received

@@ -47,12 +47,13 @@ struct OlafSetting {
 struct OlafSource {
     int64_t phase, period, jitter, delay;
     double v, tolerance;
-    uint32_t engine, index, segments, worker, size, unused;
+    uint32_t engine, index, segments, worker, size;
+    uint32_t sender;  // its number over all workers
 };
 // An update at a given time; arrays of them ascend in time.
 struct OlafArrival {
     int64_t time;
-    uint32_t engine, index, worker, size;
+    uint32_t engine, index, worker, size, sender, unused;
 };
 struct OlafCluster {
     double area;  // of the age over time, in square picoseconds
@@ -61,13 +62,20 @@ struct OlafCluster {
     uint64_t peak_count;
     int64_t highest_peak;
     uint64_t generated, replaced, lost, frames, delivered;
-    uint64_t uncounted;  // merged into a frame whose count was at its limit
-    uint64_t held;       // frames that transmission control did not send
+    uint64_t uncounted;     // merged into a frame whose count was at its limit
+    uint64_t held;          // frames that transmission control did not send
     uint64_t acknowledged;  // ACKs that a worker received
 };
 struct OlafCounters {
     uint64_t dispositions[static_cast<int>(olaf::Disposition::kCount)];
     uint64_t sent, link_dropped;
+};
+// Measured of a worker: by the updates of its own that frames consist of.
+struct OlafWorker {
+    double area;  // as a cluster's
+    int64_t observed;
+    uint64_t delivered;
+    int64_t reached;  // when the goal was, or -1
 };
 struct OlafReception {
     int64_t generated, time;
@@ -82,6 +90,9 @@ struct OlafWorld {
     int64_t start, end;
     int64_t ack_bytes;     // of an ACK without status header; 0 is as long as the update that it answers
     int64_t status_bytes;  // of the status header
+    // Workers measured one by one, and the number of delivered updates whose time is wanted of each; 0
+    // measures no worker.
+    uint64_t senders, goal;
     uint32_t acknowledge, record;
 };
 
@@ -97,7 +108,6 @@ void olaf_simulation_engines(void *simulation, OlafCounters *engines);
 uint64_t olaf_simulation_under_way(void *simulation);
 uint64_t olaf_simulation_events(void *simulation);
 uint64_t olaf_simulation_receptions(void *simulation, const OlafReception **receptions);
-// The Disposition at its first engine of each given arrival so far, where the run records.
-uint64_t olaf_simulation_outcomes(void *simulation, const uint8_t **outcomes);
+void olaf_simulation_workers(void *simulation, OlafWorker *workers);
 
 }  // extern "C"

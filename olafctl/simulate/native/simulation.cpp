@@ -40,8 +40,7 @@ struct Ack {
 };
 
 // Values under way: an event knows its value by a place that the next one takes over.
-template <typename Value>
-class Pool {
+template <typename Value> class Pool {
   public:
     std::uint32_t Put(const Value &value) {
         if (free_.empty()) {
@@ -73,10 +72,9 @@ class Simulation {
           sources_(sources, sources + source_count),
           trace_(arrivals, arrivals + arrival_count),
           turns_(source_count, 0),
-          ledger_({world.owners, world.owners + world.indices}, world.clusters, world.start,
-                  world.record != 0),
-          downlink_({engines, engines + engine_count}, sources_,
-                    {world.owners, world.owners + world.indices}, world.clusters),
+          ledger_(world),
+          downlink_({engines, engines + engine_count}, sources_, {world.owners, world.owners + world.indices},
+                    world.clusters),
           random_(world.seed) {
         engines_.reserve(engine_count);
         for (std::size_t each = 0; each < engine_count; ++each) {
@@ -93,7 +91,6 @@ class Simulation {
             generations_.Push(Numbered(Next(each), Kind::kGenerate, static_cast<std::uint32_t>(each)));
         }
         if (!trace_.empty()) generations_.Push(Numbered(trace_.front().time, Kind::kGenerate, kTrace));
-        if (world.record) outcomes_.reserve(arrival_count);
     }
 
     bool Run(std::uint64_t events) {
@@ -125,13 +122,13 @@ class Simulation {
     }
 
     void Clusters(OlafCluster *into) const { ledger_.Report(world_.end, into); }
+    void Workers(OlafWorker *into) const { ledger_.Report(world_.end, into); }
     void Engines(OlafCounters *into) const {
         for (const Engine &engine : engines_) *into++ = engine.counters;
     }
     std::uint64_t under_way() const { return ledger_.under_way(); }
     std::uint64_t events() const { return events_; }
     const std::vector<OlafReception> &receptions() const { return ledger_.receptions(); }
-    const std::vector<std::uint8_t> &outcomes() const { return outcomes_; }
 
   private:
     Event Numbered(std::int64_t time, Kind kind, std::uint32_t what) {
@@ -163,8 +160,7 @@ class Simulation {
             }
         }
         for (std::uint32_t segment = 0; segment < source.segments; ++segment) {
-            Enter(event.time, source.engine, generated, source.index + segment, source.worker, seq,
-                  source.size);
+            Enter(event.time, generated, source, source.index + segment, seq);
         }
     }
 
@@ -176,15 +172,17 @@ class Simulation {
         } else {
             generations_.Pop();
         }
-        Enter(now, arrival.engine, now, arrival.index, arrival.worker, seq, arrival.size);
+        Enter(now, now, arrival, arrival.index, seq);
     }
 
-    // A worker's update reaches its first engine.
-    void Enter(std::int64_t now, std::uint32_t engine, std::int64_t generated, std::uint32_t index,
-               std::uint32_t worker, std::uint32_t seq, std::uint32_t size) {
+    // A worker's update, of a source or a given arrival, reaches its first engine.
+    template <typename From> void Enter(std::int64_t now, std::int64_t generated, const From &from,
+                                        std::uint32_t index, std::uint32_t seq) {
         ledger_.Generated(index);
         const auto gen_time = static_cast<std::uint64_t>(generated / olaf::kPsPerNs) & olaf::kGenTimeMask;
-        Offer(now, engine, Update{gen_time, index, worker, seq, 0, size, 1, 0, 0});
+        const std::uint32_t contributor = ledger_.Contributor(from.sender, generated);
+        Offer(now, from.engine,
+              Update{gen_time, index, from.worker, seq, 0, from.size, 1, 0, 0, contributor});
     }
 
     void Arrive(std::int64_t now, const Frame &frame) {
@@ -209,16 +207,16 @@ class Simulation {
     }
 
     void Decide(std::int64_t now, std::uint32_t at, const Update &update) {
+        const Update *waiting = engines_[at].queue.Waiting(update.index);
+        const std::uint32_t with = waiting ? waiting->contributors : olaf::kNoContributors;
         std::uint32_t displaced;
         const Disposition disposition = engines_[at].Decide(now, update, &displaced);
-        // A given arrival is decided before the next one: they are at one engine, which keeps their order.
-        if (world_.record && !trace_.empty()) outcomes_.push_back(static_cast<std::uint8_t>(disposition));
         switch (disposition) {
             case Disposition::kAppended: Schedule(now, at); break;
-            case Disposition::kMerged: ledger_.Uncounted(update.index, displaced); break;
+            case Disposition::kMerged: ledger_.Merged(update, with, displaced); break;
             case Disposition::kReplacedWorker:
-            case Disposition::kReplacedReward: ledger_.Replaced(update.index, displaced); break;
-            default: ledger_.Lost(update.index, update.count); break;
+            case Disposition::kReplacedReward: ledger_.Replaced(update.index, displaced, with); break;
+            default: ledger_.Lost(update); break;
         }
     }
 
@@ -232,7 +230,7 @@ class Simulation {
         const Update update = engine.Send(now);
         const std::int64_t arrives = engine.Transmit(now, update);
         if (arrives == kNever) {
-            ledger_.Lost(update.index, update.count);
+            ledger_.Lost(update);
         } else {
             const std::int64_t next = engine.setting.next;
             const std::uint32_t node = next < 0 ? kServer : static_cast<std::uint32_t>(next);
@@ -281,9 +279,8 @@ class Simulation {
     olaf::Downlink downlink_;
     Pool<Frame> frames_;
     Pool<Ack> acks_;
-    std::vector<std::uint8_t> outcomes_;  // of the given arrivals
-    olaf::Agenda generations_;            // one a source, always
-    olaf::Agenda movements_;  // of frames and engines: far fewer, so kept apart from the many sources
+    olaf::Agenda generations_;  // one a source, always
+    olaf::Agenda movements_;    // of frames and engines: far fewer, so kept apart from the many sources
     std::uint64_t numbered_ = 0;
     olaf::Random random_;
     std::uint64_t events_ = 0;
@@ -336,8 +333,6 @@ uint64_t olaf_simulation_receptions(void *simulation, const OlafReception **rece
     return all.size();
 }
 
-uint64_t olaf_simulation_outcomes(void *simulation, const uint8_t **outcomes) {
-    const std::vector<std::uint8_t> &all = static_cast<Simulation *>(simulation)->outcomes();
-    *outcomes = all.data();
-    return all.size();
+void olaf_simulation_workers(void *simulation, OlafWorker *workers) {
+    static_cast<Simulation *>(simulation)->Workers(workers);
 }
