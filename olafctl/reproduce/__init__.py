@@ -1,1 +1,1 @@
-"""The paper's evaluation by one command: experiments, the paper's figures next to ours, docs/reproduction.md."""
+"""The paper's evaluation by one command: experiments, its figures next to ours, docs/reproduction.md."""

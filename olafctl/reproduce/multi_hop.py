@@ -1,8 +1,8 @@
 """OLAF §8.3's topology (figure 9) as a scenario of the event-level model.
 
-Ten clusters of ten workers: C1 … C5 (group S1) send to SW1, C6 … C10 (group S2) to SW2, both lead to SW3 and it
-to the parameter server. An output is a rate limiter before a link of the same rate, store and forward, as a
-device of ns-3 sends.
+Ten clusters of ten workers: C1 … C5 (group S1) send to SW1, C6 … C10 (group S2) to SW2, both lead to SW3 and
+it to the parameter server. An output is a rate limiter before a link of the same rate, store and forward: as
+a device of ns-3 sends.
 """
 
 from dataclasses import dataclass

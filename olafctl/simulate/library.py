@@ -83,6 +83,8 @@ WORLD = _layout(
     ("goal", "u8"),
     ("acknowledge", "u4"),
     ("record", "u4"),
+    ("initial", "u4"),
+    ("unused", "u4"),
 )
 ARRIVAL = _layout(
     ("time", "i8"),

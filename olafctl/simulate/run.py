@@ -134,13 +134,16 @@ def run(
     record: bool = False,
     each_worker: bool = False,
     goal: int = 0,
+    initial: bool = False,
     progress: Callable[[int], None] = lambda events: None,
 ) -> Result:
     """Simulate ``duration`` ns of virtual time; ages are observed from ``warm_up`` ns on.
 
     ``record`` keeps every reception; ``each_worker`` measures every worker, and when ``goal`` of its updates
-    were delivered. ``progress`` is called now and then with the number of events so far. Raises BadInput for wrong times,
-    MissingTool without a C++ compiler, OlafError when updates are not conserved (a defect of the model).
+    were delivered. With ``initial`` the parameter server holds a model generated at time 0, so that every
+    cluster has an age from the start on. ``progress`` is called now and then with the number of events so
+    far. Raises BadInput for wrong times, MissingTool without a C++ compiler, OlafError when updates are not
+    conserved (a defect of the model).
     """
     if not 0 <= warm_up < duration <= MAX_TIME:
         raise BadInput(
@@ -149,7 +152,10 @@ def run(
             )
         )
     native = library.load()
-    with _simulation(scenario, warm_up, duration, record, each_worker, goal) as simulation:
+    world = _world(scenario, warm_up, duration)
+    world["record"], world["initial"], world["goal"] = record, initial, goal
+    world["senders"] = len(_senders(scenario)) if each_worker else 0
+    with _simulation(scenario, world) as simulation:
         while native.olaf_simulation_run(simulation, _AT_A_TIME):
             progress(int(native.olaf_simulation_events(simulation)))
         rows = np.zeros(scenario.clusters, library.CLUSTER)
@@ -172,18 +178,11 @@ def run(
 
 
 @contextmanager
-def _simulation(
-    scenario: Scenario, warm_up: int, duration: int, record: bool, each_worker: bool, goal: int
-) -> Iterator[int]:
+def _simulation(scenario: Scenario, world: NDArray[np.void]) -> Iterator[int]:
     native = library.load()
     engines, settings, sources = _engines(scenario), _settings(scenario), _sources(scenario)
     arrivals, owners = _arrivals(scenario), _owners(scenario)
-    world = np.zeros(1, library.WORLD)
-    world["owners"], world["indices"], world["clusters"] = owners.ctypes.data, len(owners), scenario.clusters
-    world["seed"], world["start"], world["end"] = scenario.seed, warm_up * _PS, duration * _PS
-    world["ack_bytes"], world["status_bytes"] = scenario.ack_bytes or 0, STATUS.size
-    world["senders"], world["goal"] = len(_senders(scenario)) if each_worker else 0, goal
-    world["acknowledge"], world["record"] = scenario.controlled, record
+    world["owners"], world["indices"] = owners.ctypes.data, len(owners)
     simulation = native.olaf_simulation_new(
         world.ctypes.data,
         engines.ctypes.data,
@@ -199,6 +198,15 @@ def _simulation(
         yield simulation
     finally:
         native.olaf_simulation_free(simulation)
+
+
+def _world(scenario: Scenario, warm_up: int, duration: int) -> NDArray[np.void]:
+    world = np.zeros(1, library.WORLD)
+    world["clusters"], world["seed"] = scenario.clusters, scenario.seed
+    world["start"], world["end"] = warm_up * _PS, duration * _PS
+    world["ack_bytes"], world["status_bytes"] = scenario.ack_bytes or 0, STATUS.size
+    world["acknowledge"] = scenario.controlled
+    return world
 
 
 def _engines(scenario: Scenario) -> NDArray[np.void]:

@@ -106,8 +106,7 @@ class Scenario:
     segments: Mapping[int, int] = field(default_factory=dict)
     """Of the clusters whose model takes more than one frame, by their number."""
     ack_bytes: int | None = None
-    """Of an ACK without its status header; None is as long as the update that it answers, whose new weights it
-    carries."""
+    """Of an ACK without its status header; None is as long as the update that it answers (weights)."""
     seed: int = 0
     """Of the phases left open, of all jitter and of transmission control: one seed repeats exactly."""
 
@@ -146,11 +145,15 @@ def _problems(scenario: Scenario) -> Iterator[Problem]:
         yield from _trace_problems(scenario.trace, names)
     for cluster, segments in scenario.segments.items():
         if cluster < 0 or segments < 1:
-            yield Problem(f"has {segments} segments", f"cluster {cluster}", "at least 1, of clusters from 0 on")
+            yield Problem(
+                f"has {segments} segments", f"cluster {cluster}", "at least 1, of clusters from 0 on"
+            )
         if scenario.trace is not None and segments > 1 and (scenario.trace.cluster == cluster).any():
             yield Problem("has segments, but a trace has none", f"cluster {cluster}", "use sources")
     if scenario.ack_bytes is not None and not GRADIENT_OFFSET <= scenario.ack_bytes <= 65535:
-        yield Problem(f"ACKs of {scenario.ack_bytes} bytes", "ack_bytes", f"{GRADIENT_OFFSET} … 65535, or None")
+        yield Problem(
+            f"ACKs of {scenario.ack_bytes} bytes", "ack_bytes", f"{GRADIENT_OFFSET} … 65535, or None"
+        )
     workers = [(source.cluster, source.worker) for source in scenario.sources]
     if len(set(workers)) < len(workers):
         cluster, worker = next(one for one in workers if workers.count(one) > 1)

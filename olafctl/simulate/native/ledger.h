@@ -17,11 +17,11 @@ class Ledger {
   public:
     explicit Ledger(const OlafWorld &world)
         : owners_(world.owners, world.owners + world.indices),
-          workers_(world.senders),
+          workers_(world.senders, Worker{First(world)}),
           goal_(world.goal),
           clusters_(world.clusters),
-          ages_(world.clusters),
-          freshest_(world.indices, kNever),
+          ages_(world.clusters, First(world)),
+          freshest_(world.indices, First(world).freshest),
           first_(world.clusters + 1, world.indices),
           start_(world.start),
           record_(world.record != 0) {
@@ -96,6 +96,8 @@ class Ledger {
     }
 
   private:
+    static Age First(const OlafWorld &world) { return world.initial ? Age::OfInitial(world.start) : Age(); }
+
     struct Worker {
         Age age;
         std::uint64_t delivered = 0;

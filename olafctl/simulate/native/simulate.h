@@ -94,6 +94,7 @@ struct OlafWorld {
     // measures no worker.
     uint64_t senders, goal;
     uint32_t acknowledge, record;
+    uint32_t initial, unused;  // whether the server holds a model of every cluster that was generated at 0
 };
 
 void *olaf_simulation_new(const OlafWorld *world, const OlafEngine *engines, uint64_t engine_count,

@@ -180,7 +180,8 @@ class Simulation {
                                         std::uint32_t index, std::uint32_t seq) {
         ledger_.Generated(index);
         const auto gen_time = static_cast<std::uint64_t>(generated / olaf::kPsPerNs) & olaf::kGenTimeMask;
-        const std::uint32_t contributor = ledger_.Contributor(from.sender, generated);
+        const std::uint32_t contributor =
+            ledger_.Contributor(from.sender, generated / olaf::kPsPerNs * olaf::kPsPerNs);
         Offer(now, from.engine,
               Update{gen_time, index, from.worker, seq, 0, from.size, 1, 0, 0, contributor});
     }
