@@ -11,7 +11,8 @@ from olafctl import cache
 from olafctl.errors import OlafError, Problem
 from olafctl.toolchain import cxx
 
-_NATIVE = Path(__file__).parent / "native"
+NATIVE = Path(__file__).parent / "native"
+"""The sources, which ``olafctl.bench.ns3`` builds upon too."""
 _FLAGS = ("-std=c++20", "-O2", "-fPIC", "-shared", "-fvisibility=default", "-Wall", "-Wextra")
 
 DISPOSITIONS = (
@@ -158,7 +159,7 @@ def load() -> ctypes.CDLL:
 
 def _build() -> Path:
     compiler = cxx()
-    sources = sorted(_NATIVE.iterdir())
+    sources = sorted(NATIVE.iterdir())
 
     def build(work: Path) -> None:
         units = [str(source) for source in sources if source.suffix == ".cpp"]

@@ -13,7 +13,7 @@ from olafctl import aom
 from olafctl.errors import BadInput, OlafError, Problem
 from olafctl.queue.registers import CLOCK_HZ
 from olafctl.simulate import library
-from olafctl.simulate.scenario import MAX_TIME, Scenario
+from olafctl.simulate.scenario import MAX_TIME, Scenario, Trace
 from olafctl.testbed.model import Mode
 from olafctl.wire.layouts import STATUS
 
@@ -140,10 +140,10 @@ def run(
     """Simulate ``duration`` ns of virtual time; ages are observed from ``warm_up`` ns on.
 
     ``record`` keeps every reception; ``each_worker`` measures every worker, and when ``goal`` of its updates
-    were delivered. With ``initial`` the parameter server holds a model generated at time 0, so that every
-    cluster has an age from the start on. ``progress`` is called now and then with the number of events so
-    far. Raises BadInput for wrong times, MissingTool without a C++ compiler, OlafError when updates are not
-    conserved (a defect of the model).
+    were delivered; once that is so of all, the run ends. With ``initial`` the parameter server holds a model
+    generated at time 0, so that every cluster has an age from the start on. ``progress`` is called now and
+    then with the number of events so far. Raises BadInput for wrong times, MissingTool without a C++
+    compiler, OlafError when updates are not conserved (a defect of the model).
     """
     if not 0 <= warm_up < duration <= MAX_TIME:
         raise BadInput(
@@ -175,6 +175,16 @@ def run(
         )
     _check(result, int(rows["uncounted"].sum()))
     return result
+
+
+def native_arrays(scenario: Scenario, duration: int, warm_up: int = 0) -> bytes:
+    """The scenario's sources and engines for another program: the numbers of engines, settings and sources,
+    then the world and these arrays, as native/simulate.h declares them; times in ns."""
+    parts = _engines(scenario), _settings(scenario), _sources(scenario)
+    world = _world(scenario, warm_up, duration)
+    world["indices"] = len(_owners(scenario))
+    sizes = np.array([len(part) for part in parts], np.uint64)
+    return b"".join(part.tobytes() for part in (sizes, world, *parts))
 
 
 @contextmanager
@@ -234,9 +244,15 @@ def _senders(scenario: Scenario) -> list[tuple[int, int]]:
     """Every worker as (cluster, worker), in order."""
     known = {(source.cluster, source.worker) for source in scenario.sources}
     if scenario.trace is not None:
-        pairs = np.stack((scenario.trace.cluster, scenario.trace.worker), axis=1)
-        known.update(map(tuple, np.unique(pairs, axis=0).tolist()))
+        codes, width = _codes(scenario.trace)
+        known.update(divmod(code, width) for code in np.flatnonzero(np.bincount(codes)).tolist())
     return sorted(known)
+
+
+def _codes(trace: Trace) -> tuple[NDArray[np.int64], int]:
+    """The worker of each update as one number: that of its cluster times the second value, and its own."""
+    width = 1 + int(trace.worker.max())
+    return trace.cluster * width + trace.worker, width
 
 
 def _first(scenario: Scenario) -> NDArray[np.int64]:
@@ -285,9 +301,12 @@ def _arrivals(scenario: Scenario) -> NDArray[np.void]:
     rows["time"], rows["index"] = trace.time * _PS, _first(scenario)[trace.cluster]
     rows["engine"] = [engine.name for engine in scenario.engines].index(trace.engine)
     rows["size"] = trace.size
-    numbers = {sender: number for number, sender in enumerate(_senders(scenario))}
-    pairs = zip(trace.cluster.tolist(), trace.worker.tolist(), strict=True)
-    rows["sender"] = [numbers[pair] for pair in pairs]
+    codes, width = _codes(trace)
+    numbers = np.zeros(1 + int(codes.max()), np.uint32)
+    for number, (cluster, worker) in enumerate(_senders(scenario)):
+        if worker < width and (code := cluster * width + worker) < len(numbers):
+            numbers[code] = number
+    rows["sender"] = numbers[codes]
     return rows
 
 

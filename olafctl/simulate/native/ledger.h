@@ -31,6 +31,8 @@ class Ledger {
     std::uint32_t Owner(std::uint32_t index) const { return owners_[index]; }
     std::uint64_t under_way() const { return under_way_; }
     const std::vector<OlafReception> &receptions() const { return receptions_; }
+    // Whether every worker has as many updates delivered as are wanted.
+    bool Done() const { return goal_ > 0 && !workers_.empty() && reached_ == workers_.size(); }
 
     void Generated(std::uint32_t index) {
         ++Of(index).generated;
@@ -61,7 +63,10 @@ class Ledger {
         ++cluster.frames;
         End(&cluster.delivered, update.count);
         contributors_.Take(update.contributors, [&](const Contributors::Part &part) {
-            workers_[part.sender].Received(part.generated, now, start_, goal_);
+            Worker &worker = workers_[part.sender];
+            const bool before = worker.Reached();
+            worker.Received(part.generated, now, start_, goal_);
+            reached_ += worker.Reached() && !before;
         });
         const std::int64_t generated = NearestTime(update.gen_time, now);
         if (record_) receptions_.push_back({generated, now, update.index, update.count});
@@ -107,6 +112,7 @@ class Ledger {
             age.Receive(generated, now, start);
             if (++delivered == goal) reached = now;
         }
+        bool Reached() const { return reached >= 0; }
     };
 
     OlafCluster &Of(std::uint32_t index) { return clusters_[owners_[index]]; }
@@ -120,6 +126,7 @@ class Ledger {
     Contributors contributors_;
     std::vector<Worker> workers_;
     std::uint64_t goal_;
+    std::size_t reached_ = 0;  // workers that reached the goal
     std::vector<OlafCluster> clusters_;
     std::vector<Age> ages_;
     std::vector<std::int64_t> freshest_;  // by index: the newest generation time received

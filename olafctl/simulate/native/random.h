@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "simulate.h"
+
 namespace olaf {
 
 class Random {
@@ -14,6 +16,10 @@ class Random {
         z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
         z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
         return z ^ (z >> 31);
+    }
+    // The numbers of update `turn` of a source: any other program can draw the same.
+    static Random Of(std::uint64_t seed, std::uint64_t source, std::uint64_t turn) {
+        return Random(Random(seed).Next() ^ Random(source << 40 ^ turn).Next());
     }
     // Uniform in [0, most].
     std::int64_t UpTo(std::int64_t most) {
@@ -27,5 +33,12 @@ class Random {
   private:
     std::uint64_t state_;
 };
+
+// How much later than its turn an update of a source is generated.
+inline std::int64_t Lateness(const OlafSource &source, std::uint64_t seed, std::uint64_t number,
+                             std::int64_t turn) {
+    if (!source.jitter) return 0;
+    return Random::Of(seed, number, static_cast<std::uint64_t>(turn)).UpTo(source.jitter);
+}
 
 }  // namespace olaf

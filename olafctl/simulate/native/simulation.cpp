@@ -95,7 +95,7 @@ class Simulation {
 
     bool Run(std::uint64_t events) {
         for (; events > 0; --events) {
-            if (movements_.empty() && generations_.empty()) return false;
+            if ((movements_.empty() && generations_.empty()) || ledger_.Done()) return false;
             const bool in_network =
                 generations_.empty() || (!movements_.empty() && movements_.next() < generations_.next());
             const Event event = in_network ? movements_.next() : generations_.next();
@@ -138,8 +138,9 @@ class Simulation {
     // When the next update of a source reaches its engine.
     std::int64_t Next(std::size_t source) {
         const OlafSource &given = sources_[source];
-        const std::int64_t late = given.jitter ? random_.UpTo(given.jitter) : 0;
-        return given.phase + turns_[source]++ * given.period + late + given.delay;
+        const std::int64_t turn = turns_[source]++;
+        const std::int64_t late = olaf::Lateness(given, world_.seed, source, turn);
+        return given.phase + turn * given.period + late + given.delay;
     }
 
     void Generate(const Event &event) {
