@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from olafctl.cli.output import json_option, log_progress, print_json, table
+from olafctl.errors import MissingTool, Problem
 
 if TYPE_CHECKING:
     from olafctl.reproduce.experiment import Data, Experiment
@@ -57,7 +58,12 @@ def command(
       olafctl reproduce table2
       olafctl reproduce all                  # also writes docs/reproduction.md
     """
-    from olafctl.reproduce import catalogue, kept
+    try:
+        from olafctl.reproduce import catalogue, kept
+    except ImportError as error:
+        raise MissingTool(
+            Problem(f"transmission control is the SDK's: {error}", remedy="pip install ./sdk")
+        ) from error
     from olafctl.reproduce.document import write
 
     everything = not what or "all" in what
