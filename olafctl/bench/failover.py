@@ -38,6 +38,13 @@ clusters: []
 """
 _CLIENTS = 4
 _CLUSTER = "red"
+_TESTBED = """
+name: failover
+engine: {indices: 16, slots: 4, beats: 24}
+ports: [{number: 1, name: ps}, {numbers: 2-4, name: tor}]
+parameter_servers: [{name: ps, port: ps, ip: 10.0.0.254}]
+clusters: []
+"""
 
 
 @dataclass(frozen=True)

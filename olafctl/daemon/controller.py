@@ -151,7 +151,12 @@ class Controller:
         self._store.close()
 
     def submit(self, operation: Operation) -> "Future[Row]":
-        """Have an operation carried out; its answer, or why not, is in the future. Raises Busy."""
+        """Have an operation carried out; its answer, or why not, is in the future.
+
+        Raises Busy, and Unavailable once closed.
+        """
+        if self._ended:
+            raise Unavailable(Problem("nothing was changed: the daemon let it go", self.name))
         request = _Request(operation)
         if not self._leadership.term:
             request.answer.set_exception(NotLeader(self._leadership.leader))
@@ -236,11 +241,11 @@ class Controller:
             if not self._loaded:
                 self._load()
             for revision, events in groupby(self._store.history(self._revision), lambda each: each.revision):
+                change = {event.key: event.row for event in events}
                 with self._changed:
                     # Which indices rest is the leader's to know.
                     for each in sorted(self.membership.resting):
                         self.membership.rested(each)
-                    change = {event.key: event.row for event in events}
                     self.membership.apply(change)
                     self._stored.follow(self.membership, change)
                     self._revision = revision
@@ -401,8 +406,9 @@ class Controller:
         revision, rows = self._store.rows()
         with self._changed:
             self.membership = Membership(self._site.testbed.engine.indices, rows)
-            # What waits in the queue, and of which cluster, is not stored.
-            self.membership.rest()
+            if self.term:
+                # What waits in the queue, and of which cluster, is not stored.
+                self.membership.rest()
             self._resting = Resting()
             self._stored = _Stored(self.membership)
             self._revision = revision

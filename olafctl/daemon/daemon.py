@@ -11,8 +11,10 @@ from olafctl.daemon.controller import Controller
 from olafctl.daemon.etcd.client import Etcd
 from olafctl.daemon.etcd.leadership import LEASE_SECONDS, EtcdLeadership
 from olafctl.daemon.etcd.store import EtcdStore
+from olafctl.daemon.keeper import noted
 from olafctl.daemon.leases import Leases
 from olafctl.daemon.messages.listener import Listener
+from olafctl.daemon.messages.notices import Notices
 from olafctl.daemon.operations import Operations
 from olafctl.daemon.site import Site
 from olafctl.daemon.store.sqlite import SqliteStore
@@ -49,25 +51,34 @@ def serving(
     other controllers may own the same sites; one of them leads, and the others serve what it stores.
     """
     with ExitStack() as stack:
-        owned = {}
-        for site in sites:
-            if shared is None:
-                controller = Controller(site, SqliteStore(site.folder))
-            else:
-                controller = _among_others(site, shared, address, stack)
-            controller.start()
-            stack.callback(controller.close)
-            operations = Operations(site.testbed)
-            admission = Admission(controller, site.testbed)
-            stack.callback(admission.close)
-            listener = Listener(controller, admission, operations, site.testbed, lease)
-            stack.callback(listener.close)
-            leases = Leases(controller, admission.submit)
-            stack.callback(leases.close)
-            owned[controller.name] = Owned(controller, admission, operations, site.testbed.udp_port)
+        owned = {
+            site.testbed.name: stack.enter_context(_owning(site, shared, address, lease)) for site in sites
+        }
         server = Server(owned, address, tls, token)
         stack.callback(server.stop)
+        for site in sites:
+            stack.enter_context(noted(site.folder, server.address))
         yield server
+
+
+@contextmanager
+def _owning(site: Site, shared: Shared | None, address: str, lease: float) -> Iterator[Owned]:
+    with ExitStack() as stack:
+        if shared is None:
+            controller = Controller(site, SqliteStore(site.folder))
+        else:
+            controller = _among_others(site, shared, address, stack)
+        controller.start()
+        stack.callback(controller.close)
+        operations = Operations(site.testbed)
+        admission = Admission(controller, site.testbed)
+        stack.callback(admission.close)
+        notices = Notices(controller, site.testbed)
+        listener = Listener(controller, admission, operations, notices, site.testbed, lease)
+        stack.callback(listener.close)
+        leases = Leases(controller, admission.submit)
+        stack.callback(leases.close)
+        yield Owned(controller, admission, operations, notices, site.testbed.udp_port, stack.close)
 
 
 def _among_others(site: Site, shared: Shared, address: str, stack: ExitStack) -> Controller:

@@ -16,6 +16,7 @@ from olafctl.bench.switch_pair import PairRegisters
 from olafctl.daemon.admission import Admission
 from olafctl.daemon.controller import Controller
 from olafctl.daemon.messages.listener import Listener
+from olafctl.daemon.messages.notices import Notices
 from olafctl.daemon.messages.rates import Rates
 from olafctl.daemon.operations import ClusterWish, Operations
 from olafctl.queue.internals import Command
@@ -106,7 +107,9 @@ def listener(controller: Controller, now: list[float]) -> Iterator[Listener]:
     """A cluster `red` with a key, in iswitch mode, and `blue`, which is open."""
     done(controller, ASK.create_cluster(ClusterWish("red", values=700, mode=Mode.ISWITCH, key=KEY)))
     done(controller, ASK.create_cluster(ClusterWish("blue", open=True)))
-    listening = Listener(controller, Admission(controller, lab()), ASK, lab(), 0, lambda: now[0])
+    listening = Listener(
+        controller, Admission(controller, lab()), ASK, Notices(controller, lab()), lab(), 0, lambda: now[0]
+    )
     yield listening
     listening.close()
 
@@ -282,7 +285,9 @@ def test_after_a_restart_what_was_sent_before_it_is_refused(
     worker.answer()
     worker.leave()
     listener.close()
-    again = Listener(controller, Admission(controller, lab()), ASK, lab(), lease=0)
+    again = Listener(
+        controller, Admission(controller, lab()), ASK, Notices(controller, lab()), lab(), lease=0
+    )
     try:
         worker.send(captured)
         assert worker.answer()["reason"] == Reason.OLD_NONCE

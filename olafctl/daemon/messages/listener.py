@@ -21,6 +21,7 @@ from olafctl.daemon.membership import Change, Membership
 from olafctl.daemon.messages import datagram, nonces
 from olafctl.daemon.messages.datagram import Message, NotUnderstood, Sender
 from olafctl.daemon.messages.nonces import Freshness, Nonces
+from olafctl.daemon.messages.notices import Notices
 from olafctl.daemon.messages.rates import Rates
 from olafctl.daemon.model import Cluster, Kind, Member, Row
 from olafctl.daemon.operations import MemberWish, NoRoom, Operation, Operations, Planned
@@ -56,6 +57,7 @@ class Listener:
         controller: Controller,
         admission: Admission,
         operations: Operations,
+        notices: Notices,
         testbed: Testbed,
         lease: float,
         clock: Callable[[], float] = time.monotonic,
@@ -66,6 +68,7 @@ class Listener:
         self._controller = controller
         self._admission = admission
         self._operations = operations
+        self._notices = notices
         self._testbed = testbed
         self._lease = lease
         self._sources = Rates(_PER_SECOND, _BURST, _SOURCES)
@@ -175,7 +178,7 @@ class Listener:
             error = done.exception()
             if error is None:
                 self._outcomes[name, source] = Reason.OK
-                self._forward(message, cluster)
+                self._forward(message, cluster, member)
                 self._accept(message, name)
             elif isinstance(error, OlafError):
                 self._outcomes[name, source] = self._refuse(message, cluster, error)
@@ -314,33 +317,16 @@ class Listener:
             return {"server_addr": int(server.ip), "server_port": server.udp_port}
         return {}
 
-    def _forward(self, message: Message, cluster: Cluster) -> None:
+    def _forward(self, message: Message, cluster: Cluster, sender: Member | None) -> None:
         """Tell the other members what they have to do about a Help or a Halt."""
-        if message.action not in (Action.HELP, Action.HALT):
+        if sender is None:
             return
-        values = {name: value for name, value in message.values.items() if name not in ("action", "mac")}
-        values["nonce"] = time.time_ns()
-        if message.action is Action.HELP:
-            values |= {"asker_addr": int(message.sender.ip), "asker_port": message.sender.udp_port}
-        members: list[Member] = []
-        self._controller.look(
-            lambda membership: members.extend(
-                membership.members_of(cluster.name) if cluster.name in membership.clusters else ()
-            )
-        )
-        own = message.sender
-        for member in members:
-            if member.ip != own.ip:
-                to = Sender(
-                    member.port,
-                    member.mac,
-                    member.ip,
-                    member.udp_port,
-                    own.own_mac,
-                    own.own_ip,
-                    own.own_udp_port,
-                )
-                self._send(to, message.action, values, cluster)
+        values = message.values
+        if message.action is Action.HALT:
+            self._notices.halt(cluster.name, values["halted"] != 0, but=sender.name)
+        elif message.action is Action.HELP:
+            with suppress(BadInput):  # it left meanwhile
+                self._notices.help(cluster.name, values["segment"], values["round"], sender.name)
 
     def _send(self, to: Sender, action: Action, values: Values, cluster: Cluster | None) -> None:
         key = cluster.key if cluster is not None else ""
