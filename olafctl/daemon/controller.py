@@ -248,7 +248,9 @@ class Controller:
             for revision, events in groupby(self._store.history(self._revision), lambda each: each.revision):
                 change = {event.key: event.row for event in events}
                 with self._changed:
-                    self._release_indices()
+                    # Which indices rest is the leader's to know.
+                    for each in sorted(self.membership.resting):
+                        self.membership.rested(each)
                     self.membership.apply(change)
                     self._stored.follow(self.membership, change)
                     self._revision = revision
@@ -258,11 +260,6 @@ class Controller:
             # A history that no longer reaches back to what is known here begins with all rows.
             self._loaded = False
             self._note(error)
-
-    def _release_indices(self) -> None:
-        """Which indices rest is the leader's concern: what it stores may have any that no cluster has."""
-        for each in list(self.membership.resting):
-            self.membership.rested(each)
 
     def _waiting(self) -> tuple[list[_Request], bool]:
         """What is to be done now, after waiting for the first of it or for the next check."""

@@ -1,5 +1,7 @@
 """``olafctl bench train``: runs that are kept, figures as files, and figure 7's counting."""
 
+from __future__ import annotations
+
 import csv
 import json
 from collections.abc import Iterator
@@ -69,7 +71,7 @@ def test_an_interval_is_students() -> None:
     assert np.isnan(estimate(np.array([1.0])).interval)
 
 
-def line(drawing: "Drawing") -> None:
+def line(drawing: Drawing) -> None:
     drawing.subplots().plot([1, 2])
 
 

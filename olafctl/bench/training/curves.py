@@ -1,5 +1,7 @@
 """Learning curves: every point for a CSV, and the picture."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -29,10 +31,10 @@ def points(curves: Curves) -> Iterator[tuple[Any, ...]]:
                 yield curve, seed, update, f"{reward:.3f}", f"{time:.4f}"
 
 
-def drawn(curves: Curves, title: str) -> Callable[["Drawing"], None]:
+def drawn(curves: Curves, title: str) -> Callable[[Drawing], None]:
     """Draws the mean over seeds, one standard deviation to each side, over updates and virtual time."""
 
-    def draw(drawing: "Drawing") -> None:
+    def draw(drawing: Drawing) -> None:
         by_update, by_time = drawing.subplots(1, 2, sharey=True)
         for number, (curve, runs) in enumerate(curves.items()):
             table = _smooth(rewards(runs))

@@ -7,6 +7,8 @@ frame that arrives: as that frame, merged with others by the engine, or folded i
 while transmission control held it back. What the engine replaced or dropped does not count.
 """
 
+from __future__ import annotations
+
 import heapq
 import struct
 from collections import deque
@@ -206,7 +208,7 @@ def _statements(speedups: dict[tuple[int, str], float]) -> dict[str, bool]:
     return holds
 
 
-def _draw(speedups: dict[tuple[int, str], float], drawing: "Drawing") -> None:
+def _draw(speedups: dict[tuple[int, str], float], drawing: Drawing) -> None:
     axes = drawing.subplots()
     width = 0.8 / (len(CASES) - 1)
     for number, case in enumerate(CASES[1:]):

@@ -1,5 +1,7 @@
 """A figure as files: every point as CSV, the summary as JSON, the curves as PNG."""
 
+from __future__ import annotations
+
 import csv
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -46,7 +48,7 @@ class Figure:
     columns: Sequence[str]
     points: Sequence[Sequence[Any]]
     """Everything measured, a line of the CSV each."""
-    draw: Callable[["Drawing"], None]
+    draw: Callable[[Drawing], None]
 
 
 def estimate(values: NDArray[np.float64]) -> Estimate:
