@@ -113,6 +113,11 @@ def test_a_line_that_a_crash_cut_off_is_found_and_the_log_goes_on(path: Path) ->
     assert len(path.read_bytes().splitlines()) == 3
 
 
+def test_two_daemons_do_not_mix_their_lines(log: AuditLog, path: Path) -> None:
+    with pytest.raises(OlafError, match=r"another daemon writes it \(.*--audit-log"):
+        AuditLog(path)
+
+
 def test_a_log_that_cannot_be_written_says_so(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(OlafError, match="cannot be written"):

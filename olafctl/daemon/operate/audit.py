@@ -5,6 +5,8 @@ what is cut off at the end does not, unless the last hash is kept elsewhere. Lin
 caller is answered; those that wait at the same time share one write.
 """
 
+import errno
+import fcntl
 import hashlib
 import json
 import os
@@ -97,6 +99,11 @@ class AuditLog:
             self._file.close()
         descriptor = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
         self._file = os.fdopen(descriptor, "ab", buffering=0)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            # Two chains in one file could not be told from one that was tampered with.
+            raise OSError(errno.EBUSY, "another daemon writes it") from None
         last = _last_line(self._path)
         if last:
             self._previous = hashlib.sha256(last.rstrip(b"\n")).hexdigest()
@@ -105,7 +112,7 @@ class AuditLog:
         return self._file
 
     def _unusable(self, error: OSError) -> OlafError:
-        remedy = "make it writable, or make room on its disk"
+        remedy = "make it writable, make room on its disk, or name another with --audit-log"
         return OlafError(Problem(f"cannot be written: {error.strerror}", str(self._path), remedy))
 
 
