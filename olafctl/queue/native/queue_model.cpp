@@ -84,10 +84,10 @@ struct olaf_queue {
         top->s_axis_tvalid = 0;
         top->s_axil_awvalid = top->s_axil_wvalid = top->s_axil_arvalid = 0;
         top->s_axil_bready = top->s_axil_rready = 0;
-        for (int edge = 0; edge < 4; ++edge) edge_up();
+        for (int edge = 0; edge < 4; ++edge) settle(), edge_up();
         top->aresetn = 1;
         int cycles_left = start_cycles;
-        do edge_up();
+        do settle(), edge_up();
         while (root().INSIDE(queue_rst) && --cycles_left);
         cycle = 0;
     }
@@ -101,10 +101,14 @@ struct olaf_queue {
 
     Volaf___024root &root() const { return *top->rootp; }
 
+    // The falling edge and new inputs in one evaluation: each costs as much as what changes.
+    void settle() {
+        top->aclk = 0;
+        top->eval();
+    }
+
     void edge_up() {
         top->aclk = 1;
-        top->eval();
-        top->aclk = 0;
         top->eval();
     }
 
@@ -172,7 +176,7 @@ struct olaf_queue {
         present();
         if (stop.stop) stop.step(chance());
         top->m_axis_tready = !stop.stopped && !blocked;
-        top->eval();
+        settle();
         if (watching) watch();
         if (presented && top->s_axis_tready) {
             presented = false;
@@ -233,7 +237,7 @@ struct olaf_queue {
                 uint64_t(debt() - int64_t(paying * rate)) & ((uint64_t(1) << 37) - 1);
         }
         cycle += span;
-        top->eval();
+        settle();
     }
 
     void run(uint64_t end) {
@@ -281,7 +285,7 @@ struct olaf_queue {
             bool answered = top->s_axil_bvalid;
             if (answered && (address_due || data_due)) return false;
             top->s_axil_bready = answered && until_taken == 0;
-            top->eval();
+            settle();
             bool address_taken = top->s_axil_awvalid && top->s_axil_awready;
             bool data_taken = top->s_axil_wvalid && top->s_axil_wready;
             bool over = answered && top->s_axil_bready;
