@@ -10,7 +10,8 @@ from ipaddress import IPv4Address
 
 import psutil
 
-from olafctl.bench.pair_daemon import owning, until
+from olafctl.bench import pair_daemon
+from olafctl.bench.daemon_process import running, until
 from olafctl.bench.switch_pair import SwitchPair, switches
 from olafctl.daemon.api.client import Client
 from olafctl.daemon.membership import Change, Membership
@@ -65,7 +66,7 @@ def measure(members: int, clusters: int, joins: int, progress: Callable[[str], N
         _fill(pair, members, clusters)
         progress("reconciling empty devices")
         began = time.perf_counter()
-        with owning(pair) as daemon, Client(daemon.address) as client:
+        with running(pair_daemon.process(pair)) as daemon, Client(daemon.address) as client:
             until(lambda: client.call("GetStatus", summary=True).deployments[0].ready)
             reconcile = time.perf_counter() - began
             process = psutil.Process(daemon.pid)
@@ -79,7 +80,7 @@ def measure(members: int, clusters: int, joins: int, progress: Callable[[str], N
             memory = process.memory_info().rss
         progress("reconciling devices that hold everything")
         began = time.perf_counter()
-        with owning(pair) as daemon, Client(daemon.address) as client:
+        with running(pair_daemon.process(pair)) as daemon, Client(daemon.address) as client:
             until(lambda: client.call("GetStatus", summary=True).deployments[0].ready)
             unchanged = time.perf_counter() - began
     return Figures(

@@ -1,13 +1,25 @@
 """Whether what clients were answered can have happened in one order (linearizability), worker by worker.
 
-Workers do not influence each other while nothing is full, so each one's history is checked by itself: the
-search for an order (Wing and Gong, 1993) is then short.
+A move is about two clusters and one worker, so the worker is the object: its state is the cluster it is in,
+and workers do not influence each other while nothing is full. Each worker's history is checked by itself.
+
+The search is Lowe's just-in-time one ("Testing for linearizability", 2017): through the calls' begins and
+ends in order, keeping every configuration that explains the answers so far. Calls of unknown outcome may take
+effect at any time until their end, or never. Two of them that ask for the same thing are interchangeable,
+and a configuration that has used fewer of them can do all that one can which has used more: without these two
+rules each unknown outcome would double the configurations.
 """
 
+import heapq
+import itertools
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
+
+from olafctl.errors import OlafError, Problem
+
+_CONFIGURATIONS = 1_000
 
 
 class Outcome(Enum):
@@ -30,56 +42,120 @@ class Call:
     """Where to; of a ``read`` where it was found, empty when it was no member."""
     began: int
     ended: float
-    """Infinite when the outcome is unknown: it may still take effect."""
+    """Of an unknown outcome: when the daemon that may still have had it was dead; infinite if it lived on."""
     outcome: Outcome
 
 
-def violations(calls: Iterable[Call]) -> list[str]:
-    """The workers whose history has no order that explains every answer."""
+class Undecided(OlafError):
+    """A history has more configurations than are searched."""
+
+
+@dataclass(frozen=True)
+class _Configuration:
+    """One way in which a history can have gone so far."""
+
+    state: str
+    done: frozenset[int]
+    """Calls under way that have taken effect and whose answers are known."""
+    used: frozenset[int]
+    """Calls of unknown outcome that have taken effect and may still be under way."""
+
+
+def violations(calls: Iterable[Call], most: int = _CONFIGURATIONS) -> list[str]:
+    """The workers whose history has no order that explains every answer.
+
+    Raises Undecided when a worker's history has more than ``most`` configurations at once.
+    """
     histories: dict[str, list[Call]] = {}
     for call in calls:
         histories.setdefault(call.worker, []).append(call)
-    return [worker for worker, history in sorted(histories.items()) if not _explained(history)]
+    return [worker for worker, history in sorted(histories.items()) if not _explained(history, most)]
 
 
-def _explained(history: Sequence[Call]) -> bool:
+def _explained(history: Sequence[Call], most: int) -> bool:
     """Whether the calls have an order: each takes effect between its begin and its end, and its answer
     follows from the state before it. At first the worker is no member."""
-    everything = frozenset(range(len(history)))
-    must = frozenset(n for n in everything if history[n].outcome is not Outcome.UNKNOWN)
-    seen: set[tuple[frozenset[int], str]] = set()
-    waiting = [(everything, "")]
-    while waiting:
-        left, state = waiting.pop()
-        if not left & must:
-            return True
-        if (left, state) in seen:
+    open_calls: dict[int, Call] = {}
+    possible = {_Configuration("", frozenset(), frozenset())}
+    for number, begins in _in_order(history):
+        call = history[number]
+        if begins:
+            open_calls[number] = call
             continue
-        seen.add((left, state))
-        # The next one began before any other that is left had ended.
-        bound = min((history[n].ended for n in left), default=math.inf)
-        for number in left:
-            call = history[number]
-            if call.began > bound:
-                continue
-            for after in _effects(call, state):
-                waiting.append((left - {number}, after))
-    return False
+        everything = _reachable(possible, open_calls, most)
+        del open_calls[number]
+        # A call of unknown outcome has taken effect by now, or never does.
+        possible = {
+            _Configuration(each.state, each.done - {number}, each.used - {number})
+            for each in everything
+            if number in each.done or call.outcome is Outcome.UNKNOWN
+        }
+        if not possible:
+            return False
+    return True
 
 
-def _effects(call: Call, state: str) -> list[str]:
-    """The states that a call can leave when it takes effect on ``state``, its answer being what it was."""
+def _in_order(history: Sequence[Call]) -> list[tuple[int, bool]]:
+    """The calls' begins (True) and ends, as they came; ends that never came are left out."""
+    events = [(float(call.began), 0, number) for number, call in enumerate(history)]
+    events += [(call.ended, 1, number) for number, call in enumerate(history) if call.ended < math.inf]
+    return [(number, what == 0) for _, what, number in sorted(events)]
+
+
+def _reachable(
+    possible: Iterable[_Configuration], open_calls: dict[int, Call], most: int
+) -> list[_Configuration]:
+    """What the open calls can make of the configurations, these included; none that another dominates."""
+    order = itertools.count()
+    waiting = [(len(each.used), next(order), each) for each in possible]
+    heapq.heapify(waiting)
+    smallest: dict[tuple[str, frozenset[int]], list[frozenset[int]]] = {}
+    found: list[_Configuration] = []
+    while waiting:
+        # Fewer uses first, so what dominates a configuration is there before it.
+        _, _, each = heapq.heappop(waiting)
+        less = smallest.setdefault((each.state, each.done), [])
+        if any(used <= each.used for used in less):
+            continue
+        less.append(each.used)
+        found.append(each)
+        if len(found) > most:
+            what = f"more than {most} configurations of {next(iter(open_calls.values())).worker}"
+            raise Undecided(Problem(what, "the history", "run again with fewer clients, or more workers"))
+        for after in _steps(each, open_calls):
+            heapq.heappush(waiting, (len(after.used), next(order), after))
+    return found
+
+
+def _steps(before: _Configuration, open_calls: dict[int, Call]) -> Iterable[_Configuration]:
+    """The configurations in which one more open call has taken effect."""
+    alike: dict[tuple[str, str], int] = {}
+    for number, call in open_calls.items():
+        if call.outcome is not Outcome.UNKNOWN:
+            if number not in before.done and (after := _effect(call, before.state)) is not None:
+                yield _Configuration(after, before.done | {number}, before.used)
+        elif number not in before.used:
+            # Of those that are alike, the one that ends first: the others can still be used later.
+            kind = call.action, call.cluster
+            if kind not in alike or call.ended < open_calls[alike[kind]].ended:
+                alike[kind] = number
+    for number in alike.values():
+        changed = _effect(open_calls[number], before.state)
+        if changed is not None and changed != before.state:
+            yield _Configuration(changed, before.done, before.used | {number})
+
+
+def _effect(call: Call, state: str) -> str | None:
+    """The state that a call leaves when it takes effect on ``state``; None when its answer would have been
+    another. An unknown outcome is taken as a success: a refusal changes nothing."""
     allowed = {
         "join": state in ("", call.cluster),
         "leave": state != "",
         "move": state != "",
         "read": state == call.cluster,
     }[call.action]
-    changed = {"join": call.cluster, "leave": "", "move": call.cluster, "read": state}[call.action]
-    match call.outcome:
-        case Outcome.DONE:
-            return [changed] if allowed else []
-        case Outcome.REFUSED:
-            return [] if allowed else [state]
-        case Outcome.UNKNOWN:
-            return [changed, state] if allowed else [state]
+    if call.outcome is Outcome.REFUSED:
+        return None if allowed else state
+    if not allowed:
+        return None
+    return {"join": call.cluster, "leave": "", "move": call.cluster, "read": state}[call.action]

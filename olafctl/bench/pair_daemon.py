@@ -1,93 +1,34 @@
-"""A daemon over two switches, as a process of its own: ``python -m olafctl.bench.pair_daemon PLACE``."""
+"""A daemon over two switches, as a process of its own:
+``python -m olafctl.bench.pair_daemon PLACE NAME [ETCD]``."""
 
-import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
+from olafctl.bench.daemon_process import DaemonProcess
 from olafctl.bench.switch_pair import SwitchPair
-from olafctl.daemon.daemon import serving
-from olafctl.errors import OlafError, Problem
+from olafctl.daemon.daemon import Shared, serving
 from olafctl.targets import main_thread, testbeds
 
-TIMEOUT = 120.0
-"""Seconds after which what must happen is taken not to."""
 _TESTBED = "testbed.yaml"
 
 
-class DaemonProcess:
-    """The daemon of the switches of ``pair``."""
-
-    def __init__(self, pair: SwitchPair) -> None:
-        self._place = pair.folder
-        self._process: subprocess.Popen[str] | None = None
-        self.address = _address(pair.folder)
-        (pair.folder / _TESTBED).write_text(pair.testbed.text)
-
-    @property
-    def pid(self) -> int:
-        """The process's id; it runs."""
-        assert self._process is not None
-        return self._process.pid
-
-    def start(self) -> None:
-        """Returns when it serves. Raises OlafError."""
-        argv = [sys.executable, "-m", "olafctl.bench.pair_daemon", str(self._place)]
-        self._process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        assert self._process.stdout is not None
-        if not self._process.stdout.readline():
-            raise OlafError(Problem("did not start", "the daemon"))
-
-    def kill(self) -> None:
-        """End it at once, if it runs."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-            assert self._process.stdout is not None
-            self._process.stdout.close()
-            self._process = None
+def process(pair: SwitchPair, name: str = "api", etcd: str = "") -> DaemonProcess:
+    """A daemon of the switches of ``pair``, to be started; with an ``etcd`` endpoint others share them."""
+    (pair.folder / _TESTBED).write_text(pair.testbed.text)
+    arguments = [str(pair.folder), name, *([etcd] if etcd else [])]
+    return DaemonProcess("olafctl.bench.pair_daemon", arguments, _address(pair.folder, name))
 
 
-@contextmanager
-def owning(pair: SwitchPair) -> Iterator[DaemonProcess]:
-    """A daemon that runs meanwhile. Raises OlafError."""
-    process = DaemonProcess(pair)
-    try:
-        process.start()
-        yield process
-    finally:
-        process.kill()
-
-
-def until(condition: Callable[[], bool]) -> None:
-    """Wait for ``condition``, which may fail with an OlafError meanwhile.
-
-    Raises OlafError after :data:`TIMEOUT`.
-    """
-    deadline = time.monotonic() + TIMEOUT
-    while True:
-        try:
-            if condition():
-                return
-        except OlafError:
-            if time.monotonic() > deadline:
-                raise
-        if time.monotonic() > deadline:
-            raise OlafError(Problem(f"not ready after {TIMEOUT:g} s", "the daemon"))
-        time.sleep(0.05)
-
-
-def _address(place: Path) -> str:
-    return f"unix:{place}/api/olaf.sock"
+def _address(place: Path, name: str) -> str:
+    return f"unix:{place}/{name}/olaf.sock"
 
 
 def main() -> None:
     """Serve until the end of the process."""
-    place = Path(sys.argv[1])
+    place, name, *etcd = Path(sys.argv[1]), *sys.argv[2:]
     pair = SwitchPair(testbeds.load(place / _TESTBED), place, owns=False)
-    with serving([pair], _address(place)) as server:
+    shared = Shared(etcd) if etcd else None
+    with serving([pair], _address(place, name), shared=shared) as server:
         main_thread.serve(lambda: print(server.address, flush=True), lambda: None)
 
 

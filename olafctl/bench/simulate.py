@@ -25,6 +25,7 @@ BEATS = (3, 4, 5, 8, 16, 24)
 RATES = (None, 2, 5, 20, 40, 100)
 """Gb/s."""
 _SECOND = 10**9
+_PERIOD = _SECOND // 10
 _HOST = Endpoint("02:00:00:00:00:01", IPv4Address("10.0.0.1"), 20300)
 _FIRST = 1000
 """The cycle of the first arrival: the registers are written before."""
@@ -79,21 +80,28 @@ def agreement(
 
 def speeds(clusters: int = 1000, workers: int = 10, updates: int = 5_000_000) -> list[Speed]:
     """Periodic workers before an engine with a slot for every tenth cluster, at several loads."""
-    size, period = 1000, _SECOND // 10
-    offered = clusters * workers * size * 8 * _SECOND / period
-    found = []
-    for name, share in (("idle", 10.0), ("output at 0.9 of the load", 0.9), ("output at 0.3", 0.3)):
-        engine = Engine("engine", slots=max(clusters // 10, 1), rate=offered * share)
-        sources = tuple(
-            Source(cluster, worker, "engine", period, jitter=period // 10, size=size)
-            for cluster in range(clusters)
-            for worker in range(workers)
-        )
-        scenario = Scenario((engine,), sources)
-        begin = time.process_time()
-        result = run(scenario, updates * period // (clusters * workers))
-        found.append(Speed(name, result.generated, time.process_time() - begin))
-    return found
+    loads = {"idle": 10.0, "output at 0.9 of the load": 0.9, "output at 0.3": 0.3}
+    duration = updates * _PERIOD // (clusters * workers)
+    return [_speed(name, clusters, workers, share, duration) for name, share in loads.items()]
+
+
+def hour(clusters: int = 1000, workers: int = 10) -> Speed:
+    """An hour of virtual time with an update of each worker every 100 ms, twice what the output takes."""
+    return _speed("one hour, output at 0.5 of the load", clusters, workers, 0.5, 3600 * _SECOND)
+
+
+def _speed(name: str, clusters: int, workers: int, share: float, duration: int) -> Speed:
+    size = 1000
+    offered = clusters * workers * size * 8 * _SECOND / _PERIOD
+    engine = Engine("engine", slots=max(clusters // 10, 1), rate=offered * share)
+    sources = tuple(
+        Source(cluster, worker, "engine", _PERIOD, jitter=_PERIOD // 10, size=size)
+        for cluster in range(clusters)
+        for worker in range(workers)
+    )
+    begin = time.process_time()
+    result = run(Scenario((engine,), sources), duration)
+    return Speed(name, result.generated, time.process_time() - begin)
 
 
 def _compare(model: QueueModel, pick: random.Random, updates: int) -> Agreement:

@@ -130,12 +130,6 @@ class SwitchPair:
         for socket in self._place.glob(f"{name[-1]}-*.sock"):
             socket.unlink()
 
-    def revive(self, name: str) -> None:
-        """Start one that was killed; it holds nothing."""
-        [device] = [device for device in self._devices if device.name == name]
-        self._begin(device)
-        self._await(device)
-
     def stop(self) -> None:
         """End both."""
         for name in list(self._processes):

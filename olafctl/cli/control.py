@@ -1,10 +1,13 @@
 """``olafctl control``: drive a running cluster's job, as iSwitch's control messages do."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from olafctl.cli.output import json_option, print_json
+
+if TYPE_CHECKING:
+    from olafctl.control.store import Store
 
 _DEPLOYMENT = click.option("--deployment", metavar="NAME", help="The deployment, when there are several.")
 _SEGMENT = click.option(
@@ -30,9 +33,11 @@ def seth(cluster: str, threshold: int, deployment: str | None, as_json: bool) ->
     keeps it.
     """
     from olafctl.control.jobs import set_threshold
-    from olafctl.control.store import pick
 
-    changes = set_threshold(pick(deployment), cluster, threshold)
+    if _by_daemon(deployment, "SetThreshold", cluster, threshold=threshold) is not None:
+        _tell(as_json, f"H of {cluster} is {threshold}", changes=[])
+        return
+    changes = set_threshold(_store(deployment), cluster, threshold)
     _tell(as_json, f"H of {cluster} is {threshold}", changes=list(changes.lines()))
 
 
@@ -62,9 +67,9 @@ def resume(cluster: str, deployment: str | None, as_json: bool) -> None:
 def fbcast(cluster: str, segment: int | None, deployment: str | None, as_json: bool) -> None:
     """Send the partial sums of CLUSTER now, with as many updates as they have."""
     from olafctl.control.jobs import release
-    from olafctl.control.store import pick
 
-    release(pick(deployment), cluster, segment)
+    if _by_daemon(deployment, "FBcast", cluster, segment=segment) is None:
+        release(_store(deployment), cluster, segment)
     _tell(as_json, f"released the partial sums of {_part(cluster, segment)}")
 
 
@@ -76,9 +81,9 @@ def fbcast(cluster: str, segment: int | None, deployment: str | None, as_json: b
 def reset(cluster: str, segment: int | None, deployment: str | None, as_json: bool) -> None:
     """Discard the partial sums of CLUSTER, and forget which round it finished last."""
     from olafctl.control.jobs import discard
-    from olafctl.control.store import pick
 
-    discard(pick(deployment), cluster, segment)
+    if _by_daemon(deployment, "Reset", cluster, segment=segment) is None:
+        discard(_store(deployment), cluster, segment)
     _tell(as_json, f"discarded the partial sums of {_part(cluster, segment)}")
 
 
@@ -92,18 +97,41 @@ def reset(cluster: str, segment: int | None, deployment: str | None, as_json: bo
 def ask(cluster: str, worker: str, segment: int, round_: int, deployment: str | None, as_json: bool) -> None:
     """Ask the other members of CLUSTER to send WORKER the result of a round that it lacks."""
     from olafctl.control.jobs import ask_for_help
-    from olafctl.control.store import pick
 
-    asked = ask_for_help(pick(deployment), cluster, segment, round_, worker)
+    told = _by_daemon(deployment, "Help", cluster, worker=worker, segment=segment, round=round_)
+    if told is not None:
+        asked = tuple(told.asked)
+    else:
+        asked = ask_for_help(_store(deployment), cluster, segment, round_, worker)
     _tell(as_json, f"asked {', '.join(asked)}", asked=list(asked))
 
 
 def _halt(cluster: str, halted: bool, deployment: str | None, as_json: bool) -> None:
     from olafctl.control.jobs import set_halted
+
+    changes: list[str] = []
+    if _by_daemon(deployment, "Halt" if halted else "Resume", cluster) is None:
+        changes = list(set_halted(_store(deployment), cluster, halted).lines())
+    _tell(as_json, f"{cluster} is {'halted' if halted else 'running'}", changes=changes)
+
+
+def _by_daemon(deployment: str | None, call: str, cluster: str, **fields: Any) -> Any:
+    """The answer of the daemon that keeps the deployment; None when none does."""
+    from olafctl.daemon.keeper import cluster_of, keeper
+
+    folder = _store(deployment).folder
+    with keeper(folder) as daemon:
+        if daemon is None:
+            return None
+        [status] = daemon.call("GetStatus", deployment=folder.name).deployments
+        found = cluster_of(status, cluster)
+        return daemon.call(call, deployment=folder.name, cluster=found.name, **fields)
+
+
+def _store(deployment: str | None) -> "Store":
     from olafctl.control.store import pick
 
-    changes = set_halted(pick(deployment), cluster, halted)
-    _tell(as_json, f"{cluster} is {'halted' if halted else 'running'}", changes=list(changes.lines()))
+    return pick(deployment)
 
 
 def _part(cluster: str, segment: int | None) -> str:

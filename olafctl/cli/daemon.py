@@ -26,6 +26,19 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     "--lease", type=click.FloatRange(0), default=0, show_default=True, metavar="SECONDS",
     help="Workers that join by control message leave after so long a silence; 0: never.",
 )  # fmt: skip
+@click.option(
+    "--etcd", "endpoints", metavar="HOST:PORT,...",
+    help="Share the deployments with other controllers, by way of this etcd; one of them leads."
+         "  [default: alone, with a store of its own]",
+)  # fmt: skip
+@click.option(
+    "--etcd-certs", type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Folder with ca.pem, client.pem and client.key for etcd; needed beyond loopback.",
+)  # fmt: skip
+@click.option("--advertise", default="", metavar="ADDRESS",
+              help="Where clients reach this daemon when it leads.  [default: that of --listen]")  # fmt: skip
+@click.option("--leader-lease", type=click.IntRange(2), default=2, show_default=True, metavar="SECONDS",
+              help="A leader that etcd does not hear of for so long is replaced.")  # fmt: skip
 def command(
     testbeds: tuple[str, ...],
     listen: str | None,
@@ -34,6 +47,10 @@ def command(
     tls_ca: Path | None,
     token_file: Path | None,
     lease: float,
+    endpoints: str | None,
+    etcd_certs: Path | None,
+    advertise: str,
+    leader_lease: int,
 ) -> None:
     """Own each TESTBED (without any: every deployment there is), deploying what does not run.
 
@@ -44,7 +61,7 @@ def command(
     from olafctl.control import deploy
     from olafctl.control.store import Store, all_names, folder_of
     from olafctl.daemon.api.client import default_address
-    from olafctl.daemon.daemon import serving
+    from olafctl.daemon.daemon import Shared, serving
     from olafctl.daemon.site import Deployment
     from olafctl.errors import BadInput, Problem
     from olafctl.p4runtime.address import Tls
@@ -61,8 +78,11 @@ def command(
         beds = [deploy.find(Store(folder_of(name)))[0] for name in all_names()]
     if not beds:
         raise BadInput(Problem("nothing is deployed", remedy="name a testbed"))
-    sites = [Deployment(Store(folder_of(bed.name)), bed, log_progress) for bed in beds]
-    with serving(sites, listen or default_address(), tls, token, lease) as server:
+    shared = Shared(endpoints.split(","), etcd_certs, advertise, leader_lease) if endpoints else None
+    sites = [
+        Deployment(Store(folder_of(bed.name)), bed, log_progress, standby=shared is not None) for bed in beds
+    ]
+    with serving(sites, listen or default_address(), tls, token, lease, shared) as server:
         names = ", ".join(bed.name for bed in beds)
         main_thread.serve(lambda: click.echo(f"{names} at {server.address}; Ctrl-C ends it"), lambda: None)
 

@@ -23,13 +23,25 @@ if TYPE_CHECKING:
 def command(testbed: str, dry_run: bool, take_over: bool, hosts: bool | None, as_json: bool) -> None:
     """Make TESTBED (a YAML file, or the name of a shipped testbed) run, programmed and verified.
 
-    What already fits stays untouched; a second deploy changes nothing. If anything fails, what ran before
-    runs again. Lines of the plan begin with + (added), ~ (changed) or - (removed).
+    What already fits stays untouched; a second deploy changes nothing, and so does one of what a daemon
+    keeps. If anything fails, what ran before runs again. Lines of the plan begin with + (added), ~ (changed)
+    or - (removed).
     """
-    from olafctl.control.deploy import deploy
+    from olafctl.control.deploy import deploy, kept
+    from olafctl.control.store import Store, folder_of
+    from olafctl.daemon.keeper import keeper
     from olafctl.targets import testbeds
 
     bed = testbeds.load(testbeds.locate(testbed))
+    store = Store(folder_of(bed.name))
+    with keeper(store.folder) as daemon:
+        if daemon is not None:
+            outcome = kept(store, bed)
+            if as_json:
+                print_json(_as_json(outcome, dry_run))
+            else:
+                click.echo(f"the daemon at {daemon.address} keeps {bed.name} running; nothing changed")
+            return
     with progress() as log_progress:
         outcome = deploy(bed, log_progress, dry_run=dry_run, take_over=take_over, with_hosts=hosts)
     if as_json:

@@ -10,9 +10,13 @@ from olafctl.cli.output import json_option, print_json
 @click.option("--all", "everything", is_flag=True, help="Destroy every deployment.")
 @json_option("Print what was destroyed as JSON.")
 def command(name: str | None, everything: bool, as_json: bool) -> None:
-    """End deployment NAME (the only one, when left out): processes, ports and files, also after a crash."""
+    """End deployment NAME (the only one, when left out): processes, ports and files, also after a crash.
+
+    A daemon that keeps it lets it go first.
+    """
     from olafctl.control import store
     from olafctl.control.destroy import destroy
+    from olafctl.daemon.keeper import keeper
     from olafctl.errors import BadInput, OlafError, Problem
 
     if everything and name:
@@ -25,6 +29,9 @@ def command(name: str | None, everything: bool, as_json: bool) -> None:
     problems: list[Problem] = []
     for deployment in chosen:
         try:
+            with keeper(deployment.folder) as daemon:
+                if daemon is not None:
+                    daemon.call("LetGo", deployment=deployment.folder.name)
             destroy(deployment)
         except OlafError as error:
             if not everything:

@@ -8,7 +8,7 @@ import click
 from olafctl.cli.output import json_option, log_progress, print_json, table
 from olafctl.errors import BadInput, Problem
 from olafctl.testbed import limits, quantities
-from olafctl.testbed.model import Mode
+from olafctl.testbed.model import Engine, Mode, Testbed
 
 if TYPE_CHECKING:
     from olafctl.simulate.run import Result
@@ -32,7 +32,26 @@ if TYPE_CHECKING:
 )
 @click.option("--frame-bytes", type=int, help="Of an update; by default it fills a slot.")
 @click.option("--mode", type=click.Choice(["olaf", "fifo"]), help="Instead of the testbed's.")
-@click.option("--rate", metavar="RATE", help="Output rate instead of the testbed's: 40Gb/s, off.")
+@click.option(
+    "--rate",
+    "rates",
+    multiple=True,
+    metavar="[ENGINE=]RATE",
+    help="Output rate instead of the testbed's: 40Gb/s, off.",
+)
+@click.option(
+    "--control",
+    is_flag=True,
+    help="Workers have transmission control (OLAF §5), which keeps a congested engine from losing updates.",
+)
+@click.option(
+    "--tolerance",
+    metavar="TIME",
+    default="400ms",
+    show_default=True,
+    help="Δ_T of --control: older feedback is obsolete.",
+)
+@click.option("--urgent", is_flag=True, help="With --control: v = 1/Δ_T instead of Δ_T.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of phases and jitter.")
 @json_option("Print JSON; ages in ns.")
 def command(
@@ -43,44 +62,48 @@ def command(
     warm_up: str,
     frame_bytes: int | None,
     mode: str | None,
-    rate: str | None,
+    rates: tuple[str, ...],
+    control: bool,
+    tolerance: str,
+    urgent: bool,
     seed: int,
     as_json: bool,
 ) -> None:
-    """Simulate TESTBED's engine and periodic workers in the event-level model (docs/simulate.md).
+    """Simulate TESTBED's engines and periodic workers in the event-level model (docs/simulate.md).
 
     Phases are drawn at random from --seed, with which a run repeats exactly. The reward rule does not apply.
 
     \b
       olafctl simulate nine-clusters --period 1us --rate 40Gb/s --frame-bytes 256 --duration 10ms
+      olafctl simulate multi-hop --period 100ms --frame-bytes 1000 --duration 60s --control
     """
-    every, named = None, {}
-    for text in periods:
-        name, equals, value = text.rpartition("=")
-        if equals:
-            named[name] = _time(f"--period {name}", value, 1)
-        else:
-            every = _time("--period", value, 1)
-    lateness, length, before = (
-        _time(option, text, 0)
-        for option, text in (("--jitter", jitter), ("--duration", duration), ("--warm-up", warm_up))
+    given = _by_name("--period", periods, quantities.duration(1, 10**15))
+    named = {name: period for name, period in given.items() if name is not None}
+    lateness, length, before, obsolete = (
+        _read(option, text, quantities.duration(least, 10**15))
+        for option, text, least in (
+            ("--jitter", jitter, 0),
+            ("--duration", duration, 0),
+            ("--warm-up", warm_up, 0),
+            ("--tolerance", tolerance, 1),
+        )
     )
 
     from olafctl.simulate.from_testbed import scenario_of
     from olafctl.simulate.run import run
+    from olafctl.simulate.scenario import Control
     from olafctl.targets.testbeds import load, locate
 
     bed = load(locate(testbed))
-    engine = bed.engine
     if mode is not None:
-        clusters = tuple(replace(cluster, mode=Mode(mode)) for cluster in bed.clusters)
+        clusters = tuple(replace(one, mode=Mode(mode), own_mode=True) for one in bed.clusters)
         bed = replace(bed, clusters=clusters)
-    if rate is not None:
-        engine = replace(
-            engine, output_rate=_read("--rate", rate, quantities.rate(limits.MIN_RATE, limits.MAX_RATE))
-        )
-    bed = replace(bed, engine=engine)
-    scenario = scenario_of(bed, every, named, jitter=lateness, size=frame_bytes, seed=seed)
+    bed = _with_rates(bed, rates)
+    seconds = obsolete / 1e9
+    workers = Control(1 / seconds if urgent else seconds, seconds) if control else None
+    scenario = scenario_of(
+        bed, given.get(None), named, jitter=lateness, size=frame_bytes, control=workers, seed=seed
+    )
     result = run(scenario, length, warm_up=before, progress=lambda events: log_progress(f"{events} events"))
     names = {cluster.index: cluster.name for cluster in bed.clusters}
     if as_json:
@@ -89,10 +112,24 @@ def command(
         _show(result, names)
 
 
+def _with_rates(testbed: Testbed, rates: tuple[str, ...]) -> Testbed:
+    given = _by_name("--rate", rates, quantities.rate(limits.MIN_RATE, limits.MAX_RATE))
+    known = [engine.name for engine in testbed.engines]
+    for name in given:
+        if name is not None and name not in known:
+            raise BadInput(Problem(f"no engine is called {name!r}", "--rate", f"known: {', '.join(known)}"))
+
+    def changed(engine: Engine) -> Engine:
+        every = given.get(None, engine.output_rate)
+        return replace(engine, output_rate=given.get(engine.name, every))
+
+    return replace(testbed, engine=changed(testbed.engine), others=tuple(map(changed, testbed.others)))
+
+
 def _show(result: "Result", names: dict[int, str]) -> None:
     table(
         "clusters; ages in µs",
-        ["cluster", "updates", "frames", "aggregated", "replaced", "lost", "AoM", "mean peak"],
+        ["cluster", "updates", "frames", "aggregated", "replaced", "lost", "held", "AoM", "mean peak"],
         [
             [
                 names[one.cluster],
@@ -101,6 +138,7 @@ def _show(result: "Result", names: dict[int, str]) -> None:
                 one.aggregated,
                 one.replaced,
                 one.lost,
+                one.held,
                 _us(one.average_age),
                 _us(one.mean_peak),
             ]
@@ -130,8 +168,15 @@ def _values(result: "Result", names: dict[int, str]) -> dict[str, Any]:
     }
 
 
-def _time(option: str, text: str, least: int) -> int:
-    return _read(option, text, quantities.duration(least, 10**15))
+def _by_name(
+    option: str, texts: tuple[str, ...], reader: "quantities.Reader[quantities.V]"
+) -> "dict[str | None, quantities.V]":
+    """What ``[NAME=]VALUE`` says; of all that are not named under None."""
+    found: dict[str | None, quantities.V] = {}
+    for text in texts:
+        name, equals, value = text.rpartition("=")
+        found[name if equals else None] = _read(f"{option} {name}".strip(), value, reader)
+    return found
 
 
 def _read(option: str, text: str, reader: "quantities.Reader[quantities.V]") -> "quantities.V":

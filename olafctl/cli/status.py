@@ -19,8 +19,11 @@ def command(context: click.Context, name: str | None, as_json: bool) -> None:
     """
     from olafctl.control.status import healthy, status
     from olafctl.control.store import pick
+    from olafctl.daemon.keeper import keeper, kept_by
 
-    report = status(pick(name))
+    store = pick(name)
+    with keeper(store.folder) as daemon:
+        report = status(store, None if daemon is None else kept_by(daemon, store.folder.name))
     if as_json:
         print_json(report)
     else:
@@ -36,6 +39,8 @@ def _show(report: dict[str, Any]) -> None:
     servers = len(report["parameter_servers"])
     click.echo(f"{report['name']} ({report['testbed']}) {state} on {report['target']}")
     click.echo(f"{len(report['clusters'])} clusters, {workers} workers, {servers} parameter servers")
+    if report["daemon"]:
+        click.echo(f"the daemon at {report['daemon']} keeps its membership")
     for worker, cluster in ((w, c) for c in report["clusters"] for w in c["workers"]):
         if worker["moved_from"] is not None:
             click.echo(

@@ -65,7 +65,7 @@ def command(
         )
     try:
         from olafctl.train import serving
-        from olafctl.train.virtual import Plan, train
+        from olafctl.train.virtual import Pace, Plan, train
     except ImportError as error:
         raise MissingTool(
             Problem(f"training needs a package: {error}", remedy="pip install ./sdk 'olafctl[train]'")
@@ -73,7 +73,7 @@ def command(
     from olafctl.control.deploy import using
     from olafctl.control.store import pick
 
-    plan = Plan(updates, episodes, step_cost, seed, serving.policy(policy, 0.001, {}), v, delta_t)
+    plan = Plan(updates, episodes, Pace(step_cost), seed, serving.policy(policy, 0.001, {}), v, delta_t)
     with using(pick(testbed)) as (deployed, running):
         server = serving.host_of(deployed, None)
         with closing(running.virtual_time()) as engine:

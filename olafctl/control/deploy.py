@@ -101,6 +101,18 @@ def deploy(
         return outcome
 
 
+def kept(store: Store, testbed: Testbed) -> Outcome:
+    """What a deploy does where a daemon keeps this testbed running: nothing.
+
+    Raises BadInput when it keeps another testbed of the same name.
+    """
+    record = store.record(Role.RUNNING)
+    if record is not None and record.testbed != testbed.text:
+        remedy = "end the daemon first; or destroy the deployment, which makes the daemon let it go"
+        raise BadInput(Problem("a daemon keeps what was deployed from another text", testbed.name, remedy))
+    return Outcome(testbed.name, False, (), plan(_NOTHING, _NOTHING), 0)
+
+
 def build(testbed: Testbed, progress: Progress) -> Build:
     """Render, check and compile ``testbed`` for its target; from the cache when nothing changed.
 

@@ -2,39 +2,58 @@
 
 import hashlib
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from itertools import islice
+from typing import Protocol
 
 from olafctl.control.plan import Op, Plan, plan
 from olafctl.control.state import State, device_state
 from olafctl.errors import OlafError, Problem
 from olafctl.p4runtime.failures import NotPrimary, WriteFailed
 from olafctl.p4runtime.session import Change, Session, Update
-from olafctl.targets.interface import Device, Running
+from olafctl.targets.interface import Device, Registers
 
 Sessions = Mapping[str, Session]
+
+
+class Programmable(Protocol):
+    """The part of a running target that is programmed."""
+
+    @property
+    def devices(self) -> Sequence[Device]: ...
+
+    @property
+    def registers(self) -> Registers: ...
+
 
 _CHANGES = {Op.INSERT: Change.INSERT, Op.MODIFY: Change.MODIFY, Op.DELETE: Change.DELETE}
 _SHOWN = 10
 
 
 @contextmanager
-def controlling(running: Running, *, take_over: bool = False) -> Iterator[Sessions]:
-    """Sessions with every device, each primary.
+def controlling(
+    running: Programmable,
+    *,
+    take_over: bool = False,
+    election_id: int | None = None,
+    permit: Callable[[], None] | None = None,
+) -> Iterator[Sessions]:
+    """Sessions with every device, each primary; ``permit`` is asked before each write.
 
-    The election id is the time, so a newer olafctl wins over an older one; above any that was seen before
-    when no controller is primary. Raises OlafError when a device does not answer, or (without
+    The election id is the time unless given, so a newer olafctl wins over an older one; above any that was
+    seen before when no controller is primary. Raises OlafError when a device does not answer, or (without
     ``take_over``) another controller with a higher election id is primary.
     """
-    election = time.time_ns()
+    election = time.time_ns() if election_id is None else election_id
     with ExitStack() as stack:
         sessions = {}
         for device in running.devices:
             session = stack.enter_context(
                 Session.connect(device.address, device.device_id, election_id=election, name=device.name)
             )
+            session.permit = permit
             try:
                 session.become_primary(take_over=take_over)
             except NotPrimary as error:
@@ -45,7 +64,7 @@ def controlling(running: Running, *, take_over: bool = False) -> Iterator[Sessio
 
 
 @contextmanager
-def watching(running: Running) -> Iterator[Sessions]:
+def watching(running: Programmable) -> Iterator[Sessions]:
     """Sessions that only read. Raises OlafError when a device does not answer."""
     with ExitStack() as stack:
         yield {
@@ -56,7 +75,7 @@ def watching(running: Running) -> Iterator[Sessions]:
         }
 
 
-def push_pipelines(running: Running, sessions: Sessions) -> tuple[str, ...]:
+def push_pipelines(running: Programmable, sessions: Sessions) -> tuple[str, ...]:
     """Give each device its pipeline, unless it runs that one already; returns who got one.
 
     Raises OlafError.
@@ -81,7 +100,7 @@ def has_pipeline(device: Device, sessions: Sessions) -> bool:
     return sessions[device.name].cookie() == cookie
 
 
-def read(running: Running, sessions: Sessions, names: Iterable[str]) -> State:
+def read(running: Programmable, sessions: Sessions, names: Iterable[str]) -> State:
     """The state of every device, of the queue's registers ``names`` and of its indices. Raises OlafError."""
     return State(
         devices={
@@ -93,7 +112,7 @@ def read(running: Running, sessions: Sessions, names: Iterable[str]) -> State:
     )
 
 
-def converge(running: Running, sessions: Sessions, wanted: State) -> Plan:
+def converge(running: Programmable, sessions: Sessions, wanted: State) -> Plan:
     """Make the actual state equal ``wanted`` and read it back; returns what had to be changed.
 
     Where a table cannot hold old and new entries at once, the old ones are removed first.
@@ -114,7 +133,7 @@ def converge(running: Running, sessions: Sessions, wanted: State) -> Plan:
     return changes
 
 
-def carry_out(changes: Plan, running: Running, sessions: Sessions) -> None:
+def carry_out(changes: Plan, running: Programmable, sessions: Sessions) -> None:
     """Do every step in order, each one Write after the other. Raises OlafError at the first refusal.
 
     Indices come first: no frame must find an index that is not what its cluster asks for.
@@ -127,7 +146,7 @@ def carry_out(changes: Plan, running: Running, sessions: Sessions) -> None:
         running.registers.write(change.name, change.after)
 
 
-def verify(running: Running, sessions: Sessions, wanted: State) -> None:
+def verify(running: Programmable, sessions: Sessions, wanted: State) -> None:
     """Read everything back.
 
     Raises OlafError with the differences.

@@ -1,7 +1,7 @@
 """Status: what a deployment is asked to be, what its devices and queue hold, and where they differ."""
 
 import time
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
@@ -21,7 +21,7 @@ from olafctl.p4runtime.session import Session
 from olafctl.queue.registers import is_staging
 from olafctl.targets import deployment, processes
 from olafctl.targets.interface import Running
-from olafctl.testbed.model import Mode, Testbed
+from olafctl.testbed.model import Cluster, Mode, Testbed
 
 _MOST_DRIFT = 100
 
@@ -36,12 +36,23 @@ class CountsPorts(Protocol):
         """``ports``: by number, counters by name."""
 
 
-def status(store: Store) -> Json:
+@dataclass(frozen=True)
+class Kept:
+    """A deployment's membership as the daemon at ``address`` keeps it."""
+
+    address: str
+    clusters: tuple[Cluster, ...]
+
+
+def status(store: Store, kept: Kept | None = None) -> Json:
     """Everything an operator may ask about a deployment, ready to be printed as JSON.
 
-    Raises OlafError when the stored testbed cannot be read or a device breaks off.
+    What it is asked to be is the membership of the daemon where one keeps it. Raises OlafError when the
+    stored testbed cannot be read or a device breaks off.
     """
     testbed, running = find(store)
+    if kept is not None:
+        testbed = replace(testbed, clusters=kept.clusters)
     alive = running is not None and running.alive()
     with unless_changing(store.folder) as quiet:
         interrupted = quiet and store.record(Role.WANTED) is not None
@@ -51,7 +62,8 @@ def status(store: Store) -> Json:
         "target": testbed.target,
         "running": alive,
         "damaged": deployment.is_damaged(store.folder),
-        "changing": not quiet,
+        "changing": not quiet and kept is None,
+        "daemon": kept.address if kept else None,
         "interrupted": interrupted,
         "clusters": _clusters(testbed, store),
         "parameter_servers": [

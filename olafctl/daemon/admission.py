@@ -59,8 +59,24 @@ class Admission:
     def submit(self, operation: Operation) -> "Future[Row]":
         """As :meth:`Controller.submit`, with objectives checked. Raises Busy."""
         if not self._concerned(operation):
-            return self._controller.submit(self._guarded(operation))
+            return self._unless_outdated(self._controller.submit(self._guarded(operation)), operation)
         return self._pool.submit(self._verified, operation)
+
+    def _unless_outdated(self, tried: "Future[Row]", operation: Operation) -> "Future[Row]":
+        """What became of ``operation``, which is verified after all when other changes came first."""
+        answer: Future[Row] = Future()
+
+        def settle(done: "Future[Row]") -> None:
+            error = done.exception()
+            if error is None:
+                answer.set_result(done.result())
+            elif isinstance(error, Outdated):
+                self._pool.submit(self._verified, operation).add_done_callback(settle)
+            else:
+                answer.set_exception(error)
+
+        tried.add_done_callback(settle)
+        return answer
 
     def _concerned(self, operation: Operation) -> bool:
         situation = self._after(operation)

@@ -16,14 +16,18 @@ import logging
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from itertools import groupby
+from typing import TypeVar
 
 from olafctl.control.store import Controlled, Regrouped, Store
+from olafctl.daemon.leadership import Alone, Leadership, NotLeader
 from olafctl.daemon.membership import Change, Membership, affected
 from olafctl.daemon.model import Row, of_testbed
 from olafctl.daemon.operations import Operation, Outdated, Planned
+from olafctl.daemon.resting import Resting
 from olafctl.daemon.site import Site
 from olafctl.daemon.southbound import Southbound
 from olafctl.daemon.store.interface import Event, Intent, MembershipStore
@@ -36,6 +40,7 @@ _BATCH = 64
 _WAITING = 4096
 _CHECK_SECONDS = 30.0
 _RETRY_SECONDS = 1.0
+_Row = TypeVar("_Row")
 
 
 class Busy(OlafError):
@@ -52,6 +57,29 @@ class _Request:
     answer: "Future[Row]" = field(default_factory=Future)
 
 
+class _Stored:
+    """The clusters and members as they are stored: what is under way is nothing to tell yet."""
+
+    def __init__(self, membership: Membership) -> None:
+        self.clusters = dict(membership.clusters)
+        self.members = dict(membership.members)
+
+    def follow(self, membership: Membership, change: Change) -> None:
+        """``change``, which ``membership`` has, is stored now."""
+        for key in change:
+            room, _, name = key.partition("/")
+            if room == "cluster":
+                _follow(self.clusters, membership.clusters, name)
+            elif room == "member":
+                _follow(self.members, membership.members, name)
+
+
+def _follow(mine: dict[str, _Row], theirs: Mapping[str, _Row], name: str) -> None:
+    mine.pop(name, None)
+    if name in theirs:
+        mine[name] = theirs[name]
+
+
 @dataclass(frozen=True)
 class Status:
     """A deployment as it is."""
@@ -61,7 +89,11 @@ class Status:
     ready: bool
     """Whether the devices answer and are equal to the membership."""
     problem: str
-    """Why not; empty when they are."""
+    """Why not; empty when they are, and while it follows."""
+    term: int
+    """Higher for each later leader; 0: this controller follows."""
+    leader: str
+    """The API address of the leader among several controllers; empty when it is not known or alone."""
     clusters: list[Row]
     members: list[Row]
 
@@ -69,13 +101,24 @@ class Status:
 class Controller:
     """See the module."""
 
-    def __init__(self, site: Site, store: MembershipStore, *, check_every: float = _CHECK_SECONDS) -> None:
+    def __init__(
+        self,
+        site: Site,
+        store: MembershipStore,
+        leadership: Leadership | None = None,
+        *,
+        check_every: float = _CHECK_SECONDS,
+    ) -> None:
         """Load the membership; the first time it is the testbed's. Raises OlafError.
 
-        The devices are read and compared every ``check_every`` seconds.
+        The devices are read and compared every ``check_every`` seconds. Without ``leadership`` there is no
+        other controller.
         """
         self.name = site.testbed.name
-        self.southbound = Southbound(site)
+        self._leadership = leadership or Alone()
+        self.term = self._leadership.term
+        """Of the leadership that is acted on."""
+        self.southbound = Southbound(site, self._leadership)
         self._site = site
         self._store = store
         self._check_every = check_every
@@ -85,8 +128,9 @@ class Controller:
         self._next_check = 0.0
         self._ended = False
         self._loaded = False
+        self._revision = 0
         self._load()
-        if not self._revision:
+        if self.term and not self._revision:
             self._begin_with_the_testbed()
         self._thread = threading.Thread(target=self._run, name=f"controller {self.name}", daemon=True)
 
@@ -102,12 +146,21 @@ class Controller:
         self._requests.put(None)
         self._thread.join()
         self.southbound.close()
-        self._store.close()
         self._site.close()
+        self._leadership.close()
+        self._store.close()
 
     def submit(self, operation: Operation) -> "Future[Row]":
-        """Have an operation carried out; its answer, or why not, is in the future. Raises Busy."""
+        """Have an operation carried out; its answer, or why not, is in the future.
+
+        Raises Busy, and Unavailable once closed.
+        """
+        if self._ended:
+            raise Unavailable(Problem("nothing was changed: the daemon let it go", self.name))
         request = _Request(operation)
+        if not self._leadership.term:
+            request.answer.set_exception(NotLeader(self._leadership.leader))
+            return request.answer
         try:
             self._requests.put_nowait(request)
         except queue.Full:
@@ -118,13 +171,15 @@ class Controller:
     def status(self, summary: bool = False) -> Status:
         """The membership as it is, without secrets; of a ``summary`` no clusters and members."""
         with self._changed:
-            clusters = () if summary else self.membership.clusters.values()
-            members = () if summary else self.membership.members.values()
+            clusters = () if summary else self._stored.clusters.values()
+            members = () if summary else self._stored.members.values()
             return Status(
                 self.name,
                 self._revision,
                 self.southbound.ready,
                 "" if self.southbound.ready else self._problem,
+                self.term,
+                self._leadership.leader,
                 [cluster.shown() for cluster in clusters],
                 [member.to_row() for member in members],
             )
@@ -155,19 +210,56 @@ class Controller:
     # The thread
 
     def _run(self) -> None:
-        self._equalise()
         while True:
+            self._take_role()
+            if not self.term:
+                self._follow()
+            elif time.monotonic() >= self._next_check or not self.southbound.ready:
+                self._equalise()
             batch, ends = self._waiting()
             if batch:
                 self._carry_out(batch)
             if ends:
                 return
-            if time.monotonic() >= self._next_check or not self.southbound.ready:
-                self._equalise()
+
+    def _take_role(self) -> None:
+        """Lead or follow, as the leadership now says."""
+        term = self._leadership.term
+        if term == self.term:
+            return
+        if self.term:
+            # Others may change the deployment from now on.
+            self.southbound.close()
+            self._site.close()
+        self.term = term
+        self._loaded = False
+        self._next_check = 0.0
+
+    def _follow(self) -> None:
+        """Keep up with the changes that the leader stores."""
+        try:
+            if not self._loaded:
+                self._load()
+            for revision, events in groupby(self._store.history(self._revision), lambda each: each.revision):
+                change = {event.key: event.row for event in events}
+                with self._changed:
+                    # Which indices rest is the leader's to know.
+                    for each in sorted(self.membership.resting):
+                        self.membership.rested(each)
+                    self.membership.apply(change)
+                    self._stored.follow(self.membership, change)
+                    self._revision = revision
+                    self._changed.notify_all()
+            self._problem = ""
+        except OlafError as error:
+            # A history that no longer reaches back to what is known here begins with all rows.
+            self._loaded = False
+            self._note(error)
 
     def _waiting(self) -> tuple[list[_Request], bool]:
         """What is to be done now, after waiting for the first of it or for the next check."""
         patience = self._next_check - time.monotonic() if self.southbound.ready else _RETRY_SECONDS
+        patience = min(patience, self._leadership.patience)
         batch: list[_Request] = []
         try:
             request = self._requests.get(timeout=max(patience, 0.001))
@@ -184,28 +276,40 @@ class Controller:
         """Make the devices equal to the membership; whether they are."""
         self._next_check = time.monotonic() + self._check_every
         try:
+            self._leadership.check()
             if not self._loaded:
                 self._load()
+            if not self._revision:
+                self._begin_with_the_testbed()
             clusters = self.membership.placed(self.membership.clusters)
             self.southbound.reconcile(clusters)
+            self._free_indices()
             if self._store.intent() is not None:
                 _log.warning("%s: undid a change that was interrupted", self.name)
                 self._store.abandon()
         except OlafError as error:
-            if str(error) != self._problem:
-                _log.warning("%s: %s", self.name, error)
-            self._problem = str(error)
+            self._note(error)
             return False
         self._problem = ""
         return True
 
+    def _note(self, error: OlafError) -> None:
+        if str(error) != self._problem:
+            _log.warning("%s: %s", self.name, error)
+        self._problem = str(error)
+
     def _carry_out(self, batch: Sequence[_Request]) -> None:
+        if not self._leadership.term:
+            self._refuse(batch, NotLeader(self._leadership.leader))
+            return
         if not (self._loaded and self.southbound.ready) and not self._equalise():
             self._refuse(batch, Unavailable(Problem(f"nothing was changed: {self._problem}", self.name)))
             return
+        self._free_indices()
         before: dict[str, tuple[Cluster, ...]] = {}
         change: Change = {}
         planned: list[tuple[_Request, Planned]] = []
+        refused: list[tuple[_Request, Exception]] = []
         rest: Sequence[_Request] = ()
         with self._changed:
             for position, request in enumerate(batch, 1):
@@ -214,7 +318,7 @@ class Controller:
                 except Exception as error:
                     if not isinstance(error, OlafError | Outdated):
                         _log.exception("%s: a defect; the change is refused", self.name)
-                    request.answer.set_exception(error)
+                    refused.append((request, error))
                     continue
                 for name in affected(self.membership, plan.change) - before.keys():
                     before[name] = self.membership.placed([name])
@@ -231,20 +335,45 @@ class Controller:
         except OlafError as error:
             self._loaded = False
             self._equalise()
-            requests = [request for request, _ in planned]
-            if isinstance(error, WriteFailed) and len(requests) > 1:
-                # One of them is refused by a device: only that one shall fail.
-                for request in requests:
-                    self._carry_out([request])
-            else:
-                self._refuse(requests, error)
-            if rest:
-                self._carry_out(rest)
-            return
-        for request, plan in planned:
-            request.answer.set_result(plan.answer)
+            self._undone(planned, refused, error)
+        else:
+            for request, plan in planned:
+                request.answer.set_result(plan.answer)
+            # A refusal may follow from a change of this batch: it holds once that one is stored.
+            for request, reason in refused:
+                request.answer.set_exception(reason)
         if rest:
             self._carry_out(rest)
+
+    def _free_indices(self) -> None:
+        """Let others have the indices of deleted clusters of which no update waits any more."""
+        if not self.membership.resting:
+            return
+        try:
+            registers = self.southbound.queue_registers()
+        except OlafError as error:
+            _log.warning("%s: the queue cannot be read: %s", self.name, error)
+            return
+        with self._changed:
+            for each in self._resting.over(sorted(self.membership.resting), registers):
+                self.membership.rested(each)
+
+    def _undone(
+        self,
+        planned: Sequence[tuple[_Request, Planned]],
+        refused: Sequence[tuple[_Request, Exception]],
+        error: OlafError,
+    ) -> None:
+        """Answer a batch of which nothing was done; what was refused because of it has its turn again."""
+        requests = [request for request, _ in planned]
+        if isinstance(error, WriteFailed) and len(requests) > 1:
+            # One of them is refused by a device: only that one shall fail.
+            for request in requests:
+                self._carry_out([request])
+        else:
+            self._refuse(requests, error)
+        for request, _ in refused:
+            self._carry_out([request])
 
     def _make(
         self,
@@ -264,6 +393,7 @@ class Controller:
             revision = self._store.finish(change)
             with self._changed:
                 self._revision = revision
+                self._stored.follow(self.membership, change)
                 self._changed.notify_all()
 
     def _refuse(self, requests: Sequence[_Request], error: OlafError) -> None:
@@ -276,6 +406,11 @@ class Controller:
         revision, rows = self._store.rows()
         with self._changed:
             self.membership = Membership(self._site.testbed.engine.indices, rows)
+            if self.term:
+                # What waits in the queue, and of which cluster, is not stored.
+                self.membership.rest()
+            self._resting = Resting()
+            self._stored = _Stored(self.membership)
             self._revision = revision
         self._loaded = True
 

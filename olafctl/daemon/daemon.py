@@ -2,40 +2,95 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
 
 from olafctl.daemon.admission import Admission
 from olafctl.daemon.api.server import Owned, Server
 from olafctl.daemon.controller import Controller
+from olafctl.daemon.etcd.client import Etcd
+from olafctl.daemon.etcd.leadership import LEASE_SECONDS, EtcdLeadership
+from olafctl.daemon.etcd.store import EtcdStore
+from olafctl.daemon.keeper import noted
 from olafctl.daemon.leases import Leases
 from olafctl.daemon.messages.listener import Listener
+from olafctl.daemon.messages.notices import Notices
 from olafctl.daemon.operations import Operations
 from olafctl.daemon.site import Site
 from olafctl.daemon.store.sqlite import SqliteStore
+from olafctl.errors import OlafError
 from olafctl.p4runtime.address import Tls
+
+
+@dataclass(frozen=True)
+class Shared:
+    """An etcd by which several controllers share deployments."""
+
+    endpoints: Sequence[str]
+    """HOST:PORT each."""
+    certificates: Path | None = None
+    """Folder with ca.pem, client.pem and client.key; needed beyond loopback."""
+    advertised: str = ""
+    """The address that followers name as the leader's API; empty: the one it is served at."""
+    lease: int = LEASE_SECONDS
+    """Seconds after which a leader that is not heard of is replaced."""
 
 
 @contextmanager
 def serving(
-    sites: Sequence[Site], address: str, tls: Tls | None = None, token: str = "", lease: float = 0
+    sites: Sequence[Site],
+    address: str,
+    tls: Tls | None = None,
+    token: str = "",
+    lease: float = 0,
+    shared: Shared | None = None,
 ) -> Iterator[Server]:
     """Own ``sites`` and serve ``olaf.v1`` at ``address`` meanwhile. Raises OlafError.
 
-    Members that join by control messages leave after ``lease`` seconds of silence; 0: never.
+    Members that join by control messages leave after ``lease`` seconds of silence; 0: never. With ``shared``
+    other controllers may own the same sites; one of them leads, and the others serve what it stores.
     """
     with ExitStack() as stack:
-        owned = {}
-        for site in sites:
-            controller = Controller(site, SqliteStore(site.folder))
-            controller.start()
-            stack.callback(controller.close)
-            operations = Operations(site.testbed)
-            admission = Admission(controller, site.testbed)
-            stack.callback(admission.close)
-            listener = Listener(controller, admission, operations, site.testbed, lease)
-            stack.callback(listener.close)
-            leases = Leases(controller, admission.submit)
-            stack.callback(leases.close)
-            owned[controller.name] = Owned(controller, admission, operations, site.testbed.udp_port)
+        owned = {
+            site.testbed.name: stack.enter_context(_owning(site, shared, address, lease)) for site in sites
+        }
         server = Server(owned, address, tls, token)
         stack.callback(server.stop)
+        for site in sites:
+            stack.enter_context(noted(site.folder, server.address))
         yield server
+
+
+@contextmanager
+def _owning(site: Site, shared: Shared | None, address: str, lease: float) -> Iterator[Owned]:
+    with ExitStack() as stack:
+        if shared is None:
+            controller = Controller(site, SqliteStore(site.folder))
+        else:
+            controller = _among_others(site, shared, address, stack)
+        controller.start()
+        stack.callback(controller.close)
+        operations = Operations(site.testbed)
+        admission = Admission(controller, site.testbed)
+        stack.callback(admission.close)
+        notices = Notices(controller, site.testbed)
+        listener = Listener(controller, admission, operations, notices, site.testbed, lease)
+        stack.callback(listener.close)
+        leases = Leases(controller, admission.submit)
+        stack.callback(leases.close)
+        yield Owned(controller, admission, operations, notices, site.testbed.udp_port, stack.close)
+
+
+def _among_others(site: Site, shared: Shared, address: str, stack: ExitStack) -> Controller:
+    # The lease is prolonged over a connection of its own, which gives up in time to try another endpoint.
+    leases = Etcd(shared.endpoints, shared.certificates, timeout=shared.lease / 4)
+    stack.callback(leases.close)
+    etcd = Etcd(shared.endpoints, shared.certificates)
+    stack.callback(etcd.close)
+    name = site.testbed.name
+    leadership = EtcdLeadership(leases, name, shared.advertised or address, seconds=shared.lease)
+    try:
+        return Controller(site, EtcdStore(etcd, name, leadership), leadership)
+    except OlafError:
+        leadership.close()
+        raise

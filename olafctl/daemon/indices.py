@@ -20,6 +20,10 @@ class IndexRanges:
         """Indices that are free."""
         return sum(self._free.values())
 
+    def runs(self) -> list[tuple[int, int]]:
+        """First index and length of each free run."""
+        return sorted(self._free.items())
+
     @property
     def longest(self) -> int:
         """Length of the longest free run."""

@@ -57,6 +57,8 @@ class Membership:
         self.rows: dict[str, Row] = {}
         """Of the other keys."""
         self.indices = IndexRanges(indices)
+        self.resting: set[tuple[int, int]] = set()
+        """Ranges (first, count) of clusters that are gone, for as long as updates of theirs may wait."""
         self.cluster_numbers = Numbers(range(limits.CLUSTERS))
         self.replicas = Numbers(range(1, limits.WORKERS + 1))
         self._in_cluster: dict[str, dict[str, Member]] = {}
@@ -74,6 +76,17 @@ class Membership:
             row = change[key]
             if row is not None:
                 self._put(key, row)
+
+    def rested(self, resting: tuple[int, int]) -> None:
+        """No update of these indices waits any more: others may have them."""
+        self.resting.discard(resting)
+        self.indices.give_back(*resting)
+
+    def rest(self) -> None:
+        """What waits in the queue is not known: all indices that are free rest."""
+        for first, count in self.indices.runs():
+            self.indices.claim(first, count)
+            self.resting.add((first, count))
 
     def members_of(self, cluster: str) -> list[Member]:
         """A cluster's members."""
@@ -109,7 +122,10 @@ class Membership:
             self.clusters[cluster.name] = cluster
             self._in_cluster.setdefault(cluster.name, {})
             self.cluster_numbers.take(cluster.number)
-            self.indices.claim(cluster.first, cluster.segments)
+            if (cluster.first, cluster.segments) in self.resting:  # it was only changed
+                self.resting.discard((cluster.first, cluster.segments))
+            else:
+                self.indices.claim(cluster.first, cluster.segments)
         elif room == "member":
             member = Member.from_row(row)
             self.members[member.name] = member
@@ -124,7 +140,7 @@ class Membership:
         if room == "cluster" and name in self.clusters:
             cluster = self.clusters.pop(name)
             self.cluster_numbers.give_back(cluster.number)
-            self.indices.give_back(cluster.first, cluster.segments)
+            self.resting.add((cluster.first, cluster.segments))
             if not self._in_cluster[name]:
                 del self._in_cluster[name]
         elif room == "member" and name in self.members:

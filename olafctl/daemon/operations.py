@@ -116,7 +116,7 @@ class Operations:
                 what = f"the table `cluster_multicast` holds {limits.CLUSTERS} clusters"
                 raise NoRoom(Problem(what, remedy="delete a cluster, or use a second engine"))
             segments = max(-(-wish.values // segment_values(self._testbed.engine.beats)), 1)
-            first = membership.indices.take(segments)
+            first = _indices(membership, segments)
             membership.indices.give_back(first, segments)
             epoch = (int(membership.rows.get(_EPOCH, {"last": 0})["last"]) + 1) % limits.EPOCHS
             cluster = Cluster(
@@ -351,6 +351,17 @@ def _free_number(membership: Membership, cluster: str) -> int:
     if number > 255:
         raise NoRoom(Problem(f"{cluster!r} has 256 members, as many as there are numbers", "cluster"))
     return number
+
+
+def _indices(membership: Membership, count: int) -> int:
+    try:
+        return membership.indices.take(count)
+    except BadInput as error:
+        if not membership.resting:
+            raise
+        rest = sum(size for _, size in membership.resting)
+        what = f"{rest} more indices are free when the updates of deleted clusters have left the queue"
+        raise NoRoom(*error.problems, Problem(what, remedy="ask again in a moment")) from None
 
 
 def _check_name(name: str) -> None:

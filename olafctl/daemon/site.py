@@ -31,24 +31,32 @@ class Site(Protocol):
         """Bring it up, with these clusters."""
 
     def close(self) -> None:
-        """Leave it as it is, for others to change."""
+        """Leave it as it is, for others to change until it is used again."""
 
 
 class Deployment:
-    """A deployment of this machine's olafctl. While it is open no other olafctl may change it."""
+    """A deployment of this machine's olafctl. While it is in use no other olafctl may change it."""
 
-    def __init__(self, store: Store, testbed: Testbed, progress: Progress) -> None:
-        """Deploy what was never deployed. Raises OlafError, also when another olafctl is at work on it."""
+    def __init__(self, store: Store, testbed: Testbed, progress: Progress, *, standby: bool = False) -> None:
+        """Deploy what was never deployed; on ``standby`` only when it is first used.
+
+        Raises OlafError, also when another olafctl is at work on it.
+        """
         self._store = store
         self._progress = progress
         self._locks = ExitStack()
+        self._locked = False
         record = store.record(Role.RUNNING)
         if record is None:
+            if standby:
+                self.testbed = testbed
+                return
             deploy(testbed, progress)
         elif record.testbed != testbed.text:
             remedy = "deploy it first: olafctl deploy, while no daemon runs"
             raise BadInput(Problem("what runs was deployed from another text", str(testbed.source), remedy))
-        self._lock()
+        if not standby:
+            self._lock()
         self.testbed, _ = find(store)
 
     @property
@@ -56,11 +64,14 @@ class Deployment:
         return self._store.folder
 
     def running(self) -> Running | None:
+        if self._store.record(Role.RUNNING) is None:
+            return None
+        self._lock()
         _, running = find(self._store)
         return running if running is not None and running.alive() else None
 
     def start(self, clusters: Sequence[Cluster]) -> Running:
-        self._locks.close()
+        self.close()
         deploy(replace(self.testbed, clusters=tuple(clusters)), self._progress)
         self._lock()
         _, running = find(self._store)
@@ -69,6 +80,9 @@ class Deployment:
 
     def close(self) -> None:
         self._locks.close()
+        self._locked = False
 
     def _lock(self) -> None:
-        self._locks.enter_context(held(self._store.folder, CHANGE))
+        if not self._locked:
+            self._locks.enter_context(held(self._store.folder, CHANGE))
+            self._locked = True

@@ -15,6 +15,8 @@ from olafctl.control import devices
 from olafctl.control.desired import desired, index_range, of_clusters
 from olafctl.control.pipeline import VNP4_1, VNP4_2, WORKERS
 from olafctl.control.plan import Plan, plan
+from olafctl.daemon.guard import Guarded
+from olafctl.daemon.leadership import Leadership
 from olafctl.daemon.site import Site
 from olafctl.p4runtime.entities import Exact, Match, PacketIn
 from olafctl.p4runtime.session import Session
@@ -22,7 +24,6 @@ from olafctl.queue import settings
 from olafctl.queue.internals import Command
 from olafctl.queue.registers import IndexSettings
 from olafctl.queue.settings import Ranges
-from olafctl.targets.interface import Running
 from olafctl.testbed.model import Cluster
 
 _log = logging.getLogger(__name__)
@@ -32,10 +33,11 @@ _SHOWN = 20
 class Southbound:
     """See the module. One thread at a time may change anything; packets may be sent by any."""
 
-    def __init__(self, site: Site) -> None:
+    def __init__(self, site: Site, leadership: Leadership) -> None:
         self._site = site
+        self._leadership = leadership
         self._open = ExitStack()
-        self._running: Running | None = None
+        self._running: Guarded | None = None
         self._sessions: Mapping[str, Session] = {}
         self._equal = False
 
@@ -83,6 +85,11 @@ class Southbound:
         assert self._running is not None
         self._running.registers.command(command, first, last)
 
+    def queue_registers(self) -> dict[str, int]:
+        """All of the queue's registers at one instant. Raises OlafError."""
+        assert self._running is not None
+        return self._running.registers.read_all()
+
     def packets(self, timeout: float) -> Iterator[PacketIn]:
         """Control messages that VNP4₁ hands over, until ``timeout`` seconds bring none."""
         session = self._sessions.get(VNP4_1)
@@ -107,14 +114,23 @@ class Southbound:
         self._sessions = {}
         self._running = None
 
-    def _connected(self, clusters: Sequence[Cluster]) -> Running:
+    def _connected(self, clusters: Sequence[Cluster]) -> Guarded:
         if self._running is not None and all(
             session.alive and session.is_primary for session in self._sessions.values()
         ):
             return self._running
         self.close()
-        running = self._site.running() or self._site.start(clusters)
-        self._sessions = self._open.enter_context(devices.controlling(running, take_over=True))
+        leadership = self._leadership
+        leadership.check()
+        running = Guarded.of(self._site.running() or self._site.start(clusters), leadership.check)
+        self._sessions = self._open.enter_context(
+            devices.controlling(
+                running,
+                take_over=leadership.takes_over,
+                election_id=leadership.election_id,
+                permit=leadership.check,
+            )
+        )
         self._running = running
         return running
 

@@ -71,15 +71,23 @@ def check(address: str, tls: Tls | None) -> None:
             remedy = "leave out the certificate, or listen at HOST:PORT"
             raise BadInput(Problem("a UNIX socket has no TLS", address, remedy))
         return
+    if not is_loopback(address) and tls is None:
+        what = "would let every host that reaches it program the switch"
+        remedy = "add a certificate for TLS, or listen at loopback or unix:PATH"
+        raise BadInput(Problem(what, address, remedy))
+
+
+def is_loopback(address: str) -> bool:
+    """Whether HOST:PORT is this machine's own. Raises BadInput when it is no address."""
     host, _, port = address.rpartition(":")
     if not host or not port.isascii() or not port.isdigit() or int(port) > 65535:
         raise BadInput(
             Problem("is not an address", address, "give unix:PATH or HOST:PORT, as 127.0.0.1:9559")
         )
-    if not _is_loopback(host) and tls is None:
-        what = "would let every host that reaches it program the switch"
-        remedy = "add a certificate for TLS, or listen at loopback or unix:PATH"
-        raise BadInput(Problem(what, address, remedy))
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def claim(path: Path) -> None:
@@ -113,10 +121,3 @@ def short(address: str) -> tuple[str, int | None]:
         return address, None
     folder = os.open(path.parent, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     return of_socket(Path(f"/proc/self/fd/{folder}/{path.name}")), folder
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return host == "localhost"

@@ -8,7 +8,7 @@ Built on p4runtime-shell's client. Works with Olaf's agent and with BMv2's simpl
         assert session.entries("workers") == {...}
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -66,6 +66,9 @@ class Update:
 
 class Session(Reader):
     """See the module. Every method that talks to the switch raises P4RuntimeFailed (an OlafError)."""
+
+    permit: Callable[[], None] | None = None
+    """Asked before every request that changes the switch; may raise an OlafError."""
 
     @classmethod
     def connect(
@@ -187,6 +190,7 @@ class Session(Reader):
             if cookie is not None:
                 request.config.cookie.cookie = cookie
         push = self._client.stub.SetForwardingPipelineConfig
+        self._ask_permit()
         self._call("setting its pipeline", push, request, timeout=_PUSH_TIMEOUT)
         if action is not PushAction.VERIFY:
             self._program = program
@@ -229,6 +233,7 @@ class Session(Reader):
         failures: list[Failure] = []
         size = len(wanted) if rollback else _BATCH
         for start in range(0, len(wanted), max(size, 1)):
+            self._ask_permit()
             try:
                 self._client.write_updates(encoded[start : start + size], rollback)
             except grpc.RpcError as error:
@@ -294,6 +299,10 @@ class Session(Reader):
             ack.digest_ack.digest_id = digest.digest_id
             ack.digest_ack.list_id = digest.list_id
             self._client.stream_out_q.put(ack)
+
+    def _ask_permit(self) -> None:
+        if self.permit is not None:
+            self.permit()
 
     def _failures(self, error: Any, updates: Sequence[Update], start: int) -> list[Failure]:
         reported = details(error)

@@ -129,7 +129,7 @@ def schedule(trace: Trace, cluster_of: Indices, load: Load, updates: int | None 
     frames = _frames(wanted, sizes, load.link)
     order = np.argsort(frames, axis=None, kind="stable")
     row, seq, segment = np.unravel_index(order, frames.shape)
-    sent = _serialised(frames.ravel()[order], sizes[segment] * 8 / load.link * 1e9)
+    sent = serialised(frames.ravel()[order], sizes[segment] * 8 / load.link * 1e9)
     generated = np.empty(wanted.shape, dtype=np.int64)
     generated[row[segment == 0], seq[segment == 0]] = sent[segment == 0]
     return Schedule(
@@ -171,7 +171,7 @@ def _begins(time: Indices, cluster_of: Indices, at_once: int, order: int | None)
     return begins
 
 
-def _serialised(wanted: npt.NDArray[np.float64], widths: npt.NDArray[np.float64]) -> Indices:
+def serialised(wanted: npt.NDArray[np.float64], widths: npt.NDArray[np.float64]) -> Indices:
     """Rising times no earlier than ``wanted``, each as early as can be ``widths`` ns after its predecessor
     of that width."""
     slots = np.cumsum(widths) - widths

@@ -1,10 +1,12 @@
-"""A testbed as a scenario: its one engine, and its workers, each updating periodically."""
+"""A testbed as a scenario: its engines, their links, and its workers, each updating periodically."""
 
 from collections.abc import Mapping
 
 from olafctl.errors import BadInput, Problem
-from olafctl.simulate.scenario import Engine, Scenario, Source
+from olafctl.simulate.scenario import Control, Engine, Link, Scenario, Source
+from olafctl.testbed import model
 from olafctl.testbed.model import Mode, Testbed
+from olafctl.testbed.topology import Topology
 from olafctl.wire.layouts import BEAT_BYTES, GRADIENT_OFFSET
 
 
@@ -15,18 +17,72 @@ def scenario_of(
     *,
     jitter: int = 0,
     size: int | None = None,
+    control: Control | None = None,
     seed: int = 0,
 ) -> Scenario:
     """Every worker of ``testbed`` sends each ``period`` ns, those of a cluster in ``periods`` each that long.
 
-    ``size`` is that of a frame in bytes, by default a slot's. The reward rule does not apply: all rewards are
-    equal. Raises BadInput for a cluster that has no period or does not exist, or that sends in rounds or in
-    segments, and for a frame beyond a slot.
+    ``size`` is that of a frame in bytes, by default the smallest slot's. The reward rule does not apply: all
+    rewards are equal. Raises BadInput for a cluster that has no period or does not exist, or that sends in
+    rounds, and for a frame beyond a slot.
     """
-    room = testbed.engine.beats * BEAT_BYTES
+    room = min(engine.beats for engine in testbed.engines) * BEAT_BYTES
     if size is not None and not GRADIENT_OFFSET <= size <= room:
         what = f"frames of {size} bytes: the headers take {GRADIENT_OFFSET}, a slot holds {room}"
         raise BadInput(Problem(what, "--frame-bytes", f"choose {GRADIENT_OFFSET} … {room}"))
+    _check(testbed, period, periods)
+    topology = Topology(testbed)
+    cables = {link.port: link for link in testbed.links if link.peer is None}
+    sources = tuple(
+        Source(
+            cluster=cluster.index,
+            worker=number,
+            engine=topology.home(worker),
+            period=periods.get(cluster.name, period or 0),
+            jitter=jitter,
+            delay=_travel(cables.get(worker.port), size or room),
+            size=size or room,
+            control=control,
+        )
+        for cluster in testbed.clusters
+        for number, worker in enumerate(cluster.workers)
+    )
+    return Scenario(
+        tuple(_engine(topology, engine) for engine in testbed.engines),
+        sources,
+        segments={cluster.index: cluster.segments for cluster in testbed.clusters},
+        seed=seed,
+    )
+
+
+def _engine(topology: Topology, engine: model.Engine) -> Engine:
+    testbed = topology.testbed
+    server = testbed.parameter_servers[0].port
+    up = topology.up.get(engine.name) or next(
+        (link for link in testbed.links if link.port == server and link.peer is None), None
+    )
+    onward = topology.parent(engine.name)
+    link = Link(onward) if up is None else Link(onward, up.rate, up.delay, up.queue)
+    modes = {cluster.index: cluster.mode if cluster.own_mode else engine.mode for cluster in testbed.clusters}
+    return Engine(
+        engine.name,
+        engine.slots,
+        engine.output_rate,
+        link,
+        modes=modes,
+        adder_latency=engine.adder_latency,
+        active_window=engine.active_window,
+    )
+
+
+def _travel(cable: model.Link | None, size: int) -> int:
+    """ns of a frame on the cable of a front port."""
+    if cable is None:
+        return 0
+    return cable.delay + (0 if cable.rate is None else round(size * 8e9 / cable.rate))
+
+
+def _check(testbed: Testbed, period: int | None, periods: Mapping[str, int]) -> None:
     names = {cluster.name for cluster in testbed.clusters}
     problems = [
         Problem(f"no cluster is called {name!r}", "--period", f"known: {', '.join(sorted(names))}")
@@ -42,33 +98,14 @@ def scenario_of(
                 "--period 100ms, or --period NAME=100ms",
             )
         )
-    where, remedy = str(testbed.source), "simulate clusters of mode olaf or fifo with one segment"
-    for cluster in testbed.clusters:
-        if cluster.mode is Mode.ISWITCH:
-            problems.append(Problem(f"cluster {cluster.name} sends in rounds (iswitch)", where, remedy))
-        elif cluster.segments > 1:
-            what = f"cluster {cluster.name} has {cluster.segments} segments"
-            problems.append(Problem(what, where, remedy))
-    if problems:
-        raise BadInput(*problems)
-    given = testbed.engine
-    engine = Engine(
-        "engine",
-        given.slots,
-        given.output_rate,
-        modes={cluster.index: cluster.mode for cluster in testbed.clusters},
-        adder_latency=given.adder_latency,
-    )
-    sources = tuple(
-        Source(
-            cluster=cluster.index,
-            worker=number,
-            engine=engine.name,
-            period=periods.get(cluster.name, period or 0),
-            jitter=jitter,
-            size=size or room,
+    problems += [
+        Problem(
+            f"cluster {cluster.name} sends in rounds (iswitch)",
+            str(testbed.source),
+            "simulate clusters of mode olaf or fifo",
         )
         for cluster in testbed.clusters
-        for number, _ in enumerate(cluster.workers)
-    )
-    return Scenario((engine,), sources, seed=seed)
+        if cluster.mode is Mode.ISWITCH
+    ]
+    if problems:
+        raise BadInput(*problems)

@@ -11,7 +11,8 @@ from olafctl import cache
 from olafctl.errors import OlafError, Problem
 from olafctl.toolchain import cxx
 
-_NATIVE = Path(__file__).parent / "native"
+NATIVE = Path(__file__).parent / "native"
+"""The sources, which ``olafctl.bench.ns3`` builds upon too."""
 _FLAGS = ("-std=c++20", "-O2", "-fPIC", "-shared", "-fvisibility=default", "-Wall", "-Wextra")
 
 DISPOSITIONS = (
@@ -40,6 +41,7 @@ UPDATE = _layout(
     ("count", "u2"),
     ("aggregated", "u1"),
     ("unused", "u1"),
+    ("contributors", "u4"),
 )
 ENGINE = _layout(
     ("slots", "u8"),
@@ -50,6 +52,7 @@ ENGINE = _layout(
     ("link_delay", "i8"),
     ("link_capacity", "u8"),
     ("next", "i8"),
+    ("window", "i8"),
 )
 SETTING = _layout(
     ("engine", "u4"), ("index", "u4"), ("mode", "u4"), ("reward_rule", "u4"), ("threshold", "f4")
@@ -59,12 +62,40 @@ SOURCE = _layout(
     ("period", "i8"),
     ("jitter", "i8"),
     ("delay", "i8"),
+    ("v", "f8"),
+    ("tolerance", "f8"),
+    ("engine", "u4"),
+    ("index", "u4"),
+    ("segments", "u4"),
+    ("worker", "u4"),
+    ("size", "u4"),
+    ("sender", "u4"),
+)
+WORLD = _layout(
+    ("owners", "u8"),
+    ("indices", "u8"),
+    ("clusters", "u8"),
+    ("seed", "u8"),
+    ("start", "i8"),
+    ("end", "i8"),
+    ("ack_bytes", "i8"),
+    ("status_bytes", "i8"),
+    ("senders", "u8"),
+    ("goal", "u8"),
+    ("acknowledge", "u4"),
+    ("record", "u4"),
+    ("initial", "u4"),
+    ("unused", "u4"),
+)
+ARRIVAL = _layout(
+    ("time", "i8"),
     ("engine", "u4"),
     ("index", "u4"),
     ("worker", "u4"),
     ("size", "u4"),
+    ("sender", "u4"),
+    ("unused", "u4"),
 )
-ARRIVAL = _layout(("time", "i8"), ("engine", "u4"), ("index", "u4"), ("worker", "u4"), ("size", "u4"))
 CLUSTER = _layout(
     ("area", "f8"),
     ("observed", "i8"),
@@ -77,11 +108,15 @@ CLUSTER = _layout(
     ("frames", "u8"),
     ("delivered", "u8"),
     ("uncounted", "u8"),
+    ("held", "u8"),
+    ("acknowledged", "u8"),
 )
 COUNTERS = _layout(*((name, "u8") for name in DISPOSITIONS), ("sent", "u8"), ("link_dropped", "u8"))
+WORKER = _layout(("area", "f8"), ("observed", "i8"), ("delivered", "u8"), ("reached", "i8"))
 RECEPTION = _layout(("generated", "i8"), ("time", "i8"), ("index", "u4"), ("count", "u4"))
 
 _handle, _u32, _u64, _i64 = ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint64, ctypes.c_int64
+_f64 = ctypes.c_double
 _SIGNATURES = {
     "rules_new": (_handle, (_u64, _u64)),
     "rules_free": (None, (_handle,)),
@@ -90,9 +125,13 @@ _SIGNATURES = {
     "rules_begin": (_u32, (_handle, _handle)),
     "rules_leave": (_u32, (_handle,)),
     "rules_occupancy": (_u64, (_handle,)),
+    "control_new": (_handle, (_f64, _f64)),
+    "control_free": (None, (_handle,)),
+    "control_acknowledged": (None, (_handle, _i64, _f64)),
+    "control_probability": (_f64, (_handle, _i64)),
     "simulation_new": (
         _handle,
-        (_handle, _u64, _handle, _u64, _handle, _u64, _handle, _u64, _u64, _u64, _i64, _i64, _u32),
+        (_handle, _handle, _u64, _handle, _u64, _handle, _u64, _handle, _u64),
     ),
     "simulation_free": (None, (_handle,)),
     "simulation_run": (_u32, (_handle, _u64)),
@@ -101,6 +140,7 @@ _SIGNATURES = {
     "simulation_under_way": (_u64, (_handle,)),
     "simulation_events": (_u64, (_handle,)),
     "simulation_receptions": (_u64, (_handle, ctypes.POINTER(_handle))),
+    "simulation_workers": (None, (_handle, _handle)),
 }
 
 
@@ -119,7 +159,7 @@ def load() -> ctypes.CDLL:
 
 def _build() -> Path:
     compiler = cxx()
-    sources = sorted(_NATIVE.iterdir())
+    sources = sorted(NATIVE.iterdir())
 
     def build(work: Path) -> None:
         units = [str(source) for source in sources if source.suffix == ".cpp"]

@@ -17,19 +17,22 @@ MAX_TIME = (1 << 63) // 1000 - 1
 MIN_RATE, MAX_RATE = 1, 128_000_000_000
 """bit/s of an engine's rate limiter: the highest is its full width."""
 
+ACTIVE_WINDOW = 10_000_000
+"""ns: a testbed's default."""
+
 
 @dataclass(frozen=True)
 class Link:
-    """From an engine to the next one, or to the parameter server."""
+    """From an engine to the next one, or to the parameter server; ACKs come back on it."""
 
     to: str | None = None
     """The name of an engine; None is the parameter server."""
     rate: float | None = None
-    """bit/s; None sends a frame in no time."""
+    """bit/s in each direction; None sends a frame in no time."""
     delay: int = 0
     """ns, after the frame was sent."""
     capacity: int | None = None
-    """Frames that wait or are being sent, beyond which the link drops; None is unlimited."""
+    """Updates that wait or are being sent, beyond which the link drops; None is unlimited."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,18 @@ class Engine:
     """Of the clusters with another mode than ``mode``, by their index."""
     adder_latency: int = ADDER_LATENCY.default
     """Cycles."""
+    active_window: int = ACTIVE_WINDOW
+    """ns within which an index that sent counts as active."""
+
+
+@dataclass(frozen=True)
+class Control:
+    """Transmission control of a worker, by the SDK's rule (olaf.transmission, OLAF §5)."""
+
+    v: float
+    """1/s: 1/Δ_T for urgency, the number of Δ_T for fairness between clusters."""
+    tolerance: float
+    """Δ_T in seconds."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +77,9 @@ class Source:
     delay: int = 0
     """ns on the way to the engine."""
     size: int = 1000
-    """Bytes of a frame."""
+    """Bytes of a frame; an update has one for each segment of its cluster."""
+    control: Control | None = None
+    """None sends every update; else an update that is held back is part of the next one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,8 +103,12 @@ class Scenario:
     engines: tuple[Engine, ...]
     sources: tuple[Source, ...] = ()
     trace: Trace | None = None
+    segments: Mapping[int, int] = field(default_factory=dict)
+    """Of the clusters whose model takes more than one frame, by their number."""
+    ack_bytes: int | None = None
+    """Of an ACK without its status header; None is as long as the update that it answers (weights)."""
     seed: int = 0
-    """Of the phases left open and of all jitter: one seed repeats exactly."""
+    """Of the phases left open, of all jitter and of transmission control: one seed repeats exactly."""
 
     def __post_init__(self) -> None:
         problems = tuple(_problems(self))
@@ -96,9 +117,14 @@ class Scenario:
 
     @property
     def clusters(self) -> int:
-        """One more than the highest cluster index."""
+        """One more than the highest cluster number."""
         traced = [] if self.trace is None else [int(self.trace.cluster.max())]
         return 1 + max([*traced, *(source.cluster for source in self.sources)])
+
+    @property
+    def controlled(self) -> bool:
+        """Whether a worker has transmission control, and so whether ACKs are simulated."""
+        return any(source.control is not None for source in self.sources)
 
 
 def _problems(scenario: Scenario) -> Iterator[Problem]:
@@ -117,6 +143,17 @@ def _problems(scenario: Scenario) -> Iterator[Problem]:
         yield from _source_problems(source, names)
     if scenario.trace is not None:
         yield from _trace_problems(scenario.trace, names)
+    for cluster, segments in scenario.segments.items():
+        if cluster < 0 or segments < 1:
+            yield Problem(
+                f"has {segments} segments", f"cluster {cluster}", "at least 1, of clusters from 0 on"
+            )
+        if scenario.trace is not None and segments > 1 and (scenario.trace.cluster == cluster).any():
+            yield Problem("has segments, but a trace has none", f"cluster {cluster}", "use sources")
+    if scenario.ack_bytes is not None and not GRADIENT_OFFSET <= scenario.ack_bytes <= 65535:
+        yield Problem(
+            f"ACKs of {scenario.ack_bytes} bytes", "ack_bytes", f"{GRADIENT_OFFSET} … 65535, or None"
+        )
     workers = [(source.cluster, source.worker) for source in scenario.sources]
     if len(set(workers)) < len(workers):
         cluster, worker = next(one for one in workers if workers.count(one) > 1)
@@ -146,6 +183,8 @@ def _engine_problems(engine: Engine, names: list[str]) -> Iterator[Problem]:
         yield Problem(f"has a delay of {link.delay} ns", f"{where}: link", "at least 0")
     if link.capacity is not None and link.capacity < 1:
         yield Problem(f"has room for {link.capacity} frames", f"{where}: link", "at least 1, or None")
+    if not 0 <= engine.active_window <= MAX_TIME:
+        yield Problem(f"has an activity window of {engine.active_window} ns", where, "at least 0")
     for cluster, mode in engine.modes.items():
         if cluster < 0:
             yield Problem(f"has mode {mode} for cluster {cluster}", where, "cluster indices begin at 0")
@@ -181,6 +220,10 @@ def _source_problems(source: Source, names: list[str]) -> Iterator[Problem]:
             yield Problem(f"has a {name} of {value} ns", where, "at least 0")
     if not GRADIENT_OFFSET <= source.size <= 65535:
         yield Problem(f"sends frames of {source.size} bytes", where, f"{GRADIENT_OFFSET} … 65535")
+    control = source.control
+    if control is not None and not (0 <= control.v < float("inf") and 0 < control.tolerance < float("inf")):
+        what = f"has transmission control with v = {control.v} and a tolerance of {control.tolerance} s"
+        yield Problem(what, where, "v at least 0, the tolerance above 0")
 
 
 def _trace_problems(trace: Trace, names: list[str]) -> Iterator[Problem]:

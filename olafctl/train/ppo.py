@@ -23,9 +23,10 @@ LARGEST_NORM = 0.5
 class Learner:
     """A worker's optimiser: Adam over the flat parameter vector, its moments kept between updates."""
 
-    def __init__(self, seed: int, parameters: int) -> None:
+    def __init__(self, seed: int, parameters: int, rate: float = LOCAL_RATE) -> None:
+        """``rate`` is Adam's."""
         self._parameters = torch.zeros(parameters, requires_grad=True)
-        self._optimiser = torch.optim.Adam([self._parameters], lr=LOCAL_RATE)
+        self._optimiser = torch.optim.Adam([self._parameters], lr=rate)
         self._random = torch.Generator().manual_seed(seed)
 
     def gradient(self, parameters: network.Vector, experience: Experience) -> network.Vector:

@@ -100,7 +100,9 @@ def warm(hidden: int = network.HIDDEN) -> None:
 def _worker(speed: Speed, random: np.random.Generator, hidden: int) -> _Worker:
     return _Worker(
         speed=speed,
-        environment=gymnasium.make(experience.ENVIRONMENT, max_episode_steps=experience.EPISODE_STEPS),
+        environment=gymnasium.make(
+            experience.ENVIRONMENT, max_episode_steps=experience.EPISODE_STEPS, disable_env_checker=True
+        ),
         random=np.random.default_rng(random.integers(1 << 63)),
         learner=ppo.Learner(int(random.integers(1 << 31)), network.parameters(hidden)),
     )

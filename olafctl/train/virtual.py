@@ -1,11 +1,12 @@
 """LunarLander-v3 through a deployed twin: workers, the engine and the parameter server in virtual time.
 
-A worker plays its episodes and computes its gradient at once, and is busy for a stated cost for each
-environment step; only then its update is offered. So a run depends on its seed and on nothing else.
+A worker plays its episodes and computes its gradient at once, and is busy for a stated cost; only then its
+update is offered. So a run depends on its seed and on nothing else.
 """
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import cycle
 from typing import Any
 
 import gymnasium
@@ -14,6 +15,7 @@ import olaf
 import torch
 from olaf.policies import PolicyMaker
 from olaf.segments import Segments
+from olaf.transmission import TOLERANCE
 from olaf.virtual import VirtualNetwork
 
 from olafctl.cosim.medium import EngineMedium, address
@@ -28,23 +30,45 @@ _BEGIN_SECONDS = 30.0
 """Within which every worker must have the first weights; one asks again four times a second."""
 _DRAIN_SECONDS = 1.0
 """After the last update, for what is still on its way."""
+_LOOK_AGAIN = 0.001
+"""Between two looks of a worker that waits for weights."""
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How long a worker is busy with an update, in seconds of virtual time."""
+
+    step: float = 0.0
+    """For each environment step, with its share of computing the gradient."""
+    update: float = 0.0
+    """For each update, however many steps are behind it."""
+    jitter: float = 0.0
+    """Each time is scaled by a factor drawn from [1 - jitter, 1 + jitter]."""
+    slowdowns: tuple[float, ...] = (1.0,)
+    """Heterogeneous hardware (OLAF §8.2): factors dealt to the workers in turn."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What is trained, and what it costs; times in seconds of virtual time."""
+    """What is trained, and what it costs."""
 
     updates: int
     """Of each worker."""
     episodes: int
     """Behind each update."""
-    step_cost: float
-    """A worker's time for one environment step, with its share of computing the gradient."""
+    pace: Pace
     seed: int
     policy: PolicyMaker
-    v: float | None
+    v: float | None = None
     """1/s, of transmission control (OLAF §5); None is the SDK's default."""
-    delta_t: float
+    delta_t: float = TOLERANCE
+    """Seconds."""
+    control: bool = True
+    """Whether transmission control is on at all."""
+    local_rate: float = ppo.LOCAL_RATE
+    """Of a worker's own optimiser."""
+    waits: bool = False
+    """Whether a worker waits for newer weights before it goes on: synchronous training."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +77,7 @@ class Step:
 
     time: float
     cluster: int
+    worker: str
     reward: float
     """Mean over its episodes."""
     probability: float
@@ -78,6 +103,8 @@ class Trained:
     contained: int
     """Frames of workers within those received."""
     applied: int
+    refused: int
+    """Frames that the policy refused."""
     age_of_model: float | None
     """Average, in seconds."""
     weights: network.Vector
@@ -97,10 +124,12 @@ def train(engine: VirtualTime, testbed: Testbed, server: Host, plan: Plan, tell:
     serving = parameter_server(testbed, f"{listen[0]}:{listen[1]}", plan.policy, port=simulated.port(listen))
     random = np.random.default_rng(plan.seed)
     training = _Training(simulated, plan, tell)
+    slowdowns = cycle(plan.pace.slowdowns)
     for cluster in clusters:
         weights = network.initial(random, network.width(values[cluster.index]))
         for worker in cluster.workers:
-            training.add(_Member(simulated, serving, cluster, worker, weights, plan, random))
+            member = _Member(simulated, serving, cluster, worker, weights, plan, random)
+            training.add(member, next(slowdowns))
     training.run()
     return [_trained(cluster, training, serving) for cluster in clusters]
 
@@ -120,6 +149,7 @@ class _Member:
     ) -> None:
         host, port = serving.address
         self.cluster = cluster
+        self.name = worker.name
         self.end = olaf.Worker(
             f"{host}:{port}",
             len(weights),
@@ -127,15 +157,16 @@ class _Member:
             epoch=cluster.epoch,
             v=plan.v,
             delta_t=plan.delta_t,
+            control=plan.control,
             seed=int(random.integers(1 << 31)),
             port=simulated.port(address(worker)),
         )
         self._weights = weights.copy()
         self._environment: Any = gymnasium.make(
-            experience.ENVIRONMENT, max_episode_steps=experience.EPISODE_STEPS
+            experience.ENVIRONMENT, max_episode_steps=experience.EPISODE_STEPS, disable_env_checker=True
         )
         self._random = np.random.default_rng(random.integers(1 << 63))
-        self._learner = ppo.Learner(int(random.integers(1 << 31)), len(weights))
+        self._learner = ppo.Learner(int(random.integers(1 << 31)), len(weights), plan.local_rate)
         self.end.begin(weights)
 
     def work(self, episodes: int) -> tuple[network.Vector, experience.Experience]:
@@ -164,10 +195,16 @@ class _Training:
     plan: Plan
     tell: Tell
     members: list[_Member] = field(default_factory=list)
+    slowdowns: dict[str, float] = field(default_factory=dict)
+    """By worker."""
     steps: list[Step] = field(default_factory=list)
 
-    def add(self, member: _Member) -> None:
+    def __post_init__(self) -> None:
+        self._random = np.random.default_rng((self.plan.seed, 1))
+
+    def add(self, member: _Member, slowdown: float) -> None:
         self.members.append(member)
+        self.slowdowns[member.name] = slowdown
 
     def run(self) -> None:
         if not self.simulated.run(_BEGIN_SECONDS, lambda: all(member.end.begun for member in self.members)):
@@ -191,18 +228,33 @@ class _Training:
         if done == self.plan.updates:
             return
         gradient, played = member.work(self.plan.episodes)
-        busy = len(played.actions) * self.plan.step_cost
         self.simulated.at(
-            self.simulated.time + busy, lambda: self._offer(member, done, gradient, played.mean_reward)
+            self.simulated.time + self._busy(member, len(played.actions)),
+            lambda: self._offer(member, done, gradient, played.mean_reward),
         )
+
+    def _busy(self, member: _Member, steps: int) -> float:
+        pace = self.plan.pace
+        drawn = 1 + pace.jitter * self._random.uniform(-1, 1)
+        return (pace.update + pace.step * steps) * self.slowdowns[member.name] * drawn
 
     def _offer(self, member: _Member, done: int, gradient: network.Vector, reward: float) -> None:
         probability = member.end.probability
         sent = member.end.offer(gradient, reward)
-        step = Step(self.simulated.time, member.cluster.index, reward, probability, sent)
+        step = Step(self.simulated.time, member.cluster.index, member.name, reward, probability, sent)
         self.steps.append(step)
         self.tell(step, len(self.steps), len(self.members) * self.plan.updates)
-        self._work(member, done + 1)
+        if self.plan.waits:
+            self._wait(member, done + 1, member.end.counters.newer + member.end.segments.count)
+        else:
+            self._work(member, done + 1)
+
+    def _wait(self, member: _Member, done: int, newer: int) -> None:
+        """Go on when every segment has newer weights than before."""
+        if member.end.counters.newer >= newer or done == self.plan.updates:
+            self._work(member, done)
+        else:
+            self.simulated.at(self.simulated.time + _LOOK_AGAIN, lambda: self._wait(member, done, newer))
 
 
 def _values(cluster: Cluster, testbed: Testbed) -> int:
@@ -236,6 +288,7 @@ def _trained(cluster: Cluster, training: _Training, serving: olaf.ParameterServe
         received=counted.received,
         contained=counted.updates,
         applied=counted.applied,
+        refused=counted.refused,
         age_of_model=serving.age_of_model(cluster.name),
         weights=weights,
     )

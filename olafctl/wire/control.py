@@ -4,8 +4,10 @@ A control message is a UDP datagram whose IPv4 ToS is ``layouts.CONTROL_TOS``. I
 layouts below, in network order; the first byte is the action, so its version nibble is 0 and no Olaf
 header begins like it. VNP4₁ punts it to the control plane, which answers with an ACK.
 
-``mac`` is the first 16 bytes of HMAC-SHA256 over all bytes before it, under the cluster's key; all zero
-where the cluster has none. A sender's nonces grow: its wall time in ns, or its last nonce plus one. A message
+``mac`` is the first 16 bytes of HMAC-SHA256 under the cluster's key; all zero where the cluster has none. It
+covers the member's IPv4 address (4 bytes) and UDP port (2), then all bytes of the message before it: what one
+member sent or was sent is worth nothing at another address. Between a member and the engine nothing may
+translate addresses. A sender's nonces grow: its wall time in ns, or its last nonce plus one. A message
 with the last nonce again is a repetition and is answered again; one with a smaller nonce is refused. An ACK
 repeats the nonce it answers.
 """
@@ -58,7 +60,11 @@ _ACTION = Field("action", 8, "which message this is")
 _CLUSTER = Field("cluster", 256, "cluster name, UTF-8, padded with zero bytes")
 _SEGMENT = Field("segment", 16, "segment of the model; 65535: all of them")
 _NONCE = Field("nonce", 64, "larger than the sender's last one: its wall time in ns")
-_MAC = Field("mac", 128, "HMAC-SHA256 of all bytes before it, first 16 bytes; zero without a key")
+_MAC = Field(
+    "mac",
+    128,
+    "HMAC-SHA256 of the member's address, port and all bytes before it, first 16 bytes; zero without a key",
+)
 
 JOIN = Layout(
     "join",

@@ -46,19 +46,34 @@ class Joined:
     server: Address
 
 
-def signed(message: _Message, key: bytes) -> bytes:
-    """The message's bytes with its MAC; without a key the MAC stays zero."""
+def key_of(text: str) -> bytes:
+    """A cluster's key, given in hexadecimal digits as to ``olafctl cluster create --key-file``.
+
+    Raises ValueError.
+    """
+    try:
+        return bytes.fromhex(text)
+    except ValueError:
+        raise ValueError("the cluster's key (key=, OLAF_KEY) must be hexadecimal digits") from None
+
+
+def signed(message: _Message, key: bytes, member: Address) -> bytes:
+    """The message's bytes with its MAC; without a key the MAC stays zero. ``member`` sends or gets it."""
     if key:
-        body = message.pack()[: -wire.MAC_BYTES]
-        message.mac = hmac.new(key, body, hashlib.sha256).digest()[: wire.MAC_BYTES]
+        message.mac = _mac(message.pack()[: -wire.MAC_BYTES], key, member)
     return message.pack()
 
 
-def genuine(datagram: memoryview, size: int, key: bytes) -> bool:
-    """Whether a received control message of ``size`` bytes carries the right MAC for this key."""
+def genuine(datagram: memoryview, size: int, key: bytes, member: Address) -> bool:
+    """Whether a control message of ``size`` bytes that ``member`` received has the right MAC for this key."""
     body = bytes(datagram[:size])
-    mac = hmac.new(key, body[: -wire.MAC_BYTES], hashlib.sha256).digest() if key else bytes(wire.MAC_BYTES)
-    return len(body) == size and hmac.compare_digest(mac[: wire.MAC_BYTES], body[-wire.MAC_BYTES :])
+    mac = _mac(body[: -wire.MAC_BYTES], key, member) if key else bytes(wire.MAC_BYTES)
+    return len(body) == size and hmac.compare_digest(mac, body[-wire.MAC_BYTES :])
+
+
+def _mac(body: bytes, key: bytes, member: Address) -> bytes:
+    covered = ipaddress.IPv4Address(member[0]).packed + member[1].to_bytes(2, "big") + body
+    return hmac.new(key, covered, hashlib.sha256).digest()[: wire.MAC_BYTES]
 
 
 def is_control(datagram: memoryview) -> bool:
@@ -79,10 +94,15 @@ class Membership:
         """Nonce of the Join under way."""
         self._due: float | None = None
         self._nonce = 0
+        self._own = port.reachable(cluster.control)
+        """Where this member is; its messages are worth nothing from elsewhere."""
+        self._told = -1
+        """Nonce of the newest Halt; an older one is replayed."""
 
     def join(self) -> None:
         """Ask to join, from the next tick on; the place held so far stays until the answer."""
         self._asked, self.refused = self.nonce(), None
+        self._own = self._port.reachable(self._cluster.control)
         self._due = self._port.now()
 
     def admit(self, seconds: float) -> Joined:
@@ -105,12 +125,12 @@ class Membership:
         """Leave the cluster; sent a few times, because no answer is waited for."""
         message = wire.Leave(wire.Action.LEAVE, self._name(), self.nonce(), bytes(wire.MAC_BYTES))
         for _ in range(_LEAVES):
-            self.send(signed(message, self._key))
+            self.send(signed(message, self._key, self._own))
 
     def help(self, segment: int, round_: int) -> None:
         """Ask for the result of a round."""
         message = wire.Help(wire.Action.HELP, segment, round_, 0, 0, self.nonce(), bytes(wire.MAC_BYTES))
-        self.send(signed(message, self._key))
+        self.send(signed(message, self._key, self._own))
 
     def receive(self, datagram: memoryview, source: Address) -> wire.Help | None:
         """Take a control message; returns a genuine Help of another member, which the caller answers."""
@@ -119,10 +139,11 @@ class Membership:
         action = datagram[0]
         try:
             if action == wire.Action.ACK:
-                self._answered(wire.Answer.unpack(datagram), genuine(datagram, wire.ANSWER_BYTES, self._key))
-            elif action == wire.Action.HALT and genuine(datagram, wire.HALT_BYTES, self._key):
-                self.halted = bool(wire.Halt.unpack(datagram).halted)
-            elif action == wire.Action.HELP and genuine(datagram, wire.HELP_BYTES, self._key):
+                certain = self._genuine(datagram, wire.ANSWER_BYTES)
+                self._answered(wire.Answer.unpack(datagram), certain)
+            elif action == wire.Action.HALT and self._genuine(datagram, wire.HALT_BYTES):
+                self._halt(wire.Halt.unpack(datagram))
+            elif action == wire.Action.HELP and self._genuine(datagram, wire.HELP_BYTES):
                 return wire.Help.unpack(datagram)
         except struct.error:
             pass  # too short: as good as lost
@@ -134,7 +155,7 @@ class Membership:
             message = wire.Join(
                 wire.Action.JOIN, self._role, self._name(), self._values, self._asked, bytes(wire.MAC_BYTES)
             )
-            self.send(signed(message, self._key))
+            self.send(signed(message, self._key, self._own))
             self._due = self._port.now() + _AGAIN
         return self._due
 
@@ -149,6 +170,13 @@ class Membership:
 
     def _name(self) -> bytes:
         return self._cluster.name.encode()
+
+    def _genuine(self, datagram: memoryview, size: int) -> bool:
+        return genuine(datagram, size, self._key, self._own)
+
+    def _halt(self, halt: wire.Halt) -> None:
+        if halt.nonce > self._told:
+            self.halted, self._told = bool(halt.halted), halt.nonce
 
     def _answered(self, answer: wire.Answer, certain: bool) -> None:
         """A refusal counts without a MAC too: who has the wrong key could not read another one."""

@@ -33,6 +33,9 @@ class Port(Protocol):
     def address(self) -> Address:
         """Where datagrams to this port go."""
 
+    def reachable(self, peer: Address) -> Address:
+        """This port's address as ``peer`` sees it."""
+
     @property
     def lock(self) -> AbstractContextManager[object]:
         """Held while the party is called; all others that read or change the party hold it too."""

@@ -30,7 +30,7 @@ import numpy as np
 from olaf import wire
 from olaf.address import Cluster
 from olaf.errors import NoAnswer
-from olaf.membership import Membership, genuine, is_control
+from olaf.membership import Membership, genuine, is_control, key_of
 from olaf.port import Address, Port
 from olaf.segments import STANDARD_MTU, Vector, largest, payload, values_of
 from olaf.serial import ROUND_BITS, TIME_BITS
@@ -146,7 +146,7 @@ class Rounds:
         self._lanes: list[_Lane] = []
         self._membership: Membership | None = None
         if isinstance(where, Cluster):
-            self._membership = Membership(port, where, 0, wire.Role.WORKER, key.encode())
+            self._membership = Membership(port, where, 0, wire.Role.WORKER, key_of(key))
             joined = self._membership.admit(wait)
             self._server, self._epoch, segments = joined.server, joined.epoch, joined.segments
         else:
@@ -302,7 +302,7 @@ class Rounds:
         help_ = None
         if self._membership is not None:
             help_ = self._membership.receive(datagram, source)
-        elif datagram[0] == wire.Action.HELP and genuine(datagram, wire.HELP_BYTES, b""):
+        elif datagram[0] == wire.Action.HELP and genuine(datagram, wire.HELP_BYTES, b"", self._port.address):
             help_ = wire.Help.unpack(datagram)
         if help_ is None or help_.segment >= len(self._lanes):
             return

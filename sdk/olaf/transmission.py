@@ -33,14 +33,21 @@ class TransmissionControl:
     """One worker's state: what the engines last reported, and when the last ACK came."""
 
     def __init__(
-        self, v: float | None = None, delta_t: float = TOLERANCE, random: Random | None = None
+        self,
+        v: float | None = None,
+        delta_t: float = TOLERANCE,
+        random: Random | None = None,
+        on: bool = True,
     ) -> None:
-        """``v`` is Δ_T's number if not given. Raises ValueError for a negative one or a Δ_T not above 0."""
+        """``v`` is Δ_T's number if not given; unless ``on``, P_s is always 1.
+
+        Raises ValueError for a negative one or a Δ_T not above 0."""
         self.v = delta_t if v is None else v
         self.delta_t = delta_t
         if self.v < 0 or delta_t <= 0:
             raise ValueError(f"v must be at least 0 and delta_t above 0 seconds, not {self.v} and {delta_t}")
         self._random = random or Random()
+        self._on = on
         self._share = 1.0
         self._heard: float | None = None
 
@@ -52,7 +59,7 @@ class TransmissionControl:
 
     def probability(self, now: float) -> float:
         """P_s; 1 before the first ACK."""
-        if self._heard is None:
+        if self._heard is None or not self._on:
             return 1.0
         return send_probability(self._share, now - self._heard, self.v, self.delta_t)
 

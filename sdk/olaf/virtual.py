@@ -109,6 +109,10 @@ class VirtualPort:
         """As given."""
         return self._address
 
+    def reachable(self, peer: Address) -> Address:
+        """The same for everyone."""
+        return self._address
+
     @property
     def lock(self) -> AbstractContextManager[object]:
         """Nothing: there is one thread."""

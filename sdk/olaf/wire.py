@@ -199,7 +199,9 @@ class Join:
     nonce: int
     """larger than the sender's last one: its wall time in ns"""
     mac: bytes
-    """HMAC-SHA256 of all bytes before it, first 16 bytes; zero without a key"""
+    """HMAC-SHA256 of the member's address, port and all bytes before it, first 16 bytes; zero without a
+    key
+    """
 
     def pack(self) -> bytes:
         """The header in network order; raises struct.error for a value that does not fit."""
@@ -241,7 +243,9 @@ class Leave:
     nonce: int
     """larger than the sender's last one: its wall time in ns"""
     mac: bytes
-    """HMAC-SHA256 of all bytes before it, first 16 bytes; zero without a key"""
+    """HMAC-SHA256 of the member's address, port and all bytes before it, first 16 bytes; zero without a
+    key
+    """
 
     def pack(self) -> bytes:
         """The header in network order; raises struct.error for a value that does not fit."""
@@ -279,7 +283,9 @@ class Reset:
     nonce: int
     """larger than the sender's last one: its wall time in ns"""
     mac: bytes
-    """HMAC-SHA256 of all bytes before it, first 16 bytes; zero without a key"""
+    """HMAC-SHA256 of the member's address, port and all bytes before it, first 16 bytes; zero without a
+    key
+    """
 
     def pack(self) -> bytes:
         """The header in network order; raises struct.error for a value that does not fit."""
@@ -317,7 +323,9 @@ class SetH:
     nonce: int
     """larger than the sender's last one: its wall time in ns"""
     mac: bytes
-    """HMAC-SHA256 of all bytes before it, first 16 bytes; zero without a key"""
+    """HMAC-SHA256 of the member's address, port and all bytes before it, first 16 bytes; zero without a
+    key
+    """
 
     def pack(self) -> bytes:
         """The header in network order; raises struct.error for a value that does not fit."""
@@ -355,7 +363,9 @@ class Fbcast:
     nonce: int
     """larger than the sender's last one: its wall time in ns"""
     mac: bytes
-    """HMAC-SHA256 of all bytes before it, first 16 bytes; zero without a key"""
+    """HMAC-SHA256 of the member's address, port and all bytes before it, first 16 bytes; zero without a
+    key
+    """
 
     def pack(self) -> bytes:
         """The header in network order; raises struct.error for a value that does not fit."""
@@ -399,7 +409,9 @@ class Help:
     nonce: int
     """larger than the sender's last one: its wall time in ns"""
     mac: bytes
-    """HMAC-SHA256 of all bytes before it, first 16 bytes; zero without a key"""
+    """HMAC-SHA256 of the member's address, port and all bytes before it, first 16 bytes; zero without a
+    key
+    """
 
     def pack(self) -> bytes:
         """The header in network order; raises struct.error for a value that does not fit."""
@@ -443,7 +455,9 @@ class Halt:
     nonce: int
     """larger than the sender's last one: its wall time in ns"""
     mac: bytes
-    """HMAC-SHA256 of all bytes before it, first 16 bytes; zero without a key"""
+    """HMAC-SHA256 of the member's address, port and all bytes before it, first 16 bytes; zero without a
+    key
+    """
 
     def pack(self) -> bytes:
         """The header in network order; raises struct.error for a value that does not fit."""
@@ -495,7 +509,9 @@ class Answer:
     nonce: int
     """larger than the sender's last one: its wall time in ns"""
     mac: bytes
-    """HMAC-SHA256 of all bytes before it, first 16 bytes; zero without a key"""
+    """HMAC-SHA256 of the member's address, port and all bytes before it, first 16 bytes; zero without a
+    key
+    """
 
     def pack(self) -> bytes:
         """The header in network order; raises struct.error for a value that does not fit."""

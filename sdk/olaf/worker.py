@@ -20,7 +20,7 @@ import numpy as np
 from olaf import serial, wire
 from olaf.address import Cluster, host_port, parse
 from olaf.errors import OtherModel
-from olaf.membership import Membership, is_control
+from olaf.membership import Membership, is_control, key_of
 from olaf.port import Address, Port
 from olaf.segments import STANDARD_MTU, Segments, Vector, payload, values_of
 from olaf.transmission import TOLERANCE, TransmissionControl
@@ -80,6 +80,7 @@ class Worker:
         epoch: int = 0,
         v: float | None = None,
         delta_t: float = TOLERANCE,
+        control: bool = True,
         seed: int | None = None,
         key: str | None = None,
         wait: float = 5.0,
@@ -89,8 +90,8 @@ class Worker:
 
         ``values`` is the model's length. ``epoch`` and ``segments`` (else as few as fit an ``mtu`` in bytes)
         are for a fixed address; a Join's answer gives both. ``v`` (1/s) and ``delta_t`` (s) are those of
-        OLAF §5. ``seed`` makes draws repeat. ``key`` is the cluster's, else $OLAF_KEY. ``port`` stands for a
-        socket bound to ``local``.
+        OLAF §5; without ``control`` every update is sent. ``seed`` makes draws repeat. ``key`` is the
+        cluster's, else $OLAF_KEY. ``port`` stands for a socket bound to ``local``.
 
         Raises BadAddress; JoinRefused and NoAnswer (after ``wait`` s) for a cluster; OSError when ``local``
         cannot be bound; ValueError for a model that cannot be divided.
@@ -98,7 +99,7 @@ class Worker:
         where = parse(server)
         random = Random(seed)
         self.counters = Counters()
-        self.control = TransmissionControl(v, delta_t, random)
+        self.control = TransmissionControl(v, delta_t, random, control)
         self.status: wire.OlafStatus | None = None
         """The newest queue status an ACK carried."""
         self._port: Port = port or UdpPort(host_port(local))
@@ -109,7 +110,7 @@ class Worker:
         """Random, so that a worker that starts again is not taken for a late duplicate of itself."""
         try:
             if isinstance(where, Cluster):
-                secret = (os.environ.get("OLAF_KEY", "") if key is None else key).encode()
+                secret = key_of(os.environ.get("OLAF_KEY", "") if key is None else key)
                 self._membership = Membership(self._port, where, values, wire.Role.WORKER, secret)
                 self.segments = Segments(values, self._membership.admit(wait).segments)
                 self._place()

@@ -126,7 +126,7 @@ class Engine:
 
     def _join(self, join: wire.Join, datagram: bytes, source: Address) -> list[Sent]:
         reason = wire.Reason.OK
-        if self.key and join.mac != self._mac(datagram):
+        if self.key and join.mac != self._mac(datagram, source):
             reason = wire.Reason.BAD_MAC
         elif join.cluster.rstrip(b"\0") != b"lander":
             reason = wire.Reason.UNKNOWN_CLUSTER
@@ -149,7 +149,7 @@ class Engine:
             bytes(16),
         )
         if self.key:
-            answer.mac = self._mac(answer.pack())
+            answer.mac = self._mac(answer.pack(), source)
         return [(source, answer.pack())]
 
     def _help(self, help_: wire.Help, source: Address) -> list[Sent]:
@@ -161,12 +161,15 @@ class Engine:
             self.indices[help_.segment].reset()
             self.seen["reset"] += 1
         help_.asker_addr, help_.asker_port = int(IPv4Address(source[0])), source[1]
-        if self.key:
-            help_.mac = self._mac(help_.pack())
-        return [(worker, help_.pack()) for worker in self.workers if worker != source]
+        return [(worker, self._signed(help_, worker)) for worker in self.workers if worker != source]
 
-    def _mac(self, message: bytes) -> bytes:
-        return hmac.new(self.key, message[:-16], hashlib.sha256).digest()[:16]
+    def _signed(self, help_: wire.Help, member: Address) -> bytes:
+        help_.mac = self._mac(help_.pack(), member) if self.key else bytes(16)
+        return help_.pack()
+
+    def _mac(self, message: bytes, member: Address) -> bytes:
+        covered = IPv4Address(member[0]).packed + member[1].to_bytes(2, "big") + message[:-16]
+        return hmac.new(self.key, covered, hashlib.sha256).digest()[:16]
 
 
 class EngineMedium:

@@ -17,6 +17,7 @@ from olaf.virtual import VirtualNetwork
 from tests.engine import Engine
 from tests.network import DELAY, SERVER, weights_of, worker_address
 
+KEY = bytes.fromhex("5ec7e7")
 CONTROL: Address = ("10.0.0.253", wire.UDP_PORT)
 
 
@@ -53,10 +54,10 @@ class Lab:
 
 
 def test_the_answer_to_join_says_segments_server_and_epoch() -> None:
-    lab = Lab(key=b"secret")
+    lab = Lab(key=KEY)
     lab.engine.epoch = 6
     lab.server.begin("default", 6)
-    worker = lab.worker(key="secret")
+    worker = lab.worker(key=KEY.hex())
     assert worker.segments.count == 2
     worker.begin(np.zeros(100, np.float32))
     assert worker.wait(5.0)
@@ -66,11 +67,11 @@ def test_the_answer_to_join_says_segments_server_and_epoch() -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "cluster", "reason"), [("guess", "lander", "key"), ("secret", "mars", "no such")]
+    ("key", "cluster", "reason"), [("9e55", "lander", "key"), (KEY.hex(), "mars", "no such")]
 )
 def test_a_refusal_is_said_in_words(key: str, cluster: str, reason: str) -> None:
     with pytest.raises(JoinRefused, match=reason):
-        Lab(key=b"secret").worker(key=key, cluster=cluster)
+        Lab(key=KEY).worker(key=key, cluster=cluster)
 
 
 def test_a_worker_that_hears_nothing_joins_again_and_follows_to_the_new_epoch() -> None:
@@ -102,15 +103,19 @@ def test_silence_does_not_make_a_storm_of_joins() -> None:
 
 
 def test_a_halted_worker_holds_its_updates_until_resumed() -> None:
-    lab = Lab(key=b"secret")
-    worker = lab.worker(key="secret")
+    lab = Lab(key=KEY)
+    worker = lab.worker(key=KEY.hex())
     worker.begin(np.zeros(100, np.float32))
     assert worker.wait(5.0)
-    for halted, key in ((1, b"secret"), (0, b"forged")):
-        halt = wire.Halt(wire.Action.HALT, halted, 1, bytes(16))
-        worker.receive(memoryview(signed(halt, key)), CONTROL)
+    own, other = worker_address(0), worker_address(1)
+    resume = partial(wire.Halt, wire.Action.HALT, 0)
+    forged = [(resume(3, bytes(16)), b"forged", own), (resume(3, bytes(16)), KEY, other)]
+    replayed = [(resume(1, bytes(16)), KEY, own)]
+    halt = (wire.Halt(wire.Action.HALT, 1, 2, bytes(16)), KEY, own)
+    for message in (halt, *forged, *replayed):
+        worker.receive(memoryview(signed(*message)), CONTROL)
     assert not worker.offer(np.ones(100, np.float32), 1.0)
-    worker.receive(memoryview(signed(wire.Halt(wire.Action.HALT, 0, 2, bytes(16)), b"secret")), CONTROL)
+    worker.receive(memoryview(signed(resume(3, bytes(16)), KEY, own)), CONTROL)
     assert worker.offer(np.ones(100, np.float32), 1.0)
     lab.run(1.0)
     assert weights_of(lab.server) == pytest.approx(np.full(100, 2.0))

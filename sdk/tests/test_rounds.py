@@ -234,9 +234,9 @@ def test_a_round_that_does_not_end_says_what_is_missing(caplog: pytest.LogCaptur
 
 
 def test_join_gives_what_the_control_plane_says() -> None:
-    job = Job(2, segments=3, key=b"secret")
+    job = Job(2, segments=3, key=bytes.fromhex("5ec7e7"))
     job.engine.epoch = 9
-    members = job.joined(key="secret")
+    members = job.joined(key="5ec7e7")
     vectors = [vector(20_000, seed) for seed in range(2)]
     for result in job.reduce(members, vectors):
         assert np.array_equal(result, vectors[0] + vectors[1])
@@ -247,11 +247,11 @@ def test_join_gives_what_the_control_plane_says() -> None:
 
 
 def test_a_refused_join_says_why() -> None:
-    job = Job(1, key=b"secret")
+    job = Job(1, key=bytes.fromhex("5ec7e7"))
     with pytest.raises(JoinRefused, match="key"):
-        job.joined(key="guess")
+        job.joined(key="9e55")
     with pytest.raises(JoinRefused, match="no such cluster"):
-        Rounds(job.network.port(("10.0.9.9", 1)), Cluster("other", CONTROL), 1, key="secret")
+        Rounds(job.network.port(("10.0.9.9", 1)), Cluster("other", CONTROL), 1, key="5ec7e7")
 
 
 def test_a_control_plane_that_is_silent_is_named() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from olafctl.bench import etcd_server
 from olafctl.bench.switch_pair import PairRegisters
 from olafctl.control import devices
 from olafctl.control.state import DeviceState
@@ -86,6 +87,12 @@ def started(pair: Pair) -> Iterator[Started]:
 @pytest.fixture
 def controller(started: Started) -> Controller:
     return started()
+
+
+def needs_etcd() -> None:
+    """Skip where there is no etcd."""
+    if missing := etcd_server.missing():
+        pytest.skip(f"needs {missing}")
 
 
 def held(pair: Pair) -> dict[str, DeviceState]:

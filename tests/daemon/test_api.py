@@ -22,6 +22,7 @@ from olafctl.daemon.api.client import Client
 from olafctl.daemon.api.server import Owned, Server
 from olafctl.daemon.certificates import issue
 from olafctl.daemon.controller import Controller
+from olafctl.daemon.messages.notices import Notices
 from olafctl.daemon.operations import Operations
 from olafctl.errors import BadInput, OlafError
 from olafctl.p4runtime.address import Tls
@@ -32,7 +33,8 @@ from tests.daemon.pair import Pair
 def owned(controller: Controller) -> dict[str, Owned]:
     """The laboratory's deployment, for a server."""
     bed = lab()
-    return {"lab": Owned(controller, Admission(controller, bed), Operations(bed), bed.udp_port)}
+    admission, notices = Admission(controller, bed), Notices(controller, bed)
+    return {"lab": Owned(controller, admission, Operations(bed), notices, bed.udp_port, lambda: None)}
 
 
 TOKEN = "correct horse battery"

@@ -5,6 +5,7 @@ import itertools
 import random
 import time
 from collections.abc import Iterator
+from ipaddress import IPv4Address
 
 import pytest
 from scapy.layers.inet import IP, UDP
@@ -15,6 +16,7 @@ from olafctl.bench.switch_pair import PairRegisters
 from olafctl.daemon.admission import Admission
 from olafctl.daemon.controller import Controller
 from olafctl.daemon.messages.listener import Listener
+from olafctl.daemon.messages.notices import Notices
 from olafctl.daemon.messages.rates import Rates
 from olafctl.daemon.operations import ClusterWish, Operations
 from olafctl.queue.internals import Command
@@ -61,8 +63,11 @@ class Worker:
                 value if isinstance(value, int) else int.from_bytes(value.encode().ljust(32, b"\0"), "big")
             )
         body = pack(layout, fields)[:-16]
-        mac = hmac.digest(bytes.fromhex(self.key), body, "sha256")[:16] if self.key else bytes(16)
-        return self.frame(body + mac)
+        return self.frame(body + (self.mac_of(body) if self.key else bytes(16)))
+
+    def mac_of(self, body: bytes) -> bytes:
+        covered = IPv4Address(self.ip).packed + (41000).to_bytes(2, "big") + body
+        return hmac.digest(bytes.fromhex(self.key), covered, "sha256")[:16]
 
     def receive(self) -> bytes:
         got = self._in.receive(DEADLINE)
@@ -77,7 +82,7 @@ class Worker:
         payload = bytes(packet[UDP].payload)
         values = unpack(control.ACK, payload)
         if self.key and values["mac"]:
-            assert hmac.digest(bytes.fromhex(self.key), payload[:-16], "sha256")[:16] == payload[-16:]
+            assert self.mac_of(payload[:-16]) == payload[-16:]
         return values
 
     def ask(self, layout: Layout, action: Action, **values: int | str) -> Values:
@@ -92,11 +97,19 @@ class Worker:
 
 
 @pytest.fixture
-def listener(controller: Controller) -> Iterator[Listener]:
+def now() -> list[float]:
+    """The listener's clock, which a test may move."""
+    return [0.0]
+
+
+@pytest.fixture
+def listener(controller: Controller, now: list[float]) -> Iterator[Listener]:
     """A cluster `red` with a key, in iswitch mode, and `blue`, which is open."""
     done(controller, ASK.create_cluster(ClusterWish("red", values=700, mode=Mode.ISWITCH, key=KEY)))
     done(controller, ASK.create_cluster(ClusterWish("blue", open=True)))
-    listening = Listener(controller, Admission(controller, lab()), ASK, lab(), lease=0)
+    listening = Listener(
+        controller, Admission(controller, lab()), ASK, Notices(controller, lab()), lab(), 0, lambda: now[0]
+    )
     yield listening
     listening.close()
 
@@ -184,6 +197,23 @@ def test_help_is_forwarded_and_when_all_ask_the_round_begins_again(
     assert registers.commands == [(Command.RESET, 1, 1)]
 
 
+def test_help_that_was_asked_for_long_ago_counts_no_more(
+    workers: list[Worker], registers: PairRegisters, now: list[float]
+) -> None:
+    for worker in workers:
+        worker.join()
+    first, second = workers
+    registers.commands.clear()
+    first.ask(control.HELP, Action.HELP, segment=1, round=7)
+    assert second.receive()
+    now[0] += 3600
+    second.ask(control.HELP, Action.HELP, segment=1, round=7)
+    assert first.receive()
+    assert registers.commands == []
+    first.ask(control.HELP, Action.HELP, segment=1, round=7)
+    assert registers.commands == [(Command.RESET, 1, 1)]
+
+
 @pytest.mark.parametrize(
     ("reason", "values"),
     [
@@ -237,32 +267,31 @@ def test_a_repetition_of_what_was_refused_is_refused_again(workers: list[Worker]
 def test_what_one_source_sent_is_refused_of_another(
     workers: list[Worker], listener: Listener, pair: Pair
 ) -> None:
-    """The MAC does not cover the address: a captured Join must not let another address in."""
+    """The MAC covers the address: a Join that was captured, and never arrived, lets no other address in."""
     first, second = workers
-    older = first.message(control.JOIN, Action.JOIN, cluster="red")
-    first.send(older)
-    first.answer()
-    first.join()
     before = held(pair)
-    captured = older[42:]
+    captured = first.message(control.JOIN, Action.JOIN, cluster="red")[42:]
     second.send(second.frame(captured))
-    assert second.answer()["reason"] == Reason.OLD_NONCE
+    assert second.answer()["reason"] == Reason.BAD_MAC
     assert held(pair) == before
 
 
 def test_after_a_restart_what_was_sent_before_it_is_refused(
     workers: list[Worker], controller: Controller, listener: Listener
 ) -> None:
-    first, second = workers
-    captured = first.message(control.JOIN, Action.JOIN, cluster="red")
-    first.send(captured)
-    first.answer()
+    worker = workers[0]
+    captured = worker.message(control.JOIN, Action.JOIN, cluster="red")
+    worker.send(captured)
+    worker.answer()
+    worker.leave()
     listener.close()
-    again = Listener(controller, Admission(controller, lab()), ASK, lab(), lease=0)
+    again = Listener(
+        controller, Admission(controller, lab()), ASK, Notices(controller, lab()), lab(), lease=0
+    )
     try:
-        second.send(second.frame(captured[42:]))
-        assert second.answer()["reason"] == Reason.OLD_NONCE
-        assert second.join()["reason"] == Reason.OK
+        worker.send(captured)
+        assert worker.answer()["reason"] == Reason.OLD_NONCE
+        assert worker.join()["reason"] == Reason.OK
     finally:
         again.close()
 

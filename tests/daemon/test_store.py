@@ -5,22 +5,52 @@ from pathlib import Path
 
 import pytest
 
-from olafctl.daemon.store.interface import Compacted, Event, Intent, MembershipStore
+from olafctl.bench import etcd_server
+from olafctl.daemon.certificates import issue
+from olafctl.daemon.etcd import messages
+from olafctl.daemon.etcd.client import Etcd
+from olafctl.daemon.etcd.store import EtcdStore, leader_key
+from olafctl.daemon.leadership import Alone, NotLeader
+from olafctl.daemon.store.interface import Compacted, Event, Intent, MembershipStore, Row
 from olafctl.daemon.store.sqlite import FILE, SqliteStore
-from olafctl.errors import OlafError
+from olafctl.errors import BadInput, OlafError
+from tests.daemon.conftest import DEADLINE, needs_etcd
 
 Open = Callable[[], MembershipStore]
 
 
-@pytest.fixture(params=["sqlite"])
+class Standing(Alone):
+    """A leadership of a given term; term 0 is that of a key which no one made."""
+
+    def __init__(self, term: int) -> None:
+        self.term = term
+
+
+@pytest.fixture(scope="module")
+def etcd() -> Iterator[Etcd]:
+    """A connection to an etcd of this module's own."""
+    needs_etcd()
+    with etcd_server.running() as endpoint:
+        connection = Etcd([endpoint], timeout=DEADLINE)
+        yield connection
+        connection.close()
+
+
+@pytest.fixture(params=["sqlite", "etcd"])
 def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Open]:
     """Opens the same store again and again; one after the other."""
     stores: list[MembershipStore] = []
 
+    def open_sqlite() -> MembershipStore:
+        return SqliteStore(tmp_path / "state", kept=4)
+
+    def open_etcd() -> MembershipStore:
+        return EtcdStore(request.getfixturevalue("etcd"), request.node.name, Standing(0), kept=4)
+
     def again() -> MembershipStore:
         for store in stores:
             store.close()
-        stores[:] = [SqliteStore(tmp_path / "state", kept=4)]
+        stores[:] = [{"sqlite": open_sqlite, "etcd": open_etcd}[request.param]()]
         return stores[0]
 
     yield again
@@ -57,6 +87,14 @@ def test_the_history_goes_on_from_a_revision(opened: Open) -> None:
     assert opened().history(2) == []
 
 
+def test_a_change_of_any_size_is_one_revision(opened: Open) -> None:
+    rows: dict[str, Row | None] = {f"member/{n}": {"port": n} for n in range(1000)}
+    assert opened().finish(rows) == 1
+    assert opened().rows() == (1, rows)
+    assert opened().finish({key: None for key in rows} | {"member/last": {}}) == 2
+    assert opened().rows() == (2, {"member/last": {}})
+
+
 def test_a_revision_is_never_cut_in_two(opened: Open) -> None:
     store = opened()
     store.finish({"member/a": {}, "member/b": {}, "member/c": {}})
@@ -86,3 +124,72 @@ def test_only_its_owner_may_read_it(tmp_path: Path) -> None:
     SqliteStore(tmp_path / "state").close()
     assert (tmp_path / "state").stat().st_mode & 0o077 == 0
     assert (tmp_path / "state" / FILE).stat().st_mode & 0o077 == 0
+
+
+# etcd
+
+
+def test_rows_that_a_dead_leader_left_behind_are_added_from_the_log(
+    etcd: Etcd, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows: dict[str, Row | None] = {f"member/{n}": {"port": n} for n in range(300)}
+    first = EtcdStore(etcd, "behind", Standing(0))
+
+    def lost() -> None:
+        raise OlafError("the connection is lost")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(first, "_apply", lost)
+        assert first.finish(rows) == 1
+    second = EtcdStore(etcd, "behind", Standing(0))
+    assert second.rows() == (1, rows)
+    assert second.finish({"member/0": None}) == 2
+    assert len(EtcdStore(etcd, "behind", Standing(0)).rows()[1]) == 299
+
+
+def test_who_does_not_hold_the_leaders_key_changes_nothing(etcd: Etcd) -> None:
+    made = etcd.transact([], [messages.put(leader_key("fenced"), b"{}")]).header.revision
+    leader, stale = (EtcdStore(etcd, "fenced", Standing(term)) for term in (made, made - 1))
+    leader.finish({"member/a": {}})
+    for write in (stale.abandon, lambda: stale.finish({"member/a": None}), lambda: stale.begin(Intent({}))):
+        with pytest.raises(NotLeader, match="nothing was changed"):
+            write()
+    assert stale.rows() == (1, {"member/a": {}})
+
+
+def test_two_writers_of_one_term_do_not_overwrite_each_other(etcd: Etcd) -> None:
+    one, two = (EtcdStore(etcd, "twice", Standing(0)) for _ in range(2))
+    assert (one.rows()[0], two.rows()[0]) == (0, 0)
+    one.finish({"member/a": {}})
+    with pytest.raises(OlafError, match="another process wrote to the store"):
+        two.finish({"member/b": {}})
+    assert two.rows() == (1, {"member/a": {}})
+
+
+def test_an_etcd_that_is_gone_is_an_error_for_people() -> None:
+    needs_etcd()
+    with etcd_server.running() as endpoint:
+        connection = Etcd([endpoint], timeout=5)
+        store = EtcdStore(connection, "gone", Alone())
+    with pytest.raises(OlafError, match=rf"{endpoint}: etcd does not answer: .* \(start it"):
+        store.rows()
+    connection.close()
+
+
+def test_etcd_by_certificate_alone(tmp_path: Path) -> None:
+    needs_etcd()
+    certificates, strangers = tmp_path / "certs", tmp_path / "strangers"
+    issue(certificates, "etcd", ("127.0.0.1",), 1)
+    for folder in (certificates, strangers):
+        issue(folder, "client", (), 1)
+    (strangers / "ca.pem").write_bytes((certificates / "ca.pem").read_bytes())
+    with etcd_server.running(tls=certificates) as endpoint:
+        with pytest.raises(OlafError, match="etcd does not answer"):
+            EtcdStore(Etcd([endpoint], strangers, timeout=5), "lab", Standing(0)).rows()
+        store = EtcdStore(Etcd([endpoint], certificates, timeout=DEADLINE), "lab", Standing(0))
+        assert store.finish({"member/a": {}}) == 1
+
+
+def test_beyond_this_machine_etcd_needs_certificates() -> None:
+    with pytest.raises(BadInput, match=r"192\.0\.2\.1:2379: .* in clear"):
+        Etcd(["127.0.0.1:2379", "192.0.2.1:2379"])

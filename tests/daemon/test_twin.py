@@ -3,6 +3,7 @@
 import os
 import signal
 from collections.abc import Iterator
+from ipaddress import IPv4Address
 
 import numpy as np
 import pytest
@@ -79,7 +80,9 @@ def received(port: HostPort) -> bytes:
 def asked(port: HostPort, action: Action, nonce: int) -> dict[str, int]:
     layout = control.JOIN if action is Action.JOIN else control.LEAVE
     name = int.from_bytes(b"red".ljust(32, b"\0"), "big")
-    message = signed(layout, {"action": action, "cluster": name, "nonce": nonce}, KEY)
+    message = signed(
+        layout, {"action": action, "cluster": name, "nonce": nonce}, KEY, IPv4Address(WORKER[1]), WORKER[2]
+    )
     port.send(frame(WORKER, SERVER, message, CONTROL_TOS))
     return unpack(control.ACK, bytes(Ether(received(port))[UDP].payload))
 

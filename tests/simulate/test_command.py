@@ -37,6 +37,30 @@ def test_one_cluster_may_be_slower_and_a_seed_repeats() -> None:
     assert [one["generated"] for one in json.loads(first)["clusters"]].count(300) == 1
 
 
+HOPS = ("multi-hop", "--period", "100ms", "--frame-bytes", "1000", "--duration", "20s", "--warm-up", "2s")
+
+
+def test_a_testbeds_engines_and_links_are_simulated() -> None:
+    """Figure 9: SW1 and SW2 merge, and SW3 merges again."""
+    data = json.loads(ask(*HOPS, "--json").stdout)
+    assert set(data["engines"]) == {"sw1", "sw2", "sw3"}
+    assert all(data["engines"][name]["merged"] > 0 for name in ("sw1", "sw2", "sw3"))
+    assert 0.01 < data["loss"] < 0.3
+    free = json.loads(ask(*HOPS, "--rate", "off", "--json").stdout)
+    assert free["loss"] == 0
+    assert free["aom_average"] < data["aom_average"] / 5
+
+
+def test_transmission_control_holds_updates_back() -> None:
+    plain, fair, urgent = (
+        json.loads(ask(*HOPS, *more, "--json").stdout)
+        for more in ((), ("--control",), ("--control", "--tolerance", "50ms", "--urgent"))
+    )
+    held = [sum(one["held"] for one in data["clusters"]) for data in (plain, fair, urgent)]
+    assert held[0] == 0 < held[2] < held[1]
+    assert fair["loss"] < plain["loss"]
+
+
 def test_the_table_shows_ages_and_losses() -> None:
     output = ask(*BUSY).stdout
     assert "cluster8" in output
@@ -52,6 +76,8 @@ def test_the_table_shows_ages_and_losses() -> None:
         (("nine-clusters", "--period", "0ns"), "--period"),
         ((*BUSY, "--warm-up", "2ms"), "warm-up"),
         ((*BUSY, "--rate", "fast"), "--rate"),
+        ((*HOPS, "--rate", "sw9=1Mb/s"), "no engine is called 'sw9'"),
+        (("two-racks", "--period", "1ms"), "hopper sends in rounds"),
         (("laptop", "--period", "1us", "--frame-bytes", "9000"), "a slot holds"),
         ((*BUSY, "--frame-bytes", "10"), "frames of 10 bytes"),
     ],

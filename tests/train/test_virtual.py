@@ -24,7 +24,7 @@ from olafctl.control.store import Store, folder_of
 from olafctl.errors import BadInput, MissingTool
 from olafctl.targets.testbeds import load
 from olafctl.train import serving
-from olafctl.train.virtual import Plan, Step, Trained, train
+from olafctl.train.virtual import Pace, Plan, Step, Trained, train
 from tests.cosim.conftest import Lab, Recorded, deployed
 from tests.targets.conftest import why_not
 
@@ -49,7 +49,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
 
 def trained(lab: Lab, seed: int, told: list[Step] | None = None) -> tuple[Trained, str]:
     """A short training, and a digest of every frame that entered or left the engine."""
-    plan = Plan(3, 1, 0.001, seed, serving.policy("plain", 0.001, {}), None, 0.4)
+    plan = Plan(3, 1, Pace(0.001), seed, serving.policy("plain", 0.001, {}), None, 0.4)
     session = Recorded(lab.running.virtual_time())
     with closing(session):
         (cluster,) = train(
@@ -91,7 +91,7 @@ def test_one_seed_repeats_to_the_byte_and_another_does_not(lab: Lab) -> None:
 @pytest.mark.parametrize("values", [1, 5, 300, 2204])
 def test_a_cluster_of_another_model_is_refused(lab: Lab, values: int) -> None:
     testbed = load(Path("virtual.yaml"), TESTBED.replace("VALUES", str(values)))
-    plan = Plan(1, 1, 0.001, 1, serving.policy("olaf", 0.001, {}), None, 0.4)
+    plan = Plan(1, 1, Pace(0.001), 1, serving.policy("olaf", 0.001, {}), None, 0.4)
     with closing(lab.running.virtual_time()) as session, pytest.raises(BadInput, match="no network"):
         train(session, testbed, testbed.parameter_servers[0], plan, lambda step, done, total: None)
 

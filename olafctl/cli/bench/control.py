@@ -13,15 +13,18 @@ from olafctl.cli.output import json_option, log_progress, print_json
 @click.option("--joins", type=click.IntRange(1, 800), default=500, show_default=True,
               help="One after the other; four times as many at once.")  # fmt: skip
 @click.option("--chaos", type=click.IntRange(1), metavar="N",
-              help="Instead: kill daemon and switches N times among changes, and compare.")  # fmt: skip
+              help="Instead: kill daemon and twin N times among changes, and compare.")  # fmt: skip
+@click.option("--cuts", type=click.IntRange(0), default=0, show_default=True,
+              help="Of --chaos: cut the network between daemon and twin so many times.")  # fmt: skip
 @click.option(
     "--changes", type=click.IntRange(1), default=500, show_default=True, help="Of --chaos, at least."
 )
 @click.option("--seed", type=int, default=1, show_default=True, help="Of --chaos.")
 @json_option("Print the figures as JSON.")
 def command(
-    members: int, clusters: int, joins: int, chaos: int | None, changes: int, seed: int, as_json: bool
-) -> None:
+    members: int, clusters: int, joins: int, chaos: int | None, cuts: int, changes: int, seed: int,
+    as_json: bool,
+) -> None:  # fmt: skip
     """Measure reconciling, joins and memory of `olafctl daemon`, over VNP4₁ and VNP4₂ without a queue.
 
     With --chaos, exit code 1 when store, devices and answers do not agree afterwards.
@@ -38,11 +41,14 @@ def command(
     from olafctl.bench.chaos import run
     from olafctl.errors import OlafError
 
-    report = run(chaos, changes, seed, log_progress)
+    report = run(chaos, cuts, changes, seed, log_progress)
     if as_json:
         print_json(asdict(report))
     else:
-        click.echo(f"killed: {_counts(report.killed)}; changes: {_counts(report.outcomes)}")
+        click.echo(f"killed: {_counts(report.killed)}; cuts: {_counts(report.cuts)}")
+        click.echo(
+            f"changes: {_counts(report.outcomes)}; {report.reads} reads of {report.revisions} revisions"
+        )
         click.echo(f"{report.members} members at the end; {len(report.disagreements)} disagreements")
     if report.disagreements:
         raise OlafError(*report.disagreements[:20])

@@ -1,9 +1,17 @@
-"""``olafctl bench simulate``: the event-level model's speed, and its agreement with the Verilated queue."""
+"""``olafctl bench simulate``: the event-level model's speed, and its agreement with other models."""
+
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from olafctl.cli.output import json_option, log_progress, print_json, table
-from olafctl.errors import OlafError, Problem
+from olafctl.errors import MissingTool, OlafError, Problem
+
+if TYPE_CHECKING:
+    from olafctl.bench.ns3.compare import Comparison
+
+_AGE_LIMIT, _SPEED_LIMIT = 0.02, 50
+"""What --ns3 must keep: the difference of the ages, and how many times ns-3's speed."""
 
 
 @click.command()
@@ -14,6 +22,13 @@ from olafctl.errors import OlafError, Problem
     help="Compare so many random arrivals with the Verilated OlafQueue instead.",
 )
 @click.option("--seed", type=int, default=1, show_default=True, help="Seed of --agreement.")
+@click.option(
+    "--ns3",
+    type=click.IntRange(1),
+    metavar="SECONDS",
+    help="Compare so much virtual time of OLAF's table 2 with ns-3 instead (extra [ns3]).",
+)
+@click.option("--hour", is_flag=True, help="Measure an hour of virtual time instead.")
 @click.option("--clusters", type=click.IntRange(1, 1024), default=1000, show_default=True)
 @click.option("--workers", type=click.IntRange(1), default=10, show_default=True, help="Of each cluster.")
 @click.option(
@@ -21,11 +36,19 @@ from olafctl.errors import OlafError, Problem
 )
 @json_option("Print JSON.")
 def command(
-    agreement: int | None, seed: int, clusters: int, workers: int, updates: int, as_json: bool
+    agreement: int | None,
+    seed: int,
+    ns3: int | None,
+    hour: bool,
+    clusters: int,
+    workers: int,
+    updates: int,
+    as_json: bool,
 ) -> None:
     """Measure the event-level model (docs/simulate.md): updates per second of processor time, on one core.
 
-    Exit code 1 when an arrival of --agreement ends otherwise than in the Verilated queue.
+    Exit code 1 when an arrival of --agreement ends otherwise than in the Verilated queue, or when with --ns3
+    the ages of two runs differ by more than 2 % or the model is not 50 times as fast.
     """
     from olafctl.bench import simulate
 
@@ -38,7 +61,10 @@ def command(
         if found.different_frames or found.different_times or found.different_counts:
             raise OlafError(Problem("the event-level model and the Verilated queue differ", "agreement"))
         return
-    speeds = simulate.speeds(clusters, workers, updates)
+    if ns3 is not None:
+        _against_ns3(ns3, seed, as_json)
+        return
+    speeds = [simulate.hour(clusters, workers)] if hour else simulate.speeds(clusters, workers, updates)
     if as_json:
         print_json([{**vars(speed), "updates_per_second": speed.per_second} for speed in speeds])
         return
@@ -47,3 +73,51 @@ def command(
         ["output", "updates", "CPU s", "updates/s"],
         [[speed.name, speed.updates, round(speed.seconds, 2), round(speed.per_second)] for speed in speeds],
     )
+
+
+def _against_ns3(seconds: int, seed: int, as_json: bool) -> None:
+    from olafctl.bench.ns3.compare import compare
+
+    try:
+        from olafctl.reproduce import table2
+    except ImportError as error:
+        raise MissingTool(Problem(f"table 2 needs the SDK: {error}", remedy="pip install ./sdk")) from error
+
+    length, warm_up = seconds * 10**9, seconds * 10**8
+    found = [
+        compare(name, scenario, length, warm_up, log_progress) for name, scenario in table2.scenarios(seed)
+    ]
+    if as_json:
+        print_json([_values(one) for one in found])
+    else:
+        table(
+            f"OLAF's table 2, {seconds} s of virtual time; speeds in updates a second of processor time",
+            ["queue", "AoM, ms", "in ns-3", "lost, %", "in ns-3", "updates/s", "in ns-3", "times"],
+            [list(_values(one).values()) for one in found],
+        )
+    wrong = [
+        Problem("the Age-of-Model differs by more than 2 %, or the speed by less than 50 times", one.name)
+        for one in found
+        if one.age_difference is None
+        or one.age_difference > _AGE_LIMIT
+        or one.our_speed < _SPEED_LIMIT * one.their_speed
+    ]
+    if wrong:
+        raise OlafError(*wrong)
+
+
+def _values(one: "Comparison") -> dict[str, Any]:
+    return {
+        "name": one.name,
+        "aom_ms": _ms(one.ours.average_age),
+        "ns3_aom_ms": _ms(one.theirs.average_age),
+        "lost_percent": round(100 * one.ours.loss, 2),
+        "ns3_not_delivered_percent": round(100 * (1 - one.theirs.delivered), 2),
+        "updates_per_second": round(one.our_speed),
+        "ns3_updates_per_second": round(one.their_speed),
+        "times": round(one.our_speed / one.their_speed),
+    }
+
+
+def _ms(nanoseconds: float | None) -> float | None:
+    return None if nanoseconds is None else round(nanoseconds / 1e6, 3)

@@ -11,8 +11,9 @@ import grpc
 
 from olafctl import paths
 from olafctl.daemon.api.schema import CALLS, CLASSES, SERVICE, answer_of
-from olafctl.daemon.api.server import PROBLEMS, TOKEN
+from olafctl.daemon.api.server import LEADER, PROBLEMS, TOKEN
 from olafctl.daemon.controller import Unavailable
+from olafctl.daemon.leadership import NotLeader
 from olafctl.errors import BadInput, OlafError, Problem
 from olafctl.p4runtime import address as addresses
 
@@ -98,14 +99,15 @@ class Client:
             stream.cancel()
 
     def _problem(self, error: Any) -> OlafError:
-        for name, value in error.trailing_metadata() or ():
-            if name == PROBLEMS:
-                with suppress(ValueError, TypeError):
-                    problems = [Problem(**problem) for problem in json.loads(value)]
-                    if error.code() is grpc.StatusCode.UNAVAILABLE:
-                        return Unavailable(*problems)
-                    refused = error.code() is grpc.StatusCode.INVALID_ARGUMENT
-                    return BadInput(*problems) if refused else OlafError(*problems)
+        told = dict(error.trailing_metadata() or ())
+        if LEADER in told:
+            return NotLeader(told[LEADER])
+        with suppress(KeyError, ValueError, TypeError):
+            problems = [Problem(**problem) for problem in json.loads(told[PROBLEMS])]
+            if error.code() is grpc.StatusCode.UNAVAILABLE:
+                return Unavailable(*problems)
+            refused = error.code() is grpc.StatusCode.INVALID_ARGUMENT
+            return BadInput(*problems) if refused else OlafError(*problems)
         if error.code() is grpc.StatusCode.UNAUTHENTICATED:
             remedy = f"set {SECRET} to the daemon's token, or {CERTIFICATES} to a folder of `olafctl certs`"
             return OlafError(Problem(error.details(), self.address, remedy))

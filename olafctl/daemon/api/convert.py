@@ -5,10 +5,11 @@ from typing import Any
 
 from olafctl.daemon.api.schema import CLASSES, ENUMS
 from olafctl.daemon.controller import Status
-from olafctl.daemon.model import Cluster, Kind, Row
+from olafctl.daemon.model import Cluster, Kind, Member, Row, placed
 from olafctl.daemon.operations import ClusterWish, MemberWish
 from olafctl.daemon.store.interface import Event
 from olafctl.errors import BadInput, Problem
+from olafctl.testbed import model as testbed
 from olafctl.testbed.model import Mode
 
 
@@ -41,6 +42,8 @@ def status_message(status: Status) -> Any:
         name=status.name,
         ready=status.ready,
         problem=status.problem,
+        term=status.term,
+        leader=status.leader,
         resume_token=str(status.revision),
         clusters=[cluster_message(row) for row in status.clusters],
         workers=[worker_message(row) for row in status.members],
@@ -77,6 +80,31 @@ def member_wish(request: Any, udp_port: int) -> MemberWish:
         mtu=request.mtu,
         lease=request.lease,
     )
+
+
+def clusters_of(deployment: Any) -> tuple[testbed.Cluster, ...]:
+    """The clusters of a deployment's status, with their members, as a testbed has them."""
+    workers: dict[str, list[Member]] = {}
+    for message in deployment.workers:
+        row = {**_fields(message), "kind": _name("Kind", message.kind)}
+        workers.setdefault(message.cluster, []).append(Member.from_row(row))
+    clusters = []
+    for message in deployment.clusters:
+        row = {**_fields(message), "mode": _name("Mode", message.mode), "key": ""}
+        del row["keyed"]
+        clusters.append(placed(Cluster.from_row(row), workers.get(message.name, [])))
+    return tuple(clusters)
+
+
+def _fields(message: Any) -> Row:
+    """A message's fields by name; None for an optional one that is absent."""
+    fields = message.DESCRIPTOR.fields
+    return {
+        field.name: None
+        if field.containing_oneof is not None and not message.HasField(field.name)
+        else getattr(message, field.name)
+        for field in fields
+    }
 
 
 def mode_of(request: Any) -> Mode:

@@ -110,8 +110,18 @@ MESSAGES: Mapping[str, tuple[_Field, ...]] = {
     "SetModeRequest": (*_OF_CLUSTER, _Field("mode", "Mode")),
     "SetRewardRequest": (*_OF_CLUSTER, _Field("reward_threshold", "optional double", "absent: off")),
     "ResetRequest": (*_OF_CLUSTER, _SEGMENT),
+    "FBcastRequest": (*_OF_CLUSTER, _SEGMENT),
+    "HelpRequest": (
+        *_OF_CLUSTER,
+        _Field("worker", "string", "who lacks the result"),
+        _Field("segment", "uint32"),
+        _Field("round", "uint32"),
+    ),
+    "HelpAnswer": (_Field("asked", "repeated string", "members that were asked for it"),),
     "HaltRequest": _OF_CLUSTER,
     "ResumeRequest": _OF_CLUSTER,
+    "LetGoRequest": (_DEPLOYMENT,),
+    "LetGoAnswer": (),
     "WatchRequest": (
         _DEPLOYMENT,
         _Field("resume_token", "string", "of the last event or status seen; empty: from now on"),
@@ -135,6 +145,8 @@ MESSAGES: Mapping[str, tuple[_Field, ...]] = {
         _Field("resume_token", "string", "to watch what comes after this status"),
         _Field("clusters", "repeated Cluster"),
         _Field("workers", "repeated Worker"),
+        _Field("term", "uint64", "higher for each later leader; 0: this controller follows, and only reads"),
+        _Field("leader", "string", "address of the leader among several controllers"),
     ),
 }
 
@@ -148,8 +160,11 @@ CALLS: Mapping[str, tuple[str, str]] = {
     "SetMode": ("SetModeRequest", "Cluster"),
     "SetReward": ("SetRewardRequest", "Cluster"),
     "Reset": ("ResetRequest", "Cluster"),
+    "FBcast": ("FBcastRequest", "Cluster"),
+    "Help": ("HelpRequest", "HelpAnswer"),
     "Halt": ("HaltRequest", "Cluster"),
     "Resume": ("ResumeRequest", "Cluster"),
+    "LetGo": ("LetGoRequest", "LetGoAnswer"),
     "Watch": ("WatchRequest", "stream Event"),
     "GetStatus": ("GetStatusRequest", "GetStatusAnswer"),
 }

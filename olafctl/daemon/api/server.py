@@ -18,6 +18,8 @@ from olafctl.daemon.admission import Admission
 from olafctl.daemon.api import convert
 from olafctl.daemon.api.schema import CALLS, CLASSES, SERVICE, answer_of
 from olafctl.daemon.controller import Busy, Controller, Unavailable
+from olafctl.daemon.leadership import NotLeader
+from olafctl.daemon.messages.notices import Notices
 from olafctl.daemon.model import Row
 from olafctl.daemon.operations import Operation, Operations
 from olafctl.daemon.store.interface import Compacted
@@ -27,6 +29,7 @@ from olafctl.p4runtime.address import Tls
 from olafctl.queue.internals import Command
 
 PROBLEMS = "olaf-problems-bin"
+LEADER = "olaf-leader"
 TOKEN = "authorization"
 _WATCHERS = 32
 _THREADS = 64 + _WATCHERS
@@ -43,8 +46,11 @@ class Owned:
     controller: Controller
     admission: Admission
     operations: Operations
+    notices: Notices
     udp_port: int
     """Of members that do not say."""
+    let_go: Callable[[], None]
+    """Leave it as it is, for others to change."""
 
 
 class Server:
@@ -66,7 +72,7 @@ class Server:
         if path is None and not token and (tls is None or tls.client_ca is None):
             what = "would let every process that reaches it change memberships"
             raise BadInput(Problem(what, address, "give a token, or a client authority for TLS"))
-        self._owned = owned
+        self._owned = dict(owned)
         self._token = token
         self._watchers = threading.BoundedSemaphore(_WATCHERS)
         self._server = grpc.server(ThreadPoolExecutor(_THREADS, "api"), options=_OPTIONS)
@@ -176,6 +182,22 @@ class Server:
         wish = convert.member_wish(request, self._chosen(request.deployment).udp_port)
         return self._on_worker(request, lambda ask: ask.join(wish))
 
+    def _halt(self, request: Any, halted: bool) -> Any:
+        answer = self._on_cluster(request, lambda ask: ask.halt(request.cluster, halted))
+        self._chosen(request.deployment).notices.halt(request.cluster, halted)
+        return answer
+
+    def _help(self, request: Any) -> Any:
+        notices = self._chosen(request.deployment).notices
+        asked = notices.help(request.cluster, request.segment, request.round, request.worker)
+        return CLASSES["HelpAnswer"](asked=asked)
+
+    def _let_go(self, request: Any) -> Any:
+        owned = self._chosen(request.deployment)
+        if self._owned.pop(owned.controller.name, None) is not None:
+            owned.let_go()
+        return CLASSES["LetGoAnswer"]()
+
     def _delete_cluster(self, request: Any) -> Any:
         answer = self._done(request, lambda ask: ask.delete_cluster(request.cluster))
         return CLASSES["DeleteClusterAnswer"](members=answer["members"])
@@ -220,8 +242,13 @@ _ANSWERS: Mapping[str, Callable[[Server, Any], Any]] = {
     "Reset": lambda self, r: self._on_cluster(
         r, lambda ask: ask.command(Command.RESET, r.cluster, convert.segment_of(r))
     ),
-    "Halt": lambda self, r: self._on_cluster(r, lambda ask: ask.halt(r.cluster, True)),
-    "Resume": lambda self, r: self._on_cluster(r, lambda ask: ask.halt(r.cluster, False)),
+    "FBcast": lambda self, r: self._on_cluster(
+        r, lambda ask: ask.command(Command.FBCAST, r.cluster, convert.segment_of(r))
+    ),
+    "Help": Server._help,
+    "LetGo": Server._let_go,
+    "Halt": lambda self, r: self._halt(r, True),
+    "Resume": lambda self, r: self._halt(r, False),
     "GetStatus": Server._status,
 }
 
@@ -240,6 +267,9 @@ def _refuse(context: Any, error: OlafError) -> NoReturn:
         case _:
             code = grpc.StatusCode.FAILED_PRECONDITION
     problems = [vars(problem) for problem in error.problems]
-    context.set_trailing_metadata(((PROBLEMS, json.dumps(problems).encode()),))
+    told: list[tuple[str, str | bytes]] = [(PROBLEMS, json.dumps(problems).encode())]
+    if isinstance(error, NotLeader):
+        told.append((LEADER, error.leader))
+    context.set_trailing_metadata(told)
     context.abort(code, str(error)[:1000])
     raise AssertionError("abort returned")

@@ -56,7 +56,7 @@ class Message:
     action: Action
     values: Values
     signed: bytes
-    """What ``mac`` authenticates."""
+    """All before ``mac``."""
 
     @property
     def cluster(self) -> str:
@@ -67,7 +67,7 @@ class Message:
     def is_authentic(self, key: str) -> bool:
         """Whether it was made with ``key`` (hexadecimal)."""
         given = self.values["mac"].to_bytes(_MAC_BYTES, "big")
-        return hmac.compare_digest(given, _mac(self.signed, key))
+        return hmac.compare_digest(given, _mac(self.signed, key, self.sender.ip, self.sender.udp_port))
 
 
 def parse(port: int, frame: bytes) -> Message:
@@ -103,7 +103,7 @@ def parse(port: int, frame: bytes) -> Message:
 
 def build(action: Action, values: Values, key: str, to: Sender, tos: int) -> bytes:
     """The frame that carries a message to ``to``, from where that one sent to."""
-    body = signed(_LAYOUTS[action], {"action": action, **values}, key)
+    body = signed(_LAYOUTS[action], {"action": action, **values}, key, to.ip, to.udp_port)
     udp = pack(
         layouts.UDP,
         {"src_port": to.own_udp_port, "dst_port": to.udp_port, "length": layouts.UDP.size + len(body)},
@@ -123,16 +123,18 @@ def build(action: Action, values: Values, key: str, to: Sender, tos: int) -> byt
     return pack(layouts.ETHERNET, ethernet) + pack(layouts.IPV4, ipv4) + udp + body
 
 
-def signed(layout: Layout, values: Values, key: str) -> bytes:
-    """A message's bytes with its MAC under ``key`` (hexadecimal); zero without a key."""
+def signed(layout: Layout, values: Values, key: str, ip: IPv4Address, udp_port: int) -> bytes:
+    """A message's bytes with its MAC under ``key`` (hexadecimal), zero without a key; the member that sends
+    or gets it is at that address."""
     message = pack(layout, values)[:-_MAC_BYTES]
-    return message + _mac(message, key)
+    return message + _mac(message, key, ip, udp_port)
 
 
-def _mac(message: bytes, key: str) -> bytes:
+def _mac(message: bytes, key: str, ip: IPv4Address, udp_port: int) -> bytes:
     if not key:
         return bytes(_MAC_BYTES)
-    return hmac.digest(bytes.fromhex(key), message, "sha256")[:_MAC_BYTES]
+    covered = ip.packed + udp_port.to_bytes(2, "big") + message
+    return hmac.digest(bytes.fromhex(key), covered, "sha256")[:_MAC_BYTES]
 
 
 def _mac_text(bits: int) -> str:

@@ -6,9 +6,11 @@ what it changes, so that a repetition is told from a replay after a restart too.
 """
 
 import logging
+import math
 import threading
 import time
 from collections import Counter, OrderedDict
+from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
 from ipaddress import IPv4Address
@@ -19,6 +21,7 @@ from olafctl.daemon.membership import Change, Membership
 from olafctl.daemon.messages import datagram, nonces
 from olafctl.daemon.messages.datagram import Message, NotUnderstood, Sender
 from olafctl.daemon.messages.nonces import Freshness, Nonces
+from olafctl.daemon.messages.notices import Notices
 from olafctl.daemon.messages.rates import Rates
 from olafctl.daemon.model import Cluster, Kind, Member, Row
 from olafctl.daemon.operations import MemberWish, NoRoom, Operation, Operations, Planned
@@ -34,6 +37,8 @@ _PER_SECOND, _BURST = 20, 100
 _PORT_PER_SECOND, _PORT_BURST = 2000, 4000
 _SOURCES = 4096
 _ROUNDS = 1024
+_HELP_SECONDS = 10.0
+"""Longer than a member that lacks a result is silent: it asks again at least every few seconds."""
 
 
 class Refused(BadInput):
@@ -52,8 +57,10 @@ class Listener:
         controller: Controller,
         admission: Admission,
         operations: Operations,
+        notices: Notices,
         testbed: Testbed,
         lease: float,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Members that join by message leave after ``lease`` seconds of silence; 0: never."""
         self.counts: Counter[str] = Counter()
@@ -61,15 +68,18 @@ class Listener:
         self._controller = controller
         self._admission = admission
         self._operations = operations
+        self._notices = notices
         self._testbed = testbed
         self._lease = lease
         self._sources = Rates(_PER_SECOND, _BURST, _SOURCES)
         self._ports = Rates(_PORT_PER_SECOND, _PORT_BURST, len(testbed.ports))
         self._nonces = Nonces(controller.look)
+        self._term = controller.term
         self._outcomes: OrderedDict[tuple[str, IPv4Address], Reason | None] = OrderedDict()
         """What became of the newest message of a source in a cluster; None while it is under way."""
-        self._asked: OrderedDict[tuple[str, int, int], set[str]] = OrderedDict()
-        """Members that asked for help with a cluster's segment and round."""
+        self._clock = clock
+        self._asked: OrderedDict[tuple[str, int, int], dict[str, float]] = OrderedDict()
+        """Members that asked for help with a cluster's segment and round, and when they last did."""
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name=f"messages {testbed.name}", daemon=True)
         self._thread.start()
@@ -93,6 +103,11 @@ class Listener:
 
     def take(self, port: int, frame: bytes) -> None:
         """Deal with one frame that VNP4₁ handed over."""
+        if self._term != self._controller.term:
+            # Another controller may have led meanwhile: what is known of nonces is what is stored.
+            self._term = self._controller.term
+            self._nonces = Nonces(self._controller.look)
+            self._outcomes.clear()
         # The cheapest checks come first: a flood is not to cost more than it must.
         if not self._ports.allows(port) or not self._sources.allows((port, frame[26:30])):
             self.counts["flooded"] += 1
@@ -144,16 +159,15 @@ class Listener:
         if cluster.key and not message.is_authentic(cluster.key):
             raise Refused(Reason.BAD_MAC, "is not authentic")
         name, source, nonce = cluster.name, message.sender.ip, message.values["nonce"]
-        keyed = bool(cluster.key)
-        freshness = self._nonces.judge(name, source, nonce, keyed)
+        freshness = self._nonces.judge(name, source, nonce)
         if freshness is Freshness.OLD:
-            raise Refused(Reason.OLD_NONCE, "was replayed, or its sender's clock is behind")
+            raise Refused(Reason.OLD_NONCE, "was replayed, or its sender's clock is behind what it was")
         if freshness is Freshness.REPEATED:
             self._repeat(message, name)
             return
         operation = self._operation(message, cluster, member)
         rows: Change = {}
-        if keyed:
+        if cluster.key:
             rows[nonces.key(name, source)] = {"last": nonce}
 
         def noted(membership: Membership) -> Planned:
@@ -164,13 +178,13 @@ class Listener:
             error = done.exception()
             if error is None:
                 self._outcomes[name, source] = Reason.OK
-                self._forward(message, cluster)
+                self._forward(message, cluster, member)
                 self._accept(message, name)
             elif isinstance(error, OlafError):
                 self._outcomes[name, source] = self._refuse(message, cluster, error)
 
         future = self._admission.submit(noted)
-        self._nonces.use(name, source, nonce, keyed)
+        self._nonces.use(name, source, nonce)
         self._outcomes[name, source] = None
         while len(self._outcomes) > _SOURCES:
             self._outcomes.popitem(last=False)
@@ -229,17 +243,20 @@ class Listener:
         return self._operations.join(wish)
 
     def _help(self, message: Message, cluster: Cluster, member: Member) -> Operation:
-        """Note who asks. Once every member has, no one has the result: the index begins the round again."""
+        """Note who asks. When every member lacks the result now, no one has it: the index begins the round
+        again. Who asked long ago has it by now, or has given up."""
         segment, number = message.values["segment"], message.values["round"]
         key = (cluster.name, segment, number)
-        asked = self._asked.setdefault(key, set())
-        asked.add(member.name)
+        now = self._clock()
+        asked = self._asked.setdefault(key, {})
+        asked[member.name] = now
+        self._asked.move_to_end(key)
         while len(self._asked) > _ROUNDS:
             self._asked.popitem(last=False)
 
         def check(membership: Membership) -> Planned:
-            members = {each.name for each in membership.members_of(cluster.name)}
-            if not members <= asked:
+            members = membership.members_of(cluster.name)
+            if any(asked.get(each.name, -math.inf) < now - _HELP_SECONDS for each in members):
                 return Planned({}, {})
             self._asked.pop(key, None)
             return self._operations.command(Command.RESET, cluster.name, segment)(membership)
@@ -300,33 +317,16 @@ class Listener:
             return {"server_addr": int(server.ip), "server_port": server.udp_port}
         return {}
 
-    def _forward(self, message: Message, cluster: Cluster) -> None:
+    def _forward(self, message: Message, cluster: Cluster, sender: Member | None) -> None:
         """Tell the other members what they have to do about a Help or a Halt."""
-        if message.action not in (Action.HELP, Action.HALT):
+        if sender is None:
             return
-        values = {name: value for name, value in message.values.items() if name not in ("action", "mac")}
-        values["nonce"] = time.time_ns()
-        if message.action is Action.HELP:
-            values |= {"asker_addr": int(message.sender.ip), "asker_port": message.sender.udp_port}
-        members: list[Member] = []
-        self._controller.look(
-            lambda membership: members.extend(
-                membership.members_of(cluster.name) if cluster.name in membership.clusters else ()
-            )
-        )
-        own = message.sender
-        for member in members:
-            if member.ip != own.ip:
-                to = Sender(
-                    member.port,
-                    member.mac,
-                    member.ip,
-                    member.udp_port,
-                    own.own_mac,
-                    own.own_ip,
-                    own.own_udp_port,
-                )
-                self._send(to, message.action, values, cluster)
+        values = message.values
+        if message.action is Action.HALT:
+            self._notices.halt(cluster.name, values["halted"] != 0, but=sender.name)
+        elif message.action is Action.HELP:
+            with suppress(BadInput):  # it left meanwhile
+                self._notices.help(cluster.name, values["segment"], values["round"], sender.name)
 
     def _send(self, to: Sender, action: Action, values: Values, cluster: Cluster | None) -> None:
         key = cluster.key if cluster is not None else ""

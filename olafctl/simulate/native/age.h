@@ -22,8 +22,17 @@ inline std::int64_t NearestTime(std::uint64_t gen_time, std::int64_t now) {
     return static_cast<std::int64_t>(before + after) * kPsPerNs;
 }
 
-// Age-of-Model of one cluster within (start, end], as olafctl.aom.ages defines it with nothing held at first.
+// Age-of-Model of one cluster within (start, end], as olafctl.aom.ages defines it.
 struct Age {
+    Age() = default;
+    // The age of a model that was generated at 0.
+    static Age OfInitial(std::int64_t start) {
+        Age age;
+        age.freshest = 0;
+        age.since = start;
+        return age;
+    }
+
     std::int64_t freshest = kNever;
     std::int64_t since = 0;  // accounted up to here
     __int128 doubled_area = 0;
@@ -58,6 +67,13 @@ struct Age {
         }
         jumped = now > start;
         freshest = generated;
+    }
+
+    // The same, observed to the end of the window.
+    Age Until(std::int64_t end) const {
+        Age age = *this;
+        if (age.freshest != kNever && age.since < end) age.Advance(end);
+        return age;
     }
 
     bool jumped = false;  // at `since`

@@ -40,6 +40,7 @@ struct Update {
     std::uint16_t count;
     std::uint8_t aggregated;
     std::uint8_t unused;
+    std::uint32_t contributors;  // the set that the frame consists of (contributors.h), or kNoContributors
 };
 
 // Whether generation time `one` is newer than `other` or the same.
@@ -85,7 +86,11 @@ class Queue {
 
     // Whether an update is in line that has not begun to leave.
     bool ready() const { return held_ > (leaving_ ? 1u : 0u); }
-    const Update &head() const { return line_[first_].update; }
+
+    // The update that one of `index` would be combined with, or nullptr.
+    const Update *Waiting(std::uint32_t index) const {
+        return waiting_[index] == kNone ? nullptr : &line_[waiting_[index]].update;
+    }
 
     // An update arrives; `closing` slots become free at this very instant, too late for it. `displaced` is
     // how many worker updates are discarded by a replacement, or no longer counted by a merged frame whose

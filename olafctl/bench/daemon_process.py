@@ -1,0 +1,86 @@
+"""A daemon as a process of its own, which a measurement starts and kills."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+from olafctl.errors import OlafError, Problem
+
+TIMEOUT = 120.0
+"""Seconds after which what must happen is taken not to."""
+
+
+class DaemonProcess:
+    """``python -m MODULE ARGUMENTS``, which serves at ``address`` and prints a line when it does."""
+
+    def __init__(
+        self,
+        module: str,
+        arguments: Sequence[str],
+        address: str,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        """``environment`` is added to this process's own."""
+        self.address = address
+        self._argv = [sys.executable, "-m", module, *arguments]
+        self._environment = {**os.environ, **(environment or {})}
+        self._process: subprocess.Popen[str] | None = None
+
+    @property
+    def pid(self) -> int:
+        """The process's id; it runs."""
+        assert self._process is not None
+        return self._process.pid
+
+    def start(self) -> None:
+        """Returns when it serves. Raises OlafError."""
+        self._process = subprocess.Popen(
+            self._argv,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            env=self._environment,
+        )
+        assert self._process.stdout is not None
+        if not self._process.stdout.readline():
+            raise OlafError(Problem("did not start", "the daemon"))
+
+    def kill(self) -> None:
+        """End it at once, if it runs."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            assert self._process.stdout is not None
+            self._process.stdout.close()
+            self._process = None
+
+
+@contextmanager
+def running(process: DaemonProcess) -> Iterator[DaemonProcess]:
+    """``process`` runs meanwhile. Raises OlafError."""
+    try:
+        process.start()
+        yield process
+    finally:
+        process.kill()
+
+
+def until(condition: Callable[[], bool]) -> None:
+    """Wait for ``condition``, which may fail with an OlafError meanwhile.
+
+    Raises OlafError after :data:`TIMEOUT`.
+    """
+    deadline = time.monotonic() + TIMEOUT
+    while True:
+        try:
+            if condition():
+                return
+        except OlafError:
+            if time.monotonic() > deadline:
+                raise
+        if time.monotonic() > deadline:
+            raise OlafError(Problem(f"not ready after {TIMEOUT:g} s", "the daemon"))
+        time.sleep(0.05)

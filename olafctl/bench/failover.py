@@ -1,0 +1,260 @@
+"""Two controllers over the same switches: the leader is killed or cut off from etcd while clients change
+memberships; then nothing that was acknowledged may be missing.
+
+The controllers are processes of their own, each with its own way to an etcd.
+"""
+
+import itertools
+import math
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from olafctl.bench import etcd_server, pair_daemon
+from olafctl.bench.daemon_process import TIMEOUT, DaemonProcess, until
+from olafctl.bench.etcd_server import Relay
+from olafctl.bench.history import Call, Outcome, violations
+from olafctl.bench.switch_pair import SwitchPair, switches
+from olafctl.control import devices
+from olafctl.daemon.api.client import Client
+from olafctl.daemon.controller import Unavailable
+from olafctl.daemon.etcd import messages
+from olafctl.daemon.etcd.client import Etcd
+from olafctl.daemon.etcd.store import leader_key
+from olafctl.daemon.leadership import NotLeader
+from olafctl.errors import BadInput, OlafError, Problem
+from olafctl.targets import testbeds
+
+_TESTBED = """
+name: failover
+engine: {indices: 16, slots: 4, beats: 24}
+ports: [{number: 1, name: ps}, {numbers: 2-4, name: tor}]
+parameter_servers: [{name: ps, port: ps, ip: 10.0.0.254}]
+clusters: []
+"""
+_CLIENTS = 4
+_CLUSTER = "red"
+_TESTBED = """
+name: failover
+engine: {indices: 16, slots: 4, beats: 24}
+ports: [{number: 1, name: ps}, {numbers: 2-4, name: tor}]
+parameter_servers: [{name: ps, port: ps, ip: 10.0.0.254}]
+clusters: []
+"""
+
+
+@dataclass(frozen=True)
+class Report:
+    """Times are in seconds of wall time, of each round in order."""
+
+    served_after_kill: list[float]
+    """From the kill of the leader to the first change that the other acknowledged."""
+    served_after_cut: list[float]
+    """The same from the moment the leader lost etcd."""
+    stopped_before_lease: list[float]
+    """From the last change that a leader without etcd acknowledged to the end of its lease at etcd."""
+    primary: bool
+    """Whether at the end of every round the devices had seen the new leader's election id, and no higher."""
+    outcomes: dict[str, int]
+    lost: list[str]
+    """Workers about whom no order explains the answers."""
+
+
+def run(kills: int, cuts: int, changes: int, progress: Callable[[str], None]) -> Report:
+    """Kill the leader ``kills`` times and cut it off ``cuts`` times, after at least ``changes`` changes were
+    acknowledged since the last time. Raises OlafError when something does not come back."""
+    bed = testbeds.load("failover.yaml", _TESTBED)
+    with etcd_server.running() as endpoint, switches(bed) as pair, _controllers(pair, endpoint) as both:
+        trial = _Trial(pair, both, endpoint)
+        trial.begin()
+        for number in range(kills):
+            progress(f"kill {number + 1} of {kills}")
+            trial.kill(changes)
+        for number in range(cuts):
+            progress(f"cut {number + 1} of {cuts}")
+            trial.cut(changes)
+        return trial.end()
+
+
+@dataclass
+class _Controller:
+    daemon: DaemonProcess
+    relay: Relay
+
+
+@contextmanager
+def _controllers(pair: SwitchPair, endpoint: str) -> Iterator[list[_Controller]]:
+    both: list[_Controller] = []
+    try:
+        for name in ("a", "b"):
+            relay = Relay(endpoint)
+            both.append(_Controller(pair_daemon.process(pair, name, relay.endpoint), relay))
+            both[-1].daemon.start()
+        yield both
+    finally:
+        for each in both:
+            each.daemon.kill()
+            each.relay.close()
+
+
+class _Trial:
+    def __init__(self, pair: SwitchPair, both: list[_Controller], endpoint: str) -> None:
+        self._pair = pair
+        self._both = both
+        self._etcd = Etcd([endpoint])
+        self._steps = itertools.count()
+        self._calls: list[Call] = []
+        self._acknowledged: list[tuple[float, str]] = []
+        """When, and by which controller's address."""
+        self._ending = threading.Event()
+        self._progressed = threading.Condition()
+        self._clients: list[threading.Thread] = []
+        self._served_after_kill: list[float] = []
+        self._served_after_cut: list[float] = []
+        self._stopped: list[float] = []
+        self._primary = True
+
+    def begin(self) -> None:
+        until(self._created)
+        for number in range(_CLIENTS):
+            thread = threading.Thread(target=self._change_memberships, args=(number,), daemon=True)
+            self._clients.append(thread)
+            thread.start()
+
+    def kill(self, changes: int) -> None:
+        self._await(lambda: len(self._acknowledged), len(self._acknowledged) + changes)
+        leader, other = self._leader_first()
+        since = time.monotonic()
+        leader.daemon.kill()
+        self._served_after_kill.append(self._first_of(other, since) - since)
+        self._check_primary()
+        leader.daemon.start()
+
+    def cut(self, changes: int) -> None:
+        self._await(lambda: len(self._acknowledged), len(self._acknowledged) + changes)
+        leader, other = self._leader_first()
+        term = self._term()
+        since = time.monotonic()
+        leader.relay.cut()
+        while self._term() == term:
+            time.sleep(0.01)
+        ended = time.monotonic()
+        self._served_after_cut.append(self._first_of(other, since) - since)
+        last = max(when for when, address in self._acknowledged if address == leader.daemon.address)
+        self._stopped.append(ended - last)
+        self._check_primary()
+        leader.relay.restore()
+
+    def end(self) -> Report:
+        self._ending.set()
+        for thread in self._clients:
+            thread.join(TIMEOUT)
+        leader, _ = self._leader_first()
+        with Client(leader.daemon.address) as client:
+            [status] = client.call("GetStatus").deployments
+        found = {worker.name: worker.cluster for worker in status.workers}
+        for name in {call.worker for call in self._calls}:
+            step = next(self._steps)
+            self._calls.append(Call(name, "read", found.get(name, ""), step, step, Outcome.DONE))
+        return Report(
+            [round(each, 2) for each in self._served_after_kill],
+            [round(each, 2) for each in self._served_after_cut],
+            [round(each, 2) for each in self._stopped],
+            self._primary,
+            dict(Counter(call.outcome.value for call in self._calls if call.action != "read")),
+            violations(self._calls),
+        )
+
+    def _created(self) -> bool:
+        for each in self._both:
+            try:
+                with Client(each.daemon.address) as client:
+                    client.call("CreateCluster", name=_CLUSTER)
+                return True
+            except BadInput:
+                return True
+            except OlafError:
+                continue
+        return False
+
+    def _change_memberships(self, number: int) -> None:
+        """What one client does: it asks one controller until that says no, then the other."""
+        turn = number
+        clients = [Client(each.daemon.address, timeout=TIMEOUT) for each in self._both]
+        for worker in itertools.count():
+            name = f"w{number}-{worker}"
+            ip = f"10.{number + 1}.{worker // 250}.{worker % 250 + 1}"
+            for action in ("join", "leave") if worker % 8 else ("join",):
+                while not self._ending.is_set():
+                    done = self._call(clients[turn % 2], action, name, ip)
+                    if done:
+                        break
+                    turn += 1
+                    self._ending.wait(0.02)
+            if self._ending.is_set():
+                break
+        for client in clients:
+            client.close()
+
+    def _call(self, client: Client, action: str, name: str, ip: str) -> bool:
+        """Whether the change was answered for good; if not the other controller is to be asked."""
+        began, outcome = next(self._steps), Outcome.DONE
+        try:
+            if action == "join":
+                client.call("Join", cluster=_CLUSTER, ip=ip, port=2, name=name)
+            else:
+                client.call("Leave", worker=name)
+        except BadInput:
+            outcome = Outcome.REFUSED
+        except (NotLeader, Unavailable):
+            return False  # it was told that nothing was changed
+        except OlafError:
+            outcome = Outcome.UNKNOWN
+        when = time.monotonic()
+        ended = math.inf if outcome is Outcome.UNKNOWN else next(self._steps)
+        with self._progressed:
+            self._calls.append(Call(name, action, _CLUSTER, began, ended, outcome))
+            if outcome is not Outcome.UNKNOWN:
+                self._acknowledged.append((when, client.address))
+            self._progressed.notify_all()
+        return outcome is not Outcome.UNKNOWN
+
+    def _await(self, figure: Callable[[], float], least: float) -> None:
+        with self._progressed:
+            if not self._progressed.wait_for(lambda: figure() >= least, TIMEOUT):
+                raise OlafError(Problem(f"no change was answered for {TIMEOUT:g} s", "the controllers"))
+
+    def _first_of(self, controller: _Controller, since: float) -> float:
+        """When it acknowledged its first change after ``since``."""
+        address = controller.daemon.address
+
+        def times() -> list[float]:
+            return [when for when, by in self._acknowledged if by == address and when > since]
+
+        self._await(lambda: len(times()), 1)
+        return min(times())
+
+    def _leader_first(self) -> list[_Controller]:
+        """The leader, and the other."""
+        until(lambda: self._term() > 0)
+        return sorted(self._both, key=lambda each: each.daemon.address.encode() not in self._leader().value)
+
+    def _term(self) -> int:
+        found = self._leader()
+        return int(found.create_revision) if found is not None else 0
+
+    def _leader(self) -> Any:
+        """The leader's key as etcd has it; None when there is none."""
+        answer = self._etcd.transact([], [messages.get(leader_key(self._pair.testbed.name))])
+        return next(iter(answer.responses[0].response_range.kvs), None)
+
+    def _check_primary(self) -> None:
+        running = self._pair.running()
+        assert running is not None
+        with devices.watching(running) as sessions:
+            seen = {session.highest_election_id for session in sessions.values()}
+        self._primary = self._primary and seen == {self._term() << 64}

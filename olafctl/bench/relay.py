@@ -1,0 +1,91 @@
+"""A network between a daemon and an agent, both at UNIX sockets, which can be cut or frozen."""
+
+import socket
+import threading
+from contextlib import suppress
+from pathlib import Path
+
+from olafctl.ports import unix
+
+_CHUNK = 1 << 16
+_CONNECT_SECONDS = 10.0
+
+
+class Relay:
+    """Passes each connection to ``outer`` on to ``inner``, which may come and go."""
+
+    def __init__(self, outer: Path, inner: Path) -> None:
+        """Listen at ``outer``. Raises OSError."""
+        self._inner = inner
+        self._lock = threading.Lock()
+        self._open: set[socket.socket] = set()
+        self._whole = True
+        self._flows = threading.Event()
+        self._flows.set()
+        self._listening = unix.listen(outer, socket.SOCK_STREAM)
+        threading.Thread(target=self._accept, name=f"relay {outer.name}", daemon=True).start()
+
+    def cut(self) -> None:
+        """Break every connection and refuse new ones until :meth:`heal`."""
+        with self._lock:
+            self._whole = False
+            self._break()
+        self._flows.set()
+
+    def freeze(self) -> None:
+        """Connections stay; what is sent arrives only after :meth:`heal`, or never if a cut comes first."""
+        self._flows.clear()
+
+    def heal(self) -> None:
+        """Pass everything on again."""
+        with self._lock:
+            self._whole = True
+        self._flows.set()
+
+    def close(self) -> None:
+        """Break every connection and listen no more."""
+        with suppress(OSError):
+            self._listening.shutdown(socket.SHUT_RDWR)
+        self._listening.close()
+        self.cut()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                near, _ = self._listening.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._connect, args=(near,), daemon=True).start()
+
+    def _connect(self, near: socket.socket) -> None:
+        self._flows.wait()
+        try:
+            far = unix.connect(self._inner, socket.SOCK_STREAM, _CONNECT_SECONDS)
+        except OSError:
+            near.close()
+            return
+        far.settimeout(None)
+        with near, far:
+            with self._lock:
+                if not self._whole:
+                    return
+                self._open |= {near, far}
+            back = threading.Thread(target=self._pass, args=(far, near), daemon=True)
+            back.start()
+            self._pass(near, far)
+            back.join()
+            with self._lock:
+                self._open -= {near, far}
+
+    def _pass(self, source: socket.socket, sink: socket.socket) -> None:
+        with suppress(OSError):
+            while data := source.recv(_CHUNK):
+                self._flows.wait()
+                sink.sendall(data)
+        with suppress(OSError):
+            sink.shutdown(socket.SHUT_WR)
+
+    def _break(self) -> None:
+        for each in self._open:
+            with suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)

@@ -1,0 +1,66 @@
+"""Runs kept in files: a figure that was interrupted continues, and the next one takes what it can use."""
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from olafctl.bench.training.lab import Run
+from olafctl.errors import OlafError, Problem
+from olafctl.targets.interface import Progress
+
+
+class Runs:
+    """The runs of one folder, by curve and seed."""
+
+    def __init__(self, folder: Path, progress: Progress) -> None:
+        """Raises OlafError when the folder cannot be made."""
+        self._folder = folder / "runs"
+        self._progress = progress
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise OlafError(Problem(f"cannot be made: {error.strerror}", str(self._folder))) from error
+
+    def of(self, curve: str, seed: int, settings: dict[str, Any], make: Callable[[], Run]) -> Run:
+        """The run of a curve with this seed: the one kept, if it was made with the same settings."""
+        path = self._folder / f"{curve}-{seed}.json"
+        kept = self._kept(path, settings)
+        if kept is not None:
+            return kept
+        self._progress(f"{curve}, seed {seed}")
+        run = make()
+        try:
+            path.write_text(json.dumps({"settings": settings, "run": asdict(run)}) + "\n")
+        except OSError as error:
+            raise OlafError(Problem(f"cannot be written: {error.strerror}", str(path))) from error
+        return run
+
+    @staticmethod
+    def _kept(path: Path, settings: dict[str, Any]) -> Run | None:
+        """None when there is none, it was cut off, or made otherwise."""
+        try:
+            found = json.loads(path.read_text())
+            return Run(**found["run"]) if found["settings"] == json.loads(json.dumps(settings)) else None
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+
+def rewards(runs: list[Run]) -> NDArray[np.float64]:
+    """(seeds, updates)"""
+    return np.array([run.rewards for run in runs])
+
+
+def final(runs: list[Run]) -> NDArray[np.float64]:
+    """(seeds,) the mean reward of the last tenth of the updates."""
+    table = rewards(runs)
+    return np.asarray(table[:, -max(1, table.shape[1] // 10) :].mean(axis=1))
+
+
+def mean_reward(runs: list[Run]) -> NDArray[np.float64]:
+    """(seeds,) the mean reward over the whole training: what fast learning raises."""
+    return np.asarray(rewards(runs).mean(axis=1))

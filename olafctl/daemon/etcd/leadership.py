@@ -1,0 +1,143 @@
+"""Leadership by a lease of etcd: the leader is who made the key ``leader``, for as long as the lease lives.
+
+The leader's term is the revision at which it made the key. etcd's revisions only grow, so a later leader's
+term is higher, and with it its P4Runtime election id, by which the devices refuse an earlier leader. The
+lease counts from the moment at which its prolongation was asked for, by a clock that goes on in suspension:
+the leader stops on its own, a margin before etcd can give the key to another.
+"""
+
+import json
+import logging
+import threading
+import time
+from collections.abc import Callable
+
+from olafctl.daemon.etcd import messages
+from olafctl.daemon.etcd.client import Etcd
+from olafctl.daemon.etcd.store import leader_key
+from olafctl.daemon.leadership import NotLeader
+from olafctl.errors import OlafError
+
+LEASE_SECONDS = 2
+"""The shortest that etcd grants with its own defaults."""
+_PATIENCE = 0.2
+_MARGIN = 0.25
+"""Part of the lease before whose end the leader stops."""
+_log = logging.getLogger(__name__)
+
+
+def _boot_time() -> float:
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
+
+
+class EtcdLeadership:
+    """See the module, and :class:`olafctl.daemon.leadership.Leadership`."""
+
+    takes_over = False
+    patience = _PATIENCE
+
+    def __init__(
+        self,
+        etcd: Etcd,
+        deployment: str,
+        address: str,
+        *,
+        seconds: int = LEASE_SECONDS,
+        clock: Callable[[], float] = _boot_time,
+    ) -> None:
+        """Campaign from now on, with ``address`` as where the API is served and a lease of ``seconds``."""
+        self._etcd = etcd
+        self._deployment = deployment
+        self._key = leader_key(deployment)
+        self._address = address
+        self._seconds = seconds
+        self._clock = clock
+        self._lease = 0
+        self._term = 0
+        self._until = 0.0
+        self._leader = ""
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, name=f"leadership {deployment}", daemon=True)
+        self._thread.start()
+
+    @property
+    def term(self) -> int:
+        return self._term if self._clock() < self._until else 0
+
+    @property
+    def leader(self) -> str:
+        return self._leader
+
+    @property
+    def election_id(self) -> int:
+        # Above the times that one-shot commands use, which have 64 bits.
+        return self._term << 64
+
+    def check(self) -> None:
+        if not self.term:
+            raise NotLeader(self._leader)
+
+    def close(self) -> None:
+        self._ended.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while not self._ended.is_set():
+            wait = self.patience
+            try:
+                if self._term:
+                    self._prolong()
+                    wait = self._seconds / 4
+                else:
+                    self._campaign()
+            except OlafError as error:
+                _log.info("%s: %s", self._deployment, error)
+            if self._term and not self.term:
+                self._step_down("its lease could not be prolonged")
+            self._ended.wait(wait)
+        self._step_down("it ends")
+
+    def _campaign(self) -> None:
+        """Take the key if it is free, and learn who leads if it is not. Raises OlafError."""
+        found = self._etcd.transact([], [messages.get(self._key)]).responses[0].response_range.kvs
+        if found:
+            self._leader = str(json.loads(found[0].value)["address"])
+            return
+        self._leader = ""
+        asked = self._clock()
+        self._lease, seconds = self._etcd.grant(self._seconds)
+        value = json.dumps({"address": self._address}).encode()
+        free = messages.created_at(self._key, 0)
+        try:
+            answer = self._etcd.transact([free], [messages.put(self._key, value, self._lease)])
+        except OlafError:
+            self._revoke()  # it may have been carried out
+            raise
+        if not answer.succeeded:
+            self._revoke()
+            return
+        self._leader = self._address
+        self._until = asked + seconds * (1 - _MARGIN)
+        self._term = int(answer.header.revision)
+        _log.warning("%s: leads, term %d", self._deployment, self._term)
+
+    def _prolong(self) -> None:
+        """Raises OlafError when etcd does not answer."""
+        asked = self._clock()
+        seconds = self._etcd.keep(self._lease)
+        self._until = asked + seconds * (1 - _MARGIN) if seconds else 0.0
+
+    def _step_down(self, why: str) -> None:
+        if self._term:
+            _log.warning("%s: leads no more: %s", self._deployment, why)
+            self._until, self._term, self._leader = 0.0, 0, ""
+            self._revoke()
+
+    def _revoke(self) -> None:
+        """What cannot be revoked ends by itself."""
+        lease, self._lease = self._lease, 0
+        if lease:
+            try:
+                self._etcd.revoke(lease)
+            except OlafError as error:
+                _log.info("%s: %s", self._deployment, error)

@@ -1,0 +1,194 @@
+"""The store of several controllers: rows, an intent and a history in etcd.
+
+Keys below ``/olaf/DEPLOYMENT/``: ``row/KEY``, ``intent``, ``log/REVISION`` with the whole change of a
+revision, ``head`` with the newest revision, ``applied`` with the one that the rows have. A change that does
+not fit into one transaction is in the log at once and reaches the rows piece by piece; until then readers
+add it from the log.
+
+Every write is a transaction that compares the leader's key: a controller that no longer leads changes
+nothing.
+"""
+
+import json
+import logging
+import threading
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from olafctl.daemon.etcd import messages
+from olafctl.daemon.etcd.client import Etcd
+from olafctl.daemon.leadership import Leadership, NotLeader
+from olafctl.daemon.store.interface import Compacted, Event, Intent, Row
+from olafctl.errors import OlafError, Problem
+
+_KEPT = 100_000
+_OPERATIONS = 100  # etcd takes 128 in a transaction unless told otherwise
+_log = logging.getLogger(__name__)
+
+
+def prefix(deployment: str) -> bytes:
+    """What the keys of a deployment begin with."""
+    return f"/olaf/{deployment}/".encode()
+
+
+def leader_key(deployment: str) -> bytes:
+    """The key that its leader holds."""
+    return prefix(deployment) + b"leader"
+
+
+class EtcdStore:
+    """See :class:`olafctl.daemon.store.interface.MembershipStore`. Any thread may call it."""
+
+    def __init__(self, etcd: Etcd, deployment: str, leadership: Leadership, *, kept: int = _KEPT) -> None:
+        """``kept`` revisions of history stay. ``leadership`` is closed by its owner, and so is ``etcd``."""
+        self._etcd = etcd
+        self._leadership = leadership
+        self._kept = kept
+        self._prefix = prefix(deployment)
+        self._leader = leader_key(deployment)
+        self._lock = threading.Lock()
+        self._head: int | None = None
+        """The newest revision, and then the one that the rows have; None: to be read."""
+        self._applied = 0
+
+    def rows(self) -> tuple[int, dict[str, Row]]:
+        rooms = self._key("row/")
+        answer = self._etcd.transact(
+            [], [messages.get(rooms, messages.after(rooms)), self._get("head"), self._get("applied")]
+        )
+        found = {pair.key.removeprefix(rooms).decode(): json.loads(pair.value) for pair in _pairs(answer, 0)}
+        head, applied = _number(answer, 1), _number(answer, 2)
+        for _, change in self._logged(applied, head, answer.header.revision):
+            for key, row in change.items():
+                if row is None:
+                    found.pop(key, None)
+                else:
+                    found[key] = row
+        with self._lock:
+            self._head, self._applied = head, applied
+        return head, found
+
+    def intent(self) -> Intent | None:
+        pairs = _pairs(self._etcd.transact([], [self._get("intent")]), 0)
+        return Intent(json.loads(pairs[0].value)) if pairs else None
+
+    def begin(self, intent: Intent) -> None:
+        with self._lock:
+            self._write([], [self._put("intent", dict(intent.change))])
+
+    def finish(self, change: Mapping[str, Row | None]) -> int:
+        with self._lock:
+            self._read_head()
+            assert self._head is not None
+            if self._applied < self._head:
+                self._apply()
+            revision = self._head + 1
+            operations = [
+                self._put(f"log/{revision:016}", dict(change)),
+                self._put("head", revision),
+                messages.delete(self._key("intent")),
+                messages.delete(self._key("log/"), self._key(f"log/{max(revision - self._kept + 1, 0):016}")),
+            ]
+            rows = [self._row(key, row) for key, row in change.items()]
+            at_once = len(operations) + len(rows) < _OPERATIONS
+            if at_once:
+                operations += [*rows, self._put("applied", revision)]
+            last = str(self._head).encode() if self._head else None
+            self._head = None
+            self._write([messages.holds(self._key("head"), last)], operations)
+            self._head = revision
+            if at_once:
+                self._applied = revision
+                return revision
+            try:
+                self._apply()
+            except OlafError as error:
+                # It is in the log, so it is done; the rows follow with the next change.
+                _log.warning("%s", error)
+            return revision
+
+    def abandon(self) -> None:
+        with self._lock:
+            self._write([], [messages.delete(self._key("intent"))])
+
+    def history(self, since: int, limit: int = 1000) -> list[Event]:
+        log = self._key("log/")
+        first = messages.get(log, messages.after(log), limit=1, keys_only=True)
+        answer = self._etcd.transact([], [self._get("head"), first])
+        newest = _number(answer, 0)
+        oldest = next((self._revision_of(pair.key) for pair in _pairs(answer, 1)), newest + 1)
+        if since + 1 < oldest or since > newest:
+            what = f"the history has revisions {oldest - 1} … {newest}, not {since}"
+            raise Compacted(Problem(what, remedy="read the status and watch from its revision"))
+        events: list[Event] = []
+        for revision, change in self._logged(since, newest, answer.header.revision, limit):
+            events += [Event(revision, key, row) for key, row in change.items()]
+            if len(events) >= limit:
+                break
+        return events
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+    def _logged(
+        self, since: int, newest: int, at: int, limit: int = 0
+    ) -> list[tuple[int, dict[str, Row | None]]]:
+        """The changes after revision ``since``, as etcd's revision ``at`` has them."""
+        if since >= newest:
+            return []
+        first, end = self._key(f"log/{since + 1:016}"), self._key(f"log/{newest + 1:016}")
+        answer = self._etcd.transact([], [messages.get(first, end, revision=at, limit=limit)])
+        return [(self._revision_of(pair.key), json.loads(pair.value)) for pair in _pairs(answer, 0)]
+
+    def _read_head(self) -> None:
+        if self._head is None:
+            answer = self._etcd.transact([], [self._get("head"), self._get("applied")])
+            self._head, self._applied = _number(answer, 0), _number(answer, 1)
+
+    def _apply(self) -> None:
+        """Bring the rows to the newest revision, piece by piece."""
+        assert self._head is not None
+        for revision, change in self._logged(self._applied, self._head, 0):
+            rows = [self._row(key, row) for key, row in change.items()]
+            for start in range(0, len(rows), _OPERATIONS):
+                self._write([], rows[start : start + _OPERATIONS])
+            self._write([], [self._put("applied", revision)])
+            self._applied = revision
+
+    def _write(self, conditions: Sequence[Any], operations: Sequence[Any]) -> None:
+        """One transaction as the leader. Raises NotLeader, or OlafError; then whether it was done is unknown
+        unless the error says so."""
+        self._leadership.check()
+        conditions = [messages.created_at(self._leader, self._leadership.term), *conditions]
+        answer = self._etcd.transact(conditions, operations, [messages.get(self._leader)])
+        if answer.succeeded:
+            return
+        made = next((pair.create_revision for pair in _pairs(answer, 0)), 0)
+        if made != self._leadership.term:
+            raise NotLeader(self._leadership.leader)
+        raise OlafError(Problem("another process wrote to the store; nothing was changed", str(self._leader)))
+
+    def _key(self, name: str) -> bytes:
+        return self._prefix + name.encode()
+
+    def _get(self, name: str) -> Any:
+        return messages.get(self._key(name))
+
+    def _put(self, name: str, value: Any) -> Any:
+        return messages.put(self._key(name), json.dumps(value).encode())
+
+    def _row(self, key: str, row: Row | None) -> Any:
+        return messages.delete(self._key(f"row/{key}")) if row is None else self._put(f"row/{key}", row)
+
+    def _revision_of(self, key: bytes) -> int:
+        return int(key.rpartition(b"/")[2])
+
+
+def _pairs(answer: Any, number: int) -> Sequence[Any]:
+    pairs: Sequence[Any] = answer.responses[number].response_range.kvs
+    return pairs
+
+
+def _number(answer: Any, number: int) -> int:
+    pairs = _pairs(answer, number)
+    return int(pairs[0].value) if pairs else 0

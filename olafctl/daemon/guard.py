@@ -1,0 +1,54 @@
+"""What a controller programs, kept from it once it no longer leads."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from olafctl.queue.internals import Command
+from olafctl.queue.registers import IndexSettings
+from olafctl.queue.settings import Ranges
+from olafctl.targets.interface import Device, Registers, Running
+
+
+@dataclass(frozen=True)
+class GuardedRegisters:
+    """Registers of the queue for whose every write ``permit`` is asked, which may raise an OlafError.
+
+    Nothing at the queue tells an earlier leader from a later one, as election ids do at the devices.
+    """
+
+    registers: Registers
+    permit: Callable[[], None]
+
+    def read(self, name: str) -> int:
+        return self.registers.read(name)
+
+    def write(self, name: str, value: int) -> None:
+        self.permit()
+        self.registers.write(name, value)
+
+    def read_all(self) -> dict[str, int]:
+        return self.registers.read_all()
+
+    def settings(self) -> Ranges:
+        return self.registers.settings()
+
+    def configure(self, first: int, last: int, settings: IndexSettings) -> None:
+        self.permit()
+        self.registers.configure(first, last, settings)
+
+    def command(self, command: Command, first: int, last: int) -> None:
+        self.permit()
+        self.registers.command(command, first, last)
+
+
+@dataclass(frozen=True)
+class Guarded:
+    """The part of a running target that a controller programs."""
+
+    devices: Sequence[Device]
+    registers: GuardedRegisters
+
+    @classmethod
+    def of(cls, running: Running, permit: Callable[[], None]) -> "Guarded":
+        """``running``, with ``permit`` asked before each write to its queue."""
+        return cls(running.devices, GuardedRegisters(running.registers, permit))

@@ -1,0 +1,76 @@
+"""Which daemon keeps a deployment: noted in the deployment's folder, for the commands that act once."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from olafctl.control.locks import unless_changing
+from olafctl.control.status import Kept
+from olafctl.daemon.api.client import Client
+from olafctl.daemon.api.convert import clusters_of
+from olafctl.daemon.controller import Unavailable
+from olafctl.errors import BadInput, OlafError, Problem
+
+_NOTE = "daemon"
+
+
+@contextmanager
+def noted(folder: Path, address: str) -> Iterator[None]:
+    """Let others find the daemon at ``address`` meanwhile. Raises OlafError."""
+    note = folder / _NOTE
+    try:
+        note.touch(mode=0o600)
+        note.write_text(address)
+    except OSError as error:
+        raise OlafError(Problem(f"cannot be written: {error.strerror}", str(note))) from error
+    try:
+        yield
+    finally:
+        note.unlink(missing_ok=True)
+
+
+@contextmanager
+def keeper(folder: Path) -> Iterator[Client | None]:
+    """A client of the daemon that keeps the deployment in ``folder``; None when no daemon does.
+
+    Raises OlafError when one does and cannot be asked.
+    """
+    try:
+        address = (folder / _NOTE).read_text()
+    except OSError:
+        yield None
+        return
+    with Client(address) as client:
+        yield client if _keeps(client, folder) else None
+
+
+def _keeps(client: Client, folder: Path) -> bool:
+    try:
+        client.call("GetStatus", deployment=folder.name, summary=True)
+    except BadInput:
+        return False  # another daemon is there now
+    except Unavailable:
+        return True
+    except OlafError:
+        # A daemon that was killed leaves its note; one that lives holds the deployment's lock.
+        with unless_changing(folder) as quiet:
+            if quiet:
+                return False
+        raise
+    return True
+
+
+def kept_by(client: Client, deployment: str) -> Kept:
+    """The membership that a daemon keeps. Raises OlafError."""
+    [status] = client.call("GetStatus", deployment=deployment).deployments
+    return Kept(client.address, clusters_of(status))
+
+
+def cluster_of(status: Any, cluster: str) -> Any:
+    """The cluster of that name or number in a deployment's status. Raises BadInput when there is none."""
+    for each in status.clusters:
+        if cluster in (each.name, str(each.number)):
+            return each
+    names = ", ".join(each.name for each in status.clusters[:10]) or "none"
+    raise BadInput(Problem(f"there is no cluster {cluster!r}", status.name, f"one of: {names}"))

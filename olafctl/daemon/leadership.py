@@ -1,0 +1,68 @@
+"""Which of several controllers may change a deployment: the leader, one at a time."""
+
+import time
+from typing import Protocol
+
+from olafctl.errors import OlafError, Problem
+
+
+class NotLeader(OlafError):
+    """This controller does not lead (any more); nothing was changed."""
+
+    def __init__(self, leader: str) -> None:
+        what, remedy = "no controller leads at present", "try again in a moment"
+        if leader:
+            what, remedy = "this controller follows", f"ask the leader at {leader}"
+        super().__init__(Problem(f"nothing was changed: {what}", remedy=remedy))
+        self.leader = leader
+        """The API address of the one that leads; empty when it is not known."""
+
+
+class Leadership(Protocol):
+    """Whether this controller leads. Any thread may ask."""
+
+    @property
+    def term(self) -> int:
+        """0 while it follows; else a number that is higher for each later leader."""
+
+    @property
+    def leader(self) -> str:
+        """The API address of the leader; empty when it is not known."""
+
+    @property
+    def election_id(self) -> int:
+        """For P4Runtime: the later leader's is higher."""
+
+    @property
+    def takes_over(self) -> bool:
+        """Whether to become primary although a controller with a higher election id is."""
+
+    @property
+    def patience(self) -> float:
+        """Seconds after which to ask for the term again."""
+
+    def check(self) -> None:
+        """Asked before every write to a device or the store. Raises NotLeader."""
+
+    def close(self) -> None:
+        """Lead no more; another may at once."""
+
+
+class Alone:
+    """The leadership of a controller that has no others: it always leads."""
+
+    term = 1
+    leader = ""
+    takes_over = True
+    patience = float("inf")
+
+    @property
+    def election_id(self) -> int:
+        """The time: a newer olafctl's is higher."""
+        return time.time_ns()
+
+    def check(self) -> None:
+        """It does."""
+
+    def close(self) -> None:
+        """There is no other."""

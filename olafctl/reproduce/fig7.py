@@ -1,0 +1,144 @@
+"""OLAF figure 7: how much sooner than with FIFO the server has 200 updates of each of 300 workers."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from olafctl import paths, plotting
+from olafctl.demo.experiment import TOGETHER, TRACE
+from olafctl.errors import OlafError, Problem
+from olafctl.replay import schedule
+from olafctl.replay import trace as traces
+from olafctl.replay.schedule import serialised, spread
+from olafctl.reproduce import statistics
+from olafctl.reproduce.experiment import Data, Experiment, Progress, Section, Table
+from olafctl.reproduce.statistics import Figures, over
+from olafctl.simulate.run import run
+from olafctl.simulate.scenario import Engine, Scenario, Trace
+from olafctl.testbed.model import Mode
+
+CLUSTERS, WORKERS, SLOTS = 100, 3, 8
+GOAL = 200
+"""Updates of each worker."""
+RATES = (40, 20, 10, 5)
+"""Gb/s of the output; 60 are offered on average."""
+_LONGEST = 1 << 30
+"""ns after which a run is given up."""
+
+
+def measure(runs: int, progress: Progress) -> Data:
+    """Every rate with both queues; each run turns every worker's recording by another amount."""
+    found = {}
+    for rate in RATES:
+        progress(f"{rate} Gb/s")
+        found[str(rate)] = over(_once(rate, seed, GOAL) for seed in range(runs)).as_json()
+    return {"runs": runs, "rates": found}
+
+
+def _once(rate: int, seed: int, goal: int) -> dict[str, float]:
+    gaps = recorded_gaps(seed)
+    times, losses = time_to(goal, gaps, rate)
+    return {
+        "FIFO": times[Mode.FIFO] / 1e6,
+        "Olaf": times[Mode.OLAF] / 1e6,
+        "speedup": times[Mode.FIFO] / times[Mode.OLAF],
+        "FIFO lost": 100 * losses[Mode.FIFO],
+        "Olaf lost": 100 * losses[Mode.OLAF],
+    }
+
+
+def recorded_gaps(seed: int) -> NDArray[np.float64]:
+    """(workers, U) ns between a worker's updates, at which all together offer 60 Gb/s on average."""
+    trace = traces.load(paths.sources() / TRACE)
+    time, _, _ = spread(trace, CLUSTERS * WORKERS)
+    gaps = np.diff(time, axis=1, prepend=0).astype(np.float64)
+    turns = np.random.default_rng(seed).integers(gaps.shape[1], size=len(gaps))
+    gaps = np.stack([np.roll(row, turn) for row, turn in zip(gaps, turns, strict=True)])
+    updates_per_ns = (1 / gaps.mean(axis=1)).sum()
+    return np.asarray(gaps * (updates_per_ns * TOGETHER.frame_bytes * 8e9 / TOGETHER.offered))
+
+
+def time_to(goal: int, gaps: NDArray[np.float64], rate: int) -> tuple[dict[Mode, float], dict[Mode, float]]:
+    """ns until the server has ``goal`` updates of each worker with either queue, and the share lost by then.
+
+    Every worker sends on until all have theirs. Raises OlafError when one does not get there in a second.
+    """
+    # What FIFO loses at least decides how often the slowest worker has to send.
+    duration = round(1.3 * goal * float(gaps.mean(axis=1).max()) * max(1.0, TOGETHER.offered / (rate * 1e9)))
+    while duration < _LONGEST:
+        plan = endless(gaps, duration)
+        times, losses = {}, {}
+        for mode in (Mode.FIFO, Mode.OLAF):
+            engine = Engine("engine", SLOTS, rate * 1e9, mode=mode)
+            found = run(Scenario((engine,), trace=plan), duration, each_worker=True, goal=goal)
+            reached = [worker.reached for worker in found.workers if worker.reached is not None]
+            if len(reached) < len(gaps):
+                break
+            times[mode], losses[mode] = float(max(reached)), found.loss
+        else:
+            return times, losses
+        duration = duration * 3 // 2
+    raise OlafError(Problem(f"a worker has not had {goal} updates delivered", f"figure 7, {rate} Gb/s"))
+
+
+def endless(gaps: NDArray[np.float64], duration: int) -> Trace:
+    """Every worker's recording, again and again for ``duration`` ns, over one link of 100 Gb/s."""
+    rounds = int(np.ceil(duration / gaps.sum(axis=1).min())) + 1
+    # A worker begins somewhere within its first gap.
+    begins = np.random.default_rng(0).random(len(gaps)) * gaps[:, 0]
+    times = np.cumsum(np.tile(gaps, rounds), axis=1) - begins[:, None]
+    worker, update = np.nonzero(times < duration)
+    wanted = times[worker, update]
+    order = np.argsort(wanted, kind="stable")
+    width = TOGETHER.frame_bytes * 8e9 / TOGETHER.link
+    sent = serialised(wanted[order], np.full(len(order), width))
+    kept = sent < duration
+    worker = worker[order][kept].astype(np.int64)
+    return Trace("engine", sent[kept], worker // WORKERS, worker % WORKERS, TOGETHER.frame_bytes)
+
+
+def section(data: Data) -> Section:
+    """Times, losses and the speedup."""
+    heads = ("output, Gb/s", "FIFO, ms", "lost, %", "Olaf, ms", "lost, %", "speedup")
+    rows: Sequence[Sequence[str]] = [
+        [
+            rate,
+            one.text("FIFO", 1),
+            one.text("FIFO lost", 1),
+            one.text("Olaf", 1),
+            one.text("Olaf lost", 1),
+            one.text("speedup", 2),
+        ]
+        for rate, kept in data["rates"].items()
+        for one in (Figures.of_json(kept),)
+    ]
+    title = f"Time until {GOAL} updates of each worker; means and standard deviations of {data['runs']} runs"
+    return Section({"speedup": Table(title, heads, rows)})
+
+
+def draw(data: Data, path: Path) -> None:
+    """The speedup over the output's rate."""
+    found = [Figures.of_json(kept) for kept in data["rates"].values()]
+    means, spreads = zip(*(one.values["speedup"] for one in found), strict=True)
+    figure = plotting.new_figure(6, 4)
+    axes = figure.subplots()
+    axes.bar(list(data["rates"]), means, yerr=spreads, color=plotting.BLUE)
+    axes.axhline(1, color="black", linewidth=0.8)
+    axes.set(xlabel="output, Gb/s", ylabel="T(FIFO) / T(Olaf)")
+    plotting.save(figure, path)
+
+
+EXPERIMENT = Experiment(
+    "fig7",
+    "Figure 7: time until 200 updates of each worker",
+    (
+        Path(__file__),
+        *(Path(module.__file__ or "") for module in (statistics, schedule)),
+        paths.sources() / TRACE,
+    ),
+    measure,
+    section,
+    draw,
+)

@@ -1,0 +1,104 @@
+"""OLAF table 2: ten clusters over three engines, all workers alike."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from olafctl.reproduce import multi_hop, statistics, sweep
+from olafctl.reproduce.experiment import Data, Experiment, Progress, Section, Table
+from olafctl.reproduce.multi_hop import SAME, Queue, Setup
+from olafctl.reproduce.statistics import Figures
+from olafctl.simulate.scenario import Scenario
+
+_PAPER = {
+    "FIFO": ("88", "1714", "1710", "0.88"),
+    "Olaf": ("4.5", "245", "244", "0.98"),
+    "Olaf_TC": ("as Olaf", "as Olaf", "as Olaf", "as Olaf"),
+}
+CODE = tuple(Path(module.__file__ or "") for module in (multi_hop, statistics, sweep))
+
+
+def measure(runs: int, progress: Progress) -> Data:
+    """The base and the sweeps."""
+    return sweep.measured(SAME, runs, False, progress)
+
+
+def section(data: Data) -> Section:
+    """Table 2's tables."""
+    comparison = compared(data, _PAPER, "100 ms and 100 ms")
+    return Section({"comparison": comparison, **sweeps(data)})
+
+
+def compared(data: Data, paper: Mapping[str, tuple[str, str, str, str]], periods: str) -> Table:
+    """The paper's rows next to ours."""
+    rows = []
+    for queue, kept in data["base"].items():
+        found = Figures.of_json(kept)
+        loss, first, second, fairness = paper[queue]
+        rows.append(
+            [
+                queue,
+                loss,
+                found.text("loss", 1),
+                first,
+                found.text("age_s1"),
+                second,
+                found.text("age_s2"),
+                fairness,
+                found.text("fairness", 3),
+                f"{found.text('worker_s1')}; {found.text('worker_s2')}",
+                found.text("worker_fairness", 3),
+            ]
+        )
+    heads = (
+        "queue",
+        "loss, % (paper)",
+        "ours",
+        "AoM S1, ms (paper)",
+        "ours",
+        "AoM S2, ms (paper)",
+        "ours",
+        "fairness (paper)",
+        "ours",
+        "workers' AoM S1; S2, ms",
+        "workers' fairness",
+    )
+    title = f"Workers of S1 and S2 send every {periods}: means and standard deviations of {data['runs']} runs"
+    return Table(title, heads, rows)
+
+
+def sweeps(data: Data) -> dict[str, Table]:
+    """Where the paper's statements hold, and every setup."""
+    held = [
+        [text, f"{count} of {total}", _shortened(wrong)]
+        for text, count, total, wrong in sweep.statements(data)
+    ]
+    runs = min(data["runs"], sweep.SWEEP_RUNS)
+    return {
+        "statements": Table(
+            "Where the statements hold in the sweep of rates and jitter",
+            ("statement", "setups", "not at"),
+            held,
+        ),
+        "edge": sweep.table(f"Rate of SW1 and SW2, and jitter; {runs} runs of each", data, "edge"),
+        "core": sweep.table("Rate of SW3, with SW1 and SW2 at 0.7 of it", data, "core"),
+        "delay": sweep.table("Delay of every link", data, "delay"),
+    }
+
+
+def _shortened(labels: Sequence[str]) -> str:
+    """The setups by rate: ``0.6 Mb/s: jitter 0, 1 %``."""
+    if not labels:
+        return "–"
+    by_rate: dict[str, list[str]] = {}
+    for label in labels:
+        rate, jitter = label.split(", jitter ")
+        by_rate.setdefault(rate.removesuffix(" Mb/s"), []).append(jitter.removesuffix("%"))
+    return "; ".join(f"{rate} Mb/s: {', '.join(jitters)} %" for rate, jitters in by_rate.items())
+
+
+def scenarios(seed: int) -> Sequence[tuple[str, Scenario]]:
+    """Table 2's base with Olaf and with FIFO, as another simulator can run it."""
+    return [(queue.value, multi_hop.scenario(Setup(queue, SAME), seed)) for queue in (Queue.OLAF, Queue.FIFO)]
+
+
+EXPERIMENT = Experiment("table2", "Table 2: multi-hop, equal workers", CODE, measure, section)

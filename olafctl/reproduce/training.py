@@ -1,0 +1,79 @@
+"""Figures 2, 3 and 8 of OLAF: trainings of ``olafctl bench train``, whose results are looked up here."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from olafctl.errors import BadInput, Problem
+from olafctl.reproduce.experiment import Data, Section, Table
+
+TITLES = {
+    "fig2": "Figure 2: training strategies",
+    "fig3": "Figure 3: number of workers",
+    "fig8": "Figure 8: reward under congestion",
+}
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What ``olafctl bench train --figure N --out FOLDER`` leaves as ``FOLDER/figureN.json``."""
+
+    title: str
+    settings: dict[str, Any]
+    rows: list[dict[str, Any]]
+    """By head; an estimate is {"mean": …, "interval": …}."""
+    holds: dict[str, bool]
+    """Each statement of the paper, and whether it holds here."""
+
+
+def load(path: Path) -> Summary | None:
+    """The summary in a file; None when there is none. Raises BadInput for a file that is none."""
+    try:
+        found = json.loads(path.read_text())
+        return Summary(
+            title=str(found["title"]),
+            settings=dict(found["settings"]),
+            rows=[dict(row) for row in found["rows"]],
+            holds={str(text): bool(value) for text, value in dict(found["holds"]).items()},
+        )
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        number = path.stem.removeprefix("figure")
+        raise BadInput(
+            Problem("is no summary of a training", str(path), f"olafctl bench train --figure {number}")
+        ) from error
+
+
+def found(name: str, folder: Path) -> Data:
+    """A figure's data, from ``folder``; ``summary`` is None when it was not run."""
+    summary = load(folder / f"figure{name.removeprefix('fig')}.json")
+    return {"name": name, "summary": None if summary is None else vars(summary)}
+
+
+def section(data: Data) -> Section:
+    """The summary as a table and its statements, or how to get it."""
+    command = f"olafctl bench train --figure {data['name'].removeprefix('fig')}"
+    if data["summary"] is None:
+        return Section({}, {"training": f"Not run: `{command}` makes it, then `olafctl reproduce` shows it."})
+    summary = Summary(**data["summary"])
+    heads = list(summary.rows[0]) if summary.rows else []
+    rows = [[_text(row.get(head)) for head in heads] for row in summary.rows]
+    seeds = summary.settings.get("seeds")
+    title = f"{summary.title}; {seeds} seeds" if seeds else summary.title
+    return Section(
+        {"summary": Table(title, heads, rows)},
+        {
+            "training": "\n".join(
+                (f"From `{command}`, through the twin in virtual time ([training](training.md)).", "")
+            ),
+            "holds": summary.holds,
+        },
+    )
+
+
+def _text(cell: Any) -> str:
+    if isinstance(cell, dict):
+        return f"{cell['mean']:.1f} ± {cell['interval']:.1f}"
+    return f"{cell:.1f}" if isinstance(cell, float) else str(cell)

@@ -1,0 +1,168 @@
+"""Several controllers on one etcd: one leads, the others serve what it stores, and no acknowledged change is
+lost when it is gone."""
+
+from collections.abc import Callable, Iterator
+from itertools import islice
+
+import pytest
+
+from olafctl.bench import etcd_server, failover
+from olafctl.bench.daemon_process import until
+from olafctl.bench.etcd_server import Relay
+from olafctl.control import devices
+from olafctl.daemon.api.client import Client
+from olafctl.daemon.api.server import Server
+from olafctl.daemon.controller import Controller, Unavailable
+from olafctl.daemon.etcd import messages
+from olafctl.daemon.etcd.client import Etcd
+from olafctl.daemon.etcd.leadership import EtcdLeadership
+from olafctl.daemon.etcd.store import EtcdStore, leader_key, prefix
+from olafctl.daemon.leadership import NotLeader
+from olafctl.daemon.operations import ClusterWish
+from olafctl.targets import registry
+from tests.daemon.conftest import DEADLINE
+from tests.daemon.pair import Pair
+from tests.daemon.test_api import owned
+from tests.daemon.test_controller import ASK, done, worker
+
+Campaign = Callable[[str], EtcdLeadership]
+
+
+@pytest.fixture(scope="module")
+def etcd() -> Iterator[Etcd]:
+    """One for all tests of this module: election ids at the switches, which are shared too, follow it."""
+    if missing := etcd_server.missing():
+        pytest.skip(f"needs {missing}")
+    with etcd_server.running() as endpoint:
+        connection = Etcd([endpoint], timeout=DEADLINE)
+        yield connection
+        connection.close()
+
+
+@pytest.fixture
+def campaign(etcd: Etcd) -> Iterator[Campaign]:
+    """Lets a controller at an address stand for leader, with a lease that outlives the test."""
+    standing: list[EtcdLeadership] = []
+
+    def stand(address: str) -> EtcdLeadership:
+        standing.append(EtcdLeadership(etcd, "lab", address, seconds=600))
+        return standing[-1]
+
+    yield stand
+    for each in standing:
+        each.close()
+    etcd.transact([], [messages.delete(prefix("lab"), messages.after(prefix("lab")))])
+
+
+def test_one_leads_and_the_next_one_has_a_higher_election_id(campaign: Campaign) -> None:
+    first = campaign("unix:/a")
+    until(lambda: first.term > 0)
+    first.check()
+    second = campaign("unix:/b")
+    until(lambda: second.leader == "unix:/a")
+    with pytest.raises(NotLeader, match="ask the leader at unix:/a"):
+        second.check()
+    before = first.election_id
+    first.close()
+    with pytest.raises(NotLeader):
+        first.check()
+    until(lambda: second.term > 0)
+    assert second.election_id > before > 1 << 64  # a one-shot command's is a time in 64 bits
+
+
+def test_a_leader_without_etcd_stops_before_its_lease_ends(etcd: Etcd) -> None:
+    now = [0.0]
+    relay = Relay(etcd.endpoints[0])
+    lonely = EtcdLeadership(Etcd([relay.endpoint]), "cut off", "unix:/a", seconds=600, clock=lambda: now[0])
+    try:
+        until(lambda: lonely.term > 0)
+        term = lonely.term
+        relay.cut()
+        now[0] = 449
+        lonely.check()
+        now[0] = 451  # a quarter of the lease is left
+        with pytest.raises(NotLeader):
+            lonely.check()
+        [pair] = etcd.transact([], [messages.get(leader_key("cut off"))]).responses[0].response_range.kvs
+        assert pair.create_revision == term, "etcd has not given it to another yet"
+    finally:
+        relay.close()
+        lonely.close()
+
+
+def test_a_follower_serves_reads_and_watches_and_names_the_leader(
+    etcd: Etcd, campaign: Campaign, pair: Pair, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    leading = campaign("unix:/leader")
+    until(lambda: leading.term > 0)
+    leader = Controller(pair, EtcdStore(etcd, "lab", leading), leading)
+    leader.start()
+    following = campaign("unix:/follower")
+    follower = Controller(pair, EtcdStore(etcd, "lab", following), following)
+    follower.start()
+    server = Server(owned(follower), f"unix:{tmp_path_factory.mktemp('s')}/d/olaf.sock")
+    try:
+        with Client(server.address, timeout=DEADLINE) as client:
+            done(leader, ASK.create_cluster(ClusterWish("red")))
+            done(leader, worker(1))
+            until(lambda: len(client.call("GetStatus").deployments[0].workers) == 1)
+            [status] = client.call("GetStatus").deployments
+            assert (status.term, status.leader, status.workers[0].name) == (0, "unix:/leader", "w1")
+            names = [event.name for event in islice(client.watch("", "0"), 2)]
+            assert names == ["red", "w1"]
+            with pytest.raises(NotLeader, match="nothing was changed") as refused:
+                client.call("Leave", worker="w1")
+            assert refused.value.leader == "unix:/leader"
+
+            before = elected(pair)
+            leader.close()
+            until(lambda: follower.status(summary=True).ready)
+            assert all(now > then for now, then in zip(elected(pair), before, strict=True))
+            assert client.call("Leave", worker="w1").cluster == "red"
+    finally:
+        server.stop()
+        follower.close()
+
+
+def test_a_leader_that_another_one_replaced_changes_neither_store_nor_devices(
+    etcd: Etcd, campaign: Campaign, pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Such as one whose process was suspended between its check and its write."""
+    paused = campaign("unix:/paused")
+    until(lambda: paused.term > 0)
+    old = Controller(pair, EtcdStore(etcd, "lab", paused), paused)
+    old.start()
+    done(old, ASK.create_cluster(ClusterWish("red")))
+    etcd.transact([], [messages.delete(leader_key("lab"))])  # etcd's view: its lease has ended
+    following = campaign("unix:/next")
+    until(lambda: following.term > 0)
+    new = Controller(pair, EtcdStore(etcd, "lab", following), following)
+    new.start()
+    try:
+        until(lambda: new.status(summary=True).ready)
+        with pytest.raises((NotLeader, Unavailable)):
+            done(old, worker(1))
+        assert done(new, worker(2))["name"] == "w2"
+        assert [member["name"] for member in new.status().members] == ["w2"]
+        assert elected(pair) == [following.election_id] * 2
+    finally:
+        old.close()
+        new.close()
+
+
+def test_after_a_kill_and_a_cut_under_load_nothing_acknowledged_is_lost() -> None:
+    if missing := [*registry.get("twin").missing(), *filter(None, [etcd_server.missing()])]:
+        pytest.skip(f"needs {', '.join(missing)}")
+    report = failover.run(kills=1, cuts=1, changes=5, progress=print)
+    assert report.lost == []
+    assert report.primary
+    assert (len(report.served_after_kill), len(report.served_after_cut)) == (1, 1)
+    assert min(report.stopped_before_lease) > 0
+
+
+def elected(pair: Pair) -> list[int]:
+    """The highest election id that each device has seen."""
+    running = pair.running()
+    assert running is not None
+    with devices.watching(running) as sessions:
+        return [session.highest_election_id for session in sessions.values()]

@@ -1,0 +1,27 @@
+"""Indices of a deleted cluster are free again when none of its updates waits."""
+
+from olafctl.daemon.resting import Resting
+
+
+def queue(out: int, waiting: int, accumulating: int = 0) -> dict[str, int]:
+    return {"out_updates": out, "occupancy": waiting + accumulating, "accumulating": accumulating}
+
+
+def test_what_waited_has_left_when_as_many_have() -> None:
+    resting = Resting()
+    assert resting.over([(4, 2)], queue(100, 3)) == []
+    assert resting.over([(4, 2)], queue(102, 3)) == []
+    assert resting.over([(4, 2), (8, 1)], queue(103, 2)) == [(4, 2)]
+    assert resting.over([(8, 1)], queue(105, 2)) == [(8, 1)]
+
+
+def test_an_empty_queue_frees_at_once_whatever_accumulates() -> None:
+    assert Resting().over([(0, 1)], queue(7, 0, accumulating=2)) == [(0, 1)]
+
+
+def test_counters_that_were_cleared_begin_the_rest_again() -> None:
+    resting = Resting()
+    assert resting.over([(0, 1)], queue(50, 1)) == []
+    assert resting.over([(0, 1)], queue(0, 2)) == []
+    assert resting.over([(0, 1)], queue(1, 2)) == []
+    assert resting.over([(0, 1)], queue(2, 1)) == [(0, 1)]

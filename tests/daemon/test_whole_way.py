@@ -1,0 +1,344 @@
+"""Workers through a whole deployment, twin and BMv2: they join by each of the three doors, train, are
+answered and leave nothing behind; and the control messages of a cluster of rounds show in its packets."""
+
+import itertools
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from ipaddress import IPv4Address
+from typing import Any
+
+import numpy as np
+import pytest
+from scapy.layers.inet import IP, UDP
+from scapy.layers.l2 import Ether
+from scapy.packet import Raw
+
+from olafctl.cli import main
+from olafctl.control import devices
+from olafctl.control.deploy import find
+from olafctl.control.desired import desired
+from olafctl.control.destroy import destroy
+from olafctl.control.store import Store, folder_of
+from olafctl.daemon.api.client import Client
+from olafctl.daemon.daemon import serving
+from olafctl.daemon.messages.datagram import signed
+from olafctl.daemon.site import Deployment
+from olafctl.ports import interfaces
+from olafctl.ports.host import HostPort, open_host_port
+from olafctl.targets import registry
+from olafctl.targets.interface import Running
+from olafctl.testbed.model import Testbed
+from olafctl.wire import control
+from olafctl.wire.control import Action, Reason
+from olafctl.wire.frames import Values, unpack
+from olafctl.wire.layouts import CONTROL_TOS, FrameType
+from olafctl.wire.scapy_layers import Olaf
+from tests.daemon.conftest import DEADLINE, lab
+
+_TESTBED = """
+name: whole
+target: {target}
+engine: {{indices: 4, slots: 2, beats: 4, address: 10.0.0.250}}
+ports: [{{number: 1, name: ps{transport}}}, {{numbers: 2-3, name: w{transport}}}]
+parameter_servers: [{{name: ps, port: ps, ip: 10.0.0.254}}]
+clusters:
+  - {{name: home, workers: [{{name: old, port: 2, ip: 10.0.2.1}}]}}
+  - {{name: other, workers: []}}
+"""
+KEY = "5e" * 32
+SERVER = ("02:00:0a:00:00:fe", "10.0.0.254", 20300)
+ENGINE = ("02:00:0a:00:00:fa", "10.0.0.250", 20300)
+WORKERS = (("02:00:0a:00:01:01", "10.0.1.1", 41000), ("02:00:0a:00:01:02", "10.0.1.2", 41000))
+ISWITCH = 3
+Host = tuple[str, str, int]
+_nonces = itertools.count(time.time_ns())
+
+
+@dataclass(frozen=True)
+class Lab:
+    """A deployment that a daemon keeps."""
+
+    testbed: Testbed
+    store: Store
+    client: Client
+    running: Running
+    hosts: dict[int, HostPort]
+    kept: dict[tuple[int, bool], list[bytes]] = field(default_factory=dict)
+    """What came before something else that was waited for."""
+
+    def send(self, worker: int, payload: bytes, to: Host = SERVER, tos: int = 0) -> None:
+        """From one of WORKERS, which are behind the ports 2 and 3."""
+        self.hosts[2 + worker].send(frame(WORKERS[worker], to, payload, tos))
+
+    def heard(self, port: int, answers: bool = False) -> bytes:
+        """The next datagram's payload: of answers to control messages, or of all else."""
+        kept = self.kept.setdefault((port, answers), [])
+        while not kept:
+            got = self.hosts[port].receive(DEADLINE)
+            assert got is not None, f"nothing at port {port}"
+            payload = bytes(Ether(got)[UDP].payload)
+            self.kept.setdefault((port, payload[0] == Action.ACK), []).append(payload)
+        return kept.pop(0)
+
+    def ask(self, worker: int, action: Action, **values: Any) -> Values:
+        """Send a control message; its answer."""
+        if "cluster" in values:
+            values["cluster"] = int.from_bytes(values["cluster"].encode().ljust(32, b"\0"), "big")
+        layout = next(each for each in control.ALL if each.name == action.name.lower())
+        fields = {"action": action, "nonce": next(_nonces), **values}
+        _, ip, port = WORKERS[worker]
+        self.send(worker, signed(layout, fields, KEY, IPv4Address(ip), port), tos=CONTROL_TOS)
+        return unpack(control.ACK, self.heard(2 + worker, answers=True))
+
+    def contribute(self, worker: int, epoch: int, round_: int, value: float) -> None:
+        header = Olaf(frame_type=FrameType.UPDATE, epoch=epoch, count=1, seq=round_)
+        self.send(worker, bytes(header) + np.full(16, value, "<f4").tobytes(), ENGINE)
+
+    def results(self) -> list[tuple[int, int, float]]:
+        """Round, count and value of the RESULT that both workers get."""
+        heard = [self.heard(2), self.heard(3)]
+        headers = [Olaf(each) for each in heard]
+        assert {header.frame_type for header in headers} == {FrameType.RESULT}
+        return [
+            (header.seq, header.count, float(np.frombuffer(each[22:86], "<f4")[0]))
+            for header, each in zip(headers, heard, strict=True)
+        ]
+
+    def await_register(self, name: str, value: int) -> None:
+        end = time.monotonic() + DEADLINE
+        while self.running.registers.read_all()[name] != value:
+            assert time.monotonic() < end, f"{name} never became {value}"
+
+    def has_nothing_left(self) -> bool:
+        wanted = desired(self.testbed)
+        with devices.watching(self.running) as sessions:
+            actual = devices.read(self.running, sessions, list(wanted.registers))
+        return actual == wanted
+
+
+def frame(source: Host, to: Host, payload: bytes, tos: int = 0) -> bytes:
+    headers = Ether(src=source[0], dst=to[0]) / IP(src=source[1], dst=to[1], tos=tos)
+    return bytes(headers / UDP(sport=source[2], dport=to[2], chksum=0) / Raw(payload))
+
+
+@pytest.fixture(scope="module", params=["twin", "bmv2"])
+def whole(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    if missing := registry.get(request.param).missing():
+        pytest.skip(f"the target {request.param} needs {', '.join(missing)}")
+    if request.param == "bmv2" and (reason := interfaces.why_not()):
+        pytest.skip(f"the target bmv2 needs network interfaces: {reason}")
+    transport = ", transport: unix" if request.param == "twin" else ""
+    folder = tmp_path_factory.mktemp("s")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OLAF_STATE", str(folder))
+        store = Store(folder_of("whole"))
+        testbed = lab(_TESTBED.format(target=request.param, transport=transport))
+        site = Deployment(store, testbed, lambda step: None)
+        try:
+            with serving([site], f"unix:{folder}/d/olaf.sock") as server, Client(server.address) as client:
+                _, running = find(store)
+                assert running is not None
+                hosts = {each.number: open_host_port(each) for each in running.attachments}
+                yield Lab(testbed, store, client, running, hosts)
+                for host in hosts.values():
+                    host.close()
+        finally:
+            destroy(store)
+
+
+def _join_by_wire(whole: Lab) -> int:
+    told = whole.ask(0, Action.JOIN, cluster="red")
+    assert told["reason"] == Reason.OK
+    return told["epoch"]
+
+
+def _join_by_api(whole: Lab) -> int:
+    mac, ip, port = WORKERS[0]
+    whole.client.call("Join", cluster="red", ip=ip, mac=mac, udp_port=port, port=2, name="w")
+    [status] = whole.client.call("GetStatus").deployments
+    return next(int(cluster.epoch) for cluster in status.clusters if cluster.name == "red")
+
+
+_DOORS: dict[str, tuple[Callable[[Lab], int], Callable[[Lab], Any]]] = {
+    "wire": (_join_by_wire, lambda whole: whole.ask(0, Action.LEAVE, cluster="red")),
+    "api": (_join_by_api, lambda whole: whole.client.call("Leave", worker="w")),
+}
+
+
+@pytest.mark.parametrize("door", _DOORS)
+def test_a_worker_joins_trains_is_answered_and_leaves_nothing(whole: Lab, door: str) -> None:
+    join, leave = _DOORS[door]
+    whole.client.call("CreateCluster", name="red", key=KEY)
+    epoch = join(whole)
+    for seq in range(3):
+        gradient = np.full(16, seq, "<f4").tobytes()
+        update = Olaf(frame_type=FrameType.UPDATE, epoch=epoch, count=1, seq=seq)
+        whole.send(0, bytes(update) + gradient)
+        arrived = Olaf(whole.heard(1))
+        assert (arrived.seq, arrived.count) == (seq, 1)
+        ack = Olaf(frame_type=FrameType.ACK, epoch=epoch, count=1, seq=seq)
+        whole.hosts[1].send(frame(SERVER, WORKERS[0], bytes(ack) + gradient))
+        answered = Olaf(whole.heard(2))
+        assert (answered.seq, answered.flags & 2) == (seq, 2)  # the queue's status is in it
+    leave(whole)
+    whole.client.call("DeleteCluster", cluster="red")
+    assert whole.has_nothing_left()
+
+
+def test_a_worker_of_the_sdk_joins_trains_and_leaves_nothing(whole: Lab) -> None:
+    olaf = pytest.importorskip("olaf", reason="needs the SDK: pip install ./sdk")
+    from tests.daemon.sdk_port import FramePort
+
+    whole.client.call("CreateCluster", name="red", values=16, key=KEY)
+    [status] = whole.client.call("GetStatus").deployments
+    epoch = next(cluster.epoch for cluster in status.clusters if cluster.name == "red")
+    server = olaf.ParameterServer(
+        policy="plain",
+        members={WORKERS[0][1]: "red"},
+        epochs={"red": epoch},
+        port=FramePort(whole.hosts[1], SERVER, WORKERS[0][0]),
+    )
+    port = FramePort(whole.hosts[2], WORKERS[0], SERVER[0])
+    worker = olaf.Worker("olaf://red@10.0.0.254", 16, port=port, key=KEY)
+    worker.begin(np.zeros(16, np.float32))
+    assert worker.wait(DEADLINE)
+    worker.offer(np.ones(16, np.float32), 1.0)
+    assert port.wait(lambda: server.counters("red").applied > 0, DEADLINE)
+    assert port.wait(lambda: worker.status is not None, DEADLINE)  # an ACK with the queue's status
+    worker.close()
+    end = time.monotonic() + DEADLINE
+    while any(each.cluster == "red" for each in whole.client.call("GetStatus").deployments[0].workers):
+        assert time.monotonic() < end, "it did not leave"
+    server.close()
+    whole.client.call("DeleteCluster", cluster="red")
+    drain(whole)
+    assert whole.has_nothing_left()
+
+
+def drain(whole: Lab) -> None:
+    """Take what is left at the ports: answers to a Leave that was sent several times."""
+    for host in whole.hosts.values():
+        while host.receive(0.2) is not None:
+            pass
+
+
+@pytest.fixture
+def rounds(whole: Lab) -> Iterator[int]:
+    """Both workers in a cluster of rounds; its epoch."""
+    whole.client.call("CreateCluster", name="rounds", mode=ISWITCH, key=KEY)
+    told = [whole.ask(worker, Action.JOIN, cluster="rounds") for worker in range(2)]
+    assert [each["reason"] for each in told] == [Reason.OK] * 2
+    assert (told[1]["threshold"], told[1]["server_addr"]) == (2, int(IPv4Address(ENGINE[1])))
+    yield told[0]["epoch"]
+    whole.client.call("DeleteCluster", cluster="rounds")
+    assert whole.has_nothing_left()
+
+
+def test_set_h_and_fbcast_end_a_round_early(whole: Lab, rounds: int) -> None:
+    assert whole.ask(0, Action.SET_H, threshold=1)["threshold"] == 1
+    whole.contribute(0, rounds, 0, 3.0)
+    assert whole.results() == [(0, 1, 3.0)] * 2
+    whole.ask(0, Action.SET_H, threshold=2)
+    whole.contribute(0, rounds, 1, 4.0)
+    whole.await_register("accumulating", 1)
+    assert whole.ask(0, Action.FBCAST, segment=0)["reason"] == Reason.OK
+    assert whole.results() == [(1, 1, 4.0)] * 2
+    whole.contribute(0, rounds, 2, 1.0)
+    whole.contribute(1, rounds, 2, 2.0)
+    assert whole.results() == [(2, 2, 3.0)] * 2
+
+
+def test_reset_discards_what_was_summed(whole: Lab, rounds: int) -> None:
+    whole.contribute(0, rounds, 0, 100.0)
+    whole.await_register("accumulating", 1)
+    assert whole.ask(1, Action.RESET, segment=0)["reason"] == Reason.OK
+    whole.await_register("accumulating", 0)
+    whole.contribute(0, rounds, 0, 1.0)
+    whole.contribute(1, rounds, 0, 2.0)
+    assert whole.results() == [(0, 2, 3.0)] * 2
+
+
+def test_halt_drops_updates_and_tells_the_others_until_resumed(whole: Lab, rounds: int) -> None:
+    dropped = whole.running.registers.read_all()["dropped_halted"]
+    assert whole.ask(0, Action.HALT, halted=1)["reason"] == Reason.OK
+    assert unpack(control.HALT, whole.heard(3))["halted"] == 1
+    whole.contribute(1, rounds, 0, 50.0)
+    whole.await_register("dropped_halted", dropped + 1)
+    assert whole.ask(0, Action.HALT, halted=0)["reason"] == Reason.OK
+    assert unpack(control.HALT, whole.heard(3))["halted"] == 0
+    whole.contribute(0, rounds, 0, 1.0)
+    whole.contribute(1, rounds, 0, 2.0)
+    assert whole.results() == [(0, 2, 3.0)] * 2
+
+
+def test_help_asks_the_others_and_when_no_one_has_it_the_round_begins_again(whole: Lab, rounds: int) -> None:
+    whole.contribute(0, rounds, 7, 100.0)
+    whole.await_register("accumulating", 1)
+    assert whole.ask(0, Action.HELP, segment=0, round=7)["reason"] == Reason.OK
+    told = unpack(control.HELP, whole.heard(3))
+    assert (told["round"], told["asker_addr"]) == (7, int(IPv4Address(WORKERS[0][1])))
+    assert whole.ask(1, Action.HELP, segment=0, round=7)["reason"] == Reason.OK
+    assert unpack(control.HELP, whole.heard(2))["asker_addr"] == int(IPv4Address(WORKERS[1][1]))
+    whole.await_register("accumulating", 0)
+    whole.contribute(0, rounds, 7, 1.0)
+    whole.contribute(1, rounds, 7, 2.0)
+    assert whole.results() == [(7, 2, 3.0)] * 2
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Any]:
+    """Runs ``olafctl`` with arguments and gives its JSON, and its exit code when that is not 0."""
+
+    def olafctl(*arguments: object) -> Any:
+        monkeypatch.setattr(sys, "argv", ["olafctl", *map(str, arguments), "--json"])
+        with pytest.raises(SystemExit) as ended:
+            main.main()
+        said = json.loads(capsys.readouterr().out)
+        return said if not ended.value.code else (ended.value.code, said)
+
+    return olafctl
+
+
+def test_verbs_that_act_once_ask_the_daemon(whole: Lab, run: Callable[..., Any]) -> None:
+    moved = run("regroup", "old", "other")
+    assert moved["changes"] == ["~ member old => other"]
+    [status] = whole.client.call("GetStatus").deployments
+    assert {worker.name: worker.cluster for worker in status.workers} == {"old": "other"}
+    assert run("regroup", "old", "1")["changes"] == []
+    report = run("status", "whole")
+    assert (report["daemon"], report["drift"], report["changing"]) == (whole.client.address, [], False)
+    assert [len(cluster["workers"]) for cluster in report["clusters"]] == [0, 1]
+    assert run("control", "halt", "other")["done"] == "other is halted"
+    assert run("status", "whole")["clusters"][1]["halted"]
+    run("control", "resume", "other")
+    code, refused = run("regroup", "old", "nowhere")
+    assert (code, refused["error"]["problems"][0]["what"]) == (2, "there is no cluster 'nowhere'")
+    run("regroup", "old", "home")
+    drain(whole)
+    assert whole.has_nothing_left()
+
+
+def test_destroy_makes_the_daemon_let_go(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch, run: Callable[..., Any]
+) -> None:
+    if missing := registry.get("twin").missing():
+        pytest.skip(f"needs {', '.join(missing)}")
+    folder = tmp_path_factory.mktemp("s")
+    monkeypatch.setenv("OLAF_STATE", str(folder))
+    file = folder / "whole.yaml"
+    file.write_text(_TESTBED.format(target="twin", transport=", transport: unix"))
+    run("deploy", file)
+    store = Store(folder_of("whole"))
+    testbed, _ = find(store)
+    with serving([Deployment(store, testbed, lambda step: None)], f"unix:{folder}/d/olaf.sock") as server:
+        assert run("deploy", file)["changed"] is False
+        file.write_text(file.read_text().replace("10.0.2.1", "10.0.2.2"))
+        code, refused = run("deploy", file)
+        assert (code, "from another text" in refused["error"]["problems"][0]["what"]) == (2, True)
+        assert run("destroy", "whole") == {"destroyed": ["whole"]}
+        with Client(server.address) as client:
+            assert list(client.call("GetStatus").deployments) == []
+    assert not folder_of("whole").exists()

@@ -1,0 +1,93 @@
+"""Small cases of tables 2 and 3 and of figure 10, and of the sweeps around them."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+pytest.importorskip("olaf", reason="the SDK is not installed (pip install ./sdk)")
+
+from olafctl.reproduce import fig10, sweep, table2, table3
+from olafctl.reproduce.experiment import Data
+from olafctl.reproduce.multi_hop import APART, MS, SAME, SECOND, Queue, Setup, measure
+from olafctl.reproduce.statistics import Figures
+
+SHORT = 20 * SECOND
+
+
+def figures(queue: Queue, periods: tuple[int, int], **changes: Any) -> Figures:
+    return measure(replace(Setup(queue, periods), **changes), range(3), SHORT)
+
+
+@pytest.mark.parametrize("periods", [SAME, APART])
+def test_fifo_loses_most_updates_and_olaf_few_of_far_fresher_workers(periods: tuple[int, int]) -> None:
+    fifo, olaf, control = (figures(queue, periods) for queue in Queue)
+    assert fifo.mean("loss") >= 80 > 6 >= olaf.mean("loss") > control.mean("loss")
+    assert all(fifo.mean(f"age_{group}") > olaf.mean(f"age_{group}") for group in ("s1", "s2"))
+    assert all(fifo.mean(f"worker_{group}") > 4 * olaf.mean(f"worker_{group}") for group in ("s1", "s2"))
+    assert control.mean("fairness") >= 0.98
+    assert 15 < control.mean("held") < 25 and olaf.mean("held") == 0
+
+
+def test_a_bottleneck_at_sw1_makes_s1_older_and_leaves_s2_alone() -> None:
+    found = [figures(Queue.OLAF_TC, SAME, x1=alpha * 0.7e6, x3=1.4e6).values for alpha in (0.1, 0.4, 1.0)]
+    assert fig10.falls([values["age_s1"][0] for values in found])
+    assert found[0]["age_s1"][0] > 4 * found[2]["age_s1"][0]
+    assert fig10.flat([values["age_s2"][0] for values in found])
+
+
+def test_senders_in_step_starve_whole_clusters_under_fifo_alone() -> None:
+    """SW1 and SW2 as fast as SW3, updates at exact intervals: drop-tail always serves the same ones."""
+    fifo, olaf = (
+        measure(Setup(queue, SAME, x1=1e6, x2=1e6, jitter=0.0), range(1), SHORT)
+        for queue in (Queue.FIFO, Queue.OLAF)
+    )
+    assert fifo.mean("fairness") < 0.6 and fifo.mean("age_s1") + fifo.mean("age_s2") > 10_000
+    assert olaf.mean("starved") == 0 and olaf.mean("fairness") > 0.95
+
+
+def small(periods: tuple[int, int], controls: bool, monkeypatch: pytest.MonkeyPatch) -> Data:
+    def points() -> Iterator[sweep.Point]:
+        yield sweep.Point("edge", "0.7 Mb/s, jitter 10%", {})
+        yield sweep.Point("edge", "2 Mb/s, jitter 100%", {"x1": 2e6, "x2": 2e6, "jitter": 1.0})
+        yield sweep.Point("delay", "1 ms", {"delay": MS})
+
+    monkeypatch.setattr(sweep, "points", points)
+    monkeypatch.setattr(
+        sweep, "control_points", lambda: iter([sweep.Point("control", "c", {"ack_bytes": 1000})])
+    )
+    data = sweep.measured(periods, 1, controls, lambda step: None)
+    kept: Data = json.loads(json.dumps(data))
+    return kept
+
+
+def test_table_2_shows_the_papers_figures_next_to_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    tables = table2.section(small(SAME, False, monkeypatch)).tables
+    fifo, olaf, _ = tables["comparison"].rows
+    assert fifo[:4] == ["FIFO", "88", "87.5", "1714"]
+    assert olaf[:2] == ["Olaf", "4.5"]
+    assert len(tables["edge"].rows) == 6 and len(tables["delay"].rows) == 3 and not tables["core"].rows
+    statements = {row[0]: row[1:] for row in tables["statements"].rows}
+    assert statements["FIFO loses at least 80 %"] == ["2 of 2", "–"]
+    assert statements["Olaf loses at most 6 %"] == ["1 of 2", "2 Mb/s: 100 %"]
+
+
+def test_table_3_counts_the_runs_that_transmission_control_makes_fairer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    section = table3.section(small(APART, True, monkeypatch))
+    assert section.values["runs"] == 1
+    assert section.values["fairer"] in (0, 1)
+    assert [row[0] for row in section.tables["control"].rows] == ["c"]
+    assert section.tables["comparison"].rows[2][1:3:1][0] == "4.7"
+
+
+def test_what_falls_and_what_is_flat() -> None:
+    assert fig10.falls([100.0, 101.0, 50.0]) and not fig10.falls([100.0, 103.0])
+    assert fig10.flat([100.0, 109.0]) and not fig10.flat([100.0, 111.0])
+
+
+def test_what_was_measured_elsewhere_can_be_run_by_another_simulator() -> None:
+    assert [name for name, _ in table2.scenarios(1)] == ["Olaf", "FIFO"]
