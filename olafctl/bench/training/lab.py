@@ -15,7 +15,8 @@ from olafctl.targets import testbeds
 from olafctl.targets.interface import Progress, Running
 from olafctl.testbed.model import Testbed
 from olafctl.train import network
-from olafctl.train.virtual import Plan, Trained, train
+from olafctl.train.plan import Plan, Trained
+from olafctl.train.virtual import train
 
 _TESTBED = """
 name: {name}
