@@ -84,10 +84,10 @@ struct olaf_queue {
         top->s_axis_tvalid = 0;
         top->s_axil_awvalid = top->s_axil_wvalid = top->s_axil_arvalid = 0;
         top->s_axil_bready = top->s_axil_rready = 0;
-        for (int edge = 0; edge < 4; ++edge) settle(), edge_up();
+        for (int edge = 0; edge < 4; ++edge) tick();
         top->aresetn = 1;
         int cycles_left = start_cycles;
-        do settle(), edge_up();
+        do tick();
         while (root().INSIDE(queue_rst) && --cycles_left);
         cycle = 0;
     }
@@ -101,15 +101,17 @@ struct olaf_queue {
 
     Volaf___024root &root() const { return *top->rootp; }
 
-    // The falling edge and new inputs in one evaluation: each costs as much as what changes.
-    void settle() {
-        top->aclk = 0;
+    // A cycle in which no input changes.
+    void tick() {
         top->eval();
+        edge_up();
     }
 
+    // The clock is seen to fall when the inputs next settle: nothing is sensitive to that alone.
     void edge_up() {
         top->aclk = 1;
         top->eval();
+        top->aclk = 0;
     }
 
     uint32_t chance() {
@@ -176,7 +178,7 @@ struct olaf_queue {
         present();
         if (stop.stop) stop.step(chance());
         top->m_axis_tready = !stop.stopped && !blocked;
-        settle();
+        top->eval();
         if (watching) watch();
         if (presented && top->s_axis_tready) {
             presented = false;
@@ -237,7 +239,7 @@ struct olaf_queue {
                 uint64_t(debt() - int64_t(paying * rate)) & ((uint64_t(1) << 37) - 1);
         }
         cycle += span;
-        settle();
+        top->eval();
     }
 
     void run(uint64_t end) {
@@ -285,7 +287,7 @@ struct olaf_queue {
             bool answered = top->s_axil_bvalid;
             if (answered && (address_due || data_due)) return false;
             top->s_axil_bready = answered && until_taken == 0;
-            settle();
+            top->eval();
             bool address_taken = top->s_axil_awvalid && top->s_axil_awready;
             bool data_taken = top->s_axil_wvalid && top->s_axil_wready;
             bool over = answered && top->s_axil_bready;
