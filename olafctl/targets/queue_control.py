@@ -3,16 +3,13 @@
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from olafctl.queue.internals import Command
 from olafctl.queue.registers import QueueRegisters
 from olafctl.queue.settings import IndexRange, of_all
 from olafctl.targets.control import Handler
 from olafctl.targets.interface import Device
-
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
 
 
 class HoldsQueue(Protocol):
@@ -26,11 +23,11 @@ class HoldsQueue(Protocol):
 
     def write_register(self, offset: int, value: int) -> None: ...
 
-    def port_stats(self, number: int) -> "DataclassInstance":
-        """What went through a front port."""
+    def port_stats(self, number: int) -> Any:
+        """What went through a front port, as a dataclass."""
 
-    def losses(self) -> "DataclassInstance":
-        """Frames that went nowhere, by reason."""
+    def losses(self) -> Any:
+        """Frames that went nowhere, by reason, as a dataclass."""
 
 
 def handlers(engine: HoldsQueue, ports: Sequence[int], devices: Sequence[Device]) -> Mapping[str, Handler]:

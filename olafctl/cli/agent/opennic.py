@@ -14,7 +14,7 @@ _FILE = click.Path(dir_okay=False, exists=True, path_type=Path)
 @click.argument("card")
 @click.option("--build", type=_FOLDER, required=True, help="The plug-in folder that `olafctl build` wrote.")
 @click.option("--drivers", type=_FOLDER, help="The IPs' driver libraries.  [default: drivers of the build]")
-@click.option("--interface", metavar="NAME", help="Network interface of function 0, for packet-ins and -outs.")
+@click.option("--interface", metavar="NAME", help="Function 0's network interface, for packet-ins and -outs.")
 @click.option("--ports", default="1,2", show_default=True, help="Front port number of each CMAC.")
 @click.option("--listen", default="127.0.0.1:9559", show_default=True, help="unix:PATH or HOST:PORT.")
 @click.option("--tls-cert", type=_FILE, help="PEM certificate; beyond loopback it is needed.")
@@ -47,8 +47,9 @@ def command(
     tls = Tls(tls_cert, tls_key, tls_ca) if tls_cert and tls_key else None
     settings = Settings(card, build, drivers or build / "drivers", _numbers(ports), interface)
     service = CardService(settings, listen, None, tls, _token(token_file))
-    click.echo(f"serving build {service.card.build_id} at {service.address}")
-    main_thread.serve(None, None, service.close)
+    main_thread.serve(
+        lambda: click.echo(f"serving build {service.card.build_id} at {service.address}"), service.close
+    )
 
 
 def _numbers(ports: str) -> list[int]:

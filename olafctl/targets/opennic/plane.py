@@ -38,8 +38,6 @@ from olafctl.targets.opennic.driver import Driver
 from olafctl.targets.opennic.host import HostFunction
 from olafctl.targets.opennic.replication import BoxReplication, Member
 
-PLACE = 15
-"""The id of the parameter that is an entry's counter place (``p4src/xsa_counters.p4``)."""
 _HIGHEST_PRIORITY = (1 << 31) - 1
 _DIRECT_COUNTER, _COUNTER = 0x13, 0x12
 _MAX_PORT = 0xFFFF

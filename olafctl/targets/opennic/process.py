@@ -11,6 +11,7 @@ from olafctl.errors import OlafError
 from olafctl.p4runtime import address as addresses
 from olafctl.targets import main_thread
 from olafctl.targets.opennic.service import CardService, Settings
+from olafctl.targets.processes import say_ready
 from olafctl.targets.queue_process import SOCKET
 
 SETTINGS = "card.json"
@@ -42,7 +43,7 @@ def main(state: Path, ready_fd: int | None) -> None:
         )
     except (OlafError, OSError) as error:
         raise click.ClickException(str(error)) from error
-    main_thread.serve(ready_fd, service.address, service.close)
+    main_thread.serve(lambda: say_ready(ready_fd, service.address), service.close)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
-// olaf_driver.h over the driver that VitisNetP4 generates for the IP named by the macro OLAF_IP. Compiled with
-// that driver's headers, as C or C++.
+// olaf_driver.h over the driver that VitisNetP4 generates for the IP named by the macro OLAF_IP. Compiled
+// with that driver's headers, as C or C++.
 #include "olaf_driver.h"
 
 #include <stdlib.h>
@@ -56,7 +56,8 @@ static XilVitisNetP4ReturnType log_info(XilVitisNetP4EnvIf *env, const char *mes
 static XilVitisNetP4ReturnType open_counters(olaf_driver *driver) {
     XilVitisNetP4TargetConfig *config = &OLAF_CONFIG_OF(OLAF_IP);
     XilVitisNetP4ReturnType code = XIL_VITIS_NET_P4_SUCCESS;
-    driver->counters = (XilVitisNetP4CounterCtx *)calloc(config->CounterListSize + 1, sizeof *driver->counters);
+    driver->counters =
+        (XilVitisNetP4CounterCtx *)calloc(config->CounterListSize + 1, sizeof *driver->counters);
     if (!driver->counters) return XIL_VITIS_NET_P4_TARGET_ERR_MALLOC_FAILED;
     for (uint32_t i = 0; i < config->CounterListSize && code == XIL_VITIS_NET_P4_SUCCESS; i++)
         code = XilVitisNetP4CounterInit(&driver->counters[i], &driver->environment,

@@ -10,6 +10,7 @@ from olafctl.targets import deployment, main_thread
 from olafctl.targets.opennic.process import read_settings
 from olafctl.targets.opennic.sim.card import SimulatedCard
 from olafctl.targets.opennic.sim.front import open_front
+from olafctl.targets.processes import say_ready
 
 
 @click.command()
@@ -41,7 +42,7 @@ def main(state: Path, ready_fd: int | None) -> None:
         card.stop()
         simulation.join()
 
-    main_thread.serve(ready_fd, None, close)
+    main_thread.serve(lambda: say_ready(ready_fd, None), close)
 
 
 if __name__ == "__main__":

@@ -246,7 +246,8 @@ XilVitisNetP4ReturnType XilVitisNetP4TableGetByKey(XilVitisNetP4TableCtx *table,
     return XIL_VITIS_NET_P4_SUCCESS;
 }
 
-XilVitisNetP4ReturnType XilVitisNetP4TableGetActionId(XilVitisNetP4TableCtx *table, char *name, uint32_t *action) {
+XilVitisNetP4ReturnType XilVitisNetP4TableGetActionId(XilVitisNetP4TableCtx *table, char *name,
+                                                      uint32_t *action) {
     if (!table) return XIL_VITIS_NET_P4_GENERAL_ERR_INVALID_CONTEXT;
     if (!name || !action) return XIL_VITIS_NET_P4_GENERAL_ERR_NULL_PARAM;
     for (uint32_t i = 0; i < table->config->Actions; i++)
@@ -257,7 +258,8 @@ XilVitisNetP4ReturnType XilVitisNetP4TableGetActionId(XilVitisNetP4TableCtx *tab
     return XIL_VITIS_NET_P4_TABLE_ERR_ACTION_NOT_FOUND;
 }
 
-XilVitisNetP4ReturnType XilVitisNetP4TableGetMode(XilVitisNetP4TableCtx *table, XilVitisNetP4TableMode *mode) {
+XilVitisNetP4ReturnType XilVitisNetP4TableGetMode(XilVitisNetP4TableCtx *table,
+                                                  XilVitisNetP4TableMode *mode) {
     if (!table || !mode) return XIL_VITIS_NET_P4_GENERAL_ERR_NULL_PARAM;
     *mode = table->config->Mode;
     return XIL_VITIS_NET_P4_SUCCESS;
@@ -269,7 +271,8 @@ XilVitisNetP4ReturnType XilVitisNetP4TableGetKeySizeBits(XilVitisNetP4TableCtx *
     return XIL_VITIS_NET_P4_SUCCESS;
 }
 
-XilVitisNetP4ReturnType XilVitisNetP4TableGetActionParamsSizeBits(XilVitisNetP4TableCtx *table, uint32_t *bits) {
+XilVitisNetP4ReturnType XilVitisNetP4TableGetActionParamsSizeBits(XilVitisNetP4TableCtx *table,
+                                                                  uint32_t *bits) {
     if (!table || !bits) return XIL_VITIS_NET_P4_GENERAL_ERR_NULL_PARAM;
     *bits = table->config->ParamsBits;
     return XIL_VITIS_NET_P4_SUCCESS;

@@ -6,8 +6,8 @@
 
 // Metadata is the bus's bits, lowest byte first; `head` is the frame's first 128 bytes or all of it. A
 // program returns 0 to drop the frame, 1 to let it through, 2 to let it through once the extern has answered
-// `question` (104 bits, lowest byte first). With `answer_low` VNP4_EXPECTED that must be `expected`, which the
-// program used already; otherwise the 32 bits at `answer_low` of the metadata become the answer.
+// `question` (104 bits, lowest byte first). With `answer_low` VNP4_EXPECTED that must be `expected`, which
+// the program used already; otherwise the 32 bits at `answer_low` of the metadata become the answer.
 #define VNP4_EXPECTED 0xffffffffu
 typedef struct {
     uint8_t meta[64];
@@ -27,8 +27,9 @@ extern "C" {
 #endif
 // `program` runs where no compiled one is bound; NULL lets every frame through.
 void vnp4_set_program(vnp4_program program);
-// Runs the compiled program `process` (a p4_process_metadata_fn of olafctl/p4/native/switch_abi.h) of `sw` behind
-// stand-in `which`; NULL ends that. Its user metadata has `bits` bits, of which the top 16 are the frame's size.
+// Runs the compiled program `process` (a p4_process_metadata_fn of olafctl/p4/native/switch_abi.h) of `sw`
+// behind stand-in `which`; NULL ends that. Its user metadata has `bits` bits, of which the top 16 are the
+// frame's size.
 void vnp4_bind(int which, void *process, void *sw, unsigned bits);
 // What such a program's UserExtern calls (a p4_user_extern_fn): VNP4₁'s CRC-32.
 void vnp4_user_extern(void *context, uint32_t number, const uint8_t *in, uint8_t *out);
