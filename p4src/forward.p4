@@ -1,14 +1,16 @@
 // VNP4₂'s match-action logic (OLAF §5, §7): embed the queue's status in ACKs and send them to their
 // whole cluster; send everything else where the forwarding tables say. Written once for both architectures.
 control Forward(inout headers_t hdr, inout metadata_t meta) {
-    DIRECT_COUNTER(cluster_multicast_counter, 0x13000011)
-    DIRECT_COUNTER(forwarding_counter, 0x13000012)
-    DIRECT_COUNTER(bridging_counter, 0x13000013)
-    DIRECT_COUNTER(results_counter, 0x13000015)
+    DIRECT_COUNTER(cluster_multicast_counter, 11, CLUSTERS_SIZE)
+    DIRECT_COUNTER(forwarding_counter, 12, FORWARDING_SIZE)
+    DIRECT_COUNTER(bridging_counter, 13, BRIDGING_SIZE)
+    DIRECT_COUNTER(results_counter, 15, CLUSTERS_SIZE)
+    COUNTER_PLACE
 
     @id(0x01000011)
-    action multicast(@id(1) bit<16> group) {
+    action multicast(@id(1) bit<16> group AND_PLACE) {
         meta.group = group;
+        SET_PLACE
     }
 
     @id(0x01000012)
@@ -17,13 +19,15 @@ control Forward(inout headers_t hdr, inout metadata_t meta) {
     }
 
     @id(0x01000013)
-    action forward(@id(1) bit<9> port) {
+    action forward(@id(1) bit<9> port AND_PLACE) {
         meta.dst = (bit<16>) port;
+        SET_PLACE
     }
 
     @id(0x01000014)
-    action flood(@id(1) bit<16> group) {
+    action flood(@id(1) bit<16> group AND_PLACE) {
         meta.group = group;
+        SET_PLACE
     }
 
     @id(0x01000015)
@@ -33,7 +37,8 @@ control Forward(inout headers_t hdr, inout metadata_t meta) {
 
     // The members see one source, whichever of them contributed last: the address that they all sent to.
     @id(0x01000016)
-    action broadcast(@id(1) bit<16> group) {
+    action broadcast(@id(1) bit<16> group AND_PLACE) {
+        SET_PLACE
         hdr.olaf.frame_type = OLAF_TYPE_RESULT;
         hdr.ipv4.src_addr = hdr.ipv4.dst_addr;
         hdr.udp.src_port = hdr.udp.dst_port;
@@ -43,7 +48,8 @@ control Forward(inout headers_t hdr, inout metadata_t meta) {
 
     // To its parent this engine is one member of the cluster, with an address of its own.
     @id(0x01000017)
-    action to_parent(@id(1) bit<48> mac, @id(2) bit<32> dst_addr, @id(3) bit<32> src_addr) {
+    action to_parent(@id(1) bit<48> mac, @id(2) bit<32> dst_addr, @id(3) bit<32> src_addr AND_PLACE) {
+        SET_PLACE
         hdr.ethernet.dst_addr = mac;
         hdr.ipv4.dst_addr = dst_addr;
         hdr.ipv4.src_addr = src_addr;
@@ -101,7 +107,7 @@ control Forward(inout headers_t hdr, inout metadata_t meta) {
         if ((meta.kind == KIND_ACK || meta.kind == KIND_RESULT) && hdr.olaf.isValid()) {
             hdr.udp.checksum = 0;
             if (meta.kind == KIND_RESULT && hdr.olaf.frame_type == OLAF_TYPE_UPDATE) {
-                results.apply();
+                APPLY_COUNTED(results, results_counter)
             } else {
                 if (meta.kind == KIND_ACK) {
                     if (!hdr.status.isValid()) {
@@ -116,15 +122,15 @@ control Forward(inout headers_t hdr, inout metadata_t meta) {
                         embed_status();
                     }
                 }
-                cluster_multicast.apply();
+                APPLY_COUNTED(cluster_multicast, cluster_multicast_counter)
             }
         }
         if (meta.group == 0 && meta.dst == 0 && meta.drop == 0) {
             if (hdr.ipv4.isValid()) {
-                forwarding.apply();
+                APPLY_COUNTED(forwarding, forwarding_counter)
             }
             if (meta.dst == 0) {
-                bridging.apply();
+                APPLY_COUNTED(bridging, bridging_counter)
             }
         }
     }

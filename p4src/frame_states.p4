@@ -1,5 +1,6 @@
 // Ethernet / IPv4 / UDP / Olaf. What is not exactly that, options and fragments included, is accepted
-// as far as it was understood and left untouched from there on. Included inside each top's parser.
+// as far as it was understood and left untouched from there on. VitisNetP4 takes no two rows of a select that
+// match the same value, so "from or to the Olaf port" is two states. Included inside each top's parser.
     state parse_frame {
         packet.extract(hdr.ethernet);
         transition select(hdr.ethernet.ether_type) {
@@ -18,9 +19,15 @@
 
     state parse_udp {
         packet.extract(hdr.udp);
-        transition select(hdr.udp.src_port, hdr.udp.dst_port) {
-            (_, OLAF_UDP_PORT): parse_olaf;
-            (OLAF_UDP_PORT, _): parse_olaf;
+        transition select(hdr.udp.dst_port) {
+            OLAF_UDP_PORT: parse_olaf;
+            default: parse_udp_source;
+        }
+    }
+
+    state parse_udp_source {
+        transition select(hdr.udp.src_port) {
+            OLAF_UDP_PORT: parse_olaf;
             default: accept;
         }
     }

@@ -2,13 +2,14 @@
 // control message, or none of ours? Written once for both architectures; the top says how a counter is
 // declared.
 control Identify(inout headers_t hdr, inout metadata_t meta) {
-    DIRECT_COUNTER(workers_counter, 0x13000001)
-    DIRECT_COUNTER(parameter_servers_counter, 0x13000002)
-    DIRECT_COUNTER(refusals_counter, 0x13000003)
+    DIRECT_COUNTER(workers_counter, 01, WORKERS_SIZE)
+    DIRECT_COUNTER(parameter_servers_counter, 02, PARAMETER_SERVERS_SIZE)
+    DIRECT_COUNTER(refusals_counter, 03, REFUSALS_SIZE)
+    COUNTER_PLACE
 
     @id(0x01000001)
     action assign(@id(1) bit<16> cluster, @id(2) bit<32> worker, @id(3) bit<16> index, @id(4) bit<16> segments,
-                  @id(5) bit<8> member, @id(6) bit<4> epoch) {
+                  @id(5) bit<8> member, @id(6) bit<4> epoch AND_PLACE) {
         meta.cluster = cluster;
         meta.worker = worker;
         meta.index = index;
@@ -16,6 +17,7 @@ control Identify(inout headers_t hdr, inout metadata_t meta) {
         meta.member = member;
         meta.epoch = epoch;
         meta.known_worker = 1;
+        SET_PLACE
     }
 
     @id(0x01000002)
@@ -24,8 +26,9 @@ control Identify(inout headers_t hdr, inout metadata_t meta) {
     }
 
     @id(0x01000003)
-    action admit() {
+    action admit(ONLY_PLACE) {
         meta.known_server = 1;
+        SET_PLACE
     }
 
     @id(0x01000004)
@@ -34,8 +37,9 @@ control Identify(inout headers_t hdr, inout metadata_t meta) {
     }
 
     @id(0x01000005)
-    action refuse() {
+    action refuse(ONLY_PLACE) {
         meta.drop = 1;
+        SET_PLACE
     }
 
     @id(0x02000001)
@@ -61,7 +65,7 @@ control Identify(inout headers_t hdr, inout metadata_t meta) {
     table refusals {
         key = { meta.refusal : exact @name("reason"); }
         actions = { refuse; }
-        const default_action = refuse();
+        const default_action = refuse(NO_PLACE);
         COUNTED_BY(refusals_counter)
         size = REFUSALS_SIZE;
     }
@@ -85,8 +89,8 @@ control Identify(inout headers_t hdr, inout metadata_t meta) {
                 meta.server_addr = hdr.ipv4.src_addr;
             }
             if (candidate != KIND_BYPASS) {
-                workers.apply();
-                parameter_servers.apply();
+                APPLY_COUNTED(workers, workers_counter)
+                APPLY_COUNTED(parameter_servers, parameter_servers_counter)
                 if (meta.known_worker == 1 && meta.known_server == 1) {
                     meta.kind = candidate;
                     if (hdr.olaf.epoch != meta.epoch) {
@@ -95,7 +99,7 @@ control Identify(inout headers_t hdr, inout metadata_t meta) {
                         meta.refusal = REFUSED_SEGMENT;
                     }
                     if (meta.refusal != 0) {
-                        refusals.apply();
+                        APPLY_COUNTED(refusals, refusals_counter)
                     }
                     meta.index = meta.index + hdr.olaf.segment;
                 }

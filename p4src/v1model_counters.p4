@@ -1,3 +1,9 @@
-// How the v1model form declares the counters that the shared match-action logic asks for.
-#define DIRECT_COUNTER(counter, number) @id(number) direct_counter(CounterType.packets_and_bytes) counter;
+// How the v1model form counts the entries of tables in the shared match-action logic: with direct counters.
+#define DIRECT_COUNTER(counter, number, entries) @id(0x130000 ## number) direct_counter(CounterType.packets_and_bytes) counter;
 #define COUNTED_BY(counter) counters = counter;
+#define COUNTER_PLACE
+#define ONLY_PLACE
+#define AND_PLACE
+#define SET_PLACE
+#define NO_PLACE
+#define APPLY_COUNTED(table, counter) table.apply();

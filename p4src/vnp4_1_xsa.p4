@@ -22,7 +22,7 @@ parser Vnp41Parser(packet_in packet, out headers_t hdr, inout metadata_t meta, i
         transition parse_frame;
     }
 
-#include "xsa_frame_states.p4"
+#include "frame_states.p4"
 }
 
 control Vnp41MatchAction(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard) {

@@ -83,7 +83,7 @@ control Vnp42Ingress(inout headers_t hdr, inout metadata_t meta, inout standard_
 }
 
 control Vnp42Egress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard) {
-    DIRECT_COUNTER(members_counter, 0x13000014)
+    DIRECT_COUNTER(members_counter, 14, WORKERS_SIZE)
 
     @id(0x01000033)
     action deliver(@id(1) bit<48> mac, @id(2) bit<32> addr, @id(3) bit<16> port) {

@@ -1,4 +1,11 @@
-// The XSA form has no direct counters: VitisNetP4 can count hits and misses of a table, not of its entries, and
-// a Counter extern would need an index in each entry's action.
-#define DIRECT_COUNTER(counter, number)
+// How the XSA form counts the entries of tables. VitisNetP4 has no direct counters, so each table has a Counter
+// with a place for each of its entries, which is one more parameter of the entry's action: the agent chooses it,
+// and no P4Runtime client sees it. An action remembers the place, and what applied the table counts there.
+#define DIRECT_COUNTER(counter, number, entries) @id(0x120000 ## number) Counter<bit<64>, bit<16>>(entries, CounterType_t.PACKETS_AND_BYTES) counter;
 #define COUNTED_BY(counter)
+#define COUNTER_PLACE bit<16> counter_place = 0;
+#define ONLY_PLACE @id(15) bit<16> place
+#define AND_PLACE , @id(15) bit<16> place
+#define SET_PLACE counter_place = place;
+#define NO_PLACE 0
+#define APPLY_COUNTED(table, counter) if (table.apply().hit) { counter.count(counter_place); }

@@ -11,7 +11,7 @@
 `include "olaf_box_metadata.vh"
 `default_nettype none
 module olaf_box_250mhz #(
-    parameter PORTS = 2,              // CMACs, 1 … 2
+    parameter PORTS = 2,              // CMACs, 1 … OLAF_BOX_PORTS
     parameter FUNCTIONS = 1,          // PCI Express functions; control traffic is function 0's, others carry none
     parameter [31:0] BUILD_ID = 32'd0,// first 32 bits of the build's digest
     parameter MAX_BYTES = 9216,       // the longest frame let in
@@ -81,6 +81,7 @@ module olaf_box_250mhz #(
     input  wire [FUNCTIONS-1:0]     m_axis_c2h_tready
 );
     localparam BLOCKS = `OLAF_BOX_BLOCKS;
+    localparam MOST = `OLAF_BOX_PORTS;
     localparam INPUTS = PORTS + 1;      // the last one is the host
     localparam IN_USER = 3 * 16;        // dst, src, size
     localparam META = `OLAF_BOX_META_BITS;
@@ -143,22 +144,24 @@ module olaf_box_250mhz #(
         end
     endgenerate
 
-    wire [31:0] port_number_0, port_number_1, group_index, group_first, group_count, copy_index, copy_port;
+    wire [32*MOST-1:0] port_number;
+    wire [31:0] group_index, group_first, group_count, copy_index, copy_port;
     wire [31:0] copy_rewrite, copy_mac_high, copy_mac_low, copy_addr, copy_udp_port;
     wire        write_group, write_copy;
-    wire [31:0] port_numbers = {port_number_1[15:0], port_number_0[15:0]};
+    wire [16*PORTS-1:0] port_numbers;
 
     // In: every port's frames with the port's number, the host's with the port they are for.
     wire [512*INPUTS-1:0]     in_data;
     wire [64*INPUTS-1:0]      in_keep;
     wire [IN_USER*INPUTS-1:0] in_user;
     wire [INPUTS-1:0]         in_last, in_valid, in_ready;
-    wire [1:0]                got, oversize, malformed, cut; // one a CMAC, as the registers have them
+    wire [MOST-1:0]           got, oversize, malformed, cut;
     wire                      host_got, host_oversize, host_malformed, host_cut, host_dropped;
 
     generate
-        for (i = 0; i < 2; i = i + 1) begin : rx
+        for (i = 0; i < MOST; i = i + 1) begin : rx
             if (i < PORTS) begin : port
+                assign port_numbers[16*i +: 16] = port_number[32*i +: 16];
                 wire       user, full;
                 wire [15:0] size;
                 olaf_box_measure #(.DEPTH_BITS(IN_BITS), .MAX_BYTES(MAX_BYTES), .USER_BITS(1)) measure (
@@ -351,7 +354,7 @@ module olaf_box_250mhz #(
         .PORTS(PORTS), .DEPTH_BITS(OUT_BITS), .MAX_BYTES(SHELL_MAX_BYTES), .GROUP_BITS(GROUP_BITS), .COPY_BITS(COPY_BITS)
     ) replicator (
         .clk(clk), .rst(rst), .pause(pause), .resting(replicator_resting),
-        .port_numbers(port_numbers[16*PORTS-1:0]),
+        .port_numbers(port_numbers),
         .write_group(write_group), .group_index(group_index[GROUP_BITS-1:0]),
         .group_first(group_first[COPY_BITS-1:0]), .group_count(group_count[COPY_BITS:0]),
         .write_copy(write_copy), .copy_index(copy_index[COPY_BITS-1:0]), .copy_port(copy_port[15:0]),
@@ -368,9 +371,9 @@ module olaf_box_250mhz #(
         .pruned(pruned)
     );
 
-    wire [1:0] sent, stalled, tx_resting;
+    wire [MOST-1:0] sent, stalled, tx_resting;
     generate
-        for (i = 0; i < 2; i = i + 1) begin : tx
+        for (i = 0; i < MOST; i = i + 1) begin : tx
             if (i < PORTS) begin : port
                 olaf_box_tx #(.PORT(i), .DEPTH_BITS(PORT_BITS), .STALL_CYCLES(STALL_CYCLES)) fifo (
                     .clk(clk), .rst(rst),
@@ -402,14 +405,11 @@ module olaf_box_250mhz #(
         .s_axil_arready(arready[`OLAF_BOX_BOX]), .s_axil_rdata(rdata[32*`OLAF_BOX_BOX +: 32]),
         .s_axil_rresp(rresp[2*`OLAF_BOX_BOX +: 2]), .s_axil_rvalid(rvalid[`OLAF_BOX_BOX]),
         .s_axil_rready(rready[`OLAF_BOX_BOX]),
-        .port_number_0(port_number_0), .port_number_1(port_number_1), .group_index(group_index),
+        .port_number(port_number), .group_index(group_index),
         .group_first(group_first), .group_count(group_count), .copy_index(copy_index), .copy_port(copy_port),
         .copy_rewrite(copy_rewrite), .copy_mac_high(copy_mac_high), .copy_mac_low(copy_mac_low),
         .copy_addr(copy_addr), .copy_udp_port(copy_udp_port), .write_group(write_group), .write_copy(write_copy),
-        .inc_in_port_0(got[0]), .inc_oversize_port_0(oversize[0]), .inc_malformed_port_0(malformed[0]),
-        .inc_cut_port_0(cut[0]),
-        .inc_in_port_1(got[1]), .inc_oversize_port_1(oversize[1]), .inc_malformed_port_1(malformed[1]),
-        .inc_cut_port_1(cut[1]),
+        .inc_in_port(got), .inc_oversize_port(oversize), .inc_malformed_port(malformed), .inc_cut_port(cut),
         .inc_in_host(host_got), .inc_oversize_host(host_oversize), .inc_malformed_host(host_malformed),
         .inc_cut_host(host_cut), .inc_dropped_host(host_dropped), .inc_dropped_function(|other_last),
         .inc_in_vnp4_1(one_valid && one_ready && one_last), .inc_out_vnp4_1(valid1 && ready1 && last1),
@@ -418,12 +418,11 @@ module olaf_box_250mhz #(
         .inc_in_vnp4_2(queue_valid && vnp4_2_ready && queue_last), .inc_out_vnp4_2(valid2 && ready2 && last2),
         .inc_oversize_out(oversize_out), .inc_malformed_out(malformed_out), .inc_copied(copied),
         .inc_dropped_port(dropped_port), .inc_dropped_group(dropped_group), .inc_pruned(pruned),
-        .inc_out_port_0(sent[0]), .inc_stalled_port_0(stalled[0]),
-        .inc_out_port_1(sent[1]), .inc_stalled_port_1(stalled[1])
+        .inc_out_port(sent), .inc_stalled_port(stalled)
     );
 
-    wire unused = &{1'b0, s_axis_h2c_tdata, s_axis_h2c_tkeep, m_axis_c2h_tready, punted, replicator_accepted, port_numbers, group_index, group_first, group_count, copy_index,
-                    copy_port, copy_rewrite, copy_mac_high, copy_udp_port, port_number_0, port_number_1,
+    wire unused = &{1'b0, s_axis_h2c_tdata, s_axis_h2c_tkeep, m_axis_c2h_tready, punted, replicator_accepted, port_number, group_index, group_first, group_count, copy_index,
+                    copy_port, copy_rewrite, copy_mac_high, copy_udp_port,
                     awaddr, araddr, wstrb, meta1, meta2, shown1, shown2, first1, first2};
 
 `ifndef SYNTHESIS

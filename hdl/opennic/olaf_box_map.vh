@@ -17,6 +17,8 @@
 
 `define OLAF_BOX_HOST_ETHER_TYPE 16'h88b5
 `define OLAF_BOX_HOST_SOURCE 48'h024f4c414600
+// Most front ports: what there is one of for each port has so many elements, also in a box with fewer.
+`define OLAF_BOX_PORTS 8
 `define OLAF_BOX_CPU_PORT 16'd510
 `define OLAF_BOX_KIND_BYPASS 8'd0
 `define OLAF_BOX_KIND_UPDATE 8'd1

@@ -2,7 +2,7 @@
 
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +27,7 @@ from olafctl.wire.frames import Endpoint, OlafFrame
 from olafctl.wire.layouts import FrameType
 
 _KINDS = 64
+_WARM_UP_SECONDS = 0.5
 NS_PER_BEAT = 4
 
 
@@ -97,13 +98,40 @@ def virtual(running: Running, testbed: Testbed, frames: Sequence[bytes], count: 
     return Rate(count, received, time.perf_counter() - begin)
 
 
-def wall(running: Running, testbed: Testbed, frames: Sequence[bytes], count: int, window: int) -> Rate:
-    """``count`` frames over veths, never more than ``window`` under way. Raises OlafError."""
+def wall(running: Running, testbed: Testbed, frames: Sequence[bytes], seconds: float, window: int) -> Rate:
+    """Frames over veths for ``seconds``, never more than ``window`` under way. Raises OlafError."""
     by_number = {attachment.number: attachment for attachment in running.attachments}
     sender = by_number[testbed.workers[0].port]
     receiver = by_number[testbed.parameter_servers[0].port]
-    measured = veth_load.measure(sender, receiver, frames, count, window)
+    measured = veth_load.measure(sender, receiver, frames, seconds, window)
     return Rate(measured.sent, measured.received, measured.seconds)
+
+
+@dataclass(frozen=True)
+class Interleaved:
+    """Runs of several deployments in turn, so that what else the machine does falls on all alike."""
+
+    runs: Mapping[str, Sequence[Rate]]
+    """By the deployment's name, in order."""
+
+    def ratios(self, name: str, to: str) -> Sequence[float]:
+        """How many times as fast ``name`` was as ``to``, run by run, sorted."""
+        return sorted(
+            one.per_second / other.per_second
+            for one, other in zip(self.runs[name], self.runs[to], strict=True)
+            if other.per_second
+        )
+
+
+def interleaved(runs: int, measures: Mapping[str, Callable[[float], Rate]], seconds: float) -> Interleaved:
+    """``runs`` times, after a warm-up: each of ``measures``, for ``seconds``."""
+    for measure in measures.values():
+        measure(_WARM_UP_SECONDS)
+    done: dict[str, list[Rate]] = {name: [] for name in measures}
+    for _ in range(runs):
+        for name, measure in measures.items():
+            done[name].append(measure(seconds))
+    return Interleaved(done)
 
 
 def why_no_veth(running: Running) -> str | None:

@@ -28,9 +28,9 @@ class Load:
 
 
 def measure(
-    sender: Attachment, receiver: Attachment, frames: Sequence[bytes], count: int, window: int
+    sender: Attachment, receiver: Attachment, frames: Sequence[bytes], seconds: float, window: int
 ) -> Load:
-    """Send ``count`` frames from ``sender``, in turn ``frames`` (all of one length); count at ``receiver``.
+    """Send from ``sender`` for ``seconds``, in turn ``frames`` (all of one length); count at ``receiver``.
 
     Raises OlafError when either is not an interface that can be opened.
     """
@@ -45,7 +45,7 @@ def measure(
             b"".join(frames),
             len(frames),
             len(frames[0]),
-            count,
+            int(seconds * 1e9),
             window,
             _TIMEOUT_MS,
             result,

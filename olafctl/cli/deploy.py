@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("testbed")
+@click.option("--target", metavar="NAME", help="Use this target instead of the testbed's own.")
 @click.option("--dry-run", is_flag=True, help="Print the plan as a diff and change nothing.")
 @click.option("--take-over", is_flag=True, help="Displace another P4Runtime controller that is primary.")
 @click.option(
@@ -20,7 +21,9 @@ if TYPE_CHECKING:
          " take them away.  [default: as it is; at first without]",
 )  # fmt: skip
 @json_option("Print what was done as JSON.")
-def command(testbed: str, dry_run: bool, take_over: bool, hosts: bool | None, as_json: bool) -> None:
+def command(
+    testbed: str, target: str | None, dry_run: bool, take_over: bool, hosts: bool | None, as_json: bool
+) -> None:
     """Make TESTBED (a YAML file, or the name of a shipped testbed) run, programmed and verified.
 
     What already fits stays untouched; a second deploy changes nothing, and so does one of what a daemon
@@ -32,7 +35,7 @@ def command(testbed: str, dry_run: bool, take_over: bool, hosts: bool | None, as
     from olafctl.daemon.keeper import keeper
     from olafctl.targets import testbeds
 
-    bed = testbeds.load(testbeds.locate(testbed))
+    bed = testbeds.load(testbeds.locate(testbed), target=target)
     store = Store(folder_of(bed.name))
     with keeper(store.folder) as daemon:
         if daemon is not None:

@@ -98,7 +98,8 @@ def _table_rows(report: dict[str, Any]) -> list[tuple[Any, ...]]:
     rows = []
     for device, held in report["devices"].items():
         for name, content in held["tables"].items():
-            packets = sum(entry["packets"] for entry in content["entries"])
+            counts = [entry["packets"] for entry in content["entries"]]
+            packets = "-" if None in counts else sum(counts)
             missed = content["missed"]["packets"] if content["missed"] else "-"
             rows.append((device, name, len(content["entries"]), content["size"], packets, missed))
     return rows

@@ -1,7 +1,9 @@
 """``olafctl train``: train LunarLander-v3 through a deployment."""
 
 import sys
+from collections.abc import Mapping
 from contextlib import closing
+from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +13,9 @@ from olafctl.cli.output import json_option, print_json, table
 from olafctl.errors import MissingTool, Problem
 
 if TYPE_CHECKING:
-    from olafctl.train.virtual import Step, Trained
+    from olafctl.targets.interface import Running
+    from olafctl.testbed.model import Testbed
+    from olafctl.train.plan import Plan, Step, Trained
 
 _POLICIES = ("olaf", "plain")
 _ENGINE = ("in_updates", "merged", "replaced_worker", "dropped_full", "out_updates")
@@ -24,10 +28,9 @@ _ENGINE = ("in_updates", "merged", "replaced_worker", "dropped_full", "out_updat
 @click.option("--episodes", type=click.IntRange(1), default=1, show_default=True, help="Behind each update.")
 @click.option(
     "--step-cost",
-    type=click.FloatRange(0, min_open=True),
-    default=0.001,
-    show_default=True,
-    help="A worker's seconds of virtual time for one environment step.",
+    type=click.FloatRange(0),
+    help="Seconds a worker takes for one environment step: in virtual time exactly, in wall time at least.  "
+    "[default: 0.001 with --virtual, else 0]",
 )
 @click.option("--policy", type=click.Choice(_POLICIES), default="olaf", show_default=True)
 @click.option(
@@ -40,32 +43,50 @@ _ENGINE = ("in_updates", "merged", "replaced_worker", "dropped_full", "out_updat
 @click.option(
     "--v", type=click.FloatRange(0), help="Transmission control: v in 1/s.  [default: Δ_T's number]"
 )
+@click.option("--no-control", is_flag=True, help="Without transmission control: every update is sent.")
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True)
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder of the training in wall time.  [default: training-TESTBED]",
+)
+@click.option("--resume", is_flag=True, help="Go on with the training in that folder.")
+@click.option(
+    "--report",
+    type=click.FloatRange(0, min_open=True),
+    default=5.0,
+    show_default=True,
+    help="Seconds between two lines of progress in wall time.",
+)
 @json_option("Print the figures and every update's reward as JSON.")
 def command(
     testbed: str | None,
     virtual: bool,
     updates: int,
     episodes: int,
-    step_cost: float,
+    step_cost: float | None,
     policy: str,
     delta_t: float,
     v: float | None,
+    no_control: bool,
     seed: int,
+    out: Path | None,
+    resume: bool,
+    report: float,
     as_json: bool,
 ) -> None:
     """Train LunarLander-v3 on the deployed TESTBED: its workers, its engine, its parameter server.
 
     Needs the SDK (pip install ./sdk) and the extra [train]. Each cluster that is not of mode iswitch trains a
-    policy of its own. With --virtual every datagram crosses the twin's P4 and Verilog, in one simulation.
+    policy of its own. In wall time every worker is a process with kernel sockets in its host's namespace
+    (olafctl deploy --hosts); Ctrl-C ends it, and --resume goes on. With --virtual every datagram crosses the
+    twin's P4 and Verilog, in one simulation.
     """
-    if not virtual:
-        raise click.UsageError(
-            "only --virtual can train so far; over real ports, use olafctl server and the SDK"
-        )
+    if virtual and (out is not None or resume):
+        raise click.UsageError("--out and --resume are for training in wall time")
     try:
         from olafctl.train import serving
-        from olafctl.train.virtual import Pace, Plan, train
+        from olafctl.train.plan import Pace, Plan
     except ImportError as error:
         raise MissingTool(
             Problem(f"training needs a package: {error}", remedy="pip install ./sdk 'olafctl[train]'")
@@ -73,18 +94,80 @@ def command(
     from olafctl.control.deploy import using
     from olafctl.control.store import pick
 
-    plan = Plan(updates, episodes, Pace(step_cost), seed, serving.policy(policy, 0.001, {}), v, delta_t)
-    with using(pick(testbed)) as (deployed, running):
-        server = serving.host_of(deployed, None)
-        with closing(running.virtual_time()) as engine:
-            trained = train(engine, deployed, server, plan, _Line())
+    if step_cost is None:
+        step_cost = 0.001 if virtual else 0.0
+    if virtual and step_cost == 0:
+        raise click.UsageError("with --virtual, --step-cost must be above 0: nothing else takes time")
+    make = serving.policy(policy, 0.001, {})
+    plan = Plan(updates, episodes, Pace(step_cost), seed, make, v, delta_t, not no_control)
+    store = pick(testbed)
+    with using(store) as (deployed, running):
+        before = running.registers.read_all()
+        if virtual:
+            trained = _virtual(deployed, running, plan)
+            before = dict.fromkeys(before, 0)
+        else:
+            folder = out or Path(f"training-{deployed.name}")
+            trained = _live(deployed, running, store.folder, plan, folder, resume, report)
         counted = running.registers.read_all()
-    counters = {name: counted[name] for name in _ENGINE}
+    counters = {name: counted[name] - before[name] for name in _ENGINE}
     if as_json:
         print_json({"clusters": [_as_json(cluster) for cluster in trained], "engine": counters})
         return
-    _show(trained)
+    _show([cluster for cluster in trained if cluster.steps], "virtual" if virtual else "wall")
     click.echo("\nengine: " + ", ".join(f"{value} {name}" for name, value in counters.items()))
+
+
+def _virtual(deployed: "Testbed", running: "Running", plan: "Plan") -> list["Trained"]:
+    from olafctl.train import serving
+    from olafctl.train.virtual import train
+
+    with closing(running.virtual_time()) as engine:
+        return train(engine, deployed, serving.host_of(deployed, None), plan, _Line())
+
+
+def _live(
+    deployed: "Testbed",
+    running: "Running",
+    state: Path,
+    plan: "Plan",
+    folder: Path,
+    resume: bool,
+    report: float,
+) -> list["Trained"]:
+    from olafctl.hosts.deployed import namespace_of
+    from olafctl.train import serving
+    from olafctl.train.journal import Figures, Journal
+    from olafctl.train.live import train
+
+    server, clusters = serving.host_of(deployed, None), serving.asynchronous(deployed)
+    hosts = [server, *(worker for cluster in clusters for worker in cluster.workers)]
+    namespaces = {host.name: namespace_of(state, host.name) for host in hosts}
+    journal = Journal(folder, clusters, resume)
+    lost = _lost(running)
+
+    def show(found: Mapping[str, Figures]) -> None:
+        for name, figures in found.items():
+            age = "unknown" if figures.age_of_model is None else f"{figures.age_of_model:.3f} s"
+            text = (
+                f"{figures.time:7.1f} s  {name}: {figures.updates} updates  reward {figures.reward:.0f}  "
+                f"sent {figures.sent:.0%}  P_s {figures.probability:.2f}  AoM {age}"
+            )
+            print(text, file=sys.stderr)
+        said = f"engine: {_lost(running) - lost} frames lost" if found else "waiting for the first update"
+        print(f"{'':9}  {said}", file=sys.stderr, flush=True)
+
+    try:
+        return train(deployed, server, plan, namespaces, journal, report, show)
+    finally:
+        picture = journal.close()
+        if picture is not None:
+            print(f"{picture}; tensorboard --logdir {folder}", file=sys.stderr)
+
+
+def _lost(running: "Running") -> int:
+    counted = running.registers.read_all()
+    return sum(value for name, value in counted.items() if name.startswith("dropped_"))
 
 
 def _as_json(trained: "Trained") -> dict[str, Any]:
@@ -100,7 +183,7 @@ def _as_json(trained: "Trained") -> dict[str, Any]:
     }
 
 
-def _show(trained: list["Trained"]) -> None:
+def _show(trained: list["Trained"], time: str) -> None:
     heads = (
         "cluster",
         "first reward",
@@ -129,7 +212,7 @@ def _show(trained: list["Trained"]) -> None:
         for one in trained
     ]
     table(
-        "Training in virtual time: rewards are means over the first and last tenth of the updates",
+        f"Training in {time} time: rewards are means over the first and last tenth of the updates",
         heads,
         rows,
     )

@@ -16,6 +16,7 @@ from olafctl.control.plan import plan
 from olafctl.control.store import Role, Store
 from olafctl.hosts import deployed as hosts
 from olafctl.p4runtime.dataplane import CounterData
+from olafctl.p4runtime.entities import TableEntry
 from olafctl.p4runtime.failures import P4RuntimeFailed
 from olafctl.p4runtime.session import Session
 from olafctl.queue.registers import is_staging
@@ -180,15 +181,25 @@ def _contents(name: str, session: Session, has_pipeline: bool) -> Json:
 
 
 def _table(session: Session, table: str) -> Json:
-    counted = session.direct_counters(table)
+    counted = _counted(session, table)
     return {
         "size": session.program.table_named(table).size,
         "entries": [
-            {"key": show_key(entry), "action": show_action(entry), **asdict(count)}
+            {"key": show_key(entry), "action": show_action(entry), **count}
             for entry, count in sorted(counted.items(), key=lambda item: str(item[0]))
         ],
         "missed": _missed(session, table),
     }
+
+
+def _counted(session: Session, table: str) -> dict[TableEntry, Json]:
+    """Each entry's packets and bytes; None where the device does not count those of this table."""
+    try:
+        return {entry: asdict(count) for entry, count in session.direct_counters(table).items()}
+    except P4RuntimeFailed as error:
+        if error.code != "UNIMPLEMENTED":
+            raise
+        return {entry: {"packets": None, "bytes": None} for entry in session.entries(table)}
 
 
 def _missed(session: Session, table: str) -> Json | None:

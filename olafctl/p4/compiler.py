@@ -73,6 +73,15 @@ def compile_program(
     return compile_text(preprocess(source, include, defines), progress, optimize, str(source))
 
 
+def p4info_of(text: str, file: str) -> p4info_pb2.P4Info:
+    """The P4Info of a preprocessed program, without compiling it.
+
+    Raises Refused where it is wrong or not supported.
+    """
+    _, info, _ = _translate(text, file)
+    return info
+
+
 def vitis_check(text: str, file: str) -> list[Problem]:
     """What VitisNetP4 does not support in a preprocessed program for XSA (:mod:`olafctl.p4.check.vitis`).
 

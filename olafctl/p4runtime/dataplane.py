@@ -6,8 +6,9 @@ value sets and replicas, so a device is never asked for them; it is asked for co
 times only. Values are unsigned integers, in the P4Info's widths; byte order and padding are the device's
 concern. The agent makes one call at a time for each device, from any thread; packets go on meanwhile.
 
-What a device does not have it refuses with :class:`Unsupported`, which a controller sees as UNIMPLEMENTED.
-Any other exception becomes INTERNAL; nothing may have changed then.
+What a device does not have it refuses with :class:`Unsupported`, which a controller sees as UNIMPLEMENTED;
+for another reason of the specification's it raises :class:`DeviceRefused`. Any other exception becomes
+INTERNAL; nothing may have changed then.
 """
 
 from collections.abc import Callable, Sequence
@@ -152,6 +153,14 @@ class Unsupported(Exception):
     """This device has no such facility; the message names it."""
 
 
+class DeviceRefused(Exception):
+    """The device refuses an update; ``code`` is the name of one of P4Runtime's codes, as NOT_FOUND."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
 class ForwardingPlane(Protocol):
     """The forwarding state of one device: what P4Runtime's Write changes."""
 
@@ -222,7 +231,8 @@ class ForwardingPlane(Protocol):
     def quiesce(self) -> None:
         """Return once no packet that saw the state before the last write is still in this pipeline.
 
-        The agent calls it at the end of every Write, so "after the write returned" means something.
+        The agent calls it at the end of every Write, so "after the write returned" means something. Raises
+        DeviceRefused when what was written cannot take effect.
         """
 
 

@@ -1,4 +1,4 @@
-"""The program ``ip`` of iproute2: one command, or many in one run."""
+"""The programs ``ip`` and ``tc`` of iproute2: one command, or many in one run."""
 
 import os
 import re
@@ -15,21 +15,21 @@ it too: when its parent is killed, the next destroy ends it before it removes wh
 NO_IP = "the program `ip` (package iproute2) is not installed"
 
 
-def is_installed() -> bool:
+def is_installed(program: str = "ip") -> bool:
     """Whether there is such a program on PATH."""
-    return shutil.which("ip") is not None
+    return shutil.which(program) is not None
 
 
-def run(arguments: Sequence[str], state: Path | None = None) -> None:
-    """Run ``ip`` with ``arguments``, for the deployment in ``state``. Raises OlafError."""
-    _run([*arguments], None, state)
+def run(arguments: Sequence[str], state: Path | None = None, program: str = "ip") -> None:
+    """Run ``program`` with ``arguments``, for the deployment in ``state``. Raises OlafError."""
+    _run(program, arguments, None, state)
 
 
 def batch(options: Sequence[str], lines: Sequence[str], state: Path | None = None) -> None:
     """Run each of ``lines`` as one command of ``ip`` with ``options``. Raises OlafError at the first that
     fails; those before it stay done."""
     if lines:
-        _run([*options, "-batch", "-"], "\n".join(lines) + "\n", state)
+        _run("ip", [*options, "-batch", "-"], "\n".join(lines) + "\n", state)
 
 
 def try_to(arguments: Sequence[str]) -> None:
@@ -37,19 +37,21 @@ def try_to(arguments: Sequence[str]) -> None:
     subprocess.run(["ip", *arguments], capture_output=True, check=False)
 
 
-def _run(arguments: Sequence[str], given: str | None, state: Path | None) -> None:
+def _run(program: str, arguments: Sequence[str], given: str | None, state: Path | None) -> None:
     environment = None if state is None else {**os.environ, OWNER: str(state.resolve())}
     done = subprocess.run(
-        ["ip", *arguments], input=given, capture_output=True, text=True, check=False, env=environment
+        [program, *arguments], input=given, capture_output=True, text=True, check=False, env=environment
     )
     if done.returncode:
         message = " ".join(done.stderr.split()) or f"exit code {done.returncode}"
-        raise OlafError(Problem(message, _failed(arguments, given, done.stderr), "see olafctl status"))
+        raise OlafError(
+            Problem(message, _failed(program, arguments, given, done.stderr), "see olafctl status")
+        )
 
 
-def _failed(arguments: Sequence[str], given: str | None, message: str) -> str:
+def _failed(program: str, arguments: Sequence[str], given: str | None, message: str) -> str:
     """The command that failed; of a batch the line that ``message`` names."""
     failed = re.search(r"Command failed -:(\d+)", message)
     if given is None or failed is None:
-        return f"ip {' '.join(arguments)}"
-    return f"ip {' '.join([*arguments[:-2], given.splitlines()[int(failed[1]) - 1]])}"
+        return f"{program} {' '.join(arguments)}"
+    return f"{program} {' '.join([*arguments[:-2], given.splitlines()[int(failed[1]) - 1]])}"

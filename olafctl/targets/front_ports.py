@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from olafctl.errors import OlafError, Problem
-from olafctl.ports import interfaces
+from olafctl.ports import interfaces, netem
 from olafctl.ports.attachment import Attachment
 from olafctl.ports.namespace import exists
+from olafctl.ports.netem import Impairment
 from olafctl.ports.pcap import why_not_written
 from olafctl.ports.transport import Transport
 from olafctl.targets.interface import Progress
@@ -17,6 +18,7 @@ from olafctl.testbed.model import Port, Testbed
 from olafctl.testbed.ports import interface_of, pcap_files
 
 _INTERFACES = (Transport.VETH, Transport.TAP)
+_NO_IMPAIRMENT = "take impair out of the port, or deploy where there is netem"
 _NO_INTERFACES = "run as root, or set the port's transport to unix or pcap"
 
 
@@ -31,6 +33,7 @@ class FrontPort:
     outer: Attachment
     folders: Sequence[str] = ()
     """Folders that the port's own path needs and that were not there before, outermost first."""
+    impair: Impairment | None = None
 
 
 def problems(testbed: Testbed, state: Path) -> Sequence[Problem]:
@@ -39,6 +42,8 @@ def problems(testbed: Testbed, state: Path) -> Sequence[Problem]:
     found = []
     for port in testbed.ports:
         where = f"{testbed.source}: port {port.number}"
+        if port.impair is not None and (reason := interfaces.why_not() or netem.why_not()):
+            found.append(Problem(f"cannot be impaired: {reason}", where, _NO_IMPAIRMENT))
         if port.transport in _INTERFACES:
             tap = port.transport is Transport.TAP
             if reason := interfaces.why_no_tap() if tap else interfaces.why_not():
@@ -73,6 +78,10 @@ def make(state: Path, ports: Sequence[FrontPort]) -> None:
     ]
     if pairs or any(port.transport is Transport.TAP for port in ports):
         interfaces.create(state, pairs)
+    for port in ports:
+        if port.impair is not None:  # each end's own queue: what leaves it goes the one way
+            netem.impair(state, port.inner, None, port.impair)
+            netem.impair(state, port.outer.path, port.outer.namespace, port.impair)
     for port in ports:
         if port.transport in (Transport.UNIX, Transport.PCAP):
             for name in port.inner.split(","):
@@ -130,7 +139,11 @@ def _place(port: Port, transport: Transport, testbed: Testbed, state: Path) -> F
         name = interface_of(port)
         inner = interfaces.interface_of(state, f"p{number}")
         return FrontPort(
-            number, transport, inner, Attachment(number, transport, name, interfaces.namespace_of(state))
+            number,
+            transport,
+            inner,
+            Attachment(number, transport, name, interfaces.namespace_of(state)),
+            impair=port.impair,
         )
     if transport is Transport.UNIX:
         default = state / "ports" / f"{number}.sock"

@@ -127,6 +127,8 @@ class Build:
     key: str
     fresh: bool
     """False when it came from the cache."""
+    next_steps: str = ""
+    """What an operator has to do with it, and where; empty when a deploy does all."""
 
 
 class Target(Protocol):

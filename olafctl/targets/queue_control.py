@@ -1,10 +1,10 @@
 """What a process that holds an engine answers at its control socket."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import asdict
-from typing import Any
+from typing import Any, Protocol
 
-from olafctl.engine.engine import Engine
 from olafctl.queue.internals import Command
 from olafctl.queue.registers import QueueRegisters
 from olafctl.queue.settings import IndexRange, of_all
@@ -12,7 +12,25 @@ from olafctl.targets.control import Handler
 from olafctl.targets.interface import Device
 
 
-def handlers(engine: Engine, ports: Sequence[int], devices: Sequence[Device]) -> Mapping[str, Handler]:
+class HoldsQueue(Protocol):
+    """What holds a queue: an engine, or a card."""
+
+    @property
+    def register_sequences(self) -> AbstractContextManager[Any]:
+        """Held for as long as accesses belong together."""
+
+    def read_register(self, offset: int) -> int: ...
+
+    def write_register(self, offset: int, value: int) -> None: ...
+
+    def port_stats(self, number: int) -> Any:
+        """What went through a front port, as a dataclass."""
+
+    def losses(self) -> Any:
+        """Frames that went nowhere, by reason, as a dataclass."""
+
+
+def handlers(engine: HoldsQueue, ports: Sequence[int], devices: Sequence[Device]) -> Mapping[str, Handler]:
     """``devices``, ``stats``, and the queue's registers: ``read`` and ``write`` by name, ``read_all``; the
     indices': ``settings`` of all of them, ``configure`` and ``command`` for a range."""
     registers = QueueRegisters(engine.read_register, engine.write_register)

@@ -46,7 +46,7 @@ class SocketRegisters:
         ask(self._path, "command", command=command.name, first=first, last=last)
 
 
-def start(module: str, state: Path) -> Any:
-    """Run ``module`` as the process for ``state``; returns what it says when ready. Raises OlafError."""
+def start(module: str, state: Path, log: str = LOG, seconds: float = _START_SECONDS) -> Any:
+    """Run ``module`` as a process for ``state``; returns what it says when ready. Raises OlafError."""
     argv = [sys.executable, "-m", module, str(state.resolve())]
-    return processes.spawn_ready(argv, state, state / LOG, _START_SECONDS)
+    return processes.spawn_ready(argv, state, state / log, seconds)

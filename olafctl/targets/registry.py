@@ -1,4 +1,7 @@
-"""The targets by name: every sub-package with a module ``target`` that holds ``TARGET``."""
+"""The targets by name: every sub-package with a module ``target`` that holds ``TARGET``.
+
+A package's name has an underscore where the target's has a hyphen.
+"""
 
 import importlib
 import importlib.util
@@ -13,7 +16,8 @@ from olafctl.targets.interface import Target
 def names() -> Sequence[str]:
     """Every target's name."""
     packages = (module.name for module in pkgutil.iter_modules(targets.__path__) if module.ispkg)
-    return [name for name in packages if importlib.util.find_spec(f"olafctl.targets.{name}.target")]
+    found = (name for name in packages if importlib.util.find_spec(f"olafctl.targets.{name}.target"))
+    return [name.replace("_", "-") for name in found]
 
 
 def get(name: str) -> Target:
@@ -23,5 +27,5 @@ def get(name: str) -> Target:
     """
     if name not in names():
         raise BadInput(Problem(f"there is no target {name!r}", "", f"one of: {', '.join(names())}"))
-    target: Target = importlib.import_module(f"olafctl.targets.{name}.target").TARGET
+    target: Target = importlib.import_module(f"olafctl.targets.{name.replace('-', '_')}.target").TARGET
     return target

@@ -5,6 +5,7 @@ from enum import StrEnum
 from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
 
+from olafctl.ports.netem import Impairment
 from olafctl.ports.transport import Transport
 from olafctl.wire.geometry import Geometry
 
@@ -61,6 +62,8 @@ class Port:
     """UNIX socket or pcap path, or interface name; None lets the target choose."""
     engine: str = "engine"
     """Whose port it is; numbers and names are unique over all engines."""
+    impair: Impairment | None = None
+    """What the link behind it does to frames, each way."""
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ import re
 from functools import partial
 
 from olafctl.ports.transport import Transport
-from olafctl.testbed import limits
+from olafctl.testbed import impair, limits
 from olafctl.testbed.model import Port
 from olafctl.testbed.quantities import Unreadable, brief, choice, name, quoted, span
 from olafctl.testbed.source import Place, Report, Section, attempt
@@ -13,6 +13,7 @@ from olafctl.testbed.source import Place, Report, Section, attempt
 _OWN_PATHS = "give each port a path of its own, with {number} in a range's"
 _INTERFACE = re.compile(rf"[A-Za-z0-9_][A-Za-z0-9._-]{{0,{limits.INTERFACE_NAME - 1}}}")
 _NUMBER = "{number}"
+_IMPAIR_REMEDY = "take impair out, or set transport: veth"
 _INTERFACE_REMEDY = f"use up to {limits.INTERFACE_NAME} letters, digits, '.', '-' and '_', but not lo"
 _RESERVED = frozenset({"lo", "all", "default"})
 """Taken in every namespace, or by the kernel's own settings."""
@@ -176,6 +177,9 @@ def _read_entry(entry: Section, ports: FrontPorts, engine: str) -> None:
     if not numbers or (given is None and entry.has("name")):
         ports.incomplete = True
     path = entry.value("path", _path, None)
+    impairment = impair.read(entry)
+    if impairment is not None and transport not in (None, Transport.VETH):
+        report.add(entry.place("impair"), f"is of a veth, and this is a {transport}", _IMPAIR_REMEDY)
     entry.close()
     if path is not None:
         longest = numbers[-1] if numbers else _HIGH
@@ -184,7 +188,7 @@ def _read_entry(entry: Section, ports: FrontPorts, engine: str) -> None:
     for number in ports.free(numbers, entry.own_place):
         own_name = base if len(numbers) == 1 else f"{base}{number}"
         own_path = None if path is None else path.replace(_NUMBER, str(number))
-        ports.add(Port(number, own_name, transport, own_path, engine), entry.own_place)
+        ports.add(Port(number, own_name, transport, own_path, engine, impairment), entry.own_place)
 
 
 def _front_ports(text: str) -> range:

@@ -27,6 +27,7 @@ _FLOAT = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _NUMBER = r"([+-]?[0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]{1,3})?)"
 _RATE = re.compile(_NUMBER + r"\s*([kmgt]?)(?:bit/s|b/s|bps|bit)", re.IGNORECASE)
 _DURATION = re.compile(_NUMBER + r"\s*(ns|us|µs|μs|ms|s)", re.IGNORECASE)
+_PERCENTAGE = re.compile(_NUMBER + r"\s*%")
 _MAC = re.compile(r"[0-9a-fA-F]{2}([:-][0-9a-fA-F]{2}){5}")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
 _RANGE = re.compile(r"([0-9]{1,6})\s*(?:-|…|\.\.)\s*([0-9]{1,6})")
@@ -114,6 +115,18 @@ def duration(low: int, high: int) -> Reader[int]:
         return value
 
     return read
+
+
+def percentage(text: str) -> float:
+    """``1 %`` as a fraction, 0 … 1."""
+    remedy = "give a percentage from 0 % to 100 %, such as 0.1 %"
+    match = _PERCENTAGE.fullmatch(text)
+    if match is None:
+        raise Unreadable(f"{quoted(text)} is not a percentage", remedy)
+    value = float(match[1]) / 100
+    if not 0 <= value <= 1:
+        raise Unreadable(f"{brief(text)} is out of range", remedy)
+    return value
 
 
 def threshold(text: str) -> float | None:

@@ -27,6 +27,13 @@ def test_with_fresh_feedback_p_s_is_q_max_over_n() -> None:
     assert control.probability(10.0) == control.probability(10.375) == 0.25
 
 
+def test_switched_off_everything_is_sent_whatever_acks_say() -> None:
+    control = TransmissionControl(v=2.5, delta_t=0.4, on=False)
+    control.acknowledged(10.0, status(32, 8))
+    assert control.probability(10.0) == 1
+    assert all(control.draw(10.0) for _ in range(100))
+
+
 def test_obsolete_feedback_raises_p_s_with_slope_v() -> None:
     control = TransmissionControl(v=2.5, delta_t=0.4)
     control.acknowledged(10.0, status(32, 8))

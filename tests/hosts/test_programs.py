@@ -98,3 +98,15 @@ def test_a_host_has_its_address_and_routes_and_knows_the_others(lab: Path) -> No
     shown = {host["name"]: host["namespace"] for host in status(Store(lab))["hosts"]}
     assert len(shown) == 7
     assert shown["red0"].endswith(":red0")
+
+
+@needs_interfaces
+def test_the_graph_of_what_runs_has_rates(lab: Path) -> None:
+    line = [sys.executable, "-m", "olafctl", "graph", "lab", "--seconds", "0.1"]
+    done = subprocess.run([*line, "--json"], capture_output=True, text=True, check=True)
+    report = json.loads(done.stdout)
+    assert report["running"] is True
+    assert all(port["rates"]["frames_in"] >= 0 for port in report["root"]["sources"])
+    drawn = subprocess.run(line, capture_output=True, text=True, check=True).stdout
+    assert "lab on twin, rates over 0.1 s" in drawn
+    assert drawn.count("→") == 5

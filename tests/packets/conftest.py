@@ -17,7 +17,9 @@ from olafctl.targets import registry, testbeds
 from tests.packets.live import Live
 
 NAMED = os.environ.get("OLAF_TEST_DEPLOYMENT")
-TARGETS = ("deployed",) if NAMED else ("twin", "bmv2")
+TARGETS = ("deployed",) if NAMED else ("twin", "bmv2", "opennic-sim")
+SLOW = {"opennic-sim": "OLAF_BOX"}
+"""Targets that take some minutes, and what must be set for the suite to test them."""
 
 
 @pytest.fixture(scope="session", params=TARGETS)
@@ -26,6 +28,8 @@ def deployment(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPath
     if NAMED:
         yield pick(NAMED)
         return
+    if (variable := SLOW.get(request.param, "")) and variable not in os.environ:
+        pytest.skip(f"the target {request.param} takes some minutes: set {variable}")
     missing = registry.get(request.param).missing()
     if missing:
         pytest.skip(f"the target {request.param} needs {', '.join(missing)}")

@@ -410,4 +410,38 @@ TABLE = [
         "10.0.0.0/33",
         "20: routes[0].prefix: '10.0.0.0/33' is not an IPv4 prefix (write it as 10.0.0.0/8)",
     ),
+    changed(
+        "impair-jitter-beyond-delay",
+        "{number: 1, name: ps}",
+        "{number: 1, name: ps, impair: {delay: 1 ms, jitter: 2 ms}}",
+        "7: ports[0].impair.jitter: is more than the delay, which it makes longer or shorter "
+        "(give a delay of at least as much)",
+    ),
+    changed(
+        "impair-loss-not-a-percentage",
+        "{number: 1, name: ps}",
+        "{number: 1, name: ps, impair: {loss: 0.1}}",
+        "7: ports[0].impair.loss: '0.1' is not a percentage "
+        "(give a percentage from 0 % to 100 %, such as 0.1 %)",
+    ),
+    changed(
+        "impair-loss-of-more-than-all",
+        "{number: 1, name: ps}",
+        "{number: 1, name: ps, impair: {loss: 101 %}}",
+        "7: ports[0].impair.loss: 101 % is out of range (give a percentage from 0 % to 100 %, such as 0.1 %)",
+    ),
+    changed(
+        "impair-unknown-field",
+        "{number: 1, name: ps}",
+        "{number: 1, name: ps, impair: {delai: 1 ms}}",
+        "7: ports[0].impair.delai: unknown key (did you mean delay?)",
+        "7: ports[0].impair: says neither delay nor jitter nor loss "
+        "(such as impair: {delay: 10 ms, jitter: 2 ms, loss: 1 %})",
+    ),
+    changed(
+        "impair-of-a-socket",
+        "{number: 1, name: ps}",
+        "{number: 1, name: ps, transport: unix, impair: {loss: 1 %}}",
+        "7: ports[0].impair: is of a veth, and this is a unix (take impair out, or set transport: veth)",
+    ),
 ]

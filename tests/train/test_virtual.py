@@ -24,7 +24,8 @@ from olafctl.control.store import Store, folder_of
 from olafctl.errors import BadInput, MissingTool
 from olafctl.targets.testbeds import load
 from olafctl.train import serving
-from olafctl.train.virtual import Pace, Plan, Step, Trained, train
+from olafctl.train.plan import Pace, Plan, Step, Trained
+from olafctl.train.virtual import train
 from tests.cosim.conftest import Lab, Recorded, deployed
 from tests.targets.conftest import why_not
 
@@ -84,6 +85,8 @@ def test_one_seed_repeats_to_the_byte_and_another_does_not(lab: Lab) -> None:
     first, again, other = (trained(lab, seed) for seed in (1, 1, 2))
     assert first[1] == again[1]
     assert first[0].steps == again[0].steps
+    assert first[0].weights is not None
+    assert again[0].weights is not None
     assert first[0].weights.tobytes() == again[0].weights.tobytes()
     assert other[1] != first[1]
 
@@ -114,14 +117,17 @@ def test_from_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert "3/3 updates" in shown.stderr
 
 
-def test_real_time_is_refused_until_it_is_there() -> None:
-    with pytest.raises(UsageError, match="--virtual"):
-        command.main(["laptop"], standalone_mode=False)
+@pytest.mark.parametrize(
+    "wrong", [["--out", "somewhere"], ["--resume"], ["--step-cost", "0"]], ids=lambda words: words[0]
+)
+def test_options_of_wall_time_are_refused(wrong: list[str]) -> None:
+    with pytest.raises(UsageError, match=r"wall time|above 0"):
+        command.main(["laptop", "--virtual", *wrong], standalone_mode=False)
 
 
 def test_without_its_packages_it_says_how_to_get_them(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "olaf", None)
-    monkeypatch.delitem(sys.modules, "olafctl.train.virtual")
+    monkeypatch.delitem(sys.modules, "olafctl.train.plan")
     monkeypatch.delitem(sys.modules, "olafctl.train.serving")
     with pytest.raises(MissingTool, match=r"pip install \./sdk"):
         command.main(["laptop", "--virtual"], standalone_mode=False)

@@ -15,7 +15,8 @@ from olafctl.targets import testbeds
 from olafctl.targets.interface import Progress, Running
 from olafctl.testbed.model import Testbed
 from olafctl.train import network
-from olafctl.train.virtual import Plan, Trained, train
+from olafctl.train.plan import Plan, Trained
+from olafctl.train.virtual import train
 
 _TESTBED = """
 name: {name}
@@ -63,23 +64,32 @@ class Lab:
     """A running twin."""
 
     def __init__(self, running: Running, testbed: Testbed) -> None:
-        self._running = running
-        self._testbed = testbed
+        self.running = running
+        self.testbed = testbed
 
     def train(self, queue: Queue, plan: Plan) -> Run:
         """One training from its beginning. Raises OlafError."""
-        self._running.registers.write("mode", queue.mode)
-        self._running.registers.write("rate", rate_word(queue.rate))
-        with closing(self._running.virtual_time()) as engine:
-            server = self._testbed.parameter_servers[0]
-            trained = train(engine, self._testbed, server, plan, lambda step, done, total: None)
-        return _run(trained, self._running.registers.read_all(), plan.updates)
+        self.running.registers.write("mode", queue.mode)
+        self.running.registers.write("rate", rate_word(queue.rate))
+        with closing(self.running.virtual_time()) as engine:
+            server = self.testbed.parameter_servers[0]
+            trained = train(engine, self.testbed, server, plan, lambda step, done, total: None)
+        return _run(trained, self.running.registers.read_all(), plan.updates)
 
 
 @contextmanager
-def lab(name: str, clusters: int, workers: int, slots: int, progress: Progress) -> Iterator[Lab]:
-    """A twin for ``clusters`` of ``workers`` each, and a queue of ``slots``. Raises OlafError."""
-    values = network.parameters(network.HIDDEN)
+def lab(
+    name: str,
+    clusters: int,
+    workers: int,
+    slots: int,
+    progress: Progress,
+    values: int = network.parameters(network.HIDDEN),
+) -> Iterator[Lab]:
+    """A twin for ``clusters`` of ``workers`` each that train ``values`` values, and a queue of ``slots``.
+
+    Raises OlafError.
+    """
     text = _TESTBED.format(name=name, clusters=clusters, workers=workers, slots=slots, values=values)
     testbed = testbeds.load(Path(f"{name}.yaml"), text)
     with deployed(testbed, progress) as running:

@@ -14,8 +14,8 @@ from olafctl.bench.training.report import Figure, estimate
 from olafctl.bench.training.runs import Runs, final, mean_reward
 from olafctl.queue.internals import Mode
 from olafctl.targets.interface import Progress
+from olafctl.train.plan import Pace, Plan
 from olafctl.train.record import SLOWDOWNS
-from olafctl.train.virtual import Pace, Plan
 
 STEP = 0.001
 """Seconds of virtual time for an environment step on the fastest hardware."""

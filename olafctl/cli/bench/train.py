@@ -11,13 +11,21 @@ from olafctl.errors import MissingTool, Problem
 if TYPE_CHECKING:
     from olafctl.bench.training.report import Figure
 
-_SEEDS = {"2": 5, "3": 5, "7": 5, "8": 10}
+_SEEDS = {"2": 5, "3": 5, "7": 5, "8": 10, "script": 5}
+_UPDATES = {"script": 72}
 
 
 @click.command()
-@click.option("--figure", type=click.Choice(list(_SEEDS)), required=True, help="Of the paper OLAF.")
-@click.option("--seeds", type=click.IntRange(1), help="Runs of each curve.  [default: 5; figure 8: 10]")
-@click.option("--updates", type=click.IntRange(1), default=200, show_default=True, help="Of each worker.")
+@click.option(
+    "--figure",
+    type=click.Choice(list(_SEEDS)),
+    required=True,
+    help="Of the paper OLAF; or a script alone and attached.",
+)
+@click.option("--seeds", type=click.IntRange(1), help="Of each curve.  [default: 5; figure 8: 10]")
+@click.option(
+    "--updates", type=click.IntRange(1), help="Of each worker; of a script, iterations.  [default: 200; 72]"
+)
 @click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
@@ -26,7 +34,7 @@ _SEEDS = {"2": 5, "3": 5, "7": 5, "8": 10}
     help="Folder for NAME.csv, NAME.json, NAME.png and, in runs/, every run.",
 )
 @json_option("Print the summary as JSON.")
-def command(figure: str, seeds: int | None, updates: int, out: Path, as_json: bool) -> None:
+def command(figure: str, seeds: int | None, updates: int | None, out: Path, as_json: bool) -> None:
     """Train LunarLander-v3 through the twin in virtual time, as a figure of the paper does.
 
     Each run repeats exactly with its seed. A run that the folder already holds with the same settings is
@@ -34,7 +42,7 @@ def command(figure: str, seeds: int | None, updates: int, out: Path, as_json: bo
     paper shows holds here. Needs the SDK (pip install ./sdk) and the extra [train].
     """
     try:
-        from olafctl.bench.training import delivery, learning, report
+        from olafctl.bench.training import delivery, learning, report, script
     except ImportError as error:
         raise MissingTool(
             Problem(f"training needs a package: {error}", remedy="pip install ./sdk 'olafctl[train]'")
@@ -44,8 +52,9 @@ def command(figure: str, seeds: int | None, updates: int, out: Path, as_json: bo
         "3": learning.figure3,
         "7": delivery.figure7,
         "8": learning.figure8,
+        "script": script.figure,
     }
-    found = makers[figure](updates, seeds or _SEEDS[figure], out, log_progress)
+    found = makers[figure](updates or _UPDATES.get(figure, 200), seeds or _SEEDS[figure], out, log_progress)
     files = report.write(found, out)
     if as_json:
         print_json(report.as_json(found))

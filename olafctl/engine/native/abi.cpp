@@ -146,11 +146,11 @@ const char *olaf_load_open(const char *interface, Port **port) {
 void olaf_load_close(Port *port) { delete port; }
 
 // `frames` are `kinds` frames of `length` bytes each; `result` is sent, received, ns.
-void olaf_load_measure(Port *out, Port *in, const char *frames, size_t kinds, size_t length, uint64_t count,
-                       uint64_t window, int patience_ms, uint64_t *result) {
+void olaf_load_measure(Port *out, Port *in, const char *frames, size_t kinds, size_t length,
+                       uint64_t duration_ns, uint64_t window, int patience_ms, uint64_t *result) {
     std::vector<std::string> separate;
     for (size_t i = 0; i < kinds; i++) separate.emplace_back(frames + i * length, length);
-    LoadResult measured = measure(*out, *in, separate.data(), kinds, count, window, patience_ms);
+    LoadResult measured = measure(*out, *in, separate.data(), kinds, duration_ns, window, patience_ms);
     result[0] = measured.sent;
     result[1] = measured.received;
     result[2] = measured.nanoseconds;

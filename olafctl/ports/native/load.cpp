@@ -22,15 +22,16 @@ class Counter final : public Sink {
 
 }  // namespace
 
-LoadResult measure(Port &out, Port &in, const std::string *frames, size_t kinds, uint64_t count,
+LoadResult measure(Port &out, Port &in, const std::string *frames, size_t kinds, uint64_t duration_ns,
                    uint64_t window, int patience_ms) {
     LoadResult result;
     Counter arrived;
     uint64_t lost = 0;
     uint64_t begin = monotonic();
-    while (arrived.count + lost < count) {
+    for (uint64_t now = begin; now - begin < duration_ns || arrived.count + lost < result.sent;
+         now = monotonic()) {
         uint64_t under_way = result.sent - std::min(result.sent, arrived.count + lost);
-        for (; under_way < window && result.sent < count; under_way++, result.sent++) {
+        for (; under_way < window && now - begin < duration_ns; under_way++, result.sent++) {
             const std::string &frame = frames[result.sent % kinds];
             out.send(reinterpret_cast<const uint8_t *>(frame.data()), frame.size());
         }

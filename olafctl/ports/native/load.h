@@ -10,9 +10,9 @@ struct LoadResult {
     uint64_t nanoseconds = 0;  // from the first frame sent to the last received
 };
 
-// Sends `count` frames (in turn those of `frames`) by `out` and counts what arrives at `in`. What has not
-// arrived after `patience_ms` without any arrival is taken for lost.
-LoadResult measure(Port &out, Port &in, const std::string *frames, size_t kinds, uint64_t count,
+// Sends frames (in turn those of `frames`) by `out` for `duration_ns` and counts what arrives at `in`. What
+// has not arrived after `patience_ms` without any arrival is taken for lost.
+LoadResult measure(Port &out, Port &in, const std::string *frames, size_t kinds, uint64_t duration_ns,
                    uint64_t window, int patience_ms);
 
 }  // namespace olaf

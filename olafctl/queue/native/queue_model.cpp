@@ -84,10 +84,10 @@ struct olaf_queue {
         top->s_axis_tvalid = 0;
         top->s_axil_awvalid = top->s_axil_wvalid = top->s_axil_arvalid = 0;
         top->s_axil_bready = top->s_axil_rready = 0;
-        for (int edge = 0; edge < 4; ++edge) edge_up();
+        for (int edge = 0; edge < 4; ++edge) tick();
         top->aresetn = 1;
         int cycles_left = start_cycles;
-        do edge_up();
+        do tick();
         while (root().INSIDE(queue_rst) && --cycles_left);
         cycle = 0;
     }
@@ -101,11 +101,17 @@ struct olaf_queue {
 
     Volaf___024root &root() const { return *top->rootp; }
 
+    // A cycle in which no input changes.
+    void tick() {
+        top->eval();
+        edge_up();
+    }
+
+    // The clock is seen to fall when the inputs next settle: nothing is sensitive to that alone.
     void edge_up() {
         top->aclk = 1;
         top->eval();
         top->aclk = 0;
-        top->eval();
     }
 
     uint32_t chance() {

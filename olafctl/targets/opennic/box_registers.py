@@ -22,12 +22,13 @@ class BoxRegisters:
     """Over ``read(offset)`` and ``write(offset, value)`` within the box's own window.
 
     :meth:`set_group` writes a group's copies where no group has any, then points the group at them in one
-    step.
+    step. It knows the groups that it has set itself: begin with :meth:`clear_groups`.
     """
 
     def __init__(self, read: Callable[[int], int], write: Callable[[int, int], None]) -> None:
         self._read, self._write = read, write
         self._runs: dict[int, tuple[int, int]] = {}
+        self._known: dict[str, int] = {}
 
     def read(self, name: str) -> int:
         """The value now; a counter by way of a snapshot. Raises BadInput when there is no such register."""
@@ -54,34 +55,54 @@ class BoxRegisters:
             if register.access is Access.COUNTER
         }
 
+    def clear_groups(self) -> None:
+        """Remove every multicast group, whichever process set it."""
+        self.write("group_first", 0)
+        self.write("group_count", 0)
+        for group in range(self.read("groups")):
+            self.write("group_index", group)
+            self.write("write_group", 1)
+        self._runs.clear()
+
     def set_group(self, group: int, copies: Sequence[Copy]) -> None:
         """Replace a multicast group in one step; no copies remove it.
 
-        Raises BadInput when there is no such group or the copy table has no room left.
+        A group that has no room for its old and its new copies is empty for a moment. Raises BadInput when
+        there is no such group or the copy table has no room left; the group is as it was then.
         """
-        if not 0 < group < self.read("groups"):
-            raise BadInput(Problem(f"group {group}", remedy=f"use 1 … {self.read('groups') - 1}"))
+        if not 0 < group < self._fixed("groups"):
+            raise BadInput(Problem(f"group {group}", remedy=f"use 1 … {self._fixed('groups') - 1}"))
         first = self._place(len(copies))
+        if first is None and self._place(len(copies), without=group) is not None:
+            self._point(group, 0, 0)
+            first = self._place(len(copies))
+        if first is None:
+            raise BadInput(Problem(f"no room for {len(copies)} copies", remedy="remove groups, or members"))
         for index, copy in enumerate(copies, start=first):
             self._set_copy(index, copy)
+        self._point(group, first, len(copies))
+
+    def _point(self, group: int, first: int, count: int) -> None:
         self.write("group_index", group)
         self.write("group_first", first)
-        self.write("group_count", len(copies))
+        self.write("group_count", count)
         self.write("write_group", 1)
-        self._runs[group] = (first, len(copies))
+        self._runs[group] = (first, count)
 
-    def _place(self, count: int) -> int:
-        """The first free run of ``count`` entries of the copy table."""
+    def _place(self, count: int, without: int = 0) -> int | None:
+        """The first free run of ``count`` entries of the copy table, had group ``without`` none."""
         first = 0
-        for start, length in sorted(run for run in self._runs.values() if run[1]):
+        runs = (run for group, run in self._runs.items() if run[1] and group != without)
+        for start, length in sorted(runs):
             if start - first >= count:
                 break
             first = start + length
-        if first + count > self.read("copies"):
-            raise BadInput(
-                Problem(f"no room for {count} copies", remedy="remove groups, or build with more copies")
-            )
-        return first
+        return first if first + count <= self._fixed("copies") else None
+
+    def _fixed(self, name: str) -> int:
+        if name not in self._known:
+            self._known[name] = self.read(name)
+        return self._known[name]
 
     def _set_copy(self, index: int, copy: Copy) -> None:
         mac = copy.mac or 0

@@ -1,4 +1,4 @@
-"""One preprocessed P4 file for each VitisNetP4 IP: no macros, and no includes but those of its compiler."""
+"""A P4 program as one preprocessed file: no macros, and no includes but those of its architecture."""
 
 import io
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ import pcpp
 
 from olafctl.errors import OlafError, Problem
 
-SYSTEM = ("core.p4", "xsa.p4")
+SYSTEM = ("core.p4", "xsa.p4", "v1model.p4")
 
 
 class _Flattener(pcpp.Preprocessor):  # type: ignore[misc]  # pcpp has no type information

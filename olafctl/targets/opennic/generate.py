@@ -1,5 +1,8 @@
 """What follows from the box's register map and the metadata's layout: Verilog and a documentation page."""
 
+import re
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 from olafctl.queue.registers import Access, Register
@@ -10,11 +13,14 @@ from olafctl.targets.opennic.registers import (
     BOX_BYTES,
     HOST_ETHER_TYPE,
     HOST_SOURCE,
+    PORTS,
     REGISTERS,
     WINDOWS,
 )
 from olafctl.templates import fill
 from olafctl.wire.layouts import CPU_PORT, TUSER, Kind
+
+_OF_A_PORT = re.compile(r"^(\w*port\w*?)_\d+$")
 
 
 def generated() -> dict[Path, str]:
@@ -28,6 +34,7 @@ def generated() -> dict[Path, str]:
             ether_type=HOST_ETHER_TYPE,
             source=HOST_SOURCE,
             cpu_port=CPU_PORT,
+            ports=PORTS,
             kinds=Kind,
         ),
         Path("hdl/opennic/olaf_box_metadata.vh"): fill(
@@ -51,17 +58,32 @@ def _of(access: Access) -> list[Register]:
     return [register for register in REGISTERS if register.access is access]
 
 
+def _arrays(registers: Sequence[Register]) -> dict[str, int]:
+    """What there is one of for each port: ``in_port`` for ``in_port_0``, ``in_port_1`` and so on."""
+    found = Counter(match[1] for each in registers if (match := _OF_A_PORT.match(each.name)))
+    return dict(found)
+
+
+def _single(registers: Sequence[Register]) -> list[Register]:
+    return [each for each in registers if not _OF_A_PORT.match(each.name)]
+
+
 def _registers() -> str:
     fixed = _of(Access.FIXED)
     pulses = _of(Access.PULSE)
+    settings, counters = _of(Access.SETTING), _of(Access.COUNTER)
     return fill(
         "opennic/olaf_box_registers.v.j2",
         fixed=[register for register in fixed if register.reset is None],
         constants=[register for register in fixed if register.reset is not None],
-        settings=_of(Access.SETTING),
+        settings=settings,
+        single_settings=_single(settings),
+        setting_arrays=_arrays(settings),
         pulses=pulses,
         commands=[register for register in pulses if register.name.startswith("write_")],
-        counters=_of(Access.COUNTER),
+        counters=counters,
+        single_counters=_single(counters),
+        counter_arrays=_arrays(counters),
         address_bits=ADDRESS_BITS,
         hex=lambda offset: f"{ADDRESS_BITS}'h{offset:03x}",
     )

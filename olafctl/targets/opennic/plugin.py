@@ -7,13 +7,17 @@ what to run then, on a machine with Vivado.
 import json
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from google.protobuf import text_format
+
 from olafctl import cache, paths
+from olafctl.p4.compiler import p4info_of
+from olafctl.p4.syntax.preprocess import preprocess_text
 from olafctl.queue import verilog
 from olafctl.targets.opennic.flat_p4 import flatten
-from olafctl.targets.opennic.ips import IPS
+from olafctl.targets.opennic.ips import IPS, Ip
 from olafctl.targets.opennic.metadata import fields, width
 from olafctl.targets.opennic.registers import MAP_VERSION
 from olafctl.templates import fill
@@ -36,7 +40,14 @@ PROPERTIES = (
     ("OUTPUT_METADATA_FOR_DROPPED_PKTS", "false"),
 )
 MANIFEST = "manifest.json"
+CLIENT_P4INFO = "agent/{}.p4info.txtpb"
+"""The P4Info of an IP's program as P4Runtime clients see it."""
+IP_P4INFO = "agent/{}.ip.p4info.txtpb"
+"""The P4Info of what is in the IP, for the agent."""
+DEVICE_CONFIG = "agent/{}.json"
+"""What a controller pushes for an IP."""
 RUN = "run.tcl"
+_DRIVER = Path(__file__).parent / "native"
 _NO_MAP = "// The box decodes its addresses itself: olaf_box_decoder.v.\n"
 _NO_CROSSBAR = "# The box decodes its addresses itself: it needs no crossbar.\n"
 _AXIL = (
@@ -68,7 +79,8 @@ def make(queue: Geometry, p4: Mapping[str, str]) -> Plugin:
     """
     fixed = {
         **{f"hdl/{name}": text for name, text in _rtl(queue).items()},
-        **{f"p4/{ip.name}.p4": flatten(f"{ip.name}_xsa.p4", p4) for ip in IPS},
+        **{name: text for ip in IPS for name, text in _program(ip, p4).items()},
+        **{f"driver/{path.name}": path.read_text() for path in sorted(_DRIVER.iterdir())},
         "ips.tcl": fill(
             "opennic/ips.tcl.j2", ips=IPS, fields=fields(), meta_bits=width(fields()), properties=PROPERTIES
         ),
@@ -82,7 +94,7 @@ def make(queue: Geometry, p4: Mapping[str, str]) -> Plugin:
     sources = [*fixed.items(), *((name, _with_id(name, "0" * 8)) for name in _WITH_ID)]
     build_id = cache.digest(part for item in sorted(sources) for part in item)[:8]
     files = {**fixed, **{name: _with_id(name, build_id) for name in _WITH_ID}}
-    return Plugin(build_id, {**files, MANIFEST: _manifest(build_id, files)})
+    return Plugin(build_id, {**files, MANIFEST: _manifest(build_id, queue, files)})
 
 
 def command(folder: Path, shell: str = "<open-nic-shell>") -> str:
@@ -90,11 +102,28 @@ def command(folder: Path, shell: str = "<open-nic-shell>") -> str:
     return f"vivado -mode batch -source {shlex.quote(str(folder.resolve() / RUN))} -tclargs {shell}"
 
 
-_WITH_ID = ("box_250mhz/user_plugin_250mhz_inst.vh", RUN)
+_WITH_ID = ("box_250mhz/user_plugin_250mhz_inst.vh", RUN, *(DEVICE_CONFIG.format(ip.name) for ip in IPS))
 """The files with the build id in them; it is the digest of all files with zeros in its place."""
 
 
+def _program(ip: Ip, p4: Mapping[str, str]) -> dict[str, str]:
+    """An IP's program as one file, and the P4Infos of both of its forms."""
+    flat, client = flatten(f"{ip.name}_xsa.p4", p4), flatten(f"{ip.name}.p4", p4)
+    return {
+        f"p4/{ip.name}.p4": flat,
+        IP_P4INFO.format(ip.name): _p4info(flat, f"{ip.name}_xsa.p4"),
+        CLIENT_P4INFO.format(ip.name): _p4info(client, f"{ip.name}.p4"),
+    }
+
+
+def _p4info(flat: str, file: str) -> str:
+    return str(text_format.MessageToString(p4info_of(preprocess_text(flat, file), file)))
+
+
 def _with_id(name: str, build_id: str) -> str:
+    for ip in IPS:
+        if name == DEVICE_CONFIG.format(ip.name):
+            return json.dumps({"ip": ip.name, "build_id": build_id}) + "\n"
     if name == RUN:
         arguments = (
             ("-board", BOARD),
@@ -131,13 +160,14 @@ def _rtl(queue: Geometry) -> dict[str, str]:
     return {**verilog.sources(queue), **{path.name: path.read_text() for path in own}}
 
 
-def _manifest(build_id: str, files: Mapping[str, str]) -> str:
+def _manifest(build_id: str, queue: Geometry, files: Mapping[str, str]) -> str:
     return json.dumps(
         {
             "build_id": build_id,
             "board": BOARD,
             "register_map": MAP_VERSION,
             "metadata_bits": width(fields()),
+            "queue": asdict(queue),
             "files": {name: cache.digest([text]) for name, text in sorted(files.items())},
         },
         indent=2,

@@ -17,6 +17,10 @@ LICENCES = (
     ("hcam_base", "VitisNetP4's CAM tables"),
     ("cmac_usplus", "the 100G MAC, free of charge"),
 )
+NEEDED = (
+    f"Vivado {OLDEST[0]}.{OLDEST[1]} or later, the licences {', '.join(name for name, _ in LICENCES)}, "
+    f"the board files of {BOARD} and a checkout of open-nic-shell"
+)
 _VARIABLES = ("XILINXD_LICENSE_FILE", "LM_LICENSE_FILE")
 _FEATURE = re.compile(r"^\s*(?:INCREMENT|FEATURE)\s+(\S+)", re.MULTILINE)
 

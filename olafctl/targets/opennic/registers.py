@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from olafctl.queue.registers import CLOCK_HZ, Access, Register
 
 IDENTITY = 0x4F424F58  # "OBOX"
-MAP_VERSION = 1
-PORTS = 2
-"""The most CMAC ports a box has."""
+MAP_VERSION = 2
+PORTS = 8
+"""The most front ports that a box can be built with; a U55C has two CMACs."""
 BOX_BYTES = 1 << 20
 BOX_BASE = 0x100000
 """In the card's BAR2."""
@@ -68,7 +68,7 @@ REGISTERS: tuple[Register, ...] = (
         ("id", IDENTITY, 'the letters "OBOX": the box answers here'),
         ("version", MAP_VERSION, "version of this register map"),
         ("build_id", None, "first 32 bits of the build's digest; the same as in the manifest"),
-        ("ports", None, "CMAC ports"),
+        ("ports", None, "CMACs, each a front port"),
         ("groups", None, "multicast groups, the one that is none included"),
         ("copies", None, "entries of the copy table, shared by all groups"),
         ("max_bytes", None, "the longest frame that a port or the host may send in"),

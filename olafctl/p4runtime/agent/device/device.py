@@ -20,7 +20,7 @@ from olafctl.p4runtime.agent.stream.digest_lists import DigestLists
 from olafctl.p4runtime.agent.stream.idle_timeouts import Alarm, notifications
 from olafctl.p4runtime.agent.stream.packets import packet_in_message, packet_out_frame
 from olafctl.p4runtime.agent.write.updates import apply_update
-from olafctl.p4runtime.dataplane import DataPlane, P4Info, PipelineRefused
+from olafctl.p4runtime.dataplane import DataPlane, DeviceRefused, P4Info, PipelineRefused
 from olafctl.p4runtime.fast_path import Request
 from olafctl.p4runtime.program import InvalidP4Info, Program
 
@@ -82,7 +82,10 @@ class Device:
             forwarding = self._current()
             undo_all = _undo_all(request.atomicity, len(updates))
             outcomes = _apply(forwarding, updates, undo_all)
-            forwarding.plane.quiesce()
+            try:
+                forwarding.plane.quiesce()
+            except DeviceRefused as error:
+                raise Refusal(Code[error.code], str(error)) from None
             if forwarding is self._running:
                 self._idle.set(forwarding.idle.next_check())
             return outcomes

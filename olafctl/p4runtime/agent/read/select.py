@@ -20,7 +20,7 @@ from olafctl.p4runtime.agent.read.tables import direct_counters, direct_meters, 
 from olafctl.p4runtime.agent.state.arrays import indexed
 from olafctl.p4runtime.agent.state.forwarding import Forwarding, ProfileState
 from olafctl.p4runtime.agent.state.refusal import Code, Refusal, invalid, unimplemented
-from olafctl.p4runtime.dataplane import Unsupported
+from olafctl.p4runtime.dataplane import DeviceRefused, Unsupported
 from olafctl.p4runtime.program import Array
 
 
@@ -49,6 +49,8 @@ def select(forwarding: Forwarding, entity: Any, budget: Budget) -> Selection:
             encoders.append(encoder)
     except Unsupported as error:
         raise unimplemented(str(error)) from None
+    except DeviceRefused as error:
+        raise Refusal(Code[error.code], str(error)) from None
     except (Refusal, TooMany):
         raise
     except Exception as error:

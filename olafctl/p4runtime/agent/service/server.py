@@ -1,5 +1,6 @@
 """The gRPC server of the agent: calls in, statuses out (P4Runtime §10, §12)."""
 
+import hmac
 import os
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -39,7 +40,7 @@ _CODES = {code: next(each for each in grpc.StatusCode if each.value[0] == code.v
 class Agent:
     """A running P4Runtime server; see :func:`serve`."""
 
-    def __init__(self, devices: Mapping[int, DataPlane], address: str, tls: Tls | None) -> None:
+    def __init__(self, devices: Mapping[int, DataPlane], address: str, tls: Tls | None, token: str) -> None:
         addresses.check(address, tls)
         path = addresses.socket_of(address)
         if path is not None:
@@ -47,7 +48,8 @@ class Agent:
             addresses.claim(path.absolute())
         self._devices = {id: Device(id, plane) for id, plane in devices.items()}
         self._free_streams = threading.BoundedSemaphore(limits.STREAMS)
-        self._server = grpc.server(DaemonPool(_THREADS, "p4runtime"), options=_OPTIONS)
+        guards = [_TokenGuard(token)] if token else []
+        self._server = grpc.server(DaemonPool(_THREADS, "p4runtime"), options=_OPTIONS, interceptors=guards)
         self._server.add_generic_rpc_handlers(
             (grpc.method_handlers_generic_handler("p4.v1.P4Runtime", self._calls()),)
         )
@@ -194,12 +196,39 @@ class Agent:
         return self._devices[device_id]
 
 
-def serve(devices: Mapping[int, DataPlane], address: str, tls: Tls | None = None) -> Agent:
+class _TokenGuard(grpc.ServerInterceptor):  # type: ignore[misc]  # grpc has no type information
+    """Lets in calls whose metadata has ``authorization: Bearer TOKEN``."""
+
+    def __init__(self, token: str) -> None:
+        self._wanted = f"Bearer {token}".encode()
+
+    def intercept_service(self, proceed: Any, call: Any) -> Any:
+        given = str(dict(call.invocation_metadata).get("authorization", ""))
+        handler = proceed(call)
+        if handler is None or hmac.compare_digest(given.encode(), self._wanted):
+            return handler
+        if handler.request_streaming:
+            return grpc.stream_stream_rpc_method_handler(_turn_away_stream)
+        return grpc.unary_unary_rpc_method_handler(_turn_away)
+
+
+def _turn_away(request: Any, context: Any) -> NoReturn:
+    context.abort(grpc.StatusCode.UNAUTHENTICATED, "needs the agent's token: authorization: Bearer TOKEN")
+    raise AssertionError("abort never returns")
+
+
+def _turn_away_stream(requests: Any, context: Any) -> Iterator[bytes]:
+    _turn_away(requests, context)
+    yield b""
+
+
+def serve(devices: Mapping[int, DataPlane], address: str, tls: Tls | None = None, token: str = "") -> Agent:
     """Serve devices by their ids at unix:PATH, for the owner alone, or HOST:PORT (port 0: see ``.address``).
 
-    Raises BadInput for an address beyond loopback without TLS, OlafError when it cannot be bound.
+    With ``token``, to calls that carry it. Raises BadInput for an address beyond loopback without TLS,
+    OlafError when it cannot be bound.
     """
-    return Agent(devices, address, tls)
+    return Agent(devices, address, tls, token)
 
 
 def _answers(entities: Iterable[bytes]) -> Iterator[bytes]:

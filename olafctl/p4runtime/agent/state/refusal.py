@@ -18,6 +18,7 @@ class Code(Enum):
     OUT_OF_RANGE = 11
     UNIMPLEMENTED = 12
     INTERNAL = 13
+    UNAVAILABLE = 14
 
 
 class Refusal(Exception):

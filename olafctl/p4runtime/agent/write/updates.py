@@ -9,7 +9,7 @@ from olafctl.p4runtime.agent.state.forwarding import Forwarding
 from olafctl.p4runtime.agent.state.refusal import Code, Refusal, invalid, unimplemented
 from olafctl.p4runtime.agent.state.tables import Undo
 from olafctl.p4runtime.agent.write import arrays, digests, profiles, replication, tables, value_sets
-from olafctl.p4runtime.dataplane import Unsupported
+from olafctl.p4runtime.dataplane import DeviceRefused, Unsupported
 from olafctl.p4runtime.plain import EntryRequest, counter_data, entry_request, meter_config
 
 INSERT, MODIFY, DELETE = (
@@ -89,6 +89,8 @@ def apply_update(forwarding: Forwarding, update: Any) -> Undo:
         return applies[update.type](forwarding, message)
     except Unsupported as error:
         raise unimplemented(str(error)) from None
+    except DeviceRefused as error:
+        raise Refusal(Code[error.code], str(error)) from None
     except Refusal:
         raise
     except Exception as error:

@@ -5,13 +5,16 @@ import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from olafctl.errors import OlafError, Problem
+from olafctl.p4.switch.library import USER_EXTERN
+from olafctl.p4.switch.native import NativeSwitch
 from olafctl.queue.registers import QueueRegisters
 from olafctl.queue.verilog import INSTANCE, instance
 from olafctl.targets.opennic.box_registers import BoxRegisters
 from olafctl.targets.opennic.ips import IPS, model
-from olafctl.targets.opennic.metadata import fields
+from olafctl.targets.opennic.metadata import fields, width
 from olafctl.targets.opennic.registers import WINDOWS
 from olafctl.targets.opennic.sim.bench import Bench, Signals, Sink, Source
 from olafctl.targets.opennic.sim.verilate import build
@@ -20,7 +23,6 @@ from olafctl.wire.geometry import Geometry
 _NATIVE = Path(__file__).parent / "native"
 PERIODS = {"axis_aclk": 4000, "axil_aclk": 8000, "ref_clk_100mhz": 10000}
 """ps; the first clock is the one that cycles are counted in."""
-PORTS = 2
 FIELDS = fields()
 _SIDEBAND = (("tuser_size", 16), ("tuser_src", 16), ("tuser_dst", 16))
 _HEAD = 128
@@ -33,6 +35,7 @@ class _Frame(c.Structure):
         ("head_bytes", c.c_uint32),
         ("question", c.c_uint8 * 16),
         ("answer_low", c.c_uint32),
+        ("expected", c.c_uint32),
     ]
 
 
@@ -54,33 +57,58 @@ Program = Callable[[Mapping[str, int], bytes], Outcome | None]
 nothing: it is dropped."""
 
 
+class Registers(Protocol):
+    """An IP's registers, by their byte offset."""
+
+    def read(self, address: int) -> int: ...
+
+    def write(self, address: int, value: int) -> None: ...
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A compiled XSA program that runs natively behind an IP's ports, and the IP's registers."""
+
+    switch: NativeSwitch
+    registers: Registers
+
+
 class Box:
-    """The box, out of reset, with two CMACs and one function of the host.
+    """The box, out of reset, with ``ports`` CMACs and one function of the host.
 
     ``programs`` are VNP4₁'s and VNP4₂'s; ``latency`` is that of each IP in cycles; ``periods`` are clocks'
-    periods in ps where they differ from PERIODS.
+    periods in ps where they differ from PERIODS. One box of a process runs compiled programs at a time.
     """
 
     def __init__(
         self,
         queue: Geometry,
-        programs: Mapping[int, Program],
+        programs: Mapping[int, Program | Compiled],
         seed: int = 1,
         latency: int = 40,
         periods: Mapping[str, int] | None = None,
+        ports: int = 2,
     ) -> None:
-        bench = Bench(_library(queue), {**PERIODS, **(periods or {})}, seed)
+        bench = Bench(library(queue, ports), {**PERIODS, **(periods or {})}, seed)
         self.bench = bench
         self._failure: BaseException | None = None
+        self._compiled = {which: each for which, each in programs.items() if isinstance(each, Compiled)}
         self._callback = c.CFUNCTYPE(c.c_int, c.c_int, c.POINTER(_Frame))(self._run_program)
-        self._programs = programs
+        self._programs = {n: each for n, each in programs.items() if not isinstance(each, Compiled)}
         bench.library.vnp4_set_program.argtypes = [c.c_void_p]
         bench.library.vnp4_set_program(c.cast(self._callback, c.c_void_p))
+        self._registers_callback = c.CFUNCTYPE(c.c_uint32, c.c_int, c.c_int, c.c_uint32, c.c_uint32)(
+            self._on_register
+        )
+        answer = c.cast(self._registers_callback, c.c_void_p) if self._compiled else None
+        bench.library.vnp4_set_registers.argtypes = [c.c_void_p]
+        bench.library.vnp4_set_registers(answer)
+        self._bind()
         bench.library.vnp4_set_latency(latency, 4)
         bench.library.vnp4_breaches.restype = c.c_uint64
         self._breaches = bench.library.vnp4_breaches()
-        self.rx: list[Source] = [bench.source(_lane("s_axis_rx", port)) for port in range(PORTS)]
-        self.tx: list[Sink] = [bench.sink(_lane("m_axis_tx", port, sideband=True)) for port in range(PORTS)]
+        self.rx: list[Source] = [bench.source(_lane("s_axis_rx", port)) for port in range(ports)]
+        self.tx: list[Sink] = [bench.sink(_lane("m_axis_tx", port, sideband=True)) for port in range(ports)]
         self.h2c = bench.source(_lane("s_axis_h2c", 0))
         self.c2h = bench.sink(_lane("m_axis_c2h", 0, sideband=True))
         self.axil = bench.axil(clock="axil_aclk")
@@ -136,7 +164,35 @@ class Box:
 
     def close(self) -> None:
         """Free the model."""
+        self.bench.library.vnp4_set_registers(None)
+        for which in IPS:
+            self.bench.library.vnp4_bind(which.number, None, None, 0)
         self.bench.close()
+
+    def _bind(self) -> None:
+        """Put the compiled programs behind the stand-ins."""
+        library = self.bench.library
+        library.vnp4_bind.argtypes = [c.c_int, c.c_void_p, c.c_void_p, c.c_uint]
+        extern = c.cast(library.vnp4_user_extern, USER_EXTERN)
+        for ip in IPS:
+            if ip.number not in self._compiled:
+                library.vnp4_bind(ip.number, None, None, 0)
+                continue
+            switch = self._compiled[ip.number].switch
+            handle = switch.handle
+            assert handle is not None
+            switch.library.p4_on_user_extern(handle.switch, extern, None)
+            library.vnp4_bind(ip.number, handle.process, handle.switch, width(FIELDS))
+
+    def _on_register(self, which: int, write: int, address: int, value: int) -> int:
+        try:
+            registers = self._compiled[which].registers
+            if not write:
+                return registers.read(address)
+            registers.write(address, value)
+        except BaseException as error:  # a callback cannot raise into C
+            self._failure = error
+        return 0
 
     def _window(self, base: int) -> tuple[Callable[[int], int], Callable[[int, int], None]]:
         def read(offset: int) -> int:
@@ -180,7 +236,11 @@ def _lane(prefix: str, lane: int, sideband: bool = False) -> Signals:
     return Signals.axis(prefix, user, lane)
 
 
-def _library(queue: Geometry) -> Path:
+def library(queue: Geometry, ports: int = 2, progress: Callable[[str], None] = lambda step: None) -> Path:
+    """The Verilated box with OlafQueue of these parameters, from the cache or built now.
+
+    Raises MissingTool without Verilator or a C++ compiler, OlafError when either fails.
+    """
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
         more = [work / INSTANCE, *(work / f"{ip.name}.sv" for ip in IPS)]
@@ -188,4 +248,5 @@ def _library(queue: Geometry) -> Path:
         for ip, path in zip(IPS, more[1:], strict=True):
             path.write_text(model(ip))
         native = [_NATIVE / "vnp4.h", _NATIVE / "vnp4.cpp"]
-        return build("olaf_box_250mhz", {"PORTS": PORTS, "FUNCTIONS": 1}, more, native)
+        parameters = {"PORTS": ports, "FUNCTIONS": 1}
+        return build("olaf_box_250mhz", parameters, more, native, progress=progress)

@@ -3,7 +3,7 @@
 import os
 import re
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -32,6 +32,7 @@ def build(
     more: Sequence[Path] = (),
     native: Sequence[Path] = (),
     defines: Sequence[str] = (),
+    progress: Callable[[str], None] = lambda step: None,
 ) -> Path:
     """The library of module ``top`` with ``parameters``, from the cache or built now.
 
@@ -51,8 +52,10 @@ def build(
     )
 
     def fill(work: Path) -> None:
+        progress(f"verilating {top}")
         made = work / "verilated"
         _verilate(root, top, parameters or {}, more, defines, made)
+        progress(f"compiling {top}")
         (made / "ports.h").write_text(_ports((made / f"{_PREFIX}.h").read_text()))
         cpp = [path for path in [*own, *sorted(made.glob("*.cpp"))] if path.suffix == ".cpp"]
         objects = _objects(compiler, root, cpp, (_NATIVE, made), work)

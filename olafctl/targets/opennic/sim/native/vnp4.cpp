@@ -12,7 +12,21 @@
 
 namespace {
 
+typedef void (*Process)(void *sw, const uint8_t *frame, size_t length, uint64_t timestamp, uint8_t *metadata,
+                        void (*emit)(void *, uint32_t, const uint8_t *, size_t), void *context);
+
+// A compiled program; what it leaves of the frame that it runs on is in `work`.
+struct Compiled {
+    Process process = nullptr;
+    void *sw = nullptr;
+    unsigned bits = 0;
+};
+
 vnp4_program program = nullptr;
+vnp4_register registers = nullptr;
+Compiled compiled[3];
+vnp4_frame *asking = nullptr;
+bool asked_extern = false;
 unsigned latency = 40, extern_latency = 4;
 uint64_t breaches = 0;
 
@@ -27,7 +41,7 @@ struct Frame {
     bool through = false, dropped = false, asks = false, asked = false;
     vnp4_frame work{};
     std::vector<uint8_t> out;
-    size_t sent = 0, tail = 0;
+    size_t sent = 0, tail = 0, promised = 0;
 };
 
 struct Ip {
@@ -36,6 +50,7 @@ struct Ip {
     bool mid_frame = false;
     bool offered = false;
     std::deque<uint64_t> answers_due;
+    std::map<uint32_t, uint32_t> memory;
 
     size_t inside() const {
         size_t total = 0;
@@ -51,19 +66,73 @@ void breach(const char *what) {
     std::fprintf(stderr, "vnp4: %s\n", what);
 }
 
-void advance(int which, Frame &frame) {
+uint32_t crc32(const uint8_t *data, size_t length) {
+    uint32_t crc = ~0u;
+    for (size_t i = 0; i < length; i++) {
+        crc ^= data[i];
+        for (int bit = 0; bit < 8; bit++) crc = crc >> 1 ^ (crc & 1 ? 0xedb88320u : 0);
+    }
+    return ~crc;
+}
+
+struct Emitted {
+    bool left = false;
+    std::vector<uint8_t> frame;
+};
+
+void take(void *context, uint32_t, const uint8_t *frame, size_t length) {
+    Emitted &emitted = *static_cast<Emitted *>(context);
+    emitted.left = true;
+    emitted.frame.assign(frame, frame + length);
+}
+
+// The program sees a frame of the size that the metadata says, of which only the head is there yet: it looks
+// at nothing else.
+int run(const Compiled &with, uint64_t cycle, Frame &frame) {
+    vnp4_frame &work = frame.work;
+    const size_t bytes = (with.bits + 7) / 8;
+    uint8_t metadata[64];
+    for (size_t i = 0; i < bytes; i++) metadata[i] = work.meta[bytes - 1 - i];
+    size_t size = 0;
+    for (unsigned i = with.bits - 16; i < with.bits; i++)
+        size |= size_t(work.meta[i / 8] >> i % 8 & 1) << (i - (with.bits - 16));
+    frame.promised = size;
+    if (size < work.head_bytes) size = work.head_bytes;
+    std::vector<uint8_t> whole(size);
+    memcpy(whole.data(), work.head, work.head_bytes);
+    Emitted emitted;
+    asking = &work;
+    asked_extern = false;
+    with.process(with.sw, whole.data(), size, cycle, metadata, take, &emitted);
+    asking = nullptr;
+    for (size_t i = 0; i < bytes; i++) work.meta[bytes - 1 - i] = metadata[i];
+    if (!emitted.left) return 0;
+    const size_t tail = size - work.head_bytes;
+    if (emitted.frame.size() < tail || emitted.frame.size() - tail > sizeof work.head) {
+        breach("the program made more of the headers than the stand-in has room for");
+        return 0;
+    }
+    work.head_bytes = uint32_t(emitted.frame.size() - tail);
+    memcpy(work.head, emitted.frame.data(), work.head_bytes);
+    return asked_extern ? 2 : 1;
+}
+
+void advance(int which, uint64_t cycle, Frame &frame) {
     if (!frame.through && (frame.whole || frame.in.size() >= HEAD)) {
         frame.through = true;
         memcpy(frame.work.meta, frame.meta_in, 64);
         const size_t head = frame.in.size() < HEAD ? frame.in.size() : HEAD;
         memcpy(frame.work.head, frame.in.data(), head);
         frame.work.head_bytes = uint32_t(head);
-        const int result = program ? program(which, &frame.work) : 1;
+        const Compiled &with = compiled[which];
+        const int result = with.process ? run(with, cycle, frame) : program ? program(which, &frame.work) : 1;
         frame.dropped = result == 0;
         frame.asks = result == 2;
         frame.out.assign(frame.work.head, frame.work.head + frame.work.head_bytes);
         frame.tail = head;
     }
+    if (frame.promised && frame.whole && frame.promised != frame.in.size())
+        breach("the metadata's size is not the frame's");
     if (frame.through && frame.tail < frame.in.size()) {
         frame.out.insert(frame.out.end(), frame.in.begin() + long(frame.tail), frame.in.end());
         frame.tail = frame.in.size();
@@ -75,6 +144,31 @@ void advance(int which, Frame &frame) {
 extern "C" {
 
 void vnp4_set_program(vnp4_program given) { program = given; }
+void vnp4_bind(int which, void *process, void *sw, unsigned bits) {
+    compiled[which] = {reinterpret_cast<Process>(process), sw, bits};
+}
+
+void vnp4_user_extern(void *, uint32_t, const uint8_t *in, uint8_t *out) {
+    const size_t bytes = 13;
+    for (size_t i = 0; i < bytes; i++) asking->question[i] = in[bytes - 1 - i];
+    asking->expected = crc32(in, bytes);
+    asking->answer_low = VNP4_EXPECTED;
+    asked_extern = true;
+    for (int i = 0; i < 4; i++) out[i] = uint8_t(asking->expected >> (24 - 8 * i));
+}
+
+void vnp4_set_registers(vnp4_register answer) { registers = answer; }
+
+void olaf_vnp4_register(int which, svBit write, int address, int value, int *read) {
+    if (registers) {
+        *read = int(registers(which, write, uint32_t(address), uint32_t(value)));
+        return;
+    }
+    uint32_t &word = ips[svGetScope()].memory[uint32_t(address) >> 16];
+    if (write) word = uint32_t(value);
+    *read = int(word);
+}
+
 void vnp4_set_latency(unsigned cycles, unsigned extern_cycles) {
     latency = cycles, extern_latency = extern_cycles;
 }
@@ -92,7 +186,9 @@ void olaf_vnp4_step(int which, svBit reset, svBit taken, const svBitVecVal *data
     memset(out_meta, 0, 64);
     memset(question, 0, 16);
     if (reset) {
+        const auto memory = ip.memory;  // which a reset does not clear
         ip = Ip{};
+        ip.memory = memory;
         return;
     }
     ip.cycle++;
@@ -117,7 +213,7 @@ void olaf_vnp4_step(int which, svBit reset, svBit taken, const svBitVecVal *data
             if (mask >> i & 1) frame.in.push_back(reinterpret_cast<const uint8_t *>(data)[i]);
         frame.whole = last;
         ip.mid_frame = !last;
-        advance(which, frame);
+        advance(which, ip.cycle, frame);
     }
 
     // One question a cycle; each answer comes exactly when it is due.
@@ -129,7 +225,9 @@ void olaf_vnp4_step(int which, svBit reset, svBit taken, const svBitVecVal *data
                 const unsigned low = frame.work.answer_low;
                 uint32_t value;
                 memcpy(&value, answer, 4);
-                for (unsigned i = 0; i < 32; i++) {
+                if (low == VNP4_EXPECTED && value != frame.work.expected)
+                    breach("the extern's answer is wrong");
+                for (unsigned i = 0; low != VNP4_EXPECTED && i < 32; i++) {
                     uint8_t &byte = frame.work.meta[(low + i) / 8];
                     byte = uint8_t((byte & ~(1u << (low + i) % 8)) | (value >> i & 1) << (low + i) % 8);
                 }

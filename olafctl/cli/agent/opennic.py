@@ -1,0 +1,68 @@
+"""``olafctl agent opennic``: the P4Runtime agent of a card, without a deployment around it."""
+
+from pathlib import Path
+
+import click
+
+from olafctl.errors import BadInput, Problem
+
+_FOLDER = click.Path(file_okay=False, exists=True, path_type=Path)
+_FILE = click.Path(dir_okay=False, exists=True, path_type=Path)
+
+
+@click.command()
+@click.argument("card")
+@click.option("--build", type=_FOLDER, required=True, help="The plug-in folder that `olafctl build` wrote.")
+@click.option("--drivers", type=_FOLDER, help="The IPs' driver libraries.  [default: drivers of the build]")
+@click.option("--interface", metavar="NAME", help="Function 0's network interface, for packet-ins and -outs.")
+@click.option("--ports", default="1,2", show_default=True, help="Front port number of each CMAC.")
+@click.option("--listen", default="127.0.0.1:9559", show_default=True, help="unix:PATH or HOST:PORT.")
+@click.option("--tls-cert", type=_FILE, help="PEM certificate; beyond loopback it is needed.")
+@click.option("--tls-key", type=_FILE, help="PEM key of the certificate.")
+@click.option("--tls-ca", type=_FILE, help="PEM authority that clients' certificates must be of.")
+@click.option("--token-file", type=_FILE, help="File with the token that calls must carry.")
+def command(
+    card: str,
+    build: Path,
+    drivers: Path | None,
+    interface: str | None,
+    ports: str,
+    listen: str,
+    tls_cert: Path | None,
+    tls_key: Path | None,
+    tls_ca: Path | None,
+    token_file: Path | None,
+) -> None:
+    """Serve P4Runtime for CARD, a PCI Express function as 0000:3b:00.0.
+
+    Device 1 is VNP4₁, device 2 VNP4₂. The card must run the bitstream of the build. What it held before stays
+    in place until a controller pushes a pipeline; then its tables are emptied. Ends with SIGTERM or Ctrl-C.
+    """
+    from olafctl.p4runtime.address import Tls
+    from olafctl.targets import main_thread
+    from olafctl.targets.opennic.service import CardService, Settings
+
+    if (tls_cert is None) != (tls_key is None) or (tls_ca is not None and tls_cert is None):
+        raise BadInput(Problem("a certificate needs its key", remedy="give both --tls-cert and --tls-key"))
+    tls = Tls(tls_cert, tls_key, tls_ca) if tls_cert and tls_key else None
+    settings = Settings(card, build, drivers or build / "drivers", _numbers(ports), interface)
+    service = CardService(settings, listen, None, tls, _token(token_file))
+    main_thread.serve(
+        lambda: click.echo(f"serving build {service.card.build_id} at {service.address}"), service.close
+    )
+
+
+def _numbers(ports: str) -> list[int]:
+    try:
+        return [int(number) for number in ports.split(",")]
+    except ValueError:
+        raise BadInput(Problem(f"{ports!r} is not a list of port numbers", "--ports", "as 1,2")) from None
+
+
+def _token(path: Path | None) -> str:
+    if path is None:
+        return ""
+    token = path.read_text().strip()
+    if not token:
+        raise BadInput(Problem("holds no token", str(path), "write one line, as from: openssl rand -hex 32"))
+    return token

@@ -1,0 +1,92 @@
+"""``olafctl graph``: the topology, with the rates at its ports."""
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from olafctl.cli.output import json_option, print_json
+
+if TYPE_CHECKING:
+    from olafctl.graph.tree import Rates
+    from olafctl.targets.interface import Running
+    from olafctl.testbed.model import Testbed
+
+
+@click.command()
+@click.argument("name", required=False)
+@click.option(
+    "-o",
+    "file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write the SVG here.  [default: print it]",
+)
+@click.option("--text", "as_text", is_flag=True, help="Print the topology as text instead.")
+@click.option(
+    "--seconds",
+    type=click.FloatRange(0.01),
+    default=1.0,
+    show_default=True,
+    help="Over which rates are counted.",
+)
+@json_option("Print the topology as JSON instead.")
+def command(name: str | None, file: Path | None, as_text: bool, seconds: float, as_json: bool) -> None:
+    """Draw the engines, links and hosts of deployment NAME (the only one, when left out), with live rates.
+
+    NAME may also be a testbed that is not deployed: then there are no rates.
+    """
+    import dataclasses
+
+    from olafctl.errors import OlafError, Problem
+    from olafctl.graph.svg import svg
+    from olafctl.graph.tree import tree
+    from olafctl.graph.words import text
+
+    testbed, running = _found(name)
+    measured = {} if running is None else _measured(running, seconds)
+    root = tree(testbed, measured)
+    if as_json:
+        print_json({"name": testbed.name, "running": running is not None, "root": dataclasses.asdict(root)})
+        return
+    if as_text:
+        click.echo(text(root))
+        return
+    state = f"rates over {seconds:g} s" if measured else "not running"
+    drawn = svg(f"{testbed.name} on {testbed.target}, {state}", root)
+    if file is None:
+        click.echo(drawn, nl=False)
+        return
+    try:
+        file.write_text(drawn, encoding="utf-8")
+    except OSError as error:
+        what = f"cannot be written: {error.strerror}"
+        raise OlafError(Problem(what, str(file), "choose another -o")) from None
+    click.echo(f"wrote {file}")
+
+
+def _found(name: str | None) -> tuple["Testbed", "Running | None"]:
+    """What is deployed by that name, else the testbed of it. Raises BadInput when there is neither."""
+    from olafctl.control.deploy import find
+    from olafctl.control.store import all_names, pick
+    from olafctl.targets import testbeds
+
+    if name is None or name in all_names():
+        testbed, running = find(pick(name))
+        return testbed, running if running is not None and running.alive() else None
+    testbed = testbeds.load(testbeds.locate(name))
+    return _found(testbed.name) if testbed.name in all_names() else (testbed, None)
+
+
+def _measured(running: "Running", seconds: float) -> Mapping[int, "Rates"]:
+    from olafctl.graph.tree import rates
+
+    begin, before = time.monotonic(), _counts(running)
+    time.sleep(seconds)
+    after = _counts(running)
+    return rates(before, after, time.monotonic() - begin)
+
+
+def _counts(running: "Running") -> dict[int, dict[str, int]]:
+    return {int(number): counters for number, counters in running.stats()["ports"].items()}

@@ -1,0 +1,172 @@
+"""The card's registers: BAR2 of its PCI Express function, as 32-bit words."""
+
+import mmap
+import os
+import socket
+import struct
+import threading
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import Protocol
+
+from olafctl.errors import OlafError, Problem
+from olafctl.ports import unix
+
+BYTES = 4 << 20
+"""Of BAR2 once a bitstream with OpenNIC's shell is loaded."""
+ALL_ONES = 0xFFFFFFFF
+"""What a read gives that nothing answers."""
+_COMMAND = 4
+_MEMORY_ENABLED = 2
+_RESCAN = "reboot warm, or remove the function and rescan: echo 1 > {}/remove; echo 1 > /sys/bus/pci/rescan"
+
+
+class Bar(Protocol):
+    """Words by their byte offset in BAR2; calls may come from any thread."""
+
+    def read(self, offset: int) -> int: ...
+
+    def write(self, offset: int, value: int) -> None: ...
+
+    def why_silent(self) -> Problem:
+        """Why every read gives all ones, as far as it can be known, and what to do."""
+
+    def close(self) -> None: ...
+
+
+class MappedBar:
+    """BAR2 of a PCI Express function, mapped into this process."""
+
+    def __init__(self, function: Path) -> None:
+        """``function`` is its folder, as ``/sys/bus/pci/devices/0000:3b:00.0``.
+
+        Raises OlafError when there is none, this user may not open it, or it is not 4 MiB.
+        """
+        self._function = function
+        path = function / "resource2"
+        try:
+            descriptor = os.open(path, os.O_RDWR | os.O_SYNC | os.O_CLOEXEC)
+        except OSError as error:
+            remedy = "run as root, and check the address with lspci -d 10ee:"
+            raise OlafError(Problem(f"cannot be opened: {error.strerror}", str(path), remedy)) from error
+        try:
+            size = os.fstat(descriptor).st_size
+            if size != BYTES:
+                what = f"BAR2 has {size} bytes, not {BYTES}: it was enumerated with another bitstream"
+                raise OlafError(Problem(what, str(path), _RESCAN.format(function)))
+            self._map = mmap.mmap(descriptor, size)
+        finally:
+            os.close(descriptor)
+        self._words = memoryview(self._map).cast("I")
+
+    def read(self, offset: int) -> int:
+        return self._words[offset // 4]
+
+    def write(self, offset: int, value: int) -> None:
+        self._words[offset // 4] = value
+
+    def why_silent(self) -> Problem:
+        try:
+            header = (self._function / "config").read_bytes()
+        except OSError:
+            header = b""
+        where, rescan = str(self._function), _RESCAN.format(self._function)
+        if len(header) < 6 or header[:2] == b"\xff\xff":
+            what = "every register reads all ones: the function is gone from the bus, or was programmed"
+            return Problem(what, where, rescan)
+        if not header[_COMMAND] & _MEMORY_ENABLED:
+            enable = f"echo 1 > {self._function}/enable, or setpci -s {self._function.name} COMMAND=2:2"
+            return Problem("every register reads all ones: the function's memory is disabled", where, enable)
+        return Problem("every register reads all ones: the card does not answer", where, rescan)
+
+    def close(self) -> None:
+        self._words.release()
+        self._map.close()
+
+
+_ASK = struct.Struct("<BII")
+_ANSWER = struct.Struct("<I")
+READ, WRITE = 0, 1
+
+
+class SocketBar:
+    """The BAR2 of a card in another process: accesses are asked for at a UNIX socket (:class:`Accesses`)."""
+
+    def __init__(self, path: Path) -> None:
+        """Raises OlafError when no process answers at ``path``."""
+        self._path = path
+        self._lock = threading.Lock()
+        try:
+            self._socket = unix.connect(path, socket.SOCK_STREAM)
+        except OSError as error:
+            raise OlafError(Problem(f"no card answers: {error}", str(path))) from error
+
+    def read(self, offset: int) -> int:
+        return self._ask(READ, offset, 0)
+
+    def write(self, offset: int, value: int) -> None:
+        self._ask(WRITE, offset, value)
+
+    def why_silent(self) -> Problem:
+        return Problem("every register reads all ones: the simulated card has ended", str(self._path))
+
+    def close(self) -> None:
+        self._socket.close()
+
+    def _ask(self, kind: int, offset: int, value: int) -> int:
+        with self._lock:
+            try:
+                self._socket.sendall(_ASK.pack(kind, offset, value))
+                answer = b""
+                while len(answer) < _ANSWER.size:
+                    part = self._socket.recv(_ANSWER.size - len(answer))
+                    if not part:
+                        return ALL_ONES
+                    answer += part
+            except OSError:
+                return ALL_ONES  # as a card that is unplugged
+            return int(_ANSWER.unpack(answer)[0])
+
+
+class Accesses:
+    """The other end of :class:`SocketBar`, for one thread that must never wait."""
+
+    def __init__(self, listening: socket.socket) -> None:
+        self._listening = listening
+        self._listening.setblocking(False)
+        self._peers: dict[socket.socket, bytes] = {}
+
+    def waitables(self) -> Iterable[int]:
+        """Descriptors that are readable when something is asked."""
+        return [self._listening.fileno(), *(peer.fileno() for peer in self._peers)]
+
+    def answer(self, access: Callable[[int, int, int], int]) -> None:
+        """Answer all that is asked, with ``access(kind, offset, value)``."""
+        with suppress(BlockingIOError):
+            while True:
+                peer, _ = self._listening.accept()
+                peer.setblocking(False)
+                self._peers[peer] = b""
+        for peer in list(self._peers):
+            try:
+                while part := peer.recv(4096):
+                    self._peers[peer] = self._answer(peer, self._peers[peer] + part, access)
+            except BlockingIOError:
+                continue
+            except OSError:
+                pass
+            del self._peers[peer]
+            peer.close()
+
+    def close(self) -> None:
+        for each in (self._listening, *self._peers):
+            each.close()
+
+    @staticmethod
+    def _answer(peer: socket.socket, asked: bytes, access: Callable[[int, int, int], int]) -> bytes:
+        """Answer the whole requests in ``asked``; what is left of it."""
+        while len(asked) >= _ASK.size:
+            peer.sendall(_ANSWER.pack(access(*_ASK.unpack(asked[: _ASK.size]))))
+            asked = asked[_ASK.size :]
+        return asked

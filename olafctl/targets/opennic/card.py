@@ -1,0 +1,150 @@
+"""A card that a build runs on: opened, checked against that build, and divided into its data planes."""
+
+import json
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+from google.protobuf import text_format
+from p4.config.v1 import p4info_pb2
+
+from olafctl.errors import OlafError, Problem
+from olafctl.p4runtime.dataplane import P4Info
+from olafctl.targets.opennic.bar import ALL_ONES, Bar, MappedBar, SocketBar
+from olafctl.targets.opennic.box_registers import BoxRegisters
+from olafctl.targets.opennic.driver import Driver
+from olafctl.targets.opennic.health import Health
+from olafctl.targets.opennic.host import HostFunction
+from olafctl.targets.opennic.ips import IPS
+from olafctl.targets.opennic.plane import CardPlane, Parts
+from olafctl.targets.opennic.plugin import CLIENT_P4INFO, IP_P4INFO, MANIFEST
+from olafctl.targets.opennic.registers import BOX_BASE, IDENTITY, MAP_VERSION, WINDOWS
+from olafctl.targets.opennic.replication import BoxReplication
+
+BAR_SOCKET = "bar.sock"
+HOST_SOCKET = "host.sock"
+DRIVER = "{}.so"
+"""The driver library of an IP, in the drivers' folder."""
+_SYSFS = Path("/sys/bus/pci/devices")
+_BASES = {window.name: BOX_BASE + window.base for window in WINDOWS}
+
+
+def open_bar(card: str) -> Bar:
+    """``card`` is a PCI Express function, as ``0000:3b:00.0``, or the folder of a simulated card.
+
+    Raises OlafError when it cannot be opened.
+    """
+    folder = Path(card)
+    return SocketBar(folder / BAR_SOCKET) if folder.is_dir() else MappedBar(_SYSFS / card)
+
+
+def open_host(card: str, interface: str | None) -> HostFunction | None:
+    """The host function of ``card``: its network ``interface``, or the simulated card's.
+
+    None without an interface. Raises OlafError when it cannot be opened.
+    """
+    folder = Path(card)
+    if folder.is_dir():
+        return HostFunction.simulated(folder / HOST_SOCKET)
+    return HostFunction.interface(interface) if interface else None
+
+
+class Card:
+    """A card with the bitstream of one build, and what drives it."""
+
+    def __init__(
+        self, bar: Bar, host: HostFunction | None, build: Path, drivers: Path, ports: Sequence[int]
+    ) -> None:
+        """``build`` is the plug-in's folder, ``drivers`` holds the IPs' driver libraries, ``ports`` are the
+        front port numbers of the CMACs.
+
+        Raises OlafError when the card does not answer, or runs another build.
+        """
+        with ExitStack() as stack:
+            stack.callback(bar.close)
+            if host is not None:
+                stack.callback(host.close)
+            self.build_id = _check(bar, build)
+            self.registers = BoxRegisters(*_window(bar, "box"))
+            self.box_sequences = threading.RLock()
+            """Held for accesses to the box's own registers that belong together."""
+            self.read_queue, self.write_queue = _window(bar, "queue")
+            self._number(ports)
+            self.health = Health(bar, self.registers.read("ports"))
+            stack.callback(self.health.close)
+            replication = BoxReplication(self.registers, self.box_sequences)
+            self.planes: Mapping[int, CardPlane] = {}
+            for ip in IPS:
+                driver = Driver(drivers / DRIVER.format(ip.name), *_window(bar, ip.name))
+                stack.callback(driver.close)
+                parts = Parts(
+                    name=ip.name,
+                    build_id=self.build_id,
+                    driver=driver,
+                    client=p4info(build / CLIENT_P4INFO.format(ip.name)),
+                    ip=p4info(build / IP_P4INFO.format(ip.name)),
+                    answers=self.health.answers,
+                    host=host,
+                    replication=replication if ip.number == 2 else None,
+                    punts=ip.number == 1,
+                )
+                self.planes = {**self.planes, ip.number: CardPlane(parts)}
+            self._closing = stack.pop_all()
+
+    def close(self) -> None:
+        """Let go of the card, which goes on with the tables that it has."""
+        self._closing.close()
+
+    def _number(self, ports: Sequence[int]) -> None:
+        room = self.registers.read("ports")
+        if len(ports) > room:
+            what = f"the testbed has {len(ports)} front ports, the card {room}"
+            raise OlafError(Problem(what, remedy="leave out ports, or build for a card with more"))
+        for place in range(room):
+            self.registers.write(f"port_number_{place}", ports[place] if place < len(ports) else 0)
+
+
+def p4info(path: Path) -> P4Info:
+    """A P4Info file of a build. Raises OlafError."""
+    try:
+        return text_format.Parse(path.read_text(), p4info_pb2.P4Info())
+    except (OSError, text_format.ParseError) as error:
+        remedy = "build the testbed again: olafctl build TESTBED"
+        raise OlafError(Problem(f"is not a P4Info: {error}", str(path), remedy)) from error
+
+
+def build_id_of(build: Path) -> str:
+    """The build id in the manifest of a plug-in's folder. Raises OlafError when there is none."""
+    path = build / MANIFEST
+    try:
+        return str(json.loads(path.read_text())["build_id"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        remedy = "give the folder that `olafctl build` wrote"
+        raise OlafError(Problem(f"is not the manifest of a build: {error}", str(path), remedy)) from error
+
+
+def _check(bar: Bar, build: Path) -> str:
+    """The build id, when the card has the bitstream of ``build``. Raises OlafError."""
+    wanted = build_id_of(build)
+    registers = BoxRegisters(*_window(bar, "box"))
+    found = registers.read("id")
+    if found == ALL_ONES:
+        raise OlafError(bar.why_silent())
+    if found != IDENTITY:
+        remedy = f"program the card with the bitstream of build {wanted}"
+        raise OlafError(Problem(f"no Olaf box answers: its id reads {found:#010x}", "the card", remedy))
+    if (version := registers.read("version")) != MAP_VERSION:
+        what = f"the box has register map {version}, this olafctl knows {MAP_VERSION}"
+        raise OlafError(Problem(what, "the card", "use the olafctl that the bitstream was built with"))
+    running = f"{registers.read('build_id'):08x}"
+    if running != wanted:
+        what = f"the card runs build {running}, the folder {build} is of build {wanted}"
+        remedy = f"program the card with the bitstream of build {wanted}, or use build {running}"
+        raise OlafError(Problem(what, "the card", remedy))
+    return wanted
+
+
+def _window(bar: Bar, name: str) -> tuple[Callable[[int], int], Callable[[int, int], None]]:
+    base = _BASES[name]
+    return (lambda offset: bar.read(base + offset)), (lambda offset, value: bar.write(base + offset, value))

@@ -1,0 +1,126 @@
+"""Whether the card answers and its links are up, watched by a thread; every change is logged once."""
+
+import logging
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from olafctl.errors import Problem
+from olafctl.p4runtime.dataplane import DeviceRefused
+from olafctl.targets.opennic.bar import ALL_ONES, Bar
+from olafctl.targets.opennic.registers import BOX_BASE, IDENTITY
+
+_log = logging.getLogger(__name__)
+PERIOD = 0.25
+"""Seconds between two looks at the card."""
+CMACS = (0x8000, 0xC000)
+"""Where the registers of each CMAC are in BAR2."""
+RX_STATUS = 0x0204
+RX_OK, RX_ALIGNED = 1, 2
+RS_FEC = 0x107C
+_LINK_REMEDY = (
+    "check cable and module; the other end must have 100G {} too, for there is no autonegotiation; "
+    "with a cable that loops back to the same port RX aligns only once TX is enabled"
+)
+
+
+@dataclass(frozen=True)
+class Link:
+    """One CMAC's receive side."""
+
+    port: int
+    up: bool
+    aligned: bool
+    rs_fec: bool
+
+    def problem(self) -> Problem | None:
+        """What keeps the link down, and what to do; None when it is up."""
+        if self.up and self.aligned:
+            return None
+        fec = "with RS-FEC" if self.rs_fec else "without RS-FEC"
+        cause = "receives a fault" if self.aligned else "RX is not aligned"
+        return Problem(f"no link: {cause} ({fec})", f"CMAC {self.port}", _LINK_REMEDY.format(fec))
+
+
+class Health:
+    """Watches the card behind ``bar`` until closed."""
+
+    def __init__(self, bar: Bar, ports: int, period: float = PERIOD) -> None:
+        self._bar, self._ports, self._period = bar, ports, period
+        self._told: dict[str, Problem | None] = {}
+        self._lost: Problem | None = None
+        self._links: tuple[Link, ...] = ()
+        self._stop = threading.Event()
+        self._look()
+        self._thread = threading.Thread(target=self._watch, name="card health", daemon=True)
+        self._thread.start()
+
+    @property
+    def problems(self) -> Sequence[Problem]:
+        """What is wrong now."""
+        if self._lost is not None:
+            return [self._lost]
+        return [problem for link in self._links if (problem := link.problem())]
+
+    @property
+    def links(self) -> Sequence[Link]:
+        """The links as last seen."""
+        return self._links
+
+    @property
+    def answering(self) -> bool:
+        """Whether the card has answered ever since it was opened."""
+        return self._lost is None
+
+    def answers(self) -> None:
+        """Look now. Raises DeviceRefused when the card does not answer, or has not since it was opened.
+
+        A card that came back has lost its tables: the agent has to be started again.
+        """
+        if self._lost is None and self._bar.read(BOX_BASE) != IDENTITY:
+            self._lose()
+        if self._lost is not None:
+            raise DeviceRefused("UNAVAILABLE", str(self._lost))
+
+    def close(self) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        while not self._stop.wait(self._period):
+            self._look()
+
+    def _look(self) -> None:
+        if self._lost is not None:
+            return
+        if self._bar.read(BOX_BASE) != IDENTITY:
+            self._lose()
+            return
+        self._links = tuple(self._link(port) for port in range(min(self._ports, len(CMACS))))
+        for link in self._links:
+            self._tell(f"CMAC {link.port}", link.problem())
+
+    def _lose(self) -> None:
+        seen = self._bar.read(BOX_BASE)
+        if seen == ALL_ONES:
+            self._lost = self._bar.why_silent()
+        else:
+            remedy = "the card was programmed with something else: start the agent again"
+            self._lost = Problem(f"the box's id reads {seen:#010x}, not {IDENTITY:#010x}", "the card", remedy)
+        self._tell("card", self._lost)
+
+    def _link(self, port: int) -> Link:
+        base = CMACS[port]
+        self._bar.read(base + RX_STATUS)  # what happened since the last read is latched
+        status = self._bar.read(base + RX_STATUS)
+        fec = bool(self._bar.read(base + RS_FEC) & 3)
+        return Link(port, bool(status & RX_OK), bool(status & RX_ALIGNED), fec)
+
+    def _tell(self, what: str, problem: Problem | None) -> None:
+        if self._told.get(what) == problem:
+            return
+        if problem is None:
+            _log.warning("%s: link is up", what)
+        else:
+            _log.error("%s", problem)
+        self._told[what] = problem

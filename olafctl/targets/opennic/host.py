@@ -1,0 +1,72 @@
+"""The card's host function: packet-ins and packet-outs as Ethernet frames of an EtherType of their own."""
+
+import socket
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from olafctl.errors import OlafError, Problem
+from olafctl.ports import unix
+from olafctl.targets.opennic.registers import HOST_ETHER_TYPE
+
+_HEAD = bytes(12) + HOST_ETHER_TYPE.to_bytes(2, "big")
+_MAX_FRAME = 16384
+_ETHERNET = 14
+
+
+class HostFunction:
+    """Sends packet-outs and receives packet-ins; both begin with their 16-bit port."""
+
+    def __init__(self, opened: socket.socket, where: str) -> None:
+        self._socket, self._where = opened, where
+        self._receive: Callable[[bytes], None] = lambda frame: None
+        self._closing = False
+        threading.Thread(target=self._listen, name="packet-ins", daemon=True).start()
+
+    @classmethod
+    def interface(cls, name: str) -> "HostFunction":
+        """Over function 0's network interface. Raises OlafError when this user may not open it."""
+        try:
+            opened = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(HOST_ETHER_TYPE))
+            opened.bind((name, HOST_ETHER_TYPE))
+        except OSError as error:
+            remedy = "load the onic driver, set the interface up, and run as root"
+            raise OlafError(Problem(f"cannot be opened: {error.strerror}", name, remedy)) from error
+        return cls(opened, name)
+
+    @classmethod
+    def simulated(cls, path: Path) -> "HostFunction":
+        """Of the card that a simulation holds. Raises OlafError when it does not answer."""
+        try:
+            return cls(unix.connect(path, socket.SOCK_SEQPACKET), str(path))
+        except OSError as error:
+            raise OlafError(Problem(f"no card answers: {error}", str(path))) from error
+
+    def on_packet_in(self, receive: Callable[[bytes], None]) -> None:
+        """Call ``receive`` with each packet-in, on a thread of its own."""
+        self._receive = receive
+
+    def packet_out(self, frame: bytes) -> None:
+        """Raises ValueError when it cannot be sent."""
+        try:
+            self._socket.send(_HEAD + frame)
+        except OSError as error:
+            raise ValueError(f"{self._where}: cannot be sent: {error.strerror}") from error
+
+    def close(self) -> None:
+        self._closing = True
+        with suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)  # wakes the thread that listens
+        self._socket.close()
+
+    def _listen(self) -> None:
+        while not self._closing:
+            try:
+                frame = self._socket.recv(_MAX_FRAME)
+            except OSError:
+                return
+            if not frame:
+                return
+            if frame[12:_ETHERNET] == _HEAD[12:]:
+                self._receive(frame[_ETHERNET:])

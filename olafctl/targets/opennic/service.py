@@ -1,0 +1,141 @@
+"""The agent of a card as a process's work: P4Runtime for both IPs, and a control socket for olafctl."""
+
+import threading
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from olafctl.p4runtime.address import Tls
+from olafctl.p4runtime.agent import serve
+from olafctl.targets.control import ControlServer
+from olafctl.targets.interface import Device
+from olafctl.targets.opennic.card import Card, open_bar, open_host
+from olafctl.targets.opennic.ips import IPS
+from olafctl.targets.opennic.plugin import CLIENT_P4INFO, DEVICE_CONFIG
+from olafctl.targets.queue_control import handlers
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What an agent serves, and where the parts of it are."""
+
+    card: str
+    """A PCI Express function, as ``0000:3b:00.0``, or the folder of a simulated card."""
+    build: Path
+    """The folder of the plug-in that the card's bitstream was built from."""
+    drivers: Path
+    """The folder with the driver library of each IP."""
+    ports: Sequence[int]
+    """The front port number of each CMAC."""
+    interface: str | None = None
+    """The network interface of the card's function 0; without it there are no packet-ins and packet-outs."""
+
+
+@dataclass(frozen=True)
+class CardPortStats:
+    """Frames through a CMAC, as the box counts them since its last reset."""
+
+    rx_frames: int
+    rx_dropped: int
+    tx_frames: int
+    tx_dropped: int
+
+
+@dataclass(frozen=True)
+class CardLosses:
+    """Frames that went nowhere: to a port or group that is not there, punted faster than the host takes them,
+    host traffic that is not a packet-out."""
+
+    misrouted: int
+    packet_ins: int
+    host: int
+
+
+class CardService:
+    """An agent that runs."""
+
+    def __init__(
+        self, settings: Settings, address: str, control: Path | None, tls: Tls | None = None, token: str = ""
+    ) -> None:
+        """Serve P4Runtime at ``address`` and, when given, the control socket ``control``.
+
+        Raises OlafError when the card, the drivers or an address cannot be used.
+        """
+        self.register_sequences: AbstractContextManager[Any] = threading.Lock()
+        self._ports = settings.ports
+        with ExitStack() as stack:
+            bar = open_bar(settings.card)
+            self.card = Card(
+                bar,
+                open_host(settings.card, settings.interface),
+                settings.build,
+                settings.drivers,
+                settings.ports,
+            )
+            stack.callback(self.card.close)
+            agent = serve(self.card.planes, address, tls, token)
+            stack.callback(agent.stop)
+            self.address: str = agent.address
+            self.devices = devices(settings.build, agent.address)
+            if control is not None:
+                answers = {**handlers(self, settings.ports, self.devices), "card": self._card}
+                stack.callback(ControlServer(control, answers, {}).close)
+            self._closing = stack.pop_all()
+
+    def close(self) -> None:
+        """Stop serving; the card goes on with the tables that it has."""
+        self._closing.close()
+
+    def read_register(self, offset: int) -> int:
+        """A 32-bit register of OlafQueue."""
+        return self.card.read_queue(offset)
+
+    def write_register(self, offset: int, value: int) -> None:
+        """Write a 32-bit register of OlafQueue."""
+        self.card.write_queue(offset, value)
+
+    def port_stats(self, number: int) -> CardPortStats:
+        """What went through front port ``number``."""
+        place = list(self._ports).index(number)
+        with self.card.box_sequences:
+            counted = self.card.registers.counters()
+        dropped = sum(counted[f"{cause}_port_{place}"] for cause in ("oversize", "malformed", "cut"))
+        return CardPortStats(
+            counted[f"in_port_{place}"],
+            dropped,
+            counted[f"out_port_{place}"],
+            counted[f"stalled_port_{place}"],
+        )
+
+    def losses(self) -> CardLosses:
+        """Frames that went nowhere."""
+        with self.card.box_sequences:
+            counted = self.card.registers.counters()
+        misrouted = counted["dropped_port"] + counted["dropped_group"]
+        host = counted["dropped_host"] + counted["dropped_function"]
+        return CardLosses(misrouted, counted["dropped_punt"], host)
+
+    def _card(self, _: dict[str, Any]) -> dict[str, Any]:
+        health = self.card.health
+        return {
+            "build_id": self.card.build_id,
+            "answers": health.answering,
+            "problems": [vars(problem) for problem in health.problems],
+            "links": [asdict(link) for link in health.links],
+        }
+
+
+def devices(build: Path, address: str) -> Sequence[Device]:
+    """The P4Runtime devices of the card that runs ``build``."""
+    return [
+        Device(
+            ip.name,
+            ip.number,
+            address,
+            build / CLIENT_P4INFO.format(ip.name),
+            build / DEVICE_CONFIG.format(ip.name),
+        )
+        for ip in IPS
+    ]

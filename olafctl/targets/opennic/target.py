@@ -1,0 +1,93 @@
+"""The opennic target: a card that runs the bitstream of a build, driven from its host."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from olafctl.errors import Problem
+from olafctl.targets import deployment, queue_process
+from olafctl.targets.deployment import Deployment
+from olafctl.targets.interface import Build, Progress
+from olafctl.targets.opennic import build as builds
+from olafctl.targets.opennic import running
+from olafctl.targets.opennic.card import DRIVER
+from olafctl.targets.opennic.health import CMACS
+from olafctl.targets.opennic.ips import IPS
+from olafctl.targets.opennic.process import write_settings
+from olafctl.targets.opennic.running import RunningCard
+from olafctl.targets.opennic.service import Settings, devices
+from olafctl.testbed.model import Testbed
+
+CARD = "OLAF_CARD"
+INTERFACE = "OLAF_CARD_INTERFACE"
+DRIVERS = "OLAF_CARD_DRIVERS"
+LOGS = (queue_process.LOG,)
+
+
+class Opennic:
+    """See :class:`olafctl.targets.interface.Target`.
+
+    The card is named by the environment: OLAF_CARD its PCI Express function, OLAF_CARD_INTERFACE its network
+    interface, OLAF_CARD_DRIVERS the folder of the IPs' driver libraries (else ``drivers`` of the build).
+    """
+
+    name = "opennic"
+
+    def missing(self) -> Sequence[str]:
+        """Nothing: the plug-in is built without Vivado."""
+        return []
+
+    def build(self, testbed: Testbed, progress: Progress) -> Build:
+        """The plug-in folder, and what to do with it. Raises OlafError."""
+        return builds.build(testbed, progress)
+
+    def problems(self, testbed: Testbed, state: Path) -> Sequence[Problem]:
+        """A card that is not named, drivers that are not there, more ports than the card has."""
+        found = []
+        where = f"{testbed.source}: target {self.name}"
+        if not os.environ.get(CARD):
+            remedy = f"set {CARD} to its PCI Express function, as 0000:3b:00.0 (lspci -d 10ee:)"
+            found.append(Problem("no card is named", where, remedy))
+        if len(testbed.ports) > len(CMACS):
+            what = f"the testbed has {len(testbed.ports)} front ports, the card {len(CMACS)}"
+            found.append(Problem(what, where, "leave out ports, or use the target opennic-sim"))
+        if folder := os.environ.get(DRIVERS):
+            found += [
+                Problem(f"has no {DRIVER.format(ip.name)}", folder, "copy it from the machine with Vivado")
+                for ip in IPS
+                if not (Path(folder) / DRIVER.format(ip.name)).is_file()
+            ]
+        return found
+
+    def start(self, testbed: Testbed, build: Build, state: Path, progress: Progress) -> RunningCard:
+        """The agent. Raises OlafError, also when the card runs another build."""
+        deployment.undo(state)
+        state.mkdir(parents=True, exist_ok=True)
+        settings = Settings(
+            os.environ.get(CARD, ""),
+            build.folder,
+            Path(os.environ.get(DRIVERS) or build.folder / "drivers"),
+            [port.number for port in testbed.ports],
+            os.environ.get(INTERFACE) or None,
+        )
+        recorded = Deployment(self.name, [], devices(build.folder, ""), build.folder)
+        try:
+            deployment.save(state, recorded)
+            write_settings(state, settings)
+            progress(f"starting the agent of card {settings.card}")
+            queue_process.start("olafctl.targets.opennic.process", state)
+            return RunningCard(state, recorded, LOGS)
+        except BaseException:
+            deployment.undo(state)
+            raise
+
+    def find(self, testbed: Testbed, state: Path) -> RunningCard | None:
+        """What runs in ``state``, if it answers."""
+        return running.find(self.name, state, LOGS)
+
+    def stop(self, state: Path) -> None:
+        """End the agent; the card forwards on with the tables that it has."""
+        deployment.undo(state)
+
+
+TARGET = Opennic()

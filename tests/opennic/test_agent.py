@@ -1,0 +1,375 @@
+"""The card's agent over a library that implements what is documented of VitisNetP4's driver."""
+
+import logging
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from queue import SimpleQueue
+
+import pytest
+
+from olafctl.errors import OlafError
+from olafctl.p4runtime.agent import Agent, serve
+from olafctl.p4runtime.dataplane import CounterData
+from olafctl.p4runtime.entities import Lpm, MulticastGroup, Replica, TableEntry
+from olafctl.p4runtime.failures import P4RuntimeFailed, WriteFailed
+from olafctl.p4runtime.session import Change, Session, Update
+from olafctl.targets.opennic.bar import BYTES, MappedBar
+from olafctl.targets.opennic.box_registers import Copy
+from olafctl.targets.opennic.card import DRIVER, Card, p4info
+from olafctl.targets.opennic.driver import Driver
+from olafctl.targets.opennic.health import CMACS, PERIOD, RX_STATUS
+from olafctl.targets.opennic.plugin import CLIENT_P4INFO, DEVICE_CONFIG
+from olafctl.wire import layouts
+from olafctl.wire.frames import mac_bits
+from tests.opennic import fake_card
+from tests.opennic.fake_card import COPIES, Built, FakeCard
+from tests.p4src.frames import SERVER, WORKER, ack, update
+
+NAMES = {1: "vnp4_1", 2: "vnp4_2"}
+WORKER_ENTRY = TableEntry(
+    "workers",
+    {"worker_addr": int(WORKER.ip)},
+    "assign",
+    {"cluster": 5, "worker": 77, "index": 10, "segments": 2, "member": 3, "epoch": 1},
+)
+SERVER_ENTRY = TableEntry("parameter_servers", {"server_addr": int(SERVER.ip)}, "admit")
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
+    return fake_card.build(tmp_path_factory.mktemp("card") / "plugin")
+
+
+@pytest.fixture
+def hardware(built: Built) -> FakeCard:
+    return FakeCard(built)
+
+
+@pytest.fixture
+def card(hardware: FakeCard, built: Built) -> Iterator[Card]:
+    opened = opened_card(hardware, built)
+    yield opened
+    opened.close()
+
+
+def opened_card(hardware: FakeCard, built: Built) -> Card:
+    return Card(hardware, None, built.folder, built.folder / "drivers", [1, 2])
+
+
+@pytest.fixture
+def agent(card: Card) -> Iterator[Agent]:
+    with serve(card.planes, "127.0.0.1:0") as running:
+        yield running
+
+
+def connect(agent: Agent, built: Built, number: int, election_id: int = 10) -> Session:
+    """A primary of an IP whose pipeline runs."""
+    session = Session.connect(agent.address, number, election_id=election_id)
+    name = NAMES[number]
+    session.push(
+        built.folder / CLIENT_P4INFO.format(name), built.folder / DEVICE_CONFIG.format(name), cookie=7
+    )
+    return session
+
+
+@pytest.fixture
+def first(agent: Agent, built: Built) -> Iterator[Session]:
+    with connect(agent, built, 1) as session:
+        yield session
+
+
+@pytest.fixture
+def second(agent: Agent, built: Built) -> Iterator[Session]:
+    with connect(agent, built, 2) as session:
+        yield session
+
+
+def insert(session: Session, *entities: TableEntry | MulticastGroup) -> None:
+    session.write([Update(Change.INSERT, each) for each in entities])
+
+
+def route(address: int, length: int, port: int) -> TableEntry:
+    return TableEntry("forwarding", {"dst_addr": Lpm(address, length)}, "forward", {"port": port})
+
+
+def test_an_entry_arrives_in_the_order_and_width_that_the_driver_wants(
+    hardware: FakeCard, first: Session
+) -> None:
+    insert(first, WORKER_ENTRY)
+    [((key, mask), stored)] = hardware.tables()["workers"].items()
+    assert (key, mask) == (int(WORKER.ip), 0xFFFFFFFF)
+    place = stored.params & 0xFFFF
+    packed = 5
+    for value, bits in ((77, 32), (10, 16), (2, 16), (3, 8), (1, 4), (place, 16)):
+        packed = packed << bits | value
+    assert stored.params == packed
+    assert first.entries("workers") == {WORKER_ENTRY}
+
+
+def test_frames_find_the_entries(hardware: FakeCard, first: Session) -> None:
+    hardware.switches[1].on_user_extern("worker_hash", lambda given: 0)
+    insert(first, replace(WORKER_ENTRY, params={**WORKER_ENTRY.params, "epoch": 0}), SERVER_ENTRY)
+    _, found = hardware.switches[1].process_with_metadata(update(WORKER, SERVER).encode(), {"src": 1})
+    assert (found["kind"], found["cluster"], found["worker"]) == (int(layouts.Kind.UPDATE), 5, 77)
+    first.write([Update(Change.DELETE, WORKER_ENTRY)])
+    _, found = hardware.switches[1].process_with_metadata(update(WORKER, SERVER).encode(), {"src": 1})
+    assert found["kind"] == int(layouts.Kind.BYPASS)
+
+
+def test_the_longest_prefix_wins_because_its_priority_is_the_lowest(
+    hardware: FakeCard, second: Session
+) -> None:
+    net = int(WORKER.ip)
+    insert(second, route(0, 0, 9), route(net & 0xFFFF0000, 16, 3), route(net, 32, 4))
+    priorities = {
+        mask.bit_count(): each.priority for (_, mask), each in hardware.tables()["forwarding"].items()
+    }
+    assert priorities == {0: 32, 16: 16, 32: 0}
+    frame = update(SERVER, WORKER).encode()
+    _, found = hardware.switches[2].process_with_metadata(frame, {"src": 1})
+    assert found["dst"] == 4
+
+
+def test_a_modified_entry_keeps_the_place_of_its_counter(hardware: FakeCard, second: Session) -> None:
+    insert(second, route(int(WORKER.ip), 32, 4))
+    frame = update(SERVER, WORKER).encode()
+    hardware.switches[2].process_with_metadata(frame, {"src": 1})
+    changed = route(int(WORKER.ip), 32, 5)
+    second.write([Update(Change.MODIFY, changed)])
+    hardware.switches[2].process_with_metadata(frame, {"src": 1})
+    assert second.direct_counters("forwarding") == {changed: CounterData(2, 2 * len(frame))}
+
+
+def test_counts_are_kept_though_reading_clears_them_and_a_new_entry_starts_at_zero(
+    hardware: FakeCard, second: Session
+) -> None:
+    entry, frame = route(int(WORKER.ip), 32, 4), update(SERVER, WORKER).encode()
+    insert(second, entry)
+    for expected in (1, 2):
+        hardware.switches[2].process_with_metadata(frame, {"src": 1})
+        for _ in range(2):
+            assert second.direct_counters("forwarding")[entry].packets == expected
+    hardware.switches[2].process_with_metadata(frame, {"src": 1})
+    second.write([Update(Change.DELETE, entry)])
+    insert(second, entry)
+    assert second.direct_counters("forwarding")[entry] == CounterData(0, 0)
+
+
+def test_no_client_sees_the_places_of_counters(first: Session, built: Built) -> None:
+    client = p4info(built.folder / CLIENT_P4INFO.format("vnp4_1"))
+    assert not any(param.name == "place" for action in client.actions for param in action.params)
+    assert not client.counters
+    insert(first, WORKER_ENTRY, SERVER_ENTRY)
+    assert first.entries() == {WORKER_ENTRY, SERVER_ENTRY}
+
+
+def test_refusals_of_the_agent_and_of_the_driver_have_p4runtimes_codes(
+    first: Session, hardware: FakeCard
+) -> None:
+    insert(first, WORKER_ENTRY)
+    assert codes(first, Change.INSERT, WORKER_ENTRY) == ["ALREADY_EXISTS"]
+    assert codes(first, Change.MODIFY, SERVER_ENTRY) == ["NOT_FOUND"]
+    assert codes(first, Change.DELETE, SERVER_ENTRY) == ["NOT_FOUND"]
+    many = [replace(SERVER_ENTRY, match={"server_addr": number}) for number in range(20)]
+    refused = codes(first, Change.INSERT, *many)
+    assert refused == ["RESOURCE_EXHAUSTED"] * 4, "the table has 16 entries"
+    assert len(hardware.tables()["parameter_servers"]) == 16
+
+
+def codes(session: Session, change: Change, *entities: TableEntry | MulticastGroup) -> list[str]:
+    with pytest.raises(WriteFailed) as caught:
+        session.write([Update(change, each) for each in entities])
+    return [failure.code for failure in caught.value.failures]
+
+
+def test_the_driver_itself_refuses_what_is_documented(built: Built, hardware: FakeCard) -> None:
+    base = 0x100000 + 0x40000
+    driver = Driver(
+        built.folder / "drivers" / DRIVER.format("vnp4_1"),
+        lambda offset: hardware.read(base + offset),
+        lambda offset, value: hardware.write(base + offset, value),
+    )
+    try:
+        table = driver.table(["workers", "identify.workers"])
+        assert not table.masked
+        action = table.action(["identify.assign"])
+        key, params = (1).to_bytes(4, "big"), bytes(14)
+        handle = table._handle
+        inserted = ("table_insert", handle, key, None, 0, action, params)
+        assert (
+            driver.try_call("table_insert", handle, key, key, 0, action, params)
+            == "TABLE_ERR_PARAM_NOT_REQUIRED"
+        )
+        assert (
+            driver.try_call("table_insert", handle, None, None, 0, action, params) == "GENERAL_ERR_NULL_PARAM"
+        )
+        assert (
+            driver.try_call("table_insert", handle, key, None, 0, 9, params) == "TABLE_ERR_INVALID_ACTION_ID"
+        )
+        assert driver.try_call(*inserted) == ""
+        assert driver.try_call(*inserted) == "CAM_ERR_DUPLICATE_FOUND"
+        assert driver.try_call("table_delete", handle, bytes(4), None) == "CAM_ERR_KEY_NOT_FOUND"
+        assert table.get(1, 0) == (action, 0)
+        with pytest.raises(OlafError, match="no table"):
+            driver.table(["nothing"])
+    finally:
+        driver.close()
+
+
+def test_a_default_action_cannot_be_changed(first: Session) -> None:
+    with pytest.raises(P4RuntimeFailed) as caught:
+        first.default_counter("workers")
+    assert caught.value.code == "UNIMPLEMENTED"
+
+
+def test_members_address_the_copies_of_their_groups(hardware: FakeCard, second: Session) -> None:
+    deliver = TableEntry(
+        "members",
+        {"member": 7},
+        "deliver",
+        {"mac": mac_bits(WORKER.mac), "addr": int(WORKER.ip), "port": 4001},
+    )
+    group = MulticastGroup(6, [Replica(1, 7), Replica(2, 8)])
+    insert(second, group, deliver)
+    addressed = Copy(1, mac_bits(WORKER.mac), int(WORKER.ip), 4001)
+    assert hardware.box.groups()[6][0] == addressed
+    assert hardware.box.groups()[6][1].mac is None
+    moved = replace(deliver, params={**deliver.params, "port": 4002})
+    second.write([Update(Change.MODIFY, moved)])
+    assert hardware.box.groups()[6][0] == replace(addressed, udp_port=4002)
+    second.write([Update(Change.DELETE, moved)])
+    assert hardware.box.groups()[6][0].mac is None
+    second.write([Update(Change.DELETE, group)])
+    assert hardware.box.groups() == {}
+
+
+def replicas(port: int) -> list[Replica]:
+    """Half of what the copy table holds."""
+    return [Replica(port, instance) for instance in range(COPIES // 2)]
+
+
+def test_groups_share_the_copy_table_until_it_is_full(hardware: FakeCard, second: Session) -> None:
+    whole = [MulticastGroup(number, replicas(1)) for number in (1, 2)]
+    insert(second, *whole)
+    assert codes(second, Change.INSERT, MulticastGroup(3, [Replica(1, 0)])) == ["RESOURCE_EXHAUSTED"]
+    # There is no room for the old and the new at once.
+    second.write([Update(Change.MODIFY, MulticastGroup(2, replicas(2)))])
+    assert {copy.port for copy in hardware.box.groups()[2]} == {2}
+    assert second.multicast_groups() == {whole[0], MulticastGroup(2, replicas(2))}
+
+
+@pytest.mark.parametrize("writes", [3, 14, 40, 77, 101])
+def test_after_a_kill_in_the_middle_of_writes_the_tables_are_as_desired(
+    built: Built, hardware: FakeCard, writes: int
+) -> None:
+    """The new agent's driver knows nothing of what the IP holds, and the IP refuses duplicates."""
+    desired = [replace(WORKER_ENTRY, match={"worker_addr": number}) for number in range(1, 12)]
+    before = opened_card(hardware, built)
+    with serve(before.planes, "127.0.0.1:0") as agent, connect(agent, built, 1) as session:
+        insert(session, *(replace(entry, params={**entry.params, "cluster": 1}) for entry in desired[:3]))
+        hardware.writes_left = writes
+        with suppress(OlafError):
+            insert(session, *desired[3:])
+    before.close()
+    hardware.writes_left = None
+    held = hardware.tables().get("workers", {})
+    after = opened_card(hardware, built)
+    try:
+        assert hardware.tables().get("workers", {}) == held, "a start changes nothing"
+        with serve(after.planes, "127.0.0.1:0") as agent, connect(agent, built, 1) as session:
+            assert "workers" not in hardware.tables(), "a pipeline starts empty"
+            insert(session, *desired)
+            assert session.entries("workers") == set(desired)
+        assert set(hardware.tables()["workers"]) == {(number, 0xFFFFFFFF) for number in range(1, 12)}
+    finally:
+        after.close()
+
+
+def test_an_unplugged_card_is_reported_within_a_second(card: Card, hardware: FakeCard) -> None:
+    """The watcher looks twice in a second, and the first look that finds it gone says so."""
+    assert PERIOD <= 0.5
+    told: SimpleQueue[str] = SimpleQueue()
+
+    class Listening(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            told.put(record.getMessage())
+
+    logger, listening = logging.getLogger("olafctl.targets.opennic.health"), Listening()
+    logger.addHandler(listening)
+    try:
+        hardware.unplugged = True
+        message = told.get(timeout=60)
+    finally:
+        logger.removeHandler(listening)
+    assert "all ones" in message and "plug it in" in message
+    assert not card.health.answering
+
+
+def test_writes_to_a_card_that_does_not_answer_are_refused(first: Session, hardware: FakeCard) -> None:
+    hardware.unplugged = True
+    with pytest.raises(OlafError, match=r"UNAVAILABLE.*all ones"):
+        insert(first, WORKER_ENTRY)
+
+
+def test_a_link_that_is_down_is_told_with_its_cause(card: Card, hardware: FakeCard) -> None:
+    assert not card.health.problems
+    hardware.others[CMACS[1] + RX_STATUS] = 0
+    card.health._look()
+    [problem] = card.health.problems
+    assert problem.where == "CMAC 1"
+    assert "RX is not aligned" in problem.what and "RS-FEC" in problem.remedy
+
+
+def test_another_build_is_refused_with_what_to_do(hardware: FakeCard, built: Built) -> None:
+    hardware.box.build_id ^= 1
+    with pytest.raises(OlafError, match=r"the card runs build .* is of build .*program the card"):
+        opened_card(hardware, built)
+
+
+def test_a_pipeline_of_another_build_is_refused(agent: Agent, built: Built, tmp_path: Path) -> None:
+    other = tmp_path / "config"
+    other.write_text('{"ip": "vnp4_1", "build_id": "00000000"}')
+    with (
+        Session.connect(agent.address, 1, election_id=10) as session,
+        pytest.raises(P4RuntimeFailed, match="is of vnp4_1 in build 00000000; the card has"),
+    ):
+        session.push(built.folder / CLIENT_P4INFO.format("vnp4_1"), other, cookie=1)
+
+
+def test_a_driver_of_another_build_is_refused(built: Built, hardware: FakeCard, tmp_path: Path) -> None:
+    for mine, other in (("vnp4_1", "vnp4_2"), ("vnp4_2", "vnp4_1")):
+        library = (built.folder / "drivers" / DRIVER.format(other)).read_bytes()
+        (tmp_path / DRIVER.format(mine)).write_bytes(library)
+    with pytest.raises(OlafError, match=r"TARGET_ERR_INCOMPATIBLE_SW_HW.*one build"):
+        Card(hardware, None, built.folder, tmp_path, [1, 2])
+
+
+def test_bar2_is_mapped_and_checked(tmp_path: Path) -> None:
+    (tmp_path / "resource2").write_bytes(bytes(4096))
+    (tmp_path / "config").write_bytes(b"\xee\x10\x3f\x90\x02\x00" + bytes(58))
+    with pytest.raises(OlafError, match=r"BAR2 has 4096 bytes, not 4194304.*rescan"):
+        MappedBar(tmp_path)
+    (tmp_path / "resource2").write_bytes(bytes(BYTES))
+    bar = MappedBar(tmp_path)
+    bar.write(0x100040, 0x01020304)
+    assert bar.read(0x100040) == 0x01020304
+    assert "does not answer" in bar.why_silent().what
+    (tmp_path / "config").write_bytes(b"\xee\x10\x3f\x90\x00\x00" + bytes(58))
+    assert "memory is disabled" in bar.why_silent().what
+    assert "setpci" in bar.why_silent().remedy
+    (tmp_path / "config").write_bytes(b"\xff" * 64)
+    assert "gone from the bus" in bar.why_silent().what
+    bar.close()
+    assert (tmp_path / "resource2").read_bytes()[0x100040:0x100044] == b"\x04\x03\x02\x01"
+    with pytest.raises(OlafError, match="cannot be opened"):
+        MappedBar(tmp_path / "nothing")
+
+
+def test_status_of_acks_and_multicast_reach_the_metadata(hardware: FakeCard, second: Session) -> None:
+    insert(second, TableEntry("cluster_multicast", {"cluster": 5}, "multicast", {"group": 6}))
+    given = {"src": 1, "kind": int(layouts.Kind.ACK), "cluster": 5, "slots": 8}
+    left, found = hardware.switches[2].process_with_metadata(ack().encode(), given)
+    assert found["group"] == 6
+    assert left is not None and len(left) == len(ack().encode()) + layouts.STATUS.size

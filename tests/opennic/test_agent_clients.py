@@ -1,0 +1,101 @@
+"""Clients of other projects, unmodified, and calls with and without a token, at a card's agent."""
+
+import os
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import grpc
+import pytest
+from p4.v1 import p4runtime_pb2, p4runtime_pb2_grpc
+
+from olafctl.daemon.certificates import issue
+from olafctl.p4runtime.address import Tls
+from olafctl.p4runtime.agent import Agent, serve
+from olafctl.targets.opennic.card import Card
+from olafctl.targets.opennic.host import HostFunction
+from olafctl.targets.opennic.registers import HOST_ETHER_TYPE
+from tests.opennic import fake_card
+from tests.opennic.fake_card import Built, FakeCard
+
+CLIENTS = Path(__file__).with_name("clients")
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
+    return fake_card.build(tmp_path_factory.mktemp("card") / "plugin")
+
+
+@pytest.fixture
+def card(built: Built) -> Iterator[Card]:
+    """A card whose host function sends back what it gets."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+
+    def echo() -> None:
+        while frame := theirs.recv(16384):
+            assert frame[12:14] == HOST_ETHER_TYPE.to_bytes(2, "big")
+            theirs.send(frame)
+
+    echoing = threading.Thread(target=echo)
+    echoing.start()
+    host = HostFunction(ours, "the test")
+    card = Card(FakeCard(built), host, built.folder, built.folder / "drivers", [1, 2])
+    yield card
+    card.close()
+    echoing.join()
+    theirs.close()
+
+
+@pytest.fixture
+def agent(card: Card, tmp_path: Path) -> Iterator[Agent]:
+    with serve(card.planes, f"unix:{tmp_path}/p4runtime.sock") as running:
+        yield running
+
+
+def test_p4runtime_shell(agent: Agent, built: Built) -> None:
+    run(os.environ.get("OLAF_SHELL_PYTHON", sys.executable), "shell_session.py", agent, built)
+
+
+@pytest.mark.skipif(
+    "OLAF_FINSY_PYTHON" not in os.environ, reason="OLAF_FINSY_PYTHON names no interpreter with finsy"
+)
+def test_finsy(agent: Agent, built: Built) -> None:
+    run(os.environ["OLAF_FINSY_PYTHON"], "finsy_session.py", agent, built)
+
+
+def run(python: str, script: str, agent: Agent, built: Built) -> None:
+    command = [python, "-u", str(CLIENTS / script), agent.address, str(built.folder)]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=180, check=False)
+    assert result.stdout.endswith("done\n"), result.stdout + result.stderr
+    assert result.returncode == 0
+
+
+def test_calls_need_the_token_over_tls(card: Card, tmp_path: Path) -> None:
+    files = issue(tmp_path / "certs", "server", ("localhost",), 1)
+    names = {file.name: file for file in files}
+    tls = Tls(names["server.pem"], names["server.key"])
+    authority = grpc.ssl_channel_credentials((tmp_path / "certs" / "ca.pem").read_bytes())
+    with (
+        serve(card.planes, "127.0.0.1:0", tls, "secret") as agent,
+        grpc.secure_channel(f"localhost:{agent.address.rpartition(':')[2]}", authority) as channel,
+    ):
+        stub = p4runtime_pb2_grpc.P4RuntimeStub(channel)
+        ask = p4runtime_pb2.CapabilitiesRequest()
+        for token in (None, "Bearer wrong", "secret"):
+            metadata = [("authorization", token)] if token else []
+            with pytest.raises(grpc.RpcError) as caught:
+                stub.Capabilities(ask, metadata=metadata, timeout=60)
+            assert caught.value.code() is grpc.StatusCode.UNAUTHENTICATED
+            with pytest.raises(grpc.RpcError) as caught:
+                list(stub.StreamChannel(iter([]), metadata=metadata, timeout=60))
+            assert caught.value.code() is grpc.StatusCode.UNAUTHENTICATED
+        answer = stub.Capabilities(ask, metadata=[("authorization", "Bearer secret")], timeout=60)
+        assert answer.p4runtime_api_version
+
+
+def test_beyond_loopback_it_needs_tls(card: Card) -> None:
+    with pytest.raises(Exception, match="would let every host"):
+        serve(card.planes, "0.0.0.0:0")
