@@ -21,9 +21,68 @@ def missing() -> str:
     return "" if shutil.which("etcd") else "etcd (Debian's etcd-server)"
 
 
+class Cluster:
+    """Members of an etcd at loopback, in memory's speed, each a process of its own."""
+
+    def __init__(self, folder: Path, size: int, tls: Path | None) -> None:
+        scheme = "http" if tls is None else "https"
+        self._folder = folder
+        self._tls = tls
+        self._processes: dict[int, subprocess.Popen[bytes]] = {}
+        self.endpoints = [f"127.0.0.1:{_free_port()}" for _ in range(size)]
+        peers = [f"http://127.0.0.1:{_free_port()}" for _ in range(size)]
+        self._common = ["--unsafe-no-fsync", "--initial-cluster"]
+        self._common.append(",".join(f"m{number}={peer}" for number, peer in enumerate(peers)))
+        if tls is not None:
+            self._common += [f"--cert-file={tls}/etcd.pem", f"--key-file={tls}/etcd.key"]
+            self._common += [f"--trusted-ca-file={tls}/ca.pem", "--client-cert-auth"]
+        self._own = [
+            [
+                *("--name", f"m{number}", "--data-dir", str(folder / f"m{number}")),
+                *("--listen-client-urls", f"{scheme}://{endpoint}"),
+                *("--advertise-client-urls", f"{scheme}://{endpoint}"),
+                *("--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer),
+            ]
+            for number, (endpoint, peer) in enumerate(zip(self.endpoints, peers, strict=True))
+        ]
+
+    def start(self, number: int) -> None:
+        """Start a member, again with what it had stored."""
+        with (self._folder / "log").open("a") as log:
+            argv = ["etcd", *self._own[number], *self._common]
+            self._processes[number] = subprocess.Popen(argv, stdout=log, stderr=log)
+
+    def kill(self, number: int) -> None:
+        """End a member at once."""
+        process = self._processes.pop(number)
+        process.kill()
+        process.wait()
+
+    def wait(self) -> None:
+        """Returns when every endpoint answers. Raises OlafError."""
+        deadline = time.monotonic() + _DEADLINE
+        for endpoint in self.endpoints:
+            etcd = Etcd([endpoint], self._tls)
+            while True:
+                try:
+                    etcd.transact([], [])
+                    break
+                except OlafError:
+                    if time.monotonic() > deadline:
+                        said = (self._folder / "log").read_text()[-1000:]
+                        raise OlafError(Problem(f"did not start: {said}", "etcd")) from None
+                    time.sleep(0.05)
+            etcd.close()
+
+    def stop(self) -> None:
+        """End every member."""
+        for number in list(self._processes):
+            self.kill(number)
+
+
 @contextmanager
-def running(*, tls: Path | None = None) -> Iterator[str]:
-    """An etcd meanwhile, at loopback and in memory's speed; its endpoint.
+def cluster(size: int, *, tls: Path | None = None) -> Iterator[Cluster]:
+    """An etcd of ``size`` members meanwhile.
 
     With ``tls`` it has that folder's pair ``etcd``, and asks clients for one of its authority. Raises
     OlafError.
@@ -31,27 +90,22 @@ def running(*, tls: Path | None = None) -> Iterator[str]:
     if missing():
         raise MissingTool(Problem(f"needs {missing()}", remedy="apt-get install etcd-server"))
     folder = Path(tempfile.mkdtemp(prefix="olaf-e-"))
-    client, peer = _free_port(), _free_port()
-    scheme = "http" if tls is None else "https"
-    endpoint = f"127.0.0.1:{client}"
-    argv = ["etcd", "--data-dir", str(folder / "data"), "--unsafe-no-fsync"]
-    argv += ["--listen-client-urls", f"{scheme}://{endpoint}"]
-    argv += ["--advertise-client-urls", f"{scheme}://{endpoint}"]
-    argv += ["--listen-peer-urls", f"http://127.0.0.1:{peer}"]
-    argv += ["--initial-advertise-peer-urls", f"http://127.0.0.1:{peer}"]
-    argv += ["--initial-cluster", f"default=http://127.0.0.1:{peer}"]
-    if tls is not None:
-        argv += [f"--cert-file={tls}/etcd.pem", f"--key-file={tls}/etcd.key"]
-        argv += [f"--trusted-ca-file={tls}/ca.pem", "--client-cert-auth"]
-    with (folder / "log").open("w") as log:
-        process = subprocess.Popen(argv, stdout=log, stderr=log)
+    made = Cluster(folder, size, tls)
     try:
-        _await(process, Etcd([endpoint], tls), folder / "log")
-        yield endpoint
+        for number in range(size):
+            made.start(number)
+        made.wait()
+        yield made
     finally:
-        process.kill()
-        process.wait()
+        made.stop()
         shutil.rmtree(folder)
+
+
+@contextmanager
+def running(*, tls: Path | None = None) -> Iterator[str]:
+    """The endpoint of a :func:`cluster` of one."""
+    with cluster(1, tls=tls) as one:
+        yield one.endpoints[0]
 
 
 class Relay:
@@ -87,7 +141,11 @@ class Relay:
         with suppress(OSError):
             while True:
                 near, _ = self._server.accept()
-                far = socket.create_connection(self._to)
+                try:
+                    far = socket.create_connection(self._to)
+                except OSError:  # what is behind it may come and go
+                    near.close()
+                    continue
                 self._open += [near, far]
                 for pair in ((near, far), (far, near)):
                     threading.Thread(target=self._carry, args=pair, name="relay", daemon=True).start()
@@ -99,20 +157,6 @@ class Relay:
                 to.sendall(data)
         with suppress(OSError):
             to.shutdown(socket.SHUT_WR)
-
-
-def _await(process: "subprocess.Popen[bytes]", etcd: Etcd, log: Path) -> None:
-    deadline = time.monotonic() + _DEADLINE
-    while True:
-        try:
-            etcd.transact([], [])
-            etcd.close()
-            return
-        except OlafError:
-            if process.poll() is not None or time.monotonic() > deadline:
-                said = log.read_text()[-1000:]
-                raise OlafError(Problem(f"did not start: {said}", "etcd")) from None
-            time.sleep(0.05)
 
 
 def _free_port() -> int:

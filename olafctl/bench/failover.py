@@ -16,7 +16,7 @@ from typing import Any
 
 from olafctl.bench import etcd_server, pair_daemon
 from olafctl.bench.daemon_process import TIMEOUT, DaemonProcess, until
-from olafctl.bench.etcd_server import Relay
+from olafctl.bench.etcd_server import Cluster, Relay
 from olafctl.bench.history import Call, Outcome, violations
 from olafctl.bench.switch_pair import SwitchPair, switches
 from olafctl.control import devices
@@ -37,7 +37,10 @@ parameter_servers: [{name: ps, port: ps, ip: 10.0.0.254}]
 clusters: []
 """
 _CLIENTS = 4
-_CLUSTER = "red"
+_CLUSTERS = [f"c{number}" for number in range(_CLIENTS)]
+"""One for each client: a cluster has at most 256 members."""
+_STAYS = 32
+"""One of so many workers does not leave again."""
 _TESTBED = """
 name: failover
 engine: {indices: 16, slots: 4, beats: 24}
@@ -64,12 +67,19 @@ class Report:
     """Workers about whom no order explains the answers."""
 
 
-def run(kills: int, cuts: int, changes: int, progress: Callable[[str], None]) -> Report:
-    """Kill the leader ``kills`` times and cut it off ``cuts`` times, after at least ``changes`` changes were
-    acknowledged since the last time. Raises OlafError when something does not come back."""
+def run(kills: int, cuts: int, losses: int, changes: int, progress: Callable[[str], None]) -> Report:
+    """Kill the leader ``kills`` times, cut it off from etcd ``cuts`` times, and kill a member of an etcd of
+    three ``losses`` times, after at least ``changes`` changes were acknowledged since the last time.
+
+    Raises OlafError when something does not come back.
+    """
     bed = testbeds.load("failover.yaml", _TESTBED)
-    with etcd_server.running() as endpoint, switches(bed) as pair, _controllers(pair, endpoint) as both:
-        trial = _Trial(pair, both, endpoint)
+    with (
+        etcd_server.cluster(3 if losses else 1) as etcd,
+        switches(bed) as pair,
+        _controllers(pair, etcd) as both,
+    ):
+        trial = _Trial(pair, both, etcd)
         trial.begin()
         for number in range(kills):
             progress(f"kill {number + 1} of {kills}")
@@ -77,35 +87,42 @@ def run(kills: int, cuts: int, changes: int, progress: Callable[[str], None]) ->
         for number in range(cuts):
             progress(f"cut {number + 1} of {cuts}")
             trial.cut(changes)
+        for number in range(losses):
+            progress(f"loss {number + 1} of {losses}")
+            trial.lose(number % 3, changes)
         return trial.end()
 
 
 @dataclass
 class _Controller:
     daemon: DaemonProcess
-    relay: Relay
+    relays: list[Relay]
+    """To each member of etcd."""
 
 
 @contextmanager
-def _controllers(pair: SwitchPair, endpoint: str) -> Iterator[list[_Controller]]:
+def _controllers(pair: SwitchPair, etcd: Cluster) -> Iterator[list[_Controller]]:
     both: list[_Controller] = []
     try:
         for name in ("a", "b"):
-            relay = Relay(endpoint)
-            both.append(_Controller(pair_daemon.process(pair, name, relay.endpoint), relay))
+            relays = [Relay(endpoint) for endpoint in etcd.endpoints]
+            endpoints = ",".join(relay.endpoint for relay in relays)
+            both.append(_Controller(pair_daemon.process(pair, name, endpoints), relays))
             both[-1].daemon.start()
         yield both
     finally:
         for each in both:
             each.daemon.kill()
-            each.relay.close()
+            for relay in each.relays:
+                relay.close()
 
 
 class _Trial:
-    def __init__(self, pair: SwitchPair, both: list[_Controller], endpoint: str) -> None:
+    def __init__(self, pair: SwitchPair, both: list[_Controller], etcd: Cluster) -> None:
         self._pair = pair
         self._both = both
-        self._etcd = Etcd([endpoint])
+        self._cluster = etcd
+        self._etcd = Etcd(etcd.endpoints)
         self._steps = itertools.count()
         self._calls: list[Call] = []
         self._acknowledged: list[tuple[float, str]] = []
@@ -119,7 +136,8 @@ class _Trial:
         self._primary = True
 
     def begin(self) -> None:
-        until(self._created)
+        for name in _CLUSTERS:
+            until(lambda name=name: self._created(name))  # type: ignore[misc]
         for number in range(_CLIENTS):
             thread = threading.Thread(target=self._change_memberships, args=(number,), daemon=True)
             self._clients.append(thread)
@@ -139,7 +157,8 @@ class _Trial:
         leader, other = self._leader_first()
         term = self._term()
         since = time.monotonic()
-        leader.relay.cut()
+        for relay in leader.relays:
+            relay.cut()
         while self._term() == term:
             time.sleep(0.01)
         ended = time.monotonic()
@@ -147,7 +166,16 @@ class _Trial:
         last = max(when for when, address in self._acknowledged if address == leader.daemon.address)
         self._stopped.append(ended - last)
         self._check_primary()
-        leader.relay.restore()
+        for relay in leader.relays:
+            relay.restore()
+
+    def lose(self, member: int, changes: int) -> None:
+        """Kill a member of etcd, and start it again, both under load."""
+        self._cluster.kill(member)
+        self._await(lambda: len(self._acknowledged), len(self._acknowledged) + changes)
+        self._cluster.start(member)
+        self._cluster.wait()
+        self._await(lambda: len(self._acknowledged), len(self._acknowledged) + changes)
 
     def end(self) -> Report:
         self._ending.set()
@@ -169,11 +197,11 @@ class _Trial:
             violations(self._calls),
         )
 
-    def _created(self) -> bool:
+    def _created(self, name: str) -> bool:
         for each in self._both:
             try:
                 with Client(each.daemon.address) as client:
-                    client.call("CreateCluster", name=_CLUSTER)
+                    client.call("CreateCluster", name=name)
                 return True
             except BadInput:
                 return True
@@ -186,11 +214,11 @@ class _Trial:
         turn = number
         clients = [Client(each.daemon.address, timeout=TIMEOUT) for each in self._both]
         for worker in itertools.count():
-            name = f"w{number}-{worker}"
+            asked = {"cluster": _CLUSTERS[number], "name": f"w{number}-{worker}"}
             ip = f"10.{number + 1}.{worker // 250}.{worker % 250 + 1}"
-            for action in ("join", "leave") if worker % 8 else ("join",):
+            for action in ("join", "leave") if worker % _STAYS else ("join",):
                 while not self._ending.is_set():
-                    done = self._call(clients[turn % 2], action, name, ip)
+                    done = self._call(clients[turn % 2], action, asked, ip)
                     if done:
                         break
                     turn += 1
@@ -200,14 +228,14 @@ class _Trial:
         for client in clients:
             client.close()
 
-    def _call(self, client: Client, action: str, name: str, ip: str) -> bool:
+    def _call(self, client: Client, action: str, asked: dict[str, str], ip: str) -> bool:
         """Whether the change was answered for good; if not the other controller is to be asked."""
         began, outcome = next(self._steps), Outcome.DONE
         try:
             if action == "join":
-                client.call("Join", cluster=_CLUSTER, ip=ip, port=2, name=name)
+                client.call("Join", **asked, ip=ip, port=2)
             else:
-                client.call("Leave", worker=name)
+                client.call("Leave", worker=asked["name"])
         except BadInput:
             outcome = Outcome.REFUSED
         except (NotLeader, Unavailable):
@@ -217,7 +245,7 @@ class _Trial:
         when = time.monotonic()
         ended = math.inf if outcome is Outcome.UNKNOWN else next(self._steps)
         with self._progressed:
-            self._calls.append(Call(name, action, _CLUSTER, began, ended, outcome))
+            self._calls.append(Call(asked["name"], action, asked["cluster"], began, ended, outcome))
             if outcome is not Outcome.UNKNOWN:
                 self._acknowledged.append((when, client.address))
             self._progressed.notify_all()

@@ -13,7 +13,7 @@ _TESTBED = "testbed.yaml"
 
 
 def process(pair: SwitchPair, name: str = "api", etcd: str = "") -> DaemonProcess:
-    """A daemon of the switches of ``pair``, to be started; with an ``etcd`` endpoint others share them."""
+    """A daemon of the switches of ``pair``, to be started; others share them by the endpoints of ``etcd``."""
     (pair.folder / _TESTBED).write_text(pair.testbed.text)
     arguments = [str(pair.folder), name, *([etcd] if etcd else [])]
     return DaemonProcess("olafctl.bench.pair_daemon", arguments, _address(pair.folder, name))
@@ -27,7 +27,7 @@ def main() -> None:
     """Serve until the end of the process."""
     place, name, *etcd = Path(sys.argv[1]), *sys.argv[2:]
     pair = SwitchPair(testbeds.load(place / _TESTBED), place, owns=False)
-    shared = Shared(etcd) if etcd else None
+    shared = Shared(etcd[0].split(",")) if etcd else None
     with serving([pair], _address(place, name), shared=shared) as server:
         main_thread.serve(lambda: print(server.address, flush=True), lambda: None)
 

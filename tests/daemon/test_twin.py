@@ -4,6 +4,7 @@ import os
 import signal
 from collections.abc import Iterator
 from ipaddress import IPv4Address
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,6 +21,8 @@ from olafctl.control.store import Store, folder_of
 from olafctl.daemon.api.client import Client
 from olafctl.daemon.daemon import serving
 from olafctl.daemon.messages.datagram import signed
+from olafctl.daemon.operate.backup import backup
+from olafctl.daemon.operate.stores import changing, reading
 from olafctl.daemon.site import Deployment
 from olafctl.errors import OlafError
 from olafctl.ports.host import HostPort, open_host_port
@@ -135,3 +138,19 @@ def test_a_killed_twin_is_started_again_with_everything(client: Client) -> None:
         workers = {entry.match["worker_addr"] for entry in sessions["vnp4_1"].entries("workers")}
     assert len(workers) == 2
     client.call("DeleteCluster", cluster="blue")
+
+
+def test_a_daemon_is_backed_up_while_it_runs_and_not_restored_under_it(
+    client: Client, tmp_path: Path
+) -> None:
+    client.call("CreateCluster", name="kept")
+    try:
+        with reading("lab", None, None) as store:
+            assert backup(store, "lab", tmp_path / "backup.json") > 0
+        assert '"cluster/kept"' in (tmp_path / "backup.json").read_text()
+        with pytest.raises(OlafError, match="another olafctl is at work"), changing("lab", None, None):
+            raise AssertionError("the daemon owns it")
+        with pytest.raises(OlafError, match="no daemon has kept its membership"), reading("x", None, None):
+            raise AssertionError("there is none")
+    finally:
+        client.call("DeleteCluster", cluster="kept")

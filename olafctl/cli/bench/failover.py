@@ -13,10 +13,12 @@ from olafctl.cli.output import json_option, log_progress, print_json
 )
 @click.option("--cuts", type=click.IntRange(0), default=5, show_default=True,
               help="Of the leader's connection to etcd.")  # fmt: skip
+@click.option("--losses", type=click.IntRange(0), default=0, show_default=True,
+              help="Of a member of etcd, which then has three of them.")  # fmt: skip
 @click.option("--changes", type=click.IntRange(1), default=100, show_default=True,
               help="Acknowledged before each of them, at least.")  # fmt: skip
 @json_option("Print the figures as JSON.")
-def command(kills: int, cuts: int, changes: int, as_json: bool) -> None:
+def command(kills: int, cuts: int, losses: int, changes: int, as_json: bool) -> None:
     """Measure how soon a second controller serves when the leader is gone, and look for lost changes.
 
     Needs etcd. Exit code 1 when an acknowledged change is missing, or the devices do not have the new leader.
@@ -24,7 +26,7 @@ def command(kills: int, cuts: int, changes: int, as_json: bool) -> None:
     from olafctl.bench.failover import run
     from olafctl.errors import OlafError
 
-    report = run(kills, cuts, changes, log_progress)
+    report = run(kills, cuts, losses, changes, log_progress)
     if as_json:
         print_json(asdict(report))
     else:

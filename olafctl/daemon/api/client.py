@@ -46,7 +46,13 @@ class Client:
         secret = os.environ.get(SECRET, "") if token is None else token
         self._metadata = ((TOKEN, f"Bearer {secret}"),) if secret else ()
         place = certificates or (Path(os.environ[CERTIFICATES]) if CERTIFICATES in os.environ else None)
-        options = [("grpc.enable_http_proxy", 0), ("grpc.max_receive_message_length", -1)]
+        options = [
+            ("grpc.enable_http_proxy", 0),
+            ("grpc.max_receive_message_length", -1),
+            # A daemon that was started again is found within a second, not two minutes.
+            ("grpc.initial_reconnect_backoff_ms", 100),
+            ("grpc.max_reconnect_backoff_ms", 1000),
+        ]
         try:
             name, self._folder = addresses.short(self.address)
             if place is None:
