@@ -8,27 +8,22 @@ client.
 import itertools
 import math
 import random
-import shutil
-import tempfile
 import threading
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import psutil
 
-from olafctl.bench import twin_daemon
-from olafctl.bench.daemon_process import TIMEOUT, DaemonProcess, running, until
+from olafctl.bench.daemon_process import TIMEOUT, until
 from olafctl.bench.history import Call, Outcome, violations
-from olafctl.bench.relay import Relay
+from olafctl.bench.kept_twin import KeptTwin, kept_twin
 from olafctl.control import devices
 from olafctl.control.deploy import find
 from olafctl.control.desired import desired
-from olafctl.control.destroy import destroy
 from olafctl.control.plan import plan
 from olafctl.control.store import Store
 from olafctl.daemon.api.client import Client
@@ -37,15 +32,13 @@ from olafctl.daemon.controller import Unavailable
 from olafctl.daemon.membership import Membership
 from olafctl.daemon.store.sqlite import SqliteStore
 from olafctl.errors import BadInput, OlafError, Problem
-from olafctl.targets import processes, queue_process
-from olafctl.targets.twin.process import GRPC_SOCKET
+from olafctl.targets import processes
 
-_NAME = "chaos"
-_TESTBED = f"""
-name: {_NAME}
-engine: {{indices: 4, slots: 2, beats: 4, address: 10.0.0.250}}
-ports: [{{number: 1, name: ps, transport: unix}}, {{number: 2, name: w, transport: unix}}]
-parameter_servers: [{{name: ps, port: ps, ip: 10.0.0.254}}]
+_TESTBED = """
+name: chaos
+engine: {indices: 4, slots: 2, beats: 4, address: 10.0.0.250}
+ports: [{number: 1, name: ps, transport: unix}, {number: 2, name: w, transport: unix}]
+parameter_servers: [{name: ps, port: ps, ip: 10.0.0.254}]
 clusters: []
 """
 _CLUSTERS = {"red": "OLAF", "green": "FIFO", "blue": "ISWITCH"}
@@ -77,15 +70,9 @@ def run(kills: int, cuts: int, changes: int, seed: int, progress: Callable[[str]
     """Kill a random one of daemon and twin ``kills`` times and cut the network between them ``cuts`` times,
     while at least ``changes`` joins, leaves and moves are answered. Raises OlafError when something does not
     come back."""
-    with _place() as place, ExitStack() as stack:
-        progress("deploying")
-        environment = {"OLAF_STATE": str(place / "state")}
-        process = DaemonProcess(
-            "olafctl.bench.twin_daemon", [str(place)], twin_daemon.address(place), environment
-        )
-        daemon = stack.enter_context(running(process))
-        chaos = _Chaos(place, daemon, random.Random(seed))
-        stack.callback(chaos.close)
+    progress("deploying")
+    with kept_twin(_TESTBED) as twin:
+        chaos = _Chaos(twin, random.Random(seed))
         progress("creating clusters")
         chaos.prepare()
         clients = [
@@ -104,30 +91,12 @@ def run(kills: int, cuts: int, changes: int, seed: int, progress: Callable[[str]
         return chaos.compare()
 
 
-@contextmanager
-def _place() -> Iterator[Path]:
-    """A folder with the testbed, and whatever is deployed in it gone at the end."""
-    place = Path(tempfile.mkdtemp(prefix="olaf-c-"))
-    (place / twin_daemon.TESTBED).write_text(_TESTBED)
-    try:
-        yield place
-    finally:
-        folder = place / "state" / _NAME
-        with suppress(OlafError):
-            destroy(Store(folder))
-        processes.end_all(folder)
-        shutil.rmtree(place)
-
-
 class _Chaos:
-    def __init__(self, place: Path, daemon: DaemonProcess, chance: random.Random) -> None:
-        self._folder = place / "state" / _NAME
-        self._daemon = daemon
+    def __init__(self, twin: KeptTwin, chance: random.Random) -> None:
+        self._folder = twin.folder
+        self._daemon = twin.daemon
+        self._relays = twin.relays
         self._chance = chance
-        self._relays = [
-            Relay(place / twin_daemon.P4RUNTIME, self._folder / GRPC_SOCKET),
-            Relay(place / twin_daemon.QUEUE, self._folder / queue_process.SOCKET),
-        ]
         self._steps = itertools.count()
         self._calls: list[Call] = []
         self._reads: list[tuple[int, dict[str, str]]] = []
@@ -137,10 +106,6 @@ class _Chaos:
         self._cuts: Counter[str] = Counter()
         self._ending = threading.Event()
         self._progressed = threading.Condition()
-
-    def close(self) -> None:
-        for relay in self._relays:
-            relay.close()
 
     def prepare(self) -> None:
         with Client(self._daemon.address) as client:

@@ -1,5 +1,6 @@
 """The host side of a front port: send frames into the pipeline, receive what it delivers."""
 
+import select
 import socket
 import time
 from pathlib import Path
@@ -56,6 +57,13 @@ def open_host_port(attachment: Attachment) -> HostPort:
         ) from error
 
 
+def _readable(opened: socket.socket, timeout: float) -> bool:
+    """Whether a frame waits within ``timeout`` seconds; a time-out of the socket would be a sender's too."""
+    waiting = select.poll()
+    waiting.register(opened, select.POLLIN)
+    return bool(waiting.poll(timeout * 1000))
+
+
 class InterfaceHostPort:
     """A host at a network interface, one end of a veth or a TAP."""
 
@@ -71,17 +79,16 @@ class InterfaceHostPort:
             raise _gone(self._interface, error) from error
 
     def receive(self, timeout: float) -> bytes | None:
-        self._socket.settimeout(timeout)
+        if not _readable(self._socket, timeout):
+            return None
         try:
             frame, ancillary, _, _ = self._socket.recvmsg(
-                packet_socket.MAX_FRAME, packet_socket.ANCILLARY_BYTES
+                packet_socket.MAX_FRAME, packet_socket.ANCILLARY_BYTES, socket.MSG_DONTWAIT
             )
-        except (TimeoutError, BlockingIOError):
+        except BlockingIOError:
             return None
         except OSError as error:
             raise _gone(self._interface, error) from error
-        finally:
-            self._socket.settimeout(None)
         return packet_socket.with_vlan_tag(frame, ancillary)
 
     def fileno(self) -> int:
@@ -106,15 +113,14 @@ class UnixHostPort:
             raise _gone(str(self._path), error) from error
 
     def receive(self, timeout: float) -> bytes | None:
-        self._socket.settimeout(timeout)
+        if not _readable(self._socket, timeout):
+            return None
         try:
-            frame = self._socket.recv(packet_socket.MAX_FRAME)
-        except (TimeoutError, BlockingIOError):
+            frame = self._socket.recv(packet_socket.MAX_FRAME, socket.MSG_DONTWAIT)
+        except BlockingIOError:
             return None
         except OSError as error:
             raise _gone(str(self._path), error) from error
-        finally:
-            self._socket.settimeout(None)
         if not frame:
             raise _gone(str(self._path), ConnectionResetError(0, "closed by the pipeline"))
         return frame

@@ -19,17 +19,23 @@ from olafctl.cli.output import json_option, log_progress, print_json
 @click.option(
     "--changes", type=click.IntRange(1), default=500, show_default=True, help="Of --chaos, at least."
 )
-@click.option("--seed", type=int, default=1, show_default=True, help="Of --chaos.")
+@click.option("--moves", type=click.IntRange(1), metavar="N",
+              help="Instead: move workers N times at full rate, and account for each frame.")  # fmt: skip
+@click.option("--seed", type=int, default=1, show_default=True, help="Of --chaos and --moves.")
 @json_option("Print the figures as JSON.")
 def command(
-    members: int, clusters: int, joins: int, chaos: int | None, cuts: int, changes: int, seed: int,
-    as_json: bool,
+    members: int, clusters: int, joins: int, chaos: int | None, cuts: int, changes: int,
+    moves: int | None, seed: int, as_json: bool,
 ) -> None:  # fmt: skip
     """Measure reconciling, joins and memory of `olafctl daemon`, over VNP4₁ and VNP4₂ without a queue.
 
-    With --chaos, exit code 1 when store, devices and answers do not agree afterwards.
+    --chaos and --moves are over a twin: exit code 1 when something does not agree afterwards.
     """
-    if chaos is None:
+    if chaos is not None:
+        _chaos(chaos, cuts, changes, seed, as_json)
+    elif moves is not None:
+        _moves(moves, seed, as_json)
+    else:
         from olafctl.bench import control
 
         figures = control.measure(members, clusters, joins, log_progress)
@@ -37,11 +43,13 @@ def command(
             print_json(asdict(figures))
         else:
             click.echo("\n".join(control.lines(figures)))
-        return
+
+
+def _chaos(kills: int, cuts: int, changes: int, seed: int, as_json: bool) -> None:
     from olafctl.bench.chaos import run
     from olafctl.errors import OlafError
 
-    report = run(chaos, cuts, changes, seed, log_progress)
+    report = run(kills, cuts, changes, seed, log_progress)
     if as_json:
         print_json(asdict(report))
     else:
@@ -52,6 +60,25 @@ def command(
         click.echo(f"{report.members} members at the end; {len(report.disagreements)} disagreements")
     if report.disagreements:
         raise OlafError(*report.disagreements[:20])
+
+
+def _moves(moves: int, seed: int, as_json: bool) -> None:
+    from olafctl.bench.moves import run
+    from olafctl.errors import OlafError
+
+    report = run(moves, seed, log_progress)
+    if as_json:
+        print_json(asdict(report))
+    else:
+        click.echo(f"{report.moves} moves in {report.seconds:.1f} s while {report.sent} updates were sent")
+        click.echo(
+            f"updates: {report.entered} came to the queue, {report.left} left, {report.combined} combined, "
+            f"dropped: {_counts(report.dropped) or 'none'}; {report.received} received"
+        )
+        click.echo(f"ACKs: {report.acks} received; {report.stale} of {report.marks} marks stale")
+        click.echo(f"{len(report.problems)} problems")
+    if report.problems:
+        raise OlafError(*report.problems)
 
 
 def _counts(counted: dict[str, int]) -> str:
