@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from olafctl.cli.output import json_option, print_json, table
-from olafctl.daemon.api.command_line import as_dict, connection_options, line
+from olafctl.daemon.api.command_line import as_dict, cluster_names, connection_options, line
 
 if TYPE_CHECKING:
     from olafctl.daemon.api.client import Client
@@ -42,7 +42,7 @@ def create(
 
 
 @command.command()
-@click.argument("name")
+@click.argument("name", shell_complete=cluster_names)
 @connection_options
 @json_option("Print how many members it had as JSON.")
 def delete(client: "Client", deployment: str, name: str, as_json: bool) -> None:
@@ -84,7 +84,7 @@ def list_all(client: "Client", deployment: str, as_json: bool) -> None:
 
 
 @command.command()
-@click.argument("name")
+@click.argument("name", shell_complete=cluster_names)
 @click.argument("threshold", type=click.IntRange(0))
 @connection_options
 @json_option("Print the cluster as JSON.")
@@ -94,7 +94,7 @@ def threshold(client: "Client", deployment: str, name: str, threshold: int, as_j
 
 
 @command.command()
-@click.argument("name")
+@click.argument("name", shell_complete=cluster_names)
 @click.argument("mode", type=_MODES)
 @connection_options
 @json_option("Print the cluster as JSON.")
@@ -104,7 +104,7 @@ def mode(client: "Client", deployment: str, name: str, mode: str, as_json: bool)
 
 
 @command.command()
-@click.argument("name")
+@click.argument("name", shell_complete=cluster_names)
 @click.argument("threshold")
 @connection_options
 @json_option("Print the cluster as JSON.")
@@ -121,7 +121,7 @@ def reward(client: "Client", deployment: str, name: str, threshold: str, as_json
 
 
 @command.command()
-@click.argument("name")
+@click.argument("name", shell_complete=cluster_names)
 @click.option("--segment", type=click.IntRange(0), help="Of this segment alone.")
 @connection_options
 @json_option("Print the cluster as JSON.")
@@ -131,7 +131,7 @@ def reset(client: "Client", deployment: str, name: str, segment: int | None, as_
 
 
 @command.command()
-@click.argument("name")
+@click.argument("name", shell_complete=cluster_names)
 @connection_options
 @json_option("Print the cluster as JSON.")
 def halt(client: "Client", deployment: str, name: str, as_json: bool) -> None:
@@ -140,7 +140,7 @@ def halt(client: "Client", deployment: str, name: str, as_json: bool) -> None:
 
 
 @command.command()
-@click.argument("name")
+@click.argument("name", shell_complete=cluster_names)
 @connection_options
 @json_option("Print the cluster as JSON.")
 def resume(client: "Client", deployment: str, name: str, as_json: bool) -> None:

@@ -1,5 +1,6 @@
 """``olafctl daemon``: own deployments and keep their membership."""
 
+import sys
 from pathlib import Path
 
 import click
@@ -39,6 +40,18 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
               help="Where clients reach this daemon when it leads.  [default: that of --listen]")  # fmt: skip
 @click.option("--leader-lease", type=click.IntRange(2), default=2, show_default=True, metavar="SECONDS",
               help="A leader that etcd does not hear of for so long is replaced.")  # fmt: skip
+@click.option(
+    "--audit-log", type=click.Path(dir_okay=False, path_type=Path),
+    help="Where to note who asked for which change.  [default: .daemon/audit.log in the state folder]",
+)  # fmt: skip
+@click.option(
+    "--web", default="", metavar="[HOST:]PORT",
+    help="Where to serve /metrics, /healthz and /readyz: at loopback, or beyond it as --listen."
+         "  [default: nowhere]",
+)  # fmt: skip
+@click.option(
+    "--systemd-unit", is_flag=True, help="Print a systemd unit that starts this very command, and end."
+)
 def command(
     testbeds: tuple[str, ...],
     listen: str | None,
@@ -51,6 +64,9 @@ def command(
     etcd_certs: Path | None,
     advertise: str,
     leader_lease: int,
+    audit_log: Path | None,
+    web: str,
+    systemd_unit: bool,
 ) -> None:
     """Own each TESTBED (without any: every deployment there is), deploying what does not run.
 
@@ -58,16 +74,21 @@ def command(
     `olafctl cluster` and `olafctl worker` use. The first time, the membership is the testbed's. While it
     runs no other olafctl changes these deployments. Ends with Ctrl-C or SIGTERM; the deployments go on.
     """
+    from olafctl import paths
     from olafctl.control import deploy
     from olafctl.control.store import Store, all_names, folder_of
     from olafctl.daemon.api.client import default_address
     from olafctl.daemon.daemon import Shared, serving
+    from olafctl.daemon.operate import systemd
     from olafctl.daemon.site import Deployment
     from olafctl.errors import BadInput, Problem
     from olafctl.p4runtime.address import Tls
     from olafctl.targets import main_thread
     from olafctl.targets import testbeds as known
 
+    if systemd_unit:
+        click.echo(systemd.unit([word for word in sys.argv[1:] if word != "--systemd-unit"]), nl=False)
+        return
     if (tls_cert is None) != (tls_key is None) or (tls_ca is not None and tls_cert is None):
         raise BadInput(Problem("TLS needs both", "--tls-cert, --tls-key", "give both, or neither"))
     tls = Tls(tls_cert, tls_key, tls_ca) if tls_cert and tls_key else None
@@ -82,9 +103,21 @@ def command(
     sites = [
         Deployment(Store(folder_of(bed.name)), bed, log_progress, standby=shared is not None) for bed in beds
     ]
-    with serving(sites, listen or default_address(), tls, token, lease, shared) as server:
-        names = ", ".join(bed.name for bed in beds)
-        main_thread.serve(lambda: click.echo(f"{names} at {server.address}; Ctrl-C ends it"), lambda: None)
+    audit_log = audit_log or paths.state() / ".daemon" / "audit.log"
+    place = listen or default_address()
+    web = f"127.0.0.1:{web}" if web.isdigit() else web
+    with serving(sites, place, tls, token, lease, shared, audit_log, web) as server:
+
+        def announce() -> None:
+            click.echo(f"{', '.join(bed.name for bed in beds)} at {server.address}; Ctrl-C ends it")
+            systemd.notify("READY=1")
+
+        main_thread.serve(
+            announce,
+            lambda: systemd.notify("STOPPING=1"),
+            report=lambda: systemd.notify("WATCHDOG=1"),
+            every=systemd.watchdog_seconds(),
+        )
 
 
 def _token(file: Path) -> str:

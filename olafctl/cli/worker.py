@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from olafctl.cli.output import json_option, print_json
-from olafctl.daemon.api.command_line import as_dict, connection_options, line
+from olafctl.daemon.api.command_line import as_dict, cluster_names, connection_options, line, worker_names
 
 if TYPE_CHECKING:
     from olafctl.daemon.api.client import Client
@@ -17,7 +17,7 @@ def command() -> None:
 
 
 @command.command()
-@click.argument("cluster")
+@click.argument("cluster", shell_complete=cluster_names)
 @click.argument("ip")
 @click.option("--port", required=True, type=click.IntRange(1), help="Front port that leads to it.")
 @click.option("--udp-port", type=click.IntRange(1, 65535), help="Its UDP port.  [default: the testbed's]")
@@ -35,7 +35,7 @@ def join(client: "Client", deployment: str, cluster: str, ip: str, as_json: bool
 
 
 @command.command()
-@click.argument("worker")
+@click.argument("worker", shell_complete=worker_names)
 @connection_options
 @json_option("Print what it was as JSON.")
 def leave(client: "Client", deployment: str, worker: str, as_json: bool) -> None:
@@ -48,8 +48,8 @@ def leave(client: "Client", deployment: str, worker: str, as_json: bool) -> None
 
 
 @command.command()
-@click.argument("worker")
-@click.argument("cluster")
+@click.argument("worker", shell_complete=worker_names)
+@click.argument("cluster", shell_complete=cluster_names)
 @connection_options
 @json_option("Print the member as JSON.")
 def move(client: "Client", deployment: str, worker: str, cluster: str, as_json: bool) -> None:

@@ -168,6 +168,11 @@ class Controller:
             raise Busy(Problem(what, self.name, "try again in a moment")) from None
         return request.answer
 
+    @property
+    def waiting(self) -> int:
+        """Changes that wait for their turn."""
+        return self._requests.qsize()
+
     def status(self, summary: bool = False) -> Status:
         """The membership as it is, without secrets; of a ``summary`` no clusters and members."""
         with self._changed:

@@ -15,6 +15,9 @@ from olafctl.daemon.keeper import noted
 from olafctl.daemon.leases import Leases
 from olafctl.daemon.messages.listener import Listener
 from olafctl.daemon.messages.notices import Notices
+from olafctl.daemon.operate.audit import AuditLog
+from olafctl.daemon.operate.metrics import Metrics
+from olafctl.daemon.operate.web import Web
 from olafctl.daemon.operations import Operations
 from olafctl.daemon.site import Site
 from olafctl.daemon.store.sqlite import SqliteStore
@@ -44,25 +47,38 @@ def serving(
     token: str = "",
     lease: float = 0,
     shared: Shared | None = None,
+    audit_log: Path | None = None,
+    web: str = "",
 ) -> Iterator[Server]:
     """Own ``sites`` and serve ``olaf.v1`` at ``address`` meanwhile. Raises OlafError.
 
     Members that join by control messages leave after ``lease`` seconds of silence; 0: never. With ``shared``
-    other controllers may own the same sites; one of them leads, and the others serve what it stores.
+    other controllers may own the same sites; one of them leads, and the others serve what it stores. Changes
+    that are asked for are noted in ``audit_log``; metrics and health are served at ``web``, as HOST:PORT.
     """
     with ExitStack() as stack:
+        audit = None
+        if audit_log is not None:
+            audit = AuditLog(audit_log)
+            stack.callback(audit.close)
         owned = {
-            site.testbed.name: stack.enter_context(_owning(site, shared, address, lease)) for site in sites
+            site.testbed.name: stack.enter_context(_owning(site, shared, address, lease, audit))
+            for site in sites
         }
-        server = Server(owned, address, tls, token)
+        metrics = Metrics(owned)
+        server = Server(owned, address, tls, token, audit=audit, called=metrics.called)
         stack.callback(server.stop)
         for site in sites:
             stack.enter_context(noted(site.folder, server.address))
+        if web:
+            stack.callback(Web(owned, metrics, web, tls, token).stop)
         yield server
 
 
 @contextmanager
-def _owning(site: Site, shared: Shared | None, address: str, lease: float) -> Iterator[Owned]:
+def _owning(
+    site: Site, shared: Shared | None, address: str, lease: float, audit: AuditLog | None
+) -> Iterator[Owned]:
     with ExitStack() as stack:
         if shared is None:
             controller = Controller(site, SqliteStore(site.folder))
@@ -74,11 +90,14 @@ def _owning(site: Site, shared: Shared | None, address: str, lease: float) -> It
         admission = Admission(controller, site.testbed)
         stack.callback(admission.close)
         notices = Notices(controller, site.testbed)
-        listener = Listener(controller, admission, operations, notices, site.testbed, lease)
+        listener = Listener(controller, admission, operations, notices, site.testbed, lease, audit=audit)
         stack.callback(listener.close)
         leases = Leases(controller, admission.submit)
         stack.callback(leases.close)
-        yield Owned(controller, admission, operations, notices, site.testbed.udp_port, stack.close)
+        udp_port = site.testbed.udp_port
+        yield Owned(
+            controller, admission, operations, notices, udp_port, stack.close, messages=listener.counts
+        )
 
 
 def _among_others(site: Site, shared: Shared, address: str, stack: ExitStack) -> Controller:

@@ -38,7 +38,7 @@ class Deployment:
     """A deployment of this machine's olafctl. While it is in use no other olafctl may change it."""
 
     def __init__(self, store: Store, testbed: Testbed, progress: Progress, *, standby: bool = False) -> None:
-        """Deploy what was never deployed; on ``standby`` only when it is first used.
+        """Deploy what was never deployed. On ``standby`` others may change it until it is first used.
 
         Raises OlafError, also when another olafctl is at work on it.
         """
@@ -48,9 +48,6 @@ class Deployment:
         self._locked = False
         record = store.record(Role.RUNNING)
         if record is None:
-            if standby:
-                self.testbed = testbed
-                return
             deploy(testbed, progress)
         elif record.testbed != testbed.text:
             remedy = "deploy it first: olafctl deploy, while no daemon runs"
@@ -64,8 +61,6 @@ class Deployment:
         return self._store.folder
 
     def running(self) -> Running | None:
-        if self._store.record(Role.RUNNING) is None:
-            return None
         self._lock()
         _, running = find(self._store)
         return running if running is not None and running.alive() else None

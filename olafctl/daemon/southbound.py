@@ -18,6 +18,7 @@ from olafctl.control.plan import Plan, plan
 from olafctl.daemon.guard import Guarded
 from olafctl.daemon.leadership import Leadership
 from olafctl.daemon.site import Site
+from olafctl.errors import OlafError, Problem
 from olafctl.p4runtime.entities import Exact, Match, PacketIn
 from olafctl.p4runtime.session import Session
 from olafctl.queue import settings
@@ -87,8 +88,10 @@ class Southbound:
 
     def queue_registers(self) -> dict[str, int]:
         """All of the queue's registers at one instant. Raises OlafError."""
-        assert self._running is not None
-        return self._running.registers.read_all()
+        running = self._running
+        if running is None:
+            raise OlafError(Problem("its queue is not reached", self._site.testbed.name))
+        return running.registers.read_all()
 
     def packets(self, timeout: float) -> Iterator[PacketIn]:
         """Control messages that VNP4₁ hands over, until ``timeout`` seconds bring none."""

@@ -2,9 +2,12 @@
 
 import os
 import socket
+import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+_CREDENTIALS = struct.Struct("iII")  # struct ucred: process, user, group
 
 
 @contextmanager
@@ -34,6 +37,13 @@ def listen(path: Path, kind: socket.SocketKind) -> socket.socket:
         listening.bind(name)
     listening.listen(64)
     return listening
+
+
+def is_own(peer: socket.socket) -> bool:
+    """Whether the process at the other end of a connection is this user's, or root's."""
+    credentials = peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+    _, user, _ = _CREDENTIALS.unpack(credentials)
+    return user in (0, os.geteuid())
 
 
 def connect(path: Path, kind: socket.SocketKind, timeout: float | None = None) -> socket.socket:

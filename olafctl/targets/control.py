@@ -48,6 +48,8 @@ class ControlServer:
 
     def _converse(self, peer: socket.socket) -> None:
         with peer, suppress(OSError):
+            if not unix.is_own(peer):
+                return
             line = _read_line(peer)
             if not line:
                 return

@@ -232,6 +232,28 @@ def test_the_verbs_do_what_the_calls_do(run: Run) -> None:
     assert (code, problem["what"]) == (2, "there is no worker 'w1'")
 
 
+def test_names_of_clusters_and_workers_are_completed(
+    run: Run, server: Server, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("red", "rose", "blue"):
+        run("cluster", "create", name)
+    run("worker", "join", "red", "10.0.1.1", "--port", 2, "--name", "w1")
+
+    def completed(words: str) -> list[str]:
+        monkeypatch.setenv("_OLAFCTL_COMPLETE", "bash_complete")
+        monkeypatch.setenv("COMP_WORDS", f"olafctl {words}")
+        monkeypatch.setenv("COMP_CWORD", str(len(words.split(" "))))
+        with pytest.raises(SystemExit):
+            main.olafctl.main(prog_name="olafctl")
+        return [line.partition(",")[2] for line in capsys.readouterr().out.split()]
+
+    assert completed("cluster delete r") == ["red", "rose"]
+    assert completed("worker move w") == ["w1"]
+    assert completed("worker move w1 b") == ["blue"]
+    server.stop()
+    assert completed("cluster delete r") == []
+
+
 def test_without_a_daemon_the_verbs_say_how_to_start_it(run: Run, server: Server) -> None:
     server.stop()
     code, [problem] = run("cluster", "list")

@@ -2,14 +2,18 @@
 
 import functools
 from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import click
 from google.protobuf.json_format import MessageToDict
 
 from olafctl.daemon.api.client import ADDRESS, Client
+from olafctl.errors import OlafError
 
 _Command = Callable[..., Any]
+_COMPLETION_SECONDS = 2.0
 
 
 def connection_options(command: _Command) -> _Command:
@@ -23,6 +27,35 @@ def connection_options(command: _Command) -> _Command:
             return command(*args, client=client, **options)
 
     return connected
+
+
+def etcd_options(command: _Command) -> _Command:
+    """The options ``--etcd`` and ``--etcd-certs``, given as ``endpoints`` and ``etcd_certs``."""
+    command = click.option(
+        "--etcd-certs",
+        type=click.Path(exists=True, file_okay=False, path_type=Path),
+        help="Folder with ca.pem, client.pem and client.key for etcd; needed beyond loopback.",
+    )(command)
+    meaning = "The etcd by which controllers share it.  [default: this machine's own store]"
+    return click.option("--etcd", "endpoints", metavar="HOST:PORT,...", help=meaning)(command)
+
+
+def cluster_names(context: click.Context, argument: click.Parameter, begun: str) -> list[str]:
+    """Clusters whose names begin so, for the shell to complete."""
+    return _completed("clusters", begun)
+
+
+def worker_names(context: click.Context, argument: click.Parameter, begun: str) -> list[str]:
+    """Workers whose names begin so, for the shell to complete."""
+    return _completed("workers", begun)
+
+
+def _completed(kind: str, begun: str) -> list[str]:
+    # Without a daemon nothing is completed, and no error is shown in the middle of a command line.
+    with suppress(OlafError), Client(timeout=_COMPLETION_SECONDS) as client:
+        rows = [row for each in client.call("GetStatus").deployments for row in getattr(each, kind)]
+        return sorted(row.name for row in rows if row.name.startswith(begun))
+    return []
 
 
 def as_dict(message: Any) -> dict[str, Any]:

@@ -133,6 +133,12 @@ MESSAGES: Mapping[str, tuple[_Field, ...]] = {
         _Field("cluster", "Cluster", "as it is now; absent when it was removed"),
         _Field("worker", "Worker", "as it is now; absent when it was removed"),
     ),
+    "GetQueueRequest": (_DEPLOYMENT,),
+    "Queue": (
+        _Field("registers", "repeated Count", "of the queue, at one instant; none while it is not reached"),
+        _Field("messages", "repeated Count", "control messages by what became of them"),
+    ),
+    "Count": (_Field("name", "string"), _Field("value", "uint64")),
     "GetStatusRequest": (
         _Field("deployment", "string", "empty: all"),
         _Field("summary", "bool", "leave out clusters and workers"),
@@ -167,6 +173,7 @@ CALLS: Mapping[str, tuple[str, str]] = {
     "LetGo": ("LetGoRequest", "LetGoAnswer"),
     "Watch": ("WatchRequest", "stream Event"),
     "GetStatus": ("GetStatusRequest", "GetStatusAnswer"),
+    "GetQueue": ("GetQueueRequest", "Queue"),
 }
 """Request and answer of every call."""
 

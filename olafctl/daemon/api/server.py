@@ -5,15 +5,19 @@ import json
 import logging
 import os
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as TookTooLong
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 import grpc
+from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import DecodeError
 
+from olafctl.daemon import protobuf
 from olafctl.daemon.admission import Admission
 from olafctl.daemon.api import convert
 from olafctl.daemon.api.schema import CALLS, CLASSES, SERVICE, answer_of
@@ -21,6 +25,7 @@ from olafctl.daemon.controller import Busy, Controller, Unavailable
 from olafctl.daemon.leadership import NotLeader
 from olafctl.daemon.messages.notices import Notices
 from olafctl.daemon.model import Row
+from olafctl.daemon.operate.audit import AuditLog
 from olafctl.daemon.operations import Operation, Operations
 from olafctl.daemon.store.interface import Compacted
 from olafctl.errors import BadInput, OlafError, Problem
@@ -30,6 +35,13 @@ from olafctl.queue.internals import Command
 
 PROBLEMS = "olaf-problems-bin"
 LEADER = "olaf-leader"
+HEALTH = "grpc.health.v1.Health"
+_HEALTH = protobuf.classes(
+    "grpc.health.v1",
+    {"HealthCheckRequest": {"service": (1, "string")}, "HealthCheckResponse": {"status": (1, "int32")}},
+)
+_SERVING, _NOT_SERVING = 1, 2
+_READS = ("GetStatus", "GetQueue")
 TOKEN = "authorization"
 _WATCHERS = 32
 _THREADS = 64 + _WATCHERS
@@ -51,6 +63,18 @@ class Owned:
     """Of members that do not say."""
     let_go: Callable[[], None]
     """Leave it as it is, for others to change."""
+    messages: Mapping[str, int] = field(default_factory=dict)
+    """Control messages by what became of them, as they are counted."""
+
+
+def unready(owned: Mapping[str, Owned]) -> dict[str, str]:
+    """Why deployments cannot be served as they should, by name; a follower is ready when it keeps up."""
+    found = {}
+    for name, each in list(owned.items()):
+        status = each.controller.status(summary=True)
+        if not status.ready and (status.term or status.problem):
+            found[name] = status.problem or "its devices are not reached"
+    return found
 
 
 class Server:
@@ -62,22 +86,35 @@ class Server:
 
     def __init__(
         self,
-        owned: Mapping[str, Owned],
+        owned: dict[str, Owned],
         address: str,
         tls: Tls | None = None,
         token: str = "",
+        *,
+        audit: AuditLog | None = None,
+        called: Callable[[str, str, float], None] | None = None,
     ) -> None:
+        """``owned`` loses what is let go. ``audit`` notes each change that is asked for; ``called`` is told
+        of each call's name, how it ended, and the seconds it took."""
+        self._audit = audit
+        self._called = called
         addresses.check(address, tls)
         path = addresses.socket_of(address)
         if path is None and not token and (tls is None or tls.client_ca is None):
             what = "would let every process that reaches it change memberships"
             raise BadInput(Problem(what, address, "give a token, or a client authority for TLS"))
-        self._owned = dict(owned)
+        self._owned = owned
         self._token = token
         self._watchers = threading.BoundedSemaphore(_WATCHERS)
         self._server = grpc.server(ThreadPoolExecutor(_THREADS, "api"), options=_OPTIONS)
         handlers = {name: self._handler(name) for name in CALLS}
-        self._server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(SERVICE, handlers),))
+        health = {"Check": grpc.unary_unary_rpc_method_handler(self._health)}
+        self._server.add_generic_rpc_handlers(
+            (
+                grpc.method_handlers_generic_handler(SERVICE, handlers),
+                grpc.method_handlers_generic_handler(HEALTH, health),
+            )
+        )
         self._folder: int | None = None
         if path is not None:
             addresses.claim(path.absolute())
@@ -125,10 +162,19 @@ class Server:
                 _refuse(context, BadInput(Problem(f"is no {CALLS[name][0]}: {error}")))
 
         def answer(data: bytes, context: Any) -> bytes:
+            began, outcome, request = time.monotonic(), "rejected", None
             try:
-                message = _ANSWERS[name](self, parsed(data, context))
+                request = parsed(data, context)
+                message = _ANSWERS[name](self, request)
+                outcome = "ok"
+                self._note(name, request, context, outcome)
             except OlafError as error:
+                outcome = _code(error).name.lower()
+                self._note(name, request, context, str(error)[:500])
                 _refuse(context, error)
+            finally:
+                if self._called is not None:
+                    self._called(name, outcome, time.monotonic() - began)
             return bytes(message.SerializeToString())
 
         def stream(data: bytes, context: Any) -> Iterator[bytes]:
@@ -142,6 +188,30 @@ class Server:
         if streams:
             return grpc.unary_stream_rpc_method_handler(stream)
         return grpc.unary_unary_rpc_method_handler(answer)
+
+    def _note(self, name: str, request: Any, context: Any, outcome: str) -> None:
+        """Add a change, or a refused one, to the audit log, before it is answered."""
+        if self._audit is None or request is None or name in _READS:
+            return
+        asked = MessageToDict(request, preserving_proto_field_name=True)
+        if "key" in asked:
+            asked["key"] = "given"
+        try:
+            self._audit.append(_who(context), name, outcome, request=asked).result()
+        except OlafError as error:
+            _log.error("%s", error)
+
+    def _health(self, data: bytes, context: Any) -> bytes:
+        """gRPC's health protocol: of the whole (no service), and of this API."""
+        self._authenticate(context)
+        try:
+            service = _HEALTH["HealthCheckRequest"].FromString(data).service
+        except DecodeError:
+            service = "?"
+        if service not in ("", SERVICE):
+            context.abort(grpc.StatusCode.NOT_FOUND, "no such service")
+        status = _NOT_SERVING if unready(self._owned) else _SERVING
+        return bytes(_HEALTH["HealthCheckResponse"](status=status).SerializeToString())
 
     def _authenticate(self, context: Any) -> None:
         if addresses.socket_of(self.address) is not None or context.peer_identities():
@@ -208,6 +278,13 @@ class Server:
             deployments=[convert.status_message(owned.controller.status(request.summary)) for owned in chosen]
         )
 
+    def _queue(self, request: Any) -> Any:
+        owned = self._chosen(request.deployment)
+        registers: Mapping[str, int] = {}
+        with suppress(OlafError):
+            registers = owned.controller.southbound.queue_registers()
+        return CLASSES["Queue"](registers=_counts(registers), messages=_counts(dict(owned.messages)))
+
     def _watch(self, request: Any, context: Any) -> Iterator[Any]:
         controller = self._chosen(request.deployment).controller
         token = request.resume_token
@@ -250,26 +327,43 @@ _ANSWERS: Mapping[str, Callable[[Server, Any], Any]] = {
     "Halt": lambda self, r: self._halt(r, True),
     "Resume": lambda self, r: self._halt(r, False),
     "GetStatus": Server._status,
+    "GetQueue": Server._queue,
 }
+
+
+def _counts(counted: Mapping[str, int]) -> list[Any]:
+    return [CLASSES["Count"](name=name, value=value) for name, value in counted.items()]
+
+
+def _who(context: Any) -> str:
+    """Who calls, as far as the connection tells: a certificate's name, or how it came in."""
+    names = context.auth_context().get("x509_common_name", ())
+    certificate = " ".join(name.decode(errors="replace") for name in names)
+    peer = str(context.peer())
+    # A UNIX socket tells no more: only its owner, and root, can have connected.
+    return f"{certificate} at {peer}" if certificate else peer.rstrip(":") or "unix"
+
+
+def _code(error: OlafError) -> Any:
+    match error:
+        case BadInput():
+            return grpc.StatusCode.INVALID_ARGUMENT
+        case Busy():
+            return grpc.StatusCode.RESOURCE_EXHAUSTED
+        case Unavailable():
+            return grpc.StatusCode.UNAVAILABLE
+        case Compacted():
+            return grpc.StatusCode.OUT_OF_RANGE
+        case _:
+            return grpc.StatusCode.FAILED_PRECONDITION
 
 
 def _refuse(context: Any, error: OlafError) -> NoReturn:
     """End a call with an error's problems."""
-    match error:
-        case BadInput():
-            code = grpc.StatusCode.INVALID_ARGUMENT
-        case Busy():
-            code = grpc.StatusCode.RESOURCE_EXHAUSTED
-        case Unavailable():
-            code = grpc.StatusCode.UNAVAILABLE
-        case Compacted():
-            code = grpc.StatusCode.OUT_OF_RANGE
-        case _:
-            code = grpc.StatusCode.FAILED_PRECONDITION
     problems = [vars(problem) for problem in error.problems]
     told: list[tuple[str, str | bytes]] = [(PROBLEMS, json.dumps(problems).encode())]
     if isinstance(error, NotLeader):
         told.append((LEADER, error.leader))
     context.set_trailing_metadata(told)
-    context.abort(code, str(error)[:1000])
+    context.abort(_code(error), str(error)[:1000])
     raise AssertionError("abort returned")

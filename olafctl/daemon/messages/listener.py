@@ -24,6 +24,7 @@ from olafctl.daemon.messages.nonces import Freshness, Nonces
 from olafctl.daemon.messages.notices import Notices
 from olafctl.daemon.messages.rates import Rates
 from olafctl.daemon.model import Cluster, Kind, Member, Row
+from olafctl.daemon.operate.audit import AuditLog
 from olafctl.daemon.operations import MemberWish, NoRoom, Operation, Operations, Planned
 from olafctl.errors import BadInput, OlafError, Problem
 from olafctl.queue.internals import Command
@@ -61,8 +62,10 @@ class Listener:
         testbed: Testbed,
         lease: float,
         clock: Callable[[], float] = time.monotonic,
+        audit: AuditLog | None = None,
     ) -> None:
-        """Members that join by message leave after ``lease`` seconds of silence; 0: never."""
+        """Members that join by message leave after ``lease`` seconds of silence; 0: never. ``audit`` notes
+        what authentic messages asked for."""
         self.counts: Counter[str] = Counter()
         """Messages by what became of them: ``ok``, the reason of a refusal, ``flooded``, ``malformed``."""
         self._controller = controller
@@ -71,6 +74,7 @@ class Listener:
         self._notices = notices
         self._testbed = testbed
         self._lease = lease
+        self._audit = audit
         self._sources = Rates(_PER_SECOND, _BURST, _SOURCES)
         self._ports = Rates(_PORT_PER_SECOND, _PORT_BURST, len(testbed.ports))
         self._nonces = Nonces(controller.look)
@@ -176,6 +180,10 @@ class Listener:
 
         def answer(done: "Future[Row]") -> None:
             error = done.exception()
+            if self._audit is not None:
+                asked = {"deployment": self._testbed.name, "cluster": name}
+                outcome = "ok" if error is None else str(error)[:500]
+                self._audit.append(str(source), message.action.name, outcome, request=asked)
             if error is None:
                 self._outcomes[name, source] = Reason.OK
                 self._forward(message, cluster, member)

@@ -1,0 +1,24 @@
+"""``olafctl audit``: who changed memberships."""
+
+import json
+from pathlib import Path
+
+import click
+
+from olafctl.cli.output import json_option
+
+
+@click.command()
+@click.argument("file", required=False, type=click.Path(dir_okay=False, path_type=Path))
+@json_option("Print each line as JSON.")
+def command(file: Path | None, as_json: bool) -> None:
+    """Show the daemon's audit log (or FILE), and check that every line follows from the one before it."""
+    from olafctl import paths
+    from olafctl.daemon.operate.audit import read
+
+    for line in read(file or paths.state() / ".daemon" / "audit.log"):
+        if as_json:
+            click.echo(json.dumps(line, ensure_ascii=False))
+        else:
+            asked = " ".join(f"{name}={value}" for name, value in line.get("request", {}).items())
+            click.echo(f"{line['time']} {line['who']}: {line['what']} {asked} → {line['outcome']}")

@@ -1,0 +1,31 @@
+"""``olafctl backup``: a deployment's membership in one file."""
+
+from pathlib import Path
+
+import click
+
+from olafctl.cli.output import json_option, print_json
+from olafctl.daemon.api.command_line import etcd_options
+
+
+@click.command()
+@click.argument("deployment")
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+@etcd_options
+@json_option("Print how many rows it has as JSON.")
+def command(
+    deployment: str, file: Path, endpoints: str | None, etcd_certs: Path | None, as_json: bool
+) -> None:
+    """Write the daemon's membership of DEPLOYMENT to FILE, as of one revision; it may run meanwhile.
+
+    Keys of control messages are in it: only you may read it.
+    """
+    from olafctl.daemon.operate.backup import backup
+    from olafctl.daemon.operate.stores import reading
+
+    with reading(deployment, endpoints, etcd_certs) as store:
+        rows = backup(store, deployment, file)
+    if as_json:
+        print_json({"file": str(file), "rows": rows})
+    else:
+        click.echo(f"wrote {file}: {rows} rows")

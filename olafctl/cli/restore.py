@@ -1,0 +1,31 @@
+"""``olafctl restore``: a deployment's membership out of a backup."""
+
+from pathlib import Path
+
+import click
+
+from olafctl.cli.output import json_option, print_json
+from olafctl.daemon.api.command_line import etcd_options
+
+
+@click.command()
+@click.argument("deployment")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@etcd_options
+@json_option("Print how many rows differed as JSON.")
+def command(
+    deployment: str, file: Path, endpoints: str | None, etcd_certs: Path | None, as_json: bool
+) -> None:
+    """Make the membership of DEPLOYMENT that of the backup FILE, while no daemon owns it.
+
+    The next daemon makes the devices equal to it. A damaged, newer or foreign file is refused.
+    """
+    from olafctl.daemon.operate.backup import restore
+    from olafctl.daemon.operate.stores import changing
+
+    with changing(deployment, endpoints, etcd_certs) as (store, indices):
+        rows = restore(store, deployment, indices, file)
+    if as_json:
+        print_json({"file": str(file), "rows": rows})
+    else:
+        click.echo(f"restored {deployment}: {rows} rows differed")

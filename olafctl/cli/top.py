@@ -1,0 +1,143 @@
+"""``olafctl top``: what the daemon's deployments do, as it happens."""
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from olafctl.cli.output import json_option, print_json
+from olafctl.daemon.api.command_line import as_dict, connection_options
+
+if TYPE_CHECKING:
+    from olafctl.daemon.api.client import Client
+
+_SHOWN = 30
+
+
+@click.command()
+@click.option("--every", type=click.FloatRange(0.1), default=1.0, show_default=True, metavar="SECONDS")
+@click.option("--once", is_flag=True, help="Show it once, and end.")
+@connection_options
+@json_option("Print it once as JSON.")
+def command(client: "Client", deployment: str, every: float, once: bool, as_json: bool) -> None:
+    """Show clusters with their members, P_s, the queue, and updates merged or dropped by cause.
+
+    P_s is that of workers whose model is as fresh as they ask for: min(Q_max/N, 1). Ends with Ctrl-C.
+    """
+    import time
+    from contextlib import suppress
+
+    from rich.console import Console
+    from rich.live import Live
+
+    if as_json:
+        print_json([_as_json(each) for each in _read(client, deployment)])
+        return
+    before = _read(client, deployment)
+    if once:
+        Console(highlight=False).print(_screen(before, before, 0.0))
+        return
+    with suppress(KeyboardInterrupt), Live(_screen(before, before, 0.0), screen=True) as live:
+        since = time.monotonic()
+        while True:
+            time.sleep(every)
+            now, at = _read(client, deployment), time.monotonic()
+            live.update(_screen(before, now, at - since))
+            before, since = now, at
+
+
+def _read(client: "Client", deployment: str) -> list[dict[str, Any]]:
+    """Each deployment with its ``registers`` and ``messages`` by name."""
+    found = []
+    for each in client.call("GetStatus", deployment=deployment).deployments:
+        queue = client.call("GetQueue", deployment=each.name)
+        found.append(
+            {
+                "status": each,
+                "registers": {count.name: count.value for count in queue.registers},
+                "messages": {count.name: count.value for count in queue.messages},
+            }
+        )
+    return found
+
+
+def _as_json(each: dict[str, Any]) -> dict[str, Any]:
+    shown = as_dict(each["status"])
+    return {
+        **shown,
+        "send_probability": _send_probability(each["registers"]),
+        "queue": each["registers"],
+        "messages": each["messages"],
+    }
+
+
+def _send_probability(registers: dict[str, int]) -> float | None:
+    from olafctl.daemon.operate.metrics import send_probability
+
+    return send_probability(registers) if "slots" in registers else None
+
+
+def _screen(before: list[dict[str, Any]], now: list[dict[str, Any]], seconds: float) -> Any:
+    from rich.console import Group
+
+    earlier = {each["status"].name: each for each in before}
+    parts: list[Any] = []
+    for each in now:
+        parts += _deployment(earlier.get(each["status"].name, each), each, seconds)
+    return Group(*parts)
+
+
+def _deployment(before: dict[str, Any], now: dict[str, Any], seconds: float) -> list[Any]:
+    from rich.text import Text
+
+    status, registers = now["status"], now["registers"]
+    state = "ready" if status.ready else status.problem or f"follows {status.leader or 'no one at present'}"
+    parts: list[Any] = [Text(f"{status.name}: {state}", style="bold")]
+    if registers:
+        share = _send_probability(registers)
+        text = (
+            f"queue {registers['occupancy']} of {registers['slots']} slots, N {registers['active_clusters']}"
+        )
+        parts.append(Text(f"{text}, P_s {share:.2f}"))
+    members: dict[str, int] = {}
+    for worker in status.workers:
+        members[worker.cluster] = members.get(worker.cluster, 0) + 1
+    clusters = [
+        [each.name, members.get(each.name, 0), as_dict(each)["mode"], each.threshold or "all",
+         "halted" if each.halted else "", each.objective]
+        for each in status.clusters
+    ]  # fmt: skip
+    parts.append(_table(["cluster", "members", "mode", "H", "", "objective"], clusters[:_SHOWN]))
+    if len(clusters) > _SHOWN:
+        parts.append(Text(f"and {len(clusters) - _SHOWN} more clusters"))
+    causes = [
+        [name, value, _rate(value - before["registers"].get(name, value), seconds)]
+        for name, value in registers.items()
+        if name in ("in_updates", "out_updates", "appended", "merged")
+        or (name.startswith(("replaced_", "dropped_")) and value)
+    ]
+    parts.append(_table(["updates", "in all", "per second"], causes))
+    messages = [
+        [name, value, _rate(value - before["messages"].get(name, value), seconds)]
+        for name, value in sorted(now["messages"].items())
+    ]
+    if messages:
+        parts.append(_table(["control messages", "in all", "per second"], messages))
+    return parts
+
+
+def _rate(change: int, seconds: float) -> str:
+    return f"{change / seconds:.0f}" if seconds else ""
+
+
+def _table(heads: list[str], rows: list[list[Any]]) -> Any:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for column, head in enumerate(heads):
+        numeric = bool(rows) and all(isinstance(row[column], int | float) for row in rows)
+        grid.add_column(Text(head), justify="right" if numeric else "left")
+    for row in rows:
+        grid.add_row(*(Text(str(cell)) for cell in row))
+    return grid

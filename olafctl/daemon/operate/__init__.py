@@ -1,0 +1,1 @@
+"""Running the daemon: metrics and health, the audit log, backups."""

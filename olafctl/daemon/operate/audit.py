@@ -1,0 +1,158 @@
+"""The audit log: who asked for what, when, and what became of it; one JSON line each, only ever appended.
+
+Each line carries the SHA-256 of the one before it, so that a line that is changed, removed or inserted shows;
+what is cut off at the end does not, unless the last hash is kept elsewhere. Lines are on the disk before the
+caller is answered; those that wait at the same time share one write.
+"""
+
+import errno
+import fcntl
+import hashlib
+import json
+import os
+import queue
+import threading
+from collections.abc import Iterator
+from concurrent.futures import Future
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO, Any
+
+from olafctl.errors import OlafError, Problem
+
+FIRST = "0" * 64
+"""What stands for the hash of the line before the first."""
+_BATCH = 256
+_Line = tuple[dict[str, Any], "Future[None]"]
+
+
+class AuditLog:
+    """The log in one file, of one process at a time. Any thread may append."""
+
+    def __init__(self, path: Path) -> None:
+        """Go on at the end of the file, which is made; a last line that was cut off by a crash stays, and the
+        chain begins again after it. Raises OlafError."""
+        self._path = path
+        self._lines: queue.SimpleQueue[_Line | None] = queue.SimpleQueue()
+        self._file: IO[bytes] | None = None
+        self._previous = FIRST
+        try:
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._open()
+        except OSError as error:
+            raise self._unusable(error) from None
+        self._thread = threading.Thread(target=self._run, name="audit", daemon=True)
+        self._thread.start()
+
+    def append(self, who: str, what: str, outcome: str, **more: Any) -> "Future[None]":
+        """Note one request; done when it is on the disk, failed with an OlafError when it cannot be."""
+        written: Future[None] = Future()
+        time = datetime.now(UTC).isoformat(timespec="milliseconds")
+        self._lines.put(({"time": time, "who": who, "what": what, "outcome": outcome, **more}, written))
+        return written
+
+    def close(self) -> None:
+        """Write what waits."""
+        self._lines.put(None)
+        self._thread.join()
+        if self._file is not None:
+            self._file.close()
+
+    def _run(self) -> None:
+        ends = False
+        while not ends:
+            batch: list[_Line] = []
+            line = self._lines.get()
+            while line is not None:
+                batch.append(line)
+                if len(batch) == _BATCH or self._lines.empty():
+                    break
+                line = self._lines.get()
+            ends = line is None
+            if batch:
+                self._write(batch)
+
+    def _write(self, batch: list[_Line]) -> None:
+        text, previous = b"", self._previous
+        for fields, _ in batch:
+            line = json.dumps({**fields, "previous": previous}, ensure_ascii=False).encode()
+            previous = hashlib.sha256(line).hexdigest()
+            text += line + b"\n"
+        try:
+            file = self._open()
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        except OSError as error:
+            for _, written in batch:
+                written.set_exception(self._unusable(error))
+            return
+        self._previous = previous
+        for _, written in batch:
+            written.set_result(None)
+
+    def _open(self) -> IO[bytes]:
+        """The file by that name: a new one once it was rotated away, in which the chain goes on."""
+        if self._file is not None and _is_file(self._file, self._path):
+            return self._file
+        if self._file is not None:
+            self._file.close()
+        descriptor = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        self._file = os.fdopen(descriptor, "ab", buffering=0)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            # Two chains in one file could not be told from one that was tampered with.
+            raise OSError(errno.EBUSY, "another daemon writes it") from None
+        last = _last_line(self._path)
+        if last:
+            self._previous = hashlib.sha256(last.rstrip(b"\n")).hexdigest()
+            if not last.endswith(b"\n"):
+                self._file.write(b"\n")
+        return self._file
+
+    def _unusable(self, error: OSError) -> OlafError:
+        remedy = "make it writable, make room on its disk, or name another with --audit-log"
+        return OlafError(Problem(f"cannot be written: {error.strerror}", str(self._path), remedy))
+
+
+def read(path: Path, previous: str = "") -> Iterator[dict[str, Any]]:
+    """The lines of a log, checked; ``previous`` is the hash that its first line shall carry, empty for any.
+
+    Raises OlafError at a line that does not follow from the one before it.
+    """
+    try:
+        with path.open("rb") as lines:
+            for number, line in enumerate(lines, 1):
+                try:
+                    fields = json.loads(line)
+                    carried = fields["previous"]
+                except (ValueError, KeyError, TypeError):
+                    what = "is no line of an audit log: damaged, or cut off by a crash"
+                    raise OlafError(Problem(what, f"{path}:{number}")) from None
+                if previous and carried != previous:
+                    what = "does not follow from the line before it: one was changed, removed or inserted"
+                    raise OlafError(Problem(what, f"{path}:{number}"))
+                previous = hashlib.sha256(line.rstrip(b"\n")).hexdigest()
+                yield fields
+    except OSError as error:
+        raise OlafError(Problem(f"cannot be read: {error.strerror}", str(path))) from None
+
+
+def _last_line(path: Path) -> bytes:
+    with path.open("rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        step = 4096
+        while True:
+            file.seek(max(size - step, 0))
+            lines = file.read().splitlines(keepends=True)
+            if len(lines) > 1 or step >= size:
+                return lines[-1] if lines else b""
+            step *= 4
+
+
+def _is_file(file: IO[bytes], path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), path.stat())
+    except FileNotFoundError:
+        return False

@@ -1,0 +1,97 @@
+"""Backups of a deployment's membership: every row at one revision, in one file with a checksum."""
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from olafctl.daemon.membership import Membership
+from olafctl.daemon.store.interface import MembershipStore, Row
+from olafctl.errors import BadInput, OlafError, Problem
+
+VERSION = 1
+_NONCE = "nonce/"
+
+
+def backup(store: MembershipStore, deployment: str, path: Path) -> int:
+    """Write the store's rows to ``path``, which only this user may read: keys are in it. Returns how many.
+
+    The store may be in use. Raises OlafError; then a file that was there is as before.
+    """
+    revision, rows = store.rows()
+    content = {
+        "version": VERSION,
+        "deployment": deployment,
+        "made": datetime.now(UTC).isoformat(timespec="seconds"),
+        "revision": revision,
+        "rows": rows,
+    }
+    text = json.dumps({**content, "sha256": _digest(content)}, indent=1, sort_keys=True)
+    partial = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        partial.touch(mode=0o600)
+        with partial.open("w") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        raise OlafError(Problem(f"cannot be written: {error.strerror}", str(path))) from None
+    return len(rows)
+
+
+def restore(store: MembershipStore, deployment: str, indices: int, path: Path) -> int:
+    """Make the store's rows those of a backup, as one change; returns how many rows differed.
+
+    Control messages that were used since the backup stay used. Raises BadInput for a file that is damaged,
+    newer than this Olaf, of another deployment, or does not fit a queue of ``indices``; then nothing is
+    changed.
+    """
+    rows = _read(path, deployment)
+    try:
+        Membership(indices, rows)
+    except (OlafError, KeyError, TypeError, ValueError) as error:
+        what = f"its membership does not fit this deployment: {error}"
+        raise BadInput(Problem(what, str(path), "deploy the testbed that it was made of")) from None
+    _, current = store.rows()
+    for key, row in current.items():
+        if key.startswith(_NONCE) and int(row["last"]) > int(rows.get(key, {"last": -1})["last"]):
+            rows[key] = row
+    change: dict[str, Row | None] = {key: None for key in current.keys() - rows.keys()}
+    change.update({key: row for key, row in rows.items() if current.get(key) != row})
+    if change:
+        store.finish(change)
+    store.abandon()
+    return len(change)
+
+
+def _read(path: Path, deployment: str) -> dict[str, Row]:
+    try:
+        content = json.loads(path.read_bytes())
+    except OSError as error:
+        raise BadInput(Problem(f"cannot be read: {error.strerror}", str(path))) from None
+    except ValueError:
+        raise _damaged(path) from None
+    if not isinstance(content, dict) or not isinstance(content.get("version"), int):
+        raise _damaged(path)
+    if content["version"] > VERSION:
+        raise BadInput(Problem("was written by a newer Olaf", str(path), "use that one"))
+    if content.pop("sha256", None) != _digest(content) or not isinstance(content.get("rows"), dict):
+        raise _damaged(path)
+    if content.get("deployment") != deployment:
+        what = f"is a backup of {content.get('deployment')!r}, not of {deployment!r}"
+        raise BadInput(Problem(what, str(path), "name that deployment"))
+    rows: dict[str, Row] = content["rows"]
+    return rows
+
+
+def _digest(content: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def _damaged(path: Path) -> BadInput:
+    return BadInput(Problem("is damaged, or no backup", str(path), "use another backup"))

@@ -1,0 +1,99 @@
+"""What Prometheus is told of the daemon; ``templates/dashboard.json`` shows it in Grafana."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+
+from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+
+from olafctl.daemon.api.server import Owned
+from olafctl.errors import OlafError
+from olafctl.queue.registers import REGISTERS, Access
+
+_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60)
+_COUNTERS = frozenset(register.name for register in REGISTERS if register.access is Access.COUNTER)
+_STATUS = frozenset(register.name for register in REGISTERS if register.access is Access.STATUS)
+
+
+class Metrics:
+    """Counts calls as they end, and reads the rest when it is asked for."""
+
+    def __init__(self, owned: Mapping[str, Owned]) -> None:
+        self._owned = owned
+        self._registry = CollectorRegistry()
+        self._calls = Counter(
+            "olaf_calls", "Calls of the API by how they ended", ["call", "outcome"], registry=self._registry
+        )
+        self._seconds = Histogram(
+            "olaf_call_seconds", "How long calls took", ["call"], buckets=_SECONDS, registry=self._registry
+        )
+        self._registry.register(self)
+
+    def called(self, call: str, outcome: str, seconds: float) -> None:
+        """A call of the API has ended."""
+        self._calls.labels(call, outcome).inc()
+        self._seconds.labels(call).observe(seconds)
+
+    def exposition(self) -> bytes:
+        """All of it, as Prometheus reads it."""
+        return bytes(generate_latest(self._registry))
+
+    def collect(self) -> Iterator[Metric]:
+        """What is as it is now; asked by the registry."""
+        deployment = ["deployment"]
+        ready = GaugeMetricFamily("olaf_ready", "1: the devices hold what they shall", labels=deployment)
+        term = GaugeMetricFamily("olaf_term", "Term of this leader; 0: it follows", labels=deployment)
+        revision = GaugeMetricFamily("olaf_revision", "Newest revision of the membership", labels=deployment)
+        waiting = GaugeMetricFamily(
+            "olaf_waiting_changes", "Changes that wait for their turn", labels=deployment
+        )
+        members = GaugeMetricFamily("olaf_members", "Members of a cluster", labels=["deployment", "cluster"])
+        counted = CounterMetricFamily(
+            "olaf_control_messages",
+            "Control messages by what became of them",
+            labels=["deployment", "outcome"],
+        )
+        queue = CounterMetricFamily(
+            "olaf_queue", "Counters of the queue: see docs/registers.md", labels=["deployment", "counter"]
+        )
+        now = GaugeMetricFamily(
+            "olaf_queue_status",
+            "Status of the queue: see docs/registers.md",
+            labels=["deployment", "register"],
+        )
+        slots = GaugeMetricFamily("olaf_queue_slots", "Slots of the queue, Q_max", labels=deployment)
+        share = GaugeMetricFamily(
+            "olaf_send_probability",
+            "P_s = min(Q_max/N, 1) of workers whose model is as fresh as they ask for (OLAF §5)",
+            labels=deployment,
+        )
+        for name, each in list(self._owned.items()):
+            status = each.controller.status()
+            ready.add_metric([name], status.ready)
+            term.add_metric([name], status.term)
+            revision.add_metric([name], status.revision)
+            waiting.add_metric([name], each.controller.waiting)
+            sizes = {cluster["name"]: 0 for cluster in status.clusters}
+            for member in status.members:
+                sizes[member["cluster"]] += 1
+            for cluster, size in sizes.items():
+                members.add_metric([name, cluster], size)
+            for outcome, count in dict(each.messages).items():
+                counted.add_metric([name, outcome], count)
+            registers: Mapping[str, int] = {}
+            with suppress(OlafError):
+                registers = each.controller.southbound.queue_registers()
+            for register, value in registers.items():
+                if register in _COUNTERS:
+                    queue.add_metric([name, register], value)
+                elif register in _STATUS:
+                    now.add_metric([name, register], value)
+            if "slots" in registers:
+                slots.add_metric([name], registers["slots"])
+                share.add_metric([name], send_probability(registers))
+        yield from (ready, term, revision, waiting, members, counted, queue, now, slots, share)
+
+
+def send_probability(registers: Mapping[str, int]) -> float:
+    """P_s of OLAF §5 without its term for freshness, which only workers know."""
+    return min(registers["slots"] / max(registers["active_clusters"], 1), 1.0)

@@ -1,0 +1,66 @@
+"""The store of a deployment, opened without its daemon: to read it meanwhile, or to change it instead."""
+
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from olafctl.control.deploy import find
+from olafctl.control.locks import CHANGE, held
+from olafctl.control.store import Store, folder_of
+from olafctl.daemon.etcd.client import Etcd
+from olafctl.daemon.etcd.leadership import EtcdLeadership
+from olafctl.daemon.etcd.store import EtcdStore
+from olafctl.daemon.leadership import Alone
+from olafctl.daemon.store import sqlite
+from olafctl.daemon.store.interface import MembershipStore
+from olafctl.errors import OlafError, Problem
+
+_LEADS_SECONDS = 10.0
+
+
+@contextmanager
+def reading(deployment: str, endpoints: str | None, certificates: Path | None) -> Iterator[MembershipStore]:
+    """The store in etcd, else this machine's. Raises OlafError."""
+    if endpoints:
+        with closing(Etcd(endpoints.split(","), certificates)) as etcd:
+            yield EtcdStore(etcd, deployment, Alone())
+        return
+    folder = folder_of(deployment)
+    if not (folder / sqlite.FILE).exists():
+        raise OlafError(Problem("no daemon has kept its membership yet", deployment, "olafctl daemon"))
+    with closing(sqlite.SqliteStore(folder)) as store:
+        yield store
+
+
+@contextmanager
+def changing(
+    deployment: str, endpoints: str | None, certificates: Path | None
+) -> Iterator[tuple[MembershipStore, int]]:
+    """The store, which no daemon changes meanwhile, and how many indices the deployment's queue has.
+
+    Raises OlafError when a daemon owns it.
+    """
+    folder = folder_of(deployment)
+    testbed, _ = find(Store(folder))
+    indices = testbed.engine.indices
+    if not endpoints:
+        with held(folder, CHANGE), closing(sqlite.SqliteStore(folder)) as store:
+            yield store, indices
+        return
+    with closing(Etcd(endpoints.split(","), certificates)) as etcd:
+        leadership = EtcdLeadership(etcd, deployment, "")
+        try:
+            _await(leadership, deployment)
+            yield EtcdStore(etcd, deployment, leadership), indices
+        finally:
+            leadership.close()
+
+
+def _await(leadership: EtcdLeadership, deployment: str) -> None:
+    deadline = time.monotonic() + _LEADS_SECONDS
+    while not leadership.term:
+        if leadership.leader or time.monotonic() > deadline:
+            who = f"the daemon at {leadership.leader} leads" if leadership.leader else "etcd gives no lease"
+            raise OlafError(Problem(f"nothing was changed: {who}", deployment, "end every daemon first"))
+        time.sleep(0.05)

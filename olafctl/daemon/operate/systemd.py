@@ -1,0 +1,36 @@
+"""The daemon as a systemd service: its unit, and how it tells that it is ready (sd_notify(3))."""
+
+import os
+import shlex
+import socket
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+
+from olafctl import paths, templates
+
+
+def notify(state: str) -> None:
+    """Tell the service manager, as ``READY=1``; nothing happens when there is none."""
+    address = os.environ.get("NOTIFY_SOCKET", "")
+    if not address:
+        return
+    with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as manager:
+        # An abstract address is written with @ for its leading zero byte.
+        manager.connect("\0" + address[1:] if address.startswith("@") else address)
+        manager.sendall(state.encode())
+
+
+def watchdog_seconds() -> float | None:
+    """How often ``WATCHDOG=1`` is to be told: twice in the unit's time; None when it has none."""
+    asked = os.environ.get("WATCHDOG_USEC", "")
+    return int(asked) / 2e6 if asked.isdigit() and int(asked) else None
+
+
+def unit(arguments: Sequence[str]) -> str:
+    """The unit that starts ``olafctl`` with these arguments, with the folders that are used now."""
+    # % is systemd's own mark in a command line.
+    command = shlex.join([sys.executable, "-m", "olafctl", *arguments]).replace("%", "%%")
+    return templates.fill(
+        "olafctl.service.j2", command=command, state=paths.state(), cache=paths.cache(), user=os.geteuid()
+    )

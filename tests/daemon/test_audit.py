@@ -1,0 +1,124 @@
+"""The audit log: complete, in order, and a change to it shows."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from olafctl.daemon.api.client import Client
+from olafctl.daemon.api.server import Server
+from olafctl.daemon.controller import Controller
+from olafctl.daemon.operate.audit import AuditLog, read
+from olafctl.errors import BadInput, OlafError
+from tests.daemon.conftest import DEADLINE
+from tests.daemon.test_api import owned
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "log" / "audit.log"
+
+
+@pytest.fixture
+def log(path: Path) -> Iterator[AuditLog]:
+    opened = AuditLog(path)
+    yield opened
+    opened.close()
+
+
+def filled(path: Path, lines: int) -> list[bytes]:
+    log = AuditLog(path)
+    for number in range(lines):
+        log.append("unix", f"Call{number}", "ok").result(DEADLINE)
+    log.close()
+    return path.read_bytes().splitlines(keepends=True)
+
+
+def test_changes_and_refusals_are_noted_without_keys(
+    controller: Controller, log: AuditLog, path: Path
+) -> None:
+    server = Server(owned(controller), f"unix:{path.parent}/d/olaf.sock", audit=log)
+    try:
+        with Client(server.address, timeout=DEADLINE) as client:
+            client.call("CreateCluster", name="red", key="5ec2e7" * 8)
+            with pytest.raises(BadInput):
+                client.call("Leave", worker="w1")
+            client.call("GetStatus")
+    finally:
+        server.stop()
+    lines = list(read(path))
+    assert [(line["who"], line["what"]) for line in lines] == [("unix", "CreateCluster"), ("unix", "Leave")]
+    assert lines[0]["request"] == {"name": "red", "key": "given"}
+    assert (lines[0]["outcome"], "no worker" in lines[1]["outcome"]) == ("ok", True)
+    assert "5ec2e7" not in path.read_text()
+
+
+def test_only_its_owner_may_read_it(log: AuditLog, path: Path) -> None:
+    assert (path.stat().st_mode & 0o077, path.parent.stat().st_mode & 0o077) == (0, 0)
+
+
+def test_many_at_once_are_all_there(log: AuditLog, path: Path) -> None:
+    def append(who: int) -> None:
+        for number in range(50):
+            log.append(f"w{who}", f"Call{number}", "ok").result(DEADLINE)
+
+    threads = [Thread(target=append, args=(who,)) for who in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(list(read(path))) == 400
+
+
+def test_the_chain_goes_on_after_a_restart_and_a_rotation(path: Path) -> None:
+    filled(path, 3)
+    filled(path, 2)
+    log = AuditLog(path)
+    path.rename(path.with_suffix(".1"))
+    log.append("unix", "Join", "ok").result(DEADLINE)
+    log.close()
+    old = list(read(path.with_suffix(".1")))
+    assert len(old) == 5
+    [new] = read(path)
+    joined = path.with_suffix(".all")
+    joined.write_bytes(path.with_suffix(".1").read_bytes() + path.read_bytes())
+    assert list(read(joined))[-1] == new
+
+
+@pytest.mark.parametrize("damage", ["changed", "removed", "inserted", "swapped"])
+def test_a_line_that_was_tampered_with_shows(path: Path, damage: str) -> None:
+    lines = filled(path, 5)
+    match damage:
+        case "changed":
+            lines[1] = lines[1].replace(b"Call1", b"Call9")
+        case "removed":
+            del lines[1]
+        case "inserted":
+            lines.insert(2, json.dumps({"what": "Leave", "previous": "0" * 64}).encode() + b"\n")
+        case _:
+            lines[1], lines[2] = lines[2], lines[1]
+    path.write_bytes(b"".join(lines))
+    with pytest.raises(OlafError, match=r"audit\.log:[23]: does not follow from the line before it"):
+        list(read(path))
+
+
+def test_a_line_that_a_crash_cut_off_is_found_and_the_log_goes_on(path: Path) -> None:
+    lines = filled(path, 2)
+    path.write_bytes(b"".join(lines)[:-20])
+    filled(path, 1)
+    with pytest.raises(OlafError, match=r"audit\.log:2: is no line of an audit log"):
+        list(read(path))
+    assert len(path.read_bytes().splitlines()) == 3
+
+
+def test_two_daemons_do_not_mix_their_lines(log: AuditLog, path: Path) -> None:
+    with pytest.raises(OlafError, match=r"another daemon writes it \(.*--audit-log"):
+        AuditLog(path)
+
+
+def test_a_log_that_cannot_be_written_says_so(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(OlafError, match="cannot be written"):
+        AuditLog(tmp_path / "file" / "audit.log")

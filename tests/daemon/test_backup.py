@@ -1,0 +1,107 @@
+"""Backups of a membership, taken while it is in use; damaged, newer and foreign ones are refused."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from olafctl.daemon.controller import Controller
+from olafctl.daemon.operate.backup import backup, restore
+from olafctl.daemon.operations import ClusterWish
+from olafctl.daemon.store.sqlite import SqliteStore
+from olafctl.errors import BadInput, OlafError
+from tests.daemon.conftest import Started, held
+from tests.daemon.pair import Pair
+from tests.daemon.test_controller import ASK, done, worker
+
+
+@pytest.fixture
+def made(controller: Controller, pair: Pair, tmp_path: Path) -> Path:
+    """A backup of one cluster with one member, of a controller that runs."""
+    done(controller, ASK.create_cluster(ClusterWish("red", key="ab" * 16)))
+    done(controller, worker(1))
+    store = SqliteStore(pair.folder)
+    backup(store, "lab", tmp_path / "backup.json")
+    store.close()
+    return tmp_path / "backup.json"
+
+
+def test_what_was_backed_up_comes_back_to_store_and_devices(
+    made: Path, controller: Controller, started: Started, pair: Pair
+) -> None:
+    before = held(pair)
+    done(controller, ASK.leave("w1"))
+    done(controller, ASK.create_cluster(ClusterWish("blue")))
+    revision = controller.status().revision
+    controller.close()
+    store = SqliteStore(pair.folder)
+    assert restore(store, "lab", 16, made) > 0
+    assert restore(store, "lab", 16, made) == 0
+    store.close()
+    again = started()
+    done(again, ASK.set_threshold("red", 0))
+    assert ([row["name"] for row in again.status().members], held(pair)) == (["w1"], before)
+    assert again.status().revision == revision + 1, "who watched can go on watching"
+
+
+def test_a_control_message_stays_used(made: Path, pair: Pair, controller: Controller) -> None:
+    controller.close()
+    store = SqliteStore(pair.folder)
+    store.finish({"nonce/red/10.0.1.1": {"last": 7}})
+    restore(store, "lab", 16, made)
+    assert store.rows()[1]["nonce/red/10.0.1.1"] == {"last": 7}
+    store.close()
+
+
+def test_only_its_owner_may_read_a_backup(made: Path) -> None:
+    assert made.stat().st_mode & 0o077 == 0
+
+
+def cut_off(text: str) -> str:
+    return text[:-10]
+
+
+def one_digit(text: str) -> str:
+    return text.replace("10.0.1.1", "10.0.1.2")
+
+
+def newer(text: str) -> str:
+    return text.replace('"version": 1', '"version": 2')
+
+
+def foreign(text: str) -> str:
+    content: dict[str, Any] = json.loads(text)
+    return json.dumps(content["rows"])
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [(cut_off, "damaged"), (one_digit, "damaged"), (newer, "newer Olaf"), (foreign, "no backup")],
+)
+def test_a_file_that_is_not_whole_or_newer_changes_nothing(
+    made: Path, tmp_path: Path, damage: Callable[[str], str], said: str
+) -> None:
+    store = SqliteStore(tmp_path / "other")
+    made.write_text(damage(made.read_text()))
+    with pytest.raises(BadInput, match=rf"backup\.json: .*{said}"):
+        restore(store, "lab", 16, made)
+    assert store.rows() == (0, {})
+    store.close()
+
+
+def test_it_must_fit_the_deployment(made: Path, tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "other")
+    with pytest.raises(BadInput, match="a backup of 'lab', not of 'office'"):
+        restore(store, "office", 16, made)
+    with pytest.raises(BadInput, match="does not fit this deployment"):
+        restore(store, "lab", 0, made)
+    store.close()
+
+
+def test_a_folder_that_is_missing_is_an_error_for_people(pair: Pair, tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "other")
+    with pytest.raises(OlafError, match="cannot be written"):
+        backup(store, "lab", tmp_path / "missing" / "backup.json")
+    store.close()

@@ -1,0 +1,212 @@
+"""Metrics, health and the live view of a daemon, over real sockets; and its systemd unit."""
+
+import json
+import re
+import shutil
+import socket
+import ssl
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import grpc
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from olafctl import paths
+from olafctl.cli import main
+from olafctl.daemon.api.client import Client
+from olafctl.daemon.api.server import HEALTH, Server
+from olafctl.daemon.certificates import issue
+from olafctl.daemon.controller import Controller
+from olafctl.daemon.operate import systemd
+from olafctl.daemon.operate.metrics import Metrics, send_probability
+from olafctl.daemon.operate.web import Web
+from olafctl.errors import BadInput, OlafError
+from olafctl.p4runtime.address import Tls
+from olafctl.queue.registers import REGISTERS, Access
+from tests.daemon.conftest import DEADLINE
+from tests.daemon.pair import Pair
+from tests.daemon.test_api import TOKEN, Run, owned, run
+
+__all__ = ["run"]
+SHOWN = [register.name for register in REGISTERS if register.access in (Access.STATUS, Access.COUNTER)]
+
+
+@pytest.fixture
+def metrics(controller: Controller, pair: Pair) -> Metrics:
+    """Of a laboratory whose queue has counted something."""
+    for number, name in enumerate(["slots", *SHOWN], 1):
+        pair.registers.write(name, number)
+    lab = owned(controller)["lab"]
+    return Metrics({"lab": replace(lab, messages={"ok": 1})})
+
+
+@pytest.fixture
+def server(controller: Controller, metrics: Metrics, tmp_path: Path) -> Iterator[Server]:
+    served = Server(owned(controller), f"unix:{tmp_path}/d/olaf.sock", called=metrics.called)
+    yield served
+    served.stop()
+
+
+@pytest.fixture
+def client(server: Server) -> Iterator[Client]:
+    with Client(server.address, timeout=DEADLINE) as connected:
+        yield connected
+
+
+def samples(metrics: Metrics) -> dict[str, dict[tuple[str, ...], float]]:
+    """Values by the name of their metric and by their labels' values, in the order of the labels' names."""
+    found: dict[str, dict[tuple[str, ...], float]] = {}
+    for family in text_string_to_metric_families(metrics.exposition().decode()):
+        for each in family.samples:
+            found.setdefault(each.name, {})[tuple(value for _, value in sorted(each.labels.items()))] = (
+                each.value
+            )
+    return found
+
+
+def test_metrics_tell_calls_members_and_the_queue(client: Client, metrics: Metrics) -> None:
+    client.call("CreateCluster", name="red")
+    client.call("Join", cluster="red", ip="10.0.1.1", port=2)
+    with pytest.raises(BadInput):
+        client.call("Join", cluster="blue", ip="10.0.1.2", port=2)
+    seen = samples(metrics)
+    assert seen["olaf_calls_total"][("Join", "ok")] == 1
+    assert seen["olaf_calls_total"][("Join", "invalid_argument")] == 1
+    assert seen["olaf_call_seconds_count"][("Join",)] == 2
+    assert seen["olaf_members"] == {("red", "lab"): 1}
+    assert seen["olaf_ready"] == {("lab",): 1}
+    assert seen["olaf_queue_slots"] == {("lab",): 1}
+    shown = seen["olaf_queue_total"].keys() | seen["olaf_queue_status"].keys()
+    assert {name for labels in shown for name in labels} - {"lab"} == set(SHOWN)
+
+
+def test_what_workers_are_told_to_send(metrics: Metrics) -> None:
+    assert send_probability({"slots": 4, "active_clusters": 16}) == 0.25
+    assert send_probability({"slots": 4, "active_clusters": 0}) == 1.0
+
+
+def test_the_dashboard_asks_for_nothing_that_is_not_exported(client: Client, metrics: Metrics) -> None:
+    client.call("CreateCluster", name="red")
+    exported, counters = samples(metrics), set(SHOWN)
+    board = json.loads((paths.sources() / "templates" / "dashboard.json").read_text())
+    asked = [target["expr"] for panel in board["panels"] for target in panel["targets"]]
+    asked.append(board["templating"]["list"][1]["query"])
+    names = [name for query in asked for name in re.findall(r"\bolaf_\w+", query)]
+    assert names
+    assert set(names) <= exported.keys()
+    labels = [text for query in asked for text in re.findall(r'(?:counter|register)=~?"([^"]*)"', query)]
+    assert labels
+    for text in labels:
+        assert all(any(re.fullmatch(part, name) for name in counters) for part in text.split("|")), text
+
+
+def get(address: str, path: str, token: str = "", tls: ssl.SSLContext | None = None) -> tuple[int, bytes]:
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    request = urllib.request.Request(f"{'https' if tls else 'http'}://{address}{path}", headers=headers)
+    try:
+        with urllib.request.urlopen(request, timeout=DEADLINE, context=tls) as answer:
+            return answer.status, answer.read()
+    except urllib.error.HTTPError as refused:
+        return refused.code, refused.read()
+
+
+def test_health_and_readiness_over_http_and_grpc(
+    controller: Controller, client: Client, server: Server, metrics: Metrics, pair: Pair
+) -> None:
+    client.call("CreateCluster", name="red")
+    web = Web(owned(controller), metrics, "127.0.0.1:0")
+    try:
+        with grpc.insecure_channel(server.address) as channel:
+            check = channel.unary_unary(f"/{HEALTH}/Check")
+            assert (get(web.address, "/healthz")[0], get(web.address, "/readyz")[0]) == (200, 200)
+            assert check(b"") == b"\x08\x01"  # SERVING
+            pair.unreachable = True
+            pair.kill("vnp4_1")
+            with pytest.raises(OlafError, match="nothing was changed"):
+                client.call("Halt", cluster="red")
+            code, problems = get(web.address, "/readyz")
+            assert (code, list(json.loads(problems))) == (503, ["lab"])
+            assert check(b"") == b"\x08\x02"  # NOT_SERVING
+            assert get(web.address, "/healthz")[0] == 200
+            assert get(web.address, "/other")[0] == 404
+            assert b"olaf_ready" in get(web.address, "/metrics")[1]
+    finally:
+        pair.unreachable = False
+        web.stop()
+
+
+def test_beyond_loopback_metrics_need_tls_and_a_token(
+    controller: Controller, metrics: Metrics, tmp_path: Path
+) -> None:
+    with pytest.raises(BadInput, match="add a certificate for TLS"):
+        Web(owned(controller), metrics, "0.0.0.0:0", token=TOKEN)
+    issue(tmp_path, "server", ("127.0.0.1",), 1)
+    tls = Tls(tmp_path / "server.pem", tmp_path / "server.key")
+    with pytest.raises(BadInput, match="give a token, or a client authority"):
+        Web(owned(controller), metrics, "0.0.0.0:0", tls)
+    web = Web(owned(controller), metrics, "0.0.0.0:0", tls, TOKEN)
+    trusting = ssl.create_default_context(cafile=str(tmp_path / "ca.pem"))
+    address = web.address.replace("0.0.0.0", "127.0.0.1")
+    host, _, port = address.rpartition(":")
+    try:
+        with socket.create_connection((host, int(port))):  # it says nothing, and holds up no one
+            assert get(address, "/metrics", tls=trusting)[0] == 401
+            assert get(address, "/metrics", "wrong", trusting)[0] == 401
+            assert b"olaf_ready" in get(address, "/metrics", TOKEN, trusting)[1]
+    finally:
+        web.stop()
+
+
+def test_top_shows_clusters_and_causes(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    run("cluster", "create", "red")
+    run("worker", "join", "red", "10.0.1.1", "--port", 2, "--name", "w1")
+    [shown] = run("top")
+    assert ([worker["name"] for worker in shown["workers"]], shown["term"]) == (["w1"], "1")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", ["olafctl", "top", "--once"])
+        with pytest.raises(SystemExit) as ended:
+            main.main()
+    text = capsys.readouterr().out
+    assert ended.value.code == 0
+    assert re.search(r"lab: ready", text)
+    assert re.search(r"red +1 +\w+", text)
+
+
+# systemd
+
+
+def test_the_service_manager_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    systemd.notify("READY=1")  # without one nothing happens
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.bind(str(tmp_path / "notify"))
+        monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "notify"))
+        systemd.notify("READY=1")
+        assert manager.recv(100) == b"READY=1"
+    monkeypatch.setenv("WATCHDOG_USEC", "60000000")
+    assert systemd.watchdog_seconds() == 30.0
+
+
+def test_the_unit_starts_the_same_command(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setenv("OLAF_STATE", str(tmp_path / "state"))
+    monkeypatch.setattr(sys, "argv", ["olafctl", "daemon", "laptop", "--web", "9601", "--systemd-unit"])
+    with pytest.raises(SystemExit) as ended:
+        main.main()
+    assert ended.value.code == 0
+    unit = capsys.readouterr().out
+    assert f"ExecStart={sys.executable} -m olafctl daemon laptop --web 9601\n" in unit
+    assert "Type=notify\n" in unit
+    assert f"Environment=OLAF_STATE={tmp_path}/state\n" in unit
+    if shutil.which("systemd-analyze") is None:
+        pytest.skip("needs systemd-analyze to verify the rest")
+    (tmp_path / "olafctl.service").write_text(unit)
+    argv = ["systemd-analyze", "verify", str(tmp_path / "olafctl.service")]
+    verified = subprocess.run(argv, capture_output=True, text=True, timeout=DEADLINE)
+    assert "olafctl.service" not in verified.stderr, verified.stderr
