@@ -95,6 +95,7 @@ def work(job: Job, say: Callable[[Said], None], stop: Stop) -> None:
     try:
         while not stop.is_set() and not member.end.wait(_LOOK):
             pass
+        member.adopt()
         for _ in range(job.done, job.plan.updates):
             if stop.is_set():
                 break
@@ -111,7 +112,7 @@ def _update(member: Member, plan: Plan, stop: Stop) -> Step:
     least = plan.pace.update + plan.pace.step * len(played.actions)
     stop.wait(max(begin + least - time.monotonic(), 0.0))
     probability = member.end.probability
-    sent = member.end.offer(gradient, played.mean_reward)
+    sent = member.offer(gradient, played.mean_reward)
     return Step(0.0, member.cluster.index, member.name, played.mean_reward, probability, sent)
 
 
