@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Mapping
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ from olafctl.errors import MissingTool, Problem
 if TYPE_CHECKING:
     from olafctl.targets.interface import Running
     from olafctl.testbed.model import Testbed
+    from olafctl.train.live import Gather
     from olafctl.train.plan import Plan, Step, Trained
 
 _POLICIES = ("olaf", "plain")
@@ -58,6 +60,11 @@ _ENGINE = ("in_updates", "merged", "replaced_worker", "dropped_full", "out_updat
     show_default=True,
     help="Seconds between two lines of progress in wall time.",
 )
+@click.option(
+    "--ray",
+    metavar="ADDRESS",
+    help="Run the workers as tasks of this Ray cluster, each on the node that has its address.",
+)
 @json_option("Print the figures and every update's reward as JSON.")
 def command(
     testbed: str | None,
@@ -73,6 +80,7 @@ def command(
     out: Path | None,
     resume: bool,
     report: float,
+    ray: str | None,
     as_json: bool,
 ) -> None:
     """Train LunarLander-v3 on the deployed TESTBED: its workers, its engine, its parameter server.
@@ -82,8 +90,8 @@ def command(
     (olafctl deploy --hosts); Ctrl-C ends it, and --resume goes on. With --virtual every datagram crosses the
     twin's P4 and Verilog, in one simulation.
     """
-    if virtual and (out is not None or resume):
-        raise click.UsageError("--out and --resume are for training in wall time")
+    if virtual and (out is not None or resume or ray is not None):
+        raise click.UsageError("--out, --resume and --ray are for training in wall time")
     try:
         from olafctl.train import serving
         from olafctl.train.plan import Pace, Plan
@@ -108,7 +116,7 @@ def command(
             before = dict.fromkeys(before, 0)
         else:
             folder = out or Path(f"training-{deployed.name}")
-            trained = _live(deployed, running, store.folder, plan, folder, resume, report)
+            trained = _live(deployed, running, store.folder, plan, folder, resume, report, ray)
         counted = running.registers.read_all()
     counters = {name: counted[name] - before[name] for name in _ENGINE}
     if as_json:
@@ -134,15 +142,26 @@ def _live(
     folder: Path,
     resume: bool,
     report: float,
+    ray: str | None,
 ) -> list["Trained"]:
-    from olafctl.hosts.deployed import namespace_of
+    from olafctl.hosts.deployed import namespace_of, wanted
     from olafctl.train import serving
     from olafctl.train.journal import Figures, Journal
     from olafctl.train.live import train
+    from olafctl.train.team import Processes
 
+    gather: Gather = Processes
+    if ray is not None:
+        try:
+            from olafctl.train.machines import Machines
+        except ImportError as error:
+            what = f"--ray needs a package: {error}"
+            raise MissingTool(Problem(what, remedy="pip install 'olafctl[ray]'")) from error
+        gather = partial(Machines, ray)
     server, clusters = serving.host_of(deployed, None), serving.asynchronous(deployed)
     hosts = [server, *(worker for cluster in clusters for worker in cluster.workers)]
-    namespaces = {host.name: namespace_of(state, host.name) for host in hosts}
+    elsewhere = ray is not None and not wanted(state)
+    namespaces = {host.name: None if elsewhere else namespace_of(state, host.name) for host in hosts}
     journal = Journal(folder, clusters, resume)
     lost = _lost(running)
 
@@ -158,7 +177,7 @@ def _live(
         print(f"{'':9}  {said}", file=sys.stderr, flush=True)
 
     try:
-        return train(deployed, server, plan, namespaces, journal, report, show)
+        return train(deployed, server, plan, namespaces, journal, report, show, gather)
     finally:
         picture = journal.close()
         if picture is not None:

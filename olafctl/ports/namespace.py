@@ -3,7 +3,7 @@
 import ctypes
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TypeVar
 
@@ -18,12 +18,12 @@ def exists(namespace: str) -> bool:
     return (HOME / namespace).exists()
 
 
-def is_in(process: int, namespace: str) -> bool:
-    """Whether ``process`` is in ``namespace``; False when either is not there or may not be looked at."""
-    try:
-        return Path(f"/proc/{process}/ns/net").samefile(HOME / namespace)
-    except OSError:
-        return False
+def processes_in(namespaces: Iterable[str], processes: Iterable[int]) -> set[int]:
+    """Those of ``processes``, by id, that are in one of ``namespaces``; what may not be looked at is not."""
+    wanted = {_identity(HOME / name) for name in namespaces} - {None}
+    return (
+        {each for each in processes if _identity(Path(f"/proc/{each}/ns/net")) in wanted} if wanted else set()
+    )
 
 
 def within(namespace: str | None, act: Callable[[], T]) -> T:
@@ -50,6 +50,15 @@ def within(namespace: str | None, act: Callable[[], T]) -> T:
     if failures:
         raise failures[0]
     return results[0]
+
+
+def _identity(file: Path) -> tuple[int, int] | None:
+    """What tells a namespace from others; None when its file is not there."""
+    try:
+        found = file.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _enter(namespace: str) -> None:

@@ -12,7 +12,7 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ import psutil
 from olafctl.errors import OlafError, Problem
 from olafctl.ports import interfaces
 from olafctl.ports.ip import OWNER
-from olafctl.ports.namespace import is_in
+from olafctl.ports.namespace import processes_in
 
 _TERMINATION_SECONDS = 5.0
 _LAST_LINES = 5
@@ -98,12 +98,12 @@ def of(state: Path) -> Sequence[psutil.Process]:
     """Every process of the deployment in ``state`` that this user may look at, but the caller: those that
     carry its folder, and those in one of its network namespaces."""
     wanted = str(state.resolve())
-    namespaces = interfaces.namespaces_of(state)
+    others = _others()
+    inside = processes_in(interfaces.namespaces_of(state), (process.pid for process in others))
     return [
         process
-        for process in _others()
-        if (_deployment(process) == wanted or any(is_in(process.pid, name) for name in namespaces))
-        and runs(process)
+        for process in others
+        if (process.pid in inside or _deployment(process) == wanted) and runs(process)
     ]
 
 
@@ -137,7 +137,13 @@ def end_in(namespace: str) -> None:
 
     Raises OlafError when one stays.
     """
-    _end(lambda: [process for process in _others() if is_in(process.pid, namespace) and runs(process)])
+
+    def inside() -> Sequence[psutil.Process]:
+        others = _others()
+        found = processes_in([namespace], (process.pid for process in others))
+        return [process for process in others if process.pid in found and runs(process)]
+
+    _end(inside)
 
 
 def last_words(log: Path) -> str:
@@ -160,9 +166,9 @@ def _end(find: Callable[[], Sequence[psutil.Process]]) -> None:
     raise OlafError(*problems)
 
 
-def _others() -> Iterator[psutil.Process]:
+def _others() -> Sequence[psutil.Process]:
     """Every process but the caller."""
-    return (process for process in psutil.process_iter() if process.pid != os.getpid())
+    return [process for process in psutil.process_iter() if process.pid != os.getpid()]
 
 
 def _name(argv: Sequence[str]) -> str:

@@ -13,7 +13,7 @@ def read(entry: Section) -> Impairment | None:
     if not entry.has("impair"):
         return None
     section = entry.section("impair")
-    span = duration(0, limits.MAX_IMPAIR_DELAY)
+    span = duration(0, limits.MAX_DELAY)
     found = Impairment(
         delay=section.value("delay", span, 0),
         jitter=section.value("jitter", span, 0),

@@ -36,9 +36,6 @@ MAX_DELAY = 10**10
 """ns: ten seconds."""
 LINK_QUEUE = 1_000_000
 
-MAX_IMPAIR_DELAY = 10 * 10**9
-"""ns: longer links are not on this planet."""
-
 FRONT_PORTS = range(1, layouts.MAX_FRONT_PORT + 1)
 INTERFACE_NAME = 15
 """Linux allows interface names of this many bytes."""

@@ -48,16 +48,27 @@ class Member:
         self.end.begin(weights)
 
     def work(self, episodes: int) -> tuple[network.Vector, experience.Experience]:
-        """Play with the newest weights, and learn from it: the weights move here before anywhere else."""
+        """Play with the weights there are: where these should move, and what was played."""
+        played = experience.collect(self._environment, self._weights, episodes, self._random)
+        return self._learner.gradient(self._weights, played), played
+
+    def offer(self, gradient: network.Vector, reward: float) -> bool:
+        """Move by ``gradient``, offer it, and adopt what has arrived meanwhile; whether it was sent whole.
+
+        Weights that have arrived cannot have this update, nor what was held back: both stay on top.
+        """
+        own = self.end.held + gradient
+        sent = self.end.offer(gradient, reward)
+        self._weights += np.float32(ppo.LEARNING_RATE) * gradient
+        for block in self.end.poll():
+            self._weights[block.place] = block.values + np.float32(ppo.LEARNING_RATE) * own[block.place]
+        return sent
+
+    def adopt(self) -> None:
+        """Take the server's weights as they are; only what was held back stays on top."""
         held = self.end.held
         for block in self.end.poll():
-            # Progress that was not sent stays on top of what the server has.
-            kept = np.float32(ppo.LEARNING_RATE) * held[block.place]
-            self._weights[block.place] = block.values + kept
-        played = experience.collect(self._environment, self._weights, episodes, self._random)
-        gradient = self._learner.gradient(self._weights, played)
-        self._weights += np.float32(ppo.LEARNING_RATE) * gradient
-        return gradient, played
+            self._weights[block.place] = block.values + np.float32(ppo.LEARNING_RATE) * held[block.place]
 
     def close(self) -> None:
         """Give back the environment and the address."""

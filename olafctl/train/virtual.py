@@ -84,6 +84,7 @@ class _Training:
                 )
             )
         for member in self.members:
+            member.adopt()
             self._work(member, 0)
         total = len(self.members) * self.plan.updates
         self.simulated.run(stop=lambda: len(self.steps) == total)
@@ -110,7 +111,7 @@ class _Training:
 
     def _offer(self, member: Member, done: int, gradient: network.Vector, reward: float) -> None:
         probability = member.end.probability
-        sent = member.end.offer(gradient, reward)
+        sent = member.offer(gradient, reward)
         step = Step(self.simulated.time, member.cluster.index, member.name, reward, probability, sent)
         self.steps.append(step)
         self.tell(step, len(self.steps), len(self.members) * self.plan.updates)
@@ -122,6 +123,7 @@ class _Training:
     def _wait(self, member: Member, done: int, newer: int) -> None:
         """Go on when every segment has newer weights than before."""
         if member.end.counters.newer >= newer or done == self.plan.updates:
+            member.adopt()
             self._work(member, done)
         else:
             self.simulated.at(self.simulated.time + _LOOK_AGAIN, lambda: self._wait(member, done, newer))

@@ -90,8 +90,10 @@ class Membership:
         """Reason of the last refusal."""
         self.halted = False
         self._port, self._cluster, self._values, self._role, self._key = port, cluster, values, role, key
-        self._asked: int | None = None
-        """Nonce of the Join under way."""
+        self._asked: tuple[int, int] | None = None
+        """Action and nonce of the question under way: a Join, or a SetH."""
+        self._wanted = 0
+        """H, where it is asked for."""
         self._due: float | None = None
         self._nonce = 0
         self._own = port.reachable(cluster.control)
@@ -101,9 +103,8 @@ class Membership:
 
     def join(self) -> None:
         """Ask to join, from the next tick on; the place held so far stays until the answer."""
-        self._asked, self.refused = self.nonce(), None
         self._own = self._port.reachable(self._cluster.control)
-        self._due = self._port.now()
+        self._ask(wire.Action.JOIN)
 
     def admit(self, seconds: float) -> Joined:
         """Join and block until the answer is here; the port serves this membership meanwhile.
@@ -112,14 +113,16 @@ class Membership:
         """
         self.join()
         self._port.serve(self)
-        self._port.wait(lambda: self.joined is not None or self.refused is not None, seconds)
-        where = f"{self._cluster.name} at {self._cluster.control[0]}:{self._cluster.control[1]}"
-        if self.refused is not None:
-            reason = _REFUSALS.get(self.refused, f"reason {self.refused}")
-            raise JoinRefused(f"cluster {where} refused the Join: {reason}")
-        if self.joined is None:
-            raise NoAnswer(f"cluster {where} did not answer in {seconds:g} s; is olafctl's daemon running?")
+        self._await("the Join", seconds)
+        assert self.joined is not None
         return self.joined
+
+    def set_threshold(self, threshold: int, seconds: float) -> None:
+        """Make H ``threshold``, and block until it is; after :meth:`admit`, and raises as that does."""
+        self._wanted = threshold
+        self._ask(wire.Action.SET_H)
+        self._port.wake()
+        self._await(f"an H of {threshold}", seconds)
 
     def leave(self) -> None:
         """Leave the cluster; sent a few times, because no answer is waited for."""
@@ -150,11 +153,13 @@ class Membership:
         return None
 
     def tick(self) -> float | None:
-        """Send the Join that is due."""
+        """Send the question that is due."""
         if self._due is not None and self._port.now() >= self._due and self._asked is not None:
-            message = wire.Join(
-                wire.Action.JOIN, self._role, self._name(), self._values, self._asked, bytes(wire.MAC_BYTES)
-            )
+            action, nonce = self._asked
+            empty = bytes(wire.MAC_BYTES)
+            message: _Message = wire.SetH(wire.Action.SET_H, self._wanted, nonce, empty)
+            if action == wire.Action.JOIN:
+                message = wire.Join(action, self._role, self._name(), self._values, nonce, empty)
             self.send(signed(message, self._key, self._own))
             self._due = self._port.now() + _AGAIN
         return self._due
@@ -171,6 +176,20 @@ class Membership:
     def _name(self) -> bytes:
         return self._cluster.name.encode()
 
+    def _ask(self, action: int) -> None:
+        self._asked, self.refused = (action, self.nonce()), None
+        self._due = self._port.now()
+
+    def _await(self, what: str, seconds: float) -> None:
+        """Block until the question under way is answered. Raises JoinRefused, NoAnswer."""
+        self._port.wait(lambda: self._asked is None, seconds)
+        where = f"{self._cluster.name} at {self._cluster.control[0]}:{self._cluster.control[1]}"
+        if self.refused is not None:
+            reason = _REFUSALS.get(self.refused, f"reason {self.refused}")
+            raise JoinRefused(f"cluster {where} refused {what}: {reason}")
+        if self._asked is not None:
+            raise NoAnswer(f"cluster {where} did not answer in {seconds:g} s; is olafctl's daemon running?")
+
     def _genuine(self, datagram: memoryview, size: int) -> bool:
         return genuine(datagram, size, self._key, self._own)
 
@@ -180,7 +199,7 @@ class Membership:
 
     def _answered(self, answer: wire.Answer, certain: bool) -> None:
         """A refusal counts without a MAC too: who has the wrong key could not read another one."""
-        if answer.answered != wire.Action.JOIN or answer.nonce != self._asked:
+        if (answer.answered, answer.nonce) != self._asked:
             return
         if answer.reason != wire.Reason.OK:
             self._asked = self._due = None

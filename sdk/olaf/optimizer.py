@@ -1,10 +1,11 @@
 """The asynchronous door: any torch optimiser, with its weights exchanged after its steps (OLAF §2.1).
 
 What is sent is where training has moved the weights since they were last sent, divided by γ, so that the
-server's w ← w + γ·g moves its weights as far. Between two steps, weights that have arrived are adopted,
-with progress that was not sent yet kept on top: w ← w_server + γ·held. Progress that is still on its way is
-missing from an ACK that answers another worker, and back with the next. The optimiser's own state (momentum,
-Adam's moments) stays: it belongs to single coordinates, and blocks are adopted as they arrive.
+server's w ← w + γ·g moves its weights as far. Between two steps, weights that have arrived are adopted. They
+cannot have what is offered at this moment, nor what was held back, so both are kept on top: w ← w_server +
+γ·(held + g). What was offered earlier is taken to be in them; where it is still on its way, it is back with a
+later ACK. The optimiser's own state (momentum, Adam's moments) stays: it belongs to single coordinates, and
+blocks are adopted as they arrive.
 """
 
 from __future__ import annotations
@@ -55,11 +56,12 @@ class Link:
         if not self._begun and not self._begin():
             return
         weights = self._read()
-        self.worker.offer((weights - self._base) / self._rate, self._reward)
+        moved = (weights - self._base) / self._rate
+        own = self.worker.held + moved
+        self.worker.offer(moved, self._reward)
         blocks = self.worker.poll()
-        held = self.worker.held if blocks else None
         for block in blocks:
-            weights[block.place] = block.values + self._rate * held[block.place]  # type: ignore[index]
+            weights[block.place] = block.values + self._rate * own[block.place]
         if blocks:
             self._write(weights)
         self._base = weights

@@ -148,6 +148,9 @@ class Rounds:
         if isinstance(where, Cluster):
             self._membership = Membership(port, where, 0, wire.Role.WORKER, key_of(key))
             joined = self._membership.admit(wait)
+            if joined.threshold != members:
+                # Before the first round: members that join one after the other must not end rounds alone.
+                self._membership.set_threshold(members, wait)
             self._server, self._epoch, segments = joined.server, joined.epoch, joined.segments
         else:
             self._server = where

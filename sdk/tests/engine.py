@@ -74,6 +74,7 @@ class Engine:
 
     def __init__(self, server: Address, members: int, segments: int = 1, key: bytes = b"") -> None:
         self.server, self.size, self.segments, self.key = server, members, segments, key
+        self.threshold = members
         self.epoch = 0
         self.workers: dict[Address, int] = {}
         self.indices = [Index(members) for _ in range(segments)]
@@ -120,9 +121,18 @@ class Engine:
             self.seen["left"] += 1
             if not self.workers:
                 self.new_job((self.epoch + 1) % 16)
+        if action == wire.Action.SET_H:
+            return self._set_threshold(wire.SetH.unpack(datagram), source)
         if action == wire.Action.HELP:
             return self._help(wire.Help.unpack(datagram), source)
         return []
+
+    def _set_threshold(self, asked: wire.SetH, source: Address) -> list[Sent]:
+        self.seen["threshold"] += 1
+        self.threshold = asked.threshold
+        for index in self.indices:
+            index.threshold = asked.threshold
+        return [self._answer(wire.Action.SET_H, wire.Reason.OK, asked.nonce, source)]
 
     def _join(self, join: wire.Join, datagram: bytes, source: Address) -> list[Sent]:
         reason = wire.Reason.OK
@@ -135,22 +145,25 @@ class Engine:
         else:
             self.workers.setdefault(source, len(self.workers))
             self.seen["joined"] += 1
+        return [self._answer(wire.Action.JOIN, reason, join.nonce, source)]
+
+    def _answer(self, answered: wire.Action, reason: wire.Reason, nonce: int, source: Address) -> Sent:
         answer = wire.Answer(
             wire.Action.ACK,
-            wire.Action.JOIN,
+            answered,
             reason,
             self.epoch,
             self.workers.get(source, 0),
-            self.size,
+            self.threshold,
             self.segments,
             int(IPv4Address(self.server[0])),
             self.server[1],
-            join.nonce,
+            nonce,
             bytes(16),
         )
         if self.key:
             answer.mac = self._mac(answer.pack(), source)
-        return [(source, answer.pack())]
+        return source, answer.pack()
 
     def _help(self, help_: wire.Help, source: Address) -> list[Sent]:
         asked = self.asked.setdefault((help_.segment, help_.round), set())

@@ -68,6 +68,16 @@ def test_workers_train_one_model_together(loss: float) -> None:
         assert np.abs(trainer.weights() - target).max() < 0.05
 
 
+def test_a_lone_worker_trains_as_if_it_were_alone() -> None:
+    (network, _), (elsewhere, _) = lab(), lab()
+    attached, alone = Trainer(network, 0), Trainer(elsewhere, 0, every=None)
+    for _ in range(50):
+        for trainer in (attached, alone):
+            trainer.step()
+        network.run(network.time + 0.1)
+        assert attached.weights() == pytest.approx(alone.weights(), abs=1e-5)
+
+
 def test_one_worker_and_the_server_have_the_same_weights_after_each_exchange() -> None:
     network, server = lab()
     trainer = Trainer(network, 0)

@@ -102,6 +102,19 @@ def test_loss_repetition_and_reordering_change_no_bit(way: str, seed: int) -> No
     assert all(member.counters.partial == 0 for member in members)
 
 
+def test_h_is_the_number_of_members_before_the_first_round() -> None:
+    job = Job(3, segments=2, key=bytes.fromhex("5ec7e7"))
+    job.engine.threshold = 1
+    for index in job.engine.indices:
+        index.threshold = 1
+    members = job.joined(key="5ec7e7")
+    assert job.engine.seen["threshold"] == 1
+    vectors = [vector(500, seed) for seed in range(3)]
+    for result in job.reduce(members, vectors):
+        assert np.array_equal(result, vectors[0] + vectors[1] + vectors[2])
+    assert all(member.counters.partial == 0 for member in members)
+
+
 def test_three_members_with_loss_agree_on_every_bit() -> None:
     job = Job(3, segments=2, loss=0.05, repeat=0.05, spread=0.005, seed=1)
     members = job.joined()

@@ -15,7 +15,7 @@ from olafctl.errors import BadInput
 from olafctl.hosts import deployed
 from olafctl.ports import interfaces, ip
 from olafctl.targets import processes
-from tests.hosts.conftest import BED, bring_up, needs_interfaces, udp
+from tests.hosts.conftest import BED, bring_up, exec_line, needs_interfaces, udp
 
 
 @needs_interfaces
@@ -75,32 +75,64 @@ exec {ip} "$@"
 """
 
 
-@needs_interfaces
-@pytest.mark.parametrize("held", [10, 18, 22])
-def test_after_a_kill_while_ip_is_at_work_nothing_is_left_or_all_is_completed(
-    held: int, state: Path, tmp_path: Path
-) -> None:
-    """The first calls of ``ip`` make the veths, the 10th on the hosts; one is held and its parent killed."""
-    bed = tmp_path / "lab.yaml"
-    bed.write_text(BED.read_text().replace("name: hosts", "name: lab"))
-    program = tmp_path / "bin" / "ip"
+@pytest.fixture
+def bed(tmp_path: Path) -> Path:
+    path = tmp_path / "lab.yaml"
+    path.write_text(BED.read_text().replace("name: hosts", "name: lab"))
+    return path
+
+
+def killed_while_ip_works(held: int, folder: Path, *words: str) -> None:
+    """Run ``olafctl``, let its call number ``held`` of ``ip`` hang, and kill olafctl then."""
+    program = folder / "bin" / "ip"
     program.parent.mkdir()
-    program.write_text(IP_HELD.format(folder=tmp_path, held=held, ip=shutil.which("ip")))
+    program.write_text(IP_HELD.format(folder=folder, held=held, ip=shutil.which("ip")))
     program.chmod(0o755)
-    (tmp_path / "count").write_text("0\n")
-    os.mkfifo(tmp_path / "held")
+    (folder / "count").write_text("0\n")
+    os.mkfifo(folder / "held")
     environment = {**os.environ, "PATH": f"{program.parent}:{os.environ['PATH']}"}
-    line = [sys.executable, "-m", "olafctl", "deploy", "--hosts", str(bed)]
+    line = [sys.executable, "-m", "olafctl", *words]
+    with subprocess.Popen(line, env=environment, stderr=subprocess.DEVNULL) as process:
+        assert (folder / "held").read_text() == "held\n"
+        process.kill()
+
+
+def assert_destroy_leaves_nothing(folder: Path) -> None:
+    destroy(Store(folder))
+    assert list(processes.of(folder)) == []
+    assert list(interfaces.left_of(folder)) == []
+    assert not folder.exists()
+
+
+@needs_interfaces
+@pytest.mark.parametrize("held", [10, 18])
+def test_after_a_kill_amid_a_deploy_nothing_is_left_or_all_is_completed(
+    held: int, state: Path, tmp_path: Path, bed: Path
+) -> None:
+    """From its 10th call on ``ip`` makes the hosts, from the 18th on with their interfaces."""
     folder = folder_of("lab")
-    with subprocess.Popen(line, env=environment, stderr=subprocess.DEVNULL) as deploying:
-        assert (tmp_path / "held").read_text() == "held\n"
-        deploying.kill()
+    killed_while_ip_works(held, tmp_path, "deploy", "--hosts", str(bed))
     assert [each for each in processes.of(folder) if each.name() == "sleep"]
     if held == 18:
         bring_up("lab")
         assert healthy(status(Store(folder)))
         assert len(interfaces.hosts_of(folder)) == 7
-    destroy(Store(folder))
-    assert list(processes.of(folder)) == []
-    assert list(interfaces.left_of(folder)) == []
-    assert not folder.exists()
+    assert_destroy_leaves_nothing(folder)
+
+
+@needs_interfaces
+def test_after_a_kill_of_everything_and_of_the_destroy_nothing_is_left(
+    state: Path, tmp_path: Path, bed: Path
+) -> None:
+    bring_up("lab")
+    folder = folder_of("lab")
+    with subprocess.Popen(exec_line("lab", "left", "sleep", "1000")) as program:
+        while "sleep" not in [each.name() for each in processes.of(folder)]:
+            assert program.poll() is None
+        for process in processes.of(folder):
+            if process.name() != "sleep":
+                process.kill()
+        killed_while_ip_works(4, tmp_path, "destroy", "lab")
+        assert interfaces.left_of(folder)
+        assert_destroy_leaves_nothing(folder)
+        program.wait()

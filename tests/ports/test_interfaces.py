@@ -11,6 +11,7 @@ from olafctl.ports.host import InterfaceHostPort
 from olafctl.ports.interfaces import Pair
 from olafctl.ports.namespace import within
 
+SOON = 60.0
 FRAME = bytes(12) + b"\x88\xb5" + bytes(46)
 
 pytestmark = pytest.mark.skipif(interfaces.why_not() is not None, reason=str(interfaces.why_not()))
@@ -31,9 +32,9 @@ def test_a_pair_carries_frames_between_here_and_the_namespace(state: Path) -> No
     tagged = FRAME[:12] + b"\x81\x00\x00\x07" + FRAME[12:]
     for frame in (FRAME, tagged, bytes(12) + b"\x88\xb5" + bytes(9022)):
         far.send(frame)
-        assert near.receive(5.0) == frame
+        assert near.receive(SOON) == frame
         near.send(frame)
-        assert far.receive(5.0) == frame
+        assert far.receive(SOON) == frame
 
 
 def test_nothing_is_on_a_new_pair(state: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from olafctl.queue.internals import Mode
-from olafctl.queue.registers import rate_word
+from olafctl.queue.registers import CLOCK_HZ, rate_word
 from olafctl.targets import processes
 
 from .conftest import Live
@@ -38,6 +38,25 @@ def test_a_limited_rate_takes_its_time(live: Live) -> None:
         assert all(live.ports[PS].receive(SOON) for _ in range(6))
         # Five frames of 1024 bits are paid for before the sixth leaves; the clock may be 1 ms ahead.
         assert time.monotonic() - begin > 5 * 1024 / 100_000 - 0.001
+    finally:
+        registers.write("rate", 0)
+        registers.write("mode", Mode.OLAF)
+
+
+def test_the_queue_s_clock_keeps_pace_while_an_update_waits_for_the_output(live: Live) -> None:
+    registers, worker = live.running.registers, live.testbed.workers[0]
+    registers.write("mode", Mode.FIFO)
+    registers.write("rate", rate_word(10_000))
+    try:
+        for seq in range(3):
+            live.ports[FIRST].send(update(live, worker, seq, 1.0))
+        assert live.ports[PS].receive(SOON) is not None
+        cycle, begin = registers.read("cycle"), time.monotonic()
+        assert live.ports[PS].receive(SOON) is not None
+        assert live.ports[PS].receive(SOON) is not None
+        passed = (registers.read("cycle") - cycle) % 2**32 / CLOCK_HZ
+        # Two frames of 1024 bits take 0.2 s on the queue's clock, and on the wall's.
+        assert passed == pytest.approx(time.monotonic() - begin, rel=0.25)
     finally:
         registers.write("rate", 0)
         registers.write("mode", Mode.OLAF)

@@ -137,6 +137,18 @@ def test_a_worker_dies_ctrl_c_ends_it_and_it_resumes(tmp_path: Path) -> None:
     assert float(after[len(before)]["time"]) >= float(before[-1]["time"])
 
 
+@pytest.mark.usefixtures("live")
+def test_ray_runs_the_same_workers(tmp_path: Path) -> None:
+    pytest.importorskip("ray", reason="the extra [ray] is not installed")
+    training = begin(tmp_path / "training", 2, "--ray", "local")
+    output, errors = training.communicate(timeout=LONG)
+    assert training.returncode == 0, errors
+    (cluster,) = json.loads(output)["clusters"]
+    assert [step["worker"] for step in cluster["steps"]].count("lander-w0") == 2
+    assert len(cluster["steps"]) == 4
+    assert 0 < cluster["received"] <= cluster["sent"]
+
+
 def test_without_hosts_it_says_how_to_get_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if reason := why_not("twin"):
         pytest.skip(reason)

@@ -6,6 +6,9 @@ import click
 
 from olafctl.cli.output import json_option, log_progress, print_json
 
+_FLOOD = 5000
+"""Messages a second."""
+
 
 @click.command()
 @click.option("--members", type=click.IntRange(1, 12000), default=10_000, show_default=True)
@@ -21,20 +24,24 @@ from olafctl.cli.output import json_option, log_progress, print_json
 )
 @click.option("--moves", type=click.IntRange(1), metavar="N",
               help="Instead: move workers N times at full rate, and account for each frame.")  # fmt: skip
-@click.option("--seed", type=int, default=1, show_default=True, help="Of --chaos and --moves.")
+@click.option("--hostile", type=click.IntRange(10), metavar="N",
+              help="Instead: N random control messages, N mutated calls, a flood of 5,000/s.")  # fmt: skip
+@click.option("--seed", type=int, default=1, show_default=True, help="Of all but the measurement.")
 @json_option("Print the figures as JSON.")
 def command(
     members: int, clusters: int, joins: int, chaos: int | None, cuts: int, changes: int,
-    moves: int | None, seed: int, as_json: bool,
+    moves: int | None, hostile: int | None, seed: int, as_json: bool,
 ) -> None:  # fmt: skip
     """Measure reconciling, joins and memory of `olafctl daemon`, over VNP4₁ and VNP4₂ without a queue.
 
-    --chaos and --moves are over a twin: exit code 1 when something does not agree afterwards.
+    --chaos, --moves and --hostile are over a twin: exit code 1 when something is wrong afterwards.
     """
     if chaos is not None:
         _chaos(chaos, cuts, changes, seed, as_json)
     elif moves is not None:
         _moves(moves, seed, as_json)
+    elif hostile is not None:
+        _hostile(hostile, joins, seed, as_json)
     else:
         from olafctl.bench import control
 
@@ -79,6 +86,19 @@ def _moves(moves: int, seed: int, as_json: bool) -> None:
         click.echo(f"{len(report.problems)} problems")
     if report.problems:
         raise OlafError(*report.problems)
+
+
+def _hostile(messages: int, joins: int, seed: int, as_json: bool) -> None:
+    from olafctl.bench import hostile
+    from olafctl.errors import OlafError, Problem
+
+    report = hostile.run(messages, joins, _FLOOD, seed, log_progress)
+    if as_json:
+        print_json(asdict(report))
+    else:
+        click.echo("\n".join(hostile.lines(report)))
+    if report.revisions:
+        raise OlafError(Problem(f"{report.revisions} changes were made by hostile input"))
 
 
 def _counts(counted: dict[str, int]) -> str:

@@ -1,4 +1,8 @@
-"""The embedded store: one SQLite database in write-ahead mode, synchronous on every step."""
+"""The embedded store: one SQLite database in write-ahead mode.
+
+Rows are on the disk when a step returns. An intent need not be: a kill leaves it in the kernel's hands, and
+after a loss of power the devices are read and compared anyway. So a change waits for the disk once.
+"""
 
 import json
 import sqlite3
@@ -49,7 +53,6 @@ class SqliteStore:
             if version > _VERSION:
                 raise OlafError(Problem("was written by a newer Olaf", str(self._path), "use that one"))
             self._database.execute("pragma journal_mode = wal")
-            self._database.execute("pragma synchronous = full")
             if version < _VERSION:
                 self._database.executescript(_SCHEMA)
 
@@ -65,7 +68,7 @@ class SqliteStore:
 
     def begin(self, intent: Intent) -> None:
         text = json.dumps(dict(intent.change))
-        with self._step() as database:
+        with self._step(synchronous="normal") as database:
             database.execute("insert or replace into intent values (1, ?)", (text,))
 
     def finish(self, change: Mapping[str, Row | None]) -> int:
@@ -82,9 +85,10 @@ class SqliteStore:
                 )
             database.execute("update revision set value = ?", (revision,))
             database.execute("delete from intent")
+            # Numbers have no gaps, so the newest that is too much is found without counting.
             database.execute(
                 "delete from event where revision <= "
-                "(select revision from event order by number desc limit 1 offset ?)",
+                "(select revision from event where number = (select max(number) from event) - ?)",
                 (self._kept,),
             )
             return revision
@@ -116,9 +120,11 @@ class SqliteStore:
         return int(self._database.execute("select value from revision").fetchone()[0])
 
     @contextmanager
-    def _step(self) -> Iterator[sqlite3.Connection]:
-        with self._lock, self._explained(), self._database:
-            yield self._database
+    def _step(self, synchronous: str = "full") -> Iterator[sqlite3.Connection]:
+        with self._lock, self._explained():
+            self._database.execute(f"pragma synchronous = {synchronous}")
+            with self._database:
+                yield self._database
 
     @contextmanager
     def _explained(self) -> Iterator[None]:

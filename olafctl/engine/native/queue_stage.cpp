@@ -1,6 +1,7 @@
 #include "queue_stage.h"
 
 #include <dlfcn.h>
+#include <time.h>
 
 #include <algorithm>
 #include <cstring>
@@ -14,6 +15,13 @@ namespace {
 constexpr uint64_t LOOKAHEAD_CYCLES = 2500;
 constexpr uint64_t SLICE_CYCLES = 50000;
 constexpr uint64_t PACE_NS = 1000000;
+
+// Processor time of this thread.
+uint64_t thread_ns() {
+    timespec time{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return uint64_t(time.tv_sec) * 1000000000 + uint64_t(time.tv_nsec);
+}
 
 }  // namespace
 
@@ -67,11 +75,14 @@ uint64_t QueueStage::advance(uint64_t now, const Leave &leave) {
     uint64_t ahead = wall + LOOKAHEAD_CYCLES;
     if (ahead <= cycle()) return PACE_NS;
     uint64_t budget = std::min(ahead - cycle(), SLICE_CYCLES);
+    uint64_t before = thread_ns();
     busy_ = library_.settle(queue_, budget) >= budget;
+    bool slower = thread_ns() - before > budget * NS_PER_CYCLE;
     take_all(leave);
     if (!busy_) return UINT64_MAX;
-    // Slower than the hardware: let the clock of the model be late, rather than chase it for ever.
-    if (cycle() + LOOKAHEAD_CYCLES < wall) resume(now);
+    // Slower than the hardware: let the clock of the model be late, rather than chase it for ever. A thread
+    // that slept or had no core makes up for it: waiting costs the model nothing.
+    if (slower && cycle() + LOOKAHEAD_CYCLES < wall) resume(now);
     return 0;
 }
 
