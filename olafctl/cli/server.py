@@ -1,6 +1,8 @@
 """``olafctl server``: the parameter server as a process."""
 
 import json
+from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +14,8 @@ from olafctl.errors import BadInput, MissingTool, Problem
 
 if TYPE_CHECKING:
     from olaf import ParameterServer
+
+    from olafctl.testbed.model import Cluster, Testbed
 
 _POLICIES = ("olaf", "synchronous", "periodic", "plain")
 _MEANINGS = {
@@ -81,7 +85,8 @@ def command(
     """Serve the weights of the clusters of TESTBED (needs the SDK: pip install ./sdk).
 
     Every update is answered with the newest weights and their version. Ends with SIGTERM or Ctrl-C, after a
-    last checkpoint and report. A server that was killed continues from its checkpoint.
+    last checkpoint and report. A server that was killed continues from its checkpoint. Where a daemon keeps
+    TESTBED, its membership counts, and clusters and workers are followed as they change.
     """
     if testbed is None and listen is None:
         raise click.UsageError("give a TESTBED, or --listen")
@@ -93,10 +98,13 @@ def command(
         raise MissingTool(
             Problem(f"a parameter server needs the SDK: {error}", remedy="pip install ./sdk")
         ) from error
+    from olafctl.daemon.following import follow
     from olafctl.targets import main_thread, testbeds
 
     bed = None if testbed is None else testbeds.load(testbeds.locate(testbed))
+    daemon: str | None = None
     if bed is not None:
+        bed, daemon = _kept(bed)
         host = serving.host_of(bed, name)
         listen = listen or f"{host.ip}:{host.udp_port}"
         sizes = {len(cluster.workers) for cluster in serving.asynchronous(bed)}
@@ -107,17 +115,39 @@ def command(
     options = {"workers": workers, "deadline": deadline, "updates": updates, "seconds": seconds}
     make = serving.policy(policy, rate, options)
     server = serving.parameter_server(bed, str(listen), make, checkpoint=checkpoint, every=every)
-    clusters = ["default"] if bed is None else [cluster.name for cluster in serving.asynchronous(bed)]
+    if bed is not None and daemon is not None:
+        follow(daemon, bed.name, partial(_assign, server, bed))
 
     def tell() -> None:
-        _report([serving.figures(server, cluster) for cluster in clusters], server, as_json)
+        figures = []
+        for cluster in server.clusters:
+            with suppress(KeyError):  # deleted just now
+                figures.append(serving.figures(server, cluster))
+        _report(figures, server, as_json)
 
     try:
-        announce = partial(_begin, server, policy, clusters, as_json)
+        announce = partial(_begin, server, policy, list(server.clusters), as_json)
         main_thread.serve(announce, lambda: None, report=tell, every=report)
     finally:
         server.close()
     tell()
+
+
+def _kept(bed: "Testbed") -> tuple["Testbed", str | None]:
+    """The testbed with the membership that a daemon keeps of it, and where that is; None without a daemon."""
+    from olafctl.control.store import folder_of
+    from olafctl.daemon.keeper import keeper, kept_by
+
+    with keeper(folder_of(bed.name)) as client:
+        if client is None:
+            return bed, None
+        return replace(bed, clusters=kept_by(client, bed.name).clusters), client.address
+
+
+def _assign(server: "ParameterServer", bed: "Testbed", clusters: "tuple[Cluster, ...]") -> None:
+    from olafctl.train import serving
+
+    server.assign(*serving.membership(serving.asynchronous(replace(bed, clusters=clusters))))
 
 
 def _begin(server: "ParameterServer", policy: str, clusters: list[str], as_json: bool) -> None:

@@ -1,6 +1,6 @@
 """The SDK's parameter server for a testbed's clusters."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -78,12 +78,8 @@ def parameter_server(
     """
     behind: dict[str, Any] = {}
     if testbed is not None:
-        clusters = asynchronous(testbed)
-        behind = {
-            "members": {str(worker.ip): cluster.name for cluster in clusters for worker in cluster.workers},
-            "epochs": {cluster.name: cluster.epoch for cluster in clusters},
-            "multicast": True,
-        }
+        members, epochs = membership(asynchronous(testbed))
+        behind = {"members": members, "epochs": epochs, "multicast": True}
     try:
         return ParameterServer(listen, policy=make, checkpoint=checkpoint, every=every, port=port, **behind)
     except SdkError as error:
@@ -91,6 +87,12 @@ def parameter_server(
     except OSError as error:
         what = error.strerror or str(error)
         raise BadInput(Problem(what, "server", "give --listen an address of this machine")) from error
+
+
+def membership(clusters: Sequence[Cluster]) -> tuple[dict[str, str], dict[str, int]]:
+    """The cluster of each worker by its address, and each cluster's epoch."""
+    members = {str(worker.ip): cluster.name for cluster in clusters for worker in cluster.workers}
+    return members, {cluster.name: cluster.epoch for cluster in clusters}
 
 
 def figures(server: ParameterServer, cluster: str) -> dict[str, Any]:

@@ -103,7 +103,7 @@ class ParameterServer:
         self._save_due: float | None = None
         self.garbage = 0
         """Datagrams that are no Olaf frames, or come from strangers."""
-        names = {DEFAULT} if members is None else set(members.values())
+        names = {DEFAULT} if members is None else {*members.values(), *(epochs or {})}
         self._clusters = {name: _Cluster((epochs or {}).get(name, 0)) for name in sorted(names)}
         for name, (segments, weights) in (initial or {}).items():
             self._clusters[name].model = Model(segments, weights, self._make)
@@ -116,6 +116,12 @@ class ParameterServer:
         """Where the server listens."""
         return self._port.address
 
+    @property
+    def clusters(self) -> tuple[str, ...]:
+        """The names of those that are served."""
+        with self._port.lock:
+            return tuple(self._clusters)
+
     def begin(self, cluster: str, epoch: int) -> None:
         """A new job: weights and versions of the last one are forgotten, its late frames refused.
 
@@ -124,6 +130,21 @@ class ParameterServer:
         with self._port.lock:
             old = self._clusters[cluster]
             self._clusters[cluster] = _Cluster(epoch, counters=old.counters)
+
+    def assign(self, members: Mapping[str, str], epochs: Mapping[str, int]) -> None:
+        """Serve the clusters of ``epochs`` from now on; ``members`` maps IPv4 addresses to clusters.
+
+        A cluster that is new has no weights yet; one of another epoch begins again; one that is gone is
+        forgotten.
+        """
+        with self._port.lock:
+            self._members = dict(members)
+            for name, epoch in epochs.items():
+                known = self._clusters.get(name)
+                if known is None or known.epoch != epoch:
+                    self._clusters[name] = _Cluster(epoch, counters=known.counters if known else Counters())
+            for name in self._clusters.keys() - epochs.keys():
+                del self._clusters[name]
 
     def weights(self, cluster: str = DEFAULT) -> Vector | None:
         """The model's weights (values,), a copy; None when it has none yet. Raises KeyError."""
@@ -163,6 +184,8 @@ class ParameterServer:
     def receive(self, datagram: memoryview, source: Address) -> None:
         """Party: an update or a worker's INIT."""
         name = DEFAULT if self._members is None else self._members.get(source[0])
+        if name not in self._clusters:
+            name = None
         try:
             header = wire.Olaf.unpack(datagram)
             values = values_of(datagram[wire.OLAF_BYTES :])

@@ -55,6 +55,25 @@ def test_with_an_engine_that_copies_acks_each_move_is_answered_once() -> None:
     assert [worker.counters.acks for worker in workers] == [1, 1]
 
 
+def test_clusters_and_workers_are_assigned_while_it_serves() -> None:
+    network = VirtualNetwork(Lossy())
+    server = ParameterServer(policy="plain", members={}, epochs={"red": 0}, port=network.port(SERVER))
+    address = worker_address(0)
+    worker = Worker(AT, 10, port=network.port(address))
+    worker.begin(np.zeros(10, np.float32))
+    assert not worker.wait(1.0)  # a stranger's frames are ignored
+    server.assign({address[0]: "red"}, {"red": 0, "blue": 3})
+    assert worker.wait(5.0)
+    worker.offer(np.ones(10, np.float32), 0.0)
+    network.run(network.time + 0.1)
+    assert (server.clusters, server.counters("red").applied) == (("red", "blue"), 1)
+    server.assign({address[0]: "red"}, {"red": 1})  # another job: its weights are forgotten
+    assert (server.clusters, server.weights("red")) == (("red",), None)
+    worker.offer(np.ones(10, np.float32), 0.0)
+    network.run(network.time + 0.1)
+    assert (server.counters("red").applied, server.counters("red").other_epoch) == (1, 1)
+
+
 def test_a_period_that_ends_by_time_is_told_too() -> None:
     network = VirtualNetwork(Lossy())
     ParameterServer(policy=partial(Periodic, rate=1.0, seconds=0.5), port=network.port(SERVER))

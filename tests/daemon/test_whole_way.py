@@ -4,6 +4,7 @@ answered and leave nothing behind; and the control messages of a cluster of roun
 import itertools
 import json
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -24,13 +25,14 @@ from olafctl.control.destroy import destroy
 from olafctl.control.store import Store, folder_of
 from olafctl.daemon.api.client import Client
 from olafctl.daemon.daemon import serving
+from olafctl.daemon.following import follow
 from olafctl.daemon.messages.datagram import signed
 from olafctl.daemon.site import Deployment
 from olafctl.ports import interfaces
 from olafctl.ports.host import HostPort, open_host_port
 from olafctl.targets import registry
 from olafctl.targets.interface import Running
-from olafctl.testbed.model import Testbed
+from olafctl.testbed.model import Cluster, Testbed
 from olafctl.wire import control
 from olafctl.wire.control import Action, Reason
 from olafctl.wire.frames import Values, unpack
@@ -319,6 +321,27 @@ def test_verbs_that_act_once_ask_the_daemon(whole: Lab, run: Callable[..., Any])
     run("regroup", "old", "home")
     drain(whole)
     assert whole.has_nothing_left()
+
+
+def test_another_process_follows_the_membership(whole: Lab) -> None:
+    changed = threading.Condition()
+    told: list[set[str]] = []
+
+    def tell(clusters: tuple[Cluster, ...]) -> None:
+        with changed:
+            told.append({worker.name for cluster in clusters for worker in cluster.workers})
+            changed.notify_all()
+
+    def await_workers(*names: str) -> None:
+        with changed:
+            assert changed.wait_for(lambda: bool(told) and told[-1] == set(names), DEADLINE)
+
+    follow(whole.client.address, "whole", tell)
+    await_workers("old")
+    whole.client.call("Join", cluster="home", ip="10.0.2.9", port=2, name="new")
+    await_workers("old", "new")
+    whole.client.call("Leave", worker="new")
+    await_workers("old")
 
 
 def test_destroy_makes_the_daemon_let_go(
