@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+import os
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,9 +15,10 @@ import numpy as np
 
 from olaf import checkpoint as checkpoints
 from olaf import wire
-from olaf.address import host_port
+from olaf.address import Cluster, host_port, parse
 from olaf.checkpoint import RESERVED
-from olaf.errors import BadCheckpoint
+from olaf.errors import BadAddress, BadCheckpoint
+from olaf.membership import Membership, is_control, key_of
 from olaf.model import Model, Segment
 from olaf.policies import POLICIES, Outcome, Policy, PolicyMaker, Update
 from olaf.port import Address, Port
@@ -27,6 +29,8 @@ from olaf.udp import UdpPort
 DEFAULT = "default"
 """The cluster of everyone, when no clusters are named."""
 _LOG = logging.getLogger("olaf")
+_ASK_AGAIN = 1.0
+"""Seconds between two questions for the epoch."""
 _MOST_CANDIDATES = 64
 """Workers whose initial weights are collected at the same time."""
 
@@ -81,6 +85,9 @@ class ParameterServer:
         every: float = 30.0,
         multicast: bool = False,
         port: Port | None = None,
+        cluster: str | None = None,
+        key: str | None = None,
+        wait: float = 10.0,
     ) -> None:
         """``policy`` is a name in POLICIES, with its defaults, or makes a segment's policy from its weights.
 
@@ -91,8 +98,12 @@ class ParameterServer:
         the network copies an ACK to all members of a cluster, as an engine does. ``port`` stands for a
         socket bound to ``listen``.
 
-        Raises ValueError for an unknown policy, BadAddress, BadCheckpoint, and OSError when the address
-        cannot be bound or the checkpoint not read.
+        With ``cluster``, as olaf://cluster@engine, it joins as that cluster's parameter server (``key`` as of
+        a Worker) and serves it as cluster "default": the job's epoch is the control plane's, asked for again
+        when frames of another one come.
+
+        Raises ValueError for an unknown policy, BadAddress, BadCheckpoint, OSError when the address cannot be
+        bound or the checkpoint not read, and for a ``cluster`` JoinRefused, and NoAnswer after ``wait`` s.
         """
         if isinstance(policy, str) and policy not in POLICIES:
             raise ValueError(f"there is no policy {policy!r}; take one of {', '.join(POLICIES)}")
@@ -107,8 +118,19 @@ class ParameterServer:
         self._clusters = {name: _Cluster((epochs or {}).get(name, 0)) for name in sorted(names)}
         for name, (segments, weights) in (initial or {}).items():
             self._clusters[name].model = Model(segments, weights, self._make)
-        self._restore()
+        self._membership: Membership | None = None
+        self._asked_at = -math.inf
+        where = None if cluster is None else parse(cluster)
+        if cluster is not None and not isinstance(where, Cluster):
+            raise BadAddress(f"{cluster!r} names no cluster; write olaf://cluster@engine")
         self._port: Port = port or UdpPort(host_port(listen))
+        try:
+            if isinstance(where, Cluster):
+                self._join(where, key, wait)
+            self._restore()
+        except BaseException:
+            self._port.close()
+            raise
         self._port.serve(self)
 
     @property
@@ -182,7 +204,11 @@ class ParameterServer:
             self._port.close()
 
     def receive(self, datagram: memoryview, source: Address) -> None:
-        """Party: an update or a worker's INIT."""
+        """Party: an update, a worker's INIT, or an answer of the control plane."""
+        if self._membership is not None and is_control(datagram):
+            self._membership.receive(datagram, source)
+            self._follow()
+            return
         name = DEFAULT if self._members is None else self._members.get(source[0])
         if name not in self._clusters:
             name = None
@@ -200,6 +226,7 @@ class ParameterServer:
             self.garbage += 1
         elif header.epoch != cluster.epoch:
             cluster.counters.other_epoch += 1
+            self._ask_again()
         elif header.frame_type == wire.FrameType.INIT:
             self._introduced(cluster, header, values, source)
         else:
@@ -218,7 +245,25 @@ class ParameterServer:
         if self._save_due is not None and now >= self._save_due:
             self._try_save()
         due.append(self._save_due)
+        if self._membership is not None:
+            due.append(self._membership.tick())
         return min((time for time in due if time is not None), default=None)
+
+    def _join(self, where: Cluster, key: str | None, wait: float) -> None:
+        secret = key_of(os.environ.get("OLAF_KEY", "") if key is None else key)
+        self._membership = Membership(self._port, where, 0, wire.Role.PARAMETER_SERVER, secret)
+        self._clusters = {DEFAULT: _Cluster(self._membership.admit(wait).epoch)}
+
+    def _follow(self) -> None:
+        """Another epoch is another job."""
+        joined = None if self._membership is None else self._membership.joined
+        if joined is not None and joined.epoch != self._clusters[DEFAULT].epoch:
+            self.begin(DEFAULT, joined.epoch)
+
+    def _ask_again(self) -> None:
+        if self._membership is not None and self._port.now() >= self._asked_at + _ASK_AGAIN:
+            self._asked_at = self._port.now()
+            self._membership.join()
 
     def _restore(self) -> None:
         """Continue from the checkpoint, and write it again at once: other versions are used up now."""

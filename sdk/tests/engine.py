@@ -140,6 +140,8 @@ class Engine:
             reason = wire.Reason.BAD_MAC
         elif join.cluster.rstrip(b"\0") != b"lander":
             reason = wire.Reason.UNKNOWN_CLUSTER
+        elif join.role == wire.Role.PARAMETER_SERVER:
+            self.seen["servers joined"] += 1
         elif source not in self.workers and len(self.workers) == self.size:
             reason = wire.Reason.CLUSTER_FULL
         else:

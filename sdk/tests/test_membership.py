@@ -91,6 +91,29 @@ def test_a_worker_that_hears_nothing_joins_again_and_follows_to_the_new_epoch() 
     assert np.array_equal(newest, weights_of(lab.server))
 
 
+def test_a_parameter_server_joins_and_follows_to_the_new_epoch() -> None:
+    engine = Engine(SERVER, members=4, segments=2, key=KEY)
+    engine.epoch = 5
+    network = VirtualNetwork(Fabric(engine))
+    where = f"olaf://lander@{CONTROL[0]}"
+    server = ParameterServer(
+        policy=partial(Plain, rate=1.0), port=network.port(SERVER), cluster=where, key=KEY.hex()
+    )
+    worker = Worker(where, 100, port=network.port(worker_address(0)), key=KEY.hex())
+    worker.begin(np.zeros(100, np.float32))
+    assert worker.wait(5.0)
+    engine.new_job(6)
+    for _ in range(60):
+        worker.offer(np.ones(100, np.float32), 1.0)
+        network.run(network.time + 0.1)
+    assert engine.seen["servers joined"] >= 2
+    assert server.counters().applied > 0
+    with pytest.raises(JoinRefused, match="key"):
+        ParameterServer(port=network.port(("10.0.9.9", 1)), cluster=where, key="9e55")
+    with pytest.raises(BadAddress, match="names no cluster"):
+        ParameterServer(port=network.port(("10.0.9.8", 1)), cluster="10.0.0.1")
+
+
 def test_silence_does_not_make_a_storm_of_joins() -> None:
     lab = Lab()
     worker = lab.worker()

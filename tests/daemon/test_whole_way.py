@@ -195,20 +195,14 @@ def test_a_worker_of_the_sdk_joins_trains_and_leaves_nothing(whole: Lab) -> None
     from tests.daemon.sdk_port import FramePort
 
     whole.client.call("CreateCluster", name="red", values=16, key=KEY)
-    [status] = whole.client.call("GetStatus").deployments
-    epoch = next(cluster.epoch for cluster in status.clusters if cluster.name == "red")
-    server = olaf.ParameterServer(
-        policy="plain",
-        members={WORKERS[0][1]: "red"},
-        epochs={"red": epoch},
-        port=FramePort(whole.hosts[1], SERVER, WORKERS[0][0]),
-    )
+    behind = FramePort(whole.hosts[1], SERVER, WORKERS[0][0])
+    server = olaf.ParameterServer(policy="plain", port=behind, cluster="olaf://red@10.0.0.250", key=KEY)
     port = FramePort(whole.hosts[2], WORKERS[0], SERVER[0])
     worker = olaf.Worker("olaf://red@10.0.0.254", 16, port=port, key=KEY)
     worker.begin(np.zeros(16, np.float32))
     assert worker.wait(DEADLINE)
     worker.offer(np.ones(16, np.float32), 1.0)
-    assert port.wait(lambda: server.counters("red").applied > 0, DEADLINE)
+    assert port.wait(lambda: server.counters().applied > 0, DEADLINE)
     assert port.wait(lambda: worker.status is not None, DEADLINE)  # an ACK with the queue's status
     worker.close()
     end = time.monotonic() + DEADLINE

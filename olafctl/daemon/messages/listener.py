@@ -234,8 +234,12 @@ class Listener:
 
     def _join(self, message: Message, cluster: Cluster) -> Operation:
         sender, values = message.sender, message.values
+        if values["role"] == Role.PARAMETER_SERVER:
+            if sender.ip not in {server.ip for server in self._testbed.parameter_servers}:
+                raise Refused(Reason.BAD_MESSAGE, "is no parameter server of the testbed")
+            return lambda membership: Planned({}, {})  # it is known; it asks for the job's epoch
         if values["role"] not in (Role.WORKER, Role.SWITCH):
-            raise Refused(Reason.BAD_MESSAGE, "parameter servers are the testbed's")
+            raise Refused(Reason.BAD_MESSAGE, f"there is no role {values['role']}")
         if values["values"] and cluster.values and values["values"] != cluster.values:
             raise Refused(Reason.WRONG_MODEL_LENGTH, f"the model has {cluster.values} values")
         wish = MemberWish(
