@@ -39,6 +39,8 @@ _log = logging.getLogger(__name__)
 _BATCH = 64
 _WAITING = 4096
 _CHECK_SECONDS = 30.0
+_CHECK_PAUSES = 20
+"""A check is followed by at least so many times its length without one."""
 _RETRY_SECONDS = 1.0
 _Row = TypeVar("_Row")
 
@@ -279,7 +281,8 @@ class Controller:
 
     def _equalise(self) -> bool:
         """Make the devices equal to the membership; whether they are."""
-        self._next_check = time.monotonic() + self._check_every
+        began = time.monotonic()
+        self._next_check = began + self._check_every
         try:
             self._leadership.check()
             if not self._loaded:
@@ -296,6 +299,9 @@ class Controller:
             self._note(error)
             return False
         self._problem = ""
+        # Changes wait meanwhile: a large membership is compared less often.
+        ended = time.monotonic()
+        self._next_check = max(self._next_check, ended + _CHECK_PAUSES * (ended - began))
         return True
 
     def _note(self, error: OlafError) -> None:
