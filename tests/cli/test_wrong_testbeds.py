@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from olafctl import paths
 from tests.cli.conftest import Run
 from tests.testbed import wrong_places, wrong_testbeds
 from tests.testbed.wrong_testbeds import RIGHT, Wrong
@@ -25,9 +26,8 @@ def test_deploy_says_one_line_per_problem_and_starts_nothing(
 def test_a_testbed_that_is_not_there(verb: str, run: Run, state: Path) -> None:
     ended = run(verb, "nowhere.yaml")
     assert ended.code == 2
+    shipped = ", ".join(sorted(path.stem for path in (paths.sources() / "testbeds").glob("*.yaml")))
     assert ended.err == (
-        "error: nowhere.yaml: no such file "
-        "(`olafctl init` writes a testbed; shipped: hundred-clusters, iswitch-rack, lander, laptop, "
-        "large-model, nine-clusters)\n"
+        f"error: nowhere.yaml: no such file (`olafctl init` writes a testbed; shipped: {shipped})\n"
     )
     assert not state.exists()
