@@ -1,5 +1,7 @@
 // The whole queue, as small as it can be, with anything at its inputs, for olafctl/bench/formal.
 `include "olaf_layout.vh"
+`include "olaf_meta.vh"
+`include "olaf_dispositions.vh"
 `default_nettype none
 module formal_top (
     input wire                          aclk,
@@ -14,7 +16,11 @@ module formal_top (
     reg aresetn = 1'b0;
     always @(posedge aclk) aresetn <= 1'b1;
 
-    olaf_queue #(.INDICES(2), .SLOTS(2), .BEATS(2), .MEMBERS(2), .BYPASS_BITS(2)) queue (
+    localparam INDICES = 2, SLOTS = 2, BEATS = 2, MEMBERS = 2, ADDER_LATENCY = 4;
+    olaf_queue #(
+        .INDICES(INDICES), .SLOTS(SLOTS), .BEATS(BEATS), .MEMBERS(MEMBERS), .ADDER_LATENCY(ADDER_LATENCY),
+        .BYPASS_BITS(2)
+    ) queue (
         .aclk(aclk), .aresetn(aresetn),
         .s_axis_tdata(s_axis_tdata), .s_axis_tkeep(s_axis_tkeep), .s_axis_tuser(s_axis_tuser),
         .s_axis_tlast(s_axis_tlast), .s_axis_tvalid(s_axis_tvalid), .s_axis_tready(),

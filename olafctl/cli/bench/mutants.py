@@ -16,7 +16,7 @@ GOAL_PERCENT = 95.0
 @click.command()
 @click.option("--count", default=120, show_default=True, help="Mutants, spread over all modules.")
 @click.option("--seed", default=1, show_default=True, help="Chooses the mutants.")
-@click.option("--seeds", default=3, show_default=True, help="Seeds of random traffic for each geometry.")
+@click.option("--seeds", default=10, show_default=True, help="Seeds of random traffic for each geometry.")
 @click.option("--jobs", default=2, show_default=True, help="Mutants tried at a time.")
 @click.option("--json", "as_json", is_flag=True, help="Print the verdicts as JSON.")
 def command(count: int, seed: int, seeds: int, jobs: int, as_json: bool) -> None:

@@ -18,12 +18,17 @@ _WAITS_AT_RESET = (
     "at the end of reset no beat is in the enqueue, at issue or in the adders, so the next `waits` is 0; "
     "ingress is empty in reset too, so that an update comes to the enqueue a cycle later at the earliest"
 )
+_BEFORE_RESET = (
+    "every run begins with a reset, which sets `clearing`; its value at power-up counts only on a device "
+    "that is never reset"
+)
 
 ARGUMENTS: dict[str, str] = {
     **{
         f"olaf_index_table.v: connective: if: append || changed_tail == 2'd{tail}": _NEWEST_ONLY
         for tail in range(3)
     },
+    "olaf_queue.v: constant: clearing: 1'd0": _BEFORE_RESET,
     "olaf_dequeue.v: constant: size_less_one: start_size - 16'd2": _SIZES_OF_FOUR,
     "olaf_output.v: constant: free: 1'd1": _FREE_AT_RESET,
     "olaf_merge.v: constant: waits: 1'd1": _WAITS_AT_RESET,

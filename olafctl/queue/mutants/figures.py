@@ -7,6 +7,8 @@ from olafctl.wire.layouts import Kind
 
 _LIMIT = 100_000
 _UPDATES = 24
+_FAST, _SLOW = 1000, 20
+"""Rates in bits a cycle: more than the smallest update has, and less than the output takes."""
 
 
 def check_merges_without_stalls(model: QueueModel) -> None:
@@ -44,6 +46,31 @@ def check_takes_turns(model: QueueModel, indices: int) -> None:
     places = [at for at, left in enumerate(model.take()) if left.sidecar.kind == Kind.UPDATE]
     if len(places) != indices or places[-1] > 2 * indices:
         raise Unexplained(f"updates leave at places {places} among other frames")
+
+
+def check_keeps_the_rate(model: QueueModel, indices: int) -> None:
+    """Updates leave at the rate, and of a higher rate before it no more than a cycle's bits are left over.
+
+    Raises Unexplained when they leave sooner or later.
+    """
+    model.registers.write("rate", _FAST << 16)
+    for _ in range(_UPDATES):
+        model.offer(*update(0, 1, bytes(0)))
+        model.settle(_LIMIT)
+    model.registers.write("rate", _SLOW << 16)
+    model.registers.write("hold", 1)
+    for index in range(indices):
+        model.offer(*update(index, 1, bytes(4 * 40)))
+    model.drain(_LIMIT)
+    model.run(model.cycle + 100)
+    model.registers.write("hold", 0)
+    model.settle(_LIMIT)
+    left = list(model.take())[-indices:]
+    bits = sum(8 * len(departure.frame) for departure in left[:-1])
+    took = left[-1].first - left[0].first
+    if not (bits - _FAST) // _SLOW - 2 <= took <= bits // _SLOW + 2:
+        raise Unexplained(f"{bits} bits leave in {took} cycles at {_SLOW} a cycle")
+    model.registers.write("rate", 0)
 
 
 def check_reset_forgets_the_turn(model: QueueModel) -> None:

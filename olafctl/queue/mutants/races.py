@@ -1,8 +1,12 @@
-"""What random traffic seldom meets: an update leaves while the next of its index is stalled on its way in."""
+"""What random traffic seldom meets.
+
+An update leaves while the next of its index is stalled on its way in, or breaks off while it leaves.
+"""
 
 import random
 
 from olafctl.queue.comparison import Comparison
+from olafctl.queue.golden import Unexplained
 from olafctl.queue.model import QueueModel
 from olafctl.queue.traffic import update
 from olafctl.wire.geometry import Geometry
@@ -38,3 +42,17 @@ def check_locks_during_stalls(model: QueueModel, geometry: Geometry, seed: int, 
         comparison.write("hold", 0)
         comparison.golden.hold = 0
         comparison.settle()
+
+
+def check_breaks_off_while_leaving(model: QueueModel, geometry: Geometry) -> None:
+    """An update that leaves as it arrives breaks off: what is missing is filled in.
+
+    For slots of at least 16 beats. Raises Unexplained when what leaves is not what must.
+    """
+    comparison = Comparison(model, geometry)
+    for beats in range(8, 15):
+        sidecar, frame = update(0, 1, bytes(4 * 15 * _WORDS_OF_A_BEAT))
+        comparison.offer(sidecar, frame[: beats * BEAT_BYTES])
+        comparison.settle()
+    if comparison.golden.counters["repaired"] != 7:
+        raise Unexplained("no update was leaving when it broke off")

@@ -160,7 +160,12 @@ def _trial(libraries: _Libraries, number: int, seeds: int, results: Connection) 
                     if geometry.adder_latency <= 4:
                         figures.check_merges_without_stalls(model)
                     figures.check_takes_turns(model, min(geometry.indices, geometry.slots))
+                    if min(geometry.indices, geometry.slots) > 2:
+                        figures.check_keeps_the_rate(model, min(geometry.indices, geometry.slots))
                     figures.check_reset_forgets_the_turn(model)
+                    if geometry.beats >= 16:
+                        model.reset()
+                        races.check_breaks_off_while_leaving(model, geometry)
                     if geometry.adder_latency >= 5:
                         model.reset()
                         races.check_locks_during_stalls(model, geometry, seed, _TRIES_OF_A_SEED)
