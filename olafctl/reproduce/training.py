@@ -67,9 +67,7 @@ def section(data: Data) -> Section:
     return Section(
         {"summary": Table(title, heads, rows)},
         {
-            "training": "\n".join(
-                (f"From `{command}`, through the twin in virtual time ([training](training.md)).", "")
-            ),
+            "training": f"From `{command}`, through the twin in virtual time ([training](training.md)).",
             "holds": summary.holds,
         },
     )
