@@ -36,7 +36,7 @@ _NAMES = ("table1", "table2", "table3", "fig2", "fig3", "fig6", "fig7", "fig8", 
     type=click.Path(file_okay=False, path_type=Path),
     default=Path("figures"),
     show_default=True,
-    help="Where `olafctl bench train` left figures 2, 3 and 8.",
+    help="Where `olafctl bench train` left its figures.",
 )
 @click.option("--runs", type=click.IntRange(1), default=30, show_default=True, help="Of each setup.")
 @json_option("Print the figures as JSON.")
@@ -52,7 +52,8 @@ def command(
 
     Each is measured in the event-level model, over what the paper leaves open too, and shown next to the
     paper's figures. What was measured with the same code and the same runs is kept, so an interrupted command
-    goes on where it was. Figures 2, 3 and 8 are trainings: `olafctl bench train` makes them.
+    goes on where it was. Figures 2, 3 and 8 are trainings: `olafctl bench train` makes
+    them, and figure 7 through the twin.
 
     \b
       olafctl reproduce table2
@@ -68,7 +69,7 @@ def command(
 
     everything = not what or "all" in what
     known = catalogue.experiments(trainings)
-    chosen = [one for name, one in known.items() if everything or name in what]
+    chosen = [one for name, one in known.items() if everything or name.partition("-")[0] in what]
     measured: dict[Experiment, Data] = {}
     for number, one in enumerate(chosen, 1):
         log_progress(f"{one.title} ({number} of {len(chosen)})")

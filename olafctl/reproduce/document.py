@@ -32,7 +32,12 @@ def _whole(measured: Mapping[Experiment, Data], document: Path, folder: Path) ->
         place = os.path.relpath(_picture(experiment, folder), document.parent)
         figure = f"![{experiment.title}]({place})" if experiment.draw else ""
         tables = {name: markdown(table) for name, table in section.tables.items()}
-        text = fill(f"reproduction/{experiment.name}.md", table=tables, figure=figure, **section.values)
+        text = fill(
+            f"reproduction/{experiment.page or experiment.name}.md",
+            table=tables,
+            figure=figure,
+            **section.values,
+        )
         parts.append(f"## {experiment.title}\n\n{text}")
     return "\n\n".join(part.strip() for part in parts) + "\n"
 

@@ -21,7 +21,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Section:
-    """What an experiment's text (``templates/reproduction/NAME.md``) shows, by name."""
+    """What an experiment's text (``templates/reproduction/PAGE.md``) shows, by name."""
 
     tables: Mapping[str, Table]
     values: Mapping[str, object] = field(default_factory=dict)
@@ -40,3 +40,5 @@ class Experiment:
     section: Callable[[Data], Section]
     draw: Callable[[Data, Path], None] | None = None
     """Writes the figure to a file."""
+    page: str = ""
+    """The text in ``templates/reproduction/``; the name's if empty."""

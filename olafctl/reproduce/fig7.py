@@ -1,6 +1,5 @@
 """OLAF figure 7: how much sooner than with FIFO the server has 200 updates of each of 300 workers."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -19,27 +18,41 @@ from olafctl.simulate.run import run
 from olafctl.simulate.scenario import Engine, Scenario, Trace
 from olafctl.testbed.model import Mode
 
-CLUSTERS, WORKERS, SLOTS = 100, 3, 8
+WORKERS = 3
+"""Of each cluster."""
 GOAL = 200
 """Updates of each worker."""
 RATES = (40, 20, 10, 5)
 """Gb/s of the output; 60 are offered on average."""
 _LONGEST = 1 << 30
 """ns after which a run is given up."""
+_BASE = (100, 8)
+_OTHERS = ((9, 8), (20, 8), (50, 8), (100, 32), (100, 64))
+"""Clusters, and slots of the queue."""
+_SWEEP_RATES = (40, 20, 10)
+_SWEEP_RUNS = 5
 
 
 def measure(runs: int, progress: Progress) -> Data:
     """Every rate with both queues; each run turns every worker's recording by another amount."""
-    found = {}
+    found, sweep = {}, []
     for rate in RATES:
         progress(f"{rate} Gb/s")
-        found[str(rate)] = over(_once(rate, seed, GOAL) for seed in range(runs)).as_json()
-    return {"runs": runs, "rates": found}
+        found[str(rate)] = over(once(rate, seed, *_BASE) for seed in range(runs)).as_json()
+    for clusters, slots in _OTHERS:
+        progress(f"{clusters} clusters, {slots} slots")
+        seeds = range(min(runs, _SWEEP_RUNS))
+        by_rate = {
+            str(rate): over(once(rate, seed, clusters, slots) for seed in seeds).as_json()
+            for rate in _SWEEP_RATES
+        }
+        sweep.append({"clusters": clusters, "slots": slots, "rates": by_rate})
+    return {"runs": runs, "rates": found, "sweep": sweep}
 
 
-def _once(rate: int, seed: int, goal: int) -> dict[str, float]:
-    gaps = recorded_gaps(seed)
-    times, losses = time_to(goal, gaps, rate)
+def once(rate: int, seed: int, clusters: int, slots: int, goal: int = GOAL) -> dict[str, float]:
+    """One run: ms and percent with either queue, and the speedup."""
+    times, losses = time_to(goal, recorded_gaps(seed, clusters), rate, slots)
     return {
         "FIFO": times[Mode.FIFO] / 1e6,
         "Olaf": times[Mode.OLAF] / 1e6,
@@ -49,10 +62,10 @@ def _once(rate: int, seed: int, goal: int) -> dict[str, float]:
     }
 
 
-def recorded_gaps(seed: int) -> NDArray[np.float64]:
+def recorded_gaps(seed: int, clusters: int) -> NDArray[np.float64]:
     """(workers, U) ns between a worker's updates, at which all together offer 60 Gb/s on average."""
     trace = traces.load(paths.sources() / TRACE)
-    time, _, _ = spread(trace, CLUSTERS * WORKERS)
+    time, _, _ = spread(trace, clusters * WORKERS)
     gaps = np.diff(time, axis=1, prepend=0).astype(np.float64)
     turns = np.random.default_rng(seed).integers(gaps.shape[1], size=len(gaps))
     gaps = np.stack([np.roll(row, turn) for row, turn in zip(gaps, turns, strict=True)])
@@ -60,7 +73,9 @@ def recorded_gaps(seed: int) -> NDArray[np.float64]:
     return np.asarray(gaps * (updates_per_ns * TOGETHER.frame_bytes * 8e9 / TOGETHER.offered))
 
 
-def time_to(goal: int, gaps: NDArray[np.float64], rate: int) -> tuple[dict[Mode, float], dict[Mode, float]]:
+def time_to(
+    goal: int, gaps: NDArray[np.float64], rate: int, slots: int
+) -> tuple[dict[Mode, float], dict[Mode, float]]:
     """ns until the server has ``goal`` updates of each worker with either queue, and the share lost by then.
 
     Every worker sends on until all have theirs. Raises OlafError when one does not get there in a second.
@@ -71,7 +86,7 @@ def time_to(goal: int, gaps: NDArray[np.float64], rate: int) -> tuple[dict[Mode,
         plan = endless(gaps, duration)
         times, losses = {}, {}
         for mode in (Mode.FIFO, Mode.OLAF):
-            engine = Engine("engine", SLOTS, rate * 1e9, mode=mode)
+            engine = Engine("engine", slots, rate * 1e9, mode=mode)
             found = run(Scenario((engine,), trace=plan), duration, each_worker=True, goal=goal)
             reached = [worker.reached for worker in found.workers if worker.reached is not None]
             if len(reached) < len(gaps):
@@ -85,37 +100,42 @@ def time_to(goal: int, gaps: NDArray[np.float64], rate: int) -> tuple[dict[Mode,
 
 def endless(gaps: NDArray[np.float64], duration: int) -> Trace:
     """Every worker's recording, again and again for ``duration`` ns, over one link of 100 Gb/s."""
-    rounds = int(np.ceil(duration / gaps.sum(axis=1).min())) + 1
     # A worker begins somewhere within its first gap.
     begins = np.random.default_rng(0).random(len(gaps)) * gaps[:, 0]
-    times = np.cumsum(np.tile(gaps, rounds), axis=1) - begins[:, None]
-    worker, update = np.nonzero(times < duration)
-    wanted = times[worker, update]
+    times = [
+        np.cumsum(np.tile(row, int(duration / row.sum()) + 2)) - begin
+        for row, begin in zip(gaps, begins, strict=True)
+    ]
+    times = [row[row < duration] for row in times]
+    worker = np.repeat(np.arange(len(gaps)), [len(row) for row in times])
+    wanted = np.concatenate(times)
     order = np.argsort(wanted, kind="stable")
     width = TOGETHER.frame_bytes * 8e9 / TOGETHER.link
     sent = serialised(wanted[order], np.full(len(order), width))
     kept = sent < duration
-    worker = worker[order][kept].astype(np.int64)
+    worker = worker[order][kept]
     return Trace("engine", sent[kept], worker // WORKERS, worker % WORKERS, TOGETHER.frame_bytes)
 
 
 def section(data: Data) -> Section:
     """Times, losses and the speedup."""
     heads = ("output, Gb/s", "FIFO, ms", "lost, %", "Olaf, ms", "lost, %", "speedup")
-    rows: Sequence[Sequence[str]] = [
-        [
-            rate,
-            one.text("FIFO", 1),
-            one.text("FIFO lost", 1),
-            one.text("Olaf", 1),
-            one.text("Olaf lost", 1),
-            one.text("speedup", 2),
-        ]
-        for rate, kept in data["rates"].items()
-        for one in (Figures.of_json(kept),)
-    ]
     title = f"Time until {GOAL} updates of each worker; means and standard deviations of {data['runs']} runs"
-    return Section({"speedup": Table(title, heads, rows)})
+    rows = [[rate, *_cells(kept)] for rate, kept in data["rates"].items()]
+    runs = min(data["runs"], _SWEEP_RUNS)
+    others = [
+        [str(place["clusters"]), str(place["slots"]), rate, *_cells(kept)]
+        for place in data["sweep"]
+        for rate, kept in place["rates"].items()
+    ]
+    sweep = Table(f"Other numbers of clusters and slots; {runs} runs", ("clusters", "slots", *heads), others)
+    return Section({"speedup": Table(title, heads, rows), "sweep": sweep})
+
+
+def _cells(kept: Data) -> list[str]:
+    found = Figures.of_json(kept)
+    columns = (("FIFO", 1), ("FIFO lost", 1), ("Olaf", 1), ("Olaf lost", 1), ("speedup", 2))
+    return [found.text(name, digits) for name, digits in columns]
 
 
 def draw(data: Data, path: Path) -> None:

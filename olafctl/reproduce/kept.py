@@ -1,14 +1,15 @@
 """Figures that were measured before: by everything that decides them, so an interrupted run goes on."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
 
-from olafctl import aom, cache, simulate
+from olafctl import aom, cache
 from olafctl.reproduce.experiment import Data, Experiment, Progress
+from olafctl.simulate import library, run, scenario
 
 _FILE = "figures.json"
-_KINDS = (".py", ".h", ".cpp")
 
 
 def figures(experiment: Experiment, runs: int, progress: Progress) -> Data:
@@ -18,9 +19,7 @@ def figures(experiment: Experiment, runs: int, progress: Progress) -> Data:
     """
     if not experiment.code:
         return experiment.measure(runs, progress)
-    rooms = [Path(room.__file__ or "").parent for room in (simulate, aom)]
-    code = [path for room in rooms for path in sorted(room.rglob("*")) if path.suffix in _KINDS]
-    key = cache.digest([experiment.name, str(runs), *code, *experiment.code])
+    key = cache.digest([experiment.name, str(runs), *_simulator(), *experiment.code])
 
     def build(work: Path) -> None:
         (work / _FILE).write_text(json.dumps(experiment.measure(runs, progress)))
@@ -29,3 +28,9 @@ def figures(experiment: Experiment, runs: int, progress: Progress) -> Data:
     if not built:
         progress("measured before")
     return cast(Data, json.loads((folder / _FILE).read_text()))
+
+
+def _simulator() -> Sequence[Path]:
+    """The files that decide what a scenario's run measures."""
+    python = [Path(module.__file__ or "") for module in (library, run, scenario)]
+    return [*python, *sorted(library.NATIVE.iterdir()), *sorted(Path(aom.__file__).parent.glob("*.py"))]

@@ -1,7 +1,8 @@
-"""Figures 2, 3 and 8 of OLAF: trainings of ``olafctl bench train``, whose results are looked up here."""
+"""Figures of OLAF that ``olafctl bench train`` makes, through the twin: here they are looked up."""
 
 import json
 from dataclasses import dataclass
+from math import isnan
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from olafctl.reproduce.experiment import Data, Section, Table
 TITLES = {
     "fig2": "Figure 2: training strategies",
     "fig3": "Figure 3: number of workers",
+    "fig7-twin": "Figure 7 through the twin, with transmission control",
     "fig8": "Figure 8: reward under congestion",
 }
 
@@ -48,13 +50,13 @@ def load(path: Path) -> Summary | None:
 
 def found(name: str, folder: Path) -> Data:
     """A figure's data, from ``folder``; ``summary`` is None when it was not run."""
-    summary = load(folder / f"figure{name.removeprefix('fig')}.json")
+    summary = load(folder / f"figure{_number(name)}.json")
     return {"name": name, "summary": None if summary is None else vars(summary)}
 
 
 def section(data: Data) -> Section:
     """The summary as a table and its statements, or how to get it."""
-    command = f"olafctl bench train --figure {data['name'].removeprefix('fig')}"
+    command = f"olafctl bench train --figure {_number(data['name'])}"
     if data["summary"] is None:
         return Section({}, {"training": f"Not run: `{command}` makes it, then `olafctl reproduce` shows it."})
     summary = Summary(**data["summary"])
@@ -65,15 +67,20 @@ def section(data: Data) -> Section:
     return Section(
         {"summary": Table(title, heads, rows)},
         {
-            "training": "\n".join(
-                (f"From `{command}`, through the twin in virtual time ([training](training.md)).", "")
-            ),
+            "training": f"From `{command}`, through the twin in virtual time ([training](training.md)).",
             "holds": summary.holds,
         },
     )
 
 
+def _number(name: str) -> str:
+    """Of the paper's figure: ``7`` of ``fig7-twin``."""
+    return name.removeprefix("fig").partition("-")[0]
+
+
 def _text(cell: Any) -> str:
     if isinstance(cell, dict):
         return f"{cell['mean']:.1f} ± {cell['interval']:.1f}"
-    return f"{cell:.1f}" if isinstance(cell, float) else str(cell)
+    if isinstance(cell, float):
+        return "–" if isnan(cell) else f"{cell:.4g}"
+    return str(cell)
