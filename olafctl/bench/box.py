@@ -1,6 +1,6 @@
 """Random frames through the whole simulated box, each accounted for against the twin's programs.
 
-The box runs both XSA programs, compiled natively, behind stand-ins for the IPs; what must leave it is what the
+The box runs both XSA programs, compiled natively, behind stand-ins for the IPs; what must leave is what the
 v1model programs of the twin send for the same frame. Frames are unique, so each that leaves is traced to the
 one that it came from. Updates are not combined (mode FIFO), so that every frame in is a frame out.
 """
@@ -179,9 +179,7 @@ class _Run:
     def prepare(self) -> None:
         """Groups, members and the queue's mode; what a reset takes away, too."""
         registers = self._box.registers
-        registers.set_group(
-            _CLUSTER_GROUP, [Copy(port, *_delivery(endpoint)) for port, endpoint in _MEMBERS]
-        )
+        registers.set_group(_CLUSTER_GROUP, [Copy(port, *_delivery(endpoint)) for port, endpoint in _MEMBERS])
         registers.set_group(_FLOOD_GROUP, [Copy(port) for port in PORTS])
         self._box.queue.write("mode", _FIFO)
 
@@ -243,7 +241,9 @@ class _Run:
         for number, sink in enumerate(self._box.tx):
             for frame in sink.frames():
                 if frame.user != (len(frame.data), 0, 1 << (6 + number)):
-                    raise OlafError(Problem(f"a frame of {len(frame.data)} bytes left with tuser {frame.user}"))
+                    raise OlafError(
+                        Problem(f"a frame of {len(frame.data)} bytes left with tuser {frame.user}")
+                    )
                 yield number + 1, _blank(frame.data)
         for frame in self._box.c2h.frames():
             if frame.user[0] != len(frame.data):
