@@ -233,7 +233,7 @@ class _Run:
         if pick.randrange(20) == 0:
             header = bytes(12) + HOST_ETHER_TYPE.to_bytes(2, "big") + port.to_bytes(2, "big")
             self._box.h2c.send(header + frame)
-            return [(port, frame)]
+            return [(port, _blank(frame))]
         self._box.rx[port - 1].send(frame)
         return [(out, _blank(sent)) for out, sent in self._twin.sends(port, frame)]
 
@@ -317,5 +317,6 @@ def _olaf(pick: random.Random, nonce: int, source: Endpoint, target: Endpoint, k
 def _blank(frame: bytes) -> bytes:
     """A frame without the queue's status: what was waiting when an ACK passed, the twin's queue has not."""
     at = layouts.GRADIENT_OFFSET
-    is_ack = len(frame) > at and frame[42] == layouts.VERSION << 4 | FrameType.ACK and frame[43] & 2
+    is_ipv4 = frame[12:14] == b"\x08\x00" and len(frame) > at
+    is_ack = is_ipv4 and frame[42] == layouts.VERSION << 4 | FrameType.ACK and frame[43] & 2
     return frame[:at] + bytes(layouts.STATUS.size) + frame[at + layouts.STATUS.size :] if is_ack else frame
