@@ -77,7 +77,7 @@ module olaf_box_intake #(
 
     wire [63:0] a_keep = a_beat[575:512];
     wire        a_last = a_beat[576];
-    wire        a_packed = a_keep[0] && (a_keep & (a_keep + 64'd1)) == 64'd0;
+    wire        a_packed = a_keep[0] && (a_keep[63:1] & ~a_keep[62:0]) == 63'd0;
 
     always @(posedge clk) begin
         a_beat <= {s_tlast, s_tkeep, s_tdata};

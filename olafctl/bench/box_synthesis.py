@@ -30,6 +30,8 @@ class BoxUtilisation:
     counts: dict[str, float]
     levels: int
     """Of the longest path from register to register of the box's own, in levels of logic."""
+    path: tuple[str, ...] = ()
+    """The nets along it."""
 
     def percent(self, resource: str) -> float:
         """Of an XCU55C; ``resource`` is a key of DEVICE."""
@@ -51,7 +53,8 @@ def synthesize_box() -> BoxUtilisation:
     module["cells"] = {name: cell for name, cell in module["cells"].items() if cell["type"] not in black}
     netlist = Netlist(module)
     cells = resources(netlist)
-    return BoxUtilisation({name: cells[name.lower()] for name in DEVICE}, netlist.longest().levels)
+    longest = netlist.longest()
+    return BoxUtilisation({name: cells[name.lower()] for name in DEVICE}, longest.levels, longest.nets)
 
 
 def _script(made: dict[str, str]) -> str:

@@ -25,8 +25,11 @@ GOAL_LEVELS = 12
 @click.option("--slots", type=int, help="Slots of the queue.")
 @click.option("--beats", type=int, help="64-byte beats a slot holds: 24 for 1536 B, 142 for 9088 B.")
 @click.option("--path", is_flag=True, help="Print the nets along the longest path too.")
+@click.option("--box", is_flag=True, help="Instead: OpenNIC's user box around OlafQueue and the two IPs.")
 @json_option("Print the figures as JSON.")
-def command(indices: int | None, slots: int | None, beats: int | None, path: bool, as_json: bool) -> None:
+def command(
+    indices: int | None, slots: int | None, beats: int | None, path: bool, box: bool, as_json: bool
+) -> None:
     """Synthesize OlafQueue for an XCU55C with Yosys, and print what it takes and how deep its logic is.
 
     Without a geometry: the default one, the default one with jumbo slots, and 1024 indices with 512 jumbo
@@ -34,7 +37,13 @@ def command(indices: int | None, slots: int | None, beats: int | None, path: boo
     register, two CARRY4 in a row as the one CARRY8 they are on the device. Exits with 1 when the default
     geometry takes more than its goals, logic is deeper than 12 levels, or a path joins two of block
     memory read, adder stage and output ready.
+
+    With --box the user box of two ports, with OlafQueue and the IPs as black boxes, at most as large as the
+    paper says of OlafQueue and its IPs.
     """
+    if box:
+        _box(path, as_json)
+        return
     from olafctl.bench.synthesis import synthesize
 
     given = {"indices": indices, "slots": slots, "beats": beats}
@@ -53,6 +62,36 @@ def command(indices: int | None, slots: int | None, beats: int | None, path: boo
     else:
         for one in taken:
             _print(one, path)
+        for goal in missed:
+            click.echo(f"missed: {goal}")
+    if missed:
+        raise SystemExit(EXIT_FAILED)
+
+
+def _box(path: bool, as_json: bool) -> None:
+    from olafctl.bench.box_synthesis import PAPER, synthesize_box
+
+    click.echo("synthesizing the box", err=True)
+    taken = synthesize_box()
+    missed = [
+        f"{taken.percent(name):.2f} % of the {name}s, goal {most} %"
+        for name, most in PAPER.items()
+        if taken.percent(name) > most
+    ]
+    if taken.levels > GOAL_LEVELS:
+        missed.append(f"{taken.levels} levels of logic, goal {GOAL_LEVELS}")
+    if as_json:
+        report = {"counts": taken.counts, "levels": taken.levels, "paper_percent": PAPER, "missed": missed}
+        click.echo(json.dumps(report, indent=2))
+    else:
+        click.echo("the user box without OlafQueue and the IPs")
+        click.echo(f"  {'':<8}{'count':>10}{'of XCU55C':>12}{'paper':>10}")
+        for name, count in taken.counts.items():
+            paper = f"{PAPER[name]} %" if name in PAPER else "–"
+            click.echo(f"  {name:<8}{count:>10,}{taken.percent(name):>10.2f} %{paper:>10}")
+        click.echo(f"  longest path between registers: {taken.levels} levels of logic")
+        if path:
+            click.echo("    " + "\n    ".join(taken.path))
         for goal in missed:
             click.echo(f"missed: {goal}")
     if missed:

@@ -1,0 +1,11 @@
+"""Random frames through the whole box; `olafctl bench box --frames` sends more."""
+
+from olafctl.bench.box import account
+
+
+def test_every_frame_is_accounted_for() -> None:
+    done = account(frames=1100, seed=3)
+    assert done.frames == 1100
+    assert done.copies > 900
+    assert done.resets == 1
+    assert done.bad > 10

@@ -1,0 +1,161 @@
+"""The targets opennic and opennic-sim: what they build, and the card's agent killed and started again.
+
+A simulated card stands in for the real one; building it takes some minutes, so only where OLAF_BOX is set.
+"""
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from olafctl.control import devices
+from olafctl.control.deploy import build, deploy
+from olafctl.control.desired import desired
+from olafctl.control.destroy import destroy
+from olafctl.control.store import Store, folder_of
+from olafctl.errors import OlafError
+from olafctl.p4runtime.entities import TableEntry
+from olafctl.p4runtime.session import Change, Update
+from olafctl.targets import processes, registry, testbeds
+from olafctl.targets.interface import Running
+from olafctl.targets.opennic.target import CARD, DRIVERS
+from olafctl.testbed.model import Testbed
+
+TWO_PORTS = """\
+name: card
+engine: {indices: 16, slots: 8, beats: 142}
+ports:
+  - {number: 1, name: workers, transport: unix}
+  - {number: 2, name: ps, transport: unix}
+parameter_servers:
+  - {name: ps, port: ps, ip: 10.0.0.254}
+clusters:
+  - {count: 2, workers: 3, name: red, ports: 1-1, ip: 10.0.1.1}
+"""
+needs_box = pytest.mark.skipif("OLAF_BOX" not in os.environ, reason="some minutes: set OLAF_BOX")
+
+
+@pytest.fixture(autouse=True)
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("OLAF_STATE", str(tmp_path / "s"))
+    return tmp_path / "s"
+
+
+def bed_for(target: str, text: str = TWO_PORTS) -> Testbed:
+    return testbeds.load("card.yaml", f"target: {target}\n{text}")
+
+
+def quiet(step: str) -> None:
+    pass
+
+
+def test_both_are_targets() -> None:
+    assert {"opennic", "opennic-sim"} <= set(registry.names())
+
+
+def test_the_target_can_be_given_instead_of_the_testbeds_own(tmp_path: Path) -> None:
+    path = tmp_path / "card.yaml"
+    for text in (TWO_PORTS, f"target: bmv2\n{TWO_PORTS}"):
+        path.write_text(text)
+        assert testbeds.load(path, target="opennic").target == "opennic"
+
+
+def test_the_build_says_what_comes_next_and_on_which_machine() -> None:
+    made = build(bed_for("opennic"), quiet)
+    assert {"run.tcl", "manifest.json", "agent", "driver", "p4"} <= {
+        each.name for each in made.folder.iterdir()
+    }
+    assert f"vivado -mode batch -source {made.folder / 'run.tcl'}" in made.next_steps
+    assert "on a machine with Vivado 2023.1 or later" in made.next_steps
+    assert "on the card's host" in made.next_steps
+
+
+def test_a_program_that_vitisnetp4_does_not_take_is_not_built(monkeypatch: pytest.MonkeyPatch) -> None:
+    from olafctl.targets import p4_sources
+
+    sources = p4_sources.sources(bed_for("opennic"))
+    divided = sources["identify.p4"].replace(
+        "meta.punt = 1;", "meta.punt = 1; meta.size = meta.size / meta.src;"
+    )
+    monkeypatch.setattr(p4_sources, "sources", lambda _: {**sources, "identify.p4": divided})
+    with pytest.raises(OlafError, match="does not divide"):
+        build(bed_for("opennic"), quiet)
+
+
+def test_a_card_that_is_not_named_and_ports_that_it_has_not_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(CARD, raising=False)
+    more = TWO_PORTS.replace("parameter_servers:", "  - {number: 3, name: third}\nparameter_servers:")
+    with pytest.raises(OlafError, match=r"no card is named.*\n.*3 front ports, the card 2"):
+        deploy(bed_for("opennic", more), quiet)
+
+
+@pytest.fixture
+def simulated() -> Iterator[Running]:
+    """The testbed on a simulated card."""
+    bed = bed_for("opennic-sim")
+    deploy(bed, quiet)
+    store = Store(folder_of(bed.name))
+    try:
+        running = registry.get("opennic-sim").find(bed, store.folder)
+        assert running is not None
+        yield running
+    finally:
+        destroy(store)
+
+
+def agent_of(state: Path) -> int:
+    """The process id of the agent of the deployment."""
+    [agent] = [
+        process.pid
+        for process in processes.of(state / "card")
+        if process.cmdline()[2:3] == ["olafctl.targets.opennic.process"]
+    ]
+    return agent
+
+
+@needs_box
+def test_after_a_kill_in_the_middle_of_a_write_a_deploy_makes_the_tables_as_desired(
+    simulated: Running, state: Path
+) -> None:
+    bed = bed_for("opennic-sim")
+    with devices.controlling(simulated) as sessions:
+        extra = [
+            Update(Change.INSERT, TableEntry("bridging", {"dst_mac": number}, "forward", {"port": 1}))
+            for number in range(1, 400)
+        ]
+        sessions["vnp4_2"].write(extra[:20])
+        os.kill(agent_of(state), signal.SIGKILL)
+        with pytest.raises(OlafError):
+            sessions["vnp4_2"].write(extra[20:])
+    deploy(bed, quiet)
+    running = registry.get("opennic-sim").find(bed, state / "card")
+    assert running is not None
+    with devices.watching(running) as sessions:
+        devices.verify(running, sessions, desired(bed))
+        assert len(sessions["vnp4_2"].entries("bridging")) == len(bed.workers) + 2
+
+
+@needs_box
+def test_opennic_drives_a_card_that_runs_its_build_and_refuses_another(
+    simulated: Running, state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The simulated card's agent is ended; the target opennic takes its place."""
+    folder = state / "card"
+    os.kill(agent_of(state), signal.SIGKILL)
+    monkeypatch.setenv(CARD, str(folder))
+    monkeypatch.setenv(DRIVERS, str(folder / "build" / "drivers"))
+    bed = bed_for("opennic", TWO_PORTS.replace("name: card", "name: real"))
+    outcome = deploy(bed, quiet)
+    store = Store(folder_of("real"))
+    try:
+        assert outcome.started and outcome.changes.size > 0
+        running = registry.get("opennic").find(bed, store.folder)
+        assert running is not None and running.alive()
+        assert [link["up"] for link in running.stats()["card"]["links"]] == [True, True]
+    finally:
+        destroy(store)
+    other = bed_for("opennic", TWO_PORTS.replace("name: card", "name: real").replace("slots: 8", "slots: 4"))
+    with pytest.raises(OlafError, match=r"the card runs build \w{8}, the folder .* is of build"):
+        deploy(other, quiet)
