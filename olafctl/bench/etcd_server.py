@@ -4,10 +4,9 @@ import shutil
 import socket
 import subprocess
 import tempfile
-import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 from olafctl.daemon.etcd.client import Etcd
@@ -106,57 +105,6 @@ def running(*, tls: Path | None = None) -> Iterator[str]:
     """The endpoint of a :func:`cluster` of one."""
     with cluster(1, tls=tls) as one:
         yield one.endpoints[0]
-
-
-class Relay:
-    """Carries bytes to an endpoint; while cut it holds them back, as a lost network does."""
-
-    def __init__(self, endpoint: str) -> None:
-        host, _, port = endpoint.rpartition(":")
-        self._to = (host, int(port))
-        self._server = socket.create_server(("127.0.0.1", 0))
-        self.endpoint = f"127.0.0.1:{self._server.getsockname()[1]}"
-        self._flows = threading.Event()
-        self._flows.set()
-        self._open: list[socket.socket] = []
-        threading.Thread(target=self._accept, name="relay", daemon=True).start()
-
-    def cut(self) -> None:
-        """Carry nothing more, in neither direction; connections stay open."""
-        self._flows.clear()
-
-    def restore(self) -> None:
-        """Carry on, with what was held back."""
-        self._flows.set()
-
-    def close(self) -> None:
-        """End every connection."""
-        self._flows.set()
-        for each in (self._server, *self._open):
-            with suppress(OSError):
-                each.shutdown(socket.SHUT_RDWR)
-            each.close()
-
-    def _accept(self) -> None:
-        with suppress(OSError):
-            while True:
-                near, _ = self._server.accept()
-                try:
-                    far = socket.create_connection(self._to)
-                except OSError:  # what is behind it may come and go
-                    near.close()
-                    continue
-                self._open += [near, far]
-                for pair in ((near, far), (far, near)):
-                    threading.Thread(target=self._carry, args=pair, name="relay", daemon=True).start()
-
-    def _carry(self, source: socket.socket, to: socket.socket) -> None:
-        with suppress(OSError):
-            while data := source.recv(65536):
-                self._flows.wait()
-                to.sendall(data)
-        with suppress(OSError):
-            to.shutdown(socket.SHUT_WR)
 
 
 def _free_port() -> int:

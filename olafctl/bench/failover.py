@@ -16,8 +16,9 @@ from typing import Any
 
 from olafctl.bench import etcd_server, pair_daemon
 from olafctl.bench.daemon_process import TIMEOUT, DaemonProcess, until
-from olafctl.bench.etcd_server import Cluster, Relay
+from olafctl.bench.etcd_server import Cluster
 from olafctl.bench.history import Call, Outcome, violations
+from olafctl.bench.relay import Relay
 from olafctl.bench.switch_pair import SwitchPair, switches
 from olafctl.control import devices
 from olafctl.daemon.api.client import Client
@@ -105,7 +106,7 @@ def _controllers(pair: SwitchPair, etcd: Cluster) -> Iterator[list[_Controller]]
     both: list[_Controller] = []
     try:
         for name in ("a", "b"):
-            relays = [Relay(endpoint) for endpoint in etcd.endpoints]
+            relays = [Relay.to(endpoint) for endpoint in etcd.endpoints]
             endpoints = ",".join(relay.endpoint for relay in relays)
             both.append(_Controller(pair_daemon.process(pair, name, endpoints), relays))
             both[-1].daemon.start()
@@ -158,7 +159,7 @@ class _Trial:
         term = self._term()
         since = time.monotonic()
         for relay in leader.relays:
-            relay.cut()
+            relay.freeze()
         while self._term() == term:
             time.sleep(0.01)
         ended = time.monotonic()
@@ -167,7 +168,7 @@ class _Trial:
         self._stopped.append(ended - last)
         self._check_primary()
         for relay in leader.relays:
-            relay.restore()
+            relay.heal()
 
     def lose(self, member: int, changes: int) -> None:
         """Kill a member of etcd, and start it again, both under load."""

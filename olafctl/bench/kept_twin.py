@@ -44,8 +44,8 @@ def kept_twin(testbed: str) -> Iterator[KeptTwin]:
     with ExitStack() as stack:
         stack.callback(_remove, place, folder)
         relays = (
-            Relay(place / twin_daemon.P4RUNTIME, folder / GRPC_SOCKET),
-            Relay(place / twin_daemon.QUEUE, folder / queue_process.SOCKET),
+            Relay.between(place / twin_daemon.P4RUNTIME, folder / GRPC_SOCKET),
+            Relay.between(place / twin_daemon.QUEUE, folder / queue_process.SOCKET),
         )
         for relay in relays:
             stack.callback(relay.close)

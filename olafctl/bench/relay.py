@@ -1,8 +1,10 @@
-"""A network between a daemon and an agent, both at UNIX sockets, which can be cut or frozen."""
+"""A network between a daemon and what it talks to, an agent or etcd, which can be cut or frozen."""
 
 import socket
 import threading
+from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 from olafctl.ports import unix
@@ -12,18 +14,36 @@ _CONNECT_SECONDS = 10.0
 
 
 class Relay:
-    """Passes each connection to ``outer`` on to ``inner``, which may come and go."""
+    """Passes each connection on to another address, where the server may come and go."""
 
-    def __init__(self, outer: Path, inner: Path) -> None:
-        """Listen at ``outer``. Raises OSError."""
-        self._inner = inner
+    def __init__(self, listening: socket.socket, connect: Callable[[], socket.socket]) -> None:
+        """``connect`` makes a connection to the server, or raises OSError."""
+        self._listening, self._connect_on = listening, connect
         self._lock = threading.Lock()
         self._open: set[socket.socket] = set()
         self._whole = True
         self._flows = threading.Event()
         self._flows.set()
-        self._listening = unix.listen(outer, socket.SOCK_STREAM)
-        threading.Thread(target=self._accept, name=f"relay {outer.name}", daemon=True).start()
+        threading.Thread(target=self._accept, name="relay", daemon=True).start()
+
+    @classmethod
+    def between(cls, outer: Path, inner: Path) -> "Relay":
+        """From the UNIX socket ``outer``, which it makes, to ``inner``. Raises OSError."""
+        connect = partial(unix.connect, inner, socket.SOCK_STREAM, _CONNECT_SECONDS)
+        return cls(unix.listen(outer, socket.SOCK_STREAM), connect)
+
+    @classmethod
+    def to(cls, endpoint: str) -> "Relay":
+        """From a port of the loopback, its :attr:`endpoint`, to another ``host:port``. Raises OSError."""
+        host, _, port = endpoint.rpartition(":")
+        connect = partial(socket.create_connection, (host, int(port)), _CONNECT_SECONDS)
+        return cls(socket.create_server(("127.0.0.1", 0)), connect)
+
+    @property
+    def endpoint(self) -> str:
+        """``host:port`` of a relay over TCP."""
+        host, port = self._listening.getsockname()
+        return f"{host}:{port}"
 
     def cut(self) -> None:
         """Break every connection and refuse new ones until :meth:`heal`."""
@@ -60,7 +80,7 @@ class Relay:
     def _connect(self, near: socket.socket) -> None:
         self._flows.wait()
         try:
-            far = unix.connect(self._inner, socket.SOCK_STREAM, _CONNECT_SECONDS)
+            far = self._connect_on()
         except OSError:
             near.close()
             return

@@ -8,7 +8,7 @@ import pytest
 
 from olafctl.bench import etcd_server, failover
 from olafctl.bench.daemon_process import until
-from olafctl.bench.etcd_server import Relay
+from olafctl.bench.relay import Relay
 from olafctl.control import devices
 from olafctl.daemon.api.client import Client
 from olafctl.daemon.api.server import Server
@@ -72,12 +72,12 @@ def test_one_leads_and_the_next_one_has_a_higher_election_id(campaign: Campaign)
 
 def test_a_leader_without_etcd_stops_before_its_lease_ends(etcd: Etcd) -> None:
     now = [0.0]
-    relay = Relay(etcd.endpoints[0])
+    relay = Relay.to(etcd.endpoints[0])
     lonely = EtcdLeadership(Etcd([relay.endpoint]), "cut off", "unix:/a", seconds=600, clock=lambda: now[0])
     try:
         until(lambda: lonely.term > 0)
         term = lonely.term
-        relay.cut()
+        relay.freeze()
         now[0] = 449
         lonely.check()
         now[0] = 451  # a quarter of the lease is left
