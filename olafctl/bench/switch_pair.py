@@ -5,9 +5,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from olafctl.ports.host import UnixHostPort
 from olafctl.queue.internals import Command
 from olafctl.queue.registers import IndexSettings
 from olafctl.queue.settings import Ranges, ranges
-from olafctl.targets.interface import Device
+from olafctl.targets.interface import Device, Registers
 from olafctl.testbed.model import Cluster, Testbed
 from olafctl.wire.layouts import QUEUE_PORT
 
@@ -64,6 +64,7 @@ class RunningPair:
     devices: Sequence[Device]
     registers: PairRegisters
     attachments: Sequence[Attachment] = ()
+    below: Mapping[str, Registers] = field(default_factory=dict)
 
     def alive(self) -> bool:
         return True

@@ -2,7 +2,7 @@
 ``python -m olafctl.bench.twin_daemon PLACE``. The state folder is PLACE/state, by ``OLAF_STATE``."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from olafctl.daemon.site import Deployment
 from olafctl.errors import OlafError, Problem
 from olafctl.ports.attachment import Attachment
 from olafctl.targets import main_thread, queue_process, testbeds
-from olafctl.targets.interface import Device, Running
+from olafctl.targets.interface import Device, Registers, Running
 from olafctl.testbed.model import Cluster, Testbed
 
 TESTBED = "testbed.yaml"
@@ -24,12 +24,13 @@ QUEUE = "queue.relay"
 class Relayed:
     """A deployment (:class:`olafctl.targets.interface.Running`) at the far end of relays in ``place``."""
 
-    def __init__(self, running: Running, place: Path) -> None:
+    def __init__(self, running: Running, testbed: Testbed, place: Path) -> None:
         address = f"unix:{place / P4RUNTIME}"
         self._running = running
         self.devices: Sequence[Device] = [replace(device, address=address) for device in running.devices]
         self.attachments: Sequence[Attachment] = running.attachments
-        self.registers = queue_process.SocketRegisters(place / QUEUE)
+        self.registers = queue_process.SocketRegisters(place / QUEUE, testbed.engine.name)
+        self.below: Mapping[str, Registers] = {}
 
     def alive(self) -> bool:
         return self._running.alive()
@@ -64,10 +65,10 @@ class RelayedSite:
 
     def running(self) -> Running | None:
         running = self._deployment.running()
-        return None if running is None else Relayed(running, self._place)
+        return None if running is None else Relayed(running, self.testbed, self._place)
 
     def start(self, clusters: Sequence[Cluster]) -> Running:
-        return Relayed(self._deployment.start(clusters), self._place)
+        return Relayed(self._deployment.start(clusters), self.testbed, self._place)
 
     def close(self) -> None:
         self._deployment.close()

@@ -12,9 +12,8 @@ from olafctl.control import devices
 from olafctl.control.desired import desired
 from olafctl.control.locks import USE, held, locked
 from olafctl.control.membership import effective
-from olafctl.control.pipeline import DEVICES
 from olafctl.control.plan import Plan, plan
-from olafctl.control.state import DeviceState, State
+from olafctl.control.state import State
 from olafctl.control.store import Record, Role, Store, claim, clear, folder_of, remedy_for
 from olafctl.errors import BadInput, MissingTool, OlafError, Problem
 from olafctl.hosts import deployed as hosts
@@ -25,7 +24,7 @@ from olafctl.targets.front_ports import FrontPort
 from olafctl.targets.interface import Build, Progress, Running, Target
 from olafctl.testbed.model import Testbed
 
-_NOTHING = State({name: DeviceState() for name in DEVICES}, {})
+_NOTHING = State({}, {})
 
 
 @dataclass(frozen=True)
@@ -197,17 +196,23 @@ def _reusable(wanted: _Wanted, store: Store) -> Running | None:
         return None
     for record in records:
         try:
-            ports = testbeds.load(record.source, record.testbed).ports
+            recorded = testbeds.load(record.source, record.testbed)
         except OlafError:
             return None
-        if (record.target, record.build, ports) != (
+        if (record.target, record.build, *_wiring(recorded)) != (
             wanted.target.name,
             wanted.build.key,
-            wanted.testbed.ports,
+            *_wiring(wanted.testbed),
         ):
             return None
     running = wanted.target.find(wanted.testbed, wanted.state)
     return running if running is not None and running.alive() else None
+
+
+def _wiring(testbed: Testbed) -> tuple[object, ...]:
+    """What of a testbed is made when processes start: its engines, in their order, ports and links."""
+    names = tuple(engine.name for engine in testbed.engines)
+    return names, testbed.ports, testbed.trunks, deployment.trunks(testbed)
 
 
 def _foresee(wanted: _Wanted, store: Store) -> Outcome:
@@ -217,11 +222,12 @@ def _foresee(wanted: _Wanted, store: Store) -> Outcome:
     if running is None:
         _check_startable(wanted)
         made = tuple(f"+ host {host.name} {host.ip}" for host in everyone(wanted.testbed) if wanted.hosts)
-        return Outcome(wanted.testbed.name, True, DEVICES, plan(_NOTHING, state), 0, made)
+        return Outcome(wanted.testbed.name, True, tuple(state.devices), plan(_NOTHING, state), 0, made)
     changed = _foresee_hosts(wanted, running)
     with devices.watching(running) as sessions:
         if not all(devices.has_pipeline(device, sessions) for device in running.devices):
-            return Outcome(wanted.testbed.name, False, DEVICES, plan(_NOTHING, state), 0, changed)
+            pushed = tuple(state.devices)
+            return Outcome(wanted.testbed.name, False, pushed, plan(_NOTHING, state), 0, changed)
         actual = devices.read(running, sessions, list(state.registers))
     return Outcome(wanted.testbed.name, False, (), plan(actual, state), 0, changed)
 

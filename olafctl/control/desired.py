@@ -1,26 +1,31 @@
 """Desired state: what a testbed asks of the tables, the groups and the queue's registers."""
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Sequence
+from dataclasses import replace
+from ipaddress import IPv4Address
 
 from olafctl.control.pipeline import (
     BRIDGING,
     CLUSTER_MULTICAST,
+    DEVICES,
     FORWARDING,
     MEMBERS,
     PARAMETER_SERVERS,
     REFUSALS,
     RESULTS,
-    VNP4_1,
-    VNP4_2,
     WORKERS,
 )
-from olafctl.control.state import State, device_state, merged
+from olafctl.control.seat import Copy, Seat
+from olafctl.control.state import QueueState, State, device_state, merged
 from olafctl.p4runtime.entities import Lpm, MulticastGroup, Replica, TableEntry
 from olafctl.queue import internals
 from olafctl.queue.registers import CLOCK_HZ, IndexSettings, rate_word
 from olafctl.queue.settings import IndexRange, with_default
+from olafctl.targets.interface import device_name
 from olafctl.testbed import limits
-from olafctl.testbed.model import Cluster, Engine, Host, Mode, Testbed, Worker
+from olafctl.testbed.hosts import default_mac
+from olafctl.testbed.model import Cluster, Engine, Host, Mode, Testbed
+from olafctl.testbed.topology import Topology
 from olafctl.wire.frames import float_bits, mac_bits
 from olafctl.wire.layouts import TUSER, Refusal
 
@@ -37,32 +42,43 @@ _MODES = {
 
 def desired(testbed: Testbed) -> State:
     """The state that makes a pipeline serve ``testbed``; a pure function of it."""
-    members = of_clusters(testbed.clusters).devices
-    return State(
-        devices={
-            VNP4_1: merged(members[VNP4_1], device_state(_identify(testbed))),
-            VNP4_2: merged(members[VNP4_2], device_state(_forward(testbed))),
-        },
-        registers=registers(testbed.engine),
-        settings=with_default(testbed.engine.indices, map(index_range, testbed.clusters)),
-    )
+    topology = Topology(testbed)
+    members = of_clusters(testbed.clusters, topology=topology).devices
+    devices = {}
+    for seat in _seats(topology):
+        first, second = (_device(seat, block) for block in DEVICES)
+        devices[first] = merged(members[first], device_state(_identify(testbed)))
+        devices[second] = merged(members[second], device_state(_forward(testbed, seat)))
+    queues = {engine.name: _queue(testbed, engine, topology) for engine in testbed.engines}
+    root = queues.pop(testbed.engine.name)
+    return State(devices, root.registers, root.settings, queues)
 
 
-def of_clusters(clusters: Iterable[Cluster], without: Container[int] = ()) -> State:
+def of_clusters(
+    clusters: Iterable[Cluster], without: Container[int] = (), *, topology: Topology | None = None
+) -> State:
     """The part of the devices' desired state that these clusters and their workers ask for. No two clusters
     share an entry or a group.
 
-    The entries of workers whose replica ids are in ``without`` are left out; their groups are whole.
+    The entries of workers whose replica ids are in ``without`` are left out; their groups are whole. Without
+    a topology there is one engine.
     """
-    known: list[TableEntry] = []
-    reached: list[TableEntry | MulticastGroup] = []
+    seats = _seats(topology)
+    entities: dict[str, list[TableEntry | MulticastGroup]] = {
+        _device(seat, block): [] for seat in seats for block in DEVICES
+    }
     for cluster in clusters:
-        chosen = [worker for worker in cluster.workers if worker.member not in without]
-        known += (_assignment(worker, cluster) for worker in chosen)
-        reached += _reaching_together(cluster)
-        for worker in chosen:
-            reached += _reaching(worker)
-    return State({VNP4_1: device_state(known), VNP4_2: device_state(reached)}, {})
+        for seat in seats:
+            first, second = (entities[_device(seat, block)] for block in DEVICES)
+            passing = [worker for worker in seat.members(cluster) if worker.member not in without]
+            first += (_assignment(worker.ip, cluster, worker.number, worker.worker_id) for worker in passing)
+            first += _between_engines(cluster, seat)
+            second += _reaching_together(cluster, seat)
+            second += (_copy(copy) for copy in seat.copies(cluster) if copy.replica not in without)
+            for worker in cluster.workers:
+                if worker.member not in without:
+                    second += _route(worker, seat)
+    return State({name: device_state(held) for name, held in entities.items()}, {})
 
 
 def registers(engine: Engine) -> dict[str, int]:
@@ -97,35 +113,51 @@ def flood_group() -> int:
     return limits.CLUSTERS + 1
 
 
-def _assignment(worker: Worker, cluster: Cluster) -> TableEntry:
+def _assignment(address: IPv4Address, cluster: Cluster, number: int, worker_id: int) -> TableEntry:
     params = {
         "cluster": cluster.index,
-        "worker": worker.worker_id,
+        "worker": worker_id,
         "index": cluster.first,
         "segments": cluster.segments,
-        "member": worker.number % MEMBER_NUMBERS,
+        "member": number % MEMBER_NUMBERS,
         "epoch": cluster.epoch,
     }
-    return TableEntry(WORKERS, {"worker_addr": int(worker.ip)}, "assign", params)
+    return TableEntry(WORKERS, {"worker_addr": int(address)}, "assign", params)
 
 
-def _reaching_together(cluster: Cluster) -> Iterator[TableEntry | MulticastGroup]:
-    """What VNP4₂ needs to reach all members of a cluster at once."""
-    if cluster.workers:
-        yield MulticastGroup(
-            cluster.group, [Replica(worker.port, worker.member) for worker in cluster.workers]
-        )
-        group = {"group": cluster.group}
-        yield TableEntry(CLUSTER_MULTICAST, {"cluster": cluster.index}, "multicast", group)
-        if cluster.mode is Mode.ISWITCH:
-            yield TableEntry(RESULTS, {"cluster": cluster.index}, "broadcast", group)
+def _between_engines(cluster: Cluster, seat: Seat) -> Iterator[TableEntry]:
+    """What VNP4₁ needs to know what comes down from the parent, and the sums of rounds from below."""
+    own = seat.own_address(cluster)
+    if own is not None:
+        yield _assignment(own, cluster, 0, 0)
+    if cluster.mode is Mode.ISWITCH:
+        for copy, number in seat.branches(cluster):
+            yield _assignment(copy.ip, cluster, number, 0)
 
 
-def _reaching(worker: Worker) -> Iterator[TableEntry]:
-    """What VNP4₂ needs to reach one worker."""
-    copy = {"mac": mac_bits(worker.mac), "addr": int(worker.ip), "port": worker.udp_port}
-    yield TableEntry(MEMBERS, {"member": worker.member}, "deliver", copy)
-    yield from _route(worker)
+def _reaching_together(cluster: Cluster, seat: Seat) -> Iterator[TableEntry | MulticastGroup]:
+    """What VNP4₂ needs to reach all members of a cluster at once, and to pass on the sum of a round."""
+    copies = [Replica(copy.port, copy.replica) for copy in seat.copies(cluster)]
+    if not copies:
+        return
+    yield MulticastGroup(cluster.group, copies)
+    group = {"group": cluster.group}
+    key = {"cluster": cluster.index}
+    yield TableEntry(CLUSTER_MULTICAST, key, "multicast", group)
+    if cluster.mode is not Mode.ISWITCH:
+        return
+    address, own = seat.address(), seat.own_address(cluster)
+    if seat.is_top(cluster) or address is None or own is None:
+        yield TableEntry(RESULTS, key, "broadcast", group)
+    else:
+        params = {"mac": mac_bits(default_mac(address)), "dst_addr": int(address), "src_addr": int(own)}
+        yield TableEntry(RESULTS, key, "to_parent", params)
+
+
+def _copy(copy: Copy) -> TableEntry:
+    """What addresses a copy to whom it is for."""
+    params = {"mac": mac_bits(copy.mac), "addr": int(copy.ip), "port": copy.udp_port}
+    return TableEntry(MEMBERS, {"member": copy.replica}, "deliver", params)
 
 
 def _identify(testbed: Testbed) -> Iterator[TableEntry]:
@@ -136,17 +168,53 @@ def _identify(testbed: Testbed) -> Iterator[TableEntry]:
         yield TableEntry(REFUSALS, {"reason": reason}, "refuse")
 
 
-def _forward(testbed: Testbed) -> Iterator[TableEntry | MulticastGroup]:
+def _forward(testbed: Testbed, seat: Seat) -> Iterator[TableEntry | MulticastGroup]:
     for host in (*testbed.parameter_servers, *testbed.hosts):
-        yield from _route(host)
+        yield from _route(host, seat)
+    address = testbed.engine.address
+    if address is not None and not seat.is_root:
+        yield from _way(address, default_mac(address), seat.port_up())
     for route in testbed.routes:
         prefix = Lpm(int(route.prefix.network_address), route.prefix.prefixlen)
-        yield TableEntry(FORWARDING, {"dst_addr": prefix}, "forward", {"port": route.port})
+        port = {"port": seat.port_towards(route.port)}
+        yield TableEntry(FORWARDING, {"dst_addr": prefix}, "forward", port)
     yield TableEntry(BRIDGING, {"dst_mac": BROADCAST}, "flood", {"group": flood_group()})
-    yield MulticastGroup(flood_group(), [Replica(port.number, 0) for port in testbed.ports])
+    yield MulticastGroup(flood_group(), [Replica(number, 0) for number in seat.ports(testbed)])
 
 
-def _route(host: Host) -> Iterator[TableEntry]:
-    port = {"port": host.port}
-    yield TableEntry(FORWARDING, {"dst_addr": Lpm(int(host.ip), 32)}, "forward", port)
-    yield TableEntry(BRIDGING, {"dst_mac": mac_bits(host.mac)}, "forward", port)
+def _route(host: Host, seat: Seat) -> Iterator[TableEntry]:
+    return _way(host.ip, host.mac, seat.port_to(host))
+
+
+def _way(address: IPv4Address, mac: str, port: int) -> Iterator[TableEntry]:
+    yield TableEntry(FORWARDING, {"dst_addr": Lpm(int(address), 32)}, "forward", {"port": port})
+    yield TableEntry(BRIDGING, {"dst_mac": mac_bits(mac)}, "forward", {"port": port})
+
+
+def _seats(topology: Topology | None) -> Sequence[Seat]:
+    """Every engine's place, each behind its parent's."""
+    if topology is None or not topology.testbed.others:
+        return [Seat("engine", None)]
+    return [Seat(engine.name, topology) for engine in topology.testbed.engines]
+
+
+def _device(seat: Seat, block: str) -> str:
+    return block if seat.topology is None else device_name(seat.topology.testbed, seat.engine, block)
+
+
+def _queue(testbed: Testbed, engine: Engine, topology: Topology) -> QueueState:
+    """What an engine's queue holds: its own mode and reward rule for clusters that have none of their own."""
+    parts = []
+    for cluster in testbed.clusters:
+        here = replace(
+            cluster,
+            mode=cluster.mode if cluster.own_mode else engine.mode,
+            reward_threshold=cluster.reward_threshold
+            if cluster.own_reward_threshold
+            else engine.reward_threshold,
+        )
+        below = len(topology.members_below(engine.name, cluster)) if testbed.others else 0
+        if below and topology.top(cluster) != engine.name:
+            here = replace(here, threshold=below)
+        parts.append(index_range(here))
+    return QueueState(registers(engine), with_default(engine.indices, parts))

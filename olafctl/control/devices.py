@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Protocol
 
 from olafctl.control.plan import Op, Plan, plan
-from olafctl.control.state import State, device_state
+from olafctl.control.state import QueueState, State, device_state
 from olafctl.errors import OlafError, Problem
 from olafctl.p4runtime.failures import NotPrimary, WriteFailed
 from olafctl.p4runtime.session import Change, Session, Update
@@ -26,6 +26,9 @@ class Programmable(Protocol):
 
     @property
     def registers(self) -> Registers: ...
+
+    @property
+    def below(self) -> Mapping[str, Registers]: ...
 
 
 _CHANGES = {Op.INSERT: Change.INSERT, Op.MODIFY: Change.MODIFY, Op.DELETE: Change.DELETE}
@@ -101,14 +104,19 @@ def has_pipeline(device: Device, sessions: Sessions) -> bool:
 
 
 def read(running: Programmable, sessions: Sessions, names: Iterable[str]) -> State:
-    """The state of every device, of the queue's registers ``names`` and of its indices. Raises OlafError."""
+    """The state of every device, of each queue's registers ``names`` and of its indices. Raises OlafError."""
+    known = list(names)
     return State(
         devices={
             name: device_state([*session.entries(), *session.multicast_groups()])
             for name, session in sessions.items()
         },
-        registers={name: running.registers.read(name) for name in names},
+        registers={name: running.registers.read(name) for name in known},
         settings=running.registers.settings(),
+        below={
+            engine: QueueState({name: registers.read(name) for name in known}, registers.settings())
+            for engine, registers in running.below.items()
+        },
     )
 
 
@@ -138,12 +146,16 @@ def carry_out(changes: Plan, running: Programmable, sessions: Sessions) -> None:
 
     Indices come first: no frame must find an index that is not what its cluster asks for.
     """
-    for part in changes.settings:
-        running.registers.configure(part.first, part.last, part.after)
+    queues = [(running.registers, changes.registers, changes.settings)]
+    queues += [(running.below[name], part.registers, part.settings) for name, part in changes.below.items()]
+    for registers, _, settings in queues:
+        for part in settings:
+            registers.configure(part.first, part.last, part.after)
     for step in changes.steps:
         sessions[step.device].write(Update(_CHANGES[change.op], change.entity) for change in step.changes)
-    for change in changes.registers:
-        running.registers.write(change.name, change.after)
+    for registers, values, _ in queues:
+        for change in values:
+            registers.write(change.name, change.after)
 
 
 def verify(running: Programmable, sessions: Sessions, wanted: State) -> None:

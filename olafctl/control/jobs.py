@@ -15,8 +15,9 @@ from olafctl.control.plan import Plan
 from olafctl.control.store import Controlled, Store
 from olafctl.errors import BadInput, OlafError, Problem
 from olafctl.queue.internals import Command
-from olafctl.targets.interface import Running
+from olafctl.targets.interface import Registers, Running, device_name
 from olafctl.testbed.model import Cluster, Mode, Testbed, Worker
+from olafctl.testbed.topology import Topology
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,9 @@ def set_threshold(store: Store, cluster: str, threshold: int) -> Plan:
     with _job(store, cluster) as job:
         _check_rounds(job.cluster)
         most = len(job.cluster.workers)
+        if threshold != most and Topology(job.testbed).is_spread(job.cluster):
+            what = f"H {threshold}, but the workers of {job.cluster.name} are at several engines"
+            raise BadInput(Problem(what, job.testbed.name, f"each of the {most} workers counts in a round"))
         if not 1 <= threshold <= most:
             what = f"H {threshold}, but the cluster {job.cluster.name} has {most} workers"
             raise BadInput(Problem(what, job.testbed.name, f"give 1 … {most}: more would never be reached"))
@@ -59,14 +63,16 @@ def set_halted(store: Store, cluster: str, halted: bool) -> Plan:
 def release(store: Store, cluster: str, segment: int | None) -> None:
     """Send the partial sum of a segment, or of all, as it is now. Raises BadInput, OlafError."""
     with _job(store, cluster) as job:
-        job.running.registers.command(Command.FBCAST, *_indices(job, segment))
+        for registers in _from_below(job):
+            registers.command(Command.FBCAST, *_indices(job, segment))
 
 
 def discard(store: Store, cluster: str, segment: int | None) -> None:
     """Discard the partial sum of a segment, or of all, and forget the finished round. Raises BadInput,
     OlafError."""
     with _job(store, cluster) as job:
-        job.running.registers.command(Command.RESET, *_indices(job, segment))
+        for registers in _from_below(job):
+            registers.command(Command.RESET, *_indices(job, segment))
 
 
 def ask_for_help(store: Store, cluster: str, segment: int, round_: int, asker: str) -> tuple[str, ...]:
@@ -141,12 +147,23 @@ def _indices(job: _Job, segment: int | None) -> tuple[int, int]:
     return first + segment, first + segment
 
 
+def _from_below(job: _Job) -> Iterator[Registers]:
+    """Every engine's queue, each before its parent's: a partial sum of one is part of the other's."""
+    for engine in reversed(job.testbed.others):
+        yield job.running.below[engine.name]
+    yield job.running.registers
+
+
 def _send(job: _Job, payload: bytes, members: Iterable[Worker]) -> None:
     """A control message to some members, by packet-out."""
     with devices.controlling(job.running) as sessions:
-        session = sessions[VNP4_2]
+        topology = Topology(job.testbed)
+        used = set()
         for member in members:
+            name = device_name(job.testbed, topology.home(member), VNP4_2)
             sent = messages.frame(job.testbed, member, payload)
-            session.packet_out(sent, {"egress_port": member.port})
+            sessions[name].packet_out(sent, {"egress_port": member.port})
+            used.add(name)
         # The device answers an arbitration after what came before it on the stream: the packets are out.
-        session.elect(session.next_election_id)
+        for name in used:
+            sessions[name].elect(sessions[name].next_election_id)

@@ -23,6 +23,12 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     VNP4_2: (CLUSTER_MULTICAST, RESULTS, MEMBERS, FORWARDING, BRIDGING),
 }
 
+
+def block_of(device: str) -> str:
+    """The block that a device runs: its name is the block's, or ``ENGINE/`` and the block's."""
+    return device.rpartition("/")[2]
+
+
 _ADDRESSES = {"worker_addr", "server_addr", "dst_addr", "addr"}
 _MACS = {"dst_mac", "mac"}
 

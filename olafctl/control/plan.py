@@ -3,15 +3,18 @@
 What is new is put in place before anything points at it, and what goes is pointed away from first:
 members, growing groups, tables; then, the other way round, tables, shrinking groups, members. VNP4₁ names
 a worker's cluster only once VNP4₂ can serve that cluster. A change in place is one modification.
+
+Of several engines the lower ones can pass on what comes down before the upper ones send it, and the upper
+ones know whose updates come up before the lower ones combine them.
 """
 
 from collections.abc import Callable, Hashable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
-from olafctl.control.pipeline import DEVICES, MEMBERS, VNP4_1, VNP4_2, show_action, show_key, show_replicas
+from olafctl.control.pipeline import MEMBERS, VNP4_1, VNP4_2, block_of, show_action, show_key, show_replicas
 from olafctl.control.show import show_indices, show_register, show_settings
-from olafctl.control.state import DeviceState, State
+from olafctl.control.state import DeviceState, QueueState, State
 from olafctl.p4runtime.entities import MulticastGroup, TableEntry
 from olafctl.queue.settings import Change as SettingsChange
 from olafctl.queue.settings import changes
@@ -95,17 +98,33 @@ class RegisterChange:
 
 
 @dataclass(frozen=True)
+class QueuePlan:
+    """Changes of one queue."""
+
+    registers: tuple[RegisterChange, ...]
+    settings: tuple[SettingsChange, ...]
+
+    @property
+    def size(self) -> int:
+        """The number of changes."""
+        return len(self.registers) + len(self.settings)
+
+
+@dataclass(frozen=True)
 class Plan:
     """The settings of indices, then the steps in order, then the registers."""
 
     steps: tuple[Step, ...]
     registers: tuple[RegisterChange, ...]
     settings: tuple[SettingsChange, ...] = ()
+    below: Mapping[str, QueuePlan] = field(default_factory=dict)
+    """Of the queues of the engines below the root, by the engine's name."""
 
     @property
     def size(self) -> int:
         """The number of changes."""
-        return sum(len(step.changes) for step in self.steps) + len(self.registers) + len(self.settings)
+        queues = len(self.registers) + len(self.settings) + sum(part.size for part in self.below.values())
+        return sum(len(step.changes) for step in self.steps) + queues
 
     @property
     def removals(self) -> "Plan":
@@ -118,21 +137,28 @@ class Plan:
 
     def lines(self) -> Iterator[str]:
         """The plan as a diff, one change a line."""
-        for settings in self.settings:
-            yield f"~ queue {show_indices(settings.first, settings.last)} {_from_to(settings)}"
+        queues = [("queue", self.registers, self.settings)]
+        queues += [(f"{name}/queue", part.registers, part.settings) for name, part in self.below.items()]
+        for queue, _, of_indices in queues:
+            for settings in of_indices:
+                yield f"~ {queue} {show_indices(settings.first, settings.last)} {_from_to(settings)}"
         for step in self.steps:
             for change in step.changes:
                 sign, _, rest = str(change).partition(" ")
                 yield f"{sign} {step.device} {rest}"
-        for register in self.registers:
-            sign, _, rest = str(register).partition(" ")
-            yield f"{sign} queue {rest}"
+        for queue, registers, _ in queues:
+            for register in registers:
+                sign, _, rest = str(register).partition(" ")
+                yield f"{sign} {queue} {rest}"
 
 
 def plan(actual: State, wanted: State) -> Plan:
     """The changes that take ``actual`` to ``wanted``; empty when they are equal."""
-    old = {name: actual.devices.get(name, DeviceState()) for name in DEVICES}
     new = wanted.devices
+    old = {name: actual.devices.get(name, DeviceState()) for name in new}
+    first = [name for name in new if block_of(name) == VNP4_1]
+    second = [name for name in new if block_of(name) == VNP4_2]
+    up = list(reversed(second))
 
     def entries(device: str, choose: Callable[[EntryChange], bool]) -> Step:
         found = _entry_changes(old[device].entries, new[device].entries)
@@ -142,22 +168,34 @@ def plan(actual: State, wanted: State) -> Plan:
         return Step(device, tuple(_group_changes(old[device].groups, new[device].groups, shrink)))
 
     steps = (
-        entries(VNP4_2, lambda change: _adds(change) and _is_member(change)),
-        groups(VNP4_2, shrink=False),
-        entries(VNP4_2, lambda change: _adds(change) and not _is_member(change)),
-        entries(VNP4_1, _adds),
-        entries(VNP4_1, lambda change: not _adds(change)),
-        entries(VNP4_2, lambda change: not _adds(change) and not _is_member(change)),
-        groups(VNP4_2, shrink=True),
-        entries(VNP4_2, lambda change: not _adds(change) and _is_member(change)),
+        *(entries(name, lambda change: _adds(change) and _is_member(change)) for name in up),
+        *(groups(name, shrink=False) for name in up),
+        *(entries(name, lambda change: _adds(change) and not _is_member(change)) for name in up),
+        *(entries(name, _adds) for name in first),
+        *(entries(name, lambda change: not _adds(change)) for name in reversed(first)),
+        *(entries(name, lambda change: not _adds(change) and not _is_member(change)) for name in second),
+        *(groups(name, shrink=True) for name in second),
+        *(entries(name, lambda change: not _adds(change) and _is_member(change)) for name in second),
     )
+    root = _queue(actual.root, wanted.root)
+    below = {
+        name: _queue(actual.below.get(name, QueueState({})), queue) for name, queue in wanted.below.items()
+    }
+    return Plan(
+        tuple(step for step in steps if step.changes),
+        root.registers,
+        root.settings,
+        {name: part for name, part in below.items() if part.size},
+    )
+
+
+def _queue(actual: QueueState, wanted: QueueState) -> QueuePlan:
     registers = tuple(
         RegisterChange(name, actual.registers.get(name), value)
         for name, value in wanted.registers.items()
         if actual.registers.get(name) != value
     )
-    settings = tuple(changes(actual.settings, wanted.settings))
-    return Plan(tuple(step for step in steps if step.changes), registers, settings)
+    return QueuePlan(registers, tuple(changes(actual.settings, wanted.settings)))
 
 
 def _from_to(change: SettingsChange) -> str:

@@ -16,13 +16,28 @@ class DeviceState:
 
 
 @dataclass(frozen=True)
+class QueueState:
+    """What a queue holds: global settings by register name, and the settings of its indices."""
+
+    registers: Mapping[str, int]
+    settings: Ranges = ()
+
+
+@dataclass(frozen=True)
 class State:
-    """What a whole deployment holds: devices by name, the queue's global settings by register name, and the
-    settings of its indices."""
+    """What a whole deployment holds: devices by name, each engine's behind its parent's, and the queue's
+    global settings and those of its indices."""
 
     devices: Mapping[str, DeviceState]
     registers: Mapping[str, int]
     settings: Ranges = ()
+    below: Mapping[str, QueueState] = field(default_factory=dict)
+    """Of several engines, the queues of those below the root by the engine's name."""
+
+    @property
+    def root(self) -> QueueState:
+        """What the queue holds; of several engines the root's."""
+        return QueueState(self.registers, self.settings)
 
 
 def device_state(entities: Iterable[TableEntry | MulticastGroup]) -> DeviceState:

@@ -11,7 +11,7 @@ from olafctl.control.deploy import find, ports_lost
 from olafctl.control.desired import desired
 from olafctl.control.devices import Sessions
 from olafctl.control.locks import unless_changing
-from olafctl.control.pipeline import TABLES, show_action, show_key
+from olafctl.control.pipeline import DEVICES, TABLES, block_of, show_action, show_key
 from olafctl.control.plan import plan
 from olafctl.control.store import Role, Store
 from olafctl.hosts import deployed as hosts
@@ -21,8 +21,9 @@ from olafctl.p4runtime.failures import P4RuntimeFailed
 from olafctl.p4runtime.session import Session
 from olafctl.queue.registers import is_staging
 from olafctl.targets import deployment, processes
-from olafctl.targets.interface import Running
+from olafctl.targets.interface import Registers, Running, device_name
 from olafctl.testbed.model import Cluster, Mode, Testbed
+from olafctl.testbed.topology import Topology
 
 _MOST_DRIFT = 100
 
@@ -66,6 +67,7 @@ def status(store: Store, kept: Kept | None = None) -> Json:
         "changing": not quiet and kept is None,
         "daemon": kept.address if kept else None,
         "interrupted": interrupted,
+        "engines": _engines(testbed),
         "clusters": _clusters(testbed, store),
         "parameter_servers": [
             {"name": host.name, "ip": str(host.ip), "port": host.port} for host in testbed.parameter_servers
@@ -77,9 +79,14 @@ def status(store: Store, kept: Kept | None = None) -> Json:
     with devices.watching(running) as sessions:
         report["ports"] = _ports(testbed, running)
         report["hosts"] = hosts.show(store.folder)
+        report["links"] = _links(testbed, running)
         report["devices"] = _devices(running, sessions)
-        report["queue"] = _queue(running)
+        report["queue"] = _queue(running.registers)
         report["indices"] = [part.as_json() for part in running.registers.settings()]
+        report["below"] = {
+            name: {"queue": _queue(queue), "indices": [part.as_json() for part in queue.settings()]}
+            for name, queue in running.below.items()
+        }
         report["drift"] = _drift(testbed, store.folder, running, sessions)
     return report
 
@@ -119,9 +126,26 @@ def _clusters(testbed: Testbed, store: Store) -> list[Json]:
     ]
 
 
-def _queue(running: Running) -> Json:
+def _engines(testbed: Testbed) -> list[Json]:
+    """Each behind its parent, with the link to it."""
+    topology = Topology(testbed)
+    found = []
+    for engine in testbed.engines:
+        link = topology.up.get(engine.name)
+        found.append(
+            {
+                "name": engine.name,
+                "parent": topology.parent(engine.name),
+                "link": None if link is None else asdict(link),
+                "devices": [device_name(testbed, engine.name, block) for block in DEVICES],
+            }
+        )
+    return found
+
+
+def _queue(registers: Registers) -> Json:
     """Status, counters and global settings; what a command for indices is given says nothing."""
-    return {name: value for name, value in running.registers.read_all().items() if not is_staging(name)}
+    return {name: value for name, value in registers.read_all().items() if not is_staging(name)}
 
 
 def _processes(folder: Path) -> list[Json]:
@@ -138,17 +162,36 @@ def _processes(folder: Path) -> list[Json]:
 
 def _ports(testbed: Testbed, running: Running) -> list[Json]:
     counted = running.stats().get("ports", {}) if isinstance(running, CountsPorts) else {}
-    names = {port.number: port.name for port in testbed.ports}
+    named = {port.number: port for port in testbed.ports}
     return [
         {
             "number": attachment.number,
-            "name": names.get(attachment.number, ""),
+            "name": named[attachment.number].name if attachment.number in named else "",
+            "engine": named[attachment.number].engine if attachment.number in named else "",
             "transport": attachment.transport.value,
             "path": attachment.path,
             "namespace": attachment.namespace,
             "counters": counted.get(attachment.number, counted.get(str(attachment.number), {})),
         }
         for attachment in running.attachments
+    ]
+
+
+def _links(testbed: Testbed, running: Running) -> list[Json]:
+    """The links between engines, and what each has carried up and down."""
+    counted = running.stats().get("ports", {}) if isinstance(running, CountsPorts) else {}
+    topology = Topology(testbed)
+    return [
+        {
+            "from": name,
+            "to": topology.parent(name),
+            "port": link.port,
+            "peer": link.peer,
+            "rate": link.rate,
+            "delay": link.delay,
+            "counters": counted.get(str(link.port), {}),
+        }
+        for name, link in topology.up.items()
     ]
 
 
@@ -170,7 +213,7 @@ def _contents(name: str, session: Session, has_pipeline: bool) -> Json:
         return {"tables": {}, "groups": {}}
     groups = sorted(session.multicast_groups(), key=lambda group: group.group_id)
     return {
-        "tables": {table: _table(session, table) for table in TABLES[name]},
+        "tables": {table: _table(session, table) for table in TABLES[block_of(name)]},
         "groups": {
             str(group.group_id): [
                 {"port": replica.egress_port, "member": replica.instance} for replica in group.replicas

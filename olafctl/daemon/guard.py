@@ -1,6 +1,6 @@
 """What a controller programs, kept from it once it no longer leads."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from olafctl.queue.internals import Command
@@ -47,8 +47,10 @@ class Guarded:
 
     devices: Sequence[Device]
     registers: GuardedRegisters
+    below: Mapping[str, GuardedRegisters]
 
     @classmethod
     def of(cls, running: Running, permit: Callable[[], None]) -> "Guarded":
-        """``running``, with ``permit`` asked before each write to its queue."""
-        return cls(running.devices, GuardedRegisters(running.registers, permit))
+        """``running``, with ``permit`` asked before each write to its queues."""
+        below = {name: GuardedRegisters(queue, permit) for name, queue in running.below.items()}
+        return cls(running.devices, GuardedRegisters(running.registers, permit), below)

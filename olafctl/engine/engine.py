@@ -56,27 +56,35 @@ class Engine:
         self._punts: threading.Thread | None = None
         self._tenancy = Tenancy("the engine")
         self._stopping = False
+        self._queues = 1
         self.register_sequences = threading.Lock()
         """Held for a snapshot or a command with the reads and writes that belong to it."""
 
-    def wire_twin(self, queue_library: Path) -> None:
-        """VNP4₁ (device 0) → the queue of ``queue_library`` → VNP4₂ (device 1). Raises OlafError."""
-        wire = self._library.olaf_engine_wire_twin
-        self._check(
-            wire(
-                self._handle,
-                layouts.CPU_PORT,
-                layouts.QUEUE_PORT,
-                layouts.MAX_FRONT_PORT,
-                str(queue_library).encode(),
-            ),
-            str(queue_library),
-        )
+    def wire_twins(self, queue_libraries: Sequence[Path]) -> None:
+        """One twin for each queue: VNP4₁ → the queue → VNP4₂. The n-th has devices 2 n and 2 n + 1. Ports
+        are the first's until :meth:`own_port` says otherwise. Raises OlafError."""
+        wire = self._library.olaf_engine_wire_twins
+        ports = (layouts.CPU_PORT, layouts.QUEUE_PORT, layouts.MAX_FRONT_PORT)
+        where = ", ".join(map(str, queue_libraries))
+        self._check(wire(self._handle, *ports, *_strings(queue_libraries)), where)
+        self._queues = len(queue_libraries)
 
-    def wire_relay(self, queue_library: Path) -> None:
-        """The queue alone: frames with a shim come in at port 1 and leave by port 2. Raises OlafError."""
+    def own_port(self, number: int, twin: int) -> None:
+        """Make a port the n-th twin's. Raises OlafError."""
+        self._check(self._library.olaf_engine_own(self._handle, number, twin), f"port {number}")
+
+    def link(self, port: int, peer: int, *, rate: int | None, delay: int, queue: int) -> None:
+        """Join two engines' ports, which belong to no interface: ``rate`` in bit/s, ``delay`` in ns, at most
+        ``queue`` frames that wait; each way."""
+        self._library.olaf_engine_link(self._handle, port, peer, rate or 0, delay, queue)
+
+    def wire_relay(self, queue_libraries: Sequence[Path]) -> None:
+        """The queues alone, between switches that are processes (``wirings.h`` says by which ports).
+
+        Raises OlafError.
+        """
         wire = self._library.olaf_engine_wire_relay
-        self._check(wire(self._handle, str(queue_library).encode()), str(queue_library))
+        self._check(wire(self._handle, *_strings(queue_libraries)), ", ".join(map(str, queue_libraries)))
 
     def wire_switch(self, cpu_port: int) -> None:
         """One switch, device 0, with all the ports."""
@@ -145,15 +153,22 @@ class Engine:
         """Hand frames that ``device`` sends to the CPU port to ``receive``, on a thread of their own."""
         self._receivers[device] = receive
 
-    def read_register(self, offset: int) -> int:
-        """A 32-bit register of the queue."""
+    def read_register(self, offset: int, queue: int = 0) -> int:
+        """A 32-bit register of the n-th queue."""
         with self._tenancy.inside():
-            return int(self._library.olaf_engine_read(self._handle, offset))
+            return int(self._library.olaf_engine_read(self._handle, queue, offset))
 
-    def write_register(self, offset: int, value: int) -> None:
-        """Write a 32-bit register of the queue."""
+    def write_register(self, offset: int, value: int, queue: int = 0) -> None:
+        """Write a 32-bit register of the n-th queue."""
         with self._tenancy.inside():
-            self._library.olaf_engine_write(self._handle, offset, value)
+            self._library.olaf_engine_write(self._handle, queue, offset, value)
+
+    def registers(self, queue: int = 0) -> QueueRegisters:
+        """The n-th queue's registers by name."""
+        return QueueRegisters(
+            lambda offset: self.read_register(offset, queue),
+            lambda offset, value: self.write_register(offset, value, queue),
+        )
 
     def port_stats(self, number: int) -> PortStats:
         """What went through port ``number``. Raises OlafError when there is no such port."""
@@ -176,8 +191,10 @@ class Engine:
         Raises OlafError when the peer goes away, or the engine is closed.
         """
         with self.register_sequences:
-            writes = self._settings_as_writes()
-        array = (ctypes.c_uint32 * len(writes))(*writes)
+            writes = [self._settings_as_writes(queue) for queue in range(self._queues)]
+        flat = [word for of_queue in writes for word in of_queue]
+        array = (ctypes.c_uint32 * len(flat))(*flat)
+        counts = (ctypes.c_size_t * len(writes))(*(len(of_queue) // 2 for of_queue in writes))
         run = self._library.olaf_engine_replay
         busy = BY_NAME["command_busy"].offset
 
@@ -186,17 +203,17 @@ class Engine:
                 peer.shutdown(socket.SHUT_RDWR)
 
         with self._tenancy.inside(cut_off):
-            self._check(run(self._handle, peer.fileno(), array, len(writes) // 2, busy), "replay")
+            self._check(run(self._handle, peer.fileno(), array, counts, len(writes), busy), "replay")
 
-    def _settings_as_writes(self) -> list[int]:
-        """(offset, value) of each register write that gives a new queue this one's settings."""
+    def _settings_as_writes(self, queue: int) -> list[int]:
+        """(offset, value) of each register write that gives a new queue the n-th one's settings."""
         writes: list[int] = []
         recorder = QueueRegisters(lambda offset: 0, lambda offset, value: writes.extend((offset, value)))
-        for part in of_all(QueueRegisters(self.read_register, self.write_register)):
+        for part in of_all(self.registers(queue)):
             recorder.configure(part.first, part.last, part.settings)
         for register in REGISTERS:
             if register.access is Access.SETTING:
-                recorder.write(register.name, self.read_register(register.offset))
+                recorder.write(register.name, self.read_register(register.offset, queue))
         return writes
 
     def _deliver_packet_ins(self) -> None:
@@ -220,11 +237,28 @@ _SIGNATURES: Sequence[tuple[str, Any, tuple[Any, ...]]] = (
     ("engine_new", _POINTER, ()),
     ("engine_free", None, (_POINTER,)),
     (
-        "engine_wire_twin",
+        "engine_wire_twins",
         ctypes.c_char_p,
-        (_POINTER, ctypes.c_uint, ctypes.c_uint, ctypes.c_uint, ctypes.c_char_p),
+        (
+            _POINTER,
+            ctypes.c_uint,
+            ctypes.c_uint,
+            ctypes.c_uint,
+            ctypes.POINTER(ctypes.c_char_p),
+            ctypes.c_size_t,
+        ),
     ),
-    ("engine_wire_relay", ctypes.c_char_p, (_POINTER, ctypes.c_char_p)),
+    ("engine_own", ctypes.c_char_p, (_POINTER, ctypes.c_uint, ctypes.c_uint)),
+    (
+        "engine_link",
+        None,
+        (_POINTER, ctypes.c_uint, ctypes.c_uint, ctypes.c_uint64, ctypes.c_uint64, ctypes.c_uint64),
+    ),
+    (
+        "engine_wire_relay",
+        ctypes.c_char_p,
+        (_POINTER, ctypes.POINTER(ctypes.c_char_p), ctypes.c_size_t),
+    ),
     ("engine_wire_switch", ctypes.c_char_p, (_POINTER, ctypes.c_uint)),
     ("engine_add_interface", ctypes.c_char_p, (_POINTER, ctypes.c_uint, ctypes.c_char_p)),
     ("engine_add_tap", ctypes.c_char_p, (_POINTER, ctypes.c_uint, ctypes.c_int)),
@@ -240,8 +274,8 @@ _SIGNATURES: Sequence[tuple[str, Any, tuple[Any, ...]]] = (
         ctypes.c_size_t,
         (_POINTER, ctypes.c_int, ctypes.POINTER(ctypes.c_uint), ctypes.c_char_p),
     ),
-    ("engine_read", ctypes.c_uint32, (_POINTER, ctypes.c_uint32)),
-    ("engine_write", None, (_POINTER, ctypes.c_uint32, ctypes.c_uint32)),
+    ("engine_read", ctypes.c_uint32, (_POINTER, ctypes.c_uint, ctypes.c_uint32)),
+    ("engine_write", None, (_POINTER, ctypes.c_uint, ctypes.c_uint32, ctypes.c_uint32)),
     ("engine_port_stats", ctypes.c_int, (_POINTER, ctypes.c_uint, ctypes.POINTER(ctypes.c_uint64))),
     ("engine_losses", None, (_POINTER, ctypes.POINTER(ctypes.c_uint64))),
     ("load_open", ctypes.c_char_p, (ctypes.c_char_p, ctypes.POINTER(_POINTER))),
@@ -264,9 +298,21 @@ _SIGNATURES: Sequence[tuple[str, Any, tuple[Any, ...]]] = (
     (
         "engine_replay",
         ctypes.c_char_p,
-        (_POINTER, ctypes.c_int, ctypes.POINTER(ctypes.c_uint32), ctypes.c_size_t, ctypes.c_uint32),
+        (
+            _POINTER,
+            ctypes.c_int,
+            ctypes.POINTER(ctypes.c_uint32),
+            ctypes.POINTER(ctypes.c_size_t),
+            ctypes.c_size_t,
+            ctypes.c_uint32,
+        ),
     ),
 )
+
+
+def _strings(paths: Sequence[Path]) -> tuple[Any, int]:
+    """An array of C strings and its length."""
+    return (ctypes.c_char_p * len(paths))(*(str(path).encode() for path in paths)), len(paths)
 
 
 def load_native() -> ctypes.CDLL:

@@ -1,18 +1,59 @@
 """What a target wrote down about a deployment before it made anything, and how all of it is undone."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from olafctl.ports.attachment import Attachment
 from olafctl.ports.transport import Transport
-from olafctl.targets import front_ports, processes
+from olafctl.targets import front_ports, processes, rendered
 from olafctl.targets.front_ports import FrontPort
-from olafctl.targets.interface import Device
+from olafctl.targets.interface import Device, Progress, device_name
+from olafctl.targets.queue_library import queue_library
+from olafctl.testbed.model import Link, Testbed
+from olafctl.testbed.topology import Topology
 
 _RECORD = "deployment.json"
+
+
+@dataclass(frozen=True)
+class EnginePart:
+    """One engine of a deployment."""
+
+    name: str
+    queue_library: Path
+    ports: Sequence[int]
+    """The numbers of its ports, front ports and those of its links."""
+
+
+def parts(testbed: Testbed, progress: Progress) -> Sequence[EnginePart]:
+    """The engines of ``testbed``, the root first, their queues built. Raises OlafError."""
+    topology = Topology(testbed)
+    return [
+        EnginePart(
+            engine.name,
+            queue_library(engine, progress),
+            [port.number for port in topology.ports_of(engine)],
+        )
+        for engine in testbed.engines
+    ]
+
+
+def devices(testbed: Testbed, files: Callable[[str], tuple[Path, Path]]) -> Sequence[Device]:
+    """The devices of ``testbed``, two of each engine, without addresses yet; ``files`` are the P4Info and the
+    device_config of a block."""
+    blocks = [(engine.name, block) for engine in testbed.engines for block in rendered.BLOCKS]
+    return [
+        Device(device_name(testbed, engine, block), number, "", *files(block))
+        for number, (engine, block) in enumerate(blocks, 1)
+    ]
+
+
+def trunks(testbed: Testbed) -> Sequence[Link]:
+    """The links between engines."""
+    return [link for link in testbed.links if link.peer is not None]
 
 
 @dataclass(frozen=True)
@@ -22,7 +63,15 @@ class Deployment:
     target: str
     ports: Sequence[FrontPort]
     devices: Sequence[Device]
-    queue_library: Path
+    """Two of each engine, in the engines' order."""
+    engines: Sequence[EnginePart]
+    links: Sequence[Link]
+    """Between engines."""
+
+    @property
+    def all_ports(self) -> Sequence[int]:
+        """The numbers of the front ports and of the links' ports."""
+        return sorted({number for part in self.engines for number in part.ports})
 
     @property
     def attachments(self) -> Sequence[Attachment]:
@@ -45,7 +94,11 @@ def load(state: Path) -> Deployment | None:
             record["target"],
             [_port(port) for port in record["ports"]],
             [device(entry) for entry in record["devices"]],
-            Path(record["queue_library"]),
+            [
+                EnginePart(part["name"], Path(part["queue_library"]), part["ports"])
+                for part in record["engines"]
+            ],
+            [Link(**link) for link in record["links"]],
         )
     except (OSError, ValueError, KeyError, TypeError):
         return None

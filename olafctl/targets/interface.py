@@ -1,6 +1,6 @@
 """The one interface behind which every target sits; a new target is one new sub-package."""
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -21,13 +21,18 @@ class Device:
     """A P4Runtime device of a running target."""
 
     name: str
-    """``vnp4_1`` or ``vnp4_2``."""
+    """``vnp4_1`` or ``vnp4_2``; of several engines ``ENGINE/vnp4_1``, see :func:`device_name`."""
     device_id: int
     address: str
     """Of its P4Runtime server: unix:PATH or host:port."""
     p4info: Path
     config: Path
     """The device_config to push."""
+
+
+def device_name(testbed: Testbed, engine: str, block: str) -> str:
+    """The name of an engine's device: the block's own when there is one engine only."""
+    return f"{engine}/{block}" if testbed.others else block
 
 
 @dataclass(frozen=True)
@@ -95,7 +100,12 @@ class Running(Protocol):
     def attachments(self) -> Sequence[Attachment]: ...
 
     @property
-    def registers(self) -> Registers: ...
+    def registers(self) -> Registers:
+        """The queue's; of several engines the root's."""
+
+    @property
+    def below(self) -> Mapping[str, Registers]:
+        """The queues' of the engines below the root, by the engine's name."""
 
     def alive(self) -> bool:
         """Whether every process of it answers."""
@@ -103,7 +113,8 @@ class Running(Protocol):
     def logs(self) -> Sequence[Path]: ...
 
     def stats(self) -> dict[str, Any]:
-        """``ports``: by number, frames and bytes each way; ``losses``: those that went nowhere."""
+        """``ports``: by number, frames and bytes each way, the ports of links between engines included;
+        ``losses``: those that went nowhere."""
 
     def replay(self, frames: Iterator[TimedFrame]) -> Generator[TimedFrame, None, None]:
         """Run frames (by time, never decreasing) through the engine in virtual time, from virtual

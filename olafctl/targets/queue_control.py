@@ -12,16 +12,12 @@ from olafctl.targets.control import Handler
 from olafctl.targets.interface import Device
 
 
-class HoldsQueue(Protocol):
-    """What holds a queue: an engine, or a card."""
+class HoldsQueues(Protocol):
+    """What holds queues: an engine, or a card."""
 
     @property
     def register_sequences(self) -> AbstractContextManager[Any]:
         """Held for as long as accesses belong together."""
-
-    def read_register(self, offset: int) -> int: ...
-
-    def write_register(self, offset: int, value: int) -> None: ...
 
     def port_stats(self, number: int) -> Any:
         """What went through a front port, as a dataclass."""
@@ -30,36 +26,44 @@ class HoldsQueue(Protocol):
         """Frames that went nowhere, by reason, as a dataclass."""
 
 
-def handlers(engine: HoldsQueue, ports: Sequence[int], devices: Sequence[Device]) -> Mapping[str, Handler]:
-    """``devices``, ``stats``, and the queue's registers: ``read`` and ``write`` by name, ``read_all``; the
-    indices': ``settings`` of all of them, ``configure`` and ``command`` for a range."""
-    registers = QueueRegisters(engine.read_register, engine.write_register)
+def handlers(
+    engine: HoldsQueues,
+    queues: Mapping[str, QueueRegisters],
+    ports: Sequence[int],
+    devices: Sequence[Device],
+) -> Mapping[str, Handler]:
+    """``devices``, ``stats``, and the registers of one of ``queues`` (``queue``, by its engine's name):
+    ``read`` and ``write`` by name, ``read_all``; the indices': ``settings`` of all of them, ``configure``
+    and ``command`` for a range."""
     one_at_a_time = engine.register_sequences
+
+    def of(request: dict[str, Any]) -> QueueRegisters:
+        return queues[str(request["queue"])]
 
     def read(request: dict[str, Any]) -> int:
         with one_at_a_time:
-            return registers.read(str(request["name"]))
+            return of(request).read(str(request["name"]))
 
     def write(request: dict[str, Any]) -> None:
         with one_at_a_time:
-            registers.write(str(request["name"]), int(request["value"]))
+            of(request).write(str(request["name"]), int(request["value"]))
 
-    def settings(_: dict[str, Any]) -> list[dict[str, Any]]:
+    def settings(request: dict[str, Any]) -> list[dict[str, Any]]:
         with one_at_a_time:
-            return [part.as_json() for part in of_all(registers)]
+            return [part.as_json() for part in of_all(of(request))]
 
     def configure(request: dict[str, Any]) -> None:
         part = IndexRange.from_json(request["range"])
         with one_at_a_time:
-            registers.configure(part.first, part.last, part.settings)
+            of(request).configure(part.first, part.last, part.settings)
 
     def command(request: dict[str, Any]) -> None:
         with one_at_a_time:
-            registers.command(Command[str(request["command"])], int(request["first"]), int(request["last"]))
+            of(request).command(Command[str(request["command"])], int(request["first"]), int(request["last"]))
 
-    def read_all(_: dict[str, Any]) -> dict[str, int]:
+    def read_all(request: dict[str, Any]) -> dict[str, int]:
         with one_at_a_time:
-            return registers.read_all()
+            return of(request).read_all()
 
     def stats(_: dict[str, Any]) -> dict[str, Any]:
         counted = {str(number): asdict(engine.port_stats(number)) for number in ports}

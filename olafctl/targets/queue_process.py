@@ -1,6 +1,7 @@
 """The process that holds a deployment's queue, seen from outside."""
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,41 +10,54 @@ from olafctl.queue.registers import IndexSettings
 from olafctl.queue.settings import IndexRange, Ranges
 from olafctl.targets import processes
 from olafctl.targets.control import ask
+from olafctl.targets.deployment import Deployment
 
 SOCKET = "queue.sock"
 LOG = "queue.log"
+ONLY = "engine"
+"""The engine's name where there can be one only."""
 _START_SECONDS = 60.0
 
 
 class SocketRegisters:
-    """The queue's registers by name, over the control socket of the process that holds the queue."""
+    """A queue's registers by name, over the control socket of the process that holds the queue."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, engine: str) -> None:
         self._path = path
+        self._engine = engine
 
     def read(self, name: str) -> int:
         """The value of register ``name``. Raises OlafError."""
-        return int(ask(self._path, "read", name=name))
+        return int(self._ask("read", name=name))
 
     def write(self, name: str, value: int) -> None:
         """Set register ``name``. Raises OlafError."""
-        ask(self._path, "write", name=name, value=value)
+        self._ask("write", name=name, value=value)
 
     def read_all(self) -> dict[str, int]:
         """All readable registers in one consistent snapshot. Raises OlafError."""
-        return {name: int(value) for name, value in ask(self._path, "read_all").items()}
+        return {name: int(value) for name, value in self._ask("read_all").items()}
 
     def settings(self) -> Ranges:
         """The settings of every index, in one request. Raises OlafError."""
-        return tuple(IndexRange.from_json(part) for part in ask(self._path, "settings"))
+        return tuple(IndexRange.from_json(part) for part in self._ask("settings"))
 
     def configure(self, first: int, last: int, settings: IndexSettings) -> None:
         """Give the indices ``first`` … ``last`` these settings. Raises OlafError when the queue refuses."""
-        ask(self._path, "configure", range=IndexRange(first, last, settings).as_json())
+        self._ask("configure", range=IndexRange(first, last, settings).as_json())
 
     def command(self, command: Command, first: int, last: int) -> None:
         """FBCAST or RESET the indices ``first`` … ``last``. Raises OlafError when the queue refuses."""
-        ask(self._path, "command", command=command.name, first=first, last=last)
+        self._ask("command", command=command.name, first=first, last=last)
+
+    def _ask(self, what: str, /, **arguments: Any) -> Any:
+        return ask(self._path, what, queue=self._engine, **arguments)
+
+
+def registers_of(path: Path, recorded: Deployment) -> tuple[SocketRegisters, Mapping[str, SocketRegisters]]:
+    """The registers of the root's queue, and of the others' by name, of the process at ``path``."""
+    root, *others = (part.name for part in recorded.engines)
+    return SocketRegisters(path, root), {name: SocketRegisters(path, name) for name in others}
 
 
 def start(module: str, state: Path, log: str = LOG, seconds: float = _START_SECONDS) -> Any:

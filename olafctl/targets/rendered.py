@@ -23,7 +23,8 @@ def check(testbed: Testbed) -> None:
     Raises OlafError with every misfit.
     """
     p4.folder(testbed)
-    verilog.folder(testbed.engine.geometry)
+    for engine in testbed.engines:
+        verilog.folder(engine.geometry)
 
 
 def build_once(
@@ -31,7 +32,8 @@ def build_once(
 ) -> Build:
     """The build of ``testbed`` for ``target`` with ``tools`` (their versions or sources), filled by ``fill``
     when it is not in the cache."""
-    files = sorted((p4.sources(testbed) | verilog.sources(testbed.engine.geometry)).items())
+    rendered = [p4.sources(testbed), *(verilog.sources(engine.geometry) for engine in testbed.engines)]
+    files = [item for sources in rendered for item in sorted(sources.items())]
     key = cache.digest([target, *tools, *(part for item in files for part in item)])
     folder, fresh = cache.build_once(target, key, fill)
     return Build(folder, folder.name, fresh)

@@ -7,10 +7,11 @@ from ipaddress import IPv4Address, IPv4Network
 
 from olafctl.testbed import hosts, limits, quantities
 from olafctl.testbed.hosts import Directory
-from olafctl.testbed.model import Cluster, Engine, Mode, Worker
+from olafctl.testbed.model import Cluster, Engine, Mode, Testbed, Worker
 from olafctl.testbed.ports import FrontPorts
 from olafctl.testbed.quantities import Unreadable, choice, whole
 from olafctl.testbed.source import Section, attempt
+from olafctl.testbed.topology import Topology
 from olafctl.wire.geometry import MEMBERS, segment_values
 
 _worker_id = whole(0, (1 << 32) - 1)
@@ -52,6 +53,19 @@ def read(
             break  # what follows, perhaps the same alias again and again, cannot be placed either
     found.sort(key=lambda cluster: cluster.index)
     return tuple(_numbered(found))
+
+
+def check_spread(testbed: Testbed, top: Section) -> None:
+    """Rounds that several engines take part in need every worker: each engine waits for all of its own."""
+    topology = Topology(testbed)
+    for cluster in testbed.clusters:
+        if cluster.mode is not Mode.ISWITCH or not topology.is_spread(cluster):
+            continue
+        if cluster.threshold != len(cluster.workers):
+            where = f"{cluster.name}, whose workers are at several engines"
+            what = f"{cluster.threshold} updates make a result of {where}"
+            remedy = f"leave threshold out: each of the {len(cluster.workers)} workers counts"
+            top.report.add(top.place("clusters"), what, remedy)
 
 
 def _listed(entry: Section, reading: _Reading) -> Iterator[Cluster]:

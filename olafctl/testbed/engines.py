@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from olafctl.testbed import engine, ports, quantities
+from olafctl.testbed import engine, limits, ports, quantities
 from olafctl.testbed.model import Engine, Host, Mode
 from olafctl.testbed.ports import FrontPorts
 from olafctl.testbed.source import Place, Section
@@ -50,6 +50,9 @@ def read(top: Section) -> tuple[Sequence[Declared], FrontPorts]:
             engine.read(Section(top.report, top.own_place, {})), *[top.own_place] * 2
         )
         front.incomplete = True
+    if len(declared) > limits.ENGINES:
+        what = f"{len(declared)} engines, but there can be {limits.ENGINES}"
+        top.report.add(top.place("engines"), what, "take some out")
     _check_modes(top, declared.values())
     return list(declared.values()), front
 

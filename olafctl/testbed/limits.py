@@ -3,6 +3,8 @@
 Table sizes are the same for every testbed, so that one compiled pipeline serves them all.
 """
 
+from ipaddress import IPv4Network
+
 from olafctl.wire import layouts
 
 WORKERS = 16384
@@ -35,6 +37,12 @@ MIN_DELAY = 100
 MAX_DELAY = 10**10
 """ns: ten seconds."""
 LINK_QUEUE = 1_000_000
+
+ENGINES = 64
+BETWEEN_ENGINES = IPv4Network("240.0.0.0/8")
+"""Reserved addresses: an engine below another has one of these for each cluster, and no host can."""
+CHILDREN = 32
+"""Engines right below one: their copies have replica ids of 16 bits, next to the workers'."""
 
 FRONT_PORTS = range(1, layouts.MAX_FRONT_PORT + 1)
 INTERFACE_NAME = 15

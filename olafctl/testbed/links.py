@@ -1,5 +1,6 @@
 """The ``links`` section: the cables between engines, which make a tree, and those at front ports."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -58,11 +59,19 @@ class Links:
                 elif name == here and there not in reached:
                     up.append(replace(link, port=link.peer or 0, peer=link.port))
                     reached.append(there)
+        before = len(top.report.problems)
+        at_hosts = self._at_hosts(hosts, top)
+        self.incomplete |= self._ports.incomplete or len(top.report.problems) > before
         for one in self._engines:
             if one.engine.name not in reached and not self.incomplete:
                 what = f"{one.engine.name} has no way to {root.name}, where the updates go"
                 top.report.add(one.place, what, "link it to an engine that has one")
-        return (*up, *self._at_hosts(hosts, top))
+        below = Counter(self._engine_at[link.peer or 0] for link in up)
+        for name, children in below.items():
+            if children > limits.CHILDREN:
+                what = f"{children} engines right below {name}, but there can be {limits.CHILDREN}"
+                top.report.add(top.place("links"), what, "put engines in between")
+        return (*up, *at_hosts)
 
     def ordered(self, root: Engine, links: Sequence[Link]) -> tuple[Engine, ...]:
         """The engines but the root, each behind its parent, as :meth:`resolved` found them."""

@@ -55,6 +55,8 @@ def load(path: Path | str, text: str | None = None, *, targets: Sequence[str]) -
         text=text,
     )
     _check_sizes(testbed, top)
+    if not report.problems:
+        clusters.check_spread(testbed, top)
     report.raise_any()
     return testbed
 
@@ -86,6 +88,10 @@ def _check_sizes(testbed: Testbed, top: Section) -> None:
             "take some out",
         )
     everyone = servers + len(testbed.workers) + len(testbed.hosts)
+    for host in (*testbed.parameter_servers, *testbed.workers, *testbed.hosts):
+        if testbed.others and host.ip in limits.BETWEEN_ENGINES:
+            what = f"{host.name} has {host.ip}, and engines use {limits.BETWEEN_ENGINES} among themselves"
+            top.report.add(top.own_place, what, "give it another address")
     for field, entries, table, size in (
         ("hosts", everyone + 1, "bridging", limits.BRIDGING),
         ("routes", everyone + len(testbed.routes), "forwarding", limits.FORWARDING),

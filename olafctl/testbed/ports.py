@@ -96,6 +96,7 @@ class FrontPorts:
             line = self._numbers[taken[0]][1].line
             more = f" and {len(taken) - 1} more of its range are" if len(taken) > 1 else " is"
             self._report.add(place, f"port {taken[0]}{more} already declared on line {line}", "renumber one")
+            self.incomplete = True
         return [number for number in numbers if number not in self._numbers]
 
     def number(self, text: str) -> int:

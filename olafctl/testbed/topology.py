@@ -70,6 +70,10 @@ class Topology:
             return self.testbed.engine.name
         return next(name for name in paths[0] if all(name in path for path in paths))
 
+    def is_spread(self, cluster: Cluster) -> bool:
+        """Whether the members of a cluster are at more than one engine."""
+        return len({self.home(worker) for worker in cluster.workers}) > 1
+
     def ports_of(self, engine: Engine) -> Sequence[Port]:
         """An engine's ports, front ports and those of its links, by number."""
         ports = (*self.testbed.ports, *self.testbed.trunks)

@@ -1,9 +1,10 @@
-// The C interface of the engine for olafctl/targets/twin/engine.py. What can fail returns its message,
+// The C interface of the engine for olafctl/engine/engine.py. What can fail returns its message,
 // valid until the thread's next call, or null.
 #include <unistd.h>
 
 #include "../../ports/native/load.h"
 #include "replay.h"
+#include "wirings.h"
 
 using namespace olaf;
 
@@ -21,15 +22,17 @@ template <typename Action> const char *attempt(Action action) {
     }
 }
 
-QueueStage *queue_of(Wiring &wiring) {
-    if (auto *twin = dynamic_cast<Twin *>(&wiring)) return &twin->queue;
-    if (auto *relay = dynamic_cast<Relay *>(&wiring)) return &relay->queue;
+QueueStage *queue_of(Wiring &wiring, unsigned place) {
+    if (auto *network = dynamic_cast<Network *>(&wiring))
+        return network->has(place) ? &network->queue_of(place) : nullptr;
+    if (auto *relay = dynamic_cast<Relay *>(&wiring))
+        return relay->has(place) ? &relay->queue_of(place) : nullptr;
     return nullptr;
 }
 
 // The queue as it is by now on its clock, which follows the wall's unless a replay runs.
-QueueStage *queue_at_present(Engine &engine, Wiring &wiring) {
-    QueueStage *queue = queue_of(wiring);
+QueueStage *queue_at_present(Engine &engine, Wiring &wiring, unsigned place) {
+    QueueStage *queue = queue_of(wiring, place);
     if (queue != nullptr && !engine.exclusive()) queue->catch_up(engine.now());
     return queue;
 }
@@ -41,14 +44,32 @@ extern "C" {
 Engine *olaf_engine_new() { return new Engine; }
 void olaf_engine_free(Engine *engine) { delete engine; }
 
-const char *olaf_engine_wire_twin(Engine *engine, unsigned cpu, unsigned queue, unsigned last_front,
-                                  const char *library) {
-    return attempt(
-        [&] { engine->wire(std::make_unique<Twin>(*engine, WiredPorts{cpu, queue, last_front}, library)); });
+// One twin for each of `count` libraries of queues.
+const char *olaf_engine_wire_twins(Engine *engine, unsigned cpu, unsigned queue, unsigned last_front,
+                                   const char *const *libraries, size_t count) {
+    return attempt([&] {
+        std::vector<std::string> paths(libraries, libraries + count);
+        engine->wire(std::make_unique<Network>(*engine, WiredPorts{cpu, queue, last_front}, paths));
+    });
 }
 
-const char *olaf_engine_wire_relay(Engine *engine, const char *library) {
-    return attempt([&] { engine->wire(std::make_unique<Relay>(*engine, library)); });
+// Before the engine starts, as long as nothing arrives: the port is the twin's at `place`.
+const char *olaf_engine_own(Engine *engine, unsigned port, unsigned place) {
+    return attempt(
+        [&] { engine->act([&](Wiring &wiring) { dynamic_cast<Network &>(wiring).own(port, place); }); });
+}
+
+// The cable between two ports, each way: bit/s (0 for no limit), ns, frames.
+void olaf_engine_link(Engine *engine, unsigned port, unsigned peer, uint64_t rate, uint64_t delay,
+                      uint64_t room) {
+    engine->act([&](Wiring &wiring) { wiring.cables.link(port, peer, {rate, delay, room}); });
+}
+
+const char *olaf_engine_wire_relay(Engine *engine, const char *const *libraries, size_t count) {
+    return attempt([&] {
+        std::vector<std::string> paths(libraries, libraries + count);
+        engine->wire(std::make_unique<Relay>(*engine, paths));
+    });
 }
 
 const char *olaf_engine_wire_switch(Engine *engine, unsigned cpu) {
@@ -97,24 +118,28 @@ size_t olaf_engine_take_packet_in(Engine *engine, int milliseconds, unsigned *de
     return taken->frame.size();
 }
 
-uint32_t olaf_engine_read(Engine *engine, uint32_t offset) {
+uint32_t olaf_engine_read(Engine *engine, unsigned place, uint32_t offset) {
     uint32_t value = 0;
     engine->act([&](Wiring &wiring) {
-        if (auto *queue = queue_at_present(*engine, wiring)) value = queue->read(offset);
+        if (auto *queue = queue_at_present(*engine, wiring, place)) value = queue->read(offset);
     });
     return value;
 }
 
-void olaf_engine_write(Engine *engine, uint32_t offset, uint32_t value) {
+void olaf_engine_write(Engine *engine, unsigned place, uint32_t offset, uint32_t value) {
     engine->act([&](Wiring &wiring) {
-        if (auto *queue = queue_at_present(*engine, wiring)) queue->write(offset, value);
+        if (auto *queue = queue_at_present(*engine, wiring, place)) queue->write(offset, value);
     });
 }
 
 // rx frames, bytes, dropped; tx frames, bytes, dropped. False when there is no such port.
 int olaf_engine_port_stats(Engine *engine, unsigned number, uint64_t *six) {
     PortStats stats;
-    if (!engine->stats(number, stats)) return 0;
+    bool found = engine->stats(number, stats);
+    if (!found) {
+        engine->act([&](Wiring &wiring) { found = wiring.cables.stats(number, stats); });
+    }
+    if (!found) return 0;
     uint64_t values[] = {stats.rx_frames, stats.rx_bytes, stats.rx_dropped,
                          stats.tx_frames, stats.tx_bytes, stats.tx_dropped};
     std::copy(std::begin(values), std::end(values), six);
@@ -131,11 +156,18 @@ void olaf_engine_losses(Engine *engine, uint64_t *four) {
 }
 
 // Runs a virtual-time session on `socket` to its end; twins only.
-// `writes` are `count` pairs of offset and value that configure its queue, a new one; the register at `busy`
-// is not 0 while one of them is still at work.
-const char *olaf_engine_replay(Engine *engine, int socket, const uint32_t *writes, size_t count,
-                               uint32_t busy) {
-    return attempt([&] { replay(*engine, socket, {{writes, writes + 2 * count}, busy}); });
+// `writes` are pairs of offset and value that configure new queues, `counts` pairs for each of `twins`; the
+// register at `busy` is not 0 while one of them is still at work.
+const char *olaf_engine_replay(Engine *engine, int socket, const uint32_t *writes, const size_t *counts,
+                               size_t twins, uint32_t busy) {
+    return attempt([&] {
+        std::vector<QueueSettings> settings;
+        for (size_t twin = 0; twin < twins; twin++) {
+            settings.push_back({{writes, writes + 2 * counts[twin]}, busy});
+            writes += 2 * counts[twin];
+        }
+        replay(*engine, socket, settings);
+    });
 }
 
 // Two interfaces for olaf_load_measure.

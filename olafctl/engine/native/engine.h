@@ -10,6 +10,7 @@
 
 #include "../../p4/native/switch_abi.h"
 #include "../../ports/native/ports.h"
+#include "cable.h"
 #include "packet_ins.h"
 #include "turnstile.h"
 
@@ -46,6 +47,7 @@ class Wiring {
     virtual uint64_t advance(uint64_t now) = 0;
 
     Losses losses;
+    Cables cables;  // between what sits there
 };
 
 class Engine {

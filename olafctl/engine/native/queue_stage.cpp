@@ -34,6 +34,7 @@ QueueLibrary::QueueLibrary(const std::string &path) : path_(path) {
     find(run, "olaf_queue_run");
     find(settle, "olaf_queue_settle");
     find(waiting, "olaf_queue_waiting");
+    find(quiet, "olaf_queue_quiet");
     find(cycle, "olaf_queue_cycle");
     find(take, "olaf_queue_take");
     find(read, "olaf_queue_read");

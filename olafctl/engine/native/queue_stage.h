@@ -21,6 +21,7 @@ class QueueLibrary {
     decltype(&olaf_queue_run) run;
     decltype(&olaf_queue_settle) settle;
     decltype(&olaf_queue_waiting) waiting;
+    decltype(&olaf_queue_quiet) quiet;
     decltype(&olaf_queue_cycle) cycle;
     decltype(&olaf_queue_take) take;
     decltype(&olaf_queue_read) read;
@@ -58,6 +59,9 @@ class QueueStage {
     void run_until(uint64_t cycle, const Leave &leave);
     void finish(const Leave &leave);
     bool waiting() const { return library_.waiting(queue_); }  // whether time alone makes something happen
+
+    // Cycles, of `most`, for which nothing happens but the passing of time.
+    uint64_t quiet(uint64_t most) const { return library_.quiet(queue_, cycle() + most); }
 
     // A new queue with these settings, its clock just started.
     void restart(const QueueSettings &settings);

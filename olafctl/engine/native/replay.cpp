@@ -14,7 +14,7 @@ constexpr unsigned REFUSED = 1;
 
 class Session {
   public:
-    Session(int socket, unsigned last_front) : socket_(socket), last_front_(last_front) {}
+    explicit Session(int socket) : socket_(socket) {}
 
     // The next batch of bytes; false at the end of what the peer sends.
     bool fill() {
@@ -27,28 +27,28 @@ class Session {
     }
 
     // Run the complete records that are there; an empty answer, or what is wrong with them.
-    std::string run(Twin &twin) {
+    std::string run(Network &network) {
         size_t position = 0;
         std::string wrong;
         while (wrong.empty() && in_.size() - position >= sizeof(ReplayRecord)) {
             ReplayRecord record;
             std::memcpy(&record, in_.data() + position, sizeof record);
-            wrong = check(record);
+            wrong = check(record, network);
             if (!wrong.empty() || in_.size() - position - sizeof record < record.length) break;
             if (record.port == ADVANCE)
-                advance(twin, record.time);
+                advance(network, record.time);
             else
-                twin.arrived_at(record.port, in_.data() + position + sizeof record, record.length,
-                                record.time);
+                network.arrived_at(record.port, in_.data() + position + sizeof record, record.length,
+                                   record.time);
             position += sizeof record + record.length;
             time_ = record.time;
         }
         in_.erase(in_.begin(), in_.begin() + ptrdiff_t(position));
-        if (wrong.empty()) twin.run_until(time_, deliver_);
+        if (wrong.empty()) network.run_until(time_, deliver_);
         return wrong;
     }
 
-    void finish(Twin &twin) { twin.finish(deliver_); }
+    void finish(Network &network) { network.finish(deliver_); }
 
     bool cut_off() const { return !in_.empty(); }
 
@@ -68,20 +68,19 @@ class Session {
     }
 
   private:
-    void advance(Twin &twin, uint64_t time) {
-        twin.run_until(time, deliver_);
-        uint8_t waiting = twin.queue.waiting();
+    void advance(Network &network, uint64_t time) {
+        network.run_until(time, deliver_);
+        uint8_t waiting = network.waiting();
         append({time, ADVANCE, sizeof waiting}, &waiting);
     }
 
-    std::string check(const ReplayRecord &record) const {
+    std::string check(const ReplayRecord &record, const Network &network) const {
         if (record.time < time_)
             return "record at " + std::to_string(record.time) + " ns after one at " + std::to_string(time_) +
                    " ns";
         if (record.port == ADVANCE) return record.length == 0 ? "" : "request to advance that has a body";
         if (record.length > MAX_FRAME) return "frame of " + std::to_string(record.length) + " bytes";
-        if (record.port < 1 || record.port > last_front_)
-            return "no front port " + std::to_string(record.port);
+        if (!network.is_front(record.port)) return "no front port " + std::to_string(record.port);
         return "";
     }
 
@@ -92,20 +91,19 @@ class Session {
     }
 
     int socket_;
-    unsigned last_front_;
     uint64_t time_ = 0;
     std::vector<uint8_t> in_, out_;
-    Twin::Deliver deliver_ = [this](uint64_t time, unsigned port, const uint8_t *frame, size_t length) {
+    Network::Deliver deliver_ = [this](uint64_t time, unsigned port, const uint8_t *frame, size_t length) {
         append({time, port, uint32_t(length)}, frame);
     };
 };
 
-// The packet thread is held out of the twin for the session, register accesses are not.
+// The packet thread is held out of the network for the session, register accesses are not.
 class Exclusive {
   public:
     explicit Exclusive(Engine &engine) : engine_(engine) { engine_.set_exclusive(true); }
     ~Exclusive() {
-        engine_.act([this](Wiring &wiring) { static_cast<Twin &>(wiring).queue.resume(engine_.now()); });
+        engine_.act([this](Wiring &wiring) { static_cast<Network &>(wiring).resume(engine_.now()); });
         engine_.set_exclusive(false);
     }
 
@@ -115,22 +113,20 @@ class Exclusive {
 
 }  // namespace
 
-void replay(Engine &engine, int socket, const QueueSettings &settings) {
-    unsigned last_front = 0;
+void replay(Engine &engine, int socket, const std::vector<QueueSettings> &settings) {
     Exclusive exclusive(engine);
     std::string wrong;
     engine.act([&](Wiring &wiring) {
-        last_front = static_cast<Twin &>(wiring).last_front();
         if (!wiring.ready()) wrong = "no pipeline has been pushed yet";
-        static_cast<Twin &>(wiring).begin_replay(settings);
+        static_cast<Network &>(wiring).begin_replay(settings);
     });
-    Session session(socket, last_front);
+    Session session(socket);
     while (wrong.empty() && session.fill()) {
-        engine.act([&](Wiring &wiring) { wrong = session.run(static_cast<Twin &>(wiring)); });
+        engine.act([&](Wiring &wiring) { wrong = session.run(static_cast<Network &>(wiring)); });
         session.flush();
     }
     if (wrong.empty() && session.cut_off()) wrong = "the last frame is not complete";
-    if (wrong.empty()) engine.act([&](Wiring &wiring) { session.finish(static_cast<Twin &>(wiring)); });
+    if (wrong.empty()) engine.act([&](Wiring &wiring) { session.finish(static_cast<Network &>(wiring)); });
     session.end(wrong);
     session.flush();
 }

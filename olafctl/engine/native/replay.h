@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "wirings.h"
+#include "network.h"
 
 namespace olaf {
 
@@ -21,7 +21,8 @@ constexpr uint32_t ADVANCE = 0;
 // The last record out: `port` 0 for success; else `length` bytes of message follow.
 constexpr uint64_t END_OF_REPLAY = UINT64_MAX;
 
-// Runs the whole session; throws std::runtime_error when the peer goes away.
-void replay(Engine &engine, int socket, const QueueSettings &settings);
+// Runs the whole session on an engine that is a network, each of its queues with settings of its own; throws
+// std::runtime_error when the peer goes away.
+void replay(Engine &engine, int socket, const std::vector<QueueSettings> &settings);
 
 }  // namespace olaf

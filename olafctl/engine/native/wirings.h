@@ -1,57 +1,11 @@
-// The three things that an engine can have between its ports.
+// What an engine can have between its ports, next to a network of twins (network.h).
 #pragma once
-#include <functional>
 #include <memory>
 
 #include "engine.h"
 #include "queue_stage.h"
 
 namespace olaf {
-
-struct WiredPorts {
-    unsigned cpu;
-    unsigned queue;
-    unsigned last_front;
-};
-
-// VNP4₁ → OlafQueue → VNP4₂: device 0 and device 1.
-class Twin final : public Wiring {
-  public:
-    // `time` is virtual, in ns.
-    using Deliver = std::function<void(uint64_t time, unsigned port, const uint8_t *frame, size_t length)>;
-
-    Twin(Engine &engine, WiredPorts ports, const std::string &queue_library)
-        : queue(queue_library), engine_(engine), ports_(ports) {}
-
-    bool ready() const override { return vnp4_1_ && vnp4_2_; }
-    void set_switch(unsigned device, Switch program) override;
-    void arrived(unsigned port, const uint8_t *frame, size_t length, uint64_t now) override;
-    void packet_out(unsigned device, const uint8_t *frame, size_t length, uint64_t now) override;
-    uint64_t advance(uint64_t now) override;
-
-    // Virtual time: a frame's first beat reaches the queue at the cycle of its arrival, and what leaves is
-    // given to `deliver` with the time at which its last beat has left, instead of being sent.
-    void begin_replay(const QueueSettings &settings);
-    void arrived_at(unsigned port, const uint8_t *frame, size_t length, uint64_t time);
-    void run_until(uint64_t time, const Deliver &deliver);
-    void finish(const Deliver &deliver);
-    unsigned last_front() const { return ports_.last_front; }
-
-    QueueStage queue;
-
-  private:
-    template <typename Offer>
-    void into_first(unsigned port, const uint8_t *frame, size_t length, uint64_t now, Offer offer);
-    template <typename Send>
-    void into_second(unsigned port, const uint8_t *frame, size_t length, uint64_t now, Send send);
-    bool send_out(unsigned port, const uint8_t *frame, size_t length);
-    QueueStage::Leave leaving(const Deliver &deliver);
-
-    Engine &engine_;
-    WiredPorts ports_;
-    Switch vnp4_1_, vnp4_2_;
-    uint64_t base_ = 0;  // the cycle of virtual time 0
-};
 
 // One P4 switch with all its ports: device 0.
 class LoneSwitch final : public Wiring {
@@ -70,17 +24,17 @@ class LoneSwitch final : public Wiring {
     Switch program_;
 };
 
-// OlafQueue between two switches that are processes of their own, and the cables between these and the
-// front ports. A switch that listened at a front port itself would also hear what the other one sends
-// there, so each has a cable of its own for every front port.
+// For each engine OlafQueue between two switches that are processes of their own, and the cables between
+// these and the front ports. A switch that listened at a front port itself would also hear what the other one
+// sends there, so each has a cable of its own for every front port.
 class Relay final : public Wiring {
   public:
-    static constexpr unsigned FROM_FIRST = 500;     // VNP4₁'s queue port
-    static constexpr unsigned TO_SECOND = 501;      // VNP4₂'s queue port
     static constexpr unsigned FIRST_FRONT = 1000;   // + n: VNP4₁'s front port n
     static constexpr unsigned SECOND_FRONT = 2000;  // + n: VNP4₂'s front port n
+    static constexpr unsigned FROM_FIRST = 10000;   // + n: the queue port of the n-th engine's VNP4₁
+    static constexpr unsigned TO_SECOND = 20000;    // + n: the queue port of its VNP4₂
 
-    Relay(Engine &engine, const std::string &queue_library) : queue(queue_library), engine_(engine) {}
+    Relay(Engine &engine, const std::vector<std::string> &queue_libraries);
 
     bool ready() const override { return true; }
     void set_switch(unsigned, Switch) override {}
@@ -88,10 +42,14 @@ class Relay final : public Wiring {
     void packet_out(unsigned, const uint8_t *, size_t, uint64_t) override {}
     uint64_t advance(uint64_t now) override;
 
-    QueueStage queue;
+    QueueStage &queue_of(unsigned place) { return *queues_.at(place); }
+    bool has(unsigned place) const { return place < queues_.size(); }
 
   private:
+    void into_first(unsigned port, const uint8_t *frame, size_t length);
+
     Engine &engine_;
+    std::vector<std::unique_ptr<QueueStage>> queues_;
 };
 
 }  // namespace olaf

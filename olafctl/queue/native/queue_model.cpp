@@ -344,6 +344,8 @@ uint64_t olaf_queue_settle(olaf_queue *queue, uint64_t limit) {
 
 int olaf_queue_waiting(const olaf_queue *queue) { return queue->waiting(); }
 
+uint64_t olaf_queue_quiet(const olaf_queue *queue, uint64_t cycle) { return queue->quiet(cycle); }
+
 uint64_t olaf_queue_cycle(const olaf_queue *queue) { return queue->cycle; }
 
 size_t olaf_queue_take(olaf_queue *queue, olaf_tuser *user, const uint8_t **frame, uint64_t *first,

@@ -30,6 +30,9 @@ uint64_t olaf_queue_settle(olaf_queue *, uint64_t limit);
 // Whether a frame is still to come in, or anything leaves without a further frame or access.
 int olaf_queue_waiting(const olaf_queue *);
 
+// Cycles, up to and excluding `cycle`, for which nothing can happen but the passing of time.
+uint64_t olaf_queue_quiet(const olaf_queue *, uint64_t cycle);
+
 uint64_t olaf_queue_cycle(const olaf_queue *);
 
 // The next frame that left completely: returns its length, or 0 when there is none. `first` and `last`

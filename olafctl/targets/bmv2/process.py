@@ -1,7 +1,7 @@
 """The queue process of the bmv2 target: ``python -m olafctl.targets.bmv2.process STATE``.
 
-Holds OlafQueue, the front ports and the cables to both switches. The switches serve P4Runtime themselves,
-at UNIX sockets in the state folder.
+Holds each engine's OlafQueue, the front ports, the links and the cables to the switches. These serve
+P4Runtime themselves, at UNIX sockets in the state folder.
 """
 
 from dataclasses import replace
@@ -20,7 +20,7 @@ from olafctl.targets.control import ControlServer
 from olafctl.targets.processes import say_ready
 from olafctl.targets.queue_control import handlers
 from olafctl.targets.queue_process import SOCKET
-from olafctl.targets.twin.attach import attach
+from olafctl.targets.twin.attach import attach, join
 
 
 def grpc_socket(state: Path, device_id: int) -> Path:
@@ -37,10 +37,10 @@ def main(state: Path, ready_fd: int | None) -> None:
     if recorded is None:
         raise click.ClickException(f"{state} holds no deployment")
     engine = Engine()
-    numbers = [port.number for port in recorded.ports]
     try:
-        engine.wire_relay(recorded.queue_library)
-        for cable in cables(numbers):
+        engine.wire_relay([part.queue_library for part in recorded.engines])
+        join(engine, recorded.links)
+        for cable in cables(recorded.engines):
             _plug(engine, cable, state)
         for port in recorded.ports:
             attach(engine, port, state)
@@ -48,7 +48,8 @@ def main(state: Path, ready_fd: int | None) -> None:
             replace(device, address=addresses.of_socket(grpc_socket(state.resolve(), device.device_id)))
             for device in recorded.devices
         ]
-        control = ControlServer(state / SOCKET, handlers(engine, numbers, devices), {})
+        queues = {part.name: engine.registers(n) for n, part in enumerate(recorded.engines)}
+        control = ControlServer(state / SOCKET, handlers(engine, queues, recorded.all_ports, devices), {})
     except (OlafError, OSError) as error:
         raise click.ClickException(str(error)) from error
     engine.start()

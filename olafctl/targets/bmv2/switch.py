@@ -14,6 +14,7 @@ from olafctl.ports.interfaces import cables_of
 from olafctl.targets import processes
 from olafctl.targets.bmv2.process import grpc_socket
 from olafctl.targets.bmv2.wiring import cables
+from olafctl.targets.deployment import EnginePart
 from olafctl.wire.layouts import CPU_PORT
 
 PROGRAM = "simple_switch_grpc"
@@ -26,13 +27,13 @@ def log_of(state: Path, device_id: int) -> Path:
     return state / f"vnp4_{device_id}.log"
 
 
-def start(state: Path, device_id: int, front: Sequence[int]) -> None:
-    """Start switch ``device_id`` without a program, on its cables. Raises OlafError."""
+def start(state: Path, device_id: int, engines: Sequence[EnginePart]) -> None:
+    """Start one of the switches that ``engines`` need, without a program, on its cables. Raises OlafError."""
     grpc_socket(state, device_id).unlink(missing_ok=True)
     # Its Thrift server has no other way to listen at less than every address; nothing else lives in there.
     inside = ["ip", "netns", "exec", cables_of(state)]
     process = processes.spawn(
-        [*inside, *_command(device_id, front)], state, log_of(state, device_id), folder=state
+        [*inside, *_command(device_id, engines)], state, log_of(state, device_id), folder=state
     )
     end = time.monotonic() + _START_SECONDS
     while not answers(state, device_id):
@@ -50,11 +51,11 @@ def answers(state: Path, device_id: int) -> bool:
     return False
 
 
-def _command(device_id: int, front: Sequence[int]) -> list[str]:
+def _command(device_id: int, engines: Sequence[EnginePart]) -> list[str]:
     # Paths relative to the state folder: socket addresses are short.
     name = f"vnp4_{device_id}"
     general = ["--no-p4", "--device-id", str(device_id), "--log-console", "--log-level", "warn"]
-    for cable in cables(front):
+    for cable in cables(engines):
         if cable.device == device_id:
             general += ["-i", f"{cable.switch_port}@{cable.pair.inner}"]
     # What a build lacks it refuses as an option.

@@ -19,7 +19,7 @@ from olafctl.targets.control import ask
 from olafctl.targets.deployment import Deployment
 from olafctl.targets.interface import Build, Device, Progress, TimedFrame, VirtualTime
 from olafctl.targets.queue_library import queue_library
-from olafctl.targets.queue_process import LOG, SOCKET, SocketRegisters
+from olafctl.targets.queue_process import LOG, SOCKET, registers_of
 from olafctl.testbed.model import Testbed
 
 COMPILER = "p4c-bm2-ss"
@@ -36,10 +36,10 @@ class RunningBmv2:
             deployment.device(entry) for entry in ask(state / SOCKET, "devices")
         ]
         self.attachments: Sequence[Attachment] = recorded.attachments
-        self.registers = SocketRegisters(state / SOCKET)
+        self.registers, self.below = registers_of(state / SOCKET, recorded)
 
     def alive(self) -> bool:
-        """Whether the queue process and both switches answer."""
+        """Whether the queue process and every switch answer."""
         try:
             ask(self._state / SOCKET, "devices")
         except OlafError:
@@ -86,9 +86,9 @@ class Bmv2:
             source = rendered.p4_folder(testbed)
             with ThreadPoolExecutor(_PARALLEL) as pool:
                 work: list[Future[Any]] = [
-                    pool.submit(queue_library, testbed.engine, progress),
-                    pool.submit(engine_library),
+                    pool.submit(queue_library, engine, progress) for engine in testbed.engines
                 ]
+                work.append(pool.submit(engine_library))
                 work += [pool.submit(_compile, source, folder, name, progress) for name in rendered.BLOCKS]
                 for part in work:
                     part.result()
@@ -103,27 +103,27 @@ class Bmv2:
         return front_ports.problems(testbed, state)
 
     def start(self, testbed: Testbed, build: Build, state: Path, progress: Progress) -> RunningBmv2:
-        """Cables, front ports, the queue process and both switches. Raises OlafError."""
+        """Cables, front ports, the queue process and two switches for each engine. Raises OlafError."""
         self._require()
         deployment.undo(state)
         state.mkdir(parents=True, exist_ok=True)
-        devices = [
-            Device(block, number, "", build.folder / f"{block}.p4info.txtpb", build.folder / f"{block}.json")
-            for number, block in enumerate(rendered.BLOCKS, 1)
-        ]
+        devices = deployment.devices(
+            testbed,
+            lambda block: (build.folder / f"{block}.p4info.txtpb", build.folder / f"{block}.json"),
+        )
         ports = front_ports.plan(testbed, state, progress)
-        numbers = [port.number for port in ports]
-        recorded = Deployment(self.name, ports, devices, queue_library(testbed.engine, progress))
+        engines = deployment.parts(testbed, progress)
+        recorded = Deployment(self.name, ports, devices, engines, deployment.trunks(testbed))
         try:
             deployment.save(state, recorded)
             progress("plugging cables")
             front_ports.make(state, ports)
-            create_cables(state, [cable.pair for cable in cables(numbers)])
+            create_cables(state, [cable.pair for cable in cables(engines)])
             progress("starting the queue process")
             queue_process.start("olafctl.targets.bmv2.process", state)
             for device in devices:
                 progress(f"starting {switch.PROGRAM} for {device.name}")
-                switch.start(state, device.device_id, numbers)
+                switch.start(state, device.device_id, engines)
             return RunningBmv2(state, recorded)
         except BaseException:
             deployment.undo(state)

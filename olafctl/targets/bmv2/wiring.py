@@ -1,5 +1,7 @@
 """The cables of the bmv2 target: which interface is plugged in where.
 
+Of the n-th engine (from 0) VNP4₁ is device 2 n + 1 and VNP4₂ device 2 n + 2.
+
 A switch that listened at a front port's own interface would also hear what the other switch sends
 there (packet sockets hear both directions), so each has a cable to the queue process for every port.
 """
@@ -8,17 +10,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from olafctl.ports.interfaces import Pair
+from olafctl.targets.deployment import EnginePart
 from olafctl.wire.layouts import QUEUE_PORT
 
 FIRST_FRONT = 1000
 SECOND_FRONT = 2000
-FROM_FIRST = 500
-TO_SECOND = 501
+FROM_FIRST = 10000
+TO_SECOND = 20000
 
 
 @dataclass(frozen=True)
 class Cable:
-    """A cable from ``device`` (1 or 2) at its ``switch_port`` to the queue process at its ``relay_port``."""
+    """A cable from ``device`` at its ``switch_port`` to the queue process at its ``relay_port``."""
 
     device: int
     switch_port: int
@@ -30,10 +33,12 @@ class Cable:
         return Pair(f"s{self.device}-p{self.switch_port}", f"r{self.device}-p{self.switch_port}")
 
 
-def cables(front: Sequence[int]) -> Iterator[Cable]:
-    """The cables for the front ports ``front``."""
-    yield Cable(1, QUEUE_PORT, FROM_FIRST)
-    yield Cable(2, QUEUE_PORT, TO_SECOND)
-    for number in front:
-        yield Cable(1, number, FIRST_FRONT + number)
-        yield Cable(2, number, SECOND_FRONT + number)
+def cables(engines: Sequence[EnginePart]) -> Iterator[Cable]:
+    """The cables of all engines."""
+    for place, part in enumerate(engines):
+        first, second = 2 * place + 1, 2 * place + 2
+        yield Cable(first, QUEUE_PORT, FROM_FIRST + place)
+        yield Cable(second, QUEUE_PORT, TO_SECOND + place)
+        for number in part.ports:
+            yield Cable(first, number, FIRST_FRONT + number)
+            yield Cable(second, number, SECOND_FRONT + number)

@@ -4,7 +4,7 @@ import shutil
 from pathlib import Path
 
 from olafctl import cache
-from olafctl.errors import OlafError
+from olafctl.errors import BadInput, OlafError, Problem
 from olafctl.p4.compiler import vitis_check
 from olafctl.p4.syntax.preprocess import preprocess_text
 from olafctl.targets import p4_sources
@@ -29,6 +29,9 @@ def build(testbed: Testbed, progress: Progress) -> Build:
 
 def make(testbed: Testbed) -> Plugin:
     """The plug-in's files. Raises as :func:`build` does."""
+    if testbed.others:
+        what = f"has {len(testbed.engines)} engines, and a card is one"
+        raise BadInput(Problem(what, str(testbed.source), "use the target twin or bmv2"))
     made = plugin.make(testbed.engine.geometry, p4_sources.sources(testbed))
     for ip in IPS:
         name = f"p4/{ip.name}.p4"

@@ -1,6 +1,6 @@
 """A card's agent that runs, seen from another process through its control socket."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +9,7 @@ from olafctl.ports.attachment import Attachment
 from olafctl.targets import deployment, processes, queue_process
 from olafctl.targets.control import ask
 from olafctl.targets.deployment import Deployment
-from olafctl.targets.interface import Device, TimedFrame, VirtualTime
+from olafctl.targets.interface import Device, Registers, TimedFrame, VirtualTime
 
 
 class RunningCard:
@@ -22,7 +22,8 @@ class RunningCard:
         self._logs = logs
         self.devices: Sequence[Device] = [deployment.device(entry) for entry in ask(self._socket, "devices")]
         self.attachments: Sequence[Attachment] = recorded.attachments
-        self.registers = queue_process.SocketRegisters(self._socket)
+        self.registers = queue_process.SocketRegisters(self._socket, queue_process.ONLY)
+        self.below: Mapping[str, Registers] = {}
 
     def alive(self) -> bool:
         """Whether the agent answers and the card answers it."""

@@ -9,12 +9,14 @@ from typing import Any
 
 from olafctl.p4runtime.address import Tls
 from olafctl.p4runtime.agent import serve
+from olafctl.queue.registers import QueueRegisters
 from olafctl.targets.control import ControlServer
 from olafctl.targets.interface import Device
 from olafctl.targets.opennic.card import Card, open_bar, open_host
 from olafctl.targets.opennic.ips import IPS
 from olafctl.targets.opennic.plugin import CLIENT_P4INFO, DEVICE_CONFIG
 from olafctl.targets.queue_control import handlers
+from olafctl.targets.queue_process import ONLY
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,8 @@ class CardService:
             self.address: str = agent.address
             self.devices = devices(settings.build, agent.address)
             if control is not None:
-                answers = {**handlers(self, settings.ports, self.devices), "card": self._card}
+                queues = {ONLY: QueueRegisters(self.read_register, self.write_register)}
+                answers = {**handlers(self, queues, settings.ports, self.devices), "card": self._card}
                 stack.callback(ControlServer(control, answers, {}).close)
             self._closing = stack.pop_all()
 

@@ -70,7 +70,7 @@ class Opennic:
             [port.number for port in testbed.ports],
             os.environ.get(INTERFACE) or None,
         )
-        recorded = Deployment(self.name, [], devices(build.folder, ""), build.folder)
+        recorded = Deployment(self.name, [], devices(build.folder, ""), [], [])
         try:
             deployment.save(state, recorded)
             write_settings(state, settings)

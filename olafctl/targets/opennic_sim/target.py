@@ -76,7 +76,7 @@ class OpennicSim:
         state.mkdir(parents=True, exist_ok=True)
         ports = front_ports.plan(testbed, state, progress)
         numbers = [port.number for port in ports]
-        recorded = Deployment(self.name, ports, devices(build.folder, ""), build.folder)
+        recorded = Deployment(self.name, ports, devices(build.folder, ""), [], [])
         settings = Settings(str(state.resolve()), build.folder, build.folder / DRIVERS, numbers)
         try:
             deployment.save(state, recorded)

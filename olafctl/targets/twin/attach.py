@@ -1,6 +1,7 @@
-"""Attaches front ports to an engine."""
+"""Attaches front ports and links to an engine."""
 
 import socket
+from collections.abc import Sequence
 from pathlib import Path
 
 from olafctl.engine.engine import Engine
@@ -9,6 +10,14 @@ from olafctl.ports import interfaces, unix
 from olafctl.ports.tap import open_tap
 from olafctl.ports.transport import Transport
 from olafctl.targets.front_ports import FrontPort
+from olafctl.testbed.model import Link
+
+
+def join(engine: Engine, links: Sequence[Link]) -> None:
+    """Give ``engine`` the links between its ports."""
+    for link in links:
+        assert link.peer is not None
+        engine.link(link.port, link.peer, rate=link.rate, delay=link.delay, queue=link.queue)
 
 
 def attach(engine: Engine, port: FrontPort, state: Path) -> None:

@@ -1,6 +1,7 @@
 """The twin's process: ``python -m olafctl.targets.twin.process STATE``.
 
-One native thread moves frames; Python serves P4Runtime for both blocks and the control socket.
+One native thread moves frames through all engines; Python serves P4Runtime for both blocks of each, and the
+control socket.
 """
 
 import socket
@@ -21,7 +22,7 @@ from olafctl.targets.processes import say_ready
 from olafctl.targets.queue_control import handlers
 from olafctl.targets.queue_process import SOCKET
 from olafctl.targets.replay_stream import refuse
-from olafctl.targets.twin.attach import attach
+from olafctl.targets.twin.attach import attach, join
 from olafctl.wire.layouts import CPU_PORT
 
 GRPC_SOCKET = "p4runtime.sock"
@@ -37,9 +38,12 @@ def main(state: Path, ready_fd: int | None) -> None:
     if recorded is None:
         raise click.ClickException(f"{state} holds no deployment")
     engine = Engine()
-    numbers = [port.number for port in recorded.ports]
     try:
-        engine.wire_twin(recorded.queue_library)
+        engine.wire_twins([part.queue_library for part in recorded.engines])
+        for twin, part in enumerate(recorded.engines):
+            for number in part.ports:
+                engine.own_port(number, twin)
+        join(engine, recorded.links)
         for port in recorded.ports:
             attach(engine, port, state)
         switches = {
@@ -48,7 +52,8 @@ def main(state: Path, ready_fd: int | None) -> None:
         }
         agent = serve(switches, addresses.of_socket(state.resolve() / GRPC_SOCKET))
         devices = [replace(device, address=agent.address) for device in recorded.devices]
-        answers = handlers(engine, numbers, devices)
+        queues = {part.name: engine.registers(n) for n, part in enumerate(recorded.engines)}
+        answers = handlers(engine, queues, recorded.all_ports, devices)
         control = ControlServer(state / SOCKET, answers, {"replay": _one_replay_at_a_time(engine)})
     except (OlafError, OSError) as error:
         raise click.ClickException(str(error)) from error

@@ -11,7 +11,7 @@ from olafctl.errors import MissingTool, OlafError, Problem
 from olafctl.p4.compiler import own_digest
 from olafctl.targets import deployment, front_ports, processes, queue_process, rendered
 from olafctl.targets.deployment import Deployment
-from olafctl.targets.interface import Build, Device, Progress
+from olafctl.targets.interface import Build, Progress
 from olafctl.targets.queue_library import queue_library
 from olafctl.targets.twin.pipeline import CONFIG, P4INFO, compile_block
 from olafctl.targets.twin.running import RunningTwin
@@ -47,9 +47,9 @@ class Twin:
             with ThreadPoolExecutor(_PARALLEL) as pool:
                 # What takes longest first.
                 work: list[Future[Any]] = [
-                    pool.submit(queue_library, testbed.engine, progress),
-                    pool.submit(engine_library),
+                    pool.submit(queue_library, engine, progress) for engine in testbed.engines
                 ]
+                work.append(pool.submit(engine_library))
                 work += [pool.submit(block, folder, name) for name in rendered.BLOCKS]
                 for part in work:
                     part.result()
@@ -65,12 +65,11 @@ class Twin:
         deployment.undo(state)
         state.mkdir(parents=True, exist_ok=True)
         ports = front_ports.plan(testbed, state, progress)
-        devices = [
-            Device(name, number, "", build.folder / name / P4INFO, build.folder / name / CONFIG)
-            for number, name in enumerate(rendered.BLOCKS, 1)
-        ]
-        library = queue_library(testbed.engine, progress)
-        recorded = Deployment(self.name, ports, devices, library)
+        devices = deployment.devices(
+            testbed, lambda block: (build.folder / block / P4INFO, build.folder / block / CONFIG)
+        )
+        engines = deployment.parts(testbed, progress)
+        recorded = Deployment(self.name, ports, devices, engines, deployment.trunks(testbed))
         try:
             deployment.save(state, recorded)
             progress("making ports")

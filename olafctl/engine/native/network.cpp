@@ -1,0 +1,196 @@
+#include "network.h"
+
+namespace olaf {
+namespace {
+
+// How far at most `finish` looks ahead for something that happens.
+constexpr uint64_t SLICE_NS = 1000000000;
+
+}  // namespace
+
+Network::Network(Engine &engine, WiredPorts ports, const std::vector<std::string> &queue_libraries)
+    : engine_(engine), ports_(ports), place_at_(ports.last_front + 1) {
+    for (const std::string &library : queue_libraries) {
+        auto place = unsigned(twins_.size());
+        twins_.push_back(std::make_unique<Twin>(engine, losses, ports, place, library));
+    }
+}
+
+bool Network::ready() const {
+    return std::all_of(twins_.begin(), twins_.end(), [](const auto &twin) { return twin->ready(); });
+}
+
+void Network::set_switch(unsigned device, Switch program) {
+    if (has(device / 2)) twins_[device / 2]->set_switch(device % 2, program);
+}
+
+bool Network::send(unsigned place, unsigned port, const uint8_t *frame, size_t length, uint64_t now) {
+    if (place_at_[port] != place) return false;
+    Cable *cable = cables.from(port);
+    if (cable == nullptr) return engine_.send(port, frame, length);
+    cable->put(frame, length, now);
+    return true;
+}
+
+void Network::arrived(unsigned port, const uint8_t *frame, size_t length, uint64_t now) {
+    Twin &twin = twin_at(port);
+    twin.into_first(port, frame, length, now, [&](const uint8_t *bytes, size_t size) {
+        return twin.queue.offer_now(bytes, size, now);
+    });
+}
+
+void Network::packet_out(unsigned device, const uint8_t *frame, size_t length, uint64_t now) {
+    unsigned place = device / 2;
+    if (!has(place)) return;
+    Twin &twin = *twins_[place];
+    if (device % 2 == 0) {
+        twin.into_first(ports_.cpu, frame, length, now, [&](const uint8_t *bytes, size_t size) {
+            return twin.queue.offer_now(bytes, size, now);
+        });
+    } else {
+        twin.into_second(ports_.cpu, frame, length, now,
+                         [&](unsigned out, const uint8_t *bytes, size_t size) {
+                             return send(place, out, bytes, size, now);
+                         });
+    }
+}
+
+uint64_t Network::advance(uint64_t now) {
+    auto arrive = [&](unsigned port, const uint8_t *frame, size_t length) {
+        arrived(port, frame, length, now);
+    };
+    cables.advance(now, arrive);
+    uint64_t wait = NEVER;
+    for (unsigned place = 0; place < twins_.size(); place++) {
+        Twin &twin = *twins_[place];
+        uint64_t own = twin.queue.advance(now, [&](const uint8_t *frame, size_t length, uint64_t, uint64_t) {
+            twin.into_second(ports_.queue, frame, length, now,
+                             [&](unsigned out, const uint8_t *bytes, size_t size) {
+                                 return send(place, out, bytes, size, now);
+                             });
+        });
+        wait = std::min(wait, own);
+    }
+    return std::min(wait, cables.advance(now, arrive));
+}
+
+void Network::begin_replay(const std::vector<QueueSettings> &settings) {
+    for (size_t place = 0; place < twins_.size(); place++) {
+        twins_[place]->queue.restart(settings.at(place));
+        twins_[place]->base = twins_[place]->queue.cycle();
+    }
+    cables.clear();
+    arrivals_.clear();
+    departures_.clear();
+    clock_ = 0;
+}
+
+void Network::resume(uint64_t now) {
+    for (auto &twin : twins_) twin->queue.resume(now);
+    cables.clear();
+    arrivals_.clear();
+}
+
+void Network::arrived_at(unsigned port, const uint8_t *frame, size_t length, uint64_t time) {
+    arrivals_.push_back({time, port, {frame, frame + length}});
+}
+
+void Network::offer_at(unsigned port, const uint8_t *frame, size_t length, uint64_t time) {
+    Twin &twin = twin_at(port);
+    twin.into_first(port, frame, length, time, [&](const uint8_t *bytes, size_t size) {
+        return twin.queue.offer_at(bytes, size, twin.base + time / NS_PER_CYCLE);
+    });
+}
+
+// The earliest time, up to `limit`, at which a frame arrives or leaves a queue.
+uint64_t Network::soonest(uint64_t limit) const {
+    uint64_t time = limit;
+    if (!arrivals_.empty()) time = std::min(time, arrivals_.front().time);
+    if (const Cable *cable = cables.next()) time = std::min(time, cable->front().arrives);
+    for (const auto &twin : twins_) {
+        if (time <= clock_) return clock_;
+        if (!twin->queue.waiting()) continue;
+        uint64_t quiet = twin->queue.quiet((time - clock_) / NS_PER_CYCLE);
+        time = std::min(time, clock_ + quiet * NS_PER_CYCLE);
+    }
+    return std::max(time, clock_);
+}
+
+// Everything that arrives before `end` goes to its VNP4₁, by time; at the same time, first what comes by
+// links, in the order in which they were made.
+void Network::take_arrivals(uint64_t end) {
+    while (true) {
+        Cable *cable = cables.next();
+        uint64_t by_link = cable == nullptr ? NEVER : cable->front().arrives;
+        uint64_t by_port = arrivals_.empty() ? NEVER : arrivals_.front().time;
+        if (std::min(by_link, by_port) >= end) return;
+        if (by_link <= by_port) {
+            const auto &frame = cable->front().frame;
+            offer_at(cable->to, frame.data(), frame.size(), by_link);
+            cable->pop();
+        } else {
+            const Arrival &arrival = arrivals_.front();
+            offer_at(arrival.port, arrival.frame.data(), arrival.frame.size(), by_port);
+            arrivals_.pop_front();
+        }
+    }
+}
+
+QueueStage::Leave Network::leaving(unsigned place) {
+    return [this, place](const uint8_t *frame, size_t length, uint64_t, uint64_t last) {
+        Twin &twin = *twins_[place];
+        uint64_t time = (last + 1 - twin.base) * NS_PER_CYCLE;
+        twin.into_second(ports_.queue, frame, length, time,
+                         [&](unsigned out, const uint8_t *bytes, size_t size) {
+                             if (place_at_[out] != place) return false;
+                             if (Cable *cable = cables.from(out))
+                                 cable->put(bytes, size, time);
+                             else
+                                 departures_.push_back({time, out, {bytes, bytes + size}});
+                             return true;
+                         });
+    };
+}
+
+// Every engine up to `end`, NEVER for as long as anything moves; no frame may arrive from another before.
+void Network::window(uint64_t end, const Deliver &deliver) {
+    take_arrivals(end);
+    for (unsigned place = 0; place < twins_.size(); place++) {
+        Twin &twin = *twins_[place];
+        if (end == NEVER)
+            twin.queue.finish(leaving(place));
+        else
+            twin.queue.run_until(twin.base + end / NS_PER_CYCLE, leaving(place));
+    }
+    if (end != NEVER) clock_ = end;
+    if (twins_.size() > 1)
+        std::stable_sort(departures_.begin(), departures_.end(),
+                         [](const Departure &one, const Departure &other) { return one.time < other.time; });
+    for (const Departure &departure : departures_)
+        deliver(departure.time, departure.port, departure.frame.data(), departure.frame.size());
+    departures_.clear();
+}
+
+void Network::run_until(uint64_t time, const Deliver &deliver) {
+    uint64_t lookahead = cables.shortest();
+    while (clock_ < time) {
+        uint64_t begin = lookahead == NEVER ? clock_ : soonest(time);
+        window(lookahead < time - begin ? begin + lookahead : time, deliver);
+    }
+    take_arrivals(time + 1);
+}
+
+void Network::finish(const Deliver &deliver) {
+    if (cables.shortest() == NEVER) {
+        window(NEVER, deliver);
+        return;
+    }
+    while (waiting()) window(soonest(clock_ + SLICE_NS) + cables.shortest(), deliver);
+}
+
+bool Network::waiting() const {
+    return !arrivals_.empty() || !cables.empty() ||
+           std::any_of(twins_.begin(), twins_.end(), [](const auto &twin) { return twin->queue.waiting(); });
+}
+
+}  // namespace olaf

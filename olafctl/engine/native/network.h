@@ -1,0 +1,73 @@
+// Engines and the links between them. In virtual time they run one after the other, none farther ahead of
+// the others than the shortest delay between two: what one sends cannot arrive earlier than that.
+#pragma once
+#include <functional>
+#include <memory>
+
+#include "twin.h"
+
+namespace olaf {
+
+class Network final : public Wiring {
+  public:
+    // `time` is virtual, in ns.
+    using Deliver = std::function<void(uint64_t time, unsigned port, const uint8_t *frame, size_t length)>;
+
+    // One engine for each library of a queue. Ports belong to the first until another one owns them.
+    Network(Engine &engine, WiredPorts ports, const std::vector<std::string> &queue_libraries);
+
+    void own(unsigned port, unsigned place) { place_at_.at(port) = place; }
+
+    bool ready() const override;
+    void set_switch(unsigned device, Switch program) override;
+    void arrived(unsigned port, const uint8_t *frame, size_t length, uint64_t now) override;
+    void packet_out(unsigned device, const uint8_t *frame, size_t length, uint64_t now) override;
+    uint64_t advance(uint64_t now) override;
+
+    // Virtual time: a frame's first beat reaches the queue at the cycle of its arrival, and what leaves by a
+    // front port is given to `deliver`, by time, with the time at which its last beat has left the queue.
+    void begin_replay(const std::vector<QueueSettings> &settings);
+    void arrived_at(unsigned port, const uint8_t *frame, size_t length, uint64_t time);
+    void run_until(uint64_t time, const Deliver &deliver);
+    void finish(const Deliver &deliver);
+    bool waiting() const;  // whether time alone makes something happen
+
+    // Back to the wall clock; what is on its way between engines is lost.
+    void resume(uint64_t now);
+
+    QueueStage &queue_of(unsigned place) { return twins_.at(place)->queue; }
+    bool has(unsigned place) const { return place < twins_.size(); }
+    bool is_front(unsigned port) const {
+        return port >= 1 && port <= ports_.last_front && cables.from(port) == nullptr;
+    }
+
+  private:
+    struct Arrival {
+        uint64_t time;
+        unsigned port;
+        std::vector<uint8_t> frame;
+    };
+    struct Departure {
+        uint64_t time;
+        unsigned port;
+        std::vector<uint8_t> frame;
+    };
+
+    Twin &twin_at(unsigned port) { return *twins_[place_at_[port]]; }
+    bool send(unsigned place, unsigned port, const uint8_t *frame, size_t length, uint64_t now);
+    void offer_at(unsigned port, const uint8_t *frame, size_t length, uint64_t time);
+    uint64_t soonest(uint64_t limit) const;
+    void take_arrivals(uint64_t end);
+    void window(uint64_t end, const Deliver &deliver);
+    QueueStage::Leave leaving(unsigned place);
+
+    Engine &engine_;
+    WiredPorts ports_;
+    std::vector<std::unique_ptr<Twin>> twins_;
+    std::vector<unsigned> place_at_;  // by port
+    uint64_t clock_ = 0;              // ns of virtual time up to which every engine has run
+    std::deque<Arrival> arrivals_;
+    std::vector<Departure> departures_;
+};
+
+}  // namespace olaf
