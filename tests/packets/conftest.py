@@ -1,10 +1,11 @@
 """A live deployment for the packet tests: the one that ``olafctl test`` names, or one of our own.
 
-In the suite, a small testbed is deployed for the session on every target whose tools are there.
+In the suite, small testbeds are deployed for the session on every target whose tools are there.
 """
 
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ NAMED = os.environ.get("OLAF_TEST_DEPLOYMENT")
 TARGETS = ("deployed",) if NAMED else ("twin", "bmv2", "opennic-sim")
 SLOW = {"opennic-sim": "OLAF_BOX"}
 """Targets that take some minutes, and what must be set for the suite to test them."""
+SEVERAL = ("two-engines", "three-engines")
 
 
 @pytest.fixture(scope="session", params=TARGETS)
@@ -28,39 +30,84 @@ def deployment(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPath
     if NAMED:
         yield pick(NAMED)
         return
-    if (variable := SLOW.get(request.param, "")) and variable not in os.environ:
-        pytest.skip(f"the target {request.param} takes some minutes: set {variable}")
-    missing = registry.get(request.param).missing()
+    with _deployed("testbed.yaml", request.param, tmp_path_factory) as store:
+        yield store
+
+
+@pytest.fixture(scope="session")
+def session(deployment: Store) -> Iterator[Live]:
+    with _seen(deployment) as live:
+        yield live
+
+
+@pytest.fixture
+def live(session: Live) -> Iterator[Live]:
+    """The deployment with an empty queue; afterwards no update may be unaccounted for."""
+    with _undisturbed(session) as live:
+        yield live
+
+
+@pytest.fixture(
+    scope="session",
+    params=["deployed"] if NAMED else [(bed, target) for target in ("twin", "bmv2") for bed in SEVERAL],
+    ids=lambda given: given if NAMED else "-".join(given),
+)
+def tree_session(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
+    """A deployment of several engines."""
+    if NAMED:
+        with _seen(pick(NAMED)) as live:
+            if not live.testbed.others:
+                pytest.skip("needs a testbed of several engines")
+            yield live
+        return
+    bed, target = request.param
+    with _deployed(f"{bed}.yaml", target, tmp_path_factory) as store, _seen(store) as live:
+        yield live
+
+
+@pytest.fixture
+def tree(tree_session: Live) -> Iterator[Live]:
+    """As ``live``, of several engines."""
+    with _undisturbed(tree_session) as live:
+        yield live
+
+
+@contextmanager
+def _deployed(bed: str, target: str, folders: pytest.TempPathFactory) -> Iterator[Store]:
+    if (variable := SLOW.get(target, "")) and variable not in os.environ:
+        pytest.skip(f"the target {target} takes some minutes: set {variable}")
+    missing = registry.get(target).missing()
     if missing:
-        pytest.skip(f"the target {request.param} needs {', '.join(missing)}")
-    if request.param == "bmv2" and (reason := interfaces.why_not()):
+        pytest.skip(f"the target {target} needs {', '.join(missing)}")
+    if target == "bmv2" and (reason := interfaces.why_not()):
         pytest.skip(f"the target bmv2 needs network interfaces: {reason}")
     # Short, because a UNIX socket's path has 107 bytes.
-    state = tmp_path_factory.mktemp("s")
+    state = folders.mktemp("s")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("OLAF_STATE", str(state))
-        path = Path(__file__).parent / "testbed.yaml"
-        text = f"target: {request.param}\n{path.read_text()}"
-        deploy(testbeds.load(path, text), lambda step: None)
-        store = Store(folder_of("packets"))
+        path = Path(__file__).parent / bed
+        testbed = testbeds.load(path, f"target: {target}\n{path.read_text()}")
+        deploy(testbed, lambda step: None)
+        store = Store(folder_of(testbed.name))
         try:
             yield store
         finally:
             destroy(store)
 
 
-@pytest.fixture(scope="session")
-def session(deployment: Store) -> Iterator[Live]:
-    testbed, running = find(deployment)
+@contextmanager
+def _seen(store: Store) -> Iterator[Live]:
+    testbed, running = find(store)
     assert running is not None, "it does not run: olafctl deploy it first"
-    live = Live(deployment, testbed, running)
-    yield live
-    live.close()
+    live = Live(store, testbed, running)
+    try:
+        yield live
+    finally:
+        live.close()
 
 
-@pytest.fixture
-def live(session: Live) -> Iterator[Live]:
-    """The deployment with an empty queue; afterwards no update may be unaccounted for."""
+@contextmanager
+def _undisturbed(session: Live) -> Iterator[Live]:
     session.reset_rounds()
     session.arrivals()
     yield session

@@ -7,7 +7,7 @@ and everything that had left the queue has arrived.
 
 import itertools
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -21,9 +21,10 @@ from olafctl.control.store import Store
 from olafctl.ports.host import HostPort, open_host_port
 from olafctl.queue.internals import Command
 from olafctl.queue.registers import DISPOSITIONS
-from olafctl.targets.interface import Running
+from olafctl.targets.interface import Registers, Running, device_name
 from olafctl.testbed.hosts import default_mac
 from olafctl.testbed.model import Cluster, Host, Mode, Testbed, Worker
+from olafctl.testbed.topology import Topology
 
 DEADLINE = 20.0
 """Seconds after which something that must happen is taken not to."""
@@ -91,7 +92,9 @@ class Live:
         return Host("engine", 0, default_mac(address), address, self.testbed.udp_port)
 
     def round_cluster(self, workers: int = 1, segments: int = 1) -> Cluster:
-        """A cluster of mode iswitch. Skips the test when there is none of that size."""
+        """A cluster of mode iswitch. Skips the test when there is none of that size, or several engines share
+        in its rounds."""
+        assert self.registers is not None
         for cluster in self.testbed.clusters:
             rounds = cluster.mode is Mode.ISWITCH and cluster.threshold == len(cluster.workers)
             if rounds and len(cluster.workers) >= workers and cluster.segments >= segments:
@@ -99,10 +102,15 @@ class Live:
         pytest.skip(f"needs a cluster of mode iswitch with {workers} workers and {segments} segments")
 
     def reset_rounds(self) -> None:
-        """Discard every partial sum and forget every round."""
+        """Discard every partial sum and forget every round, in every engine."""
         for cluster in self.testbed.clusters:
             if cluster.mode is Mode.ISWITCH:
-                self.running.registers.command(Command.RESET, cluster.first, last_index(cluster))
+                for registers in self.queues.values():
+                    registers.command(Command.RESET, cluster.first, last_index(cluster))
+
+    def device(self, host: Host, block: str) -> str:
+        """The name of the device of ``host``'s engine that runs ``block``."""
+        return device_name(self.testbed, Topology(self.testbed).home(host), block)
 
     # Frames in and out
 
@@ -126,10 +134,11 @@ class Live:
     def arrivals(self) -> Arrivals:
         """What has arrived since the last call, behind a barrier and with the queue at rest but for partial
         sums; only ports where something did."""
-        self.barrier()
-        if not self.running.registers.read("hold"):
-            self.wait(lambda now: now["resident_updates"] == now["accumulating"])
+        for name, registers in self.queues.items():
             self.barrier()
+            if not registers.read("hold"):
+                self.wait(lambda now: now["resident_updates"] == now["accumulating"], name)
+        self.barrier()
         taken = {number: frames for number, frames in self._inbox.items() if frames}
         self._inbox = {number: [] for number in self._hosts}
         return taken
@@ -159,32 +168,45 @@ class Live:
             if packet.dst == worker.mac and IP in packet and packet[IP].tos == self.testbed.control_tos:
                 return bytes(packet[UDP].payload)
 
-    # The queue
+    # The queues
+
+    @property
+    def queues(self) -> Mapping[str, Registers]:
+        """The registers of every engine's queue, by its name, each before its parent's."""
+        below = {engine.name: self.running.below[engine.name] for engine in reversed(self.testbed.others)}
+        return {**below, self.testbed.engine.name: self.running.registers}
+
+    @property
+    def registers(self) -> Registers:
+        """The only queue's. Skips the test where there are several engines."""
+        return self._queue("")
 
     @contextmanager
-    def held(self) -> Iterator[None]:
-        """Inside, no update begins to leave the queue."""
-        with self.settings(hold=1):
+    def held(self, *engines: str) -> Iterator[None]:
+        """Inside, no update begins to leave these engines' queues, or the only one's."""
+        with self.settings(*engines, hold=1):
             yield
 
     @contextmanager
-    def settings(self, **values: int) -> Iterator[None]:
-        """Inside, global registers of the queue have other values."""
-        registers = self.running.registers
-        before = {name: registers.read(name) for name in values}
+    def settings(self, *engines: str, **values: int) -> Iterator[None]:
+        """Inside, global registers of these engines' queues, or of the only one, have other values."""
+        queues = [self._queue(name) for name in engines or ("",)]
+        before = [{name: registers.read(name) for name in values} for registers in queues]
         try:
-            for name, value in values.items():
-                registers.write(name, value)
+            for registers in queues:
+                for name, value in values.items():
+                    registers.write(name, value)
             yield
         finally:
-            for name, value in before.items():
-                registers.write(name, value)
+            for registers, known in zip(queues, before, strict=True):
+                for name, value in known.items():
+                    registers.write(name, value)
 
     @contextmanager
     def configured(self, *clusters: Cluster, **values: Any) -> Iterator[None]:
         """Inside, the indices of ``clusters`` have other settings; all that are not of mode iswitch, when
         none is given."""
-        registers = self.running.registers
+        registers = self.registers
         before = registers.settings()
         chosen = clusters or self.asynchronous
         try:
@@ -199,26 +221,36 @@ class Live:
                 registers.configure(part.first, part.last, part.settings)
 
     @contextmanager
-    def counting(self) -> Iterator[Counted]:
-        """How the counters grew inside is known after it."""
-        before = self.running.registers.read_all()
+    def counting(self, engine: str = "") -> Iterator[Counted]:
+        """How the counters of an engine's queue, or of the only one, grew inside is known after it."""
+        registers = self._queue(engine)
+        before = registers.read_all()
         grown = Counted()
         yield grown
-        now = self.running.registers.read_all()
+        now = registers.read_all()
         grown.update({name: now[name] - before[name] for name in now})
 
-    def wait(self, reached: Callable[[dict[str, int]], bool]) -> dict[str, int]:
+    def wait(self, reached: Callable[[dict[str, int]], bool], engine: str = "") -> dict[str, int]:
         """Read the registers until ``reached`` says so. Fails after the deadline."""
         end = time.monotonic() + DEADLINE
-        while not reached(now := self.running.registers.read_all()):
+        registers = self._queue(engine)
+        while not reached(now := registers.read_all()):
             assert time.monotonic() < end, f"not reached within {DEADLINE} s; registers: {now}"
         return now
 
     def assert_conserved(self) -> None:
-        """Every update that came in has left, was combined, was dropped, or is still there."""
-        now = self.running.registers.read_all()
-        accounted = now["out_updates"] + now["merged"] + now["resident_updates"]
-        assert now["in_updates"] == accounted + sum(now[name] for name in DISPOSITIONS)
+        """Every update that came into a queue has left, was combined, was dropped, or is still there."""
+        for registers in self.queues.values():
+            now = registers.read_all()
+            accounted = now["out_updates"] + now["merged"] + now["resident_updates"]
+            assert now["in_updates"] == accounted + sum(now[name] for name in DISPOSITIONS)
+
+    def _queue(self, engine: str) -> Registers:
+        if engine:
+            return self.queues[engine]
+        if self.testbed.others:
+            pytest.skip("is about one queue, and the testbed has several engines")
+        return self.running.registers
 
     def _read_until(self, port: int, marker: bytes) -> None:
         """Read a port up to ``marker``; frames of our hosts go to the inbox, the kernel's own nowhere."""

@@ -20,7 +20,7 @@ def test_reserved_tos_is_punted_with_its_port_and_goes_nowhere_else(live: Live, 
     sent = bytes(whole(message))
     with devices.controlling(live.running) as sessions:
         assert live.exchange((worker, sent)) == {}
-        packet = next(sessions[VNP4_1].packets(DEADLINE))
+        packet = next(sessions[live.device(worker, VNP4_1)].packets(DEADLINE))
     assert packet.payload == sent
     assert packet.metadata["ingress_port"] == worker.port
 
@@ -34,7 +34,7 @@ def test_even_an_update_with_the_reserved_tos_is_punted(live: Live) -> None:
     sent = bytes(whole(message))
     with devices.controlling(live.running) as sessions, live.counting() as counted:
         assert live.exchange((worker, sent)) == {}
-        assert next(sessions[VNP4_1].packets(DEADLINE)).payload == sent
+        assert next(sessions[live.device(worker, VNP4_1)].packets(DEADLINE)).payload == sent
     assert counted["in_updates"] == 0
 
 
@@ -44,6 +44,6 @@ def test_the_control_plane_answers_by_packet_out(live: Live) -> None:
     worker = live.cluster(1).workers[0]
     answer = bytes(udp(live.server, worker, worker.udp_port) / Raw(b"\x08"))
     with devices.controlling(live.running) as sessions:
-        for device in (VNP4_1, VNP4_2):
-            sessions[device].packet_out(answer, {"egress_port": worker.port})
+        for block in (VNP4_1, VNP4_2):
+            sessions[live.device(worker, block)].packet_out(answer, {"egress_port": worker.port})
             live.expect(worker.port, answer)

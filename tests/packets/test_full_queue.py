@@ -15,7 +15,7 @@ def test_a_full_queue_drops_an_update_of_a_cluster_that_has_none_waiting(live: L
     sent = [(worker, update(live, worker, gradient(nth))) for nth, worker in enumerate(workers)]
     with live.counting() as counted, live.held():
         live.exchange(*sent)
-        assert live.running.registers.read("occupancy") == slots
+        assert live.registers.read("occupancy") == slots
     assert live.arrivals() == {live.server.port: [bytes(frame) for _, frame in sent[:slots]]}
     assert (counted["appended"], counted["dropped_full"]) == (slots, 1)
 

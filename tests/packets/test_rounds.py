@@ -63,10 +63,10 @@ def test_nothing_leaves_before_the_last_contribution(live: Live) -> None:
     cluster = live.round_cluster(workers=2)
     *others, last = cluster.workers
     assert live.exchange(*_all(live, others, 1)) == {}
-    assert live.running.registers.read("accumulating") == 1
+    assert live.registers.read("accumulating") == 1
     [result] = results(live, cluster, live.exchange(*_all(live, [last], 1)))
     assert result.olaf.count == len(cluster.workers)
-    assert live.running.registers.read("accumulating") == 0
+    assert live.registers.read("accumulating") == 0
 
 
 def test_a_contribution_that_is_sent_again_is_counted_and_not_added(live: Live) -> None:
@@ -250,24 +250,24 @@ def test_clusters_of_both_modes_share_the_engine(live: Live) -> None:
 
 def test_leaving_the_mode_discards_the_partial_sum(live: Live) -> None:
     cluster = live.round_cluster(workers=2)
-    before = live.running.registers.settings()
+    before = live.registers.settings()
     live.exchange(*_all(live, cluster.workers[:1], 1))
     with live.counting() as counted:
         try:
-            live.running.registers.configure(cluster.first, last_index(cluster), before[0].settings)
+            live.registers.configure(cluster.first, last_index(cluster), before[0].settings)
         finally:
             for part in before:
-                live.running.registers.configure(part.first, part.last, part.settings)
+                live.registers.configure(part.first, part.last, part.settings)
     assert counted["dropped_reset"] == 1
     assert live.arrivals() == {}
 
 
 def test_a_command_beyond_the_indices_is_refused_and_changes_nothing(live: Live) -> None:
     indices = live.testbed.engine.indices
-    before = live.running.registers.settings()
+    before = live.registers.settings()
     with pytest.raises(OlafError, match=f"0 … {indices - 1}"):
-        live.running.registers.command(Command.RESET, 0, indices)
-    assert live.running.registers.settings() == before
+        live.registers.command(Command.RESET, 0, indices)
+    assert live.registers.settings() == before
 
 
 def _all(

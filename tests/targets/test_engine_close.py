@@ -36,7 +36,7 @@ def test_a_replay_loses_its_program_and_is_then_cut_off(tmp_path: Path) -> None:
     (tmp_path / "program.p4").write_text(PROGRAM)
     program = compile_program(tmp_path / "program.p4", optimize="-O1")
     engine = Engine()
-    engine.wire_twin(build_queue(Geometry()))
+    engine.wire_twins([build_queue(Geometry())])
     switches = [EngineSwitch(engine, place, CPU) for place in (0, 1)]
     for switch in switches:
         switch.commit(switch.prepare(program.p4info, program.device_config))

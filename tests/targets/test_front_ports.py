@@ -136,7 +136,7 @@ def test_folders_made_for_sockets_go_when_they_are_empty(tmp_path: Path) -> None
     state = tmp_path / "state"
     state.mkdir()
     ports = front_ports.plan(bed, state, lambda _: None)
-    deployment.save(state, deployment.Deployment("twin", ports, (), tmp_path))
+    deployment.save(state, deployment.Deployment("twin", ports, (), (), ()))
     front_ports.make(state, ports)
     (tmp_path / "socks" / "other" / "notes").touch()
     deployment.undo(state)

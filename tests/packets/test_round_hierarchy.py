@@ -1,0 +1,154 @@
+"""Rounds over several engines (iSwitch §3.4): each sums up its own members, the top one broadcasts."""
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+
+import pytest
+from scapy.layers.inet import IP, UDP
+from scapy.layers.l2 import Ether
+from scapy.packet import Packet
+
+from olafctl.control import jobs
+from olafctl.errors import BadInput
+from olafctl.testbed.model import Cluster, Mode, Worker
+from olafctl.testbed.topology import Topology
+from olafctl.wire.layouts import Flag, FrameType
+from tests.packets.frames import Got, Gradient, at, contribution, gradient
+from tests.packets.live import Arrivals, Live
+
+
+@pytest.fixture
+def cluster(tree: Live) -> Cluster:
+    """A cluster of mode iswitch with members at several engines."""
+    topology = Topology(tree.testbed)
+    for candidate in tree.testbed.clusters:
+        if candidate.mode is Mode.ISWITCH and topology.is_spread(candidate):
+            return candidate
+    pytest.skip("needs a cluster of mode iswitch with workers at several engines")
+
+
+def sent_by(
+    tree: Live, workers: Sequence[Worker], round_: int, segment: int = 0
+) -> list[tuple[Worker, Packet]]:
+    return [
+        (worker, contribution(tree, worker, gradient(worker.number, 64), round_, segment))
+        for worker in workers
+    ]
+
+
+def total(tree: Live, cluster: Cluster) -> Gradient:
+    """The sum as the engines make it when the members of each contribute in turn, engine by engine."""
+    topology = Topology(tree.testbed)
+
+    def of(engine: str) -> Gradient | None:
+        parts = [of(child) for child in topology.children[engine]]
+        own = [worker for worker in cluster.workers if topology.home(worker) == engine]
+        parts += [gradient(worker.number, 64) for worker in own]
+        values = [part for part in parts if part is not None]
+        if not values:
+            return None
+        result = values[0]
+        for part in values[1:]:
+            result = result + part
+        return result
+
+    result = of(topology.top(cluster))
+    assert result is not None
+    return result
+
+
+def from_below(tree: Live, cluster: Cluster) -> list[Worker]:
+    """The members, those at lower engines first."""
+    topology = Topology(tree.testbed)
+    order = [engine.name for engine in (*tree.testbed.others, tree.testbed.engine)]
+    return sorted(cluster.workers, key=lambda worker: order.index(topology.home(worker)))
+
+
+def results(tree: Live, cluster: Cluster, arrived: Arrivals) -> list[Got]:
+    """The results that arrived, after checking that exactly the members got each of them."""
+    per_member = [at(arrived, worker) for worker in cluster.workers]
+    assert {len(got) for got in per_member} == {len(per_member[0])}
+    assert sum(len(frames) for frames in arrived.values()) == sum(map(len, per_member))
+    for worker, got in zip(cluster.workers, per_member, strict=True):
+        for each in got:
+            frame = each.ether
+            assert (frame[IP].src, frame[IP].dst) == (str(tree.engine.ip), str(worker.ip))
+            assert (frame[UDP].sport, frame[UDP].dport) == (tree.testbed.udp_port, worker.udp_port)
+            assert each.values.tobytes() == got[0].values.tobytes()
+            rebuilt = frame.copy()
+            del rebuilt[IP].chksum
+            assert Ether(bytes(rebuilt))[IP].chksum == frame[IP].chksum
+    return per_member[0]
+
+
+def test_each_engine_sums_up_its_members_and_the_root_broadcasts(tree: Live, cluster: Cluster) -> None:
+    """A child's result goes to its parent as one contribution; the root's goes down to every member."""
+    topology = Topology(tree.testbed)
+    with ExitStack() as stack:
+        counted = {name: stack.enter_context(tree.counting(name)) for name in tree.queues}
+        arrived = tree.exchange(*sent_by(tree, from_below(tree, cluster), 7))
+    [result] = results(tree, cluster, arrived)
+    header = result.olaf
+    assert result.values.tobytes() == total(tree, cluster).tobytes()
+    assert (header.frame_type, header.flags) == (FrameType.RESULT, Flag.AGGREGATED)
+    assert (header.seq, header.count) == (7, len(cluster.workers))
+    for name, grown in counted.items():
+        own = sum(topology.home(worker) == name for worker in cluster.workers)
+        children = sum(bool(topology.members_below(child, cluster)) for child in topology.children[name])
+        assert (grown["in_updates"], grown["out_updates"]) == (own + children, min(own + children, 1))
+
+
+def test_nothing_goes_up_before_all_members_below_have_contributed(tree: Live, cluster: Cluster) -> None:
+    """One of the lower engine's members is missing: the root gets what its own and the others' send."""
+    topology = Topology(tree.testbed)
+    top = topology.top(cluster)
+    missing, *others = from_below(tree, cluster)
+    late = topology.home(missing)
+    with tree.counting(top) as counted:
+        assert tree.exchange(*sent_by(tree, others, 1)) == {}
+    own = sum(topology.home(worker) == top for worker in others)
+    complete = [
+        child
+        for child in topology.children[top]
+        if topology.members_below(child, cluster) and child not in topology.path_up(late)
+    ]
+    assert counted["in_updates"] == own + len(complete)
+    assert len(results(tree, cluster, tree.exchange(*sent_by(tree, [missing], 1)))) == 1
+
+
+def test_a_contribution_that_is_sent_again_stops_at_its_own_engine(tree: Live, cluster: Cluster) -> None:
+    topology = Topology(tree.testbed)
+    worker = from_below(tree, cluster)[0]
+    with tree.counting(topology.home(worker)) as counted:
+        assert tree.exchange(*sent_by(tree, [worker, worker], 3)) == {}
+        rest = [member for member in from_below(tree, cluster) if member != worker]
+        [result] = results(tree, cluster, tree.exchange(*sent_by(tree, rest, 3)))
+    assert counted["dropped_duplicate"] == 1
+    assert result.values.tobytes() == total(tree, cluster).tobytes()
+
+
+def test_segments_of_a_round_finish_by_themselves(tree: Live, cluster: Cluster) -> None:
+    members = from_below(tree, cluster)
+    quota = min(engine.slots for engine in tree.testbed.engines)
+    with tree.settings(*tree.queues, accumulate_quota=quota):
+        first, second = (sent_by(tree, members, 4, segment) for segment in (0, 1))
+        assert tree.exchange(*first[:-1], *second[:-1]) == {}
+        [late] = results(tree, cluster, tree.exchange(second[-1]))
+        [early] = results(tree, cluster, tree.exchange(first[-1]))
+    assert (early.olaf.segment, late.olaf.segment) == (0, 1)
+    assert early.values.tobytes() == late.values.tobytes() == total(tree, cluster).tobytes()
+
+
+def test_reset_discards_the_partial_sums_of_every_engine(tree: Live, cluster: Cluster) -> None:
+    members = from_below(tree, cluster)
+    assert tree.exchange(*sent_by(tree, members[:1] + members[-1:], 5)) == {}
+    jobs.discard(tree.store, cluster.name, None)
+    assert {registers.read("accumulating") for registers in tree.queues.values()} == {0}
+    [result] = results(tree, cluster, tree.exchange(*sent_by(tree, members, 5)))
+    assert result.values.tobytes() == total(tree, cluster).tobytes()
+
+
+def test_an_h_below_the_number_of_workers_is_refused(tree: Live, cluster: Cluster) -> None:
+    """Each engine waits for all of its own members, so that the root cannot do with fewer."""
+    with pytest.raises(BadInput, match="at several engines"):
+        jobs.set_threshold(tree.store, cluster.name, len(cluster.workers) - 1)
