@@ -32,8 +32,6 @@ def command(context: click.Context, name: str | None, as_json: bool) -> None:
 
 
 def _show(report: dict[str, Any]) -> None:
-    from olafctl.control.show import show_register
-
     state = "runs" if report["running"] else "does not run"
     workers = sum(len(cluster["workers"]) for cluster in report["clusters"])
     servers = len(report["parameter_servers"])
@@ -67,20 +65,38 @@ def _show(report: dict[str, Any]) -> None:
     table(
         "ports", ("port", "name", "transport", "host side", "frames in", "out", "dropped"), _port_rows(report)
     )
+    if report["links"]:
+        ends = ("from", "port", "to", "port", "frames up", "frames down", "dropped upwards")
+        table("links between engines", ends, [_link_row(link) for link in report["links"]])
     if report["hosts"]:
         rows = [(host["name"], host["ip"], host["behind"], host["namespace"]) for host in report["hosts"]]
         table("hosts", ("host", "address", "behind", "namespace"), rows)
     table("tables", ("device", "table", "entries", "of", "packets", "missed"), _table_rows(report))
     table("groups", ("device", "groups", "replicas"), _group_rows(report))
-    shown = (
-        (name, show_register(name, value))
-        for name, value in report["queue"].items()
-        if value or not _is_counter(name)
-    )
-    table("queue", ("register", "value"), list(shown))
-    table("indices", ("indices", "cluster", "segments", "settings"), _index_rows(report))
+    root = f"{report['engines'][0]['name']}/" if report["below"] else ""
+    _show_queue(root, report["queue"], _index_rows(report["indices"], report["clusters"]))
+    for name, held in report["below"].items():
+        _show_queue(f"{name}/", held["queue"], _index_rows(held["indices"], report["clusters"]))
     for line in report["drift"]:
         click.echo(f"differs from what was deployed: {line}")
+
+
+def _show_queue(engine: str, registers: dict[str, int], indices: list[tuple[Any, ...]]) -> None:
+    from olafctl.control.show import show_register
+
+    shown = [
+        (name, show_register(name, value))
+        for name, value in registers.items()
+        if value or not _is_counter(name)
+    ]
+    table(f"{engine}queue", ("register", "value"), shown)
+    table(f"{engine}indices", ("indices", "cluster", "segments", "settings"), indices)
+
+
+def _link_row(link: dict[str, Any]) -> tuple[Any, ...]:
+    count = link["counters"]
+    frames = [count.get(name, "") for name in ("tx_frames", "rx_frames", "tx_dropped")]
+    return (link["from"], link["port"], link["to"], link["peer"], *frames)
 
 
 def _port_rows(report: dict[str, Any]) -> list[tuple[Any, ...]]:
@@ -105,14 +121,14 @@ def _table_rows(report: dict[str, Any]) -> list[tuple[Any, ...]]:
     return rows
 
 
-def _index_rows(report: dict[str, Any]) -> list[tuple[Any, ...]]:
+def _index_rows(indices: list[dict[str, Any]], clusters: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
     """A row for each cluster's indices, as they are; other indices are not in use."""
     from olafctl.control.show import show_indices, show_settings
     from olafctl.queue.settings import IndexRange
 
-    parts = [IndexRange.from_json(part) for part in report["indices"]]
+    parts = [IndexRange.from_json(part) for part in indices]
     rows = []
-    for cluster in report["clusters"]:
+    for cluster in clusters:
         first, last = cluster["first"], cluster["first"] + cluster["segments"] - 1
         for part in parts:
             if part.first <= last and first <= part.last:
