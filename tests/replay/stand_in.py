@@ -1,7 +1,7 @@
 """An engine at the level of events: Algorithm 1 of the paper in a few lines, so that measuring can be
 tested without Verilog. It decides in no time and sends at the configured rate."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from olafctl.ports.attachment import Attachment
 from olafctl.queue.internals import Command, Mode
 from olafctl.queue.registers import CLOCK_HZ, REGISTERS, Access, IndexSettings
 from olafctl.queue.settings import Ranges, ranges
-from olafctl.targets.interface import Device, TimedFrame
+from olafctl.targets.interface import Device, Registers, TimedFrame
 from olafctl.testbed.model import Testbed
 from olafctl.wire.frames import OlafFrame
 
@@ -38,6 +38,10 @@ class StandIn:
     @property
     def registers(self) -> "StandIn":
         return self
+
+    @property
+    def below(self) -> Mapping[str, Registers]:
+        return {}
 
     def alive(self) -> bool:
         return True

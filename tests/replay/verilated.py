@@ -1,6 +1,6 @@
 """The Verilated queue alone as a Running target: what the two P4 blocks would say is said here."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from olafctl.ports.attachment import Attachment
@@ -45,6 +45,10 @@ class VerilatedQueue:
     @property
     def registers(self) -> Registers:
         return _Registers(self._model.registers)
+
+    @property
+    def below(self) -> Mapping[str, Registers]:
+        return {}
 
     def alive(self) -> bool:
         return True
