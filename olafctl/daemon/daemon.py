@@ -21,7 +21,7 @@ from olafctl.daemon.operate.web import Web
 from olafctl.daemon.operations import Operations
 from olafctl.daemon.site import Site
 from olafctl.daemon.store.sqlite import SqliteStore
-from olafctl.errors import BadInput, OlafError, Problem
+from olafctl.errors import OlafError
 from olafctl.p4runtime.address import Tls
 
 
@@ -56,18 +56,6 @@ def serving(
     other controllers may own the same sites; one of them leads, and the others serve what it stores. Changes
     that are asked for are noted in ``audit_log``; metrics and health are served at ``web``, as HOST:PORT.
     """
-    spread = [site.testbed for site in sites if site.testbed.others]
-    if spread:
-        raise BadInput(
-            *(
-                Problem(
-                    f"has {len(bed.engines)} engines; the daemon keeps the membership of one",
-                    str(bed.source),
-                    "use the commands without a daemon: deploy, regroup, control, status",
-                )
-                for bed in spread
-            )
-        )
     with ExitStack() as stack:
         audit = None
         if audit_log is not None:

@@ -1,6 +1,5 @@
 """A state folder of our own with the twin's real programs behind it."""
 
-import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,20 +11,6 @@ from olafctl.control.destroy import destroy
 from olafctl.control.store import Store, all_names, folder_of
 from olafctl.targets import testbeds
 from olafctl.testbed.model import Testbed
-
-_SIGNALS = (signal.SIGINT, signal.SIGHUP)
-
-
-@pytest.fixture(autouse=True)
-def hearing_signals() -> Iterator[None]:
-    """What a test starts hears signals, also when the tests run in a shell's background or under nohup."""
-    ignored = [number for number in _SIGNALS if signal.getsignal(number) is signal.SIG_IGN]
-    for number in ignored:
-        # A handler, unlike SIG_IGN, is not inherited by what is started.
-        signal.signal(number, lambda number, frame: None)
-    yield
-    for number in ignored:
-        signal.signal(number, signal.SIG_IGN)
 
 
 @pytest.fixture
