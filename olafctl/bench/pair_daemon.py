@@ -1,21 +1,27 @@
 """A daemon over two switches, as a process of its own:
-``python -m olafctl.bench.pair_daemon PLACE NAME [ETCD]``."""
+``python -m olafctl.bench.pair_daemon PLACE NAME CHECK_EVERY [ETCD]``."""
 
 import sys
 from pathlib import Path
 
 from olafctl.bench.daemon_process import DaemonProcess
 from olafctl.bench.switch_pair import SwitchPair
+from olafctl.daemon.controller import CHECK_SECONDS
 from olafctl.daemon.daemon import Shared, serving
 from olafctl.targets import main_thread, testbeds
 
 _TESTBED = "testbed.yaml"
 
 
-def process(pair: SwitchPair, name: str = "api", etcd: str = "") -> DaemonProcess:
-    """A daemon of the switches of ``pair``, to be started; others share them by the endpoints of ``etcd``."""
+def process(
+    pair: SwitchPair, name: str = "api", etcd: str = "", check_every: float = CHECK_SECONDS
+) -> DaemonProcess:
+    """A daemon of the switches of ``pair``, to be started; others share them by the endpoints of ``etcd``.
+
+    It compares them with its membership ``check_every`` seconds after the last time.
+    """
     (pair.folder / _TESTBED).write_text(pair.testbed.text)
-    arguments = [str(pair.folder), name, *([etcd] if etcd else [])]
+    arguments = [str(pair.folder), name, str(check_every), *([etcd] if etcd else [])]
     return DaemonProcess("olafctl.bench.pair_daemon", arguments, _address(pair.folder, name))
 
 
@@ -25,10 +31,10 @@ def _address(place: Path, name: str) -> str:
 
 def main() -> None:
     """Serve until the end of the process."""
-    place, name, *etcd = Path(sys.argv[1]), *sys.argv[2:]
+    place, name, check_every, *etcd = Path(sys.argv[1]), *sys.argv[2:]
     pair = SwitchPair(testbeds.load(place / _TESTBED), place, owns=False)
     shared = Shared(etcd[0].split(",")) if etcd else None
-    with serving([pair], _address(place, name), shared=shared) as server:
+    with serving([pair], _address(place, name), shared=shared, check_every=float(check_every)) as server:
         main_thread.serve(lambda: print(server.address, flush=True), lambda: None)
 
 

@@ -38,9 +38,10 @@ from olafctl.testbed.model import Cluster
 _log = logging.getLogger(__name__)
 _BATCH = 64
 _WAITING = 4096
-_CHECK_SECONDS = 30.0
-_CHECK_PAUSES = 20
-"""A check is followed by at least so many times its length without one."""
+CHECK_SECONDS = 30.0
+"""From the end of a check to the next one."""
+_CHECK_POLL = 0.1
+"""How soon what a check found is repaired."""
 _RETRY_SECONDS = 1.0
 _Row = TypeVar("_Row")
 
@@ -109,12 +110,12 @@ class Controller:
         store: MembershipStore,
         leadership: Leadership | None = None,
         *,
-        check_every: float = _CHECK_SECONDS,
+        check_every: float = CHECK_SECONDS,
     ) -> None:
         """Load the membership; the first time it is the testbed's. Raises OlafError.
 
-        The devices are read and compared every ``check_every`` seconds. Without ``leadership`` there is no
-        other controller.
+        The devices are read and compared ``check_every`` seconds after the last time. Without ``leadership``
+        there is no other controller.
         """
         self.name = site.testbed.name
         self._leadership = leadership or Alone()
@@ -221,8 +222,12 @@ class Controller:
             self._take_role()
             if not self.term:
                 self._follow()
-            elif time.monotonic() >= self._next_check or not self.southbound.ready:
+            elif not self.southbound.ready:
                 self._equalise()
+            elif self.southbound.checking:
+                self._finish_check()
+            elif time.monotonic() >= self._next_check:
+                self._begin_check()
             batch, ends = self._waiting()
             if batch:
                 self._carry_out(batch)
@@ -267,6 +272,8 @@ class Controller:
         """What is to be done now, after waiting for the first of it or for the next check."""
         patience = self._next_check - time.monotonic() if self.southbound.ready else _RETRY_SECONDS
         patience = min(patience, self._leadership.patience)
+        if self.southbound.checking:
+            patience = min(_CHECK_POLL, self._leadership.patience)
         batch: list[_Request] = []
         try:
             request = self._requests.get(timeout=max(patience, 0.001))
@@ -281,8 +288,7 @@ class Controller:
 
     def _equalise(self) -> bool:
         """Make the devices equal to the membership; whether they are."""
-        began = time.monotonic()
-        self._next_check = began + self._check_every
+        self._next_check = time.monotonic() + self._check_every
         try:
             self._leadership.check()
             if not self._loaded:
@@ -299,10 +305,20 @@ class Controller:
             self._note(error)
             return False
         self._problem = ""
-        # Changes wait meanwhile: a large membership is compared less often.
-        ended = time.monotonic()
-        self._next_check = max(self._next_check, ended + _CHECK_PAUSES * (ended - began))
         return True
+
+    def _begin_check(self) -> None:
+        """Have the devices compared with the membership while changes go on."""
+        self.southbound.begin_check(self.membership.snapshot())
+        self._free_indices()
+
+    def _finish_check(self) -> None:
+        """Repair what a check found, if it is over."""
+        try:
+            self.southbound.finish_check()
+        except OlafError as error:
+            self._note(error)
+        self._next_check = time.monotonic() + self._check_every
 
     def _note(self, error: OlafError) -> None:
         if str(error) != self._problem:

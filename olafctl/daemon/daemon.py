@@ -7,7 +7,7 @@ from pathlib import Path
 
 from olafctl.daemon.admission import Admission
 from olafctl.daemon.api.server import Owned, Server
-from olafctl.daemon.controller import Controller
+from olafctl.daemon.controller import CHECK_SECONDS, Controller
 from olafctl.daemon.etcd.client import Etcd
 from olafctl.daemon.etcd.leadership import LEASE_SECONDS, EtcdLeadership
 from olafctl.daemon.etcd.store import EtcdStore
@@ -49,12 +49,14 @@ def serving(
     shared: Shared | None = None,
     audit_log: Path | None = None,
     web: str = "",
+    check_every: float = CHECK_SECONDS,
 ) -> Iterator[Server]:
     """Own ``sites`` and serve ``olaf.v1`` at ``address`` meanwhile. Raises OlafError.
 
     Members that join by control messages leave after ``lease`` seconds of silence; 0: never. With ``shared``
     other controllers may own the same sites; one of them leads, and the others serve what it stores. Changes
     that are asked for are noted in ``audit_log``; metrics and health are served at ``web``, as HOST:PORT.
+    Devices are compared with the membership ``check_every`` seconds after the last time.
     """
     with ExitStack() as stack:
         audit = None
@@ -62,7 +64,7 @@ def serving(
             audit = AuditLog(audit_log)
             stack.callback(audit.close)
         owned = {
-            site.testbed.name: stack.enter_context(_owning(site, shared, address, lease, audit))
+            site.testbed.name: stack.enter_context(_owning(site, shared, address, lease, audit, check_every))
             for site in sites
         }
         metrics = Metrics(owned)
@@ -77,13 +79,18 @@ def serving(
 
 @contextmanager
 def _owning(
-    site: Site, shared: Shared | None, address: str, lease: float, audit: AuditLog | None
+    site: Site,
+    shared: Shared | None,
+    address: str,
+    lease: float,
+    audit: AuditLog | None,
+    check_every: float,
 ) -> Iterator[Owned]:
     with ExitStack() as stack:
         if shared is None:
-            controller = Controller(site, SqliteStore(site.folder))
+            controller = Controller(site, SqliteStore(site.folder), check_every=check_every)
         else:
-            controller = _among_others(site, shared, address, stack)
+            controller = _among_others(site, shared, address, check_every, stack)
         controller.start()
         stack.callback(controller.close)
         operations = Operations(site.testbed)
@@ -100,7 +107,9 @@ def _owning(
         )
 
 
-def _among_others(site: Site, shared: Shared, address: str, stack: ExitStack) -> Controller:
+def _among_others(
+    site: Site, shared: Shared, address: str, check_every: float, stack: ExitStack
+) -> Controller:
     # The lease is prolonged over a connection of its own, which gives up in time to try another endpoint.
     leases = Etcd(shared.endpoints, shared.certificates, timeout=shared.lease / 4)
     stack.callback(leases.close)
@@ -109,7 +118,7 @@ def _among_others(site: Site, shared: Shared, address: str, stack: ExitStack) ->
     name = site.testbed.name
     leadership = EtcdLeadership(leases, name, shared.advertised or address, seconds=shared.lease)
     try:
-        return Controller(site, EtcdStore(etcd, name, leadership), leadership)
+        return Controller(site, EtcdStore(etcd, name, leadership), leadership, check_every=check_every)
     except OlafError:
         leadership.close()
         raise

@@ -5,7 +5,7 @@ Keys are ``cluster/NAME``, ``member/NAME``, ``nonce/CLUSTER/ADDRESS`` (the newes
 """
 
 import heapq
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from ipaddress import IPv4Address
 
 from olafctl.daemon.indices import IndexRanges
@@ -114,6 +114,11 @@ class Membership:
         return tuple(
             placed(self.clusters[name], self.members_of(name)) for name in clusters if name in self.clusters
         )
+
+    def snapshot(self) -> Iterator[testbed.Cluster]:
+        """All clusters and their members as they are now, each made when it is asked for."""
+        everyone = [(cluster, self.members_of(name)) for name, cluster in self.clusters.items()]
+        return (placed(cluster, members) for cluster, members in everyone)
 
     def _put(self, key: str, row: Row) -> None:
         room, _, _ = key.partition("/")

@@ -1,12 +1,12 @@
 """The devices of one deployment, kept equal to its membership.
 
 What the devices hold is read once, when the daemon takes them over; from then on it is known, because every
-write is this session's. A write that fails, a stream that ends and the timer make it unknown again: then it
-is read, compared and repaired.
+write is this session's. A write that fails and a stream that ends make it unknown again: then it is read,
+compared and repaired before the next change. A timer has it compared while changes go on.
 """
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from itertools import islice
@@ -15,6 +15,7 @@ from olafctl.control import devices
 from olafctl.control.desired import desired, index_range, of_clusters
 from olafctl.control.pipeline import VNP4_1, VNP4_2, WORKERS
 from olafctl.control.plan import Plan, plan
+from olafctl.daemon.checking import Check
 from olafctl.daemon.guard import Guarded
 from olafctl.daemon.leadership import Leadership
 from olafctl.daemon.site import Site
@@ -41,6 +42,7 @@ class Southbound:
         self._running: Guarded | None = None
         self._sessions: Mapping[str, Session] = {}
         self._equal = False
+        self._check: Check | None = None
 
     @property
     def ready(self) -> bool:
@@ -55,6 +57,7 @@ class Southbound:
         Raises OlafError when they cannot be reached or refuse.
         """
         self._equal = False
+        self._end_check()
         running = self._connected(clusters)
         pushed = devices.push_pipelines(running, self._sessions)
         wanted = desired(replace(self._site.testbed, clusters=tuple(clusters)))
@@ -73,13 +76,49 @@ class Southbound:
         assert self._running is not None
         old, new = _ranges(before), _ranges(after)
         stays = _unchanged(before, after)
-        changes = plan(of_clusters(before, stays), of_clusters(after, stays))
+        rows = plan(of_clusters(before, stays), of_clusters(after, stays))
         changed = (each for span in new for each in settings.changes(old.get(span, ()), new[span]))
+        changes = replace(rows, settings=tuple(changed))
+        gone = old.keys() - new.keys()
+        if self._check is not None:
+            self._check.wrote(changes, gone)
         self._equal = False
-        devices.carry_out(replace(changes, settings=tuple(changed)), self._running, self._sessions)
-        for first, last in old.keys() - new.keys():
+        devices.carry_out(changes, self._running, self._sessions)
+        for first, last in gone:
             self._running.registers.configure(first, last, IndexSettings())
         self._equal = True
+
+    @property
+    def checking(self) -> bool:
+        """Whether a check was begun and its result not dealt with."""
+        return self._check is not None
+
+    def begin_check(self, clusters: Iterable[Cluster]) -> None:
+        """Compare the devices with these clusters, each made when it is asked for, while changes go on;
+        :meth:`finish_check` repairs."""
+        assert self._running is not None
+        base = replace(self._site.testbed, clusters=())
+        self._check = Check(self._sessions, self._running.registers, base, clusters)
+
+    def finish_check(self) -> Plan:
+        """Repair what a check found, once it is over; returns what had to be changed.
+
+        Raises OlafError when the devices cannot be read or refuse; then what they hold is unknown until
+        :meth:`reconcile`.
+        """
+        check = self._check
+        if check is None or not check.over:
+            return Plan((), ())
+        assert self._running is not None
+        self._check = None
+        self._equal = False
+        if check.error is not None:
+            raise check.error
+        changes = check.found()
+        devices.carry_out(changes, self._running, self._sessions)
+        self._equal = True
+        self._show(changes)
+        return changes
 
     def command(self, command: Command, first: int, last: int) -> None:
         """FBCAST or RESET at the queue. Raises OlafError."""
@@ -113,9 +152,15 @@ class Southbound:
     def close(self) -> None:
         """End the sessions; what the devices hold stays."""
         self._equal = False
+        self._end_check()
         self._open.close()
         self._sessions = {}
         self._running = None
+
+    def _end_check(self) -> None:
+        if self._check is not None:
+            self._check.stop()
+            self._check = None
 
     def _connected(self, clusters: Sequence[Cluster]) -> Guarded:
         if self._running is not None and all(

@@ -28,10 +28,11 @@ from olafctl.p4runtime.program import Action, MatchField, MatchKind, Program, Ta
 
 def to_update(program: Program, change: int, entity: Entity) -> bytes:
     """The ``p4.v1.Update`` of a named entity; ``change`` is its Update.Type. Raises ValueError."""
-    return fast_path.number(1, change) + fast_path.message(2, _entity(program, entity))
+    return fast_path.number(1, change) + fast_path.message(2, to_entity(program, entity))
 
 
-def _entity(program: Program, entity: Entity) -> bytes:
+def to_entity(program: Program, entity: Entity) -> bytes:
+    """The ``p4.v1.Entity`` of a named entity. Raises ValueError."""
     match entity:
         case TableEntry():
             return fast_path.message(2, _entry(program, entity))

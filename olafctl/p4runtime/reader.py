@@ -48,6 +48,28 @@ class Reader:
         query.table_entry.table_id = self._table_id(table) if table else 0
         return {entry for entry in self._typed(query) if isinstance(entry, TableEntry)}
 
+    def encoded_entries(self, table: str) -> list[bytes]:
+        """The entries of one table as ``p4.v1.Entity`` messages, for :meth:`decoded`."""
+        query = p4runtime_pb2.Entity()
+        query.table_entry.table_id = self._table_id(table)
+        return self._read(query)
+
+    def encoded_groups(self) -> list[bytes]:
+        """The multicast groups as ``p4.v1.Entity`` messages, for :meth:`decoded`."""
+        return self._read(_all_groups())
+
+    def encoded(self, entity: Entity) -> bytes:
+        """``entity`` as a ``p4.v1.Entity``, as a write carries it. Raises BadInput for what has no place in
+        the program."""
+        try:
+            return messages.to_entity(self.program, entity)
+        except ValueError as error:
+            raise BadInput(Problem(str(error), f"{self.name}: {entity}")) from None
+
+    def decoded(self, entity: bytes) -> Entity:
+        """The entity of a ``p4.v1.Entity``. Raises OlafError for what has no name in the program."""
+        return self._named(entity)[0]
+
     def default_action(self, table: str) -> DefaultAction:
         """A table's default action as it is now."""
         query = p4runtime_pb2.Entity()
@@ -57,9 +79,7 @@ class Reader:
         return next(found, DefaultAction(self.program.table_named(table).alias))
 
     def multicast_groups(self) -> set[MulticastGroup]:
-        query = p4runtime_pb2.Entity()
-        query.packet_replication_engine_entry.multicast_group_entry.SetInParent()
-        return {group for group in self._typed(query) if isinstance(group, MulticastGroup)}
+        return {group for group in self._typed(_all_groups()) if isinstance(group, MulticastGroup)}
 
     def clone_sessions(self) -> set[CloneSession]:
         query = p4runtime_pb2.Entity()
@@ -127,10 +147,11 @@ class Reader:
         return [entity for entity, _ in self._counted(query)]
 
     def _counted(self, query: Any) -> list[tuple[Entity, CounterData | None]]:
-        program = self.program
-        entities = self._read(query)
+        return [self._named(entity) for entity in self._read(query)]
+
+    def _named(self, entity: bytes) -> tuple[Entity, CounterData | None]:
         try:
-            return [messages.counted_from_entity(program, entity) for entity in entities]
+            return messages.counted_from_entity(self.program, entity)
         except (ValueError, KeyError) as error:
             raise OlafError(Problem(f"what was read has no name here: {error.args[0]}", self.name)) from None
 
@@ -160,6 +181,12 @@ class Reader:
             return Program(p4info)
         except InvalidP4Info as error:
             raise OlafError(Problem(f"the P4Info cannot be used: {error}", self.name)) from None
+
+
+def _all_groups() -> Any:
+    query = p4runtime_pb2.Entity()
+    query.packet_replication_engine_entry.multicast_group_entry.SetInParent()
+    return query
 
 
 def _counter_data(data: Any) -> CounterData:

@@ -1,0 +1,172 @@
+"""A periodic check: what the devices hold against the membership, while changes go on.
+
+It runs in a thread of its own, in pieces of about a millisecond with pauses between them, because the threads
+of one Python process share one processor. Entities are compared as encoded bytes; only what differs is
+decoded.
+
+What a change wrote since the check began is not a difference, whatever was read: a write carries the whole
+entry or group, and the device has acknowledged it.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from itertools import chain, islice
+from typing import TypeVar
+
+from olafctl.control.desired import desired, index_range, of_clusters
+from olafctl.control.plan import Plan, plan
+from olafctl.control.state import DeviceState, State, device_state
+from olafctl.errors import OlafError, Problem
+from olafctl.p4runtime.entities import Entity, MulticastGroup, TableEntry
+from olafctl.p4runtime.session import Session
+from olafctl.queue import settings
+from olafctl.queue.settings import Change as SettingsChange
+from olafctl.queue.settings import IndexRange
+from olafctl.targets.interface import Registers
+from olafctl.testbed.model import Cluster, Testbed
+
+_log = logging.getLogger(__name__)
+_PIECE = 32
+"""Entities that are encoded or compared without a pause."""
+_REST = 3.0
+"""A pause takes so many times the processor time of the piece before it."""
+_Item = TypeVar("_Item")
+
+
+class Check:
+    """See the module."""
+
+    def __init__(
+        self,
+        sessions: Mapping[str, Session],
+        registers: Registers,
+        testbed: Testbed,
+        clusters: Iterable[Cluster],
+    ) -> None:
+        """Begin. ``testbed`` is what is wanted without clusters; ``clusters`` are all as they are now, each
+        made when it is asked for."""
+        self.error: OlafError | None = None
+        """Why the devices could not be compared."""
+        self._sessions = sessions
+        self._registers = registers
+        self._testbed = testbed
+        self._clusters = clusters
+        self._written: set[Hashable] = set()
+        self._written_indices: set[int] = set()
+        self._missing: dict[str, set[bytes]] = {name: set() for name in sessions}
+        """Wanted, and not yet found at the device."""
+        self._extra: dict[str, list[Entity]] = {name: [] for name in sessions}
+        self._queue = Plan((), ())
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, name=f"check {testbed.name}", daemon=True)
+        self._thread.start()
+
+    @property
+    def over(self) -> bool:
+        """Whether everything was compared, or cannot be."""
+        return not self._thread.is_alive()
+
+    def wrote(self, changes: Plan, reset: Iterable[tuple[int, int]]) -> None:
+        """These changes are about to be carried out, and these ranges of indices to be reset."""
+        for step in changes.steps:
+            self._written.update((step.device, _place(change.entity)) for change in step.changes)
+        for first, last in chain(reset, ((part.first, part.last) for part in changes.settings)):
+            self._written_indices.update(range(first, last + 1))
+
+    def found(self) -> Plan:
+        """What takes the devices to what they should hold; asked once it is over, between changes."""
+        wanted = {
+            name: self._unwritten(name, map(session.decoded, self._missing[name]))
+            for name, session in self._sessions.items()
+        }
+        actual = {name: self._unwritten(name, extra) for name, extra in self._extra.items()}
+        rows = plan(State(actual, {}), State(wanted, {}))
+        return Plan(rows.steps, self._queue.registers, tuple(self._unwritten_settings()))
+
+    def stop(self) -> None:
+        """Compare no more than what is under way; its sessions may be closed."""
+        self._ended.set()
+
+    def _run(self) -> None:
+        try:
+            began = time.thread_time()
+            for _ in self._pieces():
+                if self._ended.wait(_REST * (time.thread_time() - began)):
+                    return
+                began = time.thread_time()
+        except OlafError as error:
+            self.error = error
+        except Exception as error:
+            if not self._ended.is_set():  # then its sessions may be closed
+                _log.exception("%s: a defect; the devices were not compared", self._testbed.name)
+            self.error = OlafError(Problem(f"cannot compare: {error}", self._testbed.name))
+
+    def _pieces(self) -> Iterator[None]:
+        """The whole comparison; a pause may be made at each step."""
+        indices: list[IndexRange] = []
+        base = desired(self._testbed)
+        yield from self._want(base)
+        for cluster in self._clusters:
+            indices.append(index_range(cluster))
+            yield from self._want(of_clusters([cluster]))
+        for name, session in self._sessions.items():
+            for table in session.program.tables.values():
+                yield from self._compare(name, session.encoded_entries(table.alias))
+            yield from self._compare(name, session.encoded_groups())
+        registers = {name: self._registers.read(name) for name in base.registers}
+        wanted = settings.with_default(self._testbed.engine.indices, indices)
+        nothing = {name: DeviceState() for name in self._sessions}
+        self._queue = plan(
+            State(nothing, registers, self._registers.settings()), State(nothing, base.registers, wanted)
+        )
+
+    def _want(self, state: State) -> Iterator[None]:
+        for name, device in state.devices.items():
+            encode = self._sessions[name].encoded
+            entities: Iterable[Entity] = chain(device.entries.values(), device.groups.values())
+            for piece in _sliced(entities, _PIECE):
+                self._missing[name].update(map(encode, piece))
+                yield
+
+    def _compare(self, name: str, held: Iterable[bytes]) -> Iterator[None]:
+        """Take what the device holds from what it should hold; what is left of either is different."""
+        session, missing = self._sessions[name], self._missing[name]
+        for piece in _sliced(held, _PIECE):
+            for encoded in piece:
+                if encoded in missing:
+                    missing.remove(encoded)
+                    continue
+                # Another device may encode the same entity in another way.
+                entity = session.decoded(encoded)
+                ours = session.encoded(entity)
+                if ours in missing:
+                    missing.remove(ours)
+                else:
+                    self._extra[name].append(entity)
+            yield
+
+    def _unwritten(self, name: str, entities: Iterable[Entity]) -> DeviceState:
+        return device_state(
+            entity
+            for entity in entities
+            if isinstance(entity, TableEntry | MulticastGroup) and (name, _place(entity)) not in self._written
+        )
+
+    def _unwritten_settings(self) -> Iterator[SettingsChange]:
+        for part in self._queue.settings:
+            for index in range(part.first, part.last + 1):
+                if index not in self._written_indices:
+                    yield SettingsChange(index, index, part.before, part.after)
+
+
+def _place(entity: Entity) -> Hashable:
+    """What identifies an entity in its device."""
+    return entity.key if isinstance(entity, TableEntry) else str(entity)
+
+
+def _sliced(items: Iterable[_Item], size: int) -> Iterator[list[_Item]]:
+    rest = iter(items)
+    while piece := list(islice(rest, size)):
+        yield piece

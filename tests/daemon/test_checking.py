@@ -1,0 +1,148 @@
+"""The periodic check repairs what others changed, and leaves alone what the daemon is changing."""
+
+import logging
+import random
+import re
+import time
+from collections.abc import Callable, Iterator
+
+import grpc
+import pytest
+from p4.v1 import p4runtime_pb2, p4runtime_pb2_grpc
+
+from olafctl.control import devices
+from olafctl.control.desired import desired
+from olafctl.daemon.controller import Controller
+from olafctl.daemon.operations import ClusterWish
+from olafctl.daemon.store.sqlite import SqliteStore
+from olafctl.errors import OlafError
+from olafctl.p4runtime.entities import Entity, Lpm, MulticastGroup, Replica, TableEntry
+from olafctl.p4runtime.session import Change
+from olafctl.queue.registers import IndexSettings
+from olafctl.testbed.model import Mode
+from tests.daemon.conftest import DEADLINE, held, lab
+from tests.daemon.pair import Pair
+from tests.daemon.test_controller import ASK, done, worker
+
+
+@pytest.fixture
+def checking(pair: Pair) -> Iterator[Controller]:
+    """A controller that compares without a pause."""
+    controller = Controller(pair, SqliteStore(pair.folder), check_every=0)
+    controller.start()
+    yield controller
+    controller.close()
+
+
+def until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + DEADLINE
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def behind_its_back(pair: Pair, name: str, change: Change, entity: Entity) -> None:
+    """Write to a device as its primary controller, whose election id anyone can read."""
+    running = pair.running()
+    assert running is not None
+    [device] = [each for each in running.devices if each.name == name]
+    with devices.watching(running) as sessions, grpc.insecure_channel(device.address) as channel:
+        session = sessions[name]
+        request = p4runtime_pb2.WriteRequest(device_id=device.device_id)
+        request.election_id.high = session.highest_election_id >> 64
+        request.election_id.low = session.highest_election_id & (1 << 64) - 1
+        encoded = p4runtime_pb2.Entity.FromString(session.encoded(entity))
+        request.updates.add(type=change.value, entity=encoded)
+        p4runtime_pb2_grpc.P4RuntimeStub(channel).Write(request)
+
+
+STRAY = TableEntry("forwarding", {"dst_addr": Lpm(0x0A090000, 16)}, "forward", {"port": 2})
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "entity", "logged"),
+    [
+        (
+            "vnp4_1",
+            Change.DELETE,
+            TableEntry("workers", {"worker_addr": 0x0A000101}),
+            r"\+ vnp4_1 .*10\.0\.1\.1",
+        ),
+        ("vnp4_2", Change.INSERT, STRAY, r"- vnp4_2 .*10\.9\.0\.0"),
+        ("vnp4_2", Change.MODIFY, MulticastGroup(1, [Replica(4, 1)]), r"~ vnp4_2 group 1"),
+    ],
+)
+def test_what_others_changed_is_repaired_and_logged(
+    checking: Controller,
+    pair: Pair,
+    caplog: pytest.LogCaptureFixture,
+    name: str,
+    change: Change,
+    entity: Entity,
+    logged: str,
+) -> None:
+    done(checking, ASK.create_cluster(ClusterWish("red")))
+    done(checking, worker(1))
+    before = held(pair)
+    with caplog.at_level(logging.INFO):
+        behind_its_back(pair, name, change, entity)
+        until(lambda: held(pair) == before and bool(caplog.messages))
+    assert any(re.search(logged, line) for line in caplog.messages)
+
+
+def test_settings_that_others_changed_are_repaired(checking: Controller, pair: Pair) -> None:
+    done(checking, ASK.create_cluster(ClusterWish("red", values=366 * 3, mode=Mode.ISWITCH)))
+    done(checking, worker(1))
+    before = list(pair.registers.of_indices)
+    pair.registers.configure(1, 9, IndexSettings(threshold=9))
+    until(lambda: pair.registers.of_indices == before)
+
+
+def test_changes_that_go_on_meanwhile_are_no_drift(
+    checking: Controller, pair: Pair, caplog: pytest.LogCaptureFixture
+) -> None:
+    chance = random.Random(4)
+    clusters = ["red", "blue", "green"]
+    for cluster in clusters:
+        done(checking, ASK.create_cluster(ClusterWish(cluster, mode=Mode.ISWITCH)))
+    present: set[int] = set()
+    with caplog.at_level(logging.INFO):
+        for _ in range(300):
+            number = chance.randrange(1, 9)
+            name = f"w{number}"
+            if number not in present:
+                done(checking, worker(number, cluster=chance.choice(clusters)))
+                present.add(number)
+            elif chance.random() < 0.5:
+                done(checking, ASK.leave(name))
+                present.discard(number)
+            else:
+                done(checking, ASK.move(name, chance.choice(clusters)))
+        for number in present:
+            done(checking, ASK.leave(f"w{number}"))
+        for cluster in clusters:
+            done(checking, ASK.delete_cluster(cluster))
+    assert caplog.messages == []
+    assert held(pair) == desired(lab()).devices
+
+
+def test_a_check_that_cannot_read_leads_to_a_comparison_before_the_next_change(
+    checking: Controller, pair: Pair, registers_fail: Callable[[bool], None]
+) -> None:
+    done(checking, ASK.create_cluster(ClusterWish("red")))
+    registers_fail(True)
+    until(lambda: not checking.southbound.ready)
+    registers_fail(False)
+    done(checking, worker(1))
+    assert checking.southbound.ready
+
+
+@pytest.fixture
+def registers_fail(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> Callable[[bool], None]:
+    """Have reads of the queue's settings fail, or no longer."""
+    settings = pair.registers.settings
+
+    def refuse() -> object:
+        raise OlafError
+
+    return lambda fails: monkeypatch.setattr(pair.registers, "settings", refuse if fails else settings)
