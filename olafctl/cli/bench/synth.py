@@ -123,5 +123,7 @@ def _print(taken: "Utilisation", path: bool) -> None:
         click.echo(f"  {resource:<8}{count:>10,}{taken.percent(resource):>10.2f} %{paper:>10}")
     click.echo(f"  of the LUTs {taken.lutram:,} are distributed memory; {taken.carry:,} CARRY4")
     click.echo(f"  longest path between registers: {taken.levels} levels of logic")
+    joined = len(taken.crossings) or "no"
+    click.echo(f"  {joined} paths join two of block memory read, adder stage and output ready")
     if path:
         click.echo("    " + "\n    ".join(taken.path))
