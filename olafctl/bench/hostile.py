@@ -67,7 +67,11 @@ class Report:
     flood_rate: float
     """Sent a second."""
     memory_before: int
+    """After the calm joins."""
+    memory_flooded: int
+    """Halfway through the flood."""
     memory_after: int
+    """At the flood's end."""
     processor: float
     """Processor time of the daemon under the flood, in seconds a second."""
 
@@ -92,7 +96,9 @@ def run(messages: int, joins: int, rate: int, seed: int, progress: Callable[[str
         progress(f"{joins} honest joins under a flood of {rate} messages a second")
         busy, began = _cpu(process), time.perf_counter()
         with _flooding(hosts[_HOSTILE], rate) as flood:
-            pressed = honest.joins(joins)
+            pressed = honest.joins(joins // 2)
+            halfway = process.memory_info().rss
+            pressed = sorted(pressed + honest.joins(joins - joins // 2))
         seconds = time.perf_counter() - began
         after, busy = process.memory_info().rss, _cpu(process) - busy
         for host in hosts.values():
@@ -110,6 +116,7 @@ def run(messages: int, joins: int, rate: int, seed: int, progress: Callable[[str
         flooded=flood.sent,
         flood_rate=flood.sent / seconds,
         memory_before=memory,
+        memory_flooded=halfway,
         memory_after=after,
         processor=busy / seconds,
     )
@@ -287,7 +294,10 @@ def lines(report: Report) -> Iterator[str]:
         f"  under {report.flooded} messages of one source, {report.flood_rate:.0f}/s; "
         f"{report.processor:.2f} s of the daemon's processor time a second"
     )
-    yield f"memory: {report.memory_before / 1e6:.1f} MB before, {report.memory_after / 1e6:.1f} MB after"
+    yield (
+        f"memory: {report.memory_before / 1e6:.1f} MB before, {report.memory_flooded / 1e6:.1f} MB halfway "
+        f"through the flood, {report.memory_after / 1e6:.1f} MB at its end"
+    )
 
 
 def _counts(counted: dict[str, int]) -> str:

@@ -37,7 +37,8 @@ class PortStats:
 @dataclass(frozen=True)
 class Losses:
     """Frames that went nowhere, by reason: before a pipeline was pushed, to a port that is not there, punted
-    faster than the control plane takes them (or too long for it), too short for the shim."""
+    faster than one source may or the control plane takes them (or too long for it), too short for the
+    shim."""
 
     no_pipeline: int
     misrouted: int

@@ -329,6 +329,18 @@ def test_a_flood_from_one_source_is_cut_and_others_are_heard(
     assert workers[1].join()["reason"] == Reason.OK
 
 
+def test_a_flood_costs_others_at_the_same_port_nothing(workers: list[Worker], listener: Listener) -> None:
+    flood = workers[1].message(control.JOIN, Action.JOIN, cluster="green")
+    flood = flood[:26] + bytes([10, 100, 0, 1]) + flood[30:]
+    join = workers[0].message(control.JOIN, Action.JOIN, cluster="red")
+    for _ in range(20_000):
+        listener.take(workers[0].port, flood)
+    listener.take(workers[0].port, join)
+    while Ether(workers[0].receive())[IP].dst != workers[0].ip:
+        pass  # the first of the flood were answered
+    assert listener.counts["ok"] == 1
+
+
 def test_rates_forget_the_sources_longest_silent() -> None:
     now = [0.0]
     rates = Rates(2, 3, 2, lambda: now[0])

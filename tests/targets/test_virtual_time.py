@@ -15,8 +15,8 @@ from olafctl.ports.transport import Transport
 from olafctl.queue.registers import DISPOSITIONS, rate_word
 from olafctl.targets import registry
 from olafctl.targets.interface import Advanced, TimedFrame
-from olafctl.wire.frames import OlafFrame
-from olafctl.wire.layouts import FrameType
+from olafctl.wire.frames import Datagram, OlafFrame
+from olafctl.wire.layouts import CONTROL_TOS, FrameType
 
 from .conftest import Built, Live, program, quietly, why_not
 from .test_live import endpoint, update
@@ -60,6 +60,25 @@ def stream(live: Live, count: int, gap: int) -> list[TimedFrame]:
 def endless(live: Live) -> Iterator[TimedFrame]:
     frame = update(live, live.testbed.workers[0], 1, 1.0)
     return (TimedFrame(1000 * index, 2, frame) for index in itertools.count())
+
+
+def test_one_source_cannot_flood_the_control_plane_and_others_are_not_policed_with_it(twin: Live) -> None:
+    """250 at once and 250 a second of each source go there; what is beyond is dropped and counted."""
+    server = endpoint(twin.testbed.parameter_servers[0])
+
+    def message(worker: int) -> bytes:
+        return Datagram(endpoint(twin.testbed.workers[worker]), server, b"x", CONTROL_TOS).encode()
+
+    def lost(frames: list[TimedFrame]) -> int:
+        before = twin.running.stats()["losses"]["packet_ins"]
+        assert list(twin.running.replay(iter(frames))) == []
+        return int(twin.running.stats()["losses"]["packet_ins"] - before)
+
+    flooding, other = message(0), message(1)
+    flood = [TimedFrame(index, 2, flooding) for index in range(1000)]
+    assert lost([*flood, *(TimedFrame(1000 + index, 2, other) for index in range(200))]) == 750
+    later = [TimedFrame(10**12 + index * 10**9, 2, flooding) for index in range(500)]
+    assert lost(later) == 0
 
 
 def test_a_lone_update_takes_a_few_cycles_whenever_it_comes(twin: Live) -> None:

@@ -112,8 +112,9 @@ class Listener:
             self._term = self._controller.term
             self._nonces = Nonces(self._controller.look)
             self._outcomes.clear()
-        # The cheapest checks come first: a flood is not to cost more than it must.
-        if not self._ports.allows(port) or not self._sources.allows((port, frame[26:30])):
+        # The cheapest checks come first: a flood is not to cost more than it must. What is dropped of a
+        # source does not count against its port, which others may share.
+        if not self._sources.allows((port, frame[26:30])) or not self._ports.allows(port):
             self.counts["flooded"] += 1
             return
         try:

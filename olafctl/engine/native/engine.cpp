@@ -119,8 +119,8 @@ bool Engine::send(unsigned port, const uint8_t *frame, size_t length) {
     return true;
 }
 
-bool Engine::punt(unsigned device, const uint8_t *frame, size_t length) {
-    return packet_ins.put(device, frame, length);
+bool Engine::punt(unsigned device, uint64_t source, const uint8_t *frame, size_t length, uint64_t now) {
+    return packet_ins.put(device, source, frame, length, now);
 }
 
 bool Engine::stats(unsigned port, PortStats &stats) {

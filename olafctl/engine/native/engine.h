@@ -30,7 +30,7 @@ struct Switch {
 struct Losses {
     uint64_t no_pipeline = 0;  // nothing pushed yet
     uint64_t misrouted = 0;    // sent to a port that the block has not
-    uint64_t packet_ins = 0;   // the control plane does not keep up
+    uint64_t packet_ins = 0;   // its source sends too many, or the control plane does not keep up
     uint64_t no_shim = 0;      // too short for the shim between the blocks and the queue
 };
 
@@ -71,7 +71,8 @@ class Engine {
 
     // From the wiring, with the turn held. False when there is no such port.
     bool send(unsigned port, const uint8_t *frame, size_t length);
-    bool punt(unsigned device, const uint8_t *frame, size_t length);
+    // `source` as source_of() gives it, of the frame that came in; `now` is the wiring's time in ns.
+    bool punt(unsigned device, uint64_t source, const uint8_t *frame, size_t length, uint64_t now);
 
     bool stats(unsigned port, PortStats &stats);
     uint64_t now() const;

@@ -1,5 +1,5 @@
-// Frames on their way to the control plane: a bounded queue, so that a flood of them costs the data
-// plane nothing but the frames that do not fit.
+// Frames on their way to the control plane: a bounded queue behind a policer, so that a flood of them costs
+// the data plane nothing but the frames that do not fit, and other sources nothing.
 #pragma once
 #include <chrono>
 #include <condition_variable>
@@ -8,6 +8,8 @@
 #include <mutex>
 #include <optional>
 #include <vector>
+
+#include "policer.h"
 
 namespace olaf {
 
@@ -21,12 +23,12 @@ struct PacketIn {
 
 class PacketIns {
   public:
-    // False when the queue is full, or the frame too long, and the frame was dropped.
-    bool put(unsigned device, const uint8_t *frame, size_t length) {
+    // False when `source` sent too many, the queue is full or the frame too long, and it was dropped.
+    bool put(unsigned device, uint64_t source, const uint8_t *frame, size_t length, uint64_t now) {
         if (length > MAX_PACKET_IN) return false;
         {
             std::lock_guard<std::mutex> lock(mutex_);
-            if (waiting_.size() >= CAPACITY) return false;
+            if (waiting_.size() >= CAPACITY || !policer_.allows(device, source, now)) return false;
             waiting_.push_back({device, {frame, frame + length}});
         }
         changed_.notify_one();
@@ -54,6 +56,7 @@ class PacketIns {
   private:
     static constexpr size_t CAPACITY = 4096;
     std::mutex mutex_;
+    Policer policer_;
     std::condition_variable changed_;
     std::deque<PacketIn> waiting_;
     bool closed_ = false;
