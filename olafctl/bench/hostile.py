@@ -41,6 +41,8 @@ _UDP_PORT = 41000
 _SERVER = Endpoint(default_mac(IPv4Address("10.0.0.254")), IPv4Address("10.0.0.254"), 20300)
 _RESEND = 1.0
 _TURN = 0.01
+_WORKERS = 200
+"""Honest ones: the daemon keeps a nonce of each."""
 _HEADERS = layouts.ETHERNET.size + layouts.IPV4.size + layouts.UDP.size
 
 
@@ -123,17 +125,17 @@ def run(messages: int, joins: int, rate: int, seed: int, progress: Callable[[str
 
 
 class _Honest:
-    """Workers that join and leave, each at an address of its own."""
+    """Workers that join and leave in turn, each at an address of its own."""
 
     def __init__(self, host: HostPort) -> None:
         self._host = host
-        self._numbers = itertools.count(1)
+        self._numbers = itertools.count()
 
     def joins(self, count: int) -> list[float]:
         """The seconds that each join took, sorted. Raises OlafError."""
         taken = []
         for _ in range(count):
-            ip = IPv4Address("10.1.0.0") + next(self._numbers)
+            ip = IPv4Address("10.1.0.0") + next(self._numbers) % _WORKERS
             taken.append(self._ask(ip, Action.JOIN))
             self._ask(ip, Action.LEAVE)
         return sorted(taken)
