@@ -17,8 +17,9 @@ from olafctl.daemon.api.client import Client
 from olafctl.daemon.membership import Change, Membership
 from olafctl.daemon.operations import ClusterWish, MemberWish, Operations
 from olafctl.daemon.store.sqlite import SqliteStore
-from olafctl.errors import OlafError, Problem
+from olafctl.errors import BadInput, OlafError, Problem
 from olafctl.targets import testbeds
+from olafctl.testbed import limits
 
 _TESTBED = """
 name: control
@@ -59,7 +60,12 @@ class Figures:
 
 
 def measure(members: int, clusters: int, joins: int, progress: Callable[[str], None]) -> Figures:
-    """Measure a daemon that begins with ``members`` in ``clusters``. Raises OlafError."""
+    """Measure a daemon that begins with ``members`` in ``clusters``, and to which 5 · ``joins`` are added.
+
+    Raises OlafError.
+    """
+    if (total := members + 5 * joins) > limits.WORKERS:
+        raise BadInput(Problem(f"{total} members do not fit into tables of {limits.WORKERS}", "--joins"))
     with switches(testbeds.load("control.yaml", _TESTBED)) as pair:
         progress("writing members one by one with p4runtime-shell")
         shell = _shell(pair, min(200, members))

@@ -3,6 +3,7 @@
 import pytest
 
 from olafctl.bench import control
+from olafctl.errors import BadInput
 from olafctl.targets import registry
 
 
@@ -14,3 +15,8 @@ def test_it_measures_the_daemon_next_to_p4runtime_shell() -> None:
     assert min(figures.reconcile, figures.unchanged, figures.joins_per_second, figures.shell_member) > 0
     assert 0 < figures.join_median <= figures.join_p99
     assert len(list(control.lines(figures))) == 9
+
+
+def test_more_members_than_the_tables_hold_are_refused_at_once() -> None:
+    with pytest.raises(BadInput, match=r"16385 members do not fit.*--joins|--joins.*16385 members"):
+        control.measure(members=16380, clusters=4, joins=1, progress=print)

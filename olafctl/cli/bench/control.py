@@ -13,8 +13,8 @@ _FLOOD = 5000
 @click.command()
 @click.option("--members", type=click.IntRange(1, 12000), default=10_000, show_default=True)
 @click.option("--clusters", type=click.IntRange(1, 1000), default=1000, show_default=True)
-@click.option("--joins", type=click.IntRange(1, 800), default=500, show_default=True,
-              help="One after the other; four times as many at once.")  # fmt: skip
+@click.option("--joins", type=click.IntRange(1), default=500, show_default=True,
+              help="One after the other; then four times as many, or as many in a flood.")  # fmt: skip
 @click.option("--chaos", type=click.IntRange(1), metavar="N",
               help="Instead: kill daemon and twin N times among changes, and compare.")  # fmt: skip
 @click.option("--cuts", type=click.IntRange(0), default=0, show_default=True,
