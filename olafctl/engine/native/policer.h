@@ -41,7 +41,9 @@ class Policer {
     static constexpr unsigned SLOT_BITS = 12;
 
     // Multiplication by a random odd number; the upper bits depend on every bit of the source.
-    size_t slot(uint64_t source) const { return size_t((source ^ source >> 32) * factor_ >> (64 - SLOT_BITS)); }
+    size_t slot(uint64_t source) const {
+        return size_t((source ^ source >> 32) * factor_ >> (64 - SLOT_BITS));
+    }
 
     uint64_t factor_ = uint64_t(std::random_device{}()) << 32 | std::random_device{}() | 1;
     std::array<uint64_t, 1 << SLOT_BITS> due_{};  // when each slot's bucket is empty again
