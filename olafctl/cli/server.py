@@ -124,6 +124,8 @@ def command(
             with suppress(KeyError):  # deleted just now
                 figures.append(serving.figures(server, cluster))
         _report(figures, server, as_json)
+        if bed is not None and daemon is not None:
+            _tell_ages(daemon, bed.name, figures)
 
     try:
         announce = partial(_begin, server, policy, list(server.clusters), as_json)
@@ -142,6 +144,20 @@ def _kept(bed: "Testbed") -> tuple["Testbed", str | None]:
         if client is None:
             return bed, None
         return replace(bed, clusters=kept_by(client, bed.name).clusters), client.address
+
+
+def _tell_ages(daemon: str, deployment: str, figures: list[dict[str, Any]]) -> None:
+    """The daemon shows them; without one that answers they are in the report alone."""
+    from olafctl.daemon.api.client import Client
+    from olafctl.errors import OlafError
+
+    ages = [
+        {"name": each["cluster"], "value": round(each["age_of_model"] * 1e9)}
+        for each in figures
+        if each["age_of_model"] is not None
+    ]
+    with suppress(OlafError), Client(daemon) as client:
+        client.call("ReportAges", deployment=deployment, ages=ages)
 
 
 def _assign(server: "ParameterServer", bed: "Testbed", clusters: "tuple[Cluster, ...]") -> None:

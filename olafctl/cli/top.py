@@ -19,9 +19,10 @@ _SHOWN = 30
 @connection_options
 @json_option("Print it once as JSON.")
 def command(client: "Client", deployment: str, every: float, once: bool, as_json: bool) -> None:
-    """Show clusters with their members, P_s, the queue, and updates merged or dropped by cause.
+    """Show clusters with members and Age-of-Model, P_s, the queue, and updates merged or dropped by cause.
 
-    P_s is that of workers whose model is as fresh as they ask for: min(Q_max/N, 1). Ends with Ctrl-C.
+    P_s is that of workers whose model is as fresh as they ask for: min(Q_max/N, 1). Age-of-Model is what
+    `olafctl server` measures and tells the daemon. Ends with Ctrl-C.
     """
     import time
     from contextlib import suppress
@@ -46,7 +47,7 @@ def command(client: "Client", deployment: str, every: float, once: bool, as_json
 
 
 def _read(client: "Client", deployment: str) -> list[dict[str, Any]]:
-    """Each deployment with its ``registers`` and ``messages`` by name."""
+    """Each deployment with its ``registers``, ``messages`` and ``ages`` (ns) by name."""
     found = []
     for each in client.call("GetStatus", deployment=deployment).deployments:
         queue = client.call("GetQueue", deployment=each.name)
@@ -55,6 +56,7 @@ def _read(client: "Client", deployment: str) -> list[dict[str, Any]]:
                 "status": each,
                 "registers": {count.name: count.value for count in queue.registers},
                 "messages": {count.name: count.value for count in queue.messages},
+                "ages": {count.name: count.value for count in queue.ages},
             }
         )
     return found
@@ -65,6 +67,7 @@ def _as_json(each: dict[str, Any]) -> dict[str, Any]:
     return {
         **shown,
         "send_probability": _send_probability(each["registers"]),
+        "ages_of_model": each["ages"],
         "queue": each["registers"],
         "messages": each["messages"],
     }
@@ -103,10 +106,10 @@ def _deployment(before: dict[str, Any], now: dict[str, Any], seconds: float) -> 
         members[worker.cluster] = members.get(worker.cluster, 0) + 1
     clusters = [
         [each.name, members.get(each.name, 0), as_dict(each)["mode"], each.threshold or "all",
-         "halted" if each.halted else "", each.objective]
+         "halted" if each.halted else "", _ms(now["ages"].get(each.name)), each.objective]
         for each in status.clusters
     ]  # fmt: skip
-    parts.append(_table(["cluster", "members", "mode", "H", "", "objective"], clusters[:_SHOWN]))
+    parts.append(_table(["cluster", "members", "mode", "H", "", "AoM ms", "objective"], clusters[:_SHOWN]))
     if len(clusters) > _SHOWN:
         parts.append(Text(f"and {len(clusters) - _SHOWN} more clusters"))
     causes = [
@@ -123,6 +126,10 @@ def _deployment(before: dict[str, Any], now: dict[str, Any], seconds: float) -> 
     if messages:
         parts.append(_table(["control messages", "in all", "per second"], messages))
     return parts
+
+
+def _ms(age: int | None) -> str:
+    return "" if age is None else f"{age / 1e6:.1f}"
 
 
 def _rate(change: int, seconds: float) -> str:

@@ -19,6 +19,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from olafctl import paths
 from olafctl.cli import main
+from olafctl.daemon.ages import KNOWN_SECONDS, Ages
 from olafctl.daemon.api.client import Client
 from olafctl.daemon.api.server import HEALTH, Server
 from olafctl.daemon.certificates import issue
@@ -42,8 +43,10 @@ def metrics(controller: Controller, pair: Pair) -> Metrics:
     """Of a laboratory whose queue has counted something."""
     for number, name in enumerate(["slots", *SHOWN], 1):
         pair.registers.write(name, number)
+    ages = Ages()
+    ages.tell({"red": 250_000_000})
     lab = owned(controller)["lab"]
-    return Metrics({"lab": replace(lab, messages={"ok": 1})})
+    return Metrics({"lab": replace(lab, messages={"ok": 1}, ages=ages)})
 
 
 @pytest.fixture
@@ -94,6 +97,7 @@ def test_what_workers_are_told_to_send(metrics: Metrics) -> None:
 def test_the_dashboard_asks_for_nothing_that_is_not_exported(client: Client, metrics: Metrics) -> None:
     client.call("CreateCluster", name="red")
     exported, counters = samples(metrics), set(SHOWN)
+    assert exported["olaf_age_of_model_seconds"] == {("red", "lab"): 0.25}
     board = json.loads((paths.sources() / "templates" / "dashboard.json").read_text())
     asked = [target["expr"] for panel in board["panels"] for target in panel["targets"]]
     asked.append(board["templating"]["list"][1]["query"])
@@ -163,11 +167,13 @@ def test_beyond_loopback_metrics_need_tls_and_a_token(
         web.stop()
 
 
-def test_top_shows_clusters_and_causes(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+def test_top_shows_clusters_and_causes(run: Run, client: Client, capsys: pytest.CaptureFixture[str]) -> None:
     run("cluster", "create", "red")
     run("worker", "join", "red", "10.0.1.1", "--port", 2, "--name", "w1")
+    client.call("ReportAges", ages=[{"name": "red", "value": 12_500_000}])
     [shown] = run("top")
     assert ([worker["name"] for worker in shown["workers"]], shown["term"]) == (["w1"], "1")
+    assert shown["ages_of_model"] == {"red": 12_500_000}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "argv", ["olafctl", "top", "--once"])
         with pytest.raises(SystemExit) as ended:
@@ -175,7 +181,18 @@ def test_top_shows_clusters_and_causes(run: Run, capsys: pytest.CaptureFixture[s
     text = capsys.readouterr().out
     assert ended.value.code == 0
     assert re.search(r"lab: ready", text)
-    assert re.search(r"red +1 +\w+", text)
+    assert re.search(r"red +1 +\w+ .* 12\.5", text)
+
+
+def test_an_age_is_forgotten_when_no_parameter_server_tells_it_any_more() -> None:
+    now = 0.0
+    ages = Ages(lambda: now)
+    ages.tell({"red": 5, "blue": 7})
+    now = KNOWN_SECONDS
+    ages.tell({"blue": 8})
+    assert ages.known() == {"red": 5, "blue": 8}
+    now += 1
+    assert ages.known() == {"blue": 8}
 
 
 # systemd

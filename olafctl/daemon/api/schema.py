@@ -137,7 +137,13 @@ MESSAGES: Mapping[str, tuple[_Field, ...]] = {
     "Queue": (
         _Field("registers", "repeated Count", "of the queue, at one instant; none while it is not reached"),
         _Field("messages", "repeated Count", "control messages by what became of them"),
+        _Field("ages", "repeated Count", "ns: Age-of-Model by cluster, as the parameter server told last"),
     ),
+    "ReportAgesRequest": (
+        _DEPLOYMENT,
+        _Field("ages", "repeated Count", "ns: average Age-of-Model by cluster, where updates arrive"),
+    ),
+    "ReportAgesAnswer": (),
     "Count": (_Field("name", "string"), _Field("value", "uint64")),
     "GetStatusRequest": (
         _Field("deployment", "string", "empty: all"),
@@ -174,6 +180,7 @@ CALLS: Mapping[str, tuple[str, str]] = {
     "Watch": ("WatchRequest", "stream Event"),
     "GetStatus": ("GetStatusRequest", "GetStatusAnswer"),
     "GetQueue": ("GetQueueRequest", "Queue"),
+    "ReportAges": ("ReportAgesRequest", "ReportAgesAnswer"),
 }
 """Request and answer of every call."""
 

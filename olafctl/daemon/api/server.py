@@ -19,6 +19,7 @@ from google.protobuf.message import DecodeError
 
 from olafctl.daemon import protobuf
 from olafctl.daemon.admission import Admission
+from olafctl.daemon.ages import Ages
 from olafctl.daemon.api import convert
 from olafctl.daemon.api.schema import CALLS, CLASSES, SERVICE, answer_of
 from olafctl.daemon.controller import Busy, Controller, Unavailable
@@ -42,6 +43,9 @@ _HEALTH = protobuf.classes(
 )
 _SERVING, _NOT_SERVING = 1, 2
 _READS = ("GetStatus", "GetQueue")
+"""Calls that change nothing."""
+_UNNOTED = (*_READS, "ReportAges")
+"""Calls that the audit log leaves out."""
 TOKEN = "authorization"
 _WATCHERS = 32
 _THREADS = 64 + _WATCHERS
@@ -65,6 +69,7 @@ class Owned:
     """Leave it as it is, for others to change."""
     messages: Mapping[str, int] = field(default_factory=dict)
     """Control messages by what became of them, as they are counted."""
+    ages: Ages = field(default_factory=Ages)
 
 
 def unready(owned: Mapping[str, Owned]) -> dict[str, str]:
@@ -191,7 +196,7 @@ class Server:
 
     def _note(self, name: str, request: Any, context: Any, outcome: str) -> None:
         """Add a change, or a refused one, to the audit log, before it is answered."""
-        if self._audit is None or request is None or name in _READS:
+        if self._audit is None or request is None or name in _UNNOTED:
             return
         asked = MessageToDict(request, preserving_proto_field_name=True)
         if "key" in asked:
@@ -283,7 +288,16 @@ class Server:
         registers: Mapping[str, int] = {}
         with suppress(OlafError):
             registers = owned.controller.southbound.queue_registers()
-        return CLASSES["Queue"](registers=_counts(registers), messages=_counts(dict(owned.messages)))
+        return CLASSES["Queue"](
+            registers=_counts(registers),
+            messages=_counts(dict(owned.messages)),
+            ages=_counts(owned.ages.known()),
+        )
+
+    def _report_ages(self, request: Any) -> Any:
+        owned = self._chosen(request.deployment)
+        owned.ages.tell({each.name: each.value for each in request.ages})
+        return CLASSES["ReportAgesAnswer"]()
 
     def _watch(self, request: Any, context: Any) -> Iterator[Any]:
         controller = self._chosen(request.deployment).controller
@@ -328,6 +342,7 @@ _ANSWERS: Mapping[str, Callable[[Server, Any], Any]] = {
     "Resume": lambda self, r: self._halt(r, False),
     "GetStatus": Server._status,
     "GetQueue": Server._queue,
+    "ReportAges": Server._report_ages,
 }
 
 

@@ -67,6 +67,11 @@ class Metrics:
             "P_s = min(Q_max/N, 1) of workers whose model is as fresh as they ask for (OLAF §5)",
             labels=deployment,
         )
+        age = GaugeMetricFamily(
+            "olaf_age_of_model_seconds",
+            "Average Age-of-Model, as the parameter server measures it (olafctl server)",
+            labels=["deployment", "cluster"],
+        )
         for name, each in list(self._owned.items()):
             status = each.controller.status()
             ready.add_metric([name], status.ready)
@@ -78,6 +83,8 @@ class Metrics:
                 sizes[member["cluster"]] += 1
             for cluster, size in sizes.items():
                 members.add_metric([name, cluster], size)
+            for cluster, nanoseconds in each.ages.known().items():
+                age.add_metric([name, cluster], nanoseconds / 1e9)
             for outcome, count in dict(each.messages).items():
                 counted.add_metric([name, outcome], count)
             registers: Mapping[str, int] = {}
@@ -91,7 +98,7 @@ class Metrics:
             if "slots" in registers:
                 slots.add_metric([name], registers["slots"])
                 share.add_metric([name], send_probability(registers))
-        yield from (ready, term, revision, waiting, members, counted, queue, now, slots, share)
+        yield from (ready, term, revision, waiting, members, counted, queue, now, slots, share, age)
 
 
 def send_probability(registers: Mapping[str, int]) -> float:
