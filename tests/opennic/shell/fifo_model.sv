@@ -29,10 +29,10 @@ module fifo_model #(
             reg [32*STAGES-1:0] puts, gots;
             reg [STAGES-1:0]    resets;
             always @(posedge rd_clk) begin
-                puts <= 32*STAGES'({puts, put});
+                puts <= (32*STAGES)'({puts, put});
                 resets <= STAGES'({resets, rst});
             end
-            always @(posedge wr_clk) gots <= 32*STAGES'({gots, got});
+            always @(posedge wr_clk) gots <= (32*STAGES)'({gots, got});
             assign put_seen = puts[32*(STAGES-1) +: 32];
             assign got_seen = gots[32*(STAGES-1) +: 32];
             assign rd_rst = resets[STAGES-1];

@@ -120,6 +120,7 @@ class Box:
         bench.library.vnp4_set_latency(latency, 4)
         bench.library.vnp4_breaches.restype = c.c_uint64
         self._breaches = bench.library.vnp4_breaches()
+        self.power_up()
         self.rx: list[Source] = []
         self.tx: list[Sink] = []
         self.h2c, self.c2h = self.connect(ports)
@@ -127,7 +128,6 @@ class Box:
         bases = {window.name: window.base for window in WINDOWS}
         self.registers = BoxRegisters(*self._window(bases["box"]))
         self.queue = QueueRegisters(*self._window(bases["queue"]))
-        self.power_up()
         self.reset(start=False)
 
     def connect(self, ports: int) -> tuple[Source, Sink]:
