@@ -131,7 +131,7 @@ def compiled() -> Mapping[int, Compiled]:
 
 
 def prepare(box: Box) -> None:
-    """The twin's groups and members in the box's tables, and the queue's mode; what a reset takes away, too."""
+    """Write the twin's groups and members, and the queue's mode; after a reset as well."""
     members = [Copy(port, *_delivery(endpoint)) for port, endpoint in _MEMBERS]
     box.registers.set_group(_CLUSTER_GROUP, members)
     box.registers.set_group(_FLOOD_GROUP, [Copy(port) for port in PORTS])

@@ -1,4 +1,4 @@
-"""The box inside the shell's own RTL, from the CMACs' streams to the CMACs' and to QDMA's (``shell/shell_path.sv``)."""
+"""The box inside the shell's own RTL: from the CMACs' streams to the CMACs' and to QDMA's."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -101,6 +101,10 @@ class ShellBox(Box):
     def counted(self, port: int, counter: int) -> int:
         """A counter of a packet adapter: frames since reset."""
         return self._access(1 + port, counter)
+
+    def uncounted(self, port: int) -> int:
+        """Frames that ended while their receive adapter's buffer was full: the shell counts them nowhere."""
+        return self.bench["seen_uncounted"] >> 16 * port & 0xFFFF
 
     def completed(self) -> Iterator[tuple[int, int]]:
         """Size and queue of each completion that the host is given."""

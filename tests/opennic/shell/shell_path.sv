@@ -53,6 +53,7 @@ module shell_path (
     output wire [1:0]    seen_tlast,
     output wire [31:0]   seen_tuser_size,
     output wire [1:0]    seen_tvalid,
+    output wire [31:0]   seen_uncounted,   // frames that ended at a full buffer, which no counter of the shell counts
 
     // From QDMA.
     input  wire [511:0]  h2c_tdata,
@@ -131,6 +132,12 @@ module shell_path (
                 .mod_rstn(shell_rstn), .mod_rst_done(adapter_rst_done[i]),
                 .axil_aclk(axil_aclk), .axis_aclk(axis_aclk), .cmac_clk(cmac_clk[i])
             );
+            reg [15:0] uncounted;
+            assign seen_uncounted[16*i +: 16] = uncounted;
+            always @(posedge cmac_clk[i])
+                if (!adapter.cmac_rstn) uncounted <= 16'd0;
+                else if (adapter.rx_inst.axis_buf_tvalid && adapter.rx_inst.axis_buf_tlast
+                         && !adapter.rx_inst.axis_buf_tready) uncounted <= uncounted + 16'd1;
         end
     endgenerate
 

@@ -111,7 +111,10 @@ def _verilate(
             *("--prefix", _PREFIX, "--top-module", top, "--Mdir", str(made)),
             *(f"-G{name}={value}" for name, value in parameters.items()),
             *(f"+define+{name}" for name in defines),
-            *(f"-I{folder}" for folder in (hdl / "opennic", hdl, *dict.fromkeys(path.parent for path in included))),
+            *(
+                f"-I{folder}"
+                for folder in (hdl / "opennic", hdl, *dict.fromkeys(path.parent for path in included))
+            ),
             *map(str, more),
             *([] if any(path.stem == top for path in more) else [str(hdl / "opennic" / f"{top}.v")]),
         ],
