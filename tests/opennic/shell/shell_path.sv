@@ -14,8 +14,8 @@ module shell_path (
     output wire          mod_rst_done,
     output wire [1:0]    adapter_rst_done,
 
-    // Registers: of the box (axil_select 0), a packet adapter (1, 2) or function 0 (3).
-    input  wire [1:0]    axil_select,
+    // Registers: of the box (axil_select 0), a packet adapter (1, 2) or a function (3, 4).
+    input  wire [2:0]    axil_select,
     input  wire [31:0]   s_axil_awaddr,
     input  wire          s_axil_awvalid,
     output wire          s_axil_awready,
@@ -78,10 +78,10 @@ module shell_path (
     localparam MAX_BYTES = 9600;
     wire [1:0] cmac_clk = {cmac_clk_1, cmac_clk_0};
 
-    wire [3:0]   select = 4'd1 << axil_select;
-    wire [3:0]   awready, wready, bvalid, arready, rvalid;
-    wire [7:0]   bresp, rresp;
-    wire [127:0] rdata;
+    wire [4:0]   select = 5'd1 << axil_select;
+    wire [4:0]   awready, wready, bvalid, arready, rvalid;
+    wire [9:0]   bresp, rresp;
+    wire [159:0] rdata;
     assign s_axil_awready = awready[axil_select];
     assign s_axil_wready = wready[axil_select];
     assign s_axil_bvalid = bvalid[axil_select];
@@ -201,17 +201,16 @@ module shell_path (
     );
     generate
         for (i = 0; i < 2; i = i + 1) begin : host
-            wire       mine = i == 0 && select[3];
-            wire       f_awready, f_wready, f_bvalid, f_arready, f_rvalid;
-            wire [1:0] f_bresp, f_rresp;
-            wire [31:0] f_rdata;
             qdma_subsystem_function #(.FUNC_ID(i), .QDMA_ID(0), .MIN_PKT_LEN(64), .MAX_PKT_LEN(MAX_BYTES)) func (
-                .s_axil_awvalid(s_axil_awvalid && mine), .s_axil_awaddr(s_axil_awaddr), .s_axil_awready(f_awready),
-                .s_axil_wvalid(s_axil_wvalid && mine), .s_axil_wdata(s_axil_wdata), .s_axil_wready(f_wready),
-                .s_axil_bvalid(f_bvalid), .s_axil_bresp(f_bresp), .s_axil_bready(s_axil_bready && mine),
-                .s_axil_arvalid(s_axil_arvalid && mine), .s_axil_araddr(s_axil_araddr), .s_axil_arready(f_arready),
-                .s_axil_rvalid(f_rvalid), .s_axil_rdata(f_rdata), .s_axil_rresp(f_rresp),
-                .s_axil_rready(s_axil_rready && mine),
+                .s_axil_awvalid(s_axil_awvalid && select[3+i]), .s_axil_awaddr(s_axil_awaddr),
+                .s_axil_awready(awready[3+i]),
+                .s_axil_wvalid(s_axil_wvalid && select[3+i]), .s_axil_wdata(s_axil_wdata), .s_axil_wready(wready[3+i]),
+                .s_axil_bvalid(bvalid[3+i]), .s_axil_bresp(bresp[2*(3+i) +: 2]),
+                .s_axil_bready(s_axil_bready && select[3+i]),
+                .s_axil_arvalid(s_axil_arvalid && select[3+i]), .s_axil_araddr(s_axil_araddr),
+                .s_axil_arready(arready[3+i]),
+                .s_axil_rvalid(rvalid[3+i]), .s_axil_rdata(rdata[32*(3+i) +: 32]), .s_axil_rresp(rresp[2*(3+i) +: 2]),
+                .s_axil_rready(s_axil_rready && select[3+i]),
                 .s_axis_h2c_tvalid(from_qdma_valid[i]), .s_axis_h2c_tdata(from_qdma_data[512*i +: 512]),
                 .s_axis_h2c_tlast(from_qdma_last[i]), .s_axis_h2c_tuser_size(from_qdma_size[16*i +: 16]),
                 .s_axis_h2c_tuser_qid(from_qdma_qid[11*i +: 11]), .s_axis_h2c_tready(from_qdma_ready[i]),
@@ -229,11 +228,6 @@ module shell_path (
                 .axil_aclk(axil_aclk), .axis_aclk(axis_aclk), .axis_master_aclk(axis_aclk),
                 .axil_aresetn(qdma_rstn)
             );
-            if (i == 0) begin : registers
-                assign {awready[3], wready[3], bvalid[3], arready[3], rvalid[3]} =
-                       {f_awready, f_wready, f_bvalid, f_arready, f_rvalid};
-                assign {bresp[7:6], rresp[7:6], rdata[127:96]} = {f_bresp, f_rresp, f_rdata};
-            end
         end
     endgenerate
     qdma_subsystem_c2h #(.NUM_PHYS_FUNC(2)) c2h (
@@ -253,6 +247,7 @@ module shell_path (
         .c2h_status_valid(), .c2h_status_bytes(), .c2h_status_func_id(),
         .axis_aclk(axis_aclk), .axil_aresetn(qdma_rstn)
     );
-    wire unused = &{1'b0, other_done, box_done, qdma_done};
+    wire unused = &{1'b0, other_done, box_done, qdma_done, rx_src, rx_dst, h2c_src, h2c_dst, to_host_src, to_host_dst,
+                    tx_src, to_host_keep};
 endmodule
 `default_nettype wire
