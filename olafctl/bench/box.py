@@ -92,7 +92,7 @@ def _second(file: str, architecture: str) -> _Programmer:
     return made
 
 
-class _Twin:
+class Twin:
     """What the twin's programs send for a frame that meets an empty queue."""
 
     def __init__(self) -> None:
@@ -130,6 +130,14 @@ def compiled() -> Mapping[int, Compiled]:
     }
 
 
+def prepare(box: Box) -> None:
+    """Write the twin's groups and members, and the queue's mode; after a reset as well."""
+    members = [Copy(port, *_delivery(endpoint)) for port, endpoint in _MEMBERS]
+    box.registers.set_group(_CLUSTER_GROUP, members)
+    box.registers.set_group(_FLOOD_GROUP, [Copy(port) for port in PORTS])
+    box.queue.write("mode", _FIFO)
+
+
 @dataclass
 class Account:
     """What became of all frames."""
@@ -155,9 +163,9 @@ def account(frames: int, seed: int, progress: Callable[[str], None] = lambda ste
     """
     pick = random.Random(seed)
     box = Box(QUEUE, compiled(), seed=seed)
-    run = _Run(box, pick, _Twin())
+    run = _Run(box, pick, Twin())
     try:
-        run.prepare()
+        prepare(box)
         batch = 0
         while run.total.frames < frames:
             batch += 1
@@ -172,16 +180,9 @@ def account(frames: int, seed: int, progress: Callable[[str], None] = lambda ste
 class _Run:
     """One box and the account of its frames."""
 
-    def __init__(self, box: Box, pick: random.Random, twin: _Twin) -> None:
+    def __init__(self, box: Box, pick: random.Random, twin: Twin) -> None:
         self._box, self._pick, self._twin = box, pick, twin
         self.total = Account()
-
-    def prepare(self) -> None:
-        """Groups, members and the queue's mode; what a reset takes away, too."""
-        registers = self._box.registers
-        registers.set_group(_CLUSTER_GROUP, [Copy(port, *_delivery(endpoint)) for port, endpoint in _MEMBERS])
-        registers.set_group(_FLOOD_GROUP, [Copy(port) for port in PORTS])
-        self._box.queue.write("mode", _FIFO)
 
     def batch(self, frames: int, reset: bool) -> None:
         """Send, let the box come to rest, and account for each frame."""
@@ -202,7 +203,7 @@ class _Run:
         if reset:
             box.run(pick.randint(1, 600))
             box.reset()
-            self.prepare()
+            prepare(box)
         box.settle(quiet=1200)
         missing = self._match(due, cut=reset)
         self.total.frames += frames
@@ -229,13 +230,13 @@ class _Run:
         """Send a frame; what must leave for it."""
         pick = self._pick
         port = pick.choice(PORTS)
-        frame = _frame(pick, nonce)
+        frame = random_frame(pick, nonce)
         if pick.randrange(20) == 0:
             header = bytes(12) + HOST_ETHER_TYPE.to_bytes(2, "big") + port.to_bytes(2, "big")
             self._box.h2c.send(header + frame)
-            return [(port, _blank(frame))]
+            return [(port, blank(frame))]
         self._box.rx[port - 1].send(frame)
-        return [(out, _blank(sent)) for out, sent in self._twin.sends(port, frame)]
+        return [(out, blank(sent)) for out, sent in self._twin.sends(port, frame)]
 
     def _left(self) -> Iterator[Sent]:
         for number, sink in enumerate(self._box.tx):
@@ -244,7 +245,7 @@ class _Run:
                     raise OlafError(
                         Problem(f"a frame of {len(frame.data)} bytes left with tuser {frame.user}")
                     )
-                yield number + 1, _blank(frame.data)
+                yield number + 1, blank(frame.data)
         for frame in self._box.c2h.frames():
             if frame.user[0] != len(frame.data):
                 raise OlafError(Problem(f"a packet-in left with size {frame.user[0]}"))
@@ -289,7 +290,7 @@ class _Run:
             self.total.dropped[name] = self.total.dropped.get(name, 0) + count
 
 
-def _frame(pick: random.Random, nonce: int) -> bytes:
+def random_frame(pick: random.Random, nonce: int) -> bytes:
     """Any kind of frame of 60 to 9036 bytes; no two are alike."""
     size = pick.choice([*SIZES, pick.randint(60, LONGEST), pick.randint(60, 1500)])
     body = nonce.to_bytes(6, "big") + pick.randbytes(max(size - _UDP - 6, 12))
@@ -317,7 +318,7 @@ def _olaf(pick: random.Random, nonce: int, source: Endpoint, target: Endpoint, k
     return OlafFrame(source, target, kind, 0, 1, nonce, 1.25, 1_000, gradient, epoch=epoch).encode()
 
 
-def _blank(frame: bytes) -> bytes:
+def blank(frame: bytes) -> bytes:
     """A frame without the queue's status: what was waiting when an ACK passed, the twin's queue has not."""
     at = layouts.GRADIENT_OFFSET
     is_ipv4 = frame[12:14] == b"\x08\x00" and len(frame) > at

@@ -1,23 +1,16 @@
-"""The box inside the shell's own RTL."""
+"""Lint of the box inside the shell's own RTL, and of the bench around both."""
 
 from pathlib import Path
 
 import pytest
 
+from olafctl.bench.box import QUEUE
 from olafctl.targets.opennic import plugin
 from olafctl.targets.opennic.ips import IPS, stub
-from olafctl.targets.opennic.sim.bench import Bench, Signals
-from olafctl.targets.opennic.sim.verilate import build, lint
+from olafctl.targets.opennic.sim.verilate import lint
 from olafctl.wire.geometry import Geometry
-from tests.opennic.conftest import reset
+from tests.opennic.shell_box import MODELS, around
 from tests.opennic.test_plugin import SHELL, needs_shell, p4
-
-UTILITIES = (
-    "axi_stream_packet_buffer",
-    "axi_stream_register_slice",
-    "axi_stream_size_counter",
-    "level_trigger_cdc",
-)
 
 
 @needs_shell
@@ -48,29 +41,35 @@ def test_the_shells_box_with_the_plugin_is_clean(ports: int, functions: int, tmp
 
 
 @needs_shell
-def test_the_shells_wrong_sizes_do_no_harm() -> None:
-    """After a receive error the shell gives frames the size of the one before; the box measures its own."""
-    source = Path(SHELL).resolve() / "src"
-    more = [
-        Path(__file__).parent / "shell_rx.sv",
-        source / "packet_adapter" / "packet_adapter_rx.sv",
-        *(source / "utility" / f"{name}.sv" for name in UTILITIES),
-    ]
-    bench = Bench(build("shell_rx", more=more), {"clk": 4000})
-    try:
-        reset(bench)
-        signals = Signals("s_tdata", "s_tkeep", "s_tlast", "s_tvalid", "", (("s_tuser", 1),))
-        sender, sink = bench.source(signals), bench.sink(Signals.axis("m", [("m_tuser", 16), ("m_size", 16)]))
-        bench.run(50)
-        sizes = [100, 150, 90, 70, 1500, 64]
-        for number, size in enumerate(sizes):
-            sender.send(bytes([number]) * size, [int(number == 1)])
-        bench.run(500)
-        left = sink.frames()
-    finally:
-        bench.close()
-    good = [size for number, size in enumerate(sizes) if number != 1]
-    assert [len(frame.data) for frame in left] == good
-    assert [frame.user[1] for frame in left] == good
-    told = [frame.user[0] for frame in left]
-    assert told != good, "the shell's fault is gone: the docs and the plug-in may be simpler"
+def test_the_bench_around_the_shell_is_clean(tmp_path: Path) -> None:
+    made = plugin.make(QUEUE, p4())
+    made.write(tmp_path)
+    for ip in IPS:
+        (tmp_path / f"{ip.name}.v").write_text(stub(ip))
+    shell = Path(SHELL).resolve()
+    rtl = around(shell, made, tmp_path)
+    # Models have every port of AMD's and serve those that the shell uses; the bench leaves outputs open.
+    (tmp_path / "bench.vlt").write_text(
+        f'`verilator_config\nlint_off -file "{shell}/*"\nlint_off -file "{tmp_path}/vnp4_*.v"\n'
+        f'lint_off -file "{MODELS}/xpm_*.sv"\nlint_off -file "{MODELS}/qdma_*.sv"\n'
+        f'lint_off -rule PINCONNECTEMPTY -file "{MODELS}/shell_path.sv"\n'
+    )
+    said = lint(
+        "shell_path",
+        [tmp_path / "hdl", tmp_path, *{path.parent for path in rtl.included}],
+        [tmp_path / "bench.vlt", *rtl.sources],
+        # The last two come from how the shell itself is wired.
+        [
+            *("-sv", "-Wno-TIMESCALEMOD", "-Wno-UNOPTFLAT", "-Wno-SYNCASYNCNET"),
+            *(f"-D{name}" for name in rtl.defines),
+        ],
+    )
+    assert said == ""
+
+
+def test_one_module_a_file_and_no_implicit_nets_in_the_bench() -> None:
+    for path in MODELS.glob("*.sv"):
+        lines = path.read_text().splitlines()
+        assert [line.split()[1] for line in lines if line.startswith("module ")] == [path.stem]
+        assert "`default_nettype none" in lines
+        assert lines[-1] == "`default_nettype wire"

@@ -2,7 +2,7 @@
 
 import ctypes as c
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -66,6 +66,17 @@ class Registers(Protocol):
 
 
 @dataclass(frozen=True)
+class Around:
+    """RTL around the box: its module ``top`` has the clocks and the register port that the box has."""
+
+    top: str
+    sources: Sequence[Path]
+    included: Sequence[Path] = ()
+    """What the sources include."""
+    defines: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
 class Compiled:
     """A compiled XSA program that runs natively behind an IP's ports, and the IP's registers."""
 
@@ -77,7 +88,8 @@ class Box:
     """The box, out of reset, with ``ports`` CMACs and one function of the host.
 
     ``programs`` are VNP4₁'s and VNP4₂'s; ``latency`` is that of each IP in cycles; ``periods`` are clocks'
-    periods in ps where they differ from PERIODS. One box of a process runs compiled programs at a time.
+    periods in ps where they differ from PERIODS. One box of a process runs compiled programs at a time. With
+    RTL ``around`` it, a subclass has :meth:`connect` and :meth:`power_up` of its own.
     """
 
     def __init__(
@@ -88,8 +100,9 @@ class Box:
         latency: int = 40,
         periods: Mapping[str, int] | None = None,
         ports: int = 2,
+        around: Around | None = None,
     ) -> None:
-        bench = Bench(library(queue, ports), {**PERIODS, **(periods or {})}, seed)
+        bench = Bench(library(queue, ports, around=around), {**PERIODS, **(periods or {})}, seed)
         self.bench = bench
         self._failure: BaseException | None = None
         self._compiled = {which: each for which, each in programs.items() if isinstance(each, Compiled)}
@@ -107,19 +120,29 @@ class Box:
         bench.library.vnp4_set_latency(latency, 4)
         bench.library.vnp4_breaches.restype = c.c_uint64
         self._breaches = bench.library.vnp4_breaches()
-        self.rx: list[Source] = [bench.source(_lane("s_axis_rx", port)) for port in range(ports)]
-        self.tx: list[Sink] = [bench.sink(_lane("m_axis_tx", port, sideband=True)) for port in range(ports)]
-        self.h2c = bench.source(_lane("s_axis_h2c", 0))
-        self.c2h = bench.sink(_lane("m_axis_c2h", 0, sideband=True))
+        self.power_up()
+        self.rx: list[Source] = []
+        self.tx: list[Sink] = []
+        self.h2c, self.c2h = self.connect(ports)
         self.axil = bench.axil(clock="axil_aclk")
         bases = {window.name: window.base for window in WINDOWS}
         self.registers = BoxRegisters(*self._window(bases["box"]))
         self.queue = QueueRegisters(*self._window(bases["queue"]))
-        bench["mod_rstn"] = 1
-        bench["axil_aresetn"] = 0
-        bench.run(20)
-        bench["axil_aresetn"] = 1
         self.reset(start=False)
+
+    def connect(self, ports: int) -> tuple[Source, Sink]:
+        """Fill ``rx`` and ``tx``, a stream for each port; the host's two streams."""
+        bench = self.bench
+        self.rx += [bench.source(_lane("s_axis_rx", port)) for port in range(ports)]
+        self.tx += [bench.sink(_lane("m_axis_tx", port, sideband=True)) for port in range(ports)]
+        return bench.source(_lane("s_axis_h2c", 0)), bench.sink(_lane("m_axis_c2h", 0, sideband=True))
+
+    def power_up(self) -> None:
+        """Take everything out of reset."""
+        self.bench["mod_rstn"] = 1
+        self.bench["axil_aresetn"] = 0
+        self.bench.run(20)
+        self.bench["axil_aresetn"] = 1
 
     def reset(self, start: bool = True, limit: int = 50_000) -> None:
         """Ask for a reset as the shell does, and wait until the box says that it is done.
@@ -236,9 +259,15 @@ def _lane(prefix: str, lane: int, sideband: bool = False) -> Signals:
     return Signals.axis(prefix, user, lane)
 
 
-def library(queue: Geometry, ports: int = 2, progress: Callable[[str], None] = lambda step: None) -> Path:
+def library(
+    queue: Geometry,
+    ports: int = 2,
+    progress: Callable[[str], None] = lambda step: None,
+    around: Around | None = None,
+) -> Path:
     """The Verilated box with OlafQueue of these parameters, from the cache or built now.
 
+    With RTL ``around`` it that decides the number of ports.
     Raises MissingTool without Verilator or a C++ compiler, OlafError when either fails.
     """
     with tempfile.TemporaryDirectory() as folder:
@@ -248,5 +277,9 @@ def library(queue: Geometry, ports: int = 2, progress: Callable[[str], None] = l
         for ip, path in zip(IPS, more[1:], strict=True):
             path.write_text(model(ip))
         native = [_NATIVE / "vnp4.h", _NATIVE / "vnp4.cpp"]
-        parameters = {"PORTS": ports, "FUNCTIONS": 1}
-        return build("olaf_box_250mhz", parameters, more, native, progress=progress)
+        if around is None:
+            parameters = {"PORTS": ports, "FUNCTIONS": 1}
+            return build("olaf_box_250mhz", parameters, more, native, progress=progress)
+        return build(
+            around.top, {}, [*more, *around.sources], native, around.defines, progress, around.included
+        )

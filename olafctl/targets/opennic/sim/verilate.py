@@ -33,14 +33,16 @@ def build(
     native: Sequence[Path] = (),
     defines: Sequence[str] = (),
     progress: Callable[[str], None] = lambda step: None,
+    included: Sequence[Path] = (),
 ) -> Path:
     """The library of module ``top`` with ``parameters``, from the cache or built now.
 
-    ``more`` are further Verilog files, such as stand-ins for IPs; ``native`` are C++ files behind DPI-C.
+    ``more`` are further Verilog files, such as stand-ins for IPs; ``included`` are what these include;
+    ``native`` are C++ files behind DPI-C.
     Raises MissingTool without Verilator or a C++ compiler, OlafError when either fails.
     """
     root, compiler = verilator_root(), cxx()
-    files = [*sources(), *more]
+    files = [*sources(), *more, *included]
     own = [_NATIVE / "bench.h", _NATIVE / "bench.cpp", _NATIVE / "stops.cpp", *native]
     key = cache.digest(
         [
@@ -54,7 +56,7 @@ def build(
     def fill(work: Path) -> None:
         progress(f"verilating {top}")
         made = work / "verilated"
-        _verilate(root, top, parameters or {}, more, defines, made)
+        _verilate(root, top, parameters or {}, more, included, defines, made)
         progress(f"compiling {top}")
         (made / "ports.h").write_text(_ports((made / f"{_PREFIX}.h").read_text()))
         cpp = [path for path in [*own, *sorted(made.glob("*.cpp"))] if path.suffix == ".cpp"]
@@ -97,6 +99,7 @@ def _verilate(
     top: str,
     parameters: Mapping[str, int],
     more: Sequence[Path],
+    included: Sequence[Path],
     defines: Sequence[str],
     made: Path,
 ) -> None:
@@ -108,7 +111,10 @@ def _verilate(
             *("--prefix", _PREFIX, "--top-module", top, "--Mdir", str(made)),
             *(f"-G{name}={value}" for name, value in parameters.items()),
             *(f"+define+{name}" for name in defines),
-            *(f"-I{folder}" for folder in (hdl / "opennic", hdl)),
+            *(
+                f"-I{folder}"
+                for folder in (hdl / "opennic", hdl, *dict.fromkeys(path.parent for path in included))
+            ),
             *map(str, more),
             *([] if any(path.stem == top for path in more) else [str(hdl / "opennic" / f"{top}.v")]),
         ],
