@@ -10,7 +10,7 @@ from olafctl.cli.output import json_option, log_progress, print_json, table
 @click.command()
 @click.option("--interval", type=click.FloatRange(0.02, 10), default=0.25, show_default=True,
               help="Seconds between two updates of a worker.")  # fmt: skip
-@click.option("--excess", type=click.FloatRange(0.1, 100), default=2.0, show_default=True,
+@click.option("--excess", type=click.FloatRange(0.1, 100), default=1.8, show_default=True,
               help="What the workers offer, in multiples of what the output carries.")  # fmt: skip
 @click.option("--v", type=click.FloatRange(0), help="1/s.  [default: 2 an interval]")
 @click.option("--delta-t", type=click.FloatRange(0, min_open=True), help="s.  [default: half an interval]")
