@@ -43,7 +43,7 @@ SLOTS = 16
 BATCH = 2048
 """Environment steps of an iteration: the script's own 8 environments of 256 steps."""
 ITERATION = 0.25
-"""Seconds of virtual time for an iteration; with ``JITTER`` of it drawn anew for each."""
+"""Seconds of virtual time for an iteration; with ``JITTER`` of it drawn again for each."""
 JITTER = 0.2
 _BEGIN = 0.01
 """Seconds from one script's begin to the next's."""
