@@ -12,7 +12,15 @@ def experiments(trainings: Path) -> Mapping[str, Experiment]:
     """Those of the event-level model, and the trainings whose summaries are in ``trainings``."""
     simulated = [one.EXPERIMENT for one in (table1, fig6, fig7, table2, table3, fig10)]
     learnt = [
-        Experiment(name, title, (), partial(_look_up, name, trainings), training.section, page="training")
+        Experiment(
+            name,
+            title,
+            (),
+            partial(_look_up, name, trainings),
+            training.section,
+            training.draw,
+            page="training",
+        )
         for name, title in training.TITLES.items()
     ]
     return {one.name: one for one in (*simulated, *learnt)}

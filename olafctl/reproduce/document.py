@@ -29,8 +29,9 @@ def _whole(measured: Mapping[Experiment, Data], document: Path, folder: Path) ->
     parts = [fill("reproduction/introduction.md")]
     for experiment, data in measured.items():
         section = experiment.section(data)
-        place = os.path.relpath(_picture(experiment, folder), document.parent)
-        figure = f"![{experiment.title}]({place})" if experiment.draw else ""
+        picture = _picture(experiment, folder)
+        place = os.path.relpath(picture, document.parent)
+        figure = f"![{experiment.title}]({place})" if experiment.draw and picture.is_file() else ""
         tables = {name: markdown(table) for name, table in section.tables.items()}
         text = fill(
             f"reproduction/{experiment.page or experiment.name}.md",
@@ -62,7 +63,7 @@ def _files(experiment: Experiment, data: Data, folder: Path) -> Sequence[Path]:
         paths.append(path)
     if experiment.draw is not None:
         experiment.draw(data, _picture(experiment, folder))
-        paths.append(_picture(experiment, folder))
+        paths += [path for path in [_picture(experiment, folder)] if path.is_file()]
     return paths
 
 

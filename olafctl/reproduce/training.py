@@ -1,6 +1,7 @@
 """Figures of OLAF that ``olafctl bench train`` makes, through the twin: here they are looked up."""
 
 import json
+import shutil
 from dataclasses import dataclass
 from math import isnan
 from pathlib import Path
@@ -51,7 +52,17 @@ def load(path: Path) -> Summary | None:
 def found(name: str, folder: Path) -> Data:
     """A figure's data, from ``folder``; ``summary`` is None when it was not run."""
     summary = load(folder / f"figure{_number(name)}.json")
-    return {"name": name, "summary": None if summary is None else vars(summary)}
+    picture = folder / f"figure{_number(name)}.png"
+    shown = str(picture) if summary is not None and picture.is_file() else None
+    return {"name": name, "summary": None if summary is None else vars(summary), "picture": shown}
+
+
+def draw(data: Data, path: Path) -> None:
+    """The picture that the training left, if there is one, as ``path``."""
+    if data["picture"] is None:
+        path.unlink(missing_ok=True)
+    else:
+        shutil.copyfile(data["picture"], path)
 
 
 def section(data: Data) -> Section:

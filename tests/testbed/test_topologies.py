@@ -61,7 +61,9 @@ TABLE = [
     Wrong("unknown-engine", "sw1.up1", "sw9.up1", 10, "links[0].ends[0]", "'sw9.up1' is no engine's port"),
     Wrong("unknown-port", "sw1.up1", "sw1.up9", 10, "links[0].ends[0]", "sw1 has no port 'up9'"),
     Wrong("other-s-port", "sw1.up1", "sw1.up2", 10, "links[0].ends[0]", "sw1 has no port 'up2'"),
-    Wrong("unknown-host", "[sw3.ps, ps]", "[sw3.ps, stranger]", 12, "links[2].ends[1]", "no engine's port and"),
+    Wrong(
+        "unknown-host", "[sw3.ps, ps]", "[sw3.ps, stranger]", 12, "links[2].ends[1]", "no engine's port and"
+    ),
     Wrong("host-elsewhere", "[sw3.ps, ps]", "[sw3.4, ps]", 12, "links[2].ends[1]", "ps is at port 1"),
     Wrong("two-hosts", "[sw3.ps, ps]", "[ps, red-w0]", 12, "links[2].ends", "names no engine"),
     Wrong("one-end", "[sw3.3, sw2.23]", "[sw3.3]", 11, "links[1].ends", "has 1 ends"),
