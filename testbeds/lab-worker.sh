@@ -17,6 +17,8 @@ namespace=olaf-lab-$address
 ended() {
     code=$?
     trap - EXIT
+    # Now: with its namespace it would go later, and the next worker could not have its address until then.
+    ip -n "$namespace" link delete dev eth0 2>/dev/null || true
     ip netns delete "$namespace" 2>/dev/null || true
     exit "$code"
 }

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -83,13 +84,23 @@ def link() -> Iterator[tuple[str, str, str]]:
         ip.try_to(["netns", "delete", machine])
 
 
+@contextmanager
+def ended(process: "subprocess.Popen[str]") -> Iterator[None]:
+    """The script is told to end when the test has failed, or it would be waited for."""
+    try:
+        yield
+    except BaseException:
+        process.terminate()
+        raise
+
+
 @needs_interfaces
 def test_a_lab_of_two_machines(link: tuple[str, str, str]) -> None:
     near, machine, far = link
     before = interfaces_here()
     server = [sys.executable, str(SAMPLES / "parameter_server.py")]
     line = [str(SCRIPTS / "lab-engine.sh"), str(BED), "tor2", near, *server]
-    with subprocess.Popen(line, stdout=subprocess.PIPE, text=True) as engine:
+    with subprocess.Popen(line, stdout=subprocess.PIPE, text=True) as engine, ended(engine):
         assert engine.stdout is not None
         assert any("serving" in said for said in engine.stdout)
         worker = [str(SCRIPTS / "lab-worker.sh"), far, "10.0.1.1", "10.0.0.254"]
