@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import psutil
@@ -110,7 +111,7 @@ class _Chaos:
     def prepare(self) -> None:
         with Client(self._daemon.address) as client:
             for name, mode in _CLUSTERS.items():
-                until(lambda name=name, mode=mode: _created(client, name, mode))  # type: ignore[misc]
+                until(partial(_created, client, name, mode))
 
     # Clients
 

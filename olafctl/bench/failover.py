@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from olafctl.bench import etcd_server, pair_daemon
@@ -138,7 +139,7 @@ class _Trial:
 
     def begin(self) -> None:
         for name in _CLUSTERS:
-            until(lambda name=name: self._created(name))  # type: ignore[misc]
+            until(partial(self._created, name))
         for number in range(_CLIENTS):
             thread = threading.Thread(target=self._change_memberships, args=(number,), daemon=True)
             self._clients.append(thread)

@@ -16,6 +16,7 @@ from olafctl.targets.interface import Running, TimedFrame
 from olafctl.targets.testbeds import load
 from olafctl.testbed.model import Host, Testbed
 from olafctl.wire.frames import Endpoint, OlafFrame
+from olafctl.wire.geometry import BEATS
 from olafctl.wire.layouts import BEAT_BYTES, FrameType
 
 MS = 1_000_000
@@ -72,10 +73,10 @@ def compare(jobs: tuple[Job, ...], progress: Callable[[str], None]) -> Iterator[
 
 def testbed(job: Job) -> Testbed:
     """The job's engine, workers and parameter server."""
-    beats = -(-job.frame_bytes // BEAT_BYTES)
+    beats = max(-(-job.frame_bytes // BEAT_BYTES), BEATS.default)
     text = f"""
 name: gain
-engine: {{indices: {_INDICES}, slots: {job.slots}, beats: {max(beats, 24)}, output_rate: {job.rate} b/s}}
+engine: {{indices: {_INDICES}, slots: {job.slots}, beats: {beats}, output_rate: {job.rate} b/s}}
 ports: [{{number: 1, name: ps, transport: unix}}, {{number: 2, name: tor, transport: unix}}]
 parameter_servers: [{{name: ps, port: ps, ip: 10.0.0.254}}]
 clusters: [{{name: c, count: {job.clusters}, workers: {job.workers}, port: tor, ip: 10.1.0.1,

@@ -27,9 +27,10 @@ from olafctl.ports.namespace import within
 from olafctl.targets.interface import Registers
 from olafctl.targets.testbeds import load
 from olafctl.testbed.model import Host, Testbed
+from olafctl.wire.layouts import GRADIENT_OFFSET
 
 CLUSTERS, WORKERS, SLOTS, VALUES = 8, 3, 4, 300
-_FRAME_BITS = 8 * (64 + 4 * VALUES)
+_FRAME_BITS = 8 * (GRADIENT_OFFSET + 4 * VALUES)
 _NAME = "bench-live"
 _WINDOW_INTERVALS = 3
 _BEGIN_SECONDS = 60.0

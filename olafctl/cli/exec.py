@@ -3,6 +3,7 @@
 import os
 import shutil
 import signal
+from pathlib import Path
 
 import click
 
@@ -33,7 +34,7 @@ def command(name: str | None, host: str, program: tuple[str, ...]) -> None:
     if not line:
         raise click.UsageError("Missing argument 'PROGRAM'.")
     if (found := shutil.which(line[0])) is None:
-        is_file = os.path.sep in line[0] and os.path.exists(line[0])  # noqa: PTH110
+        is_file = os.sep in line[0] and Path(line[0]).exists()
         missing = MissingTool(Problem("may not be run" if is_file else "there is no such program", line[0]))
         missing.exit_code = _NOT_EXECUTABLE if is_file else _NOT_FOUND
         raise missing

@@ -173,7 +173,7 @@ def _attaching(script: Script, pause: Callable[[], float], port: Any, segments: 
             script.sleep(pause())
             exchange()
 
-        link.exchange = later  # type: ignore[method-assign]
+        vars(link)["exchange"] = later
         return link
 
     vars(olaf)["attach"] = attached
