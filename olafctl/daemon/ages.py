@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 
 KNOWN_SECONDS = 60.0
 """An age that was told longer ago is not shown: its parameter server is gone."""
-_MOST = 4096
 
 
 class Ages:
@@ -19,17 +18,18 @@ class Ages:
         """Age in ns, and when it was told."""
 
     def tell(self, ages: Mapping[str, int]) -> None:
-        """The average ages of clusters in ns; of more clusters than an engine can have, the newest count."""
+        """The average ages of clusters, in ns."""
         now = self._clock()
         with self._lock:
-            for cluster, age in ages.items():
-                self._told.pop(cluster, None)
-                self._told[cluster] = age, now
-            while len(self._told) > _MOST:
-                del self._told[next(iter(self._told))]
+            self._forget(now)
+            self._told.update({cluster: (age, now) for cluster, age in ages.items()})
 
     def known(self) -> dict[str, int]:
         """Ages in ns by cluster, of those told lately."""
-        since = self._clock() - KNOWN_SECONDS
         with self._lock:
-            return {cluster: age for cluster, (age, when) in self._told.items() if when >= since}
+            self._forget(self._clock())
+            return {cluster: age for cluster, (age, _) in self._told.items()}
+
+    def _forget(self, now: float) -> None:
+        since = now - KNOWN_SECONDS
+        self._told = {name: told for name, told in self._told.items() if told[1] >= since}

@@ -18,6 +18,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import TypeVar
@@ -219,20 +220,42 @@ class Controller:
 
     def _run(self) -> None:
         while True:
-            self._take_role()
-            if not self.term:
-                self._follow()
-            elif not self.southbound.ready:
-                self._equalise()
-            elif self.southbound.checking:
-                self._finish_check()
-            elif time.monotonic() >= self._next_check:
-                self._begin_check()
+            with self._surviving():
+                self._take_role()
+                self._keep()
             batch, ends = self._waiting()
-            if batch:
+            with self._surviving():
                 self._carry_out(batch)
+            for request in batch:
+                if not request.answer.done():
+                    what = "a defect of the daemon; whether it was changed is not known"
+                    request.answer.set_exception(
+                        Unavailable(Problem(what, self.name, "see the daemon's log"))
+                    )
             if ends:
                 return
+
+    @contextmanager
+    def _surviving(self) -> Iterator[None]:
+        """A defect ends what is under way, not this thread: all is read again, as after a restart."""
+        try:
+            yield
+        except Exception:
+            _log.exception("%s: a defect; stored rows and devices are read again", self.name)
+            self._problem = "a defect of the daemon: see its log"
+            self._loaded = False
+            self.southbound.close()
+
+    def _keep(self) -> None:
+        """What is due between changes: follow the leader, or hold the devices to the membership."""
+        if not self.term:
+            self._follow()
+        elif not self.southbound.ready:
+            self._equalise()
+        elif self.southbound.checking:
+            self._finish_check()
+        elif time.monotonic() >= self._next_check:
+            self._begin_check()
 
     def _take_role(self) -> None:
         """Lead or follow, as the leadership now says."""
@@ -326,6 +349,8 @@ class Controller:
         self._problem = str(error)
 
     def _carry_out(self, batch: Sequence[_Request]) -> None:
+        if not batch:
+            return
         if not self._leadership.term:
             self._refuse(batch, NotLeader(self._leadership.leader))
             return

@@ -197,3 +197,22 @@ def test_while_the_devices_are_unreachable_changes_are_refused(controller: Contr
     pair.unreachable = False
     done(controller, worker(1))
     assert [member["name"] for member in controller.status().members] == ["w1"]
+
+
+def test_a_defect_is_answered_and_survived(
+    controller: Controller, pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done(controller, ASK.create_cluster(ClusterWish("red")))
+    before = held(pair)
+
+    def broken(*_: object) -> None:
+        raise ValueError("a defect")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(controller.southbound, "apply", broken)
+        with pytest.raises(Unavailable, match="not known"):
+            done(controller, worker(1))
+    second = done(controller, worker(2))
+    assert second["number"] == 0, "nothing of the first is left"
+    done(controller, ASK.leave("w2"))
+    assert held(pair) == before

@@ -170,7 +170,7 @@ def test_beyond_loopback_metrics_need_tls_and_a_token(
 def test_top_shows_clusters_and_causes(run: Run, client: Client, capsys: pytest.CaptureFixture[str]) -> None:
     run("cluster", "create", "red")
     run("worker", "join", "red", "10.0.1.1", "--port", 2, "--name", "w1")
-    client.call("ReportAges", ages=[{"name": "red", "value": 12_500_000}])
+    client.call("ReportAges", ages=[{"name": "red", "value": 12_500_000}, {"name": "none", "value": 1}])
     [shown] = run("top")
     assert ([worker["name"] for worker in shown["workers"]], shown["term"]) == (["w1"], "1")
     assert shown["ages_of_model"] == {"red": 12_500_000}

@@ -296,7 +296,8 @@ class Server:
 
     def _report_ages(self, request: Any) -> Any:
         owned = self._chosen(request.deployment)
-        owned.ages.tell({each.name: each.value for each in request.ages})
+        known = {cluster["name"] for cluster in owned.controller.status().clusters}
+        owned.ages.tell({each.name: each.value for each in request.ages if each.name in known})
         return CLASSES["ReportAgesAnswer"]()
 
     def _watch(self, request: Any, context: Any) -> Iterator[Any]:
