@@ -18,6 +18,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from olafctl import paths
+from olafctl.bench.daemon_process import until
 from olafctl.cli import main
 from olafctl.daemon.ages import KNOWN_SECONDS, Ages
 from olafctl.daemon.api.client import Client
@@ -132,6 +133,8 @@ def test_health_and_readiness_over_http_and_grpc(
             assert check(b"") == b"\x08\x01"  # SERVING
             pair.unreachable = True
             pair.kill("vnp4_1")
+            # That a stream has ended is known some time after its device has.
+            until(lambda: not client.call("GetStatus", summary=True).deployments[0].ready)
             with pytest.raises(OlafError, match="nothing was changed"):
                 client.call("Halt", cluster="red")
             code, problems = get(web.address, "/readyz")
