@@ -35,6 +35,10 @@ class Directory:
         found = self._taken.get(("ip", str(address)))
         return found[0] if found else None
 
+    def place_of(self, address: IPv4Address) -> Place:
+        """Where the host with this address, which is one of those added, was given it."""
+        return self._taken["ip", str(address)][1]
+
     def _claim(self, field: str, value: str, host: Host, section: Section) -> bool:
         """Note that ``host`` has ``value``; reports, and is False, when another has it already."""
         place = section.place(field)

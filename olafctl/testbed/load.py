@@ -5,9 +5,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from olafctl.testbed import clusters, engines, hosts, limits, quantities, routes, source
+from olafctl.testbed.engines import Declared
 from olafctl.testbed.links import Links
-from olafctl.testbed.model import Engine, Mode, Testbed
-from olafctl.testbed.source import Section
+from olafctl.testbed.model import Engine, Host, Mode, Testbed
+from olafctl.testbed.source import Report, Section
 from olafctl.wire import layouts
 
 
@@ -55,6 +56,8 @@ def load(path: Path | str, text: str | None = None, *, targets: Sequence[str]) -
         text=text,
     )
     _check_sizes(testbed, top)
+    if len(declared) > 1:
+        _check_reserved(declared, [*servers, *workers, *others], directory, report)
     if not report.problems:
         clusters.check_spread(testbed, top)
     report.raise_any()
@@ -88,10 +91,6 @@ def _check_sizes(testbed: Testbed, top: Section) -> None:
             "take some out",
         )
     everyone = servers + len(testbed.workers) + len(testbed.hosts)
-    for host in (*testbed.parameter_servers, *testbed.workers, *testbed.hosts):
-        if testbed.others and host.ip in limits.BETWEEN_ENGINES:
-            what = f"{host.name} has {host.ip}, and engines use {limits.BETWEEN_ENGINES} among themselves"
-            top.report.add(top.own_place, what, "give it another address")
     for field, entries, table, size in (
         ("hosts", everyone + 1, "bridging", limits.BRIDGING),
         ("routes", everyone + len(testbed.routes), "forwarding", limits.FORWARDING),
@@ -100,6 +99,20 @@ def _check_sizes(testbed: Testbed, top: Section) -> None:
             top.report.add(
                 top.place(field), f"{entries} entries, but the table `{table}` holds {size}", "take some out"
             )
+
+
+def _check_reserved(
+    declared: Sequence[Declared], everyone: Sequence[Host], directory: hosts.Directory, report: Report
+) -> None:
+    """Several engines have addresses among themselves, which nothing else may have."""
+    taken = [(one.engine.name, one.engine.address, one.address) for one in declared if one.engine.address]
+    taken += [
+        (host.name, host.ip, directory.place_of(host.ip)) for host in everyone if not host.ip.is_unspecified
+    ]
+    for name, address, place in taken:
+        if address in limits.BETWEEN_ENGINES:
+            what = f"{name} has {address}, and engines use {limits.BETWEEN_ENGINES} among themselves"
+            report.add(place, what, "give it another address")
 
 
 def _control_tos(text: str) -> int:

@@ -74,6 +74,9 @@ class FrontPorts:
         if port.transport is not None:
             what = f"port {port.number} has a transport, but no host is at the other end"
             self._report.add(place, what, "take transport and path out")
+        if port.impair is not None:
+            what = f"port {port.number} is impaired, but only links to hosts can be"
+            self._report.add(place, what, "take impair out; the link's own rate, delay and queue hold here")
         self._trunks[port.number] = place.line
 
     def add(self, port: Port, place: Place) -> None:

@@ -114,7 +114,18 @@ TABLE = [
     Wrong(
         "iswitch-at-one", "name: sw1\n", "name: sw1\n    mode: iswitch\n", 2, "engines", "some engines only"
     ),
-    Wrong("reserved", "ip: 10.0.1.1}", "ip: 240.0.1.1}", 1, "", "red-w0 has 240.0.1.1, and engines use"),
+    Wrong("reserved", "ip: 10.0.1.1}", "ip: 240.0.1.1}", 18, "ip", "red-w0 has 240.0.1.1, and engines use"),
+    Wrong(
+        "trunk-impaired", "name: up1", "name: up1, impair: {loss: 1 %}", 10, "ends[0]", "port 13 is impaired"
+    ),
+    Wrong(
+        "reserved-engine",
+        "name: sw3\n",
+        "name: sw3\n    address: 240.0.0.1\n",
+        8,
+        "engines[2].address",
+        "sw3 has 240.0.0.1",
+    ),
     Wrong("unknown-key", "queue: 5", "quue: 5", 11, "links[1].quue", "unknown key"),
     Wrong("few-indices", "name: sw1\n", "name: sw1\n    indices: 1\n", 21, "clusters[1]", "tracks 1 indices"),
 ]
