@@ -8,6 +8,7 @@ import pytest
 from olafctl.control.deploy import deploy, find
 from olafctl.targets import testbeds
 from olafctl.testbed.model import Worker
+from olafctl.testbed.topology import Topology
 from tests.packets.conftest import NAMED
 from tests.packets.frames import ack, at, gradient, update
 from tests.packets.live import Live
@@ -30,6 +31,8 @@ def move(tree: Live, found: Group, monkeypatch: pytest.MonkeyPatch) -> Iterator[
     monkeypatch.setenv("OLAF_STATE", str(tree.store.folder.parent))
     names = {port.number: port.name for port in tree.testbed.ports}
     worker, other = found.pair[0], found.others[0]
+    if not Topology(tree.testbed).is_spread(found.cluster):
+        pytest.skip("needs a cluster with workers at several engines")
     before = tree.testbed
     here, there = (f"name: {worker.name}, port: {names[port]}," for port in (worker.port, other.port))
     assert before.text.count(here) == 1
