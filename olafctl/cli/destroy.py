@@ -1,29 +1,43 @@
 """``olafctl destroy``: end a deployment and remove everything of it."""
 
+import shlex
+from pathlib import Path
+
 import click
 
 from olafctl.cli.output import json_option, print_json
+from olafctl.errors import BadInput, OlafError, Problem
 
 
 @click.command()
 @click.argument("name", required=False)
 @click.option("--all", "everything", is_flag=True, help="Destroy every deployment.")
+@click.option(
+    "--orphans",
+    is_flag=True,
+    help="Destroy what is left of deployments whose state folder was deleted, whatever OLAF_STATE was.",
+)
 @json_option("Print what was destroyed as JSON.")
-def command(name: str | None, everything: bool, as_json: bool) -> None:
+def command(name: str | None, everything: bool, orphans: bool, as_json: bool) -> None:
     """End deployment NAME (the only one, when left out): processes, ports and files, also after a crash.
 
     A daemon that keeps it lets it go first.
     """
+    if sum((name is not None, everything, orphans)) > 1:
+        raise BadInput(Problem("more than one of a name, --all and --orphans", remedy="give one of them"))
+    problems = _destroy_orphans(as_json) if orphans else _destroy(name, everything, as_json)
+    if problems:
+        raise OlafError(*problems)
+
+
+def _destroy(name: str | None, everything: bool, as_json: bool) -> list[Problem]:
     from olafctl.control import store
     from olafctl.control.destroy import destroy
     from olafctl.daemon.keeper import keeper
-    from olafctl.errors import BadInput, OlafError, Problem
 
-    if everything and name:
-        raise BadInput(Problem("a name and --all", remedy="give one of them"))
     if everything and not store.all_names() and not as_json:
         click.echo("nothing is deployed")
-        return
+        return []
     chosen = [store.pick(each) for each in store.all_names()] if everything else [store.pick(name)]
     done: list[str] = []
     problems: list[Problem] = []
@@ -43,5 +57,40 @@ def command(name: str | None, everything: bool, as_json: bool) -> None:
             click.echo(f"destroyed {deployment.folder.name}")
     if as_json:
         print_json({"destroyed": done})
-    if problems:
-        raise OlafError(*problems)
+    return problems
+
+
+def _destroy_orphans(as_json: bool) -> list[Problem]:
+    from olafctl.control import orphans
+
+    left = orphans.find()
+    done: list[Path] = []
+    problems: list[Problem] = []
+    for folder in left.orphans:
+        try:
+            orphans.remove(folder)
+        except OlafError as error:
+            problems.extend(error.problems)
+        else:
+            done.append(folder)
+    if as_json:
+        print_json(
+            {
+                "destroyed": list(map(str, done)),
+                "elsewhere": list(map(str, left.elsewhere)),
+                "unknown": list(left.unknown),
+            }
+        )
+        return problems
+    for folder in done:
+        click.echo(f"destroyed what was left of {folder}")
+    if not left.orphans:
+        click.echo("nothing is left of a deployment whose state folder was deleted")
+    for folder in left.elsewhere:
+        line = f"OLAF_STATE={shlex.quote(str(folder.parent))} olafctl destroy {folder.name}"
+        click.echo(f"not touched: {folder.name}, which has its state ({line})")
+    for namespace in left.unknown:
+        click.echo(
+            f"not touched: namespace {namespace}, of an unknown state folder (ip netns delete {namespace})"
+        )
+    return problems

@@ -3,22 +3,27 @@ with nothing but that folder, whatever died in between."""
 
 import glob
 import hashlib
+import json
 import os
+import re
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from olafctl.errors import MissingTool, OlafError, Problem
-from olafctl.ports import ip, offload, tap
+from olafctl.ports import ip, offload, tap, trial
 from olafctl.ports.namespace import HOME, exists, within
 
 MTU = 9600
 _CAPABILITIES = {12: "CAP_NET_ADMIN", 13: "CAP_NET_RAW", 21: "CAP_SYS_ADMIN"}
 _HOST = ":"
 """Between a deployment's namespace and a host's name; in neither."""
+_NAMESPACE = re.compile(rf"(olaf-.+-[0-9a-f]{{6}})(-cables|{_HOST}.*)?")
+_ALIAS = 256
+"""Bytes of an interface's alias, its end included (IFALIASZ)."""
 _SYSCTL = Path("/proc/sys/net/ipv6/conf")
 
 
@@ -77,18 +82,17 @@ def why_no_tap() -> str | None:
 def _refusal() -> str | None:
     """What the kernel says to a namespace with a veth pair into it: capabilities alone do not tell,
     in a container they may not count."""
-    name = f"olaf-try-{secrets.token_hex(4)}"
     end = f"olaft{secrets.token_hex(4)}"
     try:
-        ip.run(["netns", "add", name])
-        ip.run(["link", "add", "name", end, "type", "veth", "peer", "name", "try", "netns", name])
-        within(name, lambda: None)
+        with trial.namespace() as name:
+            ip.run(["link", "add", "name", end, "type", "veth", "peer", "name", "try", "netns", name])
+            try:
+                within(name, lambda: None)
+            finally:
+                ip.try_to(["link", "delete", "dev", end])
     except (OlafError, OSError) as error:
         what = error.problems[0].what if isinstance(error, OlafError) else str(error.strerror)
         return f"making interfaces is not allowed here: {what}"
-    finally:
-        for made in (["link", "delete", "dev", end], ["netns", "delete", name]):
-            ip.try_to(made)
     return None
 
 
@@ -156,6 +160,7 @@ def remove(state: Path) -> None:
 
     Raises OlafError when something of it stays.
     """
+    trial.sweep()
     found = left_of(state)
     if not found:
         return
@@ -189,11 +194,33 @@ def owners(home: Path) -> Sequence[str]:
     return [name for namespace, name in named.items() if name and namespace_of(home / name) == namespace]
 
 
+def states() -> Mapping[str, Path | None]:
+    """Every deployment on this machine that still has a namespace, wherever its state is: the name of its
+    namespace and its state folder, there or deleted; None when no namespace of it tells."""
+    found: dict[str, Path | None] = {}
+    for name in sorted(entry.name for entry in HOME.glob("olaf-*")):
+        if (ours := _NAMESPACE.fullmatch(name)) and found.get(ours[1]) is None:
+            found[ours[1]] = _owner(name)
+    return found
+
+
+def _owner(namespace: str) -> Path | None:
+    """What :func:`add_namespaces` wrote down in it."""
+    try:
+        links = json.loads(ip.output(["-n", namespace, "-json", "link", "show", "dev", "lo"]))
+        return Path(links[0]["ifalias"])
+    except (OlafError, OSError, ValueError, LookupError):
+        return None
+
+
 def add_namespaces(state: Path, names: Sequence[str]) -> None:
     """Make silent namespaces of the deployment in ``state``, their loopbacks up. Raises OlafError."""
     ip.batch([], [f"netns add {name}" for name in names], state)
+    owner = str(state.resolve())
+    alias = ["alias", owner] if len(os.fsencode(owner)) < _ALIAS else []
     for name in names:
-        ip.run(["-n", name, "link", "set", "lo", "up"], state)
+        # The name holds a digest only; the loopback's alias says whose it is when the folder is gone.
+        ip.run(["-n", name, "link", "set", "dev", "lo", "up", *alias], state)
         within(name, lambda: _silence_ipv6("default"))
 
 

@@ -32,12 +32,17 @@ def batch(options: Sequence[str], lines: Sequence[str], state: Path | None = Non
         _run("ip", [*options, "-batch", "-"], "\n".join(lines) + "\n", state)
 
 
+def output(arguments: Sequence[str]) -> str:
+    """What ``ip`` prints. Raises OlafError."""
+    return _run("ip", arguments, None, None)
+
+
 def try_to(arguments: Sequence[str]) -> None:
     """Run ``ip`` where it does not matter whether it succeeds."""
     subprocess.run(["ip", *arguments], capture_output=True, check=False)
 
 
-def _run(program: str, arguments: Sequence[str], given: str | None, state: Path | None) -> None:
+def _run(program: str, arguments: Sequence[str], given: str | None, state: Path | None) -> str:
     environment = None if state is None else {**os.environ, OWNER: str(state.resolve())}
     done = subprocess.run(
         [program, *arguments], input=given, capture_output=True, text=True, check=False, env=environment
@@ -47,6 +52,7 @@ def _run(program: str, arguments: Sequence[str], given: str | None, state: Path 
         raise OlafError(
             Problem(message, _failed(program, arguments, given, done.stderr), "see olafctl status")
         )
+    return done.stdout
 
 
 def _failed(program: str, arguments: Sequence[str], given: str | None, message: str) -> str:

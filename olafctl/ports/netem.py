@@ -1,12 +1,11 @@
 """Impairments of a link, by the kernel's netem: frames late, unevenly late, or lost."""
 
-import secrets
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from olafctl.errors import OlafError
-from olafctl.ports import ip
+from olafctl.ports import ip, trial
 
 _LIMIT = 1_000_000
 """Frames that may be on their way: netem drops what comes on top, and that would be a loss of its own."""
@@ -29,14 +28,11 @@ def why_not() -> str | None:
     """Why links cannot be impaired here, or None when they can."""
     if not ip.is_installed("tc"):
         return "the program `tc` (package iproute2) is not installed"
-    name = f"olaf-try-{secrets.token_hex(4)}"
     try:
-        ip.run(["netns", "add", name])
-        ip.run(["-n", name, *_words("lo", Impairment(0, 0, 0.0))], program="tc")
+        with trial.namespace() as name:
+            ip.run(["-n", name, *_words("lo", Impairment(0, 0, 0.0))], program="tc")
     except OlafError as error:
         return f"the kernel has no netem (CONFIG_NET_SCH_NETEM): {error.problems[0].what}"
-    finally:
-        ip.try_to(["netns", "delete", name])
     return None
 
 

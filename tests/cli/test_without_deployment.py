@@ -88,6 +88,7 @@ def test_destroy_all(run: Run, state: Path) -> None:
     assert run("destroy", "--all").out == "destroyed one\ndestroyed two\n"
     assert run("destroy", "--all").out == "nothing is deployed\n"
     assert run("destroy", "one", "--all").code == 2
+    assert run("destroy", "--orphans", "--all").code == 2
 
 
 def test_logs_of_what_has_crashed(run: Run, state: Path) -> None:

@@ -1,0 +1,54 @@
+"""What is left of deployments whose state folder was deleted, wherever on this machine that was."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from olafctl import paths
+from olafctl.control.destroy import destroy
+from olafctl.control.store import Store, is_ours
+from olafctl.ports import interfaces
+from olafctl.targets import processes
+
+
+@dataclass(frozen=True)
+class Left:
+    """Deployments that have a process or a namespace, apart from those in the state folder in use."""
+
+    orphans: Sequence[Path]
+    """State folders that are gone."""
+    elsewhere: Sequence[Path]
+    """State folders that are there: the deployments can be looked at and destroyed with OLAF_STATE."""
+    unknown: Sequence[str]
+    """Namespaces that do not tell whose they are."""
+
+
+def find() -> Left:
+    """Look for them; an ordinary user finds processes only."""
+    home = paths.state().resolve()
+    told = interfaces.states()
+    folders = processes.states() | {folder for folder in told.values() if folder is not None}
+    folders |= {folder for folder in home.glob("*") if is_ours(folder)}
+    known = {interfaces.namespace_of(folder) for folder in folders}
+    return Left(
+        orphans=sorted(folder for folder in folders if not folder.exists()),
+        elsewhere=sorted(folder for folder in folders if folder.exists() and folder.parent != home),
+        unknown=[name for name, folder in told.items() if folder is None and name not in known],
+    )
+
+
+def remove(folder: Path) -> None:
+    """End and remove what is left of the deployment whose state was in ``folder``. Raises OlafError."""
+    new = list(_missing(folder))
+    try:
+        destroy(Store(folder))
+    finally:
+        for each in new:  # made for the locks
+            with suppress(OSError):
+                each.rmdir()
+
+
+def _missing(folder: Path) -> Iterator[Path]:
+    """The folders that ``folder`` lies in and that are not there, innermost first."""
+    yield from (each for each in folder.parents if not each.exists())

@@ -1,0 +1,90 @@
+"""What a killed run left behind is found and removed, also when its state folder is gone."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from olafctl.cli.destroy import command
+from olafctl.control import orphans
+from olafctl.control.deploy import deploy
+from olafctl.control.destroy import destroy
+from olafctl.control.store import Store, folder_of
+from olafctl.ports import interfaces, ip
+from olafctl.ports.namespace import HOME
+from olafctl.targets import processes
+from tests.control.conftest import bed, quietly
+
+needs_interfaces = pytest.mark.skipif(interfaces.why_not() is not None, reason=str(interfaces.why_not()))
+
+
+@needs_interfaces
+def test_namespaces_are_removed_when_everything_was_killed_and_the_state_folder_deleted(
+    state: Path, tmp_path: Path
+) -> None:
+    deploy(bed(tmp_path / "bed.yaml"), lambda step: None, with_hosts=True)
+    folder = folder_of("laptop").resolve()
+    for process in processes.of(folder):
+        process.kill()
+    shutil.rmtree(state)
+    assert len(interfaces.namespaces_of(folder)) > 1
+    assert folder in orphans.find().orphans
+    orphans.remove(folder)
+    assert list(interfaces.left_of(folder)) == []
+    assert folder not in orphans.find().orphans
+    assert not state.exists()
+
+
+def test_destroy_ends_processes_whose_state_folder_was_deleted_and_tells_of_what_stays(
+    state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    quietly(bed(tmp_path / "bed.yaml"))
+    folder = folder_of("laptop").resolve()
+    shutil.rmtree(state)
+    assert folder in orphans.find().orphans
+    ours = orphans.Left([folder], [tmp_path / "its state/laptop"], ["olaf-x-000000"])
+    monkeypatch.setattr(orphans, "find", lambda: ours)  # other tests' orphans are theirs
+    done = CliRunner().invoke(command, ["--orphans"])
+    assert done.exit_code == 0
+    first, second, third = done.output.splitlines()
+    assert first.endswith(str(folder))
+    assert f"OLAF_STATE='{tmp_path}/its state' olafctl destroy laptop" in second
+    assert "olaf-x-000000" in third
+    assert list(processes.of(folder)) == []
+
+
+def test_a_deployment_whose_state_is_elsewhere_is_told_and_no_orphan(
+    state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    quietly(bed(tmp_path / "bed.yaml"))
+    folder = folder_of("laptop").resolve()
+    assert folder not in orphans.find().elsewhere
+    with monkeypatch.context() as patch:
+        patch.setenv("OLAF_STATE", str(tmp_path / "other"))
+        left = orphans.find()
+        assert folder in left.elsewhere
+        assert folder not in left.orphans
+    destroy(Store(folder))
+
+
+@needs_interfaces
+def test_a_namespace_that_does_not_say_whose_it_is_stays(tmp_path: Path) -> None:
+    name = interfaces.namespace_of(tmp_path / "stranger")
+    ip.run(["netns", "add", name])
+    try:
+        assert name in orphans.find().unknown
+    finally:
+        ip.run(["netns", "delete", name])
+
+
+@needs_interfaces
+def test_a_killed_olafctl_s_trial_goes_with_the_next_destroy(state: Path, tmp_path: Path) -> None:
+    with subprocess.Popen(["true"]) as ended:
+        pass
+    name = f"olaf-try-{ended.pid}-0123abcd"
+    ip.run(["netns", "add", name])
+    quietly(bed(tmp_path / "bed.yaml"))
+    destroy(Store(folder_of("laptop")))
+    assert not (HOME / name).exists()
