@@ -8,6 +8,7 @@ come from :data:`REGISTERS`; nothing else states a register's name, offset or re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum
+from itertools import groupby
 
 from olafctl.errors import BadInput, OlafError, Problem
 from olafctl.queue.internals import Command, Mode
@@ -236,7 +237,8 @@ class IndexSettings:
 
 
 OF_EVERY_INDEX = ("mode", "threshold", "reward_enable", "reward_threshold")
-"""Names under which QueueRegisters reads and writes one setting of all indices alike."""
+"""Names under which QueueRegisters reads and writes one setting of all indices; what else each of them has
+stays as it is."""
 
 _HALTED = 1 << 8
 _BUSY_READS = 1_000_000
@@ -252,10 +254,10 @@ class QueueRegisters:
     def read(self, name: str) -> int:
         """The value now; status and counters by way of a snapshot.
 
-        Raises BadInput when there is no such register.
+        Raises BadInput when there is no such register, or indices differ in a setting that is asked of all.
         """
         if name in OF_EVERY_INDEX:
-            return int(getattr(self.settings(0), name))
+            return self._common(name)
         register = _named(name)
         if register.access in (Access.STATUS, Access.COUNTER):
             self._write(BY_NAME["snapshot"].offset, 1)
@@ -267,7 +269,9 @@ class QueueRegisters:
         Raises BadInput when there is no such register, it cannot be written, or ``value`` is not 32 bits.
         """
         if name in OF_EVERY_INDEX:
-            self.configure(0, self.read("indices") - 1, _changed(self.settings(0), name, value))
+            for settings, run in groupby(range(self.read("indices")), key=self.settings):
+                indices = list(run)
+                self.configure(indices[0], indices[-1], _changed(settings, name, value))
             return
         register = _named(name)
         if register.access not in (Access.SETTING, Access.PULSE, Access.COMMAND):
@@ -326,6 +330,15 @@ class QueueRegisters:
                     remedy=f"choose indices of 0 … {last_index} and a threshold of 1 … 65535",
                 )
             )
+
+    def _common(self, name: str) -> int:
+        """One setting that all indices have in common. Raises BadInput when they differ."""
+        first, *others = (int(getattr(self.settings(each), name)) for each in range(self.read("indices")))
+        for index, value in enumerate(others, 1):
+            if value != first:
+                what = f"the indices differ in {name}: 0 has {first}, {index} has {value}"
+                raise BadInput(Problem(what, remedy="look at each index's settings: olafctl status --json"))
+        return first
 
     def _value(self, register: Register) -> int:
         words = (self._read(register.offset + 4 * word) << (32 * word) for word in range(register.words))

@@ -20,6 +20,8 @@ from olafctl.control.store import Role, Store, all_names, folder_of
 from olafctl.errors import BadInput, OlafError
 from olafctl.p4runtime.entities import TableEntry
 from olafctl.p4runtime.session import Session
+from olafctl.queue.internals import Mode
+from olafctl.queue.registers import IndexSettings
 from olafctl.targets import processes, testbeds
 from olafctl.testbed import limits
 from tests.control.conftest import bed, quietly
@@ -154,7 +156,7 @@ def test_another_primary_is_named_and_displaced_on_request_only(state: Path, tmp
             quietly(fifo)
         assert running.registers.read("mode") == 0
         deploy(fifo, lambda step: None, take_over=True)
-        assert running.registers.read("mode") != 0
+        assert running.registers.settings()[0].settings.mode is Mode.FIFO
 
 
 def test_drift_is_seen_and_fixed(state: Path, tmp_path: Path) -> None:
@@ -177,6 +179,23 @@ def test_drift_is_seen_and_fixed(state: Path, tmp_path: Path) -> None:
     assert (report["drift"], healthy(report)) == (drift, False)
     assert list(quietly(laptop).changes.lines()) == drift
     assert healthy(status(store))
+
+
+def test_one_index_that_was_set_apart_is_seen_and_fixed(state: Path, tmp_path: Path) -> None:
+    laptop = bed(tmp_path / "bed.yaml")
+    quietly(laptop)
+    store = Store(folder_of("laptop"))
+    _, running = find(store)
+    assert running is not None
+    for index in (0, 5):
+        running.registers.configure(index, index, IndexSettings(Mode.FIFO, threshold=3))
+        with pytest.raises(OlafError, match="indices differ in mode: 0 has"):
+            running.registers.read("mode")
+        report = status(store)
+        (drift,) = report["drift"]
+        assert (f"queue index {index} " in drift, healthy(report)) == (True, False)
+        assert list(quietly(laptop).changes.lines()) == [drift]
+        assert healthy(status(store))
 
 
 def test_a_pipeline_lost_by_a_device_is_pushed_again(state: Path, tmp_path: Path) -> None:

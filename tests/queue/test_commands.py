@@ -2,6 +2,7 @@
 
 import pytest
 
+from olafctl.errors import BadInput
 from olafctl.queue.internals import Command, Mode
 from olafctl.queue.model import QueueModel
 from olafctl.queue.registers import BY_NAME, IndexSettings
@@ -91,3 +92,15 @@ def test_a_reset_leaves_no_trace(new_queue: NewQueue) -> None:
     queue.settle(LIMIT)
     (left,) = queue.take()
     assert left.frame[64:] == gradients(4)
+
+
+def test_what_is_read_of_all_indices_they_have_in_common(queue: QueueModel) -> None:
+    queue.registers.configure(3, 4, IndexSettings(Mode.FIFO, halted=True, threshold=7))
+    for name, told in (("mode", "differ in mode: 0 has 0, 3 has 1"), ("threshold", "0 has 1, 3 has 7")):
+        with pytest.raises(BadInput, match=told):
+            queue.registers.read(name)
+    assert queue.registers.read("reward_enable") == 0
+    queue.registers.write("mode", Mode.ISWITCH)
+    assert queue.registers.read("mode") == Mode.ISWITCH
+    assert queue.registers.settings(2) == IndexSettings(Mode.ISWITCH)
+    assert queue.registers.settings(3) == IndexSettings(Mode.ISWITCH, halted=True, threshold=7)
