@@ -163,7 +163,7 @@ class Controller:
             raise Unavailable(Problem("nothing was changed: the daemon let it go", self.name))
         request = _Request(operation)
         if not self._leadership.term:
-            request.answer.set_exception(NotLeader(self._leadership.leader))
+            request.answer.set_exception(NotLeader(self._leadership.leader, self._leadership.trouble))
             return request.answer
         try:
             self._requests.put_nowait(request)
@@ -285,7 +285,7 @@ class Controller:
                     self._stored.follow(self.membership, change)
                     self._revision = revision
                     self._changed.notify_all()
-            self._problem = ""
+            self._problem = self._leadership.trouble
         except OlafError as error:
             # A history that no longer reaches back to what is known here begins with all rows.
             self._loaded = False
@@ -352,7 +352,7 @@ class Controller:
         if not batch:
             return
         if not self._leadership.term:
-            self._refuse(batch, NotLeader(self._leadership.leader))
+            self._refuse(batch, NotLeader(self._leadership.leader, self._leadership.trouble))
             return
         if not (self._loaded and self.southbound.ready) and not self._equalise():
             self._refuse(batch, Unavailable(Problem(f"nothing was changed: {self._problem}", self.name)))

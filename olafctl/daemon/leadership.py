@@ -9,13 +9,17 @@ from olafctl.errors import OlafError, Problem
 class NotLeader(OlafError):
     """This controller does not lead (any more); nothing was changed."""
 
-    def __init__(self, leader: str) -> None:
+    def __init__(self, leader: str, trouble: str = "") -> None:
         what, remedy = "no controller leads at present", "try again in a moment"
         if leader:
             what, remedy = "this controller follows", f"ask the leader at {leader}"
+        elif trouble:
+            what, remedy = f"it is not known who leads: {trouble}", "see the daemon's log"
         super().__init__(Problem(f"nothing was changed: {what}", remedy=remedy))
         self.leader = leader
         """The API address of the one that leads; empty when it is not known."""
+        self.trouble = trouble
+        """Why it cannot be known."""
 
 
 class Leadership(Protocol):
@@ -28,6 +32,10 @@ class Leadership(Protocol):
     @property
     def leader(self) -> str:
         """The API address of the leader; empty when it is not known."""
+
+    @property
+    def trouble(self) -> str:
+        """Why it cannot be known who leads; empty when it can."""
 
     @property
     def election_id(self) -> int:
@@ -53,6 +61,7 @@ class Alone:
 
     term = 1
     leader = ""
+    trouble = ""
     takes_over = True
     patience = float("inf")
 

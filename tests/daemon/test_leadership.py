@@ -3,6 +3,7 @@ lost when it is gone."""
 
 from collections.abc import Callable, Iterator
 from itertools import islice
+from typing import Any
 
 import pytest
 
@@ -88,6 +89,96 @@ def test_a_leader_without_etcd_stops_before_its_lease_ends(etcd: Etcd) -> None:
     finally:
         relay.close()
         lonely.close()
+
+
+@pytest.mark.parametrize("garbage", [b"", b"\xff\x00", b"[]", b'{"address": ', b'{"host": 1}', b"17"])
+def test_garbage_instead_of_a_leader_is_said_and_overcome_when_it_is_gone(
+    garbage: bytes, etcd: Etcd, campaign: Campaign
+) -> None:
+    etcd.transact([], [messages.put(leader_key("lab"), garbage, 0)])
+    waiting = campaign("unix:/a")
+    until(lambda: waiting.trouble != "")
+    with pytest.raises(NotLeader, match=r"/olaf/lab/leader: holds .*, which no leader wrote") as refused:
+        waiting.check()
+    assert refused.value.leader == ""
+    etcd.transact([], [messages.delete(leader_key("lab"))])
+    until(lambda: waiting.term > 0)
+    waiting.check()
+    assert waiting.trouble == ""
+
+
+def test_a_leader_writes_its_key_again_and_stops_when_it_is_gone(etcd: Etcd) -> None:
+    leading = EtcdLeadership(etcd, "shaken", "unix:/a", seconds=2)
+    key = leader_key("shaken")
+
+    def found() -> Any:
+        return etcd.transact([], [messages.get(key)]).responses[0].response_range.kvs
+
+    try:
+        until(lambda: leading.term > 0)
+        [before] = found()
+        etcd.transact([], [messages.put(key, b"garbage", 0)])
+        until(lambda: (found()[0].value, found()[0].lease) == (before.value, before.lease))
+        term = leading.term
+        etcd.transact([], [messages.delete(key)])
+        until(lambda: leading.term > term)  # it has stopped, and stands again like any other
+    finally:
+        leading.close()
+    assert list(found()) == []
+
+
+class Broken:
+    """An etcd whose client has a defect, while ``failing``."""
+
+    def __init__(self) -> None:
+        self.failing = ""
+        self.calls = 0
+
+    def _call(self, name: str) -> None:
+        self.calls += 1
+        if self.failing == name:
+            raise RuntimeError("a defect")
+
+    def transact(self, compare: Any, success: Any, failure: Any = ()) -> Any:
+        self._call("transact")
+        answer = messages.CLASSES["TxnResponse"](succeeded=bool(compare))
+        answer.header.revision = 7
+        value = messages.CLASSES["KeyValue"](value=b'{"address": "unix:/a"}', lease=5)
+        if compare and success[0].HasField("request_range"):
+            answer.responses.add().response_range.kvs.append(value)
+        else:
+            answer.responses.add().response_range.SetInParent()
+        return answer
+
+    def grant(self, seconds: int) -> tuple[int, int]:
+        self._call("grant")
+        return 5, seconds
+
+    def keep(self, lease: int) -> int:
+        self._call("keep")
+        return 600
+
+    def revoke(self, lease: int) -> None:
+        self._call("revoke")
+
+
+@pytest.mark.parametrize("call", ["transact", "keep"])
+def test_a_defect_ends_the_leading_and_not_the_thread(call: str) -> None:
+    broken = Broken()
+    leading = EtcdLeadership(broken, "lab", "unix:/a", seconds=1)  # type: ignore[arg-type]
+    try:
+        until(lambda: leading.term > 0)
+        broken.failing = call
+        until(lambda: leading.term == 0)
+        with pytest.raises(NotLeader, match="it is not known who leads: a defect of the daemon"):
+            leading.check()
+        broken.failing = ""
+        until(lambda: leading.term > 0)
+        assert leading.trouble == ""
+        leading.check()
+        broken.failing = "revoke"
+    finally:
+        leading.close()
 
 
 def test_a_follower_serves_reads_and_watches_and_names_the_leader(

@@ -11,7 +11,7 @@ import grpc
 
 from olafctl import paths
 from olafctl.daemon.api.schema import CALLS, CLASSES, SERVICE, answer_of
-from olafctl.daemon.api.server import LEADER, PROBLEMS, TOKEN
+from olafctl.daemon.api.server import LEADER, PROBLEMS, TOKEN, TROUBLE
 from olafctl.daemon.controller import Unavailable
 from olafctl.daemon.leadership import NotLeader
 from olafctl.errors import BadInput, OlafError, Problem
@@ -107,7 +107,7 @@ class Client:
     def _problem(self, error: Any) -> OlafError:
         told = dict(error.trailing_metadata() or ())
         if LEADER in told:
-            return NotLeader(told[LEADER])
+            return NotLeader(told[LEADER], told.get(TROUBLE, b"").decode())
         with suppress(KeyError, ValueError, TypeError):
             problems = [Problem(**problem) for problem in json.loads(told[PROBLEMS])]
             if error.code() is grpc.StatusCode.UNAVAILABLE:

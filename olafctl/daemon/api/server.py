@@ -36,6 +36,7 @@ from olafctl.queue.internals import Command
 
 PROBLEMS = "olaf-problems-bin"
 LEADER = "olaf-leader"
+TROUBLE = "olaf-trouble-bin"
 HEALTH = "grpc.health.v1.Health"
 _HEALTH = protobuf.classes(
     "grpc.health.v1",
@@ -379,7 +380,7 @@ def _refuse(context: Any, error: OlafError) -> NoReturn:
     problems = [vars(problem) for problem in error.problems]
     told: list[tuple[str, str | bytes]] = [(PROBLEMS, json.dumps(problems).encode())]
     if isinstance(error, NotLeader):
-        told.append((LEADER, error.leader))
+        told += [(LEADER, error.leader), (TROUBLE, error.trouble.encode())]
     context.set_trailing_metadata(told)
     context.abort(_code(error), str(error)[:1000])
     raise AssertionError("abort returned")

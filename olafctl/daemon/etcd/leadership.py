@@ -4,6 +4,8 @@ The leader's term is the revision at which it made the key. etcd's revisions onl
 term is higher, and with it its P4Runtime election id, by which the devices refuse an earlier leader. The
 lease counts from the moment at which its prolongation was asked for, by a clock that goes on in suspension:
 the leader stops on its own, a margin before etcd can give the key to another.
+
+Whatever goes wrong here ends the leading and not the thread: who cannot know whether it leads does not.
 """
 
 import json
@@ -16,7 +18,7 @@ from olafctl.daemon.etcd import messages
 from olafctl.daemon.etcd.client import Etcd
 from olafctl.daemon.etcd.store import leader_key
 from olafctl.daemon.leadership import NotLeader
-from olafctl.errors import OlafError
+from olafctl.errors import OlafError, Problem
 
 LEASE_SECONDS = 2
 """The shortest that etcd grants with its own defaults."""
@@ -50,12 +52,14 @@ class EtcdLeadership:
         self._deployment = deployment
         self._key = leader_key(deployment)
         self._address = address
+        self._value = json.dumps({"address": address}).encode()
         self._seconds = seconds
         self._clock = clock
         self._lease = 0
         self._term = 0
         self._until = 0.0
         self._leader = ""
+        self._trouble = ""
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name=f"leadership {deployment}", daemon=True)
         self._thread.start()
@@ -69,13 +73,17 @@ class EtcdLeadership:
         return self._leader
 
     @property
+    def trouble(self) -> str:
+        return self._trouble
+
+    @property
     def election_id(self) -> int:
         # Above the times that one-shot commands use, which have 64 bits.
         return self._term << 64
 
     def check(self) -> None:
         if not self.term:
-            raise NotLeader(self._leader)
+            raise NotLeader(self._leader, self._trouble)
 
     def close(self) -> None:
         self._ended.set()
@@ -90,27 +98,38 @@ class EtcdLeadership:
                     wait = self._seconds / 4
                 else:
                     self._campaign()
+                self._trouble = ""
             except OlafError as error:
-                _log.info("%s: %s", self._deployment, error)
+                self._note(str(error))
+            except Exception as error:
+                self._until = 0.0
+                self._note(f"a defect of the daemon: {error!r}", error)
             if self._term and not self.term:
-                self._step_down("its lease could not be prolonged")
+                self._step_down("its lease or its key is lost")
             self._ended.wait(wait)
         self._step_down("it ends")
+
+    def _note(self, trouble: str, defect: Exception | None = None) -> None:
+        """Keep in mind why it is not known who leads; a warning is logged when that begins."""
+        level = logging.INFO if self._trouble else logging.WARNING
+        _log.log(level, "%s: %s", self._deployment, trouble, exc_info=defect)
+        self._trouble = trouble
+        if not self._term:
+            self._leader = ""
 
     def _campaign(self) -> None:
         """Take the key if it is free, and learn who leads if it is not. Raises OlafError."""
         found = self._etcd.transact([], [messages.get(self._key)]).responses[0].response_range.kvs
         if found:
-            self._leader = str(json.loads(found[0].value)["address"])
+            self._leader = self._address_in(found[0].value)
             return
         self._leader = ""
         asked = self._clock()
         self._lease, seconds = self._etcd.grant(self._seconds)
-        value = json.dumps({"address": self._address}).encode()
         free = messages.created_at(self._key, 0)
         try:
-            answer = self._etcd.transact([free], [messages.put(self._key, value, self._lease)])
-        except OlafError:
+            answer = self._etcd.transact([free], [messages.put(self._key, self._value, self._lease)])
+        except Exception:
             self._revoke()  # it may have been carried out
             raise
         if not answer.succeeded:
@@ -121,11 +140,37 @@ class EtcdLeadership:
         self._term = int(answer.header.revision)
         _log.warning("%s: leads, term %d", self._deployment, self._term)
 
+    def _address_in(self, value: bytes) -> str:
+        """The address that the key holds. Raises OlafError when a leader cannot have written that."""
+        try:
+            return str(json.loads(value)["address"])
+        except (ValueError, TypeError, KeyError):
+            what = f"holds {value[:40]!r}, which no leader wrote"
+            remedy = "if no daemon leads, delete it: etcdctl del KEY"
+            raise OlafError(Problem(what, self._key.decode(), remedy)) from None
+
     def _prolong(self) -> None:
         """Raises OlafError when etcd does not answer."""
         asked = self._clock()
         seconds = self._etcd.keep(self._lease)
         self._until = asked + seconds * (1 - _MARGIN) if seconds else 0.0
+        if seconds:
+            self._hold()
+
+    def _hold(self) -> None:
+        """Others must find the key while this one leads: if it was written over, it is written again.
+
+        Raises OlafError when it is gone; then this one leads no more.
+        """
+        ours = messages.created_at(self._key, self._term)
+        answer = self._etcd.transact([ours], [messages.get(self._key)])
+        if not answer.succeeded:
+            self._until = 0.0
+            raise OlafError(Problem("is gone: another process removed it", self._key.decode()))
+        found = answer.responses[0].response_range.kvs[0]
+        if (found.value, found.lease) != (self._value, self._lease):
+            _log.warning("%s: %s was written over; it is put right", self._deployment, self._key.decode())
+            self._etcd.transact([ours], [messages.put(self._key, self._value, self._lease)])
 
     def _step_down(self, why: str) -> None:
         if self._term:
@@ -139,5 +184,5 @@ class EtcdLeadership:
         if lease:
             try:
                 self._etcd.revoke(lease)
-            except OlafError as error:
-                _log.info("%s: %s", self._deployment, error)
+            except Exception as error:
+                _log.info("%s: lease %d: %s", self._deployment, lease, error)

@@ -165,7 +165,7 @@ class EtcdStore:
             return
         made = next((pair.create_revision for pair in _pairs(answer, 0)), 0)
         if made != self._leadership.term:
-            raise NotLeader(self._leadership.leader)
+            raise NotLeader(self._leadership.leader, self._leadership.trouble)
         raise OlafError(Problem("another process wrote to the store; nothing was changed", str(self._leader)))
 
     def _key(self, name: str) -> bytes:
