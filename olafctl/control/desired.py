@@ -5,6 +5,7 @@ from dataclasses import replace
 from ipaddress import IPv4Address
 
 from olafctl.control.pipeline import (
+    ASSIGN,
     BRIDGING,
     CLUSTER_MULTICAST,
     DEVICES,
@@ -122,7 +123,7 @@ def _assignment(address: IPv4Address, cluster: Cluster, number: int, worker_id: 
         "member": number % MEMBER_NUMBERS,
         "epoch": cluster.epoch,
     }
-    return TableEntry(WORKERS, {"worker_addr": int(address)}, "assign", params)
+    return TableEntry(WORKERS, {"worker_addr": int(address)}, ASSIGN, params)
 
 
 def _between_engines(cluster: Cluster, seat: Seat) -> Iterator[TableEntry]:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import Protocol
 
+from olafctl.control import handover
 from olafctl.control.plan import Op, Plan, plan
 from olafctl.control.state import QueueState, State, device_state
 from olafctl.errors import OlafError, Problem
@@ -123,14 +124,19 @@ def read(running: Programmable, sessions: Sessions, names: Iterable[str]) -> Sta
 def converge(running: Programmable, sessions: Sessions, wanted: State) -> Plan:
     """Make the actual state equal ``wanted`` and read it back; returns what had to be changed.
 
-    Where a table cannot hold old and new entries at once, the old ones are removed first.
+    Indices that go to another job are cleared of the one before. Where a table cannot hold old and new
+    entries at once, the old ones are removed first.
     Raises OlafError when a write is refused or what is read back differs.
     """
     names = list(wanted.registers)
-    changes = plan(read(running, sessions, names), wanted)
+    actual = read(running, sessions, names)
+    changes = plan(actual, wanted)
     if changes.size:
+        todo = changes
+        if _clear_indices(actual, wanted, running, sessions):
+            todo = plan(read(running, sessions, names), wanted)
         try:
-            carry_out(changes, running, sessions)
+            carry_out(todo, running, sessions)
         except WriteFailed as error:
             if any(failure.code != "RESOURCE_EXHAUSTED" for failure in error.failures):
                 raise
@@ -139,6 +145,18 @@ def converge(running: Programmable, sessions: Sessions, wanted: State) -> Plan:
             carry_out(plan(read(running, sessions, names), wanted), running, sessions)
         verify(running, sessions, wanted)
     return changes
+
+
+def _clear_indices(actual: State, wanted: State, running: Programmable, sessions: Sessions) -> bool:
+    """Clear the indices that ``wanted`` gives to other jobs; whether tables were changed for it."""
+    renewed = handover.renewed(actual, wanted)
+    refusal = handover.refusal(actual, renewed)
+    carry_out(refusal, running, sessions)
+    for name in reversed(list(wanted.devices)):  # from below: what one queue sends, the next has to clear
+        if name in renewed:
+            engine = name.rpartition("/")[0]
+            handover.clear(running.below.get(engine, running.registers), renewed[name], f"queue of {name}")
+    return refusal.size > 0
 
 
 def carry_out(changes: Plan, running: Programmable, sessions: Sessions) -> None:

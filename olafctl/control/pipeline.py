@@ -10,6 +10,8 @@ VNP4_2 = "vnp4_2"
 DEVICES = (VNP4_1, VNP4_2)
 
 WORKERS = "workers"
+ASSIGN = "assign"
+"""The action of a worker's entry."""
 PARAMETER_SERVERS = "parameter_servers"
 REFUSALS = "refusals"
 CLUSTER_MULTICAST = "cluster_multicast"

@@ -1,0 +1,111 @@
+"""Indices that go from one job to the next: nothing of the one may be added to the other.
+
+The queue knows indices, not jobs. What waits at an index is merged with what comes next, a partial sum with a
+new job's contributions to the round of the same number, and a finished round refuses these. So the old job's
+updates are refused first, then its sums are discarded and what waits leaves; the new job's are let in last.
+"""
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from olafctl.control.pipeline import ASSIGN, VNP4_1, WORKERS, block_of
+from olafctl.control.plan import EntryChange, Op, Plan, Step
+from olafctl.control.state import DeviceState, State
+from olafctl.errors import OlafError, Problem
+from olafctl.p4runtime.entities import TableEntry
+from olafctl.queue.internals import Command
+from olafctl.targets.interface import Registers
+
+_PATIENCE = 10.0
+"""Seconds within which one of the updates that wait must leave."""
+_LOOK_AGAIN = 0.01
+
+Range = tuple[int, int]
+"""First and last index."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """Whose updates an index takes."""
+
+    first: int
+    last: int
+    cluster: int
+    epoch: int
+
+    @classmethod
+    def of(cls, entry: TableEntry) -> "Job":
+        """The job of a worker."""
+        given = entry.params
+        return cls(given["index"], given["index"] + given["segments"] - 1, given["cluster"], given["epoch"])
+
+
+def renewed(actual: State, wanted: State) -> Mapping[str, Sequence[Range]]:
+    """By VNP4₁'s name, the indices that ``wanted`` gives to jobs that ``actual`` knows nothing of there."""
+    found = {}
+    for name, state in wanted.devices.items():
+        if block_of(name) == VNP4_1:
+            new = _jobs(state) - _jobs(actual.devices.get(name, DeviceState()))
+            found[name] = _joined((job.first, job.last) for job in new)
+    return {name: ranges for name, ranges in found.items() if ranges}
+
+
+def refusal(actual: State, ranges: Mapping[str, Sequence[Range]]) -> Plan:
+    """What makes VNP4₁ take no more updates for ``ranges``: workers of earlier jobs are removed."""
+    steps = []
+    for name, renewing in ranges.items():
+        entries = actual.devices.get(name, DeviceState()).entries.values()
+        gone = [each for each in entries if _has_job(each) and _touches(Job.of(each), renewing)]
+        steps.append(Step(name, tuple(EntryChange(Op.DELETE, each, None) for each in gone)))
+    return Plan(tuple(step for step in steps if step.changes), ())
+
+
+def clear(registers: Registers, ranges: Sequence[Range], queue: str) -> None:
+    """Discard partial sums and finished rounds of ``ranges``, and wait until all that waits now has left.
+
+    Raises OlafError when none of it has left for 10 s.
+    """
+    for first, last in ranges:
+        registers.command(Command.RESET, first, last)
+    if registers.read("hold"):
+        registers.write("hold", 0)
+    now = registers.read_all()
+    # Updates leave in the order in which they came; partial sums wait for their members instead.
+    end = now.get("out_updates", 0) + _waiting(now)
+    until = time.monotonic() + _PATIENCE
+    while _waiting(now) and now["out_updates"] < end:
+        if time.monotonic() > until:
+            what = f"updates of an earlier job wait, and none has left for {_PATIENCE:g} s"
+            raise OlafError(Problem(what, queue, "try again when its output carries them"))
+        time.sleep(_LOOK_AGAIN)
+        before, now = now, registers.read_all()
+        if now["out_updates"] != before["out_updates"]:
+            until = time.monotonic() + _PATIENCE
+
+
+def _waiting(registers: Mapping[str, int]) -> int:
+    return registers.get("occupancy", 0) - registers.get("accumulating", 0)
+
+
+def _jobs(state: DeviceState) -> set[Job]:
+    return {Job.of(entry) for entry in state.entries.values() if _has_job(entry)}
+
+
+def _has_job(entry: TableEntry) -> bool:
+    return entry.table == WORKERS and entry.action == ASSIGN
+
+
+def _touches(job: Job, ranges: Sequence[Range]) -> bool:
+    return any(first <= job.last and job.first <= last for first, last in ranges)
+
+
+def _joined(ranges: Iterable[Range]) -> Sequence[Range]:
+    """The same indices in as few ranges as can be."""
+    found: list[Range] = []
+    for first, last in sorted(ranges):
+        if found and first <= found[-1][1] + 1:
+            found[-1] = found[-1][0], max(last, found[-1][1])
+        else:
+            found.append((first, last))
+    return found
