@@ -169,7 +169,7 @@ def test_a_defect_ends_the_leading_and_not_the_thread(call: str) -> None:
     try:
         until(lambda: leading.term > 0)
         broken.failing = call
-        until(lambda: leading.term == 0)
+        until(lambda: leading.term == 0 and leading.trouble != "")
         with pytest.raises(NotLeader, match="it is not known who leads: a defect of the daemon"):
             leading.check()
         broken.failing = ""

@@ -102,8 +102,8 @@ class EtcdLeadership:
             except OlafError as error:
                 self._note(str(error))
             except Exception as error:
-                self._until = 0.0
                 self._note(f"a defect of the daemon: {error!r}", error)
+                self._until = 0.0
             if self._term and not self.term:
                 self._step_down("its lease or its key is lost")
             self._ended.wait(wait)
