@@ -175,14 +175,18 @@ def test_a_deploy_that_fails_leaves_the_programs(state: Path) -> None:
 
 
 @needs_interfaces
-def test_a_deploy_that_is_killed_amid_its_hosts_leaves_the_programs(state: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("held", [6, 9])
+def test_a_deploy_that_is_killed_at_work_on_ports_and_hosts_leaves_the_programs(
+    held: int, state: Path, tmp_path: Path
+) -> None:
+    """The 5th … 7th call of ``ip`` make the port again, the 8th … 10th the host's interface."""
     path = tmp_path / "lab.yaml"
     path.write_text(bed().text)
     with training(bed(), "red0") as going_on:
         before = going_on.version()
         ip.run(["link", "delete", "dev", interfaces.interface_of(folder_of("lab"), "p1")])
-        # Three calls make the port again; the next one takes away what is left of the host's interface.
-        killed_while_ip_works(5, tmp_path, "deploy", str(path))
+        killed_while_ip_works(held, tmp_path, "deploy", str(path))
         assert going_on.server.poll() is None
         assert deploy(bed(), lambda step: None).hosts == ("~ host ps 10.0.0.254",)
         assert going_on.version() > before
+        assert going_on.server.poll() is None
