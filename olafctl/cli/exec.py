@@ -19,7 +19,8 @@ def command(name: str | None, host: str, program: tuple[str, ...]) -> None:
     """Run PROGRAM as HOST of a deployment (`deploy --hosts`): with its address, routes and neighbours.
 
     PROGRAM takes the place of olafctl: signals reach it and its exit code is this one's. 127 when it is not
-    found, 126 when it cannot be run. `olafctl destroy` ends what still runs.
+    found, 126 when it cannot be run. It goes on when the engine is started
+    again; `olafctl destroy` ends what still runs.
     """
     from olafctl.control.store import pick
     from olafctl.errors import MissingTool, OlafError, Problem
@@ -40,5 +41,5 @@ def command(name: str | None, host: str, program: tuple[str, ...]) -> None:
         raise missing
     # Python ignores it, and a program would inherit that.
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    environment = {**os.environ, ip.OWNER: str(folder.resolve())}
+    environment = {**os.environ, ip.OWNER: str(folder.resolve()), ip.HOST: host}
     os.execvpe("ip", ["ip", "netns", "exec", namespace, found, *line[1:]], environment)

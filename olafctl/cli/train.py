@@ -99,7 +99,7 @@ def command(
         raise MissingTool(
             Problem(f"training needs a package: {error}", remedy="pip install ./sdk 'olafctl[train]'")
         ) from error
-    from olafctl.control.deploy import using
+    from olafctl.control.deploy import acting, using
     from olafctl.control.store import pick
 
     if step_cost is None:
@@ -109,16 +109,15 @@ def command(
     make = serving.policy(policy, 0.001, {})
     plan = Plan(updates, episodes, Pace(step_cost), seed, make, v, delta_t, not no_control)
     store = pick(testbed)
-    with using(store) as (deployed, running):
-        before = running.registers.read_all()
-        if virtual:
+    if virtual:
+        with using(store) as (deployed, running):
             trained = _virtual(deployed, running, plan)
-            before = dict.fromkeys(before, 0)
-        else:
+            counted = running.registers.read_all()
+    else:
+        with acting(store) as (deployed, running):
             folder = out or Path(f"training-{deployed.name}")
-            trained = _live(deployed, running, store.folder, plan, folder, resume, report, ray)
-        counted = running.registers.read_all()
-    counters = {name: counted[name] - before[name] for name in _ENGINE}
+            trained, counted = _live(deployed, running, store.folder, plan, folder, resume, report, ray)
+    counters = {name: counted[name] for name in _ENGINE}
     if as_json:
         print_json({"clusters": [_as_json(cluster) for cluster in trained], "engine": counters})
         return
@@ -143,9 +142,11 @@ def _live(
     resume: bool,
     report: float,
     ray: str | None,
-) -> list["Trained"]:
+) -> tuple[list["Trained"], dict[str, int]]:
+    """What came of it, and what the engine counted."""
     from olafctl.hosts.deployed import namespace_of, wanted
     from olafctl.train import serving
+    from olafctl.train.counting import Counting, lost
     from olafctl.train.journal import Figures, Journal
     from olafctl.train.live import train
     from olafctl.train.team import Processes
@@ -162,8 +163,8 @@ def _live(
     hosts = [server, *(worker for cluster in clusters for worker in cluster.workers)]
     elsewhere = ray is not None and not wanted(state)
     namespaces = {host.name: None if elsewhere else namespace_of(state, host.name) for host in hosts}
+    counting = Counting(running.registers)
     journal = Journal(folder, clusters, resume)
-    lost = _lost(running)
 
     def show(found: Mapping[str, Figures]) -> None:
         for name, figures in found.items():
@@ -173,20 +174,19 @@ def _live(
                 f"sent {figures.sent:.0%}  P_s {figures.probability:.2f}  AoM {age}"
             )
             print(text, file=sys.stderr)
-        said = f"engine: {_lost(running) - lost} frames lost" if found else "waiting for the first update"
+        counted = counting.look()
+        said = f"engine: {lost(counted)} frames lost" if found else "waiting for the first update"
+        if not counting.answers:
+            said = f"the engine does not answer: olafctl deploy {deployed.name}; the training goes on then"
         print(f"{'':9}  {said}", file=sys.stderr, flush=True)
 
     try:
-        return train(deployed, server, plan, namespaces, journal, report, show, gather)
+        trained = train(deployed, server, plan, namespaces, journal, report, show, gather)
+        return trained, counting.look()
     finally:
         picture = journal.close()
         if picture is not None:
             print(f"{picture}; tensorboard --logdir {folder}", file=sys.stderr)
-
-
-def _lost(running: "Running") -> int:
-    counted = running.registers.read_all()
-    return sum(value for name, value in counted.items() if name.startswith("dropped_"))
 
 
 def _as_json(trained: "Trained") -> dict[str, Any]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from olafctl.control import devices
 from olafctl.control.desired import desired
-from olafctl.control.locks import USE, held, locked
+from olafctl.control.locks import HOSTS, USE, held, locked
 from olafctl.control.membership import effective
 from olafctl.control.plan import Plan, plan
 from olafctl.control.state import State
@@ -138,7 +138,17 @@ def using(store: Store) -> Iterator[tuple[Testbed, Running]]:
 
     Raises OlafError when it does not run or another is at it.
     """
-    with held(store.folder, USE):
+    with held(store.folder, USE), acting(store) as found:
+        yield found
+
+
+@contextmanager
+def acting(store: Store) -> Iterator[tuple[Testbed, Running]]:
+    """A deployment that runs, as its hosts use it: kept from every other use, not from being deployed again.
+
+    Raises OlafError when it does not run or another is at it.
+    """
+    with held(store.folder, HOSTS):
         testbed, running = find(store)
         if running is None or not running.alive():
             raise OlafError(Problem("is not running", store.folder.name, "olafctl deploy TESTBED"))
@@ -221,7 +231,12 @@ def _foresee(wanted: _Wanted, store: Store) -> Outcome:
     running = _reusable(wanted, store)
     if running is None:
         _check_startable(wanted)
-        made = tuple(f"+ host {host.name} {host.ip}" for host in everyone(wanted.testbed) if wanted.hosts)
+        there = interfaces.hosts_of(wanted.state)
+        made = tuple(
+            f"+ host {host.name} {host.ip}"
+            for host in everyone(wanted.testbed)
+            if wanted.hosts and host.name not in there
+        )
         return Outcome(wanted.testbed.name, True, tuple(state.devices), plan(_NOTHING, state), 0, made)
     changed = _foresee_hosts(wanted, running)
     with devices.watching(running) as sessions:
@@ -246,7 +261,6 @@ def _bring_up(
     started = running is None
     if running is None:
         progress(f"starting {wanted.testbed.name} on {wanted.target.name}")
-        stop(store)
         running = _start(wanted, progress)
     with devices.controlling(running, take_over=take_over) as sessions:
         pushed = devices.push_pipelines(running, sessions)

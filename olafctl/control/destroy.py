@@ -1,7 +1,7 @@
 """Destroy: no process, port, namespace or file of a deployment is left."""
 
 from olafctl.control.deploy import stop
-from olafctl.control.locks import locked
+from olafctl.control.locks import ALL, locked
 from olafctl.control.store import Store, clear
 
 
@@ -10,6 +10,6 @@ def destroy(store: Store) -> None:
 
     Raises OlafError when something stays; the folder is kept then, so that it can be tried again.
     """
-    with locked(store.folder):
+    with locked(store.folder, ALL):
         stop(store)
         clear(store.folder)

@@ -4,7 +4,7 @@ import fcntl
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +18,9 @@ CHANGE = "olaf.lock"
 """Held while what runs is changed."""
 USE = "olaf.use.lock"
 """Held by a command that needs the engine's settings and the whole deployment to stay."""
+HOSTS = "olaf.hosts.lock"
+"""Held by a command that acts as the hosts, and goes on when the engine is started again meanwhile."""
+ALL = (CHANGE, USE, HOSTS)
 
 _OUTLIVES = 10.0
 """How long a lock may outlive its holder: a program it was about to start has it until it begins."""
@@ -25,9 +28,10 @@ _LOOK_AGAIN = 0.01
 
 
 @contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """No other process changes or uses the deployment in ``folder``, which is made, and removed when nothing
-    but the locks is left in it. What is made meanwhile, processes included, only this user may read.
+def locked(folder: Path, names: Sequence[str] = (CHANGE, USE)) -> Iterator[None]:
+    """No other process holds one of the locks ``names`` of the deployment in ``folder``, which is made, and
+    removed when nothing but locks is left in it. What is made meanwhile, processes included, only this user
+    may read.
 
     Raises OlafError when another process does already.
     """
@@ -38,7 +42,7 @@ def locked(folder: Path) -> Iterator[None]:
         raise _unusable(folder, error) from None
     with ExitStack() as stack:
         stack.callback(os.umask, os.umask(0o077))
-        for name in (CHANGE, USE):
+        for name in names:
             stack.enter_context(held(folder, name))
         stack.callback(_remove_empty, folder)
         yield
@@ -134,9 +138,9 @@ def _is_file(opened: IO[str], path: Path) -> bool:
 
 def _remove_empty(folder: Path) -> None:
     with suppress(OSError):
-        if {entry.name for entry in folder.iterdir()} <= {CHANGE, USE}:
-            (folder / USE).unlink(missing_ok=True)
-            (folder / CHANGE).unlink(missing_ok=True)
+        if {entry.name for entry in folder.iterdir()} <= set(ALL):
+            for name in reversed(ALL):
+                (folder / name).unlink(missing_ok=True)
             folder.rmdir()
 
 

@@ -14,7 +14,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from olafctl import paths
-from olafctl.control.locks import CHANGE, USE
+from olafctl.control.locks import ALL, CHANGE
 from olafctl.errors import BadInput, OlafError, Problem
 from olafctl.ports import interfaces
 from olafctl.targets import processes, testbeds
@@ -231,7 +231,7 @@ def clear(folder: Path) -> None:
         for entry in folder.iterdir():
             if entry.is_dir() and not entry.is_symlink():
                 shutil.rmtree(entry)
-            elif entry.name not in (CHANGE, USE):
+            elif entry.name not in ALL:
                 entry.unlink()
     except OSError as error:
         what = f"cannot be removed: {error.strerror}"

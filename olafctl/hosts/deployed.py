@@ -27,6 +27,8 @@ class Changes:
     remove: tuple[str, ...]
     adapt: tuple[Stack, ...]
     """Those that only learn other routes and neighbours."""
+    plug: tuple[Stack, ...] = ()
+    """Those whose interface is made again, in the namespace that they have: what runs in it stays."""
 
     def lines(self) -> Sequence[str]:
         """One line each, as of a diff; a host that is made again is one that changes."""
@@ -34,6 +36,7 @@ class Changes:
         return [
             *(f"- host {name}" for name in self.remove if name not in again),
             *(f"{'~' if each.name in again else '+'} host {each.name} {each.ip}" for each in self.make),
+            *(f"~ host {each.name} {each.ip}" for each in self.plug),
             *(f"~ host {stack.name} routes and neighbours" for stack in self.adapt),
         ]
 
@@ -46,12 +49,18 @@ def wanted(state: Path) -> bool:
 def changes(state: Path, network: Network) -> Changes:
     """What makes the hosts of ``state`` those of ``network``."""
     known, there = _load(state), interfaces.hosts_of(state)
-    whole = {stack.name: stack for stack in known.stacks if namespaces.is_whole(state, stack.name)}
+    homes = {stack.name: stack for stack in known.stacks if stack.name in there}
+    whole = {name: stack for name, stack in homes.items() if namespaces.is_whole(state, name)}
     kept = tuple(stack for stack in network.stacks if whole.get(stack.name) == stack)
-    make = tuple(stack for stack in network.stacks if stack not in kept)
-    names = {stack.name for stack in kept}
+    plug = tuple(
+        stack
+        for stack in network.stacks
+        if stack not in kept and stack.name in homes and stack.is_host(homes[stack.name])
+    )
+    make = tuple(stack for stack in network.stacks if stack not in (*kept, *plug))
+    names = {stack.name for stack in (*kept, *plug)}
     remove = tuple(name for name in there if name not in names)
-    return Changes(make, remove, () if network.surroundings == known.surroundings else kept)
+    return Changes(make, remove, () if network.surroundings == known.surroundings else kept, plug)
 
 
 def bring(state: Path, network: Network) -> Changes:
@@ -62,12 +71,15 @@ def bring(state: Path, network: Network) -> Changes:
     todo = changes(state, network)
     if wanted(state) and not todo.lines():
         return todo
-    kept = tuple(stack for stack in network.stacks if stack not in todo.make)
-    _save(state, Network(kept, _NOTHING.surroundings if todo.adapt else network.surroundings))
+    kept = [stack for stack in network.stacks if stack not in (*todo.make, *todo.plug)]
+    unplugged = [replace(stack, parent="") for stack in todo.plug]
+    _save(state, Network((*kept, *unplugged), _NOTHING.surroundings if todo.adapt else network.surroundings))
     for name in todo.remove:
         namespaces.remove(state, name)
+    namespaces.unplug(state, todo.plug)
     namespaces.adapt(state, todo.adapt, network.surroundings)
-    namespaces.make(state, todo.make, network.surroundings)
+    namespaces.make(state, todo.make)
+    namespaces.plug(state, (*todo.plug, *todo.make), network.surroundings)
     _save(state, network)
     return todo
 

@@ -22,10 +22,14 @@ _IFF_UP = 1
 _REQUEST = struct.Struct("16sH22x")
 
 
-def make(state: Path, stacks: Sequence[Stack], surroundings: Surroundings) -> None:
-    """Make a namespace for each of ``stacks``, complete. Raises OlafError; what was made until then stays."""
+def make(state: Path, stacks: Sequence[Stack]) -> None:
+    """Make a namespace for each of ``stacks``, without its interface. Raises OlafError."""
+    interfaces.add_namespaces(state, [interfaces.host_namespace_of(state, stack.name) for stack in stacks])
+
+
+def plug(state: Path, stacks: Sequence[Stack], surroundings: Surroundings) -> None:
+    """Give each of ``stacks`` its interface, complete. Raises OlafError; what was made until then stays."""
     names = {stack.name: interfaces.host_namespace_of(state, stack.name) for stack in stacks}
-    interfaces.add_namespaces(state, list(names.values()))
     ip.batch(
         ["-n", interfaces.namespace_of(state)],
         [
@@ -42,6 +46,13 @@ def make(state: Path, stacks: Sequence[Stack], surroundings: Surroundings) -> No
             *_lines(stack, surroundings),
         ]
         ip.batch(["-n", names[stack.name]], lines, state)
+
+
+def unplug(state: Path, stacks: Sequence[Stack]) -> None:
+    """Take the interfaces of ``stacks`` away, as far as they are there; what runs in the namespaces stays."""
+    for stack in stacks:
+        name = interfaces.host_namespace_of(state, stack.name)
+        ip.try_to(["-n", name, "link", "delete", "dev", INTERFACE])
 
 
 def adapt(state: Path, stacks: Sequence[Stack], surroundings: Surroundings) -> None:

@@ -24,6 +24,10 @@ class Stack:
     mac: str
     ip: str
 
+    def is_host(self, other: "Stack") -> bool:
+        """Whether both are the same host, at whatever port."""
+        return (self.name, self.mac, self.ip) == (other.name, other.mac, other.ip)
+
 
 @dataclass(frozen=True)
 class Route:

@@ -7,7 +7,7 @@ import json
 import os
 import re
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -106,13 +106,14 @@ def _tap_refusal() -> str | None:
 
 
 def create(state: Path, pairs: Sequence[Pair]) -> None:
-    """Make the namespace of ``state`` and ``pairs`` into it, up and silent: no IPv6, no ARP answers
-    from the pipeline's side, no offloads.
+    """Make the namespace of ``state``, if it is not there, and ``pairs`` into it, up and silent: no IPv6,
+    no ARP answers from the pipeline's side, no offloads.
 
     Raises OlafError; what was made until then is left for :func:`remove`.
     """
     namespace = namespace_of(state)
-    add_namespaces(state, [namespace])
+    if not exists(namespace):
+        add_namespaces(state, [namespace])
     ip.batch(
         [],
         [f"link add name {pair.inner} type veth peer name {pair.outer} netns {namespace}" for pair in pairs],
@@ -161,7 +162,23 @@ def remove(state: Path) -> None:
     Raises OlafError when something of it stays.
     """
     trial.sweep()
-    found = left_of(state)
+    _remove(state, lambda: left_of(state))
+
+
+def remove_but(state: Path, inner: Set[str]) -> None:
+    """Remove the cables of ``state``, its interfaces but the pairs with these ``inner`` ends, and its
+    namespace when no pair is left; its hosts' namespaces stay.
+
+    Raises OlafError when something of it stays.
+    """
+    kept = {*inner, *(host_namespace_of(state, host) for host in hosts_of(state))}
+    if inner:
+        kept.add(namespace_of(state))
+    _remove(state, lambda: [name for name in left_of(state) if name not in kept])
+
+
+def _remove(state: Path, find: Callable[[], Sequence[str]]) -> None:
+    found = find()
     if not found:
         return
     if not ip.is_installed():
@@ -174,7 +191,7 @@ def remove(state: Path) -> None:
     for name in found:
         if name in namespaces:
             ip.try_to(["netns", "delete", name])
-    if still := left_of(state):
+    if still := find():
         remedy = "as root: ip link delete, ip netns delete"
         raise OlafError(*(Problem("could not be removed", name, remedy) for name in still))
 

@@ -12,6 +12,8 @@ from olafctl.errors import OlafError, Problem
 OWNER = "OLAF_DEPLOYMENT"
 """The environment variable in which every process of a deployment carries its state folder. An ``ip`` carries
 it too: when its parent is killed, the next destroy ends it before it removes what it made."""
+HOST = "OLAF_HOST"
+"""The environment variable in which a program of a host carries the host's name; the engine has none."""
 NO_IP = "the program `ip` (package iproute2) is not installed"
 
 

@@ -1,12 +1,14 @@
 """What a target wrote down about a deployment before it made anything, and how all of it is undone."""
 
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from olafctl.ports.attachment import Attachment
+from olafctl.ports.netem import Impairment
 from olafctl.ports.transport import Transport
 from olafctl.targets import front_ports, processes, rendered
 from olafctl.targets.front_ports import FrontPort
@@ -67,6 +69,8 @@ class Deployment:
     engines: Sequence[EnginePart]
     links: Sequence[Link]
     """Between engines."""
+    made: Sequence[int] = ()
+    """The numbers of the front ports that were made to the end."""
 
     @property
     def all_ports(self) -> Sequence[int]:
@@ -99,6 +103,7 @@ def load(state: Path) -> Deployment | None:
                 for part in record["engines"]
             ],
             [Link(**link) for link in record["links"]],
+            record.get("made", ()),
         )
     except (OSError, ValueError, KeyError, TypeError):
         return None
@@ -116,6 +121,37 @@ def device(entry: dict[str, Any]) -> Device:
     )
 
 
+@contextmanager
+def starting(state: Path, deployment: Deployment, progress: Progress) -> Iterator[None]:
+    """Inside, start the engine of ``deployment``: what was its engine before is gone, and its front ports are
+    there. Those that fit stay as they are, and so do hosts and their programs.
+
+    What fails inside leaves no engine. Front ports are left then if there were any before. Raises OlafError.
+    """
+    state.mkdir(parents=True, exist_ok=True)
+    processes.end_engine(state)
+    before = load(state)
+    if before is None:
+        undo(state)
+        before = replace(deployment, ports=())
+    try:
+        ports, kept = front_ports.keep(state, before.ports, before.made, deployment.ports)
+        _remove_sockets(state)
+        recorded = replace(deployment, ports=ports, made=kept)
+        save(state, recorded)
+        progress("making ports" if len(kept) < len(ports) else "keeping ports")
+        front_ports.make(state, [port for port in ports if port.number not in kept])
+        save(state, replace(recorded, made=[port.number for port in ports]))
+        yield
+    except BaseException:
+        if before.ports:
+            processes.end_engine(state)
+            _remove_sockets(state)
+        else:
+            undo(state)
+        raise
+
+
 def undo(state: Path) -> None:
     """End every process, remove every interface and socket of the deployment in ``state``.
 
@@ -124,14 +160,19 @@ def undo(state: Path) -> None:
     processes.end_all(state)
     recorded = load(state)
     front_ports.remove(state, recorded.ports if recorded else ())
+    _remove_sockets(state)
+    (state / _RECORD).unlink(missing_ok=True)
+
+
+def _remove_sockets(state: Path) -> None:
     for path in state.glob("*.sock"):
         if path.is_socket():
             path.unlink(missing_ok=True)
-    (state / _RECORD).unlink(missing_ok=True)
 
 
 def _port(entry: dict[str, Any]) -> FrontPort:
     outer = entry["outer"]
     attachment = Attachment(outer["number"], Transport(outer["transport"]), outer["path"], outer["namespace"])
+    impair = Impairment(**entry["impair"]) if entry.get("impair") else None
     transport = Transport(entry["transport"])
-    return FrontPort(entry["number"], transport, entry["inner"], attachment, entry.get("folders", ()))
+    return FrontPort(entry["number"], transport, entry["inner"], attachment, entry.get("folders", ()), impair)

@@ -1,9 +1,9 @@
 """Where the front ports of a deployment lie: transports chosen, interfaces and paths named."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from olafctl.errors import OlafError, Problem
@@ -91,6 +91,38 @@ def make(state: Path, ports: Sequence[FrontPort]) -> None:
             Path(port.inner.partition(",")[0]).touch()
 
 
+def keep(
+    state: Path, before: Sequence[FrontPort], whole: Container[int], after: Sequence[FrontPort]
+) -> tuple[Sequence[FrontPort], Sequence[int]]:
+    """Take away what of ``before`` is not as in ``after``, and the cables; the rest stays connected.
+
+    ``whole`` are the numbers of those of ``before`` that were made to the end. Returns ``after`` with the
+    folders that were made for it, and the numbers of those that are there. Raises OlafError.
+    """
+    known = {
+        port.number: port
+        for port in before  # a TAP ended with its engine
+        if port.number in whole and port.transport is not Transport.TAP and _is_there(port)
+    }
+    made = {folder for port in before for folder in port.folders}
+    ports = [
+        replace(port, folders=sorted({*port.folders, *(made & _parents(port))}) if _has_files(port) else ())
+        for port in after
+    ]
+    kept = [
+        port.number
+        for port in ports
+        if port.number in known and replace(known[port.number], folders=port.folders) == port
+    ]
+    for port in before:
+        if port.transport is Transport.UNIX and port.number not in kept and Path(port.inner).is_socket():
+            Path(port.inner).unlink(missing_ok=True)
+    _remove_folders(made - {folder for port in ports for folder in port.folders})
+    veths = {port.inner for port in ports if port.number in kept and port.transport is Transport.VETH}
+    interfaces.remove_but(state, veths)
+    return ports, kept
+
+
 def remove(state: Path, ports: Sequence[FrontPort]) -> None:
     """Take away what :func:`make` made and what processes left of it; pcap files outside ``state`` stay,
     and with them their folders.
@@ -100,15 +132,28 @@ def remove(state: Path, ports: Sequence[FrontPort]) -> None:
     for port in ports:
         if port.transport is Transport.UNIX and Path(port.inner).is_socket():
             Path(port.inner).unlink(missing_ok=True)
-    for folder in sorted({folder for port in ports for folder in port.folders}, reverse=True):
-        with suppress(OSError):  # not empty: another deployment uses it
-            Path(folder).rmdir()
+    _remove_folders({folder for port in ports for folder in port.folders})
     interfaces.remove(state)
 
 
 def lost(ports: Sequence[FrontPort]) -> Sequence[FrontPort]:
     """Those of running ``ports`` that were taken away: frames can neither come in nor go out there."""
     return [port for port in ports if not _is_there(port)]
+
+
+def _has_files(port: FrontPort) -> bool:
+    return port.transport not in _INTERFACES
+
+
+def _parents(port: FrontPort) -> set[str]:
+    """The folders that a port's socket or files are in, at any depth."""
+    return {str(folder) for name in port.inner.split(",") for folder in Path(name).parents}
+
+
+def _remove_folders(folders: Iterable[str]) -> None:
+    for folder in sorted(folders, reverse=True):
+        with suppress(OSError):  # not empty: another deployment uses it
+            Path(folder).rmdir()
 
 
 def _is_there(port: FrontPort) -> bool:

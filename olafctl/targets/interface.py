@@ -156,7 +156,9 @@ class Target(Protocol):
         """Why it could not start here, as far as can be known while something else still runs."""
 
     def start(self, testbed: Testbed, build: Build, state: Path, progress: Progress) -> Running:
-        """Bring processes and ports up, nothing programmed yet; on failure leave nothing behind."""
+        """Bring processes and ports up, nothing programmed yet, in place of what is in ``state``: front ports
+        that fit stay, and so do hosts' programs. On failure leave no process behind, and nothing at all where
+        there was nothing. Raises OlafError."""
 
     def find(self, testbed: Testbed, state: Path) -> Running | None:
         """What runs in ``state``, or None when nothing of it answers."""

@@ -12,7 +12,7 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ import psutil
 
 from olafctl.errors import OlafError, Problem
 from olafctl.ports import interfaces
-from olafctl.ports.ip import OWNER
+from olafctl.ports.ip import HOST, OWNER
 from olafctl.ports.namespace import processes_in
 
 _TERMINATION_SECONDS = 5.0
@@ -107,6 +107,11 @@ def of(state: Path) -> Sequence[psutil.Process]:
     ]
 
 
+def of_engine(state: Path) -> Sequence[psutil.Process]:
+    """Those of the deployment in ``state`` that are no programs of its hosts."""
+    return [process for process in of(state) if _is_of_engine(process)]
+
+
 def states() -> set[Path]:
     """The state folders, there or deleted, of every process of a deployment that this user may look at."""
     found = (_deployment(process) for process in psutil.process_iter())
@@ -130,6 +135,14 @@ def end_all(state: Path) -> None:
     Raises OlafError when one stays.
     """
     _end(lambda: of(state))
+
+
+def end_engine(state: Path) -> None:
+    """End the processes of ``state`` but its hosts' programs: asked first, killed after 5 s.
+
+    Raises OlafError when one stays.
+    """
+    _end(lambda: of_engine(state))
 
 
 def end_in(namespace: str) -> None:
@@ -178,10 +191,21 @@ def _name(argv: Sequence[str]) -> str:
 
 def _deployment(process: psutil.Process) -> str | None:
     """The state folder that a process carries."""
+    return _environment(process).get(OWNER)
+
+
+def _is_of_engine(process: psutil.Process) -> bool:
+    environment = _environment(process)
+    return OWNER in environment and HOST not in environment
+
+
+def _environment(process: psutil.Process) -> Mapping[str, str]:
+    """Empty where this user may not look."""
     try:
-        return process.environ().get(OWNER)
+        environment: dict[str, str] = process.environ()
     except (psutil.Error, OSError):
-        return None
+        return {}
+    return environment
 
 
 def _kill(started: subprocess.Popen[bytes]) -> None:

@@ -1,6 +1,7 @@
 """What a training in wall time leaves in its folder: every update, TensorBoard's events, and a picture."""
 
 import csv
+import logging
 from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass, fields
@@ -15,6 +16,8 @@ from olafctl.testbed.model import Cluster
 from olafctl.train.plan import Step
 
 UPDATES, CHECKPOINT, PICTURE = "updates.csv", "checkpoint.npz", "reward.png"
+_OPTIMISERS = "optimisers"
+_LOG = logging.getLogger("olafctl")
 _COLUMNS = ("number", *(field.name for field in fields(Step)))
 _RECENT = 20
 """Updates that a shown mean is over."""
@@ -58,9 +61,11 @@ class Journal:
             folder.mkdir(parents=True, exist_ok=True)
             if known:
                 self._read()
+                if self.steps and not self.checkpoint.exists():
+                    _LOG.warning("%s is not there: the weights begin again", self.checkpoint)
             self._file = (folder / UPDATES).open("a", newline="")
             self._lines = csv.writer(self._file)
-            if not known:
+            if not self._file.tell():
                 self._lines.writerow(_COLUMNS)
             self._events = SummaryWriter(str(folder))
         except OSError as error:
@@ -70,6 +75,10 @@ class Journal:
     def checkpoint(self) -> Path:
         """Where the parameter server keeps its weights."""
         return self._folder / CHECKPOINT
+
+    def memory(self, worker: str) -> Path:
+        """Where a worker keeps its optimiser, absolute: a worker may be in another folder."""
+        return self._folder.resolve() / _OPTIMISERS / f"{worker}.npz"
 
     @property
     def begin(self) -> float:
@@ -132,6 +141,7 @@ class Journal:
 
     def _read(self) -> None:
         path = self._folder / UPDATES
+        _drop_torn_line(path)
         with path.open(newline="") as file:
             for line, row in enumerate(csv.DictReader(file), 2):
                 try:
@@ -147,3 +157,12 @@ class Journal:
                     what = "is no update of a training"
                     raise OlafError(Problem(what, f"{path}:{line}", "remove that line")) from None
                 self._keep(step)
+
+
+def _drop_torn_line(path: Path) -> None:
+    """Take away the end of a last line that a kill cut off. Raises OSError."""
+    text = path.read_bytes()
+    whole = text.rfind(b"\n") + 1
+    if whole < len(text):
+        with path.open("r+b") as file:
+            file.truncate(whole)

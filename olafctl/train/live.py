@@ -4,6 +4,7 @@ A worker that dies does not stop the others.
 """
 
 import logging
+import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
@@ -24,6 +25,8 @@ from olafctl.train.team import Job, Processes, Team
 _LOG = logging.getLogger("olafctl")
 _LINGER = 30.0
 """Seconds that workers have to end what they are at."""
+_CHECKPOINT = 5.0
+"""Seconds of training that a kill -9 may cost."""
 
 Show = Callable[[Mapping[str, Figures]], None]
 """Given every cluster's figures now and then, by name."""
@@ -49,12 +52,19 @@ def train(
     seconds. Raises BadInput for a cluster that no network fits, and for addresses that cannot be used.
     """
     clusters = asynchronous(testbed)
-    for cluster in clusters:
-        values_of(cluster, testbed)
-    serving = _serve(testbed, server, plan, namespaces[server.name], journal)
+    values = {cluster.name: values_of(cluster, testbed) for cluster in clusters}
+    serving = _serve(testbed, server, plan, namespaces[server.name], journal, values)
     begin = time.monotonic() - journal.begin
     jobs = [
-        Job(cluster, worker, namespaces[worker.name], server, plan, journal.done[worker.name])
+        Job(
+            cluster,
+            worker,
+            namespaces[worker.name],
+            server,
+            plan,
+            journal.done[worker.name],
+            journal.memory(worker.name),
+        )
         for cluster in clusters
         for worker in cluster.workers
     ]
@@ -71,6 +81,8 @@ def train(
             except KeyboardInterrupt:
                 if ending:
                     raise
+                # The command line lets only the first one through, for commands that clean up then.
+                signal.signal(signal.SIGINT, signal.default_int_handler)
                 _LOG.warning("every worker finishes what it is at; Ctrl-C again ends at once")
                 ending, until = True, time.monotonic() + _LINGER
                 team.stop()
@@ -82,17 +94,30 @@ def train(
 
 
 def _serve(
-    testbed: Testbed, server: Host, plan: Plan, namespace: str | None, journal: Journal
+    testbed: Testbed,
+    server: Host,
+    plan: Plan,
+    namespace: str | None,
+    journal: Journal,
+    values: Mapping[str, int],
 ) -> ParameterServer:
+    """With models of so many ``values`` by cluster, whatever the checkpoint holds."""
     host, number = address(server)
     try:
         port = within(namespace, lambda: UdpPort((host, number)))
     except OSError as error:
         what = error.strerror or str(error)
         raise BadInput(Problem(what, f"parameter server {server.name}", "is another one running?")) from error
-    return parameter_server(
-        testbed, f"{host}:{number}", plan.policy, port=port, checkpoint=journal.checkpoint
+    serving = parameter_server(
+        testbed, f"{host}:{number}", plan.policy, port=port, checkpoint=journal.checkpoint, every=_CHECKPOINT
     )
+    for name, wanted in values.items():
+        weights = serving.weights(name)
+        if weights is not None and len(weights) != wanted:
+            port.close()  # and leave the checkpoint as it is
+            what = f"has {len(weights)} values of {name}, which has {wanted} in the testbed"
+            raise BadInput(Problem(what, str(journal.checkpoint), "choose another folder with --out"))
+    return serving
 
 
 def _figures(

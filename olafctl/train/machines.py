@@ -3,6 +3,7 @@
 import logging
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import ray
@@ -40,7 +41,8 @@ class Machines:
             task = ray.remote(num_cpus=1, max_retries=0, resources={node: 0.001} if node in nodes else {})(
                 _run
             )
-            self._tasks[task.remote(job, self._mailbox)] = job.worker.name
+            # Another machine has no such folder.
+            self._tasks[task.remote(replace(job, memory=None), self._mailbox)] = job.worker.name
 
     def __enter__(self) -> "Machines":
         return self

@@ -44,13 +44,13 @@ class Member:
             experience.ENVIRONMENT, max_episode_steps=experience.EPISODE_STEPS, disable_env_checker=True
         )
         self._random = np.random.default_rng(random.integers(1 << 63))
-        self._learner = ppo.Learner(int(random.integers(1 << 31)), len(weights), plan.local_rate)
+        self.learner = ppo.Learner(int(random.integers(1 << 31)), len(weights), plan.local_rate)
         self.end.begin(weights)
 
     def work(self, episodes: int) -> tuple[network.Vector, experience.Experience]:
         """Play with the weights there are: where these should move, and what was played."""
         played = experience.collect(self._environment, self._weights, episodes, self._random)
-        return self._learner.gradient(self._weights, played), played
+        return self.learner.gradient(self._weights, played), played
 
     def offer(self, gradient: network.Vector, reward: float) -> bool:
         """Move by ``gradient``, offer it, and adopt what has arrived meanwhile; whether it was sent whole.

@@ -1,12 +1,16 @@
 """Proximal policy optimisation: from experience to the gradient a worker sends."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
 
 from olafctl.train import network
 from olafctl.train.experience import Experience
+
+FloatArray = npt.NDArray[np.float32]
 
 LEARNING_RATE = 1e-3
 """γ of OLAF §2.1: the parameter server adds γ times a gradient to the weights."""
@@ -53,6 +57,20 @@ class Learner:
                 self._step([column[rows] for column in batch])
         moved: network.Vector = self._parameters.detach().numpy() - parameters
         return (moved / np.float32(LEARNING_RATE)).astype(np.float32)
+
+    def state(self) -> dict[str, FloatArray]:
+        """Adam's moments, each of shape (parameters,), and its number of steps; empty before the first."""
+        kept = self._optimiser.state[self._parameters]
+        return {name: value.numpy() for name, value in kept.items()}
+
+    def restore(self, state: Mapping[str, FloatArray]) -> None:
+        """Go on from :meth:`state`. Raises ValueError for that of another model."""
+        shapes = {name: value.shape for name, value in state.items()}
+        moment = tuple(self._parameters.shape)
+        if shapes != {"step": (), "exp_avg": moment, "exp_avg_sq": moment}:
+            raise ValueError(f"no optimiser of {moment[0]} parameters: {shapes}")
+        restored = {name: torch.from_numpy(np.array(value, np.float32)) for name, value in state.items()}
+        self._optimiser.state[self._parameters] = restored
 
     def _step(self, batch: list[Any]) -> None:
         observations, actions, before, advantages, returns = batch

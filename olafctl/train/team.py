@@ -5,14 +5,17 @@ import multiprocessing
 import signal
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from multiprocessing.synchronize import Event
+from pathlib import Path
 from typing import Protocol
 
 import numpy as np
 import torch
+from olaf.errors import OlafError as SdkError
 from olaf.udp import UdpPort
 from olaf.worker import Counters
 
@@ -21,6 +24,7 @@ from olafctl.ports.namespace import within
 from olafctl.testbed.model import Cluster, Host, Worker
 from olafctl.train import network
 from olafctl.train.member import Member
+from olafctl.train.memory import Memory
 from olafctl.train.plan import Plan, Step
 
 _LOG = logging.getLogger("olafctl")
@@ -41,6 +45,8 @@ class Job:
     plan: Plan
     done: int
     """Updates of earlier runs."""
+    memory: Path | None
+    """The file of its optimiser; None where it has no place of its own."""
 
 
 Said = Step | Counters | str
@@ -92,6 +98,7 @@ def work(job: Job, say: Callable[[Said], None], stop: Stop) -> None:
     )
     random = np.random.default_rng((job.plan.seed, job.worker.member, job.done))
     member = Member(port, address(job.server), job.cluster, job.worker.name, weights, job.plan, random)
+    memory = None if job.memory is None else Memory(job.memory, member.learner)
     try:
         while not stop.is_set() and not member.end.wait(_LOOK):
             pass
@@ -100,7 +107,13 @@ def work(job: Job, say: Callable[[Said], None], stop: Stop) -> None:
             if stop.is_set():
                 break
             say(_update(member, job.plan, stop))
+            if memory is not None:
+                memory.keep()
+        if memory is not None:
+            memory.keep(now=True)
         say(replace(member.end.counters))
+    except SdkError as error:
+        say(str(error))
     finally:
         member.close()
 
@@ -189,4 +202,5 @@ class _UntilParentEnds:
 def _run(job: Job, pipe: Connection, stop: Event) -> None:
     """A worker process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to all; the parent says when
-    work(job, pipe.send, _UntilParentEnds(stop))
+    with suppress(BrokenPipeError):  # the parent was killed
+        work(job, pipe.send, _UntilParentEnds(stop))

@@ -140,3 +140,6 @@ def test_training_goes_on(state: Path) -> None:
         assert after["away"] < 0.5, "and it learns"
         kill_the_engine(folder)
         training.steps_on()
+        assert bring_up("lab").hosts == ()
+        after = training.goes_on()
+        assert after["version"] > before, "the same processes, the same weights"

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import numpy as np
 import psutil
 import pytest
 
@@ -19,10 +20,16 @@ pytest.importorskip("gymnasium", reason="the extra [train] is not installed")
 pytest.importorskip("Box2D", reason="the extra [train] is not installed")
 pytest.importorskip("tensorboard", reason="the extra [train] is not installed")
 
-from olafctl.control.deploy import deploy
+from olaf import checkpoint
+from olaf.model import Model
+from olaf.policies import Plain
+from olaf.segments import Segments
+
+from olafctl.control.deploy import deploy, find
 from olafctl.control.destroy import destroy
 from olafctl.control.store import Store, folder_of
 from olafctl.ports import interfaces
+from olafctl.targets import processes
 from olafctl.targets.testbeds import load
 from tests.targets.conftest import why_not
 
@@ -135,6 +142,90 @@ def test_a_worker_dies_ctrl_c_ends_it_and_it_resumes(tmp_path: Path) -> None:
         numbers = [int(row["number"]) for row in after if row["worker"] == worker]
         assert numbers == list(range(1, most + 2))
     assert float(after[len(before)]["time"]) >= float(before[-1]["time"])
+
+
+def engines_updates() -> int:
+    _, running = find(Store(folder_of("live")))
+    assert running is not None
+    return running.registers.read("out_updates")
+
+
+def begun(out: Path) -> None:
+    soon(lambda: {row["worker"] for row in updates(out)} == {"lander-w0", "lander-w1"})
+
+
+@pytest.mark.usefixtures("live")
+def test_it_goes_on_when_the_engine_is_killed_and_deployed_again_and_after_its_own_kill(
+    tmp_path: Path,
+) -> None:
+    out = tmp_path / "training"
+    training = begin(out, 100_000)
+    try:
+        begun(out)
+        for process in processes.of_engine(folder_of("live")):
+            process.kill()
+            process.wait(LONG)
+        count = len(updates(out))
+        soon(lambda: len(updates(out)) > count + 5)
+        outcome = deploy(load(Path("live.yaml"), TESTBED), lambda step: None)
+        assert (outcome.started, outcome.hosts) == (True, ())
+        soon(lambda: engines_updates() > 5)
+        soon(lambda: len(list((out / "optimisers").glob("*.npz"))) == 2)
+        training.kill()
+        _, errors = training.communicate(timeout=LONG)
+    finally:
+        training.kill()
+        training.wait()
+    assert "the engine does not answer: olafctl deploy live" in errors
+    assert "Traceback" not in errors
+    most = max(int(row["number"]) for row in updates(out))
+    resumed = begin(out, most + 1, "--resume")
+    output, errors = resumed.communicate(timeout=LONG)
+    assert resumed.returncode == 0, errors
+    assert all(count >= 0 for count in json.loads(output)["engine"].values())
+
+
+@pytest.mark.usefixtures("live")
+def test_the_second_ctrl_c_ends_it_at_once(tmp_path: Path) -> None:
+    out = tmp_path / "training"
+    training = begin(out, 100_000, "--step-cost", "1000")
+    assert training.stderr is not None
+    try:
+        while "waiting for the first update" not in training.stderr.readline():
+            assert training.poll() is None
+        os.kill(training.pid, signal.SIGINT)
+        while "Ctrl-C again ends at once" not in training.stderr.readline():
+            assert training.poll() is None
+        os.kill(training.pid, signal.SIGINT)
+        _, errors = training.communicate(timeout=LONG)
+    finally:
+        training.kill()
+        training.wait()
+    assert training.returncode == 130
+    assert "Traceback" not in errors
+
+
+@pytest.mark.usefixtures("live")
+def test_what_was_trained_before_must_fit(tmp_path: Path) -> None:
+    """A folder with the weights of another network, and one whose checkpoint is damaged."""
+    for name, content in (("torn", b"PK"), ("none", b"")):
+        out = tmp_path / name
+        out.mkdir()
+        (out / "updates.csv").touch()
+        (out / "checkpoint.npz").write_bytes(content)
+        training = begin(out, 1, "--resume")
+        output, errors = training.communicate(timeout=LONG)
+        assert training.returncode == 2
+        assert "not a whole checkpoint" in output + errors
+    out = tmp_path / "other"
+    out.mkdir()
+    (out / "updates.csv").touch()
+    model = Model(Segments(100, 1), np.zeros(100, np.float32), Plain)
+    checkpoint.save(out / "checkpoint.npz", {"lander": model}, {"lander": 5})
+    training = begin(out, 1, "--resume")
+    output, errors = training.communicate(timeout=LONG)
+    assert training.returncode == 2
+    assert "has 100 values of lander" in output + errors
 
 
 @pytest.mark.usefixtures("live")

@@ -105,8 +105,6 @@ class Bmv2:
     def start(self, testbed: Testbed, build: Build, state: Path, progress: Progress) -> RunningBmv2:
         """Cables, front ports, the queue process and two switches for each engine. Raises OlafError."""
         self._require()
-        deployment.undo(state)
-        state.mkdir(parents=True, exist_ok=True)
         devices = deployment.devices(
             testbed,
             lambda block: (build.folder / f"{block}.p4info.txtpb", build.folder / f"{block}.json"),
@@ -114,10 +112,8 @@ class Bmv2:
         ports = front_ports.plan(testbed, state, progress)
         engines = deployment.parts(testbed, progress)
         recorded = Deployment(self.name, ports, devices, engines, deployment.trunks(testbed))
-        try:
-            deployment.save(state, recorded)
+        with deployment.starting(state, recorded, progress):
             progress("plugging cables")
-            front_ports.make(state, ports)
             create_cables(state, [cable.pair for cable in cables(engines)])
             progress("starting the queue process")
             queue_process.start("olafctl.targets.bmv2.process", state)
@@ -125,9 +121,6 @@ class Bmv2:
                 progress(f"starting {switch.PROGRAM} for {device.name}")
                 switch.start(state, device.device_id, engines)
             return RunningBmv2(state, recorded)
-        except BaseException:
-            deployment.undo(state)
-            raise
 
     def find(self, testbed: Testbed, state: Path) -> RunningBmv2 | None:
         """What runs in ``state``, if all of it answers."""

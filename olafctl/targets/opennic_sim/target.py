@@ -72,25 +72,17 @@ class OpennicSim:
 
     def start(self, testbed: Testbed, build: Build, state: Path, progress: Progress) -> RunningCard:
         """Front ports, the simulated card's process and the agent's. Raises OlafError."""
-        deployment.undo(state)
-        state.mkdir(parents=True, exist_ok=True)
         ports = front_ports.plan(testbed, state, progress)
         numbers = [port.number for port in ports]
         recorded = Deployment(self.name, ports, devices(build.folder, ""), [], [])
         settings = Settings(str(state.resolve()), build.folder, build.folder / DRIVERS, numbers)
-        try:
-            deployment.save(state, recorded)
+        with deployment.starting(state, recorded, progress):
             write_settings(state, settings)
-            progress("making ports")
-            front_ports.make(state, ports)
             progress("starting the simulated card")
             queue_process.start("olafctl.targets.opennic.sim.process", state, _CARD_LOG, _START_SECONDS)
             progress("starting its agent")
             queue_process.start("olafctl.targets.opennic.process", state, seconds=_START_SECONDS)
             return RunningCard(state, recorded, _LOGS)
-        except BaseException:
-            deployment.undo(state)
-            raise
 
     def find(self, testbed: Testbed, state: Path) -> RunningCard | None:
         """What runs in ``state``, if it answers."""

@@ -62,24 +62,16 @@ class Twin:
 
     def start(self, testbed: Testbed, build: Build, state: Path, progress: Progress) -> RunningTwin:
         """Front ports and the process. Raises OlafError."""
-        deployment.undo(state)
-        state.mkdir(parents=True, exist_ok=True)
         ports = front_ports.plan(testbed, state, progress)
         devices = deployment.devices(
             testbed, lambda block: (build.folder / block / P4INFO, build.folder / block / CONFIG)
         )
         engines = deployment.parts(testbed, progress)
         recorded = Deployment(self.name, ports, devices, engines, deployment.trunks(testbed))
-        try:
-            deployment.save(state, recorded)
-            progress("making ports")
-            front_ports.make(state, ports)
+        with deployment.starting(state, recorded, progress):
             progress("starting the twin")
             queue_process.start("olafctl.targets.twin.process", state)
             return RunningTwin(state, recorded)
-        except BaseException:
-            deployment.undo(state)
-            raise
 
     def find(self, testbed: Testbed, state: Path) -> RunningTwin | None:
         """What runs in ``state``, if it answers."""
