@@ -3,11 +3,11 @@
 #
 #   testbeds/ci.sh TESTBED REPORTS [options of olafctl test]
 #
-# TESTBED is a YAML file, REPORTS a folder for twin.xml and bmv2.xml. Ends with the first exit code that is not 0:
-# 1 when a test failed, 2 for a wrong testbed, 3 for a missing tool, 130 when interrupted.
+# TESTBED is a YAML file or the name of a shipped one, REPORTS a folder for twin.xml and bmv2.xml. Ends with the first
+# exit code that is not 0: 1 when a test failed, 2 for a wrong testbed, 3 for a missing tool, 130 when interrupted.
 set -u
-testbed=$1
-reports=$2
+testbed=${1-}
+reports=${2:?usage: ci.sh TESTBED REPORTS}
 shift 2
 
 work=$(mktemp -d)
@@ -23,13 +23,12 @@ for target in twin bmv2; do
         echo "bmv2: skipped, simple_switch_grpc and p4c-bm2-ss are not both installed"
         continue
     fi
-    { echo "target: $target"; grep -v '^target:' "$testbed"; } >"$work/$target.yaml"
-    if olafctl deploy "$work/$target.yaml"; then
+    if olafctl deploy --target "$target" "$testbed"; then
         olafctl test --junit "$reports/$target.xml" "$@"
         ends $?
     else
         ends $?
-        olafctl logs
+        olafctl logs 2>/dev/null # a first deploy that failed has taken them away
     fi
     olafctl destroy --all
     ends $?

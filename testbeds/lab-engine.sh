@@ -7,9 +7,9 @@
 # The workers' part is lab-worker.sh. When PROGRAM ends, or with Ctrl-C, all is removed and NIC is as it was, and the
 # exit code is PROGRAM's. Frames longer than NIC's MTU do not pass: 1500 is enough for updates of 364 values.
 set -eu
-testbed=$1
-port=$2
-nic=$3
+testbed=${1-}
+port=${2-}
+nic=${3:?usage: lab-engine.sh TESTBED PORT NIC PROGRAM...}
 shift 3
 
 bridge=olafl$$
@@ -29,7 +29,9 @@ olafctl deploy "$testbed"
 found=$(olafctl status --json "$testbed" | python3 -c '
 import json, sys
 report = json.load(sys.stdin)
-side = next(port for port in report["ports"] if port["name"] == sys.argv[1])
+side = next((port for port in report["ports"] if port["name"] == sys.argv[1]), None)
+if side is None or side["namespace"] is None:
+    sys.exit(f"{sys.argv[1]} is no port with an interface: lab-engine.sh TESTBED PORT NIC PROGRAM...")
 print(side["namespace"], side["path"], report["parameter_servers"][0]["name"])' "$port")
 read -r namespace side server <<FOUND
 $found

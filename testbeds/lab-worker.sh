@@ -7,9 +7,9 @@
 # ADDRESS is the worker's, SERVER the parameter server's; their MAC addresses are those that a testbed gives when it
 # says none. When PROGRAM ends, the namespace is removed; the exit code is PROGRAM's. Start one for each worker.
 set -eu
-nic=$1
-address=$2
-server=$3
+nic=${1-}
+address=${2-}
+server=${3:?usage: lab-worker.sh NIC ADDRESS SERVER PROGRAM...}
 shift 3
 
 mac() { printf '02:00:%02x:%02x:%02x:%02x' $(echo "$1" | tr . ' '); }
@@ -22,10 +22,14 @@ ended() {
     ip netns delete "$namespace" 2>/dev/null || true
     exit "$code"
 }
+# Before the traps: one that is there is another worker's.
+ip netns add "$namespace" || {
+    echo "is a worker of this address running, or was one killed? ip netns delete $namespace" >&2
+    exit 1
+}
 trap ended EXIT
 trap 'exit 130' INT TERM
 
-ip netns add "$namespace"
 ip link add link "$nic" name eth0 address "$(mac "$address")" netns "$namespace" type macvlan mode vepa
 ip link set dev "$nic" up
 ip -n "$namespace" -batch - <<COMMANDS

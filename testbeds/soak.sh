@@ -7,8 +7,8 @@
 # Ends with 0 when all was well, else with the code of what was not. The engine's memory is printed with each round:
 # it must not grow.
 set -eu
-testbed=$1
-seconds=$2
+testbed=${1-}
+seconds=${2:?usage: soak.sh TESTBED SECONDS}
 shift 2
 
 samples=$(dirname "$0")/samples

@@ -33,4 +33,5 @@ def serve(
         except TimeoutError:
             if report is not None:
                 report()
+    signal.set_wakeup_fd(-1)  # a further signal, now or after this has returned, finds no closed socket
     close()

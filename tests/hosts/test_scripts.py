@@ -58,7 +58,13 @@ def test_ci_keeps_the_first_exit_code(tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.yaml"
     wrong.write_text(BED.read_text().replace("slots: 8", "slots: 0"))
     code, said = run("ci.sh", wrong, tmp_path)
-    assert (code, "engine.slots: 0 is out of range" in said) == (2, True)
+    assert (code, f"{wrong}:4: engine.slots: 0 is out of range" in said) == (2, True)
+
+
+@pytest.mark.parametrize("script", ["ci.sh", "soak.sh", "lab-engine.sh", "lab-worker.sh"])
+def test_a_script_without_arguments_says_which_it_takes(script: str) -> None:
+    code, said = run(script)
+    assert (code, f"usage: {script}" in said) == (2, True)
 
 
 @needs_interfaces
@@ -117,6 +123,28 @@ def test_a_lab_of_two_machines(link: tuple[str, str, str]) -> None:
     assert all_names() == ()
     assert interfaces_here() == before
     assert not list(Path("/run/netns").glob("olaf-lab-10.*"))
+
+
+@needs_interfaces
+def test_a_lab_at_a_port_that_is_not_there_is_told_and_removed() -> None:
+    code, said = run("lab-engine.sh", BED, "nowhere", "lo", "true")
+    assert (code, "nowhere is no port" in said, "Traceback" in said) == (1, True, False)
+    assert all_names() == ()
+
+
+@needs_interfaces
+def test_a_second_worker_of_an_address_leaves_the_first_alone(link: tuple[str, str, str]) -> None:
+    _, machine, far = link
+    line = ["ip", "netns", "exec", machine, str(SCRIPTS / "lab-worker.sh"), far, "10.0.77.1", "10.0.0.254"]
+    waiting = [*line, "sh", "-c", "echo runs; read line"]
+    with subprocess.Popen(waiting, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as first:
+        assert first.stdin is not None and first.stdout is not None
+        assert first.stdout.readline() == b"runs\n"
+        second = subprocess.run([*line, "true"], capture_output=True, text=True, check=False)
+        assert (second.returncode, "is a worker of this address running" in second.stderr) == (1, True)
+        assert Path("/run/netns/olaf-lab-10.0.77.1").exists()
+    assert first.returncode == 1, "read has met the end of its input"
+    assert not Path("/run/netns/olaf-lab-10.0.77.1").exists()
 
 
 def interfaces_here() -> set[str]:

@@ -41,3 +41,10 @@ def test_a_signal_that_another_thread_takes_ends_it(number: signal.Signals) -> N
 def test_a_signal_that_follows_the_announcement_at_once_ends_it() -> None:
     ended = subprocess.run([sys.executable, "-c", _AT_ONCE], stdout=subprocess.PIPE, text=True, timeout=60)
     assert (ended.stdout, ended.returncode) == ("closed\n", 0)
+
+
+def test_a_further_signal_after_the_end_says_nothing() -> None:
+    """Ctrl-C pressed twice, or a shell and its parent that both pass it on."""
+    program = f"{_AT_ONCE}\nos.kill(os.getpid(), signal.SIGINT)\n"
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert (ended.stdout, ended.stderr, ended.returncode) == ("closed\n", "", 0)
