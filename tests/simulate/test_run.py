@@ -234,6 +234,16 @@ def periodic_workers(pick: random.Random) -> tuple[System, tuple[Source, ...], S
     return system, tuple(sources), Schedule(system, tuple(kept))
 
 
+@pytest.mark.parametrize(("second", "dropped"), [(996, 1), (1000, 0)])
+def test_a_link_has_room_for_what_leaves_the_engine_when_the_frame_before_was_sent(
+    second: int, dropped: int
+) -> None:
+    """The first frame leaves the engine at 40 ns and the link at 1040."""
+    engine = Engine("e", link=Link(rate=512e6, capacity=1))
+    result = run(Scenario((engine,), (source(0), source(1, phase=second))), 90 * US)
+    assert result.engines["e"]["link_dropped"] == dropped
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_the_verifiers_simulation_of_the_same_workers_agrees(seed: int) -> None:
     """Same departures and losses, where no two events lie so near that the cycles decide."""

@@ -11,9 +11,8 @@ from olafctl.bench.simulate_tree import tree_agreement
 from olafctl.targets import testbeds
 
 
-@pytest.mark.parametrize(("name", "latest"), [("multi-hop", 0), ("two-racks", 1000)])
-def test_random_arrivals_at_every_engine_become_the_same_frames_on_the_twin(name: str, latest: int) -> None:
+@pytest.mark.parametrize("name", ["multi-hop", "two-racks"])
+def test_random_arrivals_at_every_engine_become_the_same_frames_on_the_twin(name: str) -> None:
     found = tree_agreement(testbeds.load(testbeds.locate(name)), 800, seed=5, per_load=200)
     assert found.frames > 200
-    assert (found.different_frames, found.different_counts) == (0, 0)
-    assert found.latest <= latest
+    assert (found.different_frames, found.different_counts, found.latest) == (0, 0, 0)

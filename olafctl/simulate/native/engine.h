@@ -78,17 +78,19 @@ class Engine {
         return update;
     }
 
-    // When what was just sent reaches the link's end, store and forward, in whole nanoseconds; kNever when the
-    // link drops it.
-    std::int64_t Transmit(std::int64_t now, const Update &update) {
-        while (!on_link_.empty() && on_link_.front() <= now) on_link_.pop_front();
+    // When what was just sent reaches the link's end, store and forward, in whole nanoseconds; kNever when
+    // the link drops it.
+    std::int64_t Transmit(const Update &update) {
+        const std::int64_t sent = left_at_ + kPipelineCycles * setting.cycle;
+        while (!on_link_.empty() && on_link_.front() <= sent) on_link_.pop_front();
         if (setting.link_capacity && on_link_.size() >= setting.link_capacity) {
             ++counters.link_dropped;
             return kNever;
         }
-        up_free_ = std::max(left_at_ + kPipelineCycles * setting.cycle, up_free_) + OnLink(update.size);
-        if (setting.link_capacity) on_link_.push_back(up_free_);
-        return (up_free_ + kPsPerNs - 1) / kPsPerNs * kPsPerNs + setting.link_delay;
+        up_free_ = std::max(sent, up_free_) + OnLink(update.size);
+        const std::int64_t over = (up_free_ + kPsPerNs - 1) / kPsPerNs * kPsPerNs;
+        if (setting.link_capacity) on_link_.push_back(over);
+        return over + setting.link_delay;
     }
 
     // When an ACK of `bytes` that enters the far end of the link now has come.

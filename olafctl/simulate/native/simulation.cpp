@@ -233,7 +233,7 @@ class Simulation {
     void Send(std::int64_t now, std::uint32_t at) {
         Engine &engine = engines_[at];
         const Update update = engine.Send(now);
-        const std::int64_t arrives = engine.Transmit(now, update);
+        const std::int64_t arrives = engine.Transmit(update);
         if (arrives == kNever) {
             ledger_.Lost(update);
         } else {
