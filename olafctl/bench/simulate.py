@@ -167,7 +167,7 @@ def _through(model: QueueModel, trace: Trace, beats: int) -> list[tuple[int, int
     for departure in model.take():
         frame_out = OlafFrame.decode(departure.frame)
         newest = int(trace.time[frame_out.seq])
-        left.append((departure.sidecar.cluster, newest, frame_out.count, departure.last * CYCLE_NS))
+        left.append((departure.sidecar.cluster, newest, frame_out.count, (departure.last + 1) * CYCLE_NS))
     return left
 
 

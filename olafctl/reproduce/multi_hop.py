@@ -59,6 +59,10 @@ class Setup:
     ack_bytes: int = 64
     active_window: int = SECOND
     """ns: more than three times the longest period, so that every cluster that sends counts as active."""
+    behind: int = 0
+    """Frames that wait behind each of FIFO's queues: a device's own queue, in whose place Olaf's is."""
+    together: bool = False
+    """All workers send at the same instants, in an order drawn in each run, not at phases of their own."""
 
 
 def scenario(setup: Setup, seed: int) -> Scenario:
@@ -66,15 +70,18 @@ def scenario(setup: Setup, seed: int) -> Scenario:
 
     def engine(name: str, slots: int, rate: float, to: str | None) -> Engine:
         link = Link(to, rate, setup.delay)
-        mode = Mode.FIFO if setup.queue is Queue.FIFO else Mode.OLAF
-        return Engine(name, slots, rate, link, mode, active_window=setup.active_window)
+        fifo = setup.queue is Queue.FIFO
+        mode, behind = (Mode.FIFO, setup.behind) if fifo else (Mode.OLAF, 0)
+        return Engine(name, slots + behind, rate, link, mode, active_window=setup.active_window)
 
+    order = np.random.default_rng(seed).permutation(CLUSTERS * WORKERS)
     sources = tuple(
         Source(
             cluster,
             worker,
             "sw1" if cluster in S1 else "sw2",
             period=period,
+            phase=int(order[WORKERS * cluster + worker]) if setup.together else None,
             jitter=round(setup.jitter * period),
             delay=setup.delay,
             size=FRAME_BYTES,
@@ -96,9 +103,10 @@ def measure(setup: Setup, seeds: Sequence[int], observed: int = OBSERVED) -> Fig
     """Means and spreads over runs of ``observed`` ns after the warm-up.
 
     ``loss`` and ``held`` are percent of what workers generated; ages are ms, ``age_s1`` by the clusters' own
-    Age-of-Model (OLAF §6), ``worker_s1`` by each worker's, in which only its own updates count; ``fairness``
-    is Jain's index over the ten clusters, ``worker_fairness`` over the hundred workers; ``starved`` counts
-    clusters of which nothing was received, whose age is that of the initial model.
+    Age-of-Model (OLAF §6), ``peak`` the mean of all clusters' peaks, ``worker_s1`` by each worker's, in which
+    only its own updates count; ``fairness`` is Jain's index over the ten clusters, ``worker_fairness`` over
+    the hundred workers; ``starved`` counts clusters of which nothing was received, whose age is that of the
+    initial model.
     """
     return over(once(setup, seed, observed) for seed in seeds)
 
@@ -120,5 +128,6 @@ def once(setup: Setup, seed: int, observed: int = OBSERVED) -> dict[str, float]:
         "worker_s1": float(each[:edge].mean()),
         "worker_s2": float(each[edge:].mean()),
         "worker_fairness": aom.jain(workers),
+        "peak": float(np.mean([c.mean_peak for c in found.clusters if c.mean_peak is not None])) / MS,
         "starved": sum(cluster.frames == 0 for cluster in found.clusters),
     }

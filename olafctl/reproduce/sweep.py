@@ -1,6 +1,6 @@
 """Tables 2 and 3 over what the paper leaves open: the same setups, measured and shown in the same way."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,6 +15,13 @@ _EDGES = (0.5, 0.55, 0.6, 0.7, 0.8, 1.0, 2.0, 100.0)
 """Outputs of SW1 and SW2, in Mb/s; the last is no bottleneck at all."""
 _JITTERS = (0.0, 0.01, 0.1, 1.0)
 _CORES = (0.5, 0.75, 1.0, 1.5)
+DEVICE_QUEUE = 100
+"""Frames: what a device of ns-3 holds unless told otherwise."""
+DEEP_FIFO = f"FIFO, {DEVICE_QUEUE} frames behind"
+"""The base's name for FIFO with a device's queue behind each of its own."""
+_BEHIND = (25, 50, 75, DEVICE_QUEUE)
+_ALIKE = (1.0, 2.0, 5.0, 10.0)
+"""Outputs of all three, in Mb/s, where all workers send at once."""
 _M = 1e6
 
 HEADS = (
@@ -57,6 +64,15 @@ def points() -> Iterator[Point]:
     for core in _CORES:
         changes = {"x1": 0.7 * core * _M, "x2": 0.7 * core * _M, "x3": core * _M}
         yield Point("core", f"{core:g} Mb/s", changes)
+    for core in (0.4, 0.5):
+        changes = {"x1": 100 * _M, "x2": 100 * _M, "x3": core * _M}
+        yield Point("core", f"{core:g} Mb/s, SW1 and SW2 100 Mb/s", changes)
+    for behind in _BEHIND:
+        yield Point("behind", f"{behind} frames behind FIFO's slots", {"behind": behind})
+    for rate in _ALIKE:
+        for jitter in (0.01, 0.1):
+            changes = {"x1": rate * _M, "x2": rate * _M, "x3": rate * _M, "jitter": jitter, "together": True}
+            yield Point("together", f"all outputs {rate:g} Mb/s, jitter {jitter:.0%}", changes)
     for delay in (0, 1, 10):
         yield Point("delay", f"{delay} ms each way on every link", {"delay": delay * MS})
 
@@ -82,6 +98,8 @@ def measured(periods: tuple[int, int], runs: int, controls: bool, progress: Prog
     pairs = zip(each[Queue.OLAF], each[Queue.OLAF_TC], strict=True)
     fairer = sum(with_control["fairness"] > without["fairness"] for without, with_control in pairs)
     base = {queue.value: over(rows).as_json() for queue, rows in each.items()}
+    deep = Setup(Queue.FIFO, periods, behind=DEVICE_QUEUE)
+    base[DEEP_FIFO] = measure(deep, range(runs)).as_json()
     found = []
     everything = [(point, list(Queue)) for point in points()]
     if controls:
@@ -104,23 +122,24 @@ def cells(found: Figures) -> list[str]:
     return [found.text(name, digits) for name, digits in _NAMES]
 
 
-def table(title: str, data: Data, sweep: str) -> Table:
+def table(title: str, data: Data, sweep: str, queues: Collection[str] = tuple(Queue)) -> Table:
     """All setups of one sweep, a row for each queue."""
     rows = [
         [point["label"], queue, *cells(Figures.of_json(kept))]
         for point in data["sweep"]
         if point["sweep"] == sweep
         for queue, kept in point["queues"].items()
+        if queue in queues
     ]
     return Table(title, ("setup", "queue", *HEADS), rows)
 
 
-def statements(data: Data) -> Sequence[tuple[str, int, int, list[str]]]:
-    """Each statement of the paper: in how many setups of the rates it holds, of how many, and where not."""
+def statements(data: Data, sweep: str) -> Sequence[tuple[str, int, int, list[str]]]:
+    """Each statement of the paper: in how many setups of a sweep it holds, of how many, and where not."""
     setups = {
         point["label"]: {queue: Figures.of_json(kept) for queue, kept in point["queues"].items()}
         for point in data["sweep"]
-        if point["sweep"] == "edge"
+        if point["sweep"] == sweep
     }
     found = []
     for text, holds in _STATEMENTS.items():

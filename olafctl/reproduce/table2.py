@@ -11,6 +11,7 @@ from olafctl.simulate.scenario import Scenario
 
 _PAPER = {
     "FIFO": ("88", "1714", "1710", "0.88"),
+    sweep.DEEP_FIFO: ("88", "1714", "1710", "0.88"),
     "Olaf": ("4.5", "245", "244", "0.98"),
     "Olaf_TC": ("as Olaf", "as Olaf", "as Olaf", "as Olaf"),
 }
@@ -25,15 +26,17 @@ def measure(runs: int, progress: Progress) -> Data:
 def section(data: Data) -> Section:
     """Table 2's tables."""
     comparison = compared(data, _PAPER, "100 ms and 100 ms")
-    return Section({"comparison": comparison, **sweeps(data)})
+    peaks = [
+        f"{queue} {Figures.of_json(data['base'][queue]).text('peak')}" for queue in (Queue.FIFO, Queue.OLAF)
+    ]
+    return Section({"comparison": comparison, **sweeps(data)}, {"peaks": " and ".join(peaks)})
 
 
 def compared(data: Data, paper: Mapping[str, tuple[str, str, str, str]], periods: str) -> Table:
     """The paper's rows next to ours."""
     rows = []
-    for queue, kept in data["base"].items():
-        found = Figures.of_json(kept)
-        loss, first, second, fairness = paper[queue]
+    for queue, (loss, first, second, fairness) in paper.items():
+        found = Figures.of_json(data["base"][queue])
         rows.append(
             [
                 queue,
@@ -68,20 +71,35 @@ def compared(data: Data, paper: Mapping[str, tuple[str, str, str, str]], periods
 
 def sweeps(data: Data) -> dict[str, Table]:
     """Where the paper's statements hold, and every setup."""
-    held = [
-        [text, f"{count} of {total}", _shortened(wrong)]
-        for text, count, total, wrong in sweep.statements(data)
-    ]
     runs = min(data["runs"], sweep.SWEEP_RUNS)
+    parts = [sweep.statements(data, name) for name in ("edge", "behind", "together")]
+    held = [
+        [
+            text,
+            *(f"{count} of {total}" for _, count, total, _ in (edge, behind, together)),
+            _shortened(edge[3]),
+        ]
+        for edge, behind, together in zip(*parts, strict=True)
+        for text in (edge[0],)
+    ]
+    heads = (
+        "statement",
+        "setups of rates and jitter",
+        "more frames behind FIFO's slots",
+        "all workers at once",
+        "of the rates and jitter, not at",
+    )
+    titles = {
+        "edge": "Rate of SW1 and SW2, and jitter",
+        "core": "Rate of SW3, with SW1 and SW2 at 0.7 of it if nothing else is said",
+        "delay": "Delay of every link",
+        "together": "All workers send at the same instants, all switches at one rate",
+    }
+    behind = f"Frames that wait behind FIFO's slots in each switch; {runs} runs of each"
     return {
-        "statements": Table(
-            "Where the statements hold in the sweep of rates and jitter",
-            ("statement", "setups", "not at"),
-            held,
-        ),
-        "edge": sweep.table(f"Rate of SW1 and SW2, and jitter; {runs} runs of each", data, "edge"),
-        "core": sweep.table("Rate of SW3, with SW1 and SW2 at 0.7 of it", data, "core"),
-        "delay": sweep.table("Delay of every link", data, "delay"),
+        "behind": sweep.table(behind, data, "behind", [Queue.FIFO]),
+        "statements": Table(f"In how many setups the statements hold; {runs} runs of each", heads, held),
+        **{name: sweep.table(f"{title}; {runs} runs of each", data, name) for name, title in titles.items()},
     }
 
 

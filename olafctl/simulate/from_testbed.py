@@ -48,11 +48,17 @@ def scenario_of(
         for number, worker in enumerate(cluster.workers)
     )
     return Scenario(
-        tuple(_engine(topology, engine) for engine in testbed.engines),
+        engines_of(testbed),
         sources,
         segments={cluster.index: cluster.segments for cluster in testbed.clusters},
         seed=seed,
     )
+
+
+def engines_of(testbed: Testbed) -> tuple[Engine, ...]:
+    """The testbed's engines, each with its link towards the parameter server."""
+    topology = Topology(testbed)
+    return tuple(_engine(topology, engine) for engine in testbed.engines)
 
 
 def _engine(topology: Topology, engine: model.Engine) -> Engine:

@@ -299,7 +299,8 @@ def _arrivals(scenario: Scenario) -> NDArray[np.void]:
     rows = np.zeros(len(trace.time), library.ARRIVAL)
     rows["worker"] = trace.worker
     rows["time"], rows["index"] = trace.time * _PS, _first(scenario)[trace.cluster]
-    rows["engine"] = [engine.name for engine in scenario.engines].index(trace.engine)
+    for place, engine in enumerate(scenario.engines):
+        rows["engine"][np.broadcast_to(np.asarray(trace.engine) == engine.name, len(rows))] = place
     rows["size"] = trace.size
     codes, width = _codes(trace)
     numbers = np.zeros(1 + int(codes.max()), np.uint32)

@@ -86,8 +86,8 @@ class Source:
 class Trace:
     """Updates at given times, such as a recorded training: arrays of one length, in order of time."""
 
-    engine: str
-    """Where they arrive, when they are generated."""
+    engine: str | NDArray[np.str_]
+    """Where they arrive, when they are generated: of each update, or of all."""
     time: NDArray[np.int64]
     """ns."""
     cluster: NDArray[np.int64]
@@ -227,9 +227,11 @@ def _source_problems(source: Source, names: list[str]) -> Iterator[Problem]:
 
 
 def _trace_problems(trace: Trace, names: list[str]) -> Iterator[Problem]:
-    if trace.engine not in names:
-        known = ", ".join(names)
-        yield Problem(f"arrives at engine {trace.engine!r}, which does not exist", "trace", f"known: {known}")
+    known = ", ".join(names)
+    for engine in sorted(set(np.unique(trace.engine).tolist()) - set(names)):
+        yield Problem(f"arrives at engine {engine!r}, which does not exist", "trace", f"known: {known}")
+    if np.shape(trace.engine) not in ((), trace.time.shape):
+        yield Problem(f"has {np.size(trace.engine)} engines", "trace", "one, or one an update")
     if not trace.time.shape == trace.cluster.shape == trace.worker.shape or trace.time.ndim != 1:
         shapes = f"{trace.time.shape}, {trace.cluster.shape} and {trace.worker.shape}"
         yield Problem(f"has times, clusters and workers of shapes {shapes}", "trace", "one entry an update")

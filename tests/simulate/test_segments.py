@@ -87,8 +87,8 @@ def test_a_merged_frame_makes_every_contributor_fresh() -> None:
     result = run(
         Scenario((replace(engine, link=link),), sources), 25 * US, each_worker=True, goal=1, initial=False
     )
-    came = 15 * US + 36
-    assert [worker.reached for worker in result.workers] == [5 * US + 36, came, came, came]
+    came = 15 * US + 40
+    assert [worker.reached for worker in result.workers] == [5 * US + 40, came, came, came]
     ages = [worker.average_age for worker in result.workers]
     for number in range(3):
         generated = (1 + number) * US

@@ -21,6 +21,11 @@ _AGE_LIMIT, _SPEED_LIMIT = 0.02, 50
     metavar="UPDATES",
     help="Compare so many random arrivals with the Verilated OlafQueue instead.",
 )
+@click.option(
+    "--testbed",
+    metavar="TESTBED",
+    help="With --agreement: all engines of TESTBED on the twin, not one queue.",
+)
 @click.option("--seed", type=int, default=1, show_default=True, help="Seed of --agreement.")
 @click.option(
     "--ns3",
@@ -37,6 +42,7 @@ _AGE_LIMIT, _SPEED_LIMIT = 0.02, 50
 @json_option("Print JSON.")
 def command(
     agreement: int | None,
+    testbed: str | None,
     seed: int,
     ns3: int | None,
     hour: bool,
@@ -47,19 +53,15 @@ def command(
 ) -> None:
     """Measure the event-level model (docs/simulate.md): updates per second of processor time, on one core.
 
-    Exit code 1 when an arrival of --agreement ends otherwise than in the Verilated queue, or when with --ns3
-    the ages of two runs differ by more than 2 % or the model is not 50 times as fast.
+    Exit code 1 when an arrival of --agreement ends otherwise than in the Verilated queue or on the twin, or
+    when with --ns3 the ages of two runs differ by more than 2 % or the model is not 50 times as fast.
     """
     from olafctl.bench import simulate
 
+    if testbed is not None and agreement is None:
+        raise click.UsageError("--testbed goes with --agreement")
     if agreement is not None:
-        found = simulate.agreement(agreement, seed, progress=log_progress)
-        if as_json:
-            print_json(vars(found))
-        else:
-            table("agreement with the Verilated queue", list(vars(found)), [list(vars(found).values())])
-        if found.different_frames or found.different_times or found.different_counts:
-            raise OlafError(Problem("the event-level model and the Verilated queue differ", "agreement"))
+        _agreement(agreement, testbed, seed, as_json)
         return
     if ns3 is not None:
         _against_ns3(ns3, seed, as_json)
@@ -73,6 +75,30 @@ def command(
         ["output", "updates", "CPU s", "updates/s"],
         [[speed.name, speed.updates, round(speed.seconds, 2), round(speed.per_second)] for speed in speeds],
     )
+
+
+def _agreement(updates: int, testbed: str | None, seed: int, as_json: bool) -> None:
+    """With the Verilated queue, to the cycle, or with the twin's engines, to the frame."""
+    if testbed is None:
+        from olafctl.bench.simulate import agreement
+
+        queue = agreement(updates, seed, progress=log_progress)
+        counts, other = vars(queue), "the Verilated queue"
+        differ = queue.different_frames or queue.different_times or queue.different_counts
+    else:
+        from olafctl.bench.simulate_tree import tree_agreement
+        from olafctl.targets import testbeds
+
+        bed = testbeds.load(testbeds.locate(testbed))
+        tree = tree_agreement(bed, updates, seed, progress=log_progress)
+        counts, other = vars(tree), f"the twin's {len(bed.engines)} engines"
+        differ = tree.different_frames or tree.different_counts
+    if as_json:
+        print_json(counts)
+    else:
+        table(f"agreement with {other}", list(counts), [list(counts.values())])
+    if differ:
+        raise OlafError(Problem(f"the event-level model and {other} differ", "agreement"))
 
 
 def _against_ns3(seconds: int, seed: int, as_json: bool) -> None:

