@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import product
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING
@@ -38,11 +39,10 @@ SWEPT_RATES = (20, 5)
 TOLERANCES = (0.05, 0.1, 0.2, 0.4, 0.8)
 """Δ_T in seconds of the recording, whose workers have an update every 0.02 to 0.32 s."""
 SLOPES: dict[str, Callable[[float], float]] = {
-    "0": lambda delta_t: 0.0,
     "Δ_T": lambda delta_t: delta_t,
     "1/Δ_T": lambda delta_t: 1 / delta_t,
 }
-"""v in 1/s from Δ_T: none, that for fairness and that for urgency (OLAF §5)."""
+"""v in 1/s from Δ_T: that for fairness and that for urgency (OLAF §5)."""
 _COLUMNS = ("gigabits", "queue", "seed", *Delivery.__dataclass_fields__)
 Measured = dict[tuple[int, str], list[Delivery]]
 """By Gb/s and the case's name; a run a seed."""
@@ -71,21 +71,22 @@ def figure7(updates: int, seeds: int, folder: Path, progress: Progress) -> Figur
 
 
 def control(updates: int, seeds: int, folder: Path, progress: Progress) -> Figure:
-    """Olaf with each Δ_T and v of the sweep, both ways of counting."""
-    swept = [(delta_t, slope) for delta_t in TOLERANCES for slope in SLOPES]
+    """Olaf without transmission control, with a fixed P_s, and with each Δ_T and v; both ways of counting."""
+    swept = {("any", "0"): Control(v=0)}
+    for delta_t, (slope, of) in product(TOLERANCES, SLOPES.items()):
+        swept[f"{delta_t:g}", slope] = Control(delta_t, of(delta_t))
     cases = [FIFO, OLAF]
-    for delta_t, slope in swept:
-        its, name = Control(delta_t, SLOPES[slope](delta_t)), _name(delta_t, slope)
+    for place, its in swept.items():
+        name = _name(*place)
         cases += [Case(name, Mode.OLAF, its), Case(name + _COUNTED, Mode.OLAF, its, folded=False)]
     found, settings = _measured(cases, SWEPT_RATES, updates, seeds, progress)
     speedups = _speedups(found)
     rows: list[tuple[object, ...]] = []
     for gigabits in SWEPT_RATES:
         rows.append((gigabits, "off", "", *_swept(found, speedups, gigabits, OLAF.name, OLAF.name)))
-        for delta_t, slope in swept:
-            name = _name(delta_t, slope)
-            row = _swept(found, speedups, gigabits, name, name + _COUNTED)
-            rows.append((gigabits, f"{delta_t:g}", slope, *row))
+        for place in swept:
+            name = _name(*place)
+            rows.append((gigabits, *place, *_swept(found, speedups, gigabits, name, name + _COUNTED)))
     return Figure(
         "figure7-control",
         f"{_title(updates)}, Olaf with transmission control",
@@ -102,8 +103,8 @@ def control(updates: int, seeds: int, folder: Path, progress: Progress) -> Figur
     )
 
 
-def _name(delta_t: float, slope: str) -> str:
-    return f"Δ_T {delta_t:g} s, v {slope}"
+def _name(delta_t: str, slope: str) -> str:
+    return f"Δ_T {delta_t} s, v {slope}"
 
 
 def _title(updates: int) -> str:
@@ -204,10 +205,8 @@ def _draw_sweep(speedups: Speedups, drawing: Drawing) -> None:
     for gigabits, axes in zip(SWEPT_RATES, drawing.subplots(1, len(SWEPT_RATES)), strict=True):
         for number, slope in enumerate(SLOPES):
             for style, counted in (("-", ""), (":", _COUNTED)):
-                heights = [
-                    float(speedups[gigabits, _name(delta_t, slope) + counted].mean())
-                    for delta_t in TOLERANCES
-                ]
+                names = [_name(f"{delta_t:g}", slope) + counted for delta_t in TOLERANCES]
+                heights = [float(speedups[gigabits, name].mean()) for name in names]
                 colour = plotting.COLOURS[number]
                 axes.plot(TOLERANCES, heights, style, marker="o", color=colour, label=f"v {slope}{counted}")
         axes.set(title=f"{gigabits} Gb/s", xscale="log")
