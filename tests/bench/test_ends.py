@@ -56,6 +56,8 @@ def test_an_interval_is_that_of_the_seeds() -> None:
     learnt = Ends(rewards).learnt(OLAF)
     assert learnt.low < learnt.value < learnt.high
     assert learnt == Ends(rewards).learnt(OLAF)
+    one = Ends({queue: table[:1] for queue, table in rewards.items()})
+    assert "(" not in str(one.learnt(OLAF))
 
 
 def test_the_ideal_training_is_looked_up_where_it_had_as_many_updates() -> None:

@@ -48,7 +48,7 @@ def lab() -> Iterator[delivery.Lab]:
 
 
 def test_an_update_counts_once_it_is_part_of_a_frame_that_arrives(lab: delivery.Lab) -> None:
-    fifo, olaf, control, frames = (lab.run(case, 20, UPDATES, 1) for case in speedup.CASES)
+    fifo, olaf, control, frames = (lab.run(case, 20, UPDATES, 1) for case in speedup.CASES[:4])
     for run in (fifo, olaf, control, frames):
         assert run.sent <= run.offered
         assert run.contained + run.lost + run.replaced <= run.sent
@@ -133,7 +133,7 @@ def test_a_run_is_made_once_unless_its_settings_change(tmp_path: Path) -> None:
         made.append(1)
         return Run([0.0] * 18 + [reward] * 2, [1.0] * 20, 20, 20, 20, 0, 0, 0, 0.1)
 
-    runs = Runs(tmp_path, quietly)
+    runs = Runs(Run, tmp_path, quietly)
     first = runs.of("olaf", 1, {"rate": (1, 2)}, lambda: run(5.0))
     assert runs.of("olaf", 1, {"rate": (1, 2)}, lambda: run(6.0)) == first
     assert final([first]).tolist() == [5.0]
@@ -164,7 +164,7 @@ def test_frames_whose_merging_is_all_that_differs_share_the_runs_of_the_queues_t
     found = congestion.settings(20, 2, tmp_path, quietly)
     names = sorted(path.name.partition("-queue")[0] for path in (tmp_path / "runs").iterdir())
     assert names.count("once") == names.count("rule") == 2 * 2
-    assert names.count("gate") == names.count("nine") == 2 * 5
+    assert names.count("gate") == 2 * 5 and names.count("nine") == 5  # a seed of nine clusters is enough
     assert sum(queue.comparable is not None for queue in queues) == 2 * 2
     assert [row[0] for row in found.rows[::2]] == [
         "as figure 8",

@@ -7,7 +7,7 @@ every worker's first update; and the mean of the first tenth of the ideal traini
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from math import inf
+from math import inf, isnan, nan
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +34,7 @@ _STEPS = 10
 class Ratio:
     """A quotient of means over seeds, and its 95 % interval when the seeds are drawn again (bootstrap).
 
-    Infinite when what is divided by is not above 0.
+    Infinite when what is divided by is not above 0; one seed has no interval.
     """
 
     value: float
@@ -42,7 +42,8 @@ class Ratio:
     high: float
 
     def __str__(self) -> str:
-        return f"{_short(self.value)} ({_short(self.low)} … {_short(self.high)})"
+        interval = "" if isnan(self.low) else f" ({_short(self.low)} … {_short(self.high)})"
+        return _short(self.value) + interval
 
 
 class Ends:
@@ -102,6 +103,8 @@ class Ends:
         size = np.abs if absolute else np.asarray
         drawn = _quotient(above[self._draws].mean(axis=1), size(below[self._draws].mean(axis=1)))
         (value,) = _quotient(above.mean(keepdims=True), size(below.mean(keepdims=True)))
+        if len(self._ideal) == 1:
+            return Ratio(float(value), nan, nan)
         # Sorted, not interpolated: a drawn quotient may be infinite.
         low, high = np.sort(drawn)[[round(0.025 * _DRAWS), round(0.975 * _DRAWS)]]
         return Ratio(float(value), float(low), float(high))

@@ -50,7 +50,7 @@ STRATEGIES = {
 
 def figure2(updates: int, seeds: int, folder: Path, progress: Progress) -> Figure:
     """Eight heterogeneous workers under each strategy, without congestion."""
-    runs = Runs(folder, progress)
+    runs = Runs(Run, folder, progress)
     with lab(f"learning-{WORKERS}", 1, WORKERS, max(NUMBERS), progress) as twin:
         curves = {
             name: [_uncongested(twin, runs, name, WORKERS, updates, seed) for seed in range(1, seeds + 1)]
@@ -86,7 +86,7 @@ def figure2(updates: int, seeds: int, folder: Path, progress: Progress) -> Figur
 
 def figure3(updates: int, seeds: int, folder: Path, progress: Progress) -> Figure:
     """One cluster of ever more workers, each update applied at once, without congestion."""
-    runs = Runs(folder, progress)
+    runs = Runs(Run, folder, progress)
     curves: dict[str, list[Run]] = {}
     for workers in NUMBERS:
         with lab(f"learning-{workers}", 1, workers, max(NUMBERS), progress) as twin:
@@ -118,7 +118,7 @@ def _settings(workers: int, updates: int) -> dict[str, Any]:
     return {"workers": workers, "updates": updates, "slowdowns": SLOWDOWNS, "step_seconds": STEP}
 
 
-def _uncongested(twin: Lab, runs: Runs, name: str, workers: int, updates: int, seed: int) -> Run:
+def _uncongested(twin: Lab, runs: Runs[Run], name: str, workers: int, updates: int, seed: int) -> Run:
     """A run of figure 2 or 3; what both have is made once."""
     strategy = STRATEGIES[name]
     pace = Pace(step=STEP, slowdowns=SLOWDOWNS)

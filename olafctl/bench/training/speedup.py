@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from olafctl import paths, plotting
 from olafctl.bench.training.delivery import FRAME_BYTES, OFFERED, TRACE, Case, Control, Delivery, lab
 from olafctl.bench.training.report import Figure, estimate
+from olafctl.bench.training.runs import Runs
 from olafctl.queue.internals import Mode
 from olafctl.replay import trace as traces
 from olafctl.targets import testbeds
@@ -33,6 +35,8 @@ CASES = (
     Case("Olaf", Mode.OLAF),
     Case("Olaf, transmission control", Mode.OLAF, Control()),
     Case(f"Olaf, transmission control{_COUNTED}", Mode.OLAF, Control(), folded=False),
+    Case("FIFO, transmission control", Mode.FIFO, Control()),
+    Case(f"FIFO, transmission control{_COUNTED}", Mode.FIFO, Control(), folded=False),
 )
 FIFO, OLAF = CASES[:2]
 SWEPT_RATES = (20, 5)
@@ -52,7 +56,7 @@ Speedups = dict[tuple[int, str], NDArray[np.float64]]
 
 def figure7(updates: int, seeds: int, folder: Path, progress: Progress) -> Figure:
     """The time of each case at each output rate, and FIFO's divided by it."""
-    found, settings = _measured(CASES, RATES, updates, seeds, progress)
+    found, settings = _measured(CASES, RATES, updates, seeds, folder, progress)
     speedups = _speedups(found)
     return Figure(
         "figure7",
@@ -79,7 +83,7 @@ def control(updates: int, seeds: int, folder: Path, progress: Progress) -> Figur
     for place, its in swept.items():
         name = _name(*place)
         cases += [Case(name, Mode.OLAF, its), Case(name + _COUNTED, Mode.OLAF, its, folded=False)]
-    found, settings = _measured(cases, SWEPT_RATES, updates, seeds, progress)
+    found, settings = _measured(cases, SWEPT_RATES, updates, seeds, folder, progress)
     speedups = _speedups(found)
     rows: list[tuple[object, ...]] = []
     for gigabits in SWEPT_RATES:
@@ -112,26 +116,39 @@ def _title(updates: int) -> str:
 
 
 def _measured(
-    cases: Sequence[Case], rates: Sequence[int], updates: int, seeds: int, progress: Progress
+    cases: Sequence[Case], rates: Sequence[int], updates: int, seeds: int, folder: Path, progress: Progress
 ) -> tuple[Measured, dict[str, object]]:
     """Every run, and what all have in common. Raises OlafError."""
     found: Measured = {}
+    runs = Runs(Delivery, folder, progress)
     testbed, trace = testbeds.load(testbeds.locate(TESTBED)), traces.load(paths.sources() / TRACE)
     with lab(testbed, trace, progress) as twin:
-        for gigabits in rates:
-            for case in cases:
-                progress(f"{case.name}, {gigabits} Gb/s")
-                runs = [twin.run(case, gigabits, updates, seed) for seed in range(1, seeds + 1)]
-                found[gigabits, case.name] = runs
-        scale = round(twin.scale, 1)
-    return found, {
-        "updates": updates,
-        "seeds": seeds,
-        "offered": OFFERED,
-        "frame_bytes": FRAME_BYTES,
-        "time_scale": scale,
-        "recording": TRACE.name,
-    }
+        settings = {
+            "updates": updates,
+            "offered": OFFERED,
+            "frame_bytes": FRAME_BYTES,
+            "time_scale": round(twin.scale, 1),
+            "recording": TRACE.name,
+        }
+        for gigabits, case in product(rates, cases):
+            curve = f"delivery-{gigabits}-{_file(case)}"
+            made_with = {**settings, **_made_with(case), "gigabits": gigabits}
+            found[gigabits, case.name] = [
+                runs.of(curve, seed, made_with, partial(twin.run, case, gigabits, updates, seed))
+                for seed in range(1, seeds + 1)
+            ]
+    return found, {**settings, "seeds": seeds}
+
+
+def _made_with(case: Case) -> dict[str, object]:
+    control = asdict(case.control) if case.control else None
+    return {"mode": case.mode.name, "control": control, "folded": case.folded}
+
+
+def _file(case: Case) -> str:
+    """Of a case's runs: two cases that differ in their names alone have them in common."""
+    control = f"-{case.control.delta_t:g}-{case.control.v:g}" if case.control else ""
+    return f"{case.mode.name.lower()}{control}{'' if case.folded else '-frames'}"
 
 
 def _speedups(found: Measured) -> Speedups:
@@ -182,7 +199,7 @@ def _points(found: Measured) -> list[tuple[object, ...]]:
 def _statements(speedups: Speedups) -> dict[str, bool]:
     """What the paper says of its figure."""
     holds = {}
-    for case in CASES[1:]:
+    for case in (case for case in CASES if case.mode is Mode.OLAF):
         means = [float(speedups[gigabits, case.name].mean()) for gigabits in RATES]
         holds[f"{case.name}: faster than FIFO at every rate"] = min(means) > 1
         holds[f"{case.name}: the speed-up grows as the rate falls"] = means == sorted(means)
