@@ -68,7 +68,7 @@ def test_the_ideal_training_is_looked_up_where_it_had_as_many_updates() -> None:
 
 def test_earlier_ends_are_evaluated_as_if_the_training_had_ended_there() -> None:
     table = by_end(queues(ideal=50, fifo=-100, olaf=25), UNTRAINED)
-    assert table.rows[0][:2] == ["10", "-300"] and table.rows[-1][:2] == ["20", "50"]
+    assert table.rows[0][:2] == ["12", "50"] and table.rows[-1][:2] == ["20", "50"]
     place = table.heads.index(OLAF)
     assert table.rows[-1][place - 1 : place + 3] == ["0.40", "0.90", "1.25", "1.50"]
     assert UNTRAINED in table.title

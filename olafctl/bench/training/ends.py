@@ -26,8 +26,8 @@ PAIRS = {
 """Of Olaf's queues: FIFO at the same output, and how far Olaf ends above it (OLAF §8.2, 40 and 20 Gb/s)."""
 ORIGINS = UNTRAINED, TENTH = ("the untrained policy", "ideal's first tenth")
 _DRAWS = 10_000
-_STEPS = 10
-"""Ends that are compared in a training."""
+_TENTHS = range(6, 11)
+"""Of a training, after which its ends are compared; before, the ideal one has learnt nothing either."""
 
 
 @dataclass(frozen=True)
@@ -117,8 +117,8 @@ def by_end(rewards: Mapping[str, Rewards], origin: str) -> Table:
     for olaf, (fifo, _) in PAIRS.items():
         heads += [fifo, olaf, "gain", "ideal's gain"]
     rows = []
-    for step in range(_STEPS // 2, _STEPS + 1):
-        end = max(1, updates * step // _STEPS)
+    for tenths in _TENTHS:
+        end = max(1, updates * tenths // 10)
         ends = Ends({queue: table[:, :end] for queue, table in rewards.items()}, origin)
         row = [str(end), f"{ends.of(IDEAL).mean():.0f}"]
         for olaf, (fifo, _) in PAIRS.items():

@@ -39,7 +39,8 @@ CASES = (
     Case(f"FIFO, transmission control{_COUNTED}", Mode.FIFO, Control(), folded=False),
 )
 FIFO, OLAF = CASES[:2]
-SWEPT_RATES = (20, 5)
+SWEPT = 20
+"""Gb/s at which transmission control's parameters are swept."""
 TOLERANCES = (0.05, 0.1, 0.2, 0.4, 0.8)
 """Δ_T in seconds of the recording, whose workers have an update every 0.02 to 0.32 s."""
 SLOPES: dict[str, Callable[[float], float]] = {
@@ -83,20 +84,18 @@ def control(updates: int, seeds: int, folder: Path, progress: Progress) -> Figur
     for place, its in swept.items():
         name = _name(*place)
         cases += [Case(name, Mode.OLAF, its), Case(name + _COUNTED, Mode.OLAF, its, folded=False)]
-    found, settings = _measured(cases, SWEPT_RATES, updates, seeds, folder, progress)
+    found, settings = _measured(cases, (SWEPT,), updates, seeds, folder, progress)
     speedups = _speedups(found)
-    rows: list[tuple[object, ...]] = []
-    for gigabits in SWEPT_RATES:
-        rows.append((gigabits, "off", "", *_swept(found, speedups, gigabits, OLAF.name, OLAF.name)))
-        for place in swept:
-            name = _name(*place)
-            rows.append((gigabits, *place, *_swept(found, speedups, gigabits, name, name + _COUNTED)))
+    rows: list[tuple[object, ...]] = [("off", "", *_swept(found, speedups, OLAF.name, OLAF.name))]
+    for place in swept:
+        name = _name(*place)
+        rows.append((*place, *_swept(found, speedups, name, name + _COUNTED)))
     return Figure(
         "figure7-control",
-        f"{_title(updates)}, Olaf with transmission control",
+        f"{_title(updates)}, Olaf with transmission control, {SWEPT} Gb/s",
         settings,
         (
-            *("Gb/s", "Δ_T s", "v", "sent of ready", "lost of sent", "output used"),
+            *("Δ_T s", "v", "sent of ready", "lost of sent", "output used"),
             *("speed-up", "and frames counted"),
         ),
         rows,
@@ -177,16 +176,16 @@ def _row(key: tuple[int, str], runs: list[Delivery], speedup: NDArray[np.float64
     )
 
 
-def _swept(found: Measured, speedups: Speedups, gigabits: int, name: str, counted: str) -> tuple[object, ...]:
+def _swept(found: Measured, speedups: Speedups, name: str, counted: str) -> tuple[object, ...]:
     """Shares of the case that counts frames, where workers send to the end, and both cases' speed-up."""
-    runs = found[gigabits, counted]
+    runs = found[SWEPT, counted]
     sent = sum(run.sent for run in runs)
     carried = sum(run.frames for run in runs) * 8 * FRAME_BYTES / sum(run.seconds for run in runs)
     return (
         f"{sent / sum(run.offered for run in runs):.1%}",
         f"{sum(run.lost for run in runs) / sent:.1%}",
-        f"{carried / (gigabits * 1e9):.1%}",
-        *(round(float(speedups[gigabits, case].mean()), 2) for case in (name, counted)),
+        f"{carried / (SWEPT * 1e9):.1%}",
+        *(round(float(speedups[SWEPT, case].mean()), 2) for case in (name, counted)),
     )
 
 
@@ -219,15 +218,15 @@ def _draw(speedups: Speedups, drawing: Drawing) -> None:
 
 
 def _draw_sweep(speedups: Speedups, drawing: Drawing) -> None:
-    for gigabits, axes in zip(SWEPT_RATES, drawing.subplots(1, len(SWEPT_RATES)), strict=True):
-        for number, slope in enumerate(SLOPES):
-            for style, counted in (("-", ""), (":", _COUNTED)):
-                names = [_name(f"{delta_t:g}", slope) + counted for delta_t in TOLERANCES]
-                heights = [float(speedups[gigabits, name].mean()) for name in names]
-                colour = plotting.COLOURS[number]
-                axes.plot(TOLERANCES, heights, style, marker="o", color=colour, label=f"v {slope}{counted}")
-        axes.set(title=f"{gigabits} Gb/s", xscale="log")
-        _label(axes, "Δ_T, s of the recording")
+    axes = drawing.subplots()
+    for number, slope in enumerate(SLOPES):
+        for style, counted in (("-", ""), (":", _COUNTED)):
+            names = [_name(f"{delta_t:g}", slope) + counted for delta_t in TOLERANCES]
+            heights = [float(speedups[SWEPT, name].mean()) for name in names]
+            colour = plotting.COLOURS[number]
+            axes.plot(TOLERANCES, heights, style, marker="o", color=colour, label=f"v {slope}{counted}")
+    axes.set(xscale="log")
+    _label(axes, "Δ_T, s of the recording")
 
 
 def _label(axes: Axes, along: str) -> None:
