@@ -19,7 +19,6 @@ def experiments(trainings: Path) -> Mapping[str, Experiment]:
             partial(_look_up, name, trainings),
             training.section,
             training.draw,
-            page="training",
         )
         for name, title in training.TITLES.items()
     ]

@@ -14,8 +14,12 @@ TITLES = {
     "fig2": "Figure 2: training strategies",
     "fig3": "Figure 3: number of workers",
     "fig7-twin": "Figure 7 through the twin, with transmission control",
+    "fig7-control": "Figure 7 with other Δ_T and v",
     "fig8": "Figure 8: reward under congestion",
+    "fig8-settings": "Figure 8 with other settings",
 }
+_FIGURES = {"fig7-twin": "7"}
+"""``--figure`` of those where it is not the name after ``fig``."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +32,8 @@ class Summary:
     """By head; an estimate is {"mean": …, "interval": …}."""
     holds: dict[str, bool]
     """Each statement of the paper, and whether it holds here."""
+    tables: list[dict[str, Any]]
+    """Further ones: title, heads, rows."""
 
 
 def load(path: Path) -> Summary | None:
@@ -39,6 +45,7 @@ def load(path: Path) -> Summary | None:
             settings=dict(found["settings"]),
             rows=[dict(row) for row in found["rows"]],
             holds={str(text): bool(value) for text, value in dict(found["holds"]).items()},
+            tables=[{key: table[key] for key in ("title", "heads", "rows")} for table in found["tables"]],
         )
     except FileNotFoundError:
         return None
@@ -51,8 +58,8 @@ def load(path: Path) -> Summary | None:
 
 def found(name: str, folder: Path) -> Data:
     """A figure's data, from ``folder``; ``summary`` is None when it was not run."""
-    summary = load(folder / f"figure{_number(name)}.json")
-    picture = folder / f"figure{_number(name)}.png"
+    summary = load(folder / f"figure{_figure(name)}.json")
+    picture = folder / f"figure{_figure(name)}.png"
     shown = str(picture) if summary is not None and picture.is_file() else None
     return {"name": name, "summary": None if summary is None else vars(summary), "picture": shown}
 
@@ -67,16 +74,17 @@ def draw(data: Data, path: Path) -> None:
 
 def section(data: Data) -> Section:
     """The summary as a table and its statements, or how to get it."""
-    command = f"olafctl bench train --figure {_number(data['name'])}"
+    command = f"olafctl bench train --figure {_figure(data['name'])}"
     if data["summary"] is None:
         return Section({}, {"training": f"Not run: `{command}` makes it, then `olafctl reproduce` shows it."})
     summary = Summary(**data["summary"])
     heads = list(summary.rows[0]) if summary.rows else []
     rows = [[_text(row.get(head)) for head in heads] for row in summary.rows]
     seeds = summary.settings.get("seeds")
-    title = f"{summary.title}; {seeds} seeds" if seeds else summary.title
+    title = f"{summary.title}; {seeds} seed{'s' * (seeds != 1)}" if seeds else summary.title
+    more = {f"more{number}": Table(**table) for number, table in enumerate(summary.tables, 1)}
     return Section(
-        {"summary": Table(title, heads, rows)},
+        {"summary": Table(title, heads, rows), **more},
         {
             "training": f"From `{command}`, through the twin in virtual time ([training](training.md)).",
             "holds": summary.holds,
@@ -84,9 +92,9 @@ def section(data: Data) -> Section:
     )
 
 
-def _number(name: str) -> str:
-    """Of the paper's figure: ``7`` of ``fig7-twin``."""
-    return name.removeprefix("fig").partition("-")[0]
+def _figure(name: str) -> str:
+    """What ``olafctl bench train --figure`` calls it."""
+    return _FIGURES.get(name, name.removeprefix("fig"))
 
 
 def _text(cell: Any) -> str:

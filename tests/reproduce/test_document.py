@@ -23,6 +23,7 @@ SUMMARY = {
     "settings": {"seeds": 5},
     "rows": [{"strategy": "async", "reward": {"mean": 12.25, "interval": 3.0}}],
     "holds": {"async is best": True, "sync is worst": False},
+    "tables": [{"title": "earlier", "heads": ["updates"], "rows": [["75"]]}],
 }
 
 
@@ -104,6 +105,7 @@ def test_a_trainings_summary_is_shown_with_its_statements(tmp_path: Path) -> Non
     assert "12.2 ± 3.0" in ask(tmp_path, "fig2").stdout
     page = (tmp_path / "out" / "fig2.md").read_text()
     assert "* holds: async is best" in page and "* does not hold: sync is worst" in page
+    assert "*earlier*" in page and "| 75 |" in page
     assert json.loads(ask(tmp_path, "fig2", "--json").stdout)["fig2"]["summary"]["title"] == "8 workers"
 
 

@@ -1,4 +1,4 @@
-"""Figure 7 of OLAF: how much sooner a parameter server has N updates of each of 300 workers than with FIFO.
+"""When a parameter server has N updates of each worker, which send as in a recorded training (OLAF figure 7).
 
 Workers send at the intervals of a recorded training, scaled to an offered rate, again and again until the
 server has their N updates. The first lanes of a gradient say whose updates are in it, one lane for each
@@ -15,44 +15,31 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from random import Random
-from statistics import fmean
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 from olaf import wire
-from olaf.transmission import TransmissionControl
+from olaf.transmission import TOLERANCE, TransmissionControl
 
-from olafctl import paths, plotting
-from olafctl.bench.training.report import Figure, estimate
 from olafctl.bench.twin import deployed
 from olafctl.errors import OlafError, Problem
 from olafctl.ports.transport import Transport
 from olafctl.queue.internals import Mode
 from olafctl.queue.registers import rate_word
-from olafctl.replay import trace as traces
 from olafctl.replay.trace import Trace
-from olafctl.targets import testbeds
 from olafctl.targets.interface import Progress, Running, TimedFrame, VirtualTime
 from olafctl.testbed.model import Host, Testbed, Worker
 from olafctl.wire.frames import Endpoint, OlafFrame
 from olafctl.wire.layouts import ETHERNET, GRADIENT_OFFSET, IPV4, OLAF, FrameType
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Drawing
-
-TESTBED = "hundred-clusters"
 TRACE = Path("testbeds") / "traces" / "nine-clusters.npz"
 DELAY = 1000
 """ns between a host and the engine, each way; also how far both run before they exchange frames."""
 OFFERED = 60e9
 """bit/s of all workers together (OLAF §8.1)."""
 FRAME_BYTES = 256
-RATES = (40, 20, 5)
-"""Gb/s of the output."""
 _OLAF = GRADIENT_OFFSET - OLAF.size
 _SEQ, _TIME = _OLAF + OLAF.offset("seq") // 8, _OLAF + OLAF.offset("gen_time") // 8
 _COUNT = slice(_OLAF + OLAF.offset("count") // 8, _OLAF + OLAF.offset("count") // 8 + 2)
@@ -65,22 +52,23 @@ _MOST = 5_000_000
 
 
 @dataclass(frozen=True)
+class Control:
+    """Transmission control (OLAF §5) in the recording's time: s and 1/s."""
+
+    delta_t: float = TOLERANCE
+    v: float = 1 / TOLERANCE
+    """As §5 has it for urgency; the number of Δ_T is for fairness."""
+
+
+@dataclass(frozen=True)
 class Case:
     """How updates are queued and sent."""
 
     name: str
     mode: Mode
-    control: bool
+    control: Control | None = None
     folded: bool = True
     """Whether an update folded into a later one counts by itself."""
-
-
-CASES = (
-    Case("FIFO", Mode.FIFO, control=False),
-    Case("Olaf", Mode.OLAF, control=False),
-    Case("Olaf, transmission control", Mode.OLAF, control=True),
-    Case("Olaf, transmission control, frames counted", Mode.OLAF, control=True, folded=False),
-)
 
 
 @dataclass(frozen=True)
@@ -89,6 +77,8 @@ class Delivery:
 
     seconds: float
     """Until the server had N updates of each worker."""
+    ready: float
+    """Until each worker had made N updates: no queue can be sooner."""
     offered: int
     """Updates that workers had ready."""
     sent: int
@@ -123,6 +113,7 @@ class Lab:
         counters = registers.read_all()
         return Delivery(
             seconds=finished / 1e9,
+            ready=run.ready / 1e9,
             offered=run.offered,
             sent=run.sent,
             frames=run.frames,
@@ -141,86 +132,6 @@ def lab(testbed: Testbed, trace: Trace, progress: Progress) -> Iterator[Lab]:
         yield Lab(running, testbed, trace)
 
 
-def figure7(updates: int, seeds: int, folder: Path, progress: Progress) -> Figure:
-    """The time of each case at each output rate, and FIFO's divided by it."""
-    found: dict[tuple[int, str], list[Delivery]] = {}
-    testbed, trace = testbeds.load(testbeds.locate(TESTBED)), traces.load(paths.sources() / TRACE)
-    with lab(testbed, trace, progress) as twin:
-        for gigabits in RATES:
-            for case in CASES:
-                progress(f"{case.name}, {gigabits} Gb/s")
-                runs = [twin.run(case, gigabits, updates, seed) for seed in range(1, seeds + 1)]
-                found[gigabits, case.name] = runs
-        settings: dict[str, object] = {
-            "updates": updates,
-            "seeds": seeds,
-            "offered": OFFERED,
-            "frame_bytes": FRAME_BYTES,
-        }
-        settings |= {"time_scale": round(twin.scale, 1), "recording": TRACE.name}
-    speedups = {key: _speedup(found[key[0], CASES[0].name], runs) for key, runs in found.items()}
-    return Figure(
-        "figure7",
-        f"{updates} updates of each of 300 workers",
-        settings,
-        ("Gb/s", "queue", "ms", "± ms", "speed-up", "sent", "frames", "updates a frame", "lost"),
-        [_row(gigabits, name, runs, speedups[gigabits, name]) for (gigabits, name), runs in found.items()],
-        _statements(speedups),
-        ("gigabits", "queue", "seed", *Delivery.__dataclass_fields__),
-        [
-            (gigabits, name, seed, *vars(run).values())
-            for (gigabits, name), runs in found.items()
-            for seed, run in enumerate(runs, 1)
-        ],
-        partial(_draw, speedups),
-    )
-
-
-def _speedup(fifo: list[Delivery], runs: list[Delivery]) -> float:
-    return fmean(run.seconds for run in fifo) / fmean(run.seconds for run in runs)
-
-
-def _row(gigabits: int, name: str, runs: list[Delivery], speedup: float) -> tuple[object, ...]:
-    time = estimate(np.array([run.seconds * 1e3 for run in runs]))
-    sent, frames = fmean(run.sent for run in runs), fmean(run.frames for run in runs)
-    merged = fmean(run.contained for run in runs) / frames
-    lost = fmean(run.lost for run in runs) / sent
-    return (
-        gigabits,
-        name,
-        round(time.mean, 3),
-        round(time.interval, 3),
-        round(speedup, 2),
-        round(sent),
-        round(frames),
-        round(merged, 2),
-        f"{lost:.1%}",
-    )
-
-
-def _statements(speedups: dict[tuple[int, str], float]) -> dict[str, bool]:
-    """What the paper says of its figure."""
-    holds = {}
-    for case in CASES[1:]:
-        found = [speedups[gigabits, case.name] for gigabits in RATES]
-        holds[f"{case.name}: faster than FIFO at every rate"] = min(found) > 1
-        holds[f"{case.name}: the speed-up grows as the rate falls"] = found == sorted(found)
-    return holds
-
-
-def _draw(speedups: dict[tuple[int, str], float], drawing: Drawing) -> None:
-    axes = drawing.subplots()
-    width = 0.8 / (len(CASES) - 1)
-    for number, case in enumerate(CASES[1:]):
-        heights = [speedups[gigabits, case.name] for gigabits in RATES]
-        places = np.arange(len(RATES)) + number * width
-        axes.bar(places, heights, width, label=case.name, color=plotting.COLOURS[number])
-    axes.axhline(1, color="black", linewidth=0.8)
-    axes.set_xticks(np.arange(len(RATES)) + width, [f"{gigabits} Gb/s" for gigabits in RATES])
-    axes.set(xlabel="output", ylabel="speed-up over FIFO")
-    axes.legend()
-
-
 class _Sender:
     """One worker."""
 
@@ -236,7 +147,7 @@ class _Sender:
         frame = OlafFrame(_end(worker), _end(server), FrameType.UPDATE, 0, 1, 0, 1.0, 0, values)
         self.port = worker.port
         self.control = control
-        self.delivered = 0
+        self.delivered = self.ready = 0
         self._frame = bytearray(frame.encode())
         self._lane = GRADIENT_OFFSET + 4 * lane
         self._intervals = intervals
@@ -283,7 +194,7 @@ class _Run:
         seed: int,
         scale: float,
     ) -> None:
-        self.offered = self.sent = self.frames = self.contained = 0
+        self.offered = self.sent = self.frames = self.contained = self.ready = 0
         self._engine, self._case, self._updates = engine, case, updates
         (server,) = testbed.parameter_servers
         self._server_port = server.port
@@ -294,8 +205,8 @@ class _Run:
         for cluster in testbed.clusters:
             members = []
             for lane, worker in enumerate(cluster.workers):
-                # Δ_T = 0.4 s and v = 1/Δ_T of the recording's time (OLAF §5, §6).
-                control = TransmissionControl(scale / 0.4, 0.4 / scale, random, case.control)
+                its, on = case.control or Control(), case.control is not None
+                control = TransmissionControl(its.v * scale, its.delta_t / scale, random, on)
                 begin = random.randrange(intervals.shape[1])
                 times = np.roll(intervals[len(self._senders)], begin)
                 members.append(_Sender(worker, server, lane, control, times))
@@ -336,6 +247,9 @@ class _Run:
             if sender.delivered >= self._updates:
                 continue
             self.offered += 1
+            sender.ready += 1
+            if sender.ready == self._updates:
+                self.ready = time
             frame = sender.offer(time, self._case.folded)
             if frame is not None:
                 self.sent += 1

@@ -1,5 +1,6 @@
 """A twin for training in virtual time: brought up once, and given another queue for each run."""
 
+import struct
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -36,6 +37,8 @@ class Queue:
     mode: Mode
     rate: int | None = None
     """Of its output in bit/s; None is no limit."""
+    comparable: float | None = None
+    """Updates whose rewards differ by more are not merged: the better stays (OLAF §3). None is no rule."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +74,9 @@ class Lab:
         """One training from its beginning. Raises OlafError."""
         self.running.registers.write("mode", queue.mode)
         self.running.registers.write("rate", rate_word(queue.rate))
+        self.running.registers.write("reward_enable", int(queue.comparable is not None))
+        (word,) = struct.unpack(">I", struct.pack(">f", queue.comparable or 0.0))
+        self.running.registers.write("reward_threshold", word)
         with closing(self.running.virtual_time()) as engine:
             server = self.testbed.parameter_servers[0]
             trained = train(engine, self.testbed, server, plan, lambda step, done, total: None)

@@ -1,11 +1,13 @@
-"""Figures 2, 3 and 8 of OLAF: how fast and how far LunarLander is learnt, by strategy, workers and queue."""
+"""Figures 2 and 3 of OLAF: how fast and how far LunarLander is learnt, by strategy and number of workers."""
 
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from olaf.policies import Periodic, Plain, PolicyMaker, RewardGated, Synchronous
 
 from olafctl.bench.training.curves import COLUMNS, drawn, points
@@ -27,18 +29,6 @@ GATE = "async, reward gate (Olaf)"
 PLAIN = "async, every update"
 PERIODIC = "periodic (iSwitch)"
 SYNCHRONOUS = "synchronous (SwitchML)"
-CLUSTERS, MEMBERS, SLOTS = 2, 3, 2
-UPDATE = 0.15
-"""Seconds of virtual time for an update in figure 8: the load is the same from beginning to end."""
-JITTER = 0.3
-LOCAL_RATE = 1e-3
-"""Of figure 8's workers, twice the usual: three workers a cluster learn in as many updates as six would."""
-FRAME_BITS = 8 * 8884
-OFFERED = CLUSTERS * MEMBERS * FRAME_BITS / UPDATE
-"""bit/s that all workers of figure 8 send together."""
-LOSSES = {"FIFO, 55 % lost": 0.55, "FIFO, 74 % lost": 0.74}
-PAPER_GAIN = (0.82, 0.865)
-"""By how much Olaf's end reward is above FIFO's at 40 and at 20 Gb/s (OLAF §8.2)."""
 
 
 @dataclass(frozen=True)
@@ -60,18 +50,18 @@ STRATEGIES = {
 
 def figure2(updates: int, seeds: int, folder: Path, progress: Progress) -> Figure:
     """Eight heterogeneous workers under each strategy, without congestion."""
-    runs = Runs(folder, progress)
+    runs = Runs(Run, folder, progress)
     with lab(f"learning-{WORKERS}", 1, WORKERS, max(NUMBERS), progress) as twin:
         curves = {
             name: [_uncongested(twin, runs, name, WORKERS, updates, seed) for seed in range(1, seeds + 1)]
             for name in STRATEGIES
         }
-    ends = {name: estimate(final(found)) for name, found in curves.items()}
+    ends = {name: final(found) for name, found in curves.items()}
     rows = [
         (
             name,
             estimate(mean_reward(found)),
-            ends[name],
+            estimate(ends[name]),
             round(float(np.mean([run.seconds[-1] for run in found])), 1),
             f"{sum(run.refused for run in found) / sum(run.received for run in found):.0%}",
         )
@@ -83,11 +73,11 @@ def figure2(updates: int, seeds: int, folder: Path, progress: Progress) -> Figur
         {**_settings(WORKERS, updates), "seeds": seeds},
         ("strategy", "mean reward", "end reward", "seconds", "refused"),
         rows,
-        {
-            f"{first} ends above {other}": ends[first].mean > ends[other].mean
+        dict(
+            _above(f"{first} ends above {other}", ends[first], ends[other])
             for first in (GATE, PLAIN)
             for other in (PERIODIC, SYNCHRONOUS)
-        },
+        ),
         COLUMNS,
         list(points(curves)),
         drawn(curves, f"{WORKERS} heterogeneous workers"),
@@ -96,29 +86,28 @@ def figure2(updates: int, seeds: int, folder: Path, progress: Progress) -> Figur
 
 def figure3(updates: int, seeds: int, folder: Path, progress: Progress) -> Figure:
     """One cluster of ever more workers, each update applied at once, without congestion."""
-    runs = Runs(folder, progress)
+    runs = Runs(Run, folder, progress)
     curves: dict[str, list[Run]] = {}
     for workers in NUMBERS:
         with lab(f"learning-{workers}", 1, workers, max(NUMBERS), progress) as twin:
             curves[f"N = {workers}"] = [
                 _uncongested(twin, runs, PLAIN, workers, updates, seed) for seed in range(1, seeds + 1)
             ]
-    areas = [estimate(mean_reward(found)) for found in curves.values()]
+    areas = {name: mean_reward(found) for name, found in curves.items()}
     rows = [
-        (name, area, estimate(final(found)), _reached(found, 0.0))
-        for (name, found), area in zip(curves.items(), areas, strict=True)
+        (name, estimate(areas[name]), estimate(final(found)), _reached(found, 0.0))
+        for name, found in curves.items()
     ]
-    means = [area.mean for area in areas]
     return Figure(
         "figure3",
         "more workers",
         {**_settings(0, updates), "workers": NUMBERS, "seeds": seeds},
         ("workers", "mean reward", "end reward", "updates to reward 0"),
         rows,
-        {
-            f"N = {more} learns faster than N = {less}": above > below
-            for less, more, below, above in zip(NUMBERS, NUMBERS[1:], means, means[1:], strict=False)
-        },
+        dict(
+            _above(f"{more} learns faster than {less}", areas[more], areas[less])
+            for less, more in pairwise(areas)
+        ),
         COLUMNS,
         list(points(curves)),
         drawn(curves, "more workers"),
@@ -129,7 +118,7 @@ def _settings(workers: int, updates: int) -> dict[str, Any]:
     return {"workers": workers, "updates": updates, "slowdowns": SLOWDOWNS, "step_seconds": STEP}
 
 
-def _uncongested(twin: Lab, runs: Runs, name: str, workers: int, updates: int, seed: int) -> Run:
+def _uncongested(twin: Lab, runs: Runs[Run], name: str, workers: int, updates: int, seed: int) -> Run:
     """A run of figure 2 or 3; what both have is made once."""
     strategy = STRATEGIES[name]
     pace = Pace(step=STEP, slowdowns=SLOWDOWNS)
@@ -138,77 +127,10 @@ def _uncongested(twin: Lab, runs: Runs, name: str, workers: int, updates: int, s
     return runs.of(curve, seed, _settings(workers, updates), partial(twin.train, IDEAL, plan))
 
 
-def figure8(updates: int, seeds: int, folder: Path, progress: Progress) -> Figure:
-    """Two clusters behind no queue, FIFO and Olaf's, at the output rates where FIFO loses 55 and 74 %."""
-    queues = {"ideal": IDEAL}
-    for name, loss in LOSSES.items():
-        queues[name] = Queue(Mode.FIFO, round(OFFERED * (1 - loss)))
-    for name, loss in LOSSES.items():
-        queues[name.replace("FIFO", "Olaf").replace("lost", "less output")] = Queue(
-            Mode.OLAF, round(OFFERED * (1 - loss))
-        )
-    settings = {
-        "clusters": CLUSTERS,
-        "workers": MEMBERS,
-        "slots": SLOTS,
-        "updates": updates,
-        "update_seconds": UPDATE,
-        "jitter": JITTER,
-        "policy": "plain",
-        "local_rate": LOCAL_RATE,
-    }
-    runs = Runs(folder, progress)
-    curves: dict[str, list[Run]] = {name: [] for name in queues}
-    with lab("figure8", CLUSTERS, MEMBERS, SLOTS, progress) as twin:
-        for seed in range(1, seeds + 1):
-            for number, (name, queue) in enumerate(queues.items()):
-                pace = Pace(update=UPDATE, jitter=JITTER)
-                control = queue.mode is Mode.OLAF
-                plan = Plan(updates, 1, pace, seed, Plain, control=control, local_rate=LOCAL_RATE)
-                made_with = {**settings, "mode": queue.mode.name, "rate": queue.rate}
-                curves[name].append(
-                    runs.of(f"queue{number}", seed, made_with, partial(twin.train, queue, plan))
-                )
-    return _figure8(curves, {**settings, "seeds": seeds})
-
-
-def _figure8(curves: dict[str, list[Run]], settings: dict[str, Any]) -> Figure:
-    first = np.array([np.mean(run.rewards[: _tenth(run)]) for run in curves["ideal"]])
-    ends = {name: final(found) for name, found in curves.items()}
-    scale = float((ends["ideal"] - first).mean())
-    shares = {name: (end - first) / scale for name, end in ends.items()}
-    rows = [
-        (
-            name,
-            estimate(ends[name]),
-            round(estimate(shares[name]).mean, 3),
-            round(estimate(shares[name]).interval, 3),
-            f"{sum(run.lost for run in found) / sum(run.sent for run in found):.1%}",
-            round(sum(run.contained for run in found) / sum(run.received for run in found), 2),
-            round(float(np.mean([run.age_of_model for run in found])), 3),
-        )
-        for name, found in curves.items()
-    ]
-    names = list(curves)
-    pairs = list(zip(names[3:], names[1:3], PAPER_GAIN, strict=True))
-    holds = {
-        f"{olaf} ends above {fifo} by the paper's {gain:.1%} of what was learnt": bool(
-            shares[olaf].mean() >= (1 + gain) * shares[fifo].mean()
-        )
-        for olaf, fifo, gain in pairs
-    }
-    holds |= {f"{olaf} is within 10 % of ideal": bool(shares[olaf].mean() >= 0.9) for olaf, _, _ in pairs}
-    return Figure(
-        "figure8",
-        f"{CLUSTERS} clusters of {MEMBERS} workers",
-        settings,
-        ("queue", "end reward", "(R - R0)/(Rideal - R0)", "±", "lost", "updates a frame", "AoM s"),
-        rows,
-        holds,
-        COLUMNS,
-        list(points(curves)),
-        drawn(curves, f"{CLUSTERS} clusters of {MEMBERS} workers"),
-    )
+def _above(claim: str, higher: NDArray[np.float64], lower: NDArray[np.float64]) -> tuple[str, bool]:
+    """A claim with the difference, seed by seed; it holds when its interval is above 0."""
+    difference = estimate(higher - lower)
+    return f"{claim}, by {difference}", difference.mean > difference.interval
 
 
 def _reached(runs: list[Run], reward: float) -> str:
@@ -216,7 +138,3 @@ def _reached(runs: list[Run], reward: float) -> str:
     mean = np.convolve(np.mean([run.rewards for run in runs], axis=0), np.ones(10) / 10, "valid")
     above = np.flatnonzero(mean >= reward)
     return str(int(above[0]) + 10) if len(above) else "not reached"
-
-
-def _tenth(run: Run) -> int:
-    return max(1, len(run.rewards) // 10)

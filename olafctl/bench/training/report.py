@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +34,15 @@ class Estimate:
 
 
 @dataclass(frozen=True)
+class Table:
+    """What explains a figure further."""
+
+    title: str
+    heads: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+@dataclass(frozen=True)
 class Figure:
     """What a figure found."""
 
@@ -49,6 +58,7 @@ class Figure:
     points: Sequence[Sequence[Any]]
     """Everything measured, a line of the CSV each."""
     draw: Callable[[Drawing], None]
+    tables: Sequence[Table] = ()
 
 
 def estimate(values: NDArray[np.float64]) -> Estimate:
@@ -77,7 +87,7 @@ def write(figure: Figure, folder: Path) -> list[Path]:
 
 
 def as_json(figure: Figure) -> dict[str, Any]:
-    """Title, settings, the table's rows by their heads, and the statements."""
+    """Title, settings, the table's rows by their heads, the statements, and further tables."""
     return {
         "figure": figure.name,
         "title": figure.title,
@@ -86,6 +96,7 @@ def as_json(figure: Figure) -> dict[str, Any]:
             {head: _plain(cell) for head, cell in zip(figure.heads, row, strict=True)} for row in figure.rows
         ],
         "holds": dict(figure.holds),
+        "tables": [asdict(table) for table in figure.tables],
     }
 
 

@@ -1,24 +1,33 @@
 """Runs kept in files: a figure that was interrupted continues, and the next one takes what it can use."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from olafctl.bench.training.lab import Run
 from olafctl.errors import OlafError, Problem
 from olafctl.targets.interface import Progress
 
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
-class Runs:
-    """The runs of one folder, by curve and seed."""
+    from olafctl.bench.training.lab import Run
 
-    def __init__(self, folder: Path, progress: Progress) -> None:
+Kind = TypeVar("Kind", bound="DataclassInstance")
+
+
+class Runs(Generic[Kind]):
+    """The runs of one folder, by curve and seed; each is a dataclass of plain values."""
+
+    def __init__(self, kind: type[Kind], folder: Path, progress: Progress) -> None:
         """Raises OlafError when the folder cannot be made."""
+        self._kind = kind
         self._folder = folder / "runs"
         self._progress = progress
         try:
@@ -26,7 +35,7 @@ class Runs:
         except OSError as error:
             raise OlafError(Problem(f"cannot be made: {error.strerror}", str(self._folder))) from error
 
-    def of(self, curve: str, seed: int, settings: dict[str, Any], make: Callable[[], Run]) -> Run:
+    def of(self, curve: str, seed: int, settings: dict[str, Any], make: Callable[[], Kind]) -> Kind:
         """The run of a curve with this seed: the one kept, if it was made with the same settings."""
         path = self._folder / f"{curve}-{seed}.json"
         kept = self._kept(path, settings)
@@ -40,12 +49,12 @@ class Runs:
             raise OlafError(Problem(f"cannot be written: {error.strerror}", str(path))) from error
         return run
 
-    @staticmethod
-    def _kept(path: Path, settings: dict[str, Any]) -> Run | None:
+    def _kept(self, path: Path, settings: dict[str, Any]) -> Kind | None:
         """None when there is none, it was cut off, or made otherwise."""
         try:
             found = json.loads(path.read_text())
-            return Run(**found["run"]) if found["settings"] == json.loads(json.dumps(settings)) else None
+            same = found["settings"] == json.loads(json.dumps(settings))
+            return self._kind(**found["run"]) if same else None
         except (OSError, ValueError, KeyError, TypeError):
             return None
 

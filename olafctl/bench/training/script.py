@@ -57,7 +57,7 @@ def figure(iterations: int, seeds: int, folder: Path, progress: Progress) -> Fig
 
     Raises BadInput where the SDK's examples are not at hand, OlafError.
     """
-    runs = Runs(folder, progress)
+    runs = Runs(Run, folder, progress)
     numbers = {"alone": 0, "one through the twin": 1, f"{WORKERS} through the twin": WORKERS}
     curves: dict[str, list[Run]] = {name: [] for name in numbers}
     settings = {"iterations": iterations, "seconds": ITERATION, "jitter": JITTER}

@@ -11,8 +11,8 @@ from olafctl.errors import MissingTool, Problem
 if TYPE_CHECKING:
     from olafctl.bench.training.report import Figure
 
-_SEEDS = {"2": 5, "3": 5, "7": 5, "8": 10, "script": 5}
-_UPDATES = {"script": 72}
+_SEEDS = {"2": 5, "3": 5, "7": 5, "7-control": 1, "8": 10, "8-settings": 3, "script": 5}
+_UPDATES = {"8": 150, "8-settings": 150, "script": 72}
 
 
 @click.command()
@@ -20,11 +20,15 @@ _UPDATES = {"script": 72}
     "--figure",
     type=click.Choice(list(_SEEDS)),
     required=True,
-    help="Of the paper OLAF; or a script alone and attached.",
+    help="Of the paper OLAF; 7 and 8 with other settings; or a script alone and attached.",
 )
-@click.option("--seeds", type=click.IntRange(1), help="Of each curve.  [default: 5; figure 8: 10]")
 @click.option(
-    "--updates", type=click.IntRange(1), help="Of each worker; of a script, iterations.  [default: 200; 72]"
+    "--seeds", type=click.IntRange(1), help="Of each curve.  [default: 5; 8: 10; 7-control: 1; 8-settings: 3]"
+)
+@click.option(
+    "--updates",
+    type=click.IntRange(1),
+    help="Of each worker; of a script, iterations.  [default: 200; 8: 150; script: 72]",
 )
 @click.option(
     "--out",
@@ -42,7 +46,7 @@ def command(figure: str, seeds: int | None, updates: int | None, out: Path, as_j
     paper shows holds here. Needs the SDK (pip install ./sdk) and the extra [train].
     """
     try:
-        from olafctl.bench.training import delivery, learning, report, script
+        from olafctl.bench.training import congestion, learning, report, script, speedup
     except ImportError as error:
         raise MissingTool(
             Problem(f"training needs a package: {error}", remedy="pip install ./sdk 'olafctl[train]'")
@@ -50,8 +54,10 @@ def command(figure: str, seeds: int | None, updates: int | None, out: Path, as_j
     makers = {
         "2": learning.figure2,
         "3": learning.figure3,
-        "7": delivery.figure7,
-        "8": learning.figure8,
+        "7": speedup.figure7,
+        "7-control": speedup.control,
+        "8": congestion.figure8,
+        "8-settings": congestion.settings,
         "script": script.figure,
     }
     found = makers[figure](updates or _UPDATES.get(figure, 200), seeds or _SEEDS[figure], out, log_progress)
@@ -68,3 +74,5 @@ def _show(figure: "Figure") -> None:
     click.echo("")
     for statement, holds in figure.holds.items():
         click.echo(f"{'holds' if holds else 'does not hold'}: {statement}")
+    for more in figure.tables:
+        table(more.title, more.heads, more.rows)
