@@ -283,7 +283,7 @@ class _Chaos:
         store.close()
         testbed, twin = find(Store(self._folder))
         assert twin is not None
-        membership = Membership(testbed.engine.indices, rows)
+        membership = Membership(testbed.indices, rows)
         if found != {name: member.cluster for name, member in membership.members.items()}:
             yield "the status is not what the store holds"
         for name in membership.clusters:

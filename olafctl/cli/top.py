@@ -47,14 +47,17 @@ def command(client: "Client", deployment: str, every: float, once: bool, as_json
 
 
 def _read(client: "Client", deployment: str) -> list[dict[str, Any]]:
-    """Each deployment with its ``registers``, ``messages`` and ``ages`` (ns) by name."""
+    """Each deployment with its ``queues`` by engine, ``messages`` and ``ages`` (ns) by name."""
     found = []
     for each in client.call("GetStatus", deployment=deployment).deployments:
         queue = client.call("GetQueue", deployment=each.name)
         found.append(
             {
                 "status": each,
-                "registers": {count.name: count.value for count in queue.registers},
+                "queues": {
+                    each.engine: {count.name: count.value for count in each.registers}
+                    for each in ([queue] if queue.registers else []) + list(queue.below)
+                },
                 "messages": {count.name: count.value for count in queue.messages},
                 "ages": {count.name: count.value for count in queue.ages},
             }
@@ -64,11 +67,15 @@ def _read(client: "Client", deployment: str) -> list[dict[str, Any]]:
 
 def _as_json(each: dict[str, Any]) -> dict[str, Any]:
     shown = as_dict(each["status"])
+    queues = [
+        {"send_probability": _send_probability(registers), "queue": registers}
+        for registers in each["queues"].values()
+    ]
     return {
         **shown,
-        "send_probability": _send_probability(each["registers"]),
+        **(queues[0] if queues else {"send_probability": None, "queue": {}}),
+        "below": dict(zip(list(each["queues"])[1:], queues[1:], strict=True)),
         "ages_of_model": each["ages"],
-        "queue": each["registers"],
         "messages": each["messages"],
     }
 
@@ -92,15 +99,16 @@ def _screen(before: list[dict[str, Any]], now: list[dict[str, Any]], seconds: fl
 def _deployment(before: dict[str, Any], now: dict[str, Any], seconds: float) -> list[Any]:
     from rich.text import Text
 
-    status, registers = now["status"], now["registers"]
+    status, queues = now["status"], now["queues"]
     state = "ready" if status.ready else status.problem or f"follows {status.leader or 'no one at present'}"
     parts: list[Any] = [Text(f"{status.name}: {state}", style="bold")]
-    if registers:
+    for engine, registers in queues.items():
         share = _send_probability(registers)
         text = (
             f"queue {registers['occupancy']} of {registers['slots']} slots, N {registers['active_clusters']}"
         )
-        parts.append(Text(f"{text}, P_s {share:.2f}"))
+        place = f"{engine}: " if len(queues) > 1 else ""
+        parts.append(Text(f"{place}{text}, P_s {share:.2f}"))
     members: dict[str, int] = {}
     for worker in status.workers:
         members[worker.cluster] = members.get(worker.cluster, 0) + 1
@@ -112,13 +120,16 @@ def _deployment(before: dict[str, Any], now: dict[str, Any], seconds: float) -> 
     parts.append(_table(["cluster", "members", "mode", "H", "", "AoM ms", "objective"], clusters[:_SHOWN]))
     if len(clusters) > _SHOWN:
         parts.append(Text(f"and {len(clusters) - _SHOWN} more clusters"))
-    causes = [
-        [name, value, _rate(value - before["registers"].get(name, value), seconds)]
-        for name, value in registers.items()
-        if name in ("in_updates", "out_updates", "appended", "merged")
-        or (name.startswith(("replaced_", "dropped_")) and value)
-    ]
-    parts.append(_table(["updates", "in all", "per second"], causes))
+    for engine, registers in queues.items():
+        earlier = before["queues"].get(engine, {})
+        causes = [
+            [name, value, _rate(value - earlier.get(name, value), seconds)]
+            for name, value in registers.items()
+            if name in ("in_updates", "out_updates", "appended", "merged")
+            or (name.startswith(("replaced_", "dropped_")) and value)
+        ]
+        place = f" at {engine}" if len(queues) > 1 else ""
+        parts.append(_table([f"updates{place}", "in all", "per second"], causes))
     messages = [
         [name, value, _rate(value - before["messages"].get(name, value), seconds)]
         for name, value in sorted(now["messages"].items())

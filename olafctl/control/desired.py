@@ -92,9 +92,21 @@ def registers(engine: Engine) -> dict[str, int]:
     }
 
 
-def index_range(cluster: Cluster) -> IndexRange:
-    """A cluster's indices, and what it asks of them."""
-    return IndexRange(cluster.first, cluster.first + cluster.segments - 1, settings(cluster))
+def index_range(cluster: Cluster, engine: Engine, topology: Topology) -> IndexRange:
+    """A cluster's indices, and what it asks of them at ``engine``, whose own mode and reward rule are those
+    of clusters that have none of their own."""
+    here = replace(
+        cluster,
+        mode=cluster.mode if cluster.own_mode else engine.mode,
+        reward_threshold=cluster.reward_threshold
+        if cluster.own_reward_threshold
+        else engine.reward_threshold,
+    )
+    if here.mode is Mode.ISWITCH and topology.testbed.others:
+        below = len(topology.members_below(engine.name, cluster))
+        if below and topology.top(cluster) != engine.name:
+            here = replace(here, threshold=below)
+    return IndexRange(cluster.first, cluster.first + cluster.segments - 1, settings(here))
 
 
 def settings(cluster: Cluster) -> IndexSettings:
@@ -204,18 +216,5 @@ def _device(seat: Seat, block: str) -> str:
 
 
 def _queue(testbed: Testbed, engine: Engine, topology: Topology) -> QueueState:
-    """What an engine's queue holds: its own mode and reward rule for clusters that have none of their own."""
-    parts = []
-    for cluster in testbed.clusters:
-        here = replace(
-            cluster,
-            mode=cluster.mode if cluster.own_mode else engine.mode,
-            reward_threshold=cluster.reward_threshold
-            if cluster.own_reward_threshold
-            else engine.reward_threshold,
-        )
-        below = len(topology.members_below(engine.name, cluster)) if testbed.others else 0
-        if below and topology.top(cluster) != engine.name:
-            here = replace(here, threshold=below)
-        parts.append(index_range(here))
+    parts = (index_range(cluster, engine, topology) for cluster in testbed.clusters)
     return QueueState(registers(engine), with_default(engine.indices, parts))

@@ -16,8 +16,8 @@ from itertools import chain, islice
 from typing import TypeVar
 
 from olafctl.control.desired import desired, index_range, of_clusters
-from olafctl.control.plan import Plan, plan
-from olafctl.control.state import DeviceState, State, device_state
+from olafctl.control.plan import Plan, QueuePlan, plan
+from olafctl.control.state import DeviceState, QueueState, State, device_state
 from olafctl.errors import OlafError, Problem
 from olafctl.p4runtime.entities import Entity, MulticastGroup, TableEntry
 from olafctl.p4runtime.session import Session
@@ -26,6 +26,7 @@ from olafctl.queue.settings import Change as SettingsChange
 from olafctl.queue.settings import IndexRange
 from olafctl.targets.interface import Registers
 from olafctl.testbed.model import Cluster, Testbed
+from olafctl.testbed.topology import Topology
 
 _log = logging.getLogger(__name__)
 _PIECE = 32
@@ -41,16 +42,16 @@ class Check:
     def __init__(
         self,
         sessions: Mapping[str, Session],
-        registers: Registers,
+        queues: Mapping[str, Registers],
         testbed: Testbed,
         clusters: Iterable[Cluster],
     ) -> None:
-        """Begin. ``testbed`` is what is wanted without clusters; ``clusters`` are all as they are now, each
-        made when it is asked for."""
+        """Begin. ``queues`` are the engines', by name; ``testbed`` is what is wanted without clusters;
+        ``clusters`` are all as they are now, each made when it is asked for."""
         self.error: OlafError | None = None
         """Why the devices could not be compared."""
         self._sessions = sessions
-        self._registers = registers
+        self._queues = queues
         self._testbed = testbed
         self._clusters = clusters
         self._written: set[Hashable] = set()
@@ -58,7 +59,7 @@ class Check:
         self._missing: dict[str, set[bytes]] = {name: set() for name in sessions}
         """Wanted, and not yet found at the device."""
         self._extra: dict[str, list[Entity]] = {name: [] for name in sessions}
-        self._queue = Plan((), ())
+        self._of_queues = Plan((), ())
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name=f"check {testbed.name}", daemon=True)
         self._thread.start()
@@ -72,7 +73,8 @@ class Check:
         """These changes are about to be carried out, and these ranges of indices to be reset."""
         for step in changes.steps:
             self._written.update((step.device, _place(change.entity)) for change in step.changes)
-        for first, last in chain(reset, ((part.first, part.last) for part in changes.settings)):
+        parts = chain(changes.settings, *(queue.settings for queue in changes.below.values()))
+        for first, last in chain(reset, ((part.first, part.last) for part in parts)):
             self._written_indices.update(range(first, last + 1))
 
     def found(self) -> Plan:
@@ -83,7 +85,12 @@ class Check:
         }
         actual = {name: self._unwritten(name, extra) for name, extra in self._extra.items()}
         rows = plan(State(actual, {}), State(wanted, {}))
-        return Plan(rows.steps, self._queue.registers, tuple(self._unwritten_settings()))
+        below = {
+            name: QueuePlan(queue.registers, self._unwritten_settings(queue.settings))
+            for name, queue in self._of_queues.below.items()
+        }
+        root = self._unwritten_settings(self._of_queues.settings)
+        return Plan(rows.steps, self._of_queues.registers, root, below)
 
     def stop(self) -> None:
         """Compare no more than what is under way; its sessions may be closed."""
@@ -105,22 +112,30 @@ class Check:
 
     def _pieces(self) -> Iterator[None]:
         """The whole comparison; a pause may be made at each step."""
-        indices: list[IndexRange] = []
+        engines, topology = self._testbed.engines, Topology(self._testbed)
+        indices: list[list[IndexRange]] = [[] for _ in engines]
         base = desired(self._testbed)
         yield from self._want(base)
         for cluster in self._clusters:
-            indices.append(index_range(cluster))
-            yield from self._want(of_clusters([cluster]))
+            for engine, parts in zip(engines, indices, strict=True):
+                parts.append(index_range(cluster, engine, topology))
+            yield from self._want(of_clusters([cluster], topology=topology))
         for name, session in self._sessions.items():
             for table in session.program.tables.values():
                 yield from self._compare(name, session.encoded_entries(table.alias))
             yield from self._compare(name, session.encoded_groups())
-        registers = {name: self._registers.read(name) for name in base.registers}
-        wanted = settings.with_default(self._testbed.engine.indices, indices)
-        nothing = {name: DeviceState() for name in self._sessions}
-        self._queue = plan(
-            State(nothing, registers, self._registers.settings()), State(nothing, base.registers, wanted)
-        )
+        actual, wanted = {}, {}
+        globals_ = {self._testbed.engine.name: base.root, **base.below}
+        for engine, parts in zip(engines, indices, strict=True):
+            queue, asked = self._queues[engine.name], globals_[engine.name].registers
+            actual[engine.name] = QueueState({name: queue.read(name) for name in asked}, queue.settings())
+            wanted[engine.name] = QueueState(asked, settings.with_default(engine.indices, parts))
+        self._of_queues = plan(self._queues_alone(actual), self._queues_alone(wanted))
+
+    def _queues_alone(self, queues: Mapping[str, QueueState]) -> State:
+        below = dict(queues)
+        root = below.pop(self._testbed.engine.name)
+        return State({}, root.registers, root.settings, below)
 
     def _want(self, state: State) -> Iterator[None]:
         for name, device in state.devices.items():
@@ -154,11 +169,13 @@ class Check:
             if isinstance(entity, TableEntry | MulticastGroup) and (name, _place(entity)) not in self._written
         )
 
-    def _unwritten_settings(self) -> Iterator[SettingsChange]:
-        for part in self._queue.settings:
-            for index in range(part.first, part.last + 1):
-                if index not in self._written_indices:
-                    yield SettingsChange(index, index, part.before, part.after)
+    def _unwritten_settings(self, parts: Iterable[SettingsChange]) -> tuple[SettingsChange, ...]:
+        return tuple(
+            SettingsChange(index, index, part.before, part.after)
+            for part in parts
+            for index in range(part.first, part.last + 1)
+            if index not in self._written_indices
+        )
 
 
 def _place(entity: Entity) -> Hashable:

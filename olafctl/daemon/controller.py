@@ -402,12 +402,12 @@ class Controller:
         if not self.membership.resting:
             return
         try:
-            registers = self.southbound.queue_registers()
+            queues = self.southbound.queue_registers()
         except OlafError as error:
             _log.warning("%s: the queue cannot be read: %s", self.name, error)
             return
         with self._changed:
-            for each in self._resting.over(sorted(self.membership.resting), registers):
+            for each in self._resting.over(sorted(self.membership.resting), queues):
                 self.membership.rested(each)
 
     def _undone(
@@ -457,7 +457,7 @@ class Controller:
     def _load(self) -> None:
         revision, rows = self._store.rows()
         with self._changed:
-            self.membership = Membership(self._site.testbed.engine.indices, rows)
+            self.membership = Membership(self._site.testbed.indices, rows)
             if self.term:
                 # What waits in the queue, and of which cluster, is not stored.
                 self.membership.rest()

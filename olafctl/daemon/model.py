@@ -10,6 +10,7 @@ from ipaddress import IPv4Address
 from typing import Any
 
 from olafctl.testbed import model as testbed
+from olafctl.testbed.topology import Topology
 
 Row = dict[str, Any]
 
@@ -29,7 +30,7 @@ class Member:
     cluster: str
     kind: Kind
     parent: str
-    """The engine above it: this deployment's name."""
+    """The engine above it: its name, or where there is only one engine this deployment's."""
     ip: IPv4Address
     udp_port: int
     mac: str
@@ -81,6 +82,10 @@ class Cluster:
     """Age-of-Model objective in the verifier's words, as ``peak<=20ms``; empty: none."""
     period: int
     """ns between two updates of one worker, which the objective is about; 0: not known."""
+    own_mode: bool = True
+    """Whether the mode is its own; otherwise the root's stands there, and each engine's own counts."""
+    own_reward_threshold: bool = True
+    """As ``own_mode``, of the reward rule."""
 
     def to_row(self) -> Row:
         """What the store keeps."""
@@ -113,11 +118,17 @@ def placed(cluster: Cluster, members: list[Member]) -> testbed.Cluster:
         reward_threshold=cluster.reward_threshold,
         epoch=cluster.epoch,
         halted=cluster.halted,
+        own_mode=cluster.own_mode,
+        own_reward_threshold=cluster.own_reward_threshold,
     )
 
 
 def of_testbed(bed: testbed.Testbed) -> tuple[list[Cluster], list[Member]]:
-    """The clusters and members that a testbed begins with."""
+    """The clusters and members that a testbed begins with.
+
+    H of rounds that several engines take part in follows the members: each engine waits for all of its own.
+    """
+    topology = Topology(bed)
     clusters = [
         Cluster(
             name=each.name,
@@ -126,7 +137,7 @@ def of_testbed(bed: testbed.Testbed) -> tuple[list[Cluster], list[Member]]:
             first=each.first,
             segments=each.segments,
             mode=each.mode,
-            threshold=each.threshold,
+            threshold=0 if topology.is_spread(each) else each.threshold,
             reward_threshold=each.reward_threshold,
             epoch=each.epoch,
             halted=each.halted,
@@ -134,6 +145,8 @@ def of_testbed(bed: testbed.Testbed) -> tuple[list[Cluster], list[Member]]:
             open=False,
             objective="",
             period=0,
+            own_mode=each.own_mode,
+            own_reward_threshold=each.own_reward_threshold,
         )
         for each in bed.clusters
     ]
@@ -143,7 +156,7 @@ def of_testbed(bed: testbed.Testbed) -> tuple[list[Cluster], list[Member]]:
             name=worker.name,
             cluster=names[worker.cluster],
             kind=Kind.WORKER,
-            parent=bed.name,
+            parent=parent_at(worker.port, topology),
             ip=worker.ip,
             udp_port=worker.udp_port,
             mac=worker.mac,
@@ -156,6 +169,11 @@ def of_testbed(bed: testbed.Testbed) -> tuple[list[Cluster], list[Member]]:
         for worker in bed.workers
     ]
     return clusters, members
+
+
+def parent_at(port: int, topology: Topology) -> str:
+    """The parent of a member behind front port ``port``."""
+    return topology.engine_at[port] if topology.testbed.others else topology.testbed.name
 
 
 def _worker(member: Member, cluster: Cluster) -> testbed.Worker:

@@ -9,13 +9,14 @@ from dataclasses import dataclass, field, replace
 from ipaddress import IPv4Address
 
 from olafctl.daemon.membership import Change, Membership
-from olafctl.daemon.model import Cluster, Kind, Member, Row
+from olafctl.daemon.model import Cluster, Kind, Member, Row, parent_at
 from olafctl.daemon.objectives import check_objective
 from olafctl.errors import BadInput, Problem
 from olafctl.queue.internals import Command
 from olafctl.testbed import limits, quantities
 from olafctl.testbed.hosts import default_mac
 from olafctl.testbed.model import Mode, Testbed
+from olafctl.testbed.topology import Topology
 from olafctl.wire.geometry import MEMBERS, segment_values
 from olafctl.wire.layouts import ETHERNET, GRADIENT_OFFSET
 
@@ -87,6 +88,7 @@ class Operations:
 
     def __init__(self, testbed: Testbed) -> None:
         self._testbed = testbed
+        self._topology = Topology(testbed)
         self._ports = {port.number for port in testbed.ports}
         self._others = {host.ip: host.name for host in (*testbed.parameter_servers, *testbed.hosts)}
         self._other_macs = {host.mac: host.name for host in (*testbed.parameter_servers, *testbed.hosts)}
@@ -115,7 +117,7 @@ class Operations:
             if number is None:
                 what = f"the table `cluster_multicast` holds {limits.CLUSTERS} clusters"
                 raise NoRoom(Problem(what, remedy="delete a cluster, or use a second engine"))
-            segments = max(-(-wish.values // segment_values(self._testbed.engine.beats)), 1)
+            segments = max(-(-wish.values // segment_values(self._testbed.beats)), 1)
             first = _indices(membership, segments)
             membership.indices.give_back(first, segments)
             epoch = (int(membership.rows.get(_EPOCH, {"last": 0})["last"]) + 1) % limits.EPOCHS
@@ -134,6 +136,7 @@ class Operations:
                 open=wish.open,
                 objective=wish.objective,
                 period=wish.period,
+                own_mode=wish.mode is not None,
             )
             self._check_mode(cluster)
             change: Change = {_cluster(wish.name): cluster.to_row(), _EPOCH: {"last": epoch}}
@@ -163,13 +166,17 @@ class Operations:
 
     def set_mode(self, name: str, mode: Mode) -> Operation:
         """Set how the queue treats the cluster's updates."""
-        return self._set(name, None, lambda cluster: replace(cluster, mode=mode))
+        return self._set(name, None, lambda cluster: replace(cluster, mode=mode, own_mode=True))
 
     def set_reward(self, name: str, threshold: float | None) -> Operation:
         """Set the reward rule's threshold; None switches it off."""
         if threshold is not None and not 0 <= threshold < float("inf"):
             raise BadInput(Problem(f"a reward threshold of {threshold}", remedy="give 0 or more, or off"))
-        return self._set(name, None, lambda cluster: replace(cluster, reward_threshold=threshold))
+        return self._set(
+            name,
+            None,
+            lambda cluster: replace(cluster, reward_threshold=threshold, own_reward_threshold=True),
+        )
 
     def halt(self, name: str, halted: bool, rows: Change | None = None) -> Operation:
         """Suspend or resume the training job: while halted the queue drops its updates."""
@@ -204,9 +211,16 @@ class Operations:
             there = membership.at(wish.ip)
             if there is not None and there.name == name and there.cluster == wish.cluster:
                 same = replace(
-                    there, port=wish.port, udp_port=wish.udp_port, mac=mac, kind=wish.kind, lease=wish.lease
+                    there,
+                    port=wish.port,
+                    parent=self._parent(wish.port),
+                    udp_port=wish.udp_port,
+                    mac=mac,
+                    kind=wish.kind,
+                    lease=wish.lease,
                 )
                 self._check_place(same)
+                self._check_rounds(membership, cluster, same)
                 change: Change = dict(wish.rows)
                 if same != there:
                     change[_member(name)] = same.to_row()
@@ -220,7 +234,7 @@ class Operations:
                 name=name,
                 cluster=wish.cluster,
                 kind=wish.kind,
-                parent=self._testbed.name,
+                parent=self._parent(wish.port),
                 ip=wish.ip,
                 udp_port=wish.udp_port,
                 mac=mac,
@@ -231,6 +245,7 @@ class Operations:
                 lease=wish.lease,
             )
             self._check_place(member)
+            self._check_rounds(membership, cluster, member)
             return Planned({**wish.rows, _member(name): member.to_row()}, member.to_row())
 
         return admit
@@ -254,6 +269,7 @@ class Operations:
                 return Planned({}, member.to_row())
             self._check_room(membership, target, member.worker_id, joins=False)
             moved = replace(member, cluster=cluster, number=_free_number(membership, cluster))
+            self._check_rounds(membership, target, moved)
             return Planned({_member(name): moved.to_row()}, moved.to_row())
 
         return transfer
@@ -265,6 +281,7 @@ class Operations:
             before = membership.cluster(name)
             after = changed(before)
             self._check_mode(after)
+            self._check_rounds(membership, after)
             rest = dict(rows or {})
             if after != before:
                 rest[_cluster(name)] = after.to_row()
@@ -273,16 +290,29 @@ class Operations:
         return change
 
     def _check_mode(self, cluster: Cluster) -> None:
-        if cluster.mode is Mode.ISWITCH and self._testbed.engine.address is None:
+        modes = [cluster.mode] if cluster.own_mode else [engine.mode for engine in self._testbed.engines]
+        if Mode.ISWITCH in modes and self._testbed.engine.address is None:
             what = "iswitch needs an address to send to"
             raise BadInput(Problem(what, "mode", "give the engine one in its testbed: address: 10.0.0.250"))
+
+    def _check_rounds(self, membership: Membership, cluster: Cluster, joins: Member | None = None) -> None:
+        """Whether a cluster's H is one that rounds over several engines can have, with ``joins`` in it."""
+        if cluster.mode is not Mode.ISWITCH or not cluster.threshold or not self._testbed.others:
+            return
+        members = {member.name: member for member in membership.members_of(cluster.name)}
+        if joins is not None:
+            members[joins.name] = joins
+        if len({member.parent for member in members.values()}) > 1:
+            what = f"H {cluster.threshold}, but the members of {cluster.name!r} would be at several engines"
+            remedy = "set H to 0: each engine waits for all members below it, so each of them counts"
+            raise BadInput(Problem(what, "threshold", remedy))
 
     def _check_fit(self, wish: MemberWish, cluster: Cluster) -> None:
         """Whether the member's model and its path fit the cluster."""
         if wish.values and cluster.values and wish.values != cluster.values:
             what = f"a model of {wish.values} values, but {cluster.name!r} trains one of {cluster.values}"
             raise BadInput(Problem(what, "values", "join with the cluster's model"))
-        most = segment_values(self._testbed.engine.beats)
+        most = segment_values(self._testbed.beats)
         packet = GRADIENT_OFFSET - ETHERNET.size + 4 * min(cluster.values or most, most)
         if wish.mtu and wish.mtu < packet:
             what = f"an MTU of {wish.mtu} bytes, but updates of {cluster.name!r} take {packet}"
@@ -325,16 +355,23 @@ class Operations:
                 what = f"the table `{table}` is full: it holds {size}"
                 raise NoRoom(Problem(what, remedy="let a worker leave, or use a second engine"))
 
+    def _parent(self, port: int) -> str:
+        """The parent of a member behind ``port``. Raises BadInput when that is no front port."""
+        if port not in self._ports:
+            ports = ", ".join(str(each) for each in sorted(self._ports)[:10])
+            raise BadInput(Problem(f"there is no front port {port}", "port", f"front ports: {ports}"))
+        return parent_at(port, self._topology)
+
     def _check_place(self, member: Member) -> None:
-        if member.port not in self._ports:
-            ports = ", ".join(str(port) for port in sorted(self._ports)[:10])
-            raise BadInput(Problem(f"there is no front port {member.port}", "port", f"front ports: {ports}"))
         if not 1 <= member.udp_port <= 65535:
             raise BadInput(Problem(f"UDP port {member.udp_port}", "udp_port", "give 1 … 65535"))
         if not quantities.is_host(member.ip):
             raise BadInput(
                 Problem(f"{member.ip} is no host's address", "ip", "give the worker's own address")
             )
+        if self._testbed.others and member.ip in limits.BETWEEN_ENGINES:
+            what = f"{member.ip}, but engines use {limits.BETWEEN_ENGINES} among themselves"
+            raise BadInput(Problem(what, "ip", "give the worker an address of its own network"))
         _check_mac(member.mac)
         if member.mac in self._other_macs:
             what = f"{member.mac} is the MAC address of {self._other_macs[member.mac]}"

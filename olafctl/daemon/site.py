@@ -40,12 +40,8 @@ class Deployment:
     def __init__(self, store: Store, testbed: Testbed, progress: Progress, *, standby: bool = False) -> None:
         """Deploy what was never deployed. On ``standby`` others may change it until it is first used.
 
-        Raises OlafError, also when another olafctl is at work on it, BadInput for several engines.
+        Raises OlafError, also when another olafctl is at work on it.
         """
-        if testbed.others:
-            what = f"has {len(testbed.engines)} engines; the daemon keeps the membership of one"
-            remedy = "use the commands without a daemon: deploy, regroup, control, status"
-            raise BadInput(Problem(what, str(testbed.source), remedy))
         self._store = store
         self._progress = progress
         self._locks = ExitStack()

@@ -6,6 +6,7 @@ compared and repaired before the next change. A timer has it compared while chan
 """
 
 import logging
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -14,7 +15,7 @@ from itertools import islice
 from olafctl.control import devices
 from olafctl.control.desired import desired, index_range, of_clusters
 from olafctl.control.pipeline import VNP4_1, VNP4_2, WORKERS
-from olafctl.control.plan import Plan, plan
+from olafctl.control.plan import Plan, QueuePlan, plan
 from olafctl.daemon.checking import Check
 from olafctl.daemon.guard import Guarded
 from olafctl.daemon.leadership import Leadership
@@ -25,8 +26,10 @@ from olafctl.p4runtime.session import Session
 from olafctl.queue import settings
 from olafctl.queue.internals import Command
 from olafctl.queue.registers import IndexSettings
-from olafctl.queue.settings import Ranges
-from olafctl.testbed.model import Cluster
+from olafctl.queue.settings import Change as SettingsChange
+from olafctl.targets.interface import Registers, device_name
+from olafctl.testbed.model import Cluster, Engine
+from olafctl.testbed.topology import Topology
 
 _log = logging.getLogger(__name__)
 _SHOWN = 20
@@ -37,6 +40,7 @@ class Southbound:
 
     def __init__(self, site: Site, leadership: Leadership) -> None:
         self._site = site
+        self._topology = Topology(site.testbed)
         self._leadership = leadership
         self._open = ExitStack()
         self._running: Guarded | None = None
@@ -74,19 +78,39 @@ class Southbound:
         Nothing is read. Raises OlafError; then what the devices hold is unknown until :meth:`reconcile`.
         """
         assert self._running is not None
-        old, new = _ranges(before), _ranges(after)
         stays = _unchanged(before, after)
-        rows = plan(of_clusters(before, stays), of_clusters(after, stays))
-        changed = (each for span in new for each in settings.changes(old.get(span, ()), new[span]))
-        changes = replace(rows, settings=tuple(changed))
-        gone = old.keys() - new.keys()
+        rows = plan(
+            of_clusters(before, stays, topology=self._topology),
+            of_clusters(after, stays, topology=self._topology),
+        )
+        root, *others = (
+            tuple(self._changed_settings(before, after, engine)) for engine in self._site.testbed.engines
+        )
+        below = {
+            engine.name: QueuePlan((), changed)
+            for engine, changed in zip(self._site.testbed.others, others, strict=True)
+            if changed
+        }
+        changes = replace(rows, settings=root, below=below)
+        gone = set(map(_span, before)) - set(map(_span, after))
         if self._check is not None:
             self._check.wrote(changes, gone)
         self._equal = False
         devices.carry_out(changes, self._running, self._sessions)
-        for first, last in gone:
-            self._running.registers.configure(first, last, IndexSettings())
+        for registers in self._queues().values():
+            for first, last in gone:
+                registers.configure(first, last, IndexSettings())
         self._equal = True
+
+    def _changed_settings(
+        self, before: Sequence[Cluster], after: Sequence[Cluster], engine: Engine
+    ) -> Iterator[SettingsChange]:
+        """What one engine's queue is told of indices, but for those that no cluster has any more."""
+        old = {_span(each): index_range(each, engine, self._topology) for each in before}
+        for cluster in after:
+            known = old.get(_span(cluster))
+            wanted = index_range(cluster, engine, self._topology)
+            yield from settings.changes((known,) if known else (), (wanted,))
 
     @property
     def checking(self) -> bool:
@@ -98,7 +122,7 @@ class Southbound:
         :meth:`finish_check` repairs."""
         assert self._running is not None
         base = replace(self._site.testbed, clusters=())
-        self._check = Check(self._sessions, self._running.registers, base, clusters)
+        self._check = Check(self._sessions, self._queues(), base, clusters)
 
     def finish_check(self) -> Plan:
         """Repair what a check found, once it is over; returns what had to be changed.
@@ -121,33 +145,39 @@ class Southbound:
         return changes
 
     def command(self, command: Command, first: int, last: int) -> None:
-        """FBCAST or RESET at the queue. Raises OlafError."""
-        assert self._running is not None
-        self._running.registers.command(command, first, last)
+        """FBCAST or RESET at every queue, each before its parent's: a partial sum of one is part of the
+        other's. Raises OlafError."""
+        for registers in reversed(self._queues().values()):
+            registers.command(command, first, last)
 
-    def queue_registers(self) -> dict[str, int]:
-        """All of the queue's registers at one instant. Raises OlafError."""
-        running = self._running
-        if running is None:
-            raise OlafError(Problem("its queue is not reached", self._site.testbed.name))
-        return running.registers.read_all()
+    def queue_registers(self) -> dict[str, dict[str, int]]:
+        """All registers of each engine's queue at one instant, by the engine's name, the root's first.
 
-    def packets(self, timeout: float) -> Iterator[PacketIn]:
-        """Control messages that VNP4₁ hands over, until ``timeout`` seconds bring none."""
-        session = self._sessions.get(VNP4_1)
+        Raises OlafError.
+        """
+        return {name: registers.read_all() for name, registers in self._queues().items()}
+
+    def packets(self, engine: str, timeout: float) -> Iterator[PacketIn]:
+        """Control messages that an engine's VNP4₁ hands over, until ``timeout`` seconds bring none."""
+        session = self._sessions.get(self._device(engine, VNP4_1))
         if session is not None and session.alive:
             yield from session.packets(timeout)
 
     def send(self, port: int, frame: bytes) -> None:
         """A frame out of a front port; lost when the devices cannot be reached, as on any wire."""
-        session = self._sessions.get(VNP4_2)
+        session = self._sessions.get(self._device(self._topology.engine_at[port], VNP4_2))
         if session is not None and session.alive:
             session.packet_out(frame, {"egress_port": port})
 
     def frames_seen(self) -> dict[int, int]:
-        """How many frames VNP4₁ counted for each member, by its IPv4 address. Raises OlafError."""
-        counted = self._sessions[VNP4_1].direct_counters(WORKERS)
-        return {_address(entry.match["worker_addr"]): count.packets for entry, count in counted.items()}
+        """How many frames VNP4₁ counted for each member, by its IPv4 address; of several engines the sum of
+        what all counted. Raises OlafError."""
+        seen: Counter[int] = Counter()
+        for engine in self._site.testbed.engines:
+            counted = self._sessions[self._device(engine.name, VNP4_1)].direct_counters(WORKERS)
+            for entry, count in counted.items():
+                seen[_address(entry.match["worker_addr"])] += count.packets
+        return seen
 
     def close(self) -> None:
         """End the sessions; what the devices hold stays."""
@@ -156,6 +186,17 @@ class Southbound:
         self._open.close()
         self._sessions = {}
         self._running = None
+
+    def _device(self, engine: str, block: str) -> str:
+        return device_name(self._site.testbed, engine, block)
+
+    def _queues(self) -> dict[str, Registers]:
+        """Each engine's queue by the engine's name, each behind its parent's. Raises OlafError."""
+        running = self._running
+        if running is None:
+            raise OlafError(Problem("its queue is not reached", self._site.testbed.name))
+        below = {engine.name: running.below[engine.name] for engine in self._site.testbed.others}
+        return {self._site.testbed.engine.name: running.registers, **below}
 
     def _end_check(self) -> None:
         if self._check is not None:
@@ -194,10 +235,9 @@ def _address(match: Match | int) -> int:
     return match.value
 
 
-def _ranges(clusters: Sequence[Cluster]) -> dict[tuple[int, int], Ranges]:
-    """What each cluster asks of its indices, by the first and the last of them."""
-    parts = map(index_range, clusters)
-    return {(part.first, part.last): (part,) for part in parts}
+def _span(cluster: Cluster) -> tuple[int, int]:
+    """A cluster's first and last index."""
+    return cluster.first, cluster.first + cluster.segments - 1
 
 
 def _unchanged(before: Sequence[Cluster], after: Sequence[Cluster]) -> set[int]:

@@ -180,6 +180,16 @@ class Testbed:
         return (self.engine, *self.others)
 
     @property
+    def indices(self) -> int:
+        """How many there are for clusters: each has the same ones in every engine."""
+        return min(engine.indices for engine in self.engines)
+
+    @property
+    def beats(self) -> int:
+        """64-byte beats that a slot of every engine holds."""
+        return min(engine.beats for engine in self.engines)
+
+    @property
     def workers(self) -> tuple[Worker, ...]:
         """All workers, by cluster."""
         return tuple(worker for cluster in self.clusters for worker in cluster.workers)

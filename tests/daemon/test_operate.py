@@ -85,9 +85,9 @@ def test_metrics_tell_calls_members_and_the_queue(client: Client, metrics: Metri
     assert seen["olaf_call_seconds_count"][("Join",)] == 2
     assert seen["olaf_members"] == {("red", "lab"): 1}
     assert seen["olaf_ready"] == {("lab",): 1}
-    assert seen["olaf_queue_slots"] == {("lab",): 1}
+    assert seen["olaf_queue_slots"] == {("lab", "engine"): 1}
     shown = seen["olaf_queue_total"].keys() | seen["olaf_queue_status"].keys()
-    assert {name for labels in shown for name in labels} - {"lab"} == set(SHOWN)
+    assert {name for labels in shown for name in labels} - {"lab", "engine"} == set(SHOWN)
 
 
 def test_what_workers_are_told_to_send(metrics: Metrics) -> None:

@@ -3,8 +3,9 @@
 from olafctl.daemon.resting import Resting
 
 
-def queue(out: int, waiting: int, accumulating: int = 0) -> dict[str, int]:
-    return {"out_updates": out, "occupancy": waiting + accumulating, "accumulating": accumulating}
+def queue(out: int, waiting: int, accumulating: int = 0, engine: str = "e") -> dict[str, dict[str, int]]:
+    counted = {"out_updates": out, "occupancy": waiting + accumulating, "accumulating": accumulating}
+    return {engine: counted}
 
 
 def test_what_waited_has_left_when_as_many_have() -> None:
@@ -17,6 +18,18 @@ def test_what_waited_has_left_when_as_many_have() -> None:
 
 def test_an_empty_queue_frees_at_once_whatever_accumulates() -> None:
     assert Resting().over([(0, 1)], queue(7, 0, accumulating=2)) == [(0, 1)]
+
+
+def test_of_several_engines_every_queue_must_have_let_it_go() -> None:
+    resting = Resting()
+
+    def both(low: int, top: int, waits: int) -> list[tuple[int, int]]:
+        return resting.over([(0, 1)], queue(low, waits, engine="low") | queue(top, waits, engine="top"))
+
+    assert both(10, 20, waits=2) == []
+    assert both(12, 20, waits=2) == []
+    assert both(12, 21, waits=2) == []
+    assert both(13, 22, waits=2) == [(0, 1)]
 
 
 def test_counters_that_were_cleared_begin_the_rest_again() -> None:

@@ -62,6 +62,8 @@ MESSAGES: Mapping[str, tuple[_Field, ...]] = {
         _Field("open", "bool", "control messages need no key"),
         _Field("objective", "string", "Age-of-Model objective"),
         _Field("period", "uint64", "ns between two updates of one worker, for the objective"),
+        _Field("own_mode", "bool", "the mode is its own; else the root's is shown, and each engine's counts"),
+        _Field("own_reward_threshold", "bool", "as own_mode, of the reward rule"),
     ),
     "Worker": (
         _Field("name", "string"),
@@ -138,6 +140,12 @@ MESSAGES: Mapping[str, tuple[_Field, ...]] = {
         _Field("registers", "repeated Count", "of the queue, at one instant; none while it is not reached"),
         _Field("messages", "repeated Count", "control messages by what became of them"),
         _Field("ages", "repeated Count", "ns: Age-of-Model by cluster, as the parameter server told last"),
+        _Field("engine", "string", "whose queue it is; of several engines the root"),
+        _Field("below", "repeated EngineQueue", "of several engines, the queues of those below the root"),
+    ),
+    "EngineQueue": (
+        _Field("engine", "string", "its name"),
+        _Field("registers", "repeated Count", "of its queue, at one instant"),
     ),
     "ReportAgesRequest": (
         _DEPLOYMENT,

@@ -286,11 +286,18 @@ class Server:
 
     def _queue(self, request: Any) -> Any:
         owned = self._chosen(request.deployment)
-        registers: Mapping[str, int] = {}
+        queues: Mapping[str, Mapping[str, int]] = {}
         with suppress(OlafError):
-            registers = owned.controller.southbound.queue_registers()
+            queues = owned.controller.southbound.queue_registers()
+        engines = [
+            CLASSES["EngineQueue"](engine=engine, registers=_counts(registers))
+            for engine, registers in queues.items()
+        ]
+        root = engines[0] if engines else CLASSES["EngineQueue"]()
         return CLASSES["Queue"](
-            registers=_counts(registers),
+            engine=root.engine,
+            registers=root.registers,
+            below=engines[1:],
             messages=_counts(dict(owned.messages)),
             ages=_counts(owned.ages.known()),
         )

@@ -51,7 +51,7 @@ class Refused(BadInput):
 
 
 class Listener:
-    """A thread that answers one deployment's control messages."""
+    """Answers one deployment's control messages: a thread for each engine that hands them over."""
 
     def __init__(
         self,
@@ -84,22 +84,31 @@ class Listener:
         self._clock = clock
         self._asked: OrderedDict[tuple[str, int, int], dict[str, float]] = OrderedDict()
         """Members that asked for help with a cluster's segment and round, and when they last did."""
+        self._taking = threading.Lock()
         self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._run, name=f"messages {testbed.name}", daemon=True)
-        self._thread.start()
+        self._threads = [
+            threading.Thread(
+                target=self._run, args=(engine.name,), name=f"messages {testbed.name}", daemon=True
+            )
+            for engine in testbed.engines
+        ]
+        for thread in self._threads:
+            thread.start()
 
     def close(self) -> None:
         """Answer no more."""
         self._ended.set()
-        self._thread.join()
+        for thread in self._threads:
+            thread.join()
 
-    def _run(self) -> None:
+    def _run(self, engine: str) -> None:
         while not self._ended.is_set():
             seen = False
             with suppress(OlafError):
-                for packet in self._controller.southbound.packets(_TIMEOUT):
+                for packet in self._controller.southbound.packets(engine, _TIMEOUT):
                     seen = True
-                    self.take(packet.metadata["ingress_port"], packet.payload)
+                    with self._taking:
+                        self.take(packet.metadata["ingress_port"], packet.payload)
                     if self._ended.is_set():
                         return
             if not seen:

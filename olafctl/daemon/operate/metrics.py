@@ -40,7 +40,7 @@ class Metrics:
 
     def collect(self) -> Iterator[Metric]:
         """What is as it is now; asked by the registry."""
-        deployment = ["deployment"]
+        deployment, engine = ["deployment"], ["deployment", "engine"]
         ready = GaugeMetricFamily("olaf_ready", "1: the devices hold what they shall", labels=deployment)
         term = GaugeMetricFamily("olaf_term", "Term of this leader; 0: it follows", labels=deployment)
         revision = GaugeMetricFamily("olaf_revision", "Newest revision of the membership", labels=deployment)
@@ -54,18 +54,20 @@ class Metrics:
             labels=["deployment", "outcome"],
         )
         queue = CounterMetricFamily(
-            "olaf_queue", "Counters of the queue: see docs/registers.md", labels=["deployment", "counter"]
+            "olaf_queue",
+            "Counters of each engine's queue: see docs/registers.md",
+            labels=["deployment", "engine", "counter"],
         )
         now = GaugeMetricFamily(
             "olaf_queue_status",
-            "Status of the queue: see docs/registers.md",
-            labels=["deployment", "register"],
+            "Status of each engine's queue: see docs/registers.md",
+            labels=["deployment", "engine", "register"],
         )
-        slots = GaugeMetricFamily("olaf_queue_slots", "Slots of the queue, Q_max", labels=deployment)
+        slots = GaugeMetricFamily("olaf_queue_slots", "Slots of each engine's queue, Q_max", labels=engine)
         share = GaugeMetricFamily(
             "olaf_send_probability",
             "P_s = min(Q_max/N, 1) of workers whose model is as fresh as they ask for (OLAF §5)",
-            labels=deployment,
+            labels=engine,
         )
         age = GaugeMetricFamily(
             "olaf_age_of_model_seconds",
@@ -87,17 +89,18 @@ class Metrics:
                 age.add_metric([name, cluster], nanoseconds / 1e9)
             for outcome, count in dict(each.messages).items():
                 counted.add_metric([name, outcome], count)
-            registers: Mapping[str, int] = {}
+            queues: Mapping[str, Mapping[str, int]] = {}
             with suppress(OlafError):
-                registers = each.controller.southbound.queue_registers()
-            for register, value in registers.items():
-                if register in _COUNTERS:
-                    queue.add_metric([name, register], value)
-                elif register in _STATUS:
-                    now.add_metric([name, register], value)
-            if "slots" in registers:
-                slots.add_metric([name], registers["slots"])
-                share.add_metric([name], send_probability(registers))
+                queues = each.controller.southbound.queue_registers()
+            for place, registers in queues.items():
+                for register, value in registers.items():
+                    if register in _COUNTERS:
+                        queue.add_metric([name, place, register], value)
+                    elif register in _STATUS:
+                        now.add_metric([name, place, register], value)
+                if "slots" in registers:
+                    slots.add_metric([name, place], registers["slots"])
+                    share.add_metric([name, place], send_probability(registers))
         yield from (ready, term, revision, waiting, members, counted, queue, now, slots, share, age)
 
 

@@ -43,7 +43,7 @@ def changing(
     """
     folder = folder_of(deployment)
     testbed, _ = find(Store(folder))
-    indices = testbed.engine.indices
+    indices = testbed.indices
     if not endpoints:
         with held(folder, CHANGE), closing(sqlite.SqliteStore(folder)) as store:
             yield store, indices
