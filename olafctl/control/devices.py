@@ -162,11 +162,12 @@ def _clear_indices(actual: State, wanted: State, running: Programmable, sessions
 def carry_out(changes: Plan, running: Programmable, sessions: Sessions) -> None:
     """Do every step in order, each one Write after the other. Raises OlafError at the first refusal.
 
-    Indices come first: no frame must find an index that is not what its cluster asks for.
+    Indices come first: no frame must find an index that is not what its cluster asks for. Those of an engine
+    come before its parent's, which must not wait for more updates of a round than are sent up to it.
     """
     queues = [(running.registers, changes.registers, changes.settings)]
     queues += [(running.below[name], part.registers, part.settings) for name, part in changes.below.items()]
-    for registers, _, settings in queues:
+    for registers, _, settings in reversed(queues):
         for part in settings:
             registers.configure(part.first, part.last, part.after)
     for step in changes.steps:

@@ -2,10 +2,14 @@
 
 import shutil
 import tempfile
+import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+import grpc
 import pytest
+from p4.v1 import p4runtime_pb2, p4runtime_pb2_grpc
 
 from olafctl.bench import etcd_server
 from olafctl.bench.switch_pair import PairRegisters
@@ -13,7 +17,11 @@ from olafctl.control import devices
 from olafctl.control.state import DeviceState
 from olafctl.daemon.controller import Controller
 from olafctl.daemon.store.sqlite import SqliteStore
+from olafctl.p4runtime.entities import Entity
+from olafctl.p4runtime.failures import P4RuntimeFailed
+from olafctl.p4runtime.session import Change
 from olafctl.targets import registry, testbeds
+from olafctl.targets.interface import Running
 from olafctl.testbed.model import Testbed
 from tests.daemon.pair import Pair
 
@@ -101,3 +109,30 @@ def held(pair: Pair) -> dict[str, DeviceState]:
     assert running is not None
     with devices.watching(running) as sessions:
         return dict(devices.read(running, sessions, []).devices)
+
+
+@contextmanager
+def watching(running: Running) -> Iterator[devices.Sessions]:
+    """Sessions that only read, once BMv2 has forgotten who watched before."""
+    end = time.monotonic() + DEADLINE
+    with ExitStack() as stack:
+        sessions: devices.Sessions = {}
+        while not sessions:
+            try:
+                sessions = stack.enter_context(devices.watching(running))
+            except P4RuntimeFailed as error:
+                assert "already exists" in str(error) and time.monotonic() < end
+        yield sessions
+
+
+def behind_its_back(running: Running, name: str, change: Change, entity: Entity) -> None:
+    """Write to a device as its primary controller, whose election id anyone can read."""
+    [device] = [each for each in running.devices if each.name == name]
+    with watching(running) as sessions, grpc.insecure_channel(device.address) as channel:
+        session = sessions[name]
+        request = p4runtime_pb2.WriteRequest(device_id=device.device_id)
+        request.election_id.high = session.highest_election_id >> 64
+        request.election_id.low = session.highest_election_id & (1 << 64) - 1
+        encoded = p4runtime_pb2.Entity.FromString(session.encoded(entity))
+        request.updates.add(type=change.value, entity=encoded)
+        p4runtime_pb2_grpc.P4RuntimeStub(channel).Write(request)

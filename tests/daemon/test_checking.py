@@ -6,11 +6,8 @@ import re
 import time
 from collections.abc import Callable, Iterator
 
-import grpc
 import pytest
-from p4.v1 import p4runtime_pb2, p4runtime_pb2_grpc
 
-from olafctl.control import devices
 from olafctl.control.desired import desired
 from olafctl.daemon.controller import Controller
 from olafctl.daemon.operations import ClusterWish
@@ -20,7 +17,7 @@ from olafctl.p4runtime.entities import Entity, Lpm, MulticastGroup, Replica, Tab
 from olafctl.p4runtime.session import Change
 from olafctl.queue.registers import IndexSettings
 from olafctl.testbed.model import Mode
-from tests.daemon.conftest import DEADLINE, held, lab
+from tests.daemon.conftest import DEADLINE, behind_its_back, held, lab
 from tests.daemon.pair import Pair
 from tests.daemon.test_controller import ASK, done, worker
 
@@ -39,21 +36,6 @@ def until(condition: Callable[[], bool]) -> None:
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.01)
-
-
-def behind_its_back(pair: Pair, name: str, change: Change, entity: Entity) -> None:
-    """Write to a device as its primary controller, whose election id anyone can read."""
-    running = pair.running()
-    assert running is not None
-    [device] = [each for each in running.devices if each.name == name]
-    with devices.watching(running) as sessions, grpc.insecure_channel(device.address) as channel:
-        session = sessions[name]
-        request = p4runtime_pb2.WriteRequest(device_id=device.device_id)
-        request.election_id.high = session.highest_election_id >> 64
-        request.election_id.low = session.highest_election_id & (1 << 64) - 1
-        encoded = p4runtime_pb2.Entity.FromString(session.encoded(entity))
-        request.updates.add(type=change.value, entity=encoded)
-        p4runtime_pb2_grpc.P4RuntimeStub(channel).Write(request)
 
 
 STRAY = TableEntry("forwarding", {"dst_addr": Lpm(0x0A090000, 16)}, "forward", {"port": 2})
@@ -85,7 +67,9 @@ def test_what_others_changed_is_repaired_and_logged(
     done(checking, worker(1))
     before = held(pair)
     with caplog.at_level(logging.INFO):
-        behind_its_back(pair, name, change, entity)
+        running = pair.running()
+        assert running is not None
+        behind_its_back(running, name, change, entity)
         until(lambda: held(pair) == before and bool(caplog.messages))
     assert any(re.search(logged, line) for line in caplog.messages)
 
