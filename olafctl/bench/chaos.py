@@ -11,7 +11,7 @@ import random
 import threading
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -42,6 +42,21 @@ ports: [{number: 1, name: ps, transport: unix}, {number: 2, name: w, transport: 
 parameter_servers: [{name: ps, port: ps, ip: 10.0.0.254}]
 clusters: []
 """
+_TREE = """
+name: chaos
+engines:
+  - {name: root, indices: 4, slots: 2, beats: 4, address: 10.0.0.250,
+     ports: [{number: 1, name: ps, transport: unix}, {numbers: 3-4, name: down}]}
+  - {name: left, indices: 4, slots: 2, beats: 4,
+     ports: [{number: 2, name: a, transport: unix}, {number: 5, name: up5}]}
+  - {name: right, indices: 4, slots: 2, beats: 4,
+     ports: [{number: 6, name: b, transport: unix}, {number: 7, name: up7}]}
+links: [{ends: [left.up5, root.down3]}, {ends: [right.up7, root.down4]}]
+parameter_servers: [{name: ps, port: ps, ip: 10.0.0.254}]
+clusters: []
+"""
+_PORTS, _TREE_PORTS = (2,), (2, 6)
+"""Front ports that workers join by, and join again by."""
 _CLUSTERS = {"red": "OLAF", "green": "FIFO", "blue": "ISWITCH"}
 """With their modes: H of the last follows its members, so that each change of these is one of the queue's."""
 _CLIENTS = 4
@@ -67,13 +82,15 @@ class Report:
     disagreements: list[str]
 
 
-def run(kills: int, cuts: int, changes: int, seed: int, progress: Callable[[str], None]) -> Report:
+def run(
+    kills: int, cuts: int, changes: int, seed: int, progress: Callable[[str], None], *, tree: bool = False
+) -> Report:
     """Kill a random one of daemon and twin ``kills`` times and cut the network between them ``cuts`` times,
-    while at least ``changes`` joins, leaves and moves are answered. Raises OlafError when something does not
-    come back."""
+    while at least ``changes`` joins, leaves and moves are answered. Of a ``tree`` of three
+    engines workers also change the engine. Raises OlafError when something does not come back."""
     progress("deploying")
-    with kept_twin(_TESTBED) as twin:
-        chaos = _Chaos(twin, random.Random(seed))
+    with kept_twin(_TREE if tree else _TESTBED) as twin:
+        chaos = _Chaos(twin, random.Random(seed), _TREE_PORTS if tree else _PORTS)
         progress("creating clusters")
         chaos.prepare()
         clients = [
@@ -93,8 +110,9 @@ def run(kills: int, cuts: int, changes: int, seed: int, progress: Callable[[str]
 
 
 class _Chaos:
-    def __init__(self, twin: KeptTwin, chance: random.Random) -> None:
+    def __init__(self, twin: KeptTwin, chance: random.Random, ports: Sequence[int]) -> None:
         self._folder = twin.folder
+        self._ports = ports
         self._daemon = twin.daemon
         self._relays = twin.relays
         self._chance = chance
@@ -122,11 +140,12 @@ class _Chaos:
             while not self._ending.is_set():
                 number = chance.randrange(_WORKERS)
                 action = chance.choice(["join", "join", "leave", "move"])
-                self._call(client, number, action, chance.choice(list(_CLUSTERS)))
+                cluster = chance.choice(list(_CLUSTERS))
+                self._call(client, number, action, cluster, chance.choice(self._ports))
 
-    def _call(self, client: Client, number: int, action: str, cluster: str) -> None:
+    def _call(self, client: Client, number: int, action: str, cluster: str, port: int) -> None:
         worker = f"w{number}"
-        asked = {"cluster": cluster, "ip": f"10.0.1.{number + 1}", "port": 2, "name": worker}
+        asked = {"cluster": cluster, "ip": f"10.0.1.{number + 1}", "port": port, "name": worker}
         began, outcome = next(self._steps), Outcome.DONE
         try:
             match action:

@@ -30,7 +30,10 @@ class Relayed:
         self.devices: Sequence[Device] = [replace(device, address=address) for device in running.devices]
         self.attachments: Sequence[Attachment] = running.attachments
         self.registers = queue_process.SocketRegisters(place / QUEUE, testbed.engine.name)
-        self.below: Mapping[str, Registers] = {}
+        self.below: Mapping[str, Registers] = {
+            engine.name: queue_process.SocketRegisters(place / QUEUE, engine.name)
+            for engine in testbed.others
+        }
 
     def alive(self) -> bool:
         return self._running.alive()

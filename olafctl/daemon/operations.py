@@ -89,6 +89,9 @@ class Operations:
     def __init__(self, testbed: Testbed) -> None:
         self._testbed = testbed
         self._topology = Topology(testbed)
+        children = self._topology.children.values() if testbed.others else ()
+        self._between = max((len(below) + 1 for below in children), default=0)
+        """Entries that an engine may need for a cluster to reach those next to it."""
         self._ports = {port.number for port in testbed.ports}
         self._others = {host.ip: host.name for host in (*testbed.parameter_servers, *testbed.hosts)}
         self._other_macs = {host.mac: host.name for host in (*testbed.parameter_servers, *testbed.hosts)}
@@ -346,8 +349,9 @@ class Operations:
             return
         members = len(membership.members)
         hosts = members + len(self._testbed.parameter_servers) + len(self._testbed.hosts) + 1
+        between = len(membership.clusters) * self._between
         for table, used, size in (
-            ("workers", members, limits.WORKERS),
+            ("workers", members + between, limits.WORKERS),
             ("forwarding", hosts + len(self._testbed.routes), limits.FORWARDING),
             ("bridging", hosts + 1, limits.BRIDGING),
         ):

@@ -9,10 +9,11 @@ from olafctl.bench.history import Call, Outcome, violations
 from olafctl.targets import registry
 
 
-def test_after_random_kills_store_devices_and_answers_agree() -> None:
+@pytest.mark.parametrize("tree", [False, True])
+def test_after_random_kills_store_devices_and_answers_agree(tree: bool) -> None:
     if missing := registry.get("twin").missing():
         pytest.skip(f"needs {', '.join(missing)}")
-    report = chaos.run(kills=2, cuts=1, changes=20, seed=42, progress=print)
+    report = chaos.run(kills=2, cuts=1, changes=20, seed=42, progress=print, tree=tree)
     assert report.disagreements == []
     assert (report.killed, report.cuts) == ({"daemon": 1, "twin": 1}, {"lost": 1})
     assert report.outcomes["done"] + report.outcomes["refused"] >= 20

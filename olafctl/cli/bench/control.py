@@ -22,6 +22,7 @@ _FLOOD = 5000
 @click.option(
     "--changes", type=click.IntRange(1), default=500, show_default=True, help="Of --chaos, at least."
 )
+@click.option("--tree", is_flag=True, help="Of --chaos: over a tree of three engines.")
 @click.option("--moves", type=click.IntRange(1), metavar="N",
               help="Instead: move workers N times at full rate, and account for each frame.")  # fmt: skip
 @click.option("--hostile", type=click.IntRange(10), metavar="N",
@@ -30,14 +31,14 @@ _FLOOD = 5000
 @json_option("Print the figures as JSON.")
 def command(
     members: int, clusters: int, joins: int, chaos: int | None, cuts: int, changes: int,
-    moves: int | None, hostile: int | None, seed: int, as_json: bool,
+    tree: bool, moves: int | None, hostile: int | None, seed: int, as_json: bool,
 ) -> None:  # fmt: skip
     """Measure reconciling, joins and memory of `olafctl daemon`, over VNP4₁ and VNP4₂ without a queue.
 
     --chaos, --moves and --hostile are over a twin: exit code 1 when something is wrong afterwards.
     """
     if chaos is not None:
-        _chaos(chaos, cuts, changes, seed, as_json)
+        _chaos(chaos, cuts, changes, seed, tree, as_json)
     elif moves is not None:
         _moves(moves, seed, as_json)
     elif hostile is not None:
@@ -52,11 +53,11 @@ def command(
             click.echo("\n".join(control.lines(figures)))
 
 
-def _chaos(kills: int, cuts: int, changes: int, seed: int, as_json: bool) -> None:
+def _chaos(kills: int, cuts: int, changes: int, seed: int, tree: bool, as_json: bool) -> None:
     from olafctl.bench.chaos import run
     from olafctl.errors import OlafError
 
-    report = run(kills, cuts, changes, seed, log_progress)
+    report = run(kills, cuts, changes, seed, log_progress, tree=tree)
     if as_json:
         print_json(asdict(report))
     else:
