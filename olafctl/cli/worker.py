@@ -49,12 +49,18 @@ def leave(client: "Client", deployment: str, worker: str, as_json: bool) -> None
 
 @command.command()
 @click.argument("worker", shell_complete=worker_names)
-@click.argument("cluster", shell_complete=cluster_names)
+@click.argument("cluster", shell_complete=cluster_names, default="")
+@click.option(
+    "--port", type=click.IntRange(1), default=0, help="Front port, of any engine, that leads to it then."
+)
 @connection_options
 @json_option("Print the member as JSON.")
-def move(client: "Client", deployment: str, worker: str, cluster: str, as_json: bool) -> None:
-    """Put WORKER into CLUSTER without losing a frame."""
-    _show(client.call("MoveWorker", deployment=deployment, worker=worker, cluster=cluster), as_json)
+def move(client: "Client", deployment: str, worker: str, cluster: str, port: int, as_json: bool) -> None:
+    """Put WORKER into CLUSTER, behind another front port, or both, without losing a frame."""
+    if not cluster and not port:
+        raise click.UsageError("give a CLUSTER, a --port, or both")
+    asked = {"deployment": deployment, "worker": worker, "cluster": cluster, "port": port}
+    _show(client.call("MoveWorker", **asked), as_json)
 
 
 def _show(worker: Any, as_json: bool) -> None:

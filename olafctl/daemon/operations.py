@@ -262,16 +262,25 @@ class Operations:
 
         return remove
 
-    def move(self, name: str, cluster: str) -> Operation:
-        """Put a member into another cluster; it keeps its replica id. The answer is the member."""
+    def move(self, name: str, cluster: str = "", port: int = 0) -> Operation:
+        """Put a member into another cluster, behind another front port, or both; it keeps its replica id. The
+        answer is the member."""
+
+        if not cluster and not port:
+            raise BadInput(Problem("neither a cluster nor a port", "cluster", "say where the worker goes"))
 
         def transfer(membership: Membership) -> Planned:
             member = membership.member(name)
-            target = membership.cluster(cluster)
-            if member.cluster == cluster:
+            target = membership.cluster(cluster or member.cluster)
+            moved = member
+            if target.name != member.cluster:
+                self._check_room(membership, target, member.worker_id, joins=False)
+                number = _free_number(membership, target.name)
+                moved = replace(moved, cluster=target.name, number=number)
+            if port:
+                moved = replace(moved, port=port, parent=self._parent(port))
+            if moved == member:
                 return Planned({}, member.to_row())
-            self._check_room(membership, target, member.worker_id, joins=False)
-            moved = replace(member, cluster=cluster, number=_free_number(membership, cluster))
             self._check_rounds(membership, target, moved)
             return Planned({_member(name): moved.to_row()}, moved.to_row())
 

@@ -167,10 +167,3 @@ def test_a_report_that_cannot_be_written_is_said_before_any_test(
     ended = run("test", "--junit", tmp_path / where if where else "")
     assert ended.code == 2
     assert "cannot be written" in ended.err and "choose another file for --junit" in ended.err
-
-
-def test_the_daemon_refuses_a_testbed_of_several_engines(run: Run, state: Path) -> None:
-    ended = run("daemon", "multi-hop")
-    assert (ended.code, ended.out) == (2, "")
-    assert "multi-hop.yaml: has 3 engines; the daemon keeps the membership of one" in ended.err
-    assert not state.exists()

@@ -317,7 +317,7 @@ def test_h_of_rounds_over_engines_is_that_of_their_members(tree: Tree) -> None:
 
 
 def test_a_worker_moves_to_another_engine_and_no_update_or_ack_goes_astray(tree: Tree) -> None:
-    """It joins again behind another port, while it and another member send."""
+    """It is moved, or joins again behind another port, while it and another member send."""
     tree.client.call("CreateCluster", name="red", mode=OLAF, key=KEY)
     tree.join("red", host(2), LEFT)
     epoch = tree.join("red", host(1), 12, "w")
@@ -329,7 +329,10 @@ def test_a_worker_moves_to_another_engine_and_no_update_or_ack_goes_astray(tree:
             tree.update(LEFT, host(2), epoch, sent, 1.0)
             sent += 2
         old, place = place, RIGHT if place == 12 else 12
-        tree.join("red", host(1), place, "w")
+        if move % 2:
+            tree.join("red", host(1), place, "w")
+        else:
+            tree.client.call("MoveWorker", worker="w", port=place)
         assert tree.differences() == []
         tree.ack(host(2), epoch, 1000 + move)
         assert Olaf(tree.heard(LEFT)).seq == 1000 + move

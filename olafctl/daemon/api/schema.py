@@ -107,7 +107,12 @@ MESSAGES: Mapping[str, tuple[_Field, ...]] = {
         _Field("lease", "double", "seconds of silence after which it leaves; 0: never"),
     ),
     "LeaveRequest": (_DEPLOYMENT, _Field("worker", "string")),
-    "MoveWorkerRequest": (_DEPLOYMENT, _Field("worker", "string"), _Field("cluster", "string")),
+    "MoveWorkerRequest": (
+        _DEPLOYMENT,
+        _Field("worker", "string"),
+        _Field("cluster", "string", "empty: it stays in its own"),
+        _Field("port", "uint32", "front port that leads to it then, of any engine; 0: it stays where it is"),
+    ),
     "SetThresholdRequest": (*_OF_CLUSTER, _Field("threshold", "uint32", "H; 0: as many as it has members")),
     "SetModeRequest": (*_OF_CLUSTER, _Field("mode", "Mode")),
     "SetRewardRequest": (*_OF_CLUSTER, _Field("reward_threshold", "optional double", "absent: off")),

@@ -331,7 +331,7 @@ _ANSWERS: Mapping[str, Callable[[Server, Any], Any]] = {
     "DeleteCluster": Server._delete_cluster,
     "Join": Server._join,
     "Leave": lambda self, r: self._on_worker(r, lambda ask: ask.leave(r.worker)),
-    "MoveWorker": lambda self, r: self._on_worker(r, lambda ask: ask.move(r.worker, r.cluster)),
+    "MoveWorker": lambda self, r: self._on_worker(r, lambda ask: ask.move(r.worker, r.cluster, r.port)),
     "SetThreshold": lambda self, r: self._on_cluster(
         r, lambda ask: ask.set_threshold(r.cluster, r.threshold)
     ),
