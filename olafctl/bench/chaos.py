@@ -28,12 +28,14 @@ from olafctl.control.desired import desired
 from olafctl.control.plan import plan
 from olafctl.control.store import Store
 from olafctl.daemon.api.client import Client
+from olafctl.daemon.api.convert import clusters_of
 from olafctl.daemon.api.schema import ENUMS
 from olafctl.daemon.controller import Unavailable
 from olafctl.daemon.membership import Membership
 from olafctl.daemon.store.sqlite import SqliteStore
 from olafctl.errors import BadInput, OlafError, Problem
 from olafctl.targets import processes
+from olafctl.testbed.model import Cluster
 
 _TESTBED = """
 name: chaos
@@ -250,6 +252,8 @@ class _Chaos:
         """What the clients were told, the store, the devices and the queue, against each other."""
         with Client(self._daemon.address) as client:
             until(lambda: client.call("GetStatus", summary=True).deployments[0].ready)
+            # Engines above may know a worker that changed its cluster a little later.
+            until(lambda: not self._drift(clusters_of(_status(client))))
             status = _status(client)
         found, step = _where(status), next(self._steps)
         self._calls += _as_reads(found, step, step)
@@ -300,8 +304,7 @@ class _Chaos:
         if store.intent() is not None:
             yield "the store has an intent that is neither finished nor undone"
         store.close()
-        testbed, twin = find(Store(self._folder))
-        assert twin is not None
+        testbed, _ = find(Store(self._folder))
         membership = Membership(testbed.indices, rows)
         if found != {name: member.cluster for name, member in membership.members.items()}:
             yield "the status is not what the store holds"
@@ -309,10 +312,16 @@ class _Chaos:
             numbers = [member.number for member in membership.members_of(name)]
             if len(set(numbers)) < len(numbers):
                 yield f"members of {name} share a number: {sorted(numbers)}"
-        wanted = desired(replace(testbed, clusters=membership.placed(membership.clusters)))
+        yield from self._drift(membership.placed(membership.clusters))
+
+    def _drift(self, clusters: tuple[Cluster, ...]) -> list[str]:
+        """How what the devices and queues hold differs from what these clusters ask for."""
+        testbed, twin = find(Store(self._folder))
+        assert twin is not None
+        wanted = desired(replace(testbed, clusters=clusters))
         with devices.watching(twin) as sessions:
             actual = devices.read(twin, sessions, list(wanted.registers))
-        yield from plan(actual, wanted).lines()
+        return list(plan(actual, wanted).lines())
 
 
 def _everything(store: SqliteStore) -> Iterator[Any]:

@@ -56,13 +56,18 @@ def desired(testbed: Testbed) -> State:
 
 
 def of_clusters(
-    clusters: Iterable[Cluster], without: Container[int] = (), *, topology: Topology | None = None
+    clusters: Iterable[Cluster],
+    without: Container[int] = (),
+    *,
+    topology: Topology | None = None,
+    passing_by: Container[IPv4Address] = (),
 ) -> State:
     """The part of the devices' desired state that these clusters and their workers ask for. No two clusters
     share an entry or a group.
 
     The entries of workers whose replica ids are in ``without`` are left out; their groups are whole. Without
-    a topology there is one engine.
+    a topology there is one engine. VNP4₁ of the engines above their own does not know workers whose addresses
+    are in ``passing_by``.
     """
     seats = _seats(topology)
     entities: dict[str, list[TableEntry | MulticastGroup]] = {
@@ -71,7 +76,11 @@ def of_clusters(
     for cluster in clusters:
         for seat in seats:
             first, second = (entities[_device(seat, block)] for block in DEVICES)
-            passing = [worker for worker in seat.members(cluster) if worker.member not in without]
+            passing = [
+                worker
+                for worker in seat.members(cluster)
+                if worker.member not in without and (worker.ip not in passing_by or seat.is_home(worker))
+            ]
             first += (_assignment(worker.ip, cluster, worker.number, worker.worker_id) for worker in passing)
             first += _between_engines(cluster, seat)
             second += _reaching_together(cluster, seat)

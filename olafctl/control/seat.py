@@ -56,6 +56,10 @@ class Seat:
         assert self.topology is not None
         return self.topology.up[self.engine].port
 
+    def is_home(self, host: Host) -> bool:
+        """Whether a host is behind one of its front ports."""
+        return self.topology is None or self.topology.home(host) == self.engine
+
     def members(self, cluster: Cluster) -> Sequence[Worker]:
         """The workers of a cluster whose updates pass this engine."""
         if self.topology is None:
@@ -66,7 +70,7 @@ class Seat:
         """Where what is for all members of a cluster goes: to each member that is attached here, and to each
         engine right below that has members."""
         for worker in self.members(cluster):
-            if self.topology is None or self.topology.home(worker) == self.engine:
+            if self.is_home(worker):
                 yield Copy(worker.port, worker.member, worker.mac, worker.ip, worker.udp_port)
         yield from (copy for copy, _ in self.branches(cluster))
 

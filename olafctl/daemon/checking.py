@@ -11,7 +11,8 @@ entry or group, and the device has acknowledged it.
 import logging
 import threading
 import time
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Container, Hashable, Iterable, Iterator, Mapping
+from ipaddress import IPv4Address
 from itertools import chain, islice
 from typing import TypeVar
 
@@ -45,15 +46,18 @@ class Check:
         queues: Mapping[str, Registers],
         testbed: Testbed,
         clusters: Iterable[Cluster],
+        passing_by: Container[IPv4Address] = (),
     ) -> None:
         """Begin. ``queues`` are the engines', by name; ``testbed`` is what is wanted without clusters;
-        ``clusters`` are all as they are now, each made when it is asked for."""
+        ``clusters`` are all as they are now, each made when it is asked for. Workers ``passing_by`` are known
+        at their own engine alone."""
         self.error: OlafError | None = None
         """Why the devices could not be compared."""
         self._sessions = sessions
         self._queues = queues
         self._testbed = testbed
         self._clusters = clusters
+        self._passing_by = passing_by
         self._written: set[Hashable] = set()
         self._written_indices: set[int] = set()
         self._missing: dict[str, set[bytes]] = {name: set() for name in sessions}
@@ -119,7 +123,8 @@ class Check:
         for cluster in self._clusters:
             for engine, parts in zip(engines, indices, strict=True):
                 parts.append(index_range(cluster, engine, topology))
-            yield from self._want(of_clusters([cluster], topology=topology))
+            wanted_of = of_clusters([cluster], topology=topology, passing_by=self._passing_by)
+            yield from self._want(wanted_of)
         for name, session in self._sessions.items():
             for table in session.program.tables.values():
                 yield from self._compare(name, session.encoded_entries(table.alias))

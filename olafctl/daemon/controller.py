@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from ipaddress import IPv4Address
 from itertools import groupby
 from typing import TypeVar
 
@@ -252,6 +253,8 @@ class Controller:
             self._follow()
         elif not self.southbound.ready:
             self._equalise()
+        elif self.southbound.settling and not self._settled():
+            pass
         elif self.southbound.checking:
             self._finish_check()
         elif time.monotonic() >= self._next_check:
@@ -295,7 +298,7 @@ class Controller:
         """What is to be done now, after waiting for the first of it or for the next check."""
         patience = self._next_check - time.monotonic() if self.southbound.ready else _RETRY_SECONDS
         patience = min(patience, self._leadership.patience)
-        if self.southbound.checking:
+        if self.southbound.checking or self.southbound.settling:
             patience = min(_CHECK_POLL, self._leadership.patience)
         batch: list[_Request] = []
         try:
@@ -329,6 +332,20 @@ class Controller:
             return False
         self._problem = ""
         return True
+
+    def _settled(self) -> bool:
+        """Let all engines know whom they may know by now; whether they could be told."""
+        try:
+            self.southbound.settle(self._cluster_at)
+        except OlafError as error:
+            self._note(error)
+            return False
+        return True
+
+    def _cluster_at(self, address: IPv4Address) -> Cluster | None:
+        """The cluster of the member with this address."""
+        member = self.membership.at(address)
+        return None if member is None else self.membership.placed([member.cluster])[0]
 
     def _begin_check(self) -> None:
         """Have the devices compared with the membership while changes go on."""

@@ -7,18 +7,21 @@ compared and repaired before the next change. A timer has it compared while chan
 
 import logging
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from ipaddress import IPv4Address
 from itertools import islice
 
 from olafctl.control import devices
 from olafctl.control.desired import desired, index_range, of_clusters
 from olafctl.control.pipeline import VNP4_1, VNP4_2, WORKERS
 from olafctl.control.plan import Plan, QueuePlan, plan
+from olafctl.control.state import State
 from olafctl.daemon.checking import Check
 from olafctl.daemon.guard import Guarded
 from olafctl.daemon.leadership import Leadership
+from olafctl.daemon.settling import Settling
 from olafctl.daemon.site import Site
 from olafctl.errors import OlafError, Problem
 from olafctl.p4runtime.entities import Exact, Match, PacketIn
@@ -42,6 +45,7 @@ class Southbound:
         self._site = site
         self._topology = Topology(site.testbed)
         self._leadership = leadership
+        self._settling = Settling(site.testbed)
         self._open = ExitStack()
         self._running: Guarded | None = None
         self._sessions: Mapping[str, Session] = {}
@@ -66,6 +70,7 @@ class Southbound:
         pushed = devices.push_pipelines(running, self._sessions)
         wanted = desired(replace(self._site.testbed, clusters=tuple(clusters)))
         changes = devices.converge(running, self._sessions, wanted)
+        self._settling.clear()
         self._equal = True
         for name in pushed:
             _log.info("%s: pushed the pipeline of %s", self._site.testbed.name, name)
@@ -79,10 +84,14 @@ class Southbound:
         """
         assert self._running is not None
         stays = _unchanged(before, after)
-        rows = plan(
-            of_clusters(before, stays, topology=self._topology),
-            of_clusters(after, stays, topology=self._topology),
-        )
+        leaving = self._settling.leaving(before, after)
+        held = self._rows(before, stays)
+        if any(worker.ip in leaving for cluster in after for worker in cluster.workers):
+            # The engines above forget them first: none may take an update for the wrong cluster's.
+            self._settling.begin(leaving)
+            known, held = held, self._rows(before, stays)
+            self._carry_out(plan(known, held))
+        rows = plan(held, self._rows(after, stays))
         root, *others = (
             tuple(self._changed_settings(before, after, engine)) for engine in self._site.testbed.engines
         )
@@ -93,6 +102,16 @@ class Southbound:
         }
         changes = replace(rows, settings=root, below=below)
         gone = set(map(_span, before)) - set(map(_span, after))
+        self._carry_out(changes, gone)
+        # What waits now was sent before.
+        self._settling.begin(leaving)
+
+    def _rows(self, clusters: Sequence[Cluster], without: Container[int]) -> State:
+        return of_clusters(clusters, without, topology=self._topology, passing_by=self._settling.addresses)
+
+    def _carry_out(self, changes: Plan, gone: Collection[tuple[int, int]] = ()) -> None:
+        """Make changes, and forget what was asked of the indices that are ``gone``."""
+        assert self._running is not None
         if self._check is not None:
             self._check.wrote(changes, gone)
         self._equal = False
@@ -101,6 +120,26 @@ class Southbound:
             for first, last in gone:
                 registers.configure(first, last, IndexSettings())
         self._equal = True
+
+    @property
+    def settling(self) -> bool:
+        """Whether some engines do not know all members yet."""
+        return bool(self._settling.addresses)
+
+    def settle(self, cluster_of: Callable[[IPv4Address], Cluster | None]) -> None:
+        """Let all engines know the workers whose updates for an old cluster have passed by now. The cluster
+        that one is in tells ``cluster_of``.
+
+        Raises OlafError; then what the devices hold is unknown until :meth:`reconcile`.
+        """
+        if not self._settling.due:
+            return
+        for address in self._settling.over(self.queue_registers()):
+            cluster = cluster_of(address)
+            if cluster is not None:
+                others = {worker.member for worker in cluster.workers if worker.ip != address}
+                known = of_clusters([cluster], others, topology=self._topology, passing_by={address})
+                self._carry_out(plan(known, self._rows([cluster], others)))
 
     def _changed_settings(
         self, before: Sequence[Cluster], after: Sequence[Cluster], engine: Engine
@@ -122,7 +161,7 @@ class Southbound:
         :meth:`finish_check` repairs."""
         assert self._running is not None
         base = replace(self._site.testbed, clusters=())
-        self._check = Check(self._sessions, self._queues(), base, clusters)
+        self._check = Check(self._sessions, self._queues(), base, clusters, self._settling.addresses)
 
     def finish_check(self) -> Plan:
         """Repair what a check found, once it is over; returns what had to be changed.
@@ -182,6 +221,7 @@ class Southbound:
     def close(self) -> None:
         """End the sessions; what the devices hold stays."""
         self._equal = False
+        self._settling.clear()
         self._end_check()
         self._open.close()
         self._sessions = {}

@@ -164,6 +164,11 @@ class Tree:
         [status] = self.client.call("GetStatus").deployments
         return self.against(replace(self.testbed, clusters=clusters_of(status)))
 
+    def settle(self) -> None:
+        """Wait until all engines have what the membership asks for: those above a worker that has just left
+        another cluster know it a second later."""
+        until(lambda: self.differences() == [])
+
     def against(self, testbed: Testbed) -> list[str]:
         wanted = desired(testbed)
         with watching(self.running) as sessions:
@@ -235,7 +240,7 @@ def test_a_worker_joins_by_message_from_behind_any_engine_and_leaves_nothing(tre
     [status] = tree.client.call("GetStatus").deployments
     parents = {LEFT: "left", RIGHT: "right", 1: "root"}
     assert [each.parent for each in status.workers if each.cluster == "red"] == [parents[port]]
-    assert tree.differences() == []
+    tree.settle()
     if port != 1:
         tree.update(port, host(1), told["epoch"], 5, 1.5)
         assert tree.arrived() == (1, 1.5)
@@ -249,6 +254,7 @@ def test_members_at_two_engines_are_combined_at_the_root_and_each_gets_one_ack(t
     tree.client.call("CreateCluster", name="red", mode=OLAF, key=KEY)
     tree.join("red", host(1), LEFT)
     epoch = tree.join("red", host(2), RIGHT)
+    tree.settle()
     tree.queues()["root"].write("hold", 1)
     before = tree.queues()["root"].read("in_updates")
     tree.update(LEFT, host(1), epoch, 1, 1.0)
@@ -300,7 +306,7 @@ def test_rounds_over_engines_follow_joins_and_leaves_and_are_reset_everywhere(tr
     assert results(1, 2, 3) == {(2, 3, 6.0)}
     assert tree.ask(LEFT, host(1), Action.HALT, halted=1)["reason"] == Reason.OK
     assert unpack(control.HALT, tree.heard(RIGHT))["halted"] == 1
-    assert tree.differences() == []
+    tree.settle()
 
 
 def test_h_of_rounds_over_engines_is_that_of_their_members(tree: Tree) -> None:
@@ -313,7 +319,7 @@ def test_h_of_rounds_over_engines_is_that_of_their_members(tree: Tree) -> None:
     tree.join("rounds", host(3), RIGHT)
     with pytest.raises(BadInput, match="at several engines"):
         tree.client.call("SetThreshold", cluster="rounds", threshold=2)
-    assert tree.differences() == []
+    tree.settle()
 
 
 def test_a_worker_moves_to_another_engine_and_no_update_or_ack_goes_astray(tree: Tree) -> None:
@@ -333,7 +339,7 @@ def test_a_worker_moves_to_another_engine_and_no_update_or_ack_goes_astray(tree:
             tree.join("red", host(1), place, "w")
         else:
             tree.client.call("MoveWorker", worker="w", port=place)
-        assert tree.differences() == []
+        tree.settle()
         tree.ack(host(2), epoch, 1000 + move)
         assert Olaf(tree.heard(LEFT)).seq == 1000 + move
         assert Olaf(tree.heard(place)).seq == 1000 + move
@@ -347,6 +353,33 @@ def test_a_worker_moves_to_another_engine_and_no_update_or_ack_goes_astray(tree:
             counted += Olaf(bytes(Ether(got)[UDP].payload)).count
 
 
+def test_what_waits_for_the_old_cluster_while_a_worker_changes_it_arrives_whole(tree: Tree) -> None:
+    """Another member's update is in it, and it bears the address of the one that moves."""
+    for name in ("red", "blue"):
+        tree.client.call("CreateCluster", name=name, mode=OLAF, key=KEY)
+    tree.join("red", host(1), 12, "stays")
+    old = tree.join("red", host(2), LEFT, "w")
+    new = tree.join("blue", host(3), RIGHT)
+    assert old != new
+    left, root = tree.queues()["left"], tree.queues()["root"]
+    before = left.read("in_updates"), root.read("in_updates")
+    left.write("hold", 1)
+    tree.update(12, host(1), old, 1, 1.0)
+    tree.await_register("left", "in_updates", before[0] + 1)
+    tree.update(LEFT, host(2), old, 1, 2.0)
+    tree.await_register("left", "in_updates", before[0] + 2)
+    tree.client.call("MoveWorker", worker="w", cluster="blue")
+    tree.update(LEFT, host(2), new, 2, 5.0)
+    tree.await_register("left", "in_updates", before[0] + 3)
+    left.write("hold", 0)
+    assert {tree.arrived(), tree.arrived()} == {(2, 3.0), (1, 5.0)}
+    assert root.read("in_updates") == before[1]  # both passed it by
+    tree.settle()
+    tree.update(LEFT, host(2), new, 3, 7.0)
+    assert tree.arrived() == (1, 7.0)
+    assert root.read("in_updates") == before[1] + 1
+
+
 def replaced_since(tree: Tree, before: int) -> int:
     return sum(queue.read("replaced_worker") for queue in tree.queues().values()) - before
 
@@ -354,17 +387,17 @@ def replaced_since(tree: Tree, before: int) -> int:
 def test_a_change_that_one_engine_refuses_is_undone_at_all(tree: Tree) -> None:
     """Someone else's entry stands where the last one of the change is to go, in the root's VNP4₁."""
     tree.client.call("CreateCluster", name="red", key=KEY)
-    tree.join("red", host(1), LEFT, "stays")
+    tree.join("red", host(8), LEFT, "stays")
     params = {"cluster": 9, "worker": 9, "index": 0, "segments": 1, "member": 9, "epoch": 9}
-    stray = TableEntry("workers", {"worker_addr": int(IPv4Address(host(2)[1]))}, "assign", params)
+    stray = TableEntry("workers", {"worker_addr": int(IPv4Address(host(9)[1]))}, "assign", params)
     behind_its_back(tree.running, "root/vnp4_1", Change.INSERT, stray)
     with pytest.raises(OlafError, match="ALREADY_EXISTS"):
-        tree.join("red", host(2), RIGHT, "w")
+        tree.join("red", host(9), RIGHT, "w")
     [status] = tree.client.call("GetStatus").deployments
     assert [each.name for each in status.workers if each.cluster == "red"] == ["stays"]
-    assert tree.differences() == []
-    tree.join("red", host(2), RIGHT, "w")
-    assert tree.differences() == []
+    tree.settle()
+    tree.join("red", host(9), RIGHT, "w")
+    tree.settle()
 
 
 def test_an_objective_over_several_queues_is_refused(tree: Tree) -> None:
@@ -402,7 +435,7 @@ def test_killed_engines_come_back_with_the_membership(deployed: Tree) -> None:
         except OlafError:
             continue
     tree.attach()
-    assert tree.differences() == []
+    tree.settle()
     tree.update(RIGHT, host(2), epoch, 1, 4.0)
     assert tree.arrived() == (1, 4.0)
     tree.client.call("DeleteCluster", cluster="red")
@@ -421,12 +454,13 @@ def test_a_restarted_daemon_repairs_what_others_changed_at_lower_engines(
     address = f"unix:{tmp_path}/d/olaf.sock"
     with serving([site], address, check_every=0) as server, Client(server.address) as client:
         tree = replace(deployed, client=client)
-        until(lambda: tree.ready() and tree.differences() == [])
+        until(tree.ready)
+        tree.settle()
         for _ in range(2):
             prefix = {"dst_addr": Lpm(0x0A090000, 16)}
             stray = TableEntry("forwarding", prefix, "forward", {"port": 12})
             behind_its_back(tree.running, "left/vnp4_2", Change.INSERT, stray)
             tree.running.below["right"].configure(1, 1, IndexSettings())
-            until(lambda: tree.differences() == [])
+            tree.settle()
         client.call("DeleteCluster", cluster="red")
         assert tree.against(tree.testbed) == []

@@ -1,0 +1,77 @@
+"""When the engines above may know a worker again that changed its cluster."""
+
+from dataclasses import replace
+from ipaddress import IPv4Address
+
+from olafctl.daemon.settling import Settling
+from olafctl.testbed.model import Cluster, Mode
+from tests.daemon.test_order import BED, clusters
+
+ADDRESS = IPv4Address("10.0.1.1")
+
+
+def queues(out: int, waiting: int) -> dict[str, dict[str, int]]:
+    empty = {"out_updates": 0, "occupancy": 0, "accumulating": 0}
+    return {
+        "root": {**empty, "occupancy": 4},
+        "left": {**empty, "out_updates": out, "occupancy": waiting},
+        "right": empty,
+        "leaf": empty,
+    }
+
+
+class Clock:
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def at(cluster: int, port: int = 11) -> tuple[Cluster, ...]:
+    return clusters({1: (port, cluster)}, Mode.OLAF)
+
+
+def test_it_ends_when_what_waited_has_left_and_links_are_empty() -> None:
+    clock = Clock()
+    settling = Settling(BED, clock)
+    settling.begin(settling.leaving(at(0), at(1)))
+    assert settling.over(queues(out=7, waiting=2)) == set()
+    clock.now += 60
+    assert settling.over(queues(out=8, waiting=2)) == set()
+    assert settling.over(queues(out=9, waiting=5)) == set()
+    clock.now += 0.99
+    assert settling.over(queues(out=9, waiting=5)) == set()
+    assert settling.addresses == {ADDRESS}
+    clock.now += 0.02
+    assert settling.over(queues(out=9, waiting=5)) == {ADDRESS}
+    assert settling.addresses == set()
+
+
+def test_a_change_in_between_begins_it_again() -> None:
+    clock = Clock()
+    settling = Settling(BED, clock)
+    settling.begin(settling.leaving(at(0), at(1)))
+    settling.over(queues(out=0, waiting=0))
+    clock.now += 60
+    settling.begin(settling.leaving(at(1), at(0)))
+    assert settling.over(queues(out=0, waiting=0)) == set()
+
+
+def test_who_leaves_and_comes_back_to_the_same_cluster_is_known_at_once() -> None:
+    settling = Settling(BED)
+    settling.begin(settling.leaving(at(0), ()))
+    assert settling.leaving((), at(1)) == {}
+    assert settling.addresses == {ADDRESS}
+    assert settling.leaving((), at(0)) == {}
+    assert settling.addresses == set()
+
+
+def test_another_engine_of_the_same_cluster_and_places_at_the_root_leave_nothing_behind() -> None:
+    settling = Settling(BED)
+    assert settling.leaving(at(0), at(0, port=21)) == {}
+    assert settling.leaving(at(0, port=1), at(1, port=1)) == {}
+
+
+def test_with_one_engine_no_one_settles() -> None:
+    settling = Settling(replace(BED, others=(), links=()))
+    assert settling.leaving(at(0), at(1)) == {}
