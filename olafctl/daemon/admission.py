@@ -14,6 +14,7 @@ from fractions import Fraction
 from olafctl.daemon.controller import Controller
 from olafctl.daemon.membership import Membership
 from olafctl.daemon.model import Row
+from olafctl.daemon.objectives import check_objective
 from olafctl.daemon.operations import Operation, Outdated, Planned
 from olafctl.errors import BadInput, OlafError, Problem
 from olafctl.testbed.model import Testbed
@@ -144,9 +145,10 @@ class Admission:
             updates=_UPDATES,
             transmission=Transmission.ANY,
         )
-        for name, _, _, text in situation:
+        for name, period, _, text in situation:
             if not text or name not in sending:
                 continue
+            check_objective(text, period, self._testbed)  # it may come from a backup of another testbed
             objective = parse.objective(text if "@" in text or text == "loss-free" else f"{text}@{name}")
             verdict = verify(system, objective, self._policy.timeout)
             if verdict.answer is Answer.ACCEPT:
