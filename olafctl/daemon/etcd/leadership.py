@@ -169,7 +169,11 @@ class EtcdLeadership:
             raise OlafError(Problem("is gone: another process removed it", self._key.decode()))
         found = answer.responses[0].response_range.kvs[0]
         if (found.value, found.lease) != (self._value, self._lease):
-            _log.warning("%s: %s was written over by another process; it is written again", self._deployment, self._key.decode())
+            _log.warning(
+                "%s: %s was written over by another process; it is written again",
+                self._deployment,
+                self._key.decode(),
+            )
             self._etcd.transact([ours], [messages.put(self._key, self._value, self._lease)])
 
     def _step_down(self, why: str) -> None:
