@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 import click
 
 from olafctl import __version__, log
+from olafctl.cli import output
 from olafctl.cli.output import print_error, wants_json
 from olafctl.errors import EXIT_FAILED, BadInput, OlafError, Problem
 
@@ -65,6 +66,7 @@ def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
 
 def main() -> None:
     """Run the command line; an :class:`OlafError` becomes one line per problem and its exit code."""
+    output.begin()
     if isinstance(sys.stdout, io.TextIOWrapper):  # None when closed
         # What a terminal's encoding cannot show, or a file name that is not text, is no reason to fail.
         sys.stdout.reconfigure(errors="backslashreplace")

@@ -16,6 +16,13 @@ from olafctl.errors import OlafError
 _START = time.monotonic()
 _STILL_AFTER = 10.0
 _Command = Callable[..., Any]
+_has_document = threading.Event()
+"""Set once a document is on the standard output: what parses it expects no second one."""
+
+
+def begin() -> None:
+    """A command line begins: nothing of it is printed yet."""
+    _has_document.clear()
 
 
 def json_option(meaning: str) -> Callable[[_Command], _Command]:
@@ -30,6 +37,7 @@ def wants_json() -> bool:
 
 def print_json(value: Any) -> None:
     """``value`` as one JSON document on the standard output."""
+    _has_document.set()
     click.echo(json.dumps(value, indent=1, ensure_ascii=False))
 
 
@@ -56,8 +64,9 @@ def table(title: str, heads: Sequence[str], rows: Sequence[Sequence[Any]]) -> No
 
 
 def print_error(error: OlafError) -> None:
-    """One line a problem on the standard error; with ``--json`` one document on the standard output."""
-    if wants_json():
+    """One line a problem on the standard error; with ``--json`` one document on the standard output, where
+    none is yet."""
+    if wants_json() and not _has_document.is_set():
         problems = [vars(problem) for problem in error.problems]
         print_json({"error": {"problems": problems, "exit_code": error.exit_code}})
         return

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from olafctl.control.locks import locked
+from olafctl.errors import OlafError, Problem
 from tests.cli.conftest import Run
 
 VERBS = [("status",), ("test",), ("logs",), ("destroy",), ("shell", "vnp4_1")]
@@ -105,6 +106,19 @@ def test_what_was_destroyed_as_json(run: Run, state: Path) -> None:
     begun(state / "two")
     assert json.loads(run("destroy", "--all", "--json").out) == {"destroyed": ["one", "two"]}
     assert json.loads(run("destroy", "--all", "--json").out) == {"destroyed": []}
+
+
+def test_results_of_a_command_that_fails_are_the_only_document(
+    run: Run, state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(store: object) -> None:
+        raise OlafError(Problem("something stays", "one"))
+
+    begun(state / "one")
+    monkeypatch.setattr("olafctl.control.destroy.destroy", fails)
+    ended = run("destroy", "--all", "--json")
+    assert (ended.code, json.loads(ended.out)) == (1, {"destroyed": []})
+    assert "one: something stays" in ended.err
 
 
 def test_a_testbed_names_its_deployment(run: Run, state: Path) -> None:
