@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from olafctl.cli.numbers import finite
 from olafctl.cli.output import json_option
 from olafctl.errors import BadInput, MissingTool, Problem
 
@@ -37,16 +38,27 @@ _MEANINGS = {
 )
 @click.option("--policy", type=click.Choice(_POLICIES), default="olaf", show_default=True)
 @click.option(
-    "--rate", type=float, default=0.001, show_default=True, help="γ: how far an update moves the weights."
+    "--rate",
+    type=float,
+    callback=finite,
+    default=0.001,
+    show_default=True,
+    help="γ: how far an update moves the weights.",
 )
 @click.option("--workers", type=click.IntRange(1), help="Policy synchronous: contributions that end a round.")
 @click.option(
-    "--deadline", type=float, metavar="SECONDS", help="Policy synchronous: end a round after this long."
+    "--deadline",
+    type=float,
+    callback=finite,
+    metavar="SECONDS",
+    help="Policy synchronous: end a round after this long.",
 )
 @click.option(
     "--updates", type=click.IntRange(1), help="Policy periodic: move the weights after so many updates."
 )
-@click.option("--seconds", type=float, metavar="SECONDS", help="Policy periodic: or after this long.")
+@click.option(
+    "--seconds", type=float, callback=finite, metavar="SECONDS", help="Policy periodic: or after this long."
+)
 @click.option(
     "--checkpoint",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -55,6 +67,7 @@ _MEANINGS = {
 @click.option(
     "--every",
     type=click.FloatRange(0, min_open=True),
+    callback=finite,
     default=30.0,
     show_default=True,
     help="Seconds between checkpoints.",
@@ -62,6 +75,7 @@ _MEANINGS = {
 @click.option(
     "--report",
     type=click.FloatRange(0, min_open=True),
+    callback=finite,
     default=10.0,
     show_default=True,
     help="Seconds between two reports.",

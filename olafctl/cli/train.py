@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from olafctl.cli.numbers import finite
 from olafctl.cli.output import json_option, print_json, table
-from olafctl.errors import MissingTool, Problem
+from olafctl.errors import MissingTool, OlafError, Problem
 
 if TYPE_CHECKING:
     from olafctl.targets.interface import Running
     from olafctl.testbed.model import Testbed
+    from olafctl.train.journal import Journal
     from olafctl.train.live import Gather
     from olafctl.train.plan import Plan, Step, Trained
 
@@ -31,6 +33,7 @@ _ENGINE = ("in_updates", "merged", "replaced_worker", "dropped_full", "out_updat
 @click.option(
     "--step-cost",
     type=click.FloatRange(0),
+    callback=finite,
     help="Seconds a worker takes for one environment step: in virtual time exactly, in wall time at least.  "
     "[default: 0.001 with --virtual, else 0]",
 )
@@ -38,12 +41,16 @@ _ENGINE = ("in_updates", "merged", "replaced_worker", "dropped_full", "out_updat
 @click.option(
     "--delta-t",
     type=click.FloatRange(0, min_open=True),
+    callback=finite,
     default=0.4,
     show_default=True,
     help="Transmission control: feedback older than so many seconds is obsolete.",
 )
 @click.option(
-    "--v", type=click.FloatRange(0), help="Transmission control: v in 1/s.  [default: Δ_T's number]"
+    "--v",
+    type=click.FloatRange(0),
+    callback=finite,
+    help="Transmission control: v in 1/s.  [default: Δ_T's number]",
 )
 @click.option("--no-control", is_flag=True, help="Without transmission control: every update is sent.")
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True)
@@ -56,6 +63,7 @@ _ENGINE = ("in_updates", "merged", "replaced_worker", "dropped_full", "out_updat
 @click.option(
     "--report",
     type=click.FloatRange(0, min_open=True),
+    callback=finite,
     default=5.0,
     show_default=True,
     help="Seconds between two lines of progress in wall time.",
@@ -184,9 +192,18 @@ def _live(
         trained = train(deployed, server, plan, namespaces, journal, report, show, gather)
         return trained, counting.look()
     finally:
+        _end(journal, folder)
+
+
+def _end(journal: "Journal", folder: Path) -> None:
+    """Write what is left to write; a training does not fail for want of its picture."""
+    try:
         picture = journal.close()
-        if picture is not None:
-            print(f"{picture}; tensorboard --logdir {folder}", file=sys.stderr)
+    except OlafError as error:
+        print(f"warning: {error}", file=sys.stderr)
+        return
+    if picture is not None:
+        print(f"{picture}; tensorboard --logdir {folder}", file=sys.stderr)
 
 
 def _as_json(trained: "Trained") -> dict[str, Any]:

@@ -3,7 +3,8 @@
 import csv
 import logging
 from collections import Counter, deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 from statistics import fmean
@@ -57,6 +58,8 @@ class Journal:
         """Updates by worker."""
         self._recent: dict[int, deque[Step]] = {one.index: deque(maxlen=_RECENT) for one in clusters}
         self._ages: list[tuple[int, float, float]] = []
+        self._full = False
+        """Whether it was logged that something cannot be written."""
         try:
             folder.mkdir(parents=True, exist_ok=True)
             if known:
@@ -88,12 +91,14 @@ class Journal:
     def write(self, step: Step) -> None:
         """One more update."""
         self._keep(step)
-        self._lines.writerow((self.done[step.worker], *astuple(step)))
+        with self._going_on():
+            self._lines.writerow((self.done[step.worker], *astuple(step)))
 
     def report(self, cluster: Cluster, time: float, age_of_model: float | None) -> Figures | None:
         """A cluster's figures, also to TensorBoard; None before its first update."""
         recent = self._recent[cluster.index]
-        self._file.flush()
+        with self._going_on():
+            self._file.flush()
         if not recent:
             return None
         figures = Figures(
@@ -104,17 +109,20 @@ class Journal:
             probability=fmean(step.probability for step in recent),
             age_of_model=age_of_model,
         )
-        for name, value in vars(figures).items():
-            if name != "updates" and value is not None:
-                self._events.add_scalar(f"{cluster.name}/{name}", value, figures.updates)
+        with self._going_on():
+            for name, value in vars(figures).items():
+                if name != "updates" and value is not None:
+                    self._events.add_scalar(f"{cluster.name}/{name}", value, figures.updates)
         if age_of_model is not None:
             self._ages.append((cluster.index, time, age_of_model))
         return figures
 
     def close(self) -> Path | None:
         """Draw the picture, if there was any update. Raises OlafError when it cannot be written."""
-        self._file.close()
-        self._events.close()
+        with self._going_on():
+            self._file.close()
+        with self._going_on():
+            self._events.close()
         if not self.steps:
             return None
         drawing = plotting.new_figure(11, 4.2)
@@ -132,6 +140,16 @@ class Journal:
         rewards.legend()
         plotting.save(drawing, self._folder / PICTURE)
         return self._folder / PICTURE
+
+    @contextmanager
+    def _going_on(self) -> Iterator[None]:
+        """A disk without room does not stop the training; it is logged once."""
+        try:
+            yield
+        except OSError as error:
+            if not self._full:
+                _LOG.warning("%s: cannot be written: %s; the training goes on", self._folder, error.strerror)
+            self._full = True
 
     def _keep(self, step: Step) -> None:
         self.steps.append(step)

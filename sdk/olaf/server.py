@@ -31,6 +31,8 @@ DEFAULT = "default"
 _LOG = logging.getLogger("olaf")
 _ASK_AGAIN = 1.0
 """Seconds between two questions for the epoch."""
+_TRY_AGAIN = 1.0
+"""Seconds between a checkpoint that could not be written and the next try."""
 _MOST_CANDIDATES = 64
 """Workers whose initial weights are collected at the same time."""
 
@@ -112,6 +114,8 @@ class ParameterServer:
         self._checkpoint = None if checkpoint is None else Path(checkpoint)
         self._every, self._multicast = every, multicast
         self._save_due: float | None = None
+        self._full_until = -math.inf
+        """Before, a checkpoint that failed is not tried again because of versions that are used up."""
         self.garbage = 0
         """Datagrams that are no Olaf frames, or come from strangers."""
         names = {DEFAULT} if members is None else {*members.values(), *(epochs or {})}
@@ -336,7 +340,7 @@ class ParameterServer:
         if self._save_due is None:
             self._save_due = self._port.now() + self._every
         used = distance(part.version, cluster.saved[segment], VERSION_BITS) if cluster.saved else RESERVED
-        if used >= RESERVED:
+        if used >= RESERVED and self._port.now() >= self._full_until:
             self._try_save()
 
     def _try_save(self) -> None:
@@ -344,6 +348,7 @@ class ParameterServer:
             self._write()
         except OSError as failure:  # a full disk must not stop the training
             _LOG.warning("the checkpoint %s could not be written: %s", self._checkpoint, failure)
+            self._full_until = self._port.now() + _TRY_AGAIN
             self._save_due = self._port.now() + self._every
 
     def _answer(self, cluster: _Cluster, part: Segment, header: wire.Olaf, to: Address) -> None:

@@ -19,6 +19,7 @@ from olafctl.train.journal import UPDATES, Journal
 from olafctl.train.memory import Memory
 from olafctl.train.plan import Step
 from olafctl.train.ppo import Learner
+from tests.control.test_full_disk import disk
 
 VALUES = network.parameters(network.HIDDEN)
 STEP = Step(1.0, 0, "w0", 2.0, 0.5, True)
@@ -134,3 +135,20 @@ def test_a_damaged_line_is_named(tmp_path: Path) -> None:
     (tmp_path / UPDATES).write_text("number,time\n1,then\n")
     with pytest.raises(OlafError, match=r"updates\.csv:2: is no update"):
         journal(tmp_path, resume=True)
+
+
+def test_a_disk_without_room_is_told_once_and_stops_nothing(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    small = tmp_path / "small"
+    with disk(small, 8):
+        full = journal(small / "training", resume=False)
+        (small / "filling").write_bytes(bytes(4096))
+        for _ in range(500):
+            full.write(STEP)
+        for cluster in testbeds.load(testbeds.locate("lander")).clusters:
+            full.report(cluster, 1.0, 0.1)
+        with pytest.raises(OlafError, match="picture"):
+            full.close()
+        assert len(full.steps) == 500
+    assert caplog.text.count("cannot be written: No space left on device; the training goes on") == 1

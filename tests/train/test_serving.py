@@ -131,6 +131,8 @@ def test_a_testbed_says_who_belongs_to_which_cluster() -> None:
         (["--listen", "192.0.2.1:1"], 2, ["192.0.2.1:1", "--listen"]),
         (["--listen", "127.0.0.1:0", "--policy", "periodic"], 2, ["period", "--updates", "--seconds"]),
         (["--listen", "127.0.0.1:0", "--policy", "synchronous"], 2, ["--workers"]),
+        (["--listen", "127.0.0.1:0", "--policy", "plain", "--rate", "nan"], 2, ["--rate", "not a finite"]),
+        (["--listen", "127.0.0.1:0", "--every", "inf"], 2, ["--every", "not a finite"]),
         (["--listen", "127.0.0.1:0", "--updates", "4"], 2, ["--updates", "periodic"]),
         (["--listen", "127.0.0.1:0", "--checkpoint", "/nowhere/at/all"], 2, ["/nowhere/at"]),
         (["--listen", "127.0.0.1:0", "--checkpoint", __file__], 2, ["test_serving.py"]),
