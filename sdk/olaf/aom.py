@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import heapq
 
+from olaf.segments import stretches
+
 
 class AgeOfModel:
     """Δ of one cluster at the parameter server."""
@@ -17,34 +19,45 @@ class AgeOfModel:
     def __init__(self, segments: int) -> None:
         self.stale = 0
         """Receptions that made no segment fresher."""
-        self._born: dict[int, int] = {}
+        self._born: list[int | None] = [None] * segments
         """When the freshest update of each segment was generated."""
-        self._by_age: list[tuple[int, int]] = []
-        """(generation, segment), oldest first; an entry that is not the segment's freshest is void."""
+        self._segments: dict[int, int] = {}
+        """How many segments' freshest update was generated then."""
+        self._by_age: list[int] = []
+        """All times that are keys of ``_segments``, as a heap."""
         self._missing = segments
         self._oldest: int | None = None
         self._start = self._last = 0
         self._doubled_area = 0
 
-    def received(self, now: int, segment: int, age: int) -> None:
-        """An update of a segment, generated ``age`` ns ago (0 if negative), is received at ``now``."""
+    def received(self, now: int, segment: int, age: int, segments: int = 1) -> None:
+        """An update of a segment, generated ``age`` ns ago (0 if negative), is received at ``now``.
+
+        ``segments``: of so many neighbouring ones, at the same time.
+        """
         born = now - max(age, 0)
-        held = self._born.get(segment)
-        if held is not None and born <= held:
-            self.stale += 1
-            return
-        self._born[segment] = born
-        heapq.heappush(self._by_age, (born, segment))
-        self._missing -= held is None
+        for held, alike in stretches(self._born[segment : segment + segments], segment):
+            if held is not None and born <= held:
+                self.stale += len(alike)
+                continue
+            if held is None:
+                self._missing -= len(alike)
+            else:
+                self._segments[held] -= len(alike)
+            if born not in self._segments:
+                self._segments[born] = 0
+                heapq.heappush(self._by_age, born)
+            self._segments[born] += len(alike)
+            self._born[alike.start : alike.stop] = [born] * len(alike)
         if self._missing:
             return
         if self._oldest is None:
             self._start = self._last = now
         else:
             self._advance(now, self._oldest)
-        while self._born[self._by_age[0][1]] != self._by_age[0][0]:
-            heapq.heappop(self._by_age)
-        self._oldest = self._by_age[0][0]
+        while not self._segments[self._by_age[0]]:
+            del self._segments[heapq.heappop(self._by_age)]
+        self._oldest = self._by_age[0]
 
     def average(self, now: int) -> float | None:
         """The time average of Δ in ns since it began; None before that, or at that instant."""

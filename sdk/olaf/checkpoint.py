@@ -22,7 +22,7 @@ from olaf.segments import Segments
 from olaf.serial import VERSION_BITS
 
 RESERVED = 4096
-_FORMAT = 1
+_FORMAT = 2
 
 
 def save(path: Path, models: Mapping[str, Model], epochs: Mapping[str, int]) -> None:
@@ -35,14 +35,13 @@ def save(path: Path, models: Mapping[str, Model], epochs: Mapping[str, int]) -> 
                 "epoch": epochs.get(cluster, 0),
                 "values": model.segments.values,
                 "segments": model.segments.count,
-                "policy": type(model.parts[0].policy).__name__,
-                "versions": [part.version for part in model.parts],
+                "policy": type(model.policy).__name__,
+                "versions": model.versions,
             }
         )
-        arrays[f"{number}/weights"] = np.concatenate([part.policy.weights for part in model.parts])
-        for place, part in enumerate(model.parts):
-            for name, array in part.policy.state().items():
-                arrays[f"{number}/{place}/{name}"] = array
+        arrays[f"{number}/weights"] = model.policy.weights
+        for name, array in model.policy.state().items():
+            arrays[f"{number}/state/{name}"] = array
     head = json.dumps({"format": _FORMAT, "models": described})
     temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
     try:
@@ -91,13 +90,12 @@ def _model(
 ) -> Model:
     segments = Segments(described["values"], described["segments"])
     model = Model(segments, arrays[f"{number}/weights"], make)
-    name = type(model.parts[0].policy).__name__
+    name = type(model.policy).__name__
     if name != described["policy"]:
         raise BadCheckpoint(f"{path}: written by policy {described['policy']}, not {name}")
-    for place, (part, version) in enumerate(zip(model.parts, described["versions"])):
-        prefix = f"{number}/{place}/"
-        part.version = (version + RESERVED) % (1 << VERSION_BITS)
-        part.policy.restore(
-            {key[len(prefix) :]: array for key, array in arrays.items() if key.startswith(prefix)}
-        )
+    model.versions = [(version + RESERVED) % (1 << VERSION_BITS) for version in described["versions"]]
+    prefix = f"{number}/state/"
+    model.policy.restore(
+        {key[len(prefix) :]: array for key, array in arrays.items() if key.startswith(prefix)}
+    )
     return model

@@ -12,7 +12,7 @@ from typing import Protocol
 from olaf import wire
 from olaf.address import Cluster
 from olaf.errors import JoinRefused, NoAnswer
-from olaf.port import Address, Port
+from olaf.port import Address, Port, Run
 
 _LEAVES = 3
 """Leaves sent, because no answer is waited for."""
@@ -135,7 +135,12 @@ class Membership:
         message = wire.Help(wire.Action.HELP, segment, round_, 0, 0, self.nonce(), bytes(wire.MAC_BYTES))
         self.send(signed(message, self._key, self._own))
 
-    def receive(self, datagram: memoryview, source: Address) -> wire.Help | None:
+    def receive(self, run: Run, source: Address) -> None:
+        """Party: control messages, while ``admit`` waits for one."""
+        for datagram in run:
+            self.told(datagram)
+
+    def told(self, datagram: memoryview) -> wire.Help | None:
         """Take a control message; returns a genuine Help of another member, which the caller answers."""
         if not is_control(datagram):
             return None

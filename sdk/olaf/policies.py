@@ -1,13 +1,17 @@
-"""What a parameter server does with an update: one small class for each way, each holding one segment.
+"""What a parameter server does with an update: one small class for each way, each holding one model.
 
 The weights w belong to the policy; an update carries the *sum* of the gradients of ``count`` worker
 updates, since the network may have merged them. Gradients ascend: w ← w + γ·g.
+
+Each segment of a model is a small model of its own: what follows says of "the weights" or "the global
+reward" holds for each. Segments that arrive together are one update of all of them, which has to do exactly
+what they would one by one.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Callable
@@ -15,28 +19,33 @@ from typing import Callable
 import numpy as np
 
 from olaf.port import Address
-from olaf.segments import Vector
+from olaf.segments import Segments, Vector, stretches
 
 RATE = 0.001
 """Default of γ (OLAF §2.1)."""
+
+_BLOCK = 1 << 14
+"""Values computed with at a time, so that what is in between stays in the processor's cache."""
 
 State = dict[str, Vector]
 """A policy's memory as arrays, for a checkpoint."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class Update:
-    """One received frame; ``gradient`` is a view that lives only during the call."""
+    """Received frames of neighbouring segments; ``gradient`` is a view that lives only during the call."""
 
     gradient: Vector
+    """Of these segments, (n,)."""
     count: int
     reward: float
     member: Address
     """The newest contributor."""
+    segments: range = range(1)
 
 
 class Outcome(Enum):
-    """What became of an update."""
+    """What became of a segment's update."""
 
     APPLIED = "applied"
     """The weights moved."""
@@ -46,24 +55,25 @@ class Outcome(Enum):
 
 
 class Policy(ABC):
-    """One segment's weights and the rule that moves them."""
+    """One model's weights and the rule that moves them."""
 
-    def __init__(self, weights: Vector, rate: float = RATE) -> None:
-        """``weights`` has shape (n,) and is copied; ``rate`` is γ."""
+    def __init__(self, weights: Vector, segments: Segments | None = None, rate: float = RATE) -> None:
+        """``weights`` has shape (n,) and is copied; without ``segments`` it is one. ``rate`` is γ."""
         self.weights: Vector = np.array(weights, dtype="<f4")
+        self.segments = segments or Segments(len(weights), 1)
         self.rate = np.float32(rate)
 
     @abstractmethod
-    def take(self, update: Update, now: float) -> Outcome:
-        """An update arrived; ``now`` in seconds."""
+    def take(self, update: Update, now: float) -> list[tuple[Outcome, range]]:
+        """An update arrived; ``now`` in seconds. Returns what became of its segments, in order."""
 
     def due(self) -> float | None:
         """When ``tick`` has something to do, in seconds; None for not at all."""
         return None
 
-    def tick(self, now: float) -> bool:
-        """Time has passed; whether the weights moved."""
-        return False
+    def tick(self, now: float) -> Sequence[int]:
+        """Time has passed; which segments' weights moved."""
+        return ()
 
     def state(self) -> State:
         """What must outlive the process, without the weights."""
@@ -75,17 +85,20 @@ class Policy(ABC):
             raise ValueError(f"{type(self).__name__} keeps no {', '.join(state)}")
 
 
-PolicyMaker = Callable[[Vector], Policy]
-"""Makes a segment's policy from its first weights."""
+PolicyMaker = Callable[[Vector, Segments], Policy]
+"""Makes a model's policy from its first weights and its segments."""
 
 
 class Plain(Policy):
     """Every update moves the weights: w ← w + γ·sum, as if its constituents had come one by one."""
 
-    def take(self, update: Update, now: float) -> Outcome:
+    def take(self, update: Update, now: float) -> list[tuple[Outcome, range]]:
         """Always applied."""
-        self.weights += self.rate * update.gradient
-        return Outcome.APPLIED
+        begin = self.segments.span(update.segments).start
+        for start in range(0, len(update.gradient), _BLOCK):
+            gradient = update.gradient[start : start + _BLOCK]
+            self.weights[begin + start : begin + start + len(gradient)] += self.rate * gradient
+        return [(Outcome.APPLIED, update.segments)]
 
 
 class RewardGated(Policy):
@@ -100,42 +113,63 @@ class RewardGated(Policy):
     * The first update is its own average.
     """
 
-    def __init__(self, weights: Vector, rate: float = RATE, weigh: bool = True) -> None:
-        super().__init__(weights, rate)
-        self.reward = float("-inf")
-        """r_g."""
+    def __init__(
+        self, weights: Vector, segments: Segments | None = None, rate: float = RATE, weigh: bool = True
+    ) -> None:
+        super().__init__(weights, segments, rate)
+        self.reward = [float("-inf")] * self.segments.count
+        """r_g of each segment."""
         self._weigh = weigh
-        self._average: Vector | None = None
+        self._average = np.zeros_like(self.weights)
+        self._averaged = [False] * self.segments.count
+        """Whether a segment has an average yet."""
 
-    def take(self, update: Update, now: float) -> Outcome:
+    def take(self, update: Update, now: float) -> list[tuple[Outcome, range]]:
         """Applied or refused."""
-        unknown = self.reward == float("-inf")
-        passes = unknown or update.reward > self.reward
+        span = slice(update.segments.start, update.segments.stop)
+        known = self.reward[span]
+        passes = [reward == float("-inf") or update.reward > reward for reward in known]
         times = update.count if self._weigh else 1
         left = 0.5**times
         if update.reward > float("-inf"):
-            self.reward = update.reward if unknown else self.reward * left + update.reward * (1 - left)
-        if not passes:
-            return Outcome.REFUSED
-        mean: Vector = update.gradient / np.float32(update.count)
-        if self._average is None:
-            self._average = mean
-        away = self._average - mean
-        self.weights += self.rate * (np.float32(times) * mean + np.float32(1 - left) * away)
-        self._average = mean + np.float32(left) * away
-        return Outcome.APPLIED
+            self.reward[span] = [
+                update.reward if reward == float("-inf") else reward * left + update.reward * (1 - left)
+                for reward in known
+            ]
+        begin = self.segments.span(update.segments).start
+        outcomes = []
+        for (passing, averaged), alike in stretches(list(zip(passes, self._averaged[span])), span.start):
+            if passing:
+                place = self.segments.span(alike)
+                for start in range(place.start, place.stop, _BLOCK):
+                    block = slice(start, min(start + _BLOCK, place.stop))
+                    gradient = update.gradient[block.start - begin : block.stop - begin]
+                    self._move(block, gradient / np.float32(update.count), times, averaged)
+                self._averaged[alike.start : alike.stop] = [True] * len(alike)
+            outcomes.append((Outcome.APPLIED if passing else Outcome.REFUSED, alike))
+        return outcomes
 
     def state(self) -> State:
-        """r_g and g_a."""
-        kept: State = {"reward": np.array([self.reward], np.float32)}
-        if self._average is not None:
-            kept["average"] = self._average
-        return kept
+        """r_g and g_a, and where there is one."""
+        return {
+            "reward": np.array(self.reward, np.float32),
+            "average": self._average,
+            "averaged": np.array(self._averaged, np.float32),
+        }
 
     def restore(self, state: Mapping[str, Vector]) -> None:
         """As they were."""
-        self.reward = float(state["reward"][0])
-        self._average = state["average"].copy() if "average" in state else None
+        self.reward = [float(reward) for reward in state["reward"]]
+        self._average = state["average"].copy()
+        self._averaged = [bool(averaged) for averaged in state["averaged"]]
+
+    def _move(self, place: slice, mean: Vector, times: int, averaged: bool) -> None:
+        if not averaged:
+            self._average[place] = mean
+        away = self._average[place] - mean
+        left = 0.5**times
+        self.weights[place] += self.rate * (np.float32(times) * mean + np.float32(1 - left) * away)
+        self._average[place] = mean + np.float32(left) * away
 
 
 class Periodic(Policy):
@@ -145,44 +179,54 @@ class Periodic(Policy):
     """
 
     def __init__(
-        self, weights: Vector, rate: float = RATE, updates: int | None = None, seconds: float | None = None
+        self,
+        weights: Vector,
+        segments: Segments | None = None,
+        rate: float = RATE,
+        updates: int | None = None,
+        seconds: float | None = None,
     ) -> None:
         """Raises ValueError when there is no limit, or one that is not above 0."""
-        super().__init__(weights, rate)
+        super().__init__(weights, segments, rate)
         limits = [limit for limit in (updates, seconds) if limit is not None]
         if not limits or min(limits) <= 0:
             raise ValueError(f"a period of {updates} updates or {seconds} s never ends; give one above 0")
         self._updates, self._seconds = updates, seconds
         self._sum = np.zeros_like(self.weights)
-        self._count = 0
-        self._due: float | None = None
+        self._counts = [0] * self.segments.count
+        self._due: list[float | None] = [None] * self.segments.count
 
-    def take(self, update: Update, now: float) -> Outcome:
+    def take(self, update: Update, now: float) -> list[tuple[Outcome, range]]:
         """Collected, or applied with all others."""
-        self._sum += update.gradient
-        self._count += update.count
-        if self._due is None and self._seconds is not None:
-            self._due = now + self._seconds
-        if self._updates is not None and self._count >= self._updates:
-            self._move()
+        self._sum[self.segments.span(update.segments)] += update.gradient
+        outcomes = [self._collect(segment, update.count, now) for segment in update.segments]
+        return stretches(outcomes, update.segments.start)
+
+    def due(self) -> float | None:
+        """The end of the period that ends first."""
+        return min((due for due in self._due if due is not None), default=None)
+
+    def tick(self, now: float) -> Sequence[int]:
+        """Moves at the period's end."""
+        over = [segment for segment, due in enumerate(self._due) if due is not None and now >= due]
+        for segment in over:
+            self._move(segment)
+        return over
+
+    def _collect(self, segment: int, count: int, now: float) -> Outcome:
+        self._counts[segment] += count
+        if self._due[segment] is None and self._seconds is not None:
+            self._due[segment] = now + self._seconds
+        if self._updates is not None and self._counts[segment] >= self._updates:
+            self._move(segment)
             return Outcome.APPLIED
         return Outcome.COLLECTED
 
-    def due(self) -> float | None:
-        """The period's end."""
-        return self._due
-
-    def tick(self, now: float) -> bool:
-        """Moves at the period's end."""
-        if self._due is None or now < self._due:
-            return False
-        self._move()
-        return True
-
-    def _move(self) -> None:
-        self.weights += self.rate * (self._sum / np.float32(self._count))
-        self._sum[:] = 0
-        self._count, self._due = 0, None
+    def _move(self, segment: int) -> None:
+        place = self.segments.slice(segment)
+        self.weights[place] += self.rate * (self._sum[place] / np.float32(self._counts[segment]))
+        self._sum[place] = 0
+        self._counts[segment], self._due[segment] = 0, None
 
 
 class Synchronous(Policy):
@@ -193,51 +237,66 @@ class Synchronous(Policy):
     """
 
     def __init__(
-        self, weights: Vector, rate: float = RATE, workers: int = 1, deadline: float | None = None
+        self,
+        weights: Vector,
+        segments: Segments | None = None,
+        rate: float = RATE,
+        workers: int = 1,
+        deadline: float | None = None,
     ) -> None:
         """Raises ValueError for no workers or a deadline not above 0."""
-        super().__init__(weights, rate)
+        super().__init__(weights, segments, rate)
         if workers < 1 or (deadline is not None and deadline <= 0):
             raise ValueError(f"a round of {workers} workers within {deadline} s is impossible")
         self._workers, self._deadline = workers, deadline
         self._merged = np.zeros_like(self.weights)
-        self._merged_count = 0
-        self._single: dict[Address, Vector] = {}
-        self._due: float | None = None
+        self._merged_counts = [0] * self.segments.count
+        self._single: list[dict[Address, Vector]] = [{} for _ in range(self.segments.count)]
+        self._due: list[float | None] = [None] * self.segments.count
 
-    def take(self, update: Update, now: float) -> Outcome:
+    def take(self, update: Update, now: float) -> list[tuple[Outcome, range]]:
         """Collected, or applied with the round."""
-        if update.count == 1:
-            self._single[update.member] = update.gradient.copy()
-        else:
-            self._merged += update.gradient
-            self._merged_count += update.count
-        if self._merged_count + len(self._single) >= self._workers:
-            self._move()
-            return Outcome.APPLIED
-        if self._due is None and self._deadline is not None:
-            self._due = now + self._deadline
-        return Outcome.COLLECTED
+        begin = self.segments.span(update.segments).start
+        outcomes = []
+        for segment in update.segments:
+            place = self.segments.slice(segment)
+            gradient = update.gradient[place.start - begin : place.stop - begin]
+            if update.count == 1:
+                self._single[segment][update.member] = gradient.copy()
+            else:
+                self._merged[place] += gradient
+                self._merged_counts[segment] += update.count
+            outcomes.append(self._contributed(segment, now))
+        return stretches(outcomes, update.segments.start)
 
     def due(self) -> float | None:
-        """The round's deadline."""
-        return self._due
+        """The deadline of the round that ends first."""
+        return min((due for due in self._due if due is not None), default=None)
 
-    def tick(self, now: float) -> bool:
-        """Ends the round at its deadline."""
-        if self._due is None or now < self._due:
-            return False
-        self._move()
-        return True
+    def tick(self, now: float) -> Sequence[int]:
+        """Ends rounds at their deadlines."""
+        over = [segment for segment, due in enumerate(self._due) if due is not None and now >= due]
+        for segment in over:
+            self._move(segment)
+        return over
 
-    def _move(self) -> None:
-        total = self._merged
-        for gradient in self._single.values():
+    def _contributed(self, segment: int, now: float) -> Outcome:
+        if self._merged_counts[segment] + len(self._single[segment]) >= self._workers:
+            self._move(segment)
+            return Outcome.APPLIED
+        if self._due[segment] is None and self._deadline is not None:
+            self._due[segment] = now + self._deadline
+        return Outcome.COLLECTED
+
+    def _move(self, segment: int) -> None:
+        place, single = self.segments.slice(segment), self._single[segment]
+        total = self._merged[place]
+        for gradient in single.values():
             total = total + gradient
-        self.weights += self.rate * (total / np.float32(self._merged_count + len(self._single)))
-        self._merged[:] = 0
-        self._merged_count, self._due = 0, None
-        self._single.clear()
+        self.weights[place] += self.rate * (total / np.float32(self._merged_counts[segment] + len(single)))
+        self._merged[place] = 0
+        self._merged_counts[segment], self._due[segment] = 0, None
+        single.clear()
 
 
 POLICIES: dict[str, type[Policy]] = {

@@ -7,6 +7,7 @@ simulated time; the code in between is the same.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from typing import Callable, Protocol, Union
 
@@ -16,11 +17,35 @@ Address = tuple[str, int]
 Bytes = Union[bytes, bytearray, memoryview]
 
 
+class Run:
+    """Datagrams one after the other in memory: each of ``size`` bytes, but the last may be shorter."""
+
+    __slots__ = ("_count", "data", "size")
+
+    def __init__(self, data: memoryview, size: int | None = None) -> None:
+        """``data`` is one datagram if ``size`` is not given."""
+        self.data = data
+        self.size = len(data) if size is None else size
+        self._count = -(-len(data) // self.size) if self.size else 1
+
+    def __len__(self) -> int:
+        """How many datagrams, at least one: it may be empty."""
+        return self._count
+
+    def __iter__(self) -> Iterator[memoryview]:
+        """One by one."""
+        return (self.part(number, number + 1).data for number in range(self._count))
+
+    def part(self, start: int, stop: int) -> Run:
+        """Those from ``start`` to before ``stop``."""
+        return Run(self.data[start * self.size : stop * self.size], self.size)
+
+
 class Party(Protocol):
     """What a port calls."""
 
-    def receive(self, datagram: memoryview, source: Address) -> object:
-        """A datagram arrived. Its memory is used again afterwards."""
+    def receive(self, run: Run, source: Address) -> object:
+        """Datagrams arrived, at least one. Their memory is used again afterwards."""
 
     def tick(self) -> float | None:
         """Do what is due; returns when to be called next (on the port's ``now``), None for not at all."""
@@ -48,6 +73,9 @@ class Port(Protocol):
 
     def send(self, to: Address, header: bytes, body: Bytes = b"", tos: int = 0) -> bool:
         """Send header and body as one datagram, now or not at all; False when it could not be sent now."""
+
+    def send_run(self, to: Address, run: Run) -> int:
+        """Send the first datagrams of a run, as many as can be sent now; how many. It is not kept."""
 
     def serve(self, party: Party) -> None:
         """Call this party from now on."""

@@ -31,7 +31,7 @@ from olaf import wire
 from olaf.address import Cluster
 from olaf.errors import NoAnswer
 from olaf.membership import Membership, genuine, is_control, key_of
-from olaf.port import Address, Port
+from olaf.port import Address, Port, Run
 from olaf.segments import STANDARD_MTU, Vector, largest, payload, values_of
 from olaf.serial import ROUND_BITS, TIME_BITS
 
@@ -200,8 +200,28 @@ class Rounds:
             self._membership.leave()
         self._port.close()
 
-    def receive(self, datagram: memoryview, source: Address) -> None:
-        """Party: a result, Help of another member, or garbage."""
+    def receive(self, run: Run, source: Address) -> None:
+        """Party: results, Help of another member, or garbage."""
+        for datagram in run:
+            self._receive(datagram, source)
+
+    def tick(self) -> float | None:
+        """Party: send again what was not answered, then ask for help."""
+        now = self._port.now()
+        due = []
+        if self._membership is not None:
+            due.append(self._membership.tick())
+            if self._membership.joined is not None:
+                self._epoch = self._membership.joined.epoch
+        for lane in self._lanes:
+            if not lane.waiting:
+                continue
+            if now >= lane.due:
+                self._again(lane, now)
+            due.append(lane.due if lane.waiting else None)
+        return min((time for time in due if time is not None), default=None)
+
+    def _receive(self, datagram: memoryview, source: Address) -> None:
         if is_control(datagram):
             self._control(datagram, source)
             return
@@ -238,22 +258,6 @@ class Rounds:
         reduction.arrived(place, values)
         if lane.waiting:
             self._begin(lane)
-
-    def tick(self) -> float | None:
-        """Party: send again what was not answered, then ask for help."""
-        now = self._port.now()
-        due = []
-        if self._membership is not None:
-            due.append(self._membership.tick())
-            if self._membership.joined is not None:
-                self._epoch = self._membership.joined.epoch
-        for lane in self._lanes:
-            if not lane.waiting:
-                continue
-            if now >= lane.due:
-                self._again(lane, now)
-            due.append(lane.due if lane.waiting else None)
-        return min((time for time in due if time is not None), default=None)
 
     def _begin(self, lane: _Lane) -> None:
         lane.began = self._port.now()
@@ -304,7 +308,7 @@ class Rounds:
     def _control(self, datagram: memoryview, source: Address) -> None:
         help_ = None
         if self._membership is not None:
-            help_ = self._membership.receive(datagram, source)
+            help_ = self._membership.told(datagram)
         elif datagram[0] == wire.Action.HELP and genuine(datagram, wire.HELP_BYTES, b"", self._port.address):
             help_ = wire.Help.unpack(datagram)
         if help_ is None or help_.segment >= len(self._lanes):

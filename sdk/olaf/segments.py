@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import groupby
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -10,6 +13,7 @@ import numpy.typing as npt
 from olaf import wire
 
 Vector = npt.NDArray[np.float32]
+Mark = TypeVar("Mark")
 
 STANDARD_MTU = 1500
 JUMBO_MTU = 9022
@@ -44,21 +48,44 @@ class Segments:
             raise ValueError(f"a model of {values} values cannot be sent with an MTU of {mtu} bytes")
         return cls(values, -(-values // fit))
 
-    @property
+    @cached_property
     def size(self) -> int:
         """Values in every segment but the last."""
         return -(-self.values // self.count)
 
+    def span(self, segments: range) -> slice:
+        """Neighbouring segments' place in the flat model; raises IndexError when there are no such ones."""
+        if not 0 <= segments.start < segments.stop <= self.count:
+            raise IndexError(f"segment {segments.stop - 1} of {self.count}")
+        return slice(segments.start * self.size, min(segments.stop * self.size, self.values))
+
     def slice(self, segment: int) -> slice:
         """The segment's place in the flat model; raises IndexError when there is no such segment."""
-        if not 0 <= segment < self.count:
-            raise IndexError(f"segment {segment} of {self.count}")
-        return slice(segment * self.size, min((segment + 1) * self.size, self.values))
+        return self.span(range(segment, segment + 1))
+
+    def fit(self, first: int, count: int, size: int, values: int) -> bool:
+        """Whether ``count`` segments from ``first`` on are ``values`` values, in blocks of ``size``."""
+        if first + count > self.count or (count > 1 and size != self.size):
+            return False
+        place = self.span(range(first, first + count))
+        return bool(place.stop - place.start == values)
 
     def length(self, segment: int) -> int:
         """Values in the segment."""
         place = self.slice(segment)
         return int(place.stop - place.start)
+
+
+def stretches(marks: list[Mark], first: int = 0) -> list[tuple[Mark, range]]:
+    """Neighbouring segments with equal marks, together; ``first`` is the first mark's segment."""
+    if marks and marks.count(marks[0]) == len(marks):  # as nearly always
+        return [(marks[0], range(first, first + len(marks)))]
+    found = []
+    for mark, group in groupby(marks):
+        stop = first + len(list(group))
+        found.append((mark, range(first, stop)))
+        first = stop
+    return found
 
 
 def largest(mtu: int) -> int:

@@ -14,15 +14,15 @@ from typing import Callable
 import numpy as np
 
 from olaf import checkpoint as checkpoints
-from olaf import wire
+from olaf import frames, wire
 from olaf.address import Cluster, host_port, parse
 from olaf.checkpoint import RESERVED
 from olaf.errors import BadAddress, BadCheckpoint
 from olaf.membership import Membership, is_control, key_of
-from olaf.model import Model, Segment
+from olaf.model import Model
 from olaf.policies import POLICIES, Outcome, Policy, PolicyMaker, Update
-from olaf.port import Address, Port
-from olaf.segments import Segments, Vector, values_of
+from olaf.port import Address, Port, Run
+from olaf.segments import Segments, Vector, stretches
 from olaf.serial import TIME_BITS, VERSION_BITS, distance
 from olaf.udp import UdpPort
 
@@ -91,7 +91,7 @@ class ParameterServer:
         key: str | None = None,
         wait: float = 10.0,
     ) -> None:
-        """``policy`` is a name in POLICIES, with its defaults, or makes a segment's policy from its weights.
+        """``policy`` is a name in POLICIES, with its defaults, or makes a policy from weights and segments.
 
         ``members`` maps a worker's IPv4 address to its cluster; other senders are ignored. Without it all
         belong to cluster "default". ``epochs`` are the clusters' job epochs, else 0. ``initial`` gives
@@ -109,7 +109,9 @@ class ParameterServer:
         """
         if isinstance(policy, str) and policy not in POLICIES:
             raise ValueError(f"there is no policy {policy!r}; take one of {', '.join(POLICIES)}")
-        self._make: Callable[[Vector], Policy] = POLICIES[policy] if isinstance(policy, str) else policy
+        self._make: Callable[[Vector, Segments], Policy] = (
+            POLICIES[policy] if isinstance(policy, str) else policy
+        )
         self._members = members
         self._checkpoint = None if checkpoint is None else Path(checkpoint)
         self._every, self._multicast = every, multicast
@@ -127,6 +129,7 @@ class ParameterServer:
         where = None if cluster is None else parse(cluster)
         if cluster is not None and not isinstance(where, Cluster):
             raise BadAddress(f"{cluster!r} names no cluster; write olaf://cluster@engine")
+        self._reader, self._writer = frames.Reader(), frames.Writer()
         self._port: Port = port or UdpPort(host_port(listen))
         try:
             if isinstance(where, Cluster):
@@ -176,13 +179,13 @@ class ParameterServer:
         """The model's weights (values,), a copy; None when it has none yet. Raises KeyError."""
         with self._port.lock:
             model = self._clusters[cluster].model
-            return None if model is None else np.concatenate([part.policy.weights for part in model.parts])
+            return None if model is None else model.policy.weights.copy()
 
     def versions(self, cluster: str = DEFAULT) -> list[int]:
         """Each segment's version; empty without weights. Raises KeyError."""
         with self._port.lock:
             model = self._clusters[cluster].model
-            return [] if model is None else [part.version for part in model.parts]
+            return [] if model is None else list(model.versions)
 
     def counters(self, cluster: str = DEFAULT) -> Counters:
         """What happened to the cluster's frames. Raises KeyError."""
@@ -207,45 +210,23 @@ class ParameterServer:
         finally:
             self._port.close()
 
-    def receive(self, datagram: memoryview, source: Address) -> None:
-        """Party: an update, a worker's INIT, or an answer of the control plane."""
-        if self._membership is not None and is_control(datagram):
-            self._membership.receive(datagram, source)
-            self._follow()
-            return
-        name = DEFAULT if self._members is None else self._members.get(source[0])
-        if name not in self._clusters:
-            name = None
-        try:
-            header = wire.Olaf.unpack(datagram)
-            values = values_of(datagram[wire.OLAF_BYTES :])
-        except (struct.error, ValueError):
-            self.garbage += 1
-            return
-        if name is None or header.version != wire.VERSION:
-            self.garbage += 1
-            return
-        cluster = self._clusters[name]
-        if header.frame_type not in (wire.FrameType.UPDATE, wire.FrameType.INIT):
-            self.garbage += 1
-        elif header.epoch != cluster.epoch:
-            cluster.counters.other_epoch += 1
-            self._ask_again()
-        elif header.frame_type == wire.FrameType.INIT:
-            self._introduced(cluster, header, values, source)
-        else:
-            self._update(cluster, header, values, source)
+    def receive(self, run: Run, source: Address) -> None:
+        """Party: updates, a worker's INITs, or answers of the control plane."""
+        for piece in frames.together(run):
+            self._receive(piece, source)
 
     def tick(self) -> float | None:
         """Party: what policies do in time, and checkpoints."""
         now: float = self._port.now()
         due: list[float | None] = []
         for cluster in self._clusters.values():
-            for place, part in enumerate(cluster.model.parts if cluster.model else ()):
-                if part.policy.tick(now):
-                    self._moved(cluster, part, place)
-                    self._share(cluster, part, place, None)
-                due.append(part.policy.due())
+            if cluster.model is None:
+                continue
+            for segment in cluster.model.policy.tick(now):
+                alone = range(segment, segment + 1)
+                self._moved(cluster, cluster.model, alone)
+                self._share(cluster, cluster.model, alone, None)
+            due.append(cluster.model.policy.due())
         if self._save_due is not None and now >= self._save_due:
             self._try_save()
         due.append(self._save_due)
@@ -287,59 +268,118 @@ class ParameterServer:
         models = {name: known.model for name, known in self._clusters.items() if known.model is not None}
         checkpoints.save(self._checkpoint, models, {n: c.epoch for n, c in self._clusters.items()})
         for name, model in models.items():
-            self._clusters[name].saved = [part.version for part in model.parts]
+            self._clusters[name].saved = list(model.versions)
 
-    def _update(self, cluster: _Cluster, header: wire.Olaf, values: Vector, source: Address) -> None:
+    def _receive(self, run: Run, source: Address) -> None:
+        """Frames of neighbouring segments. A run with anything unusual is taken apart."""
+        if self._membership is not None and is_control(run.data):
+            for datagram in run:
+                self._membership.told(datagram)
+            self._follow()
+            return
+        name = DEFAULT if self._members is None else self._members.get(source[0])
+        if name not in self._clusters:
+            name = None
+        try:
+            header = wire.Olaf.unpack(run.data)
+            values = self._reader.values(run, wire.OLAF_BYTES)
+        except (struct.error, ValueError):
+            if len(run) > 1:
+                self._one_by_one(run, source)
+            else:
+                self.garbage += 1
+            return
+        if name is None or header.version != wire.VERSION:
+            self.garbage += len(run)
+            return
+        cluster = self._clusters[name]
+        if header.frame_type not in (wire.FrameType.UPDATE, wire.FrameType.INIT):
+            self.garbage += len(run)
+        elif header.epoch != cluster.epoch:
+            cluster.counters.other_epoch += len(run)
+            self._ask_again()
+        elif len(run) > 1 and not self._usual(cluster, header, values, run):
+            self._one_by_one(run, source)
+        elif header.frame_type == wire.FrameType.INIT:
+            self._introduced(cluster, header, values, source)
+        else:
+            self._update(cluster, header, values, len(run), source)
+
+    def _one_by_one(self, run: Run, source: Address) -> None:
+        for datagram in run:
+            self._receive(Run(datagram), source)
+
+    def _usual(self, cluster: _Cluster, header: wire.Olaf, values: Vector, run: Run) -> bool:
+        """Whether these are updates of segments that the model has, with finite values."""
+        if cluster.model is None or header.frame_type != wire.FrameType.UPDATE:
+            return False
+        division = cluster.model.segments
+        size = (run.size - wire.OLAF_BYTES) // 4
+        return division.fit(header.segment, len(run), size, len(values)) and bool(np.isfinite(values).all())
+
+    def _update(
+        self, cluster: _Cluster, header: wire.Olaf, values: Vector, count: int, source: Address
+    ) -> None:
+        """Of ``count`` segments from the header's on; if there are several, ``_usual`` ones."""
         counters, model = cluster.counters, cluster.model
-        counters.received += 1
-        counters.updates += header.count
+        counters.received += count
+        counters.updates += header.count * count
         if model is None:
             counters.before_weights += 1
             self._introduce(cluster, header.segment, source)
             return
-        if header.segment >= model.segments.count or len(values) != model.segments.length(header.segment):
+        if not model.segments.fit(header.segment, count, model.segments.size, len(values)):
             counters.unusable += 1
             self._introduce(cluster, header.segment, source)
             return
-        part = model.parts[header.segment]
-        moved = False
-        if not part.first(source, header.seq):
-            counters.duplicates += 1
-        elif header.count < 1 or math.isnan(header.reward) or not np.isfinite(values).all():
-            counters.unusable += 1
-        else:
-            moved = self._apply(cluster, model, header, values, source)
-        self._answer(cluster, part, header, source)
-        if moved:
-            self._share(cluster, part, header.segment, source)
+        segments = range(header.segment, header.segment + count)
+        begin = segments.start * model.segments.size
+        usable = header.count >= 1 and not math.isnan(header.reward)
+        usable = usable and (count > 1 or bool(np.isfinite(values).all()))
+        moved: list[range] = []
+        for first, part in model.first(source, header.seq, segments):
+            if not first:
+                counters.duplicates += len(part)
+            elif not usable:
+                counters.unusable += len(part)
+            else:
+                own = values if part == segments else values[_shifted(model.segments.span(part), begin)]
+                update = Update(own, header.count, header.reward, source, part)
+                moved += self._apply(cluster, model, update, header.gen_time)
+        self._answer(cluster, model, segments, header, source)
+        for part in moved:
+            self._share(cluster, model, part, source)
 
-    def _apply(
-        self, cluster: _Cluster, model: Model, header: wire.Olaf, values: Vector, source: Address
-    ) -> bool:
-        """Hand the update to the policy; whether the weights moved."""
-        counters, part = cluster.counters, model.parts[header.segment]
-        age = distance(self._port.wall(), header.gen_time, TIME_BITS)
-        counters.clock_ahead += age < 0
-        model.age.received(self._monotonic(), header.segment, age)
-        outcome = part.policy.take(Update(values, header.count, header.reward, source), self._port.now())
-        if outcome is Outcome.REFUSED:
-            counters.refused += 1
-        elif outcome is Outcome.COLLECTED:
-            counters.collected += 1
-            part.behind[source] = None
-        else:
-            counters.applied += 1
-            self._moved(cluster, part, header.segment)
-        return outcome is Outcome.APPLIED
+    def _apply(self, cluster: _Cluster, model: Model, update: Update, gen_time: int) -> list[range]:
+        """Hand an update to the policy; of which segments the weights moved."""
+        counters, segments = cluster.counters, update.segments
+        age = distance(self._port.wall(), gen_time, TIME_BITS)
+        counters.clock_ahead += len(segments) if age < 0 else 0
+        model.age.received(self._monotonic(), segments.start, age, len(segments))
+        moved = []
+        for outcome, part in model.policy.take(update, self._port.now()):
+            if outcome is Outcome.APPLIED:
+                counters.applied += len(part)
+                self._moved(cluster, model, part)
+                moved.append(part)
+            elif outcome is Outcome.COLLECTED:
+                counters.collected += len(part)
+                for segment in part:
+                    model.behind[segment][update.member] = None
+            else:
+                counters.refused += len(part)
+        return moved
 
-    def _moved(self, cluster: _Cluster, part: Segment, segment: int) -> None:
+    def _moved(self, cluster: _Cluster, model: Model, segments: range) -> None:
         """New weights have a new version; one that a checkpoint does not allow is not given out."""
-        part.version = (part.version + 1) % (1 << VERSION_BITS)
+        span = slice(segments.start, segments.stop)
+        model.versions[span] = [(version + 1) % (1 << VERSION_BITS) for version in model.versions[span]]
         if self._checkpoint is None:
             return
         if self._save_due is None:
             self._save_due = self._port.now() + self._every
-        used = distance(part.version, cluster.saved[segment], VERSION_BITS) if cluster.saved else RESERVED
+        pairs = zip(model.versions[span], cluster.saved[span])
+        used = max((distance(now, saved, VERSION_BITS) for now, saved in pairs), default=RESERVED)
         if used >= RESERVED and self._port.now() >= self._full_until:
             self._try_save()
 
@@ -351,8 +391,10 @@ class ParameterServer:
             self._full_until = self._port.now() + _TRY_AGAIN
             self._save_due = self._port.now() + self._every
 
-    def _answer(self, cluster: _Cluster, part: Segment, header: wire.Olaf, to: Address) -> None:
-        """ACK: the weights and their version; count, seq, reward and time are the update's."""
+    def _answer(
+        self, cluster: _Cluster, model: Model, segments: range, header: wire.Olaf, to: Address
+    ) -> None:
+        """ACKs: the weights and their versions; count, seq, reward and time are the update's."""
         answer = wire.Olaf(
             wire.VERSION,
             wire.FrameType.ACK,
@@ -362,23 +404,28 @@ class ParameterServer:
             header.seq,
             header.reward,
             header.gen_time,
-            header.segment,
-            part.version,
+            segments.start,
+            0,
         )
-        self._port.send(to, answer.pack(), part.body)
+        versions = model.versions[segments.start : segments.stop]
+        weights = model.policy.weights[model.segments.span(segments)]
+        self._port.send_run(to, self._writer.run(answer, versions, weights, model.segments.size))
 
-    def _share(self, cluster: _Cluster, part: Segment, segment: int, told: Address | None) -> None:
+    def _share(self, cluster: _Cluster, model: Model, segments: range, told: Address | None) -> None:
         """Give the new weights to the other contributors; an engine does that with the ACK that one got."""
-        waiting = [member for member in part.behind if member != told]
-        part.behind.clear()
-        if self._multicast:
-            waiting = [] if told else waiting[:1]
-        now = self._port.wall() % (1 << TIME_BITS)
-        header = wire.Olaf(
-            wire.VERSION, wire.FrameType.ACK, cluster.epoch, 0, 0, 0, 0.0, now, segment, part.version
-        )
-        for member in waiting:
-            self._answer(cluster, part, header, member)
+        behind = model.behind[segments.start : segments.stop]
+        if not any(behind):
+            return
+        for members, part in stretches([tuple(known) for known in behind], segments.start):
+            waiting = [member for member in members if member != told]
+            for segment in part:
+                model.behind[segment].clear()
+            if self._multicast:
+                waiting = [] if told else waiting[:1]
+            now = self._port.wall() % (1 << TIME_BITS)
+            header = wire.Olaf(wire.VERSION, wire.FrameType.ACK, cluster.epoch, 0, 0, 0, 0.0, now, 0, 0)
+            for member in waiting:
+                self._answer(cluster, model, part, header, member)
 
     def _introduced(self, cluster: _Cluster, header: wire.Olaf, values: Vector, source: Address) -> None:
         """A worker's INIT: its model's length and division, and, if the server has none, its weights."""
@@ -419,7 +466,7 @@ class ParameterServer:
         model, body, version = cluster.model, memoryview(b""), 0
         values, count = (model.segments.values, model.segments.count) if model else (0, 0)
         if model and segment < count:
-            body, version = model.parts[segment].body, model.parts[segment].version
+            body, version = model.body(segment), model.versions[segment]
         header = wire.Olaf(
             wire.VERSION, wire.FrameType.INIT, cluster.epoch, 0, count, values, 0.0, 0, segment, version
         )
@@ -427,3 +474,7 @@ class ParameterServer:
 
     def _monotonic(self) -> int:
         return round(self._port.now() * 1e9)
+
+
+def _shifted(place: slice, begin: int) -> slice:
+    return slice(place.start - begin, place.stop - begin)

@@ -12,7 +12,7 @@ import itertools
 from contextlib import AbstractContextManager
 from typing import Callable, Protocol
 
-from olaf.port import Address, Bytes, Party
+from olaf.port import Address, Bytes, Party, Run
 
 
 class Medium(Protocol):
@@ -131,6 +131,10 @@ class VirtualPort:
         self._network.send(self._address, to, header + bytes(body), tos)
         return True
 
+    def send_run(self, to: Address, run: Run) -> int:
+        """Always all of them, one by one."""
+        return sum(self.send(to, bytes(datagram)) for datagram in run)
+
     def serve(self, party: Party) -> None:
         """Tick it at once."""
         self._party = party
@@ -153,7 +157,7 @@ class VirtualPort:
     def deliver(self, datagram: bytes, source: Address) -> None:
         """Hand over one datagram, then tick: its arrival may have changed what is due."""
         if self._party is not None:
-            self._party.receive(memoryview(datagram), source)
+            self._party.receive(Run(memoryview(datagram)), source)
             self._tick(self._ticks)
 
     def _schedule(self, time: float) -> None:

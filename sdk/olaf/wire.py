@@ -143,6 +143,8 @@ class Olaf:
 
 _OLAF = struct.Struct(">BBHIfHIHH")
 OLAF_BYTES = 22
+OLAF_SEGMENT_AT = 18
+OLAF_POLICY_AT = 20
 
 
 @dataclass

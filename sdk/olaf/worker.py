@@ -11,18 +11,19 @@ from __future__ import annotations
 import logging
 import os
 import struct
+from collections.abc import Iterator
 from dataclasses import dataclass
 from random import Random
 from typing import NamedTuple
 
 import numpy as np
 
-from olaf import serial, wire
+from olaf import frames, serial, wire
 from olaf.address import Cluster, host_port, parse
 from olaf.errors import OtherModel
 from olaf.membership import Membership, is_control, key_of
-from olaf.port import Address, Port
-from olaf.segments import STANDARD_MTU, Segments, Vector, payload, values_of
+from olaf.port import Address, Port, Run
+from olaf.segments import STANDARD_MTU, Segments, Vector, payload, stretches
 from olaf.transmission import TOLERANCE, TransmissionControl
 from olaf.udp import UdpPort
 
@@ -38,7 +39,7 @@ _TIME = (1 << serial.TIME_BITS) - 1
 
 
 class Block(NamedTuple):
-    """Newer weights of one segment."""
+    """Newer weights of one segment, or of neighbouring ones with the same version."""
 
     place: slice
     """Where in the flat model."""
@@ -64,6 +65,22 @@ class Counters:
     refused: int = 0
     """Of another epoch, another sender, another model, or no Olaf frame at all."""
     joins: int = 0
+
+
+def _neighbours(segments: list[int], versions: list[int | None]) -> Iterator[tuple[int, range]]:
+    """Segments, in order, that have one, by version: as long ranges as there are."""
+    start = 0
+    for stop in range(1, len(segments) + 1):
+        first, version = segments[start], versions[segments[start]]
+        if (
+            stop < len(segments)
+            and segments[stop] == first + stop - start
+            and versions[segments[stop]] == version
+        ):
+            continue
+        if version is not None:
+            yield version, range(first, first + stop - start)
+        start = stop
 
 
 class Worker:
@@ -120,6 +137,7 @@ class Worker:
         except BaseException:
             self._port.close()
             raise
+        self._reader, self._writer = frames.Reader(), frames.Writer()
         self._places = [self.segments.slice(segment) for segment in range(self.segments.count)]
         self._held = np.zeros(values, np.float32)
         self._held_from: dict[int, int] = {}
@@ -183,20 +201,10 @@ class Worker:
             time = self._port.wall() & _TIME
             count = self.segments.count
             # Each update begins with another segment: a queue that is full drops the last of a burst.
-            for segment in ((self._seq + turn) % count for turn in range(count)):
-                place = self._places[segment]
-                values = gradient[place]
-                base = self._held_from.get(segment)
-                if base is None:
-                    base = self._adopted[segment]
-                else:
-                    values = self._held[place] + values
-                if sending and self._send(segment, values, reward, time, base):
-                    if self._held_from.pop(segment, None) is not None:
-                        self._held[place] = 0
-                else:
-                    self._held[place] = values
-                    self._held_from[segment] = base
+            start = self._seq % count
+            for segments in (range(start, count), range(start)):
+                if segments:
+                    self._offer(segments, gradient, reward, time, sending)
             if sending and self._unheard is None and self._membership is not None:
                 self._unheard = now
                 self._port.wake()  # to notice the silence, if it comes to that
@@ -210,14 +218,14 @@ class Worker:
 
     def poll(self) -> list[Block]:
         """Weights newer than at the last call, by segment; empty when there are none."""
-        blocks = []
         with self._port.lock:
-            for segment in sorted(self._fresh):
-                version, place = self._versions[segment], self._places[segment]
-                if version is not None:
-                    blocks.append(Block(place, self._weights[place].copy(), version))
-                    self._adopted[segment] = version
+            fresh = sorted(self._fresh)
             self._fresh.clear()
+            blocks = []
+            for version, places in _neighbours(fresh, self._versions):
+                self._adopted[places.start : places.stop] = [version] * len(places)
+                place = self.segments.span(places)
+                blocks.append(Block(place, self._weights[place].copy(), version))
         return blocks
 
     @property
@@ -231,35 +239,10 @@ class Worker:
             self._membership.leave()
         self._port.close()
 
-    def receive(self, datagram: memoryview, source: Address) -> None:
-        """Party: an ACK, weights, a control message, or garbage."""
-        if is_control(datagram):
-            if self._membership is not None:
-                self._membership.receive(datagram, source)
-            return
-        try:
-            header = wire.Olaf.unpack(datagram)
-            body = datagram[wire.OLAF_BYTES :]
-            status = None
-            if header.flags & wire.Flag.STATUS:
-                status = wire.OlafStatus.unpack(body)
-                body = body[wire.OLAF_STATUS_BYTES :]
-        except struct.error:
-            self.counters.refused += 1
-            return
-        if (
-            source != self._server
-            or header.version != wire.VERSION
-            or header.epoch != self._epoch
-            or header.segment >= self.segments.count
-        ):
-            self.counters.refused += 1
-        elif header.frame_type == wire.FrameType.ACK:
-            self._acknowledged(header, body, status)
-        elif header.frame_type == wire.FrameType.INIT:
-            self._introduced(header, body)
-        else:
-            self.counters.refused += 1
+    def receive(self, run: Run, source: Address) -> None:
+        """Party: ACKs, weights, control messages, or garbage."""
+        for piece in frames.together(run):
+            self._receive(piece, source)
 
     def tick(self) -> float | None:
         """Party: ask for missing weights, join again after silence."""
@@ -295,12 +278,36 @@ class Worker:
     def _header(self, frame_type: wire.FrameType, segment: int) -> wire.Olaf:
         return wire.Olaf(wire.VERSION, frame_type, self._epoch, 0, 1, self._seq, 0.0, 0, segment, 0)
 
-    def _send(self, segment: int, values: Vector, reward: float, time: int, policy: int) -> bool:
-        header = self._header(wire.FrameType.UPDATE, segment)
-        header.reward, header.gen_time, header.policy = reward, time, policy
-        sent = self._server is not None and self._port.send(self._server, header.pack(), payload(values))
+    def _offer(self, segments: range, gradient: Vector, reward: float, time: int, sending: bool) -> None:
+        """Send neighbouring segments of an update, with what is held of them; hold what is not sent."""
+        place = self.segments.span(segments)
+        values, bases = gradient[place], self._adopted[segments.start : segments.stop]
+        if self._held_from:
+            values = values.copy()
+            held = [self._held_from.get(segment) for segment in segments]
+            bases = [new if old is None else old for old, new in zip(held, bases)]
+            for fresh, part in stretches([base is None for base in held], segments.start):
+                if not fresh:
+                    own = self.segments.span(part)
+                    values[own.start - place.start : own.stop - place.start] += self._held[own]
+        sent = self._send(segments, values, reward, time, bases) if sending else 0
+        if sent and self._held_from:
+            for segment in segments[:sent]:
+                self._held_from.pop(segment, None)
+            self._held[self.segments.span(segments[:sent])] = 0
+        if sent < len(segments):
+            rest = self.segments.span(segments[sent:])
+            self._held[rest] = values[rest.start - place.start :]
+            self._held_from.update(zip(segments[sent:], bases[sent:]))
+
+    def _send(self, segments: range, values: Vector, reward: float, time: int, bases: list[int]) -> int:
+        """How many of them, the first ones, were sent."""
+        header = self._header(wire.FrameType.UPDATE, segments.start)
+        header.reward, header.gen_time = reward, time
+        run = self._writer.run(header, bases, values, self.segments.size)
+        sent = 0 if self._server is None else self._port.send_run(self._server, run)
         self.counters.sent += sent
-        self.counters.blocked += not sent
+        self.counters.blocked += len(segments) - sent
         return sent
 
     def _introduce(self, segment: int, body: memoryview | bytes) -> None:
@@ -310,14 +317,50 @@ class Worker:
         if self._server is not None:
             self._port.send(self._server, header.pack(), body)
 
-    def _acknowledged(self, header: wire.Olaf, body: memoryview, status: wire.OlafStatus | None) -> None:
-        self.counters.acks += 1
+    def _receive(self, run: Run, source: Address) -> None:
+        """Frames of neighbouring segments; a run that is not all ACKs of ours is taken apart."""
+        if is_control(run.data):
+            if self._membership is not None:
+                for datagram in run:
+                    self._membership.told(datagram)
+            return
+        start = wire.OLAF_BYTES
+        try:
+            header = wire.Olaf.unpack(run.data)
+            status = None
+            if header.flags & wire.Flag.STATUS:
+                start += wire.OLAF_STATUS_BYTES
+                status = wire.OlafStatus.unpack(run.part(len(run) - 1, len(run)).data, wire.OLAF_BYTES)
+        except struct.error:
+            header = None
+        ours = (
+            header is not None
+            and source == self._server
+            and header.version == wire.VERSION
+            and header.epoch == self._epoch
+            and header.segment + len(run) <= self.segments.count
+        )
+        if len(run) > 1 and not (ours and header and header.frame_type == wire.FrameType.ACK):
+            for datagram in run:
+                self._receive(Run(datagram), source)
+        elif header is None or not ours:
+            self.counters.refused += 1
+        elif header.frame_type == wire.FrameType.ACK:
+            self._acknowledged(header, run, start, status)
+        elif header.frame_type == wire.FrameType.INIT:
+            self._introduced(header, run)
+        else:
+            self.counters.refused += 1
+
+    def _acknowledged(self, header: wire.Olaf, run: Run, start: int, status: wire.OlafStatus | None) -> None:
+        """``status`` is the last frame's."""
+        self.counters.acks += len(run)
         self._unheard, self._patience = None, _SILENCE
         self.control.acknowledged(self._port.now(), *([] if status is None else [status]))
         self.status = status or self.status
-        self._take(header.segment, header.policy, body)
+        self._take(header.segment, run, start)
 
-    def _introduced(self, header: wire.Olaf, body: memoryview) -> None:
+    def _introduced(self, header: wire.Olaf, run: Run) -> None:
         """The server's INIT: its weights, or that it has none yet, or that its model is another one."""
         self._unheard, self._patience = None, _SILENCE
         theirs = header.seq, header.count
@@ -332,8 +375,9 @@ class Worker:
                 _LOG.warning("%s", self._other)
             return
         self._other = None
-        if len(body):
-            self._take(header.segment, header.policy, body)
+        start = wire.OLAF_BYTES + (wire.OLAF_STATUS_BYTES if header.flags & wire.Flag.STATUS else 0)
+        if len(run.data) > start:
+            self._take(header.segment, run, start)
         else:
             place = self._places[header.segment]
             if self._versions[header.segment] is not None:  # it has lost what it had
@@ -344,20 +388,39 @@ class Worker:
                 self._introduce(header.segment, payload(self._initial[place]))
             self._ask = self._port.now() + _ASK_AGAIN
 
-    def _take(self, segment: int, version: int, body: memoryview) -> None:
-        place = self._places[segment]
-        if len(body) != 4 * (place.stop - place.start) or not np.isfinite(values_of(body)).all():
-            self.counters.refused += 1
+    def _take(self, segment: int, run: Run, start: int) -> None:
+        """Weights from byte ``start`` of each frame, of neighbouring segments from ``segment`` on."""
+        try:
+            values = self._reader.values(run, start)
+            fits = self.segments.fit(segment, len(run), (run.size - start) // 4, len(values))
+        except ValueError:
+            fits = False
+        if not fits or not np.isfinite(values).all():
+            if len(run) == 1:
+                self.counters.refused += 1
+                return
+            for number, datagram in enumerate(run):
+                self._take(segment + number, Run(datagram), start)
             return
-        now, held = self._port.now(), self._versions[segment]
-        if (
-            held is not None
-            and not serial.newer(version, held, serial.VERSION_BITS)
-            and (version == held or now - self._taken[segment] < _FORGET)
-        ):
-            self.counters.older += 1
+        now, versions = self._port.now(), frames.policies(run)
+        begin = segment * self.segments.size
+        known = self._versions[segment : segment + len(run)]
+        for (held, version), part in stretches(list(zip(known, versions)), segment):
+            for newer in self._newer(part, held, version, now):
+                place = self.segments.span(newer)
+                self._weights[place] = values[place.start - begin : place.stop - begin]
+                self._versions[newer.start : newer.stop] = [version] * len(newer)
+                self._taken[newer.start : newer.stop] = [now] * len(newer)
+                self._fresh.update(newer)
+                self.counters.newer += len(newer)
+
+    def _newer(self, segments: range, held: int | None, version: int, now: float) -> Iterator[range]:
+        """Those of the segments, which have version ``held``, that ``version`` is newer for."""
+        if held is None or serial.newer(version, held, serial.VERSION_BITS):
+            yield segments
             return
-        self._weights[place] = values_of(body)
-        self._versions[segment], self._taken[segment] = version, now
-        self._fresh.add(segment)
-        self.counters.newer += 1
+        for segment in segments:
+            if version != held and now - self._taken[segment] >= _FORGET:
+                yield range(segment, segment + 1)
+            else:
+                self.counters.older += 1

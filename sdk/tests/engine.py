@@ -17,7 +17,7 @@ from random import Random
 import numpy as np
 
 from olaf import wire
-from olaf.port import Address, Port
+from olaf.port import Address, Port, Run
 from olaf.segments import Vector, payload, values_of
 from olaf.serial import newer
 from olaf.virtual import VirtualNetwork
@@ -234,11 +234,12 @@ class EnginePort:
         self.random = Random(seed)
         port.serve(self)
 
-    def receive(self, datagram: memoryview, source: Address) -> None:
-        if self.random.random() >= self.loss:
-            for to, frame in self.engine.receive(bytes(datagram), source):
-                if self.random.random() >= self.loss:
-                    self.port.send(to, frame)
+    def receive(self, run: Run, source: Address) -> None:
+        for datagram in run:
+            if self.random.random() >= self.loss:
+                for to, frame in self.engine.receive(bytes(datagram), source):
+                    if self.random.random() >= self.loss:
+                        self.port.send(to, frame)
 
     def tick(self) -> float | None:
         return None

@@ -11,10 +11,11 @@ from typing import Callable
 import numpy as np
 
 from olaf import wire
-from olaf.port import Address
-from olaf.segments import Vector
+from olaf.port import Address, Run
+from olaf.segments import Vector, payload
 from olaf.server import ParameterServer
 from olaf.virtual import VirtualNetwork
+from olaf.worker import Worker
 
 SERVER: Address = ("10.0.0.254", wire.UDP_PORT)
 DELAY = 1e-3
@@ -53,6 +54,17 @@ def every(network: VirtualNetwork, seconds: float, times: int, event: Callable[[
     """Call ``event(k)`` at k × seconds from now, for k = 1 … times."""
     for number in range(1, times + 1):
         network.at(network.time + number * seconds, partial(event, number))
+
+
+def of(datagram: bytes) -> Run:
+    """A run of one."""
+    return Run(memoryview(datagram))
+
+
+def acknowledge(worker: Worker, version: int, weights: Vector) -> None:
+    """An ACK for the only segment reaches a worker, as when an engine copies it to the whole cluster."""
+    header = wire.Olaf(wire.VERSION, wire.FrameType.ACK, 0, 0, 1, 0, 0.0, 0, 0, version)
+    worker.receive(of(header.pack() + bytes(payload(weights))), SERVER)
 
 
 def weights_of(server: ParameterServer, cluster: str = "default") -> Vector:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from olaf.port import Address
 from olaf.segments import Vector
 from olaf.server import ParameterServer
 from olaf.virtual import Medium, VirtualNetwork
-from tests.network import SERVER, Lossy, Tap, weights_of, worker_address
+from tests.network import SERVER, Lossy, Tap, acknowledge, weights_of, worker_address
 
 torch = pytest.importorskip("torch")
 from olaf.optimizer import Link, attach  # noqa: E402 - needs torch
@@ -50,7 +51,7 @@ class Trainer:
 
 def lab(medium: Medium | None = None) -> tuple[VirtualNetwork, ParameterServer]:
     network = VirtualNetwork(medium or Lossy())
-    return network, ParameterServer(policy=lambda w: Plain(w, rate=RATE), port=network.port(SERVER))
+    return network, ParameterServer(policy=partial(Plain, rate=RATE), port=network.port(SERVER))
 
 
 @pytest.mark.parametrize("loss", [0.0, 0.3])
@@ -114,7 +115,7 @@ def test_progress_that_was_held_back_stays_on_top_of_new_weights() -> None:
     progress = held.weights() - start
     other.step()
     network.run(network.time + 0.1)
-    held.link.worker._take(0, server.versions()[0], server._clusters["default"].model.parts[0].body)  # type: ignore[union-attr]
+    acknowledge(held.link.worker, server.versions()[0], weights_of(server))
     held.link.exchange()
     assert held.weights() == pytest.approx(weights_of(server) + progress, abs=1e-6)
 
@@ -127,7 +128,7 @@ def test_without_a_server_training_goes_on_alone_and_joins_later() -> None:
         trainer.step()
         network.run(network.time + 0.01)
     assert not np.array_equal(trainer.weights(), trainer.initial)
-    server = ParameterServer(policy=lambda w: Plain(w, rate=RATE), port=network.port(SERVER))
+    server = ParameterServer(policy=partial(Plain, rate=RATE), port=network.port(SERVER))
     for _ in range(50):
         trainer.step()
         network.run(network.time + 0.05)

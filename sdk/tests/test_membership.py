@@ -15,7 +15,7 @@ from olaf.policies import Plain
 from olaf.port import Address
 from olaf.virtual import VirtualNetwork
 from tests.engine import Engine
-from tests.network import DELAY, SERVER, weights_of, worker_address
+from tests.network import DELAY, SERVER, of, weights_of, worker_address
 
 KEY = bytes.fromhex("5ec7e7")
 CONTROL: Address = ("10.0.0.253", wire.UDP_PORT)
@@ -136,9 +136,9 @@ def test_a_halted_worker_holds_its_updates_until_resumed() -> None:
     replayed = [(resume(1, bytes(16)), KEY, own)]
     halt = (wire.Halt(wire.Action.HALT, 1, 2, bytes(16)), KEY, own)
     for message in (halt, *forged, *replayed):
-        worker.receive(memoryview(signed(*message)), CONTROL)
+        worker.receive(of(signed(*message)), CONTROL)
     assert not worker.offer(np.ones(100, np.float32), 1.0)
-    worker.receive(memoryview(signed(resume(3, bytes(16)), KEY, own)), CONTROL)
+    worker.receive(of(signed(resume(3, bytes(16)), KEY, own)), CONTROL)
     assert worker.offer(np.ones(100, np.float32), 1.0)
     lab.run(1.0)
     assert weights_of(lab.server) == pytest.approx(np.full(100, 2.0))

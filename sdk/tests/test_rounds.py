@@ -15,7 +15,7 @@ from olaf.rounds import Rounds
 from olaf.segments import JUMBO_MTU, Vector
 from olaf.virtual import VirtualNetwork
 from tests.engine import Engine, EngineMedium
-from tests.network import SERVER, vector, worker_address
+from tests.network import SERVER, of, vector, worker_address
 
 CONTROL: Address = ("10.0.0.253", wire.UDP_PORT)
 LANDER = Cluster("lander", CONTROL)
@@ -188,7 +188,7 @@ def test_results_of_the_last_job_are_refused_by_their_epoch() -> None:
     member = job.fixed(epoch=2)[0]
     member.start(np.ones(2, np.float32))
     old = wire.Olaf(1, wire.FrameType.RESULT, 1, 1, 2, 0, 0.0, 0, 0, 0)
-    member.receive(memoryview(old.pack() + bytes(8)), SERVER)
+    member.receive(of(old.pack() + bytes(8)), SERVER)
     assert member.counters.results == 0
     assert member.counters.refused == 1
 
@@ -208,7 +208,7 @@ def test_a_forced_partial_sum_is_scaled_and_counted() -> None:
     mine = np.ones(3, np.float32)
     running = member.start(mine)
     forced = wire.Olaf(1, wire.FrameType.RESULT, 0, 1, 3, 0, 0.0, 0, 0, 0)
-    member.receive(memoryview(forced.pack() + np.full(3, 3.0, "<f4").tobytes()), SERVER)
+    member.receive(of(forced.pack() + np.full(3, 3.0, "<f4").tobytes()), SERVER)
     assert running.done
     assert mine.tolist() == [4.0] * 3
     assert member.counters.partial == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from random import Random
 
 import numpy as np
@@ -16,13 +17,23 @@ from olaf.segments import JUMBO_MTU, STANDARD_MTU, Segments, Vector
 from olaf.server import ParameterServer
 from olaf.virtual import Medium, VirtualNetwork
 from olaf.worker import Worker
-from tests.network import DELAY, SERVER, Lossy, Tap, every, vector, weights_of, worker_address
+from tests.network import (
+    DELAY,
+    SERVER,
+    Lossy,
+    Tap,
+    acknowledge,
+    every,
+    of,
+    vector,
+    weights_of,
+    worker_address,
+)
 
 AT = f"{SERVER[0]}:{SERVER[1]}"
 
 
-def plain(weights: Vector) -> Plain:
-    return Plain(weights, rate=0.1)
+plain = partial(Plain, rate=0.1)
 
 
 class Lab:
@@ -210,7 +221,7 @@ def test_held_parts_say_the_oldest_version_they_were_computed_from() -> None:
     slow.offer(np.ones(10, np.float32), 1.0)
     fast.offer(np.ones(10, np.float32), 1.0)
     lab.run(1.0)
-    slow._take(0, 1, memoryview(bytes(40)))  # an engine copies the ACK to the whole cluster
+    acknowledge(slow, 1, np.zeros(10, np.float32))
     slow.control.draw = lambda now: True  # type: ignore[method-assign]
     slow.offer(np.ones(10, np.float32), 1.0)
     slow.offer(np.ones(10, np.float32), 1.0)  # still computed from version 0: 1 was not taken yet
@@ -248,7 +259,7 @@ def test_weights_that_are_not_numbers_are_not_adopted() -> None:
     lab = Lab(10)
     lab.begin()
     ack = wire.Olaf(1, wire.FrameType.ACK, 0, 0, 1, 1, 1.0, 0, 0, 9)
-    lab.workers[0].receive(memoryview(ack.pack() + b"\x00\x00\xc0\x7f" * 10), SERVER)
+    lab.workers[0].receive(of(ack.pack() + b"\x00\x00\xc0\x7f" * 10), SERVER)
     assert lab.workers[0].poll() == []
     assert lab.workers[0].counters.refused == 1
 
@@ -295,7 +306,7 @@ def test_frames_of_another_epoch_are_refused_on_both_sides() -> None:
     assert lab.server.counters().other_epoch > 0
     assert lab.server.versions() == []
     late = wire.Olaf(1, wire.FrameType.ACK, 3, 0, 1, 1, 1.0, 0, 0, 5)
-    lab.workers[0].receive(memoryview(late.pack() + bytes(40)), SERVER)
+    lab.workers[0].receive(of(late.pack() + bytes(40)), SERVER)
     assert lab.workers[0].poll() == []
 
 

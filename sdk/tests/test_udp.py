@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import socket
 import subprocess
 import sys
 import threading
@@ -13,7 +15,7 @@ import pytest
 
 from olaf import ParameterServer, Worker, wire
 from olaf.policies import Plain
-from olaf.port import Address
+from olaf.port import Address, Run
 from olaf.udp import UdpPort
 from tests.engine import Engine, EnginePort
 from tests.network import weights_of
@@ -22,11 +24,13 @@ from tests.network import weights_of
 class Mailbox:
     def __init__(self) -> None:
         self.received: list[tuple[bytes, Address]] = []
+        self.runs: list[int] = []
         self.ticks = 0
         self.due: float | None = None
 
-    def receive(self, datagram: memoryview, source: Address) -> None:
-        self.received.append((bytes(datagram), source))
+    def receive(self, run: Run, source: Address) -> None:
+        self.runs.append(len(run))
+        self.received += [(bytes(datagram), source) for datagram in run]
 
     def tick(self) -> float | None:
         self.ticks += 1
@@ -45,6 +49,107 @@ def test_header_and_body_arrive_as_one_datagram() -> None:
     finally:
         sender.close()
         receiver.close()
+
+
+class Refusing(socket.socket):
+    """A kernel that fails what is to be divided, from the ``after``-th time on."""
+
+    code, after = errno.EIO, 0
+    tried = 0
+
+    def sendmsg(self, buffers, ancillary=(), flags=0, address=None):  # type: ignore[no-untyped-def]
+        if any(kind == 103 for _, kind, _ in ancillary):
+            Refusing.tried += 1
+            if Refusing.tried > Refusing.after:
+                raise OSError(Refusing.code, "refused")
+        return super().sendmsg(buffers, ancillary, flags, address)
+
+
+@pytest.fixture
+def refusing(monkeypatch: pytest.MonkeyPatch) -> type[Refusing]:
+    if sys.platform != "linux":
+        pytest.skip("only Linux divides datagrams")
+    monkeypatch.setattr(socket, "socket", Refusing)
+    monkeypatch.setattr(Refusing, "tried", 0)
+    monkeypatch.setattr(Refusing, "after", 0)
+    return Refusing
+
+
+def run_of(count: int, size: int, last: int) -> Run:
+    data = np.random.default_rng(count).bytes((count - 1) * size + last)
+    return Run(memoryview(data), size)
+
+
+@pytest.mark.parametrize(
+    ("count", "size", "last"), [(3, 100, 7), (62, 8894, 8738), (200, 1470, 1470), (1, 50, 50)]
+)
+def test_a_run_arrives_as_its_datagrams_in_order(count: int, size: int, last: int) -> None:
+    sender, receiver, box = UdpPort(("127.0.0.1", 0)), UdpPort(("127.0.0.1", 0)), Mailbox()
+    try:
+        receiver.serve(box)
+        run = run_of(count, size, last)
+        sent = sender.send_run(receiver.address, run)
+        assert receiver.wait(lambda: len(box.received) >= sent, 60)
+        assert [data for data, _ in box.received] == [bytes(datagram) for datagram in run][:sent]
+        if sender._segmenting:
+            assert sent == count
+            assert len(box.runs) < count
+    finally:
+        sender.close()
+        receiver.close()
+
+
+@pytest.mark.parametrize("code", [errno.EIO, errno.EINVAL, errno.EOPNOTSUPP, errno.ENOPROTOOPT])
+def test_where_the_kernel_does_not_divide_datagrams_they_are_sent_one_by_one(
+    refusing: type[Refusing], monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    monkeypatch.setattr(refusing, "code", code)
+    sender, receiver, box = UdpPort(("127.0.0.1", 0)), UdpPort(("127.0.0.1", 0)), Mailbox()
+    try:
+        receiver.serve(box)
+        run = run_of(5, 100, 60)
+        assert [sender.send_run(receiver.address, run) for _ in range(2)] == [5, 5]
+        assert receiver.wait(lambda: len(box.received) == 10, 60)
+        assert [data for data, _ in box.received] == 2 * [bytes(datagram) for datagram in run]
+        assert refusing.tried == 1
+        assert sender._socket.getsockopt(socket.SOL_SOCKET, 11) == 1
+    finally:
+        sender.close()
+        receiver.close()
+
+
+def test_a_buffer_that_is_full_in_the_middle_of_a_run_leaves_exactly_the_rest(
+    refusing: type[Refusing], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(refusing, "code", errno.EAGAIN)
+    monkeypatch.setattr(refusing, "after", 1)
+    sender, receiver, box = UdpPort(("127.0.0.1", 0)), UdpPort(("127.0.0.1", 0)), Mailbox()
+    try:
+        receiver.serve(box)
+        run = run_of(20, 9000, 9000)
+        assert sender.send_run(receiver.address, run) == 7  # 63,000 bytes fit one IP packet
+        assert receiver.wait(lambda: len(box.received) == 7, 60)
+        assert sender._segmenting
+    finally:
+        sender.close()
+        receiver.close()
+
+
+def test_datagrams_of_several_senders_and_sizes_stay_apart() -> None:
+    ports, box = [UdpPort(("127.0.0.1", 0)) for _ in range(3)], Mailbox()
+    expected = []
+    try:
+        with ports[0].lock:  # all of them wait when the receiver begins
+            ports[0].serve(box)
+            for number, size in enumerate([0, 10, 10, 4, 10, 0, 30, 30, 31]):
+                sender = ports[1 + number // 3 % 2]
+                assert sender.send(ports[0].address, bytes([number] * size))
+                expected.append((bytes([number] * size), sender.address))
+        assert ports[0].wait(lambda: len(box.received) == len(expected), 60)
+        assert box.received == expected
+    finally:
+        for port in ports:
+            port.close()
 
 
 def test_a_party_is_ticked_when_it_asked_to_be() -> None:

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
-from olaf.port import Address, Bytes, Party
+from olaf.port import Address, Bytes, Party, Run
 from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 from scapy.packet import Raw
@@ -46,6 +46,9 @@ class FramePort:
         self._host.send(bytes(headers / datagram))
         return True
 
+    def send_run(self, to: Address, run: Run) -> int:
+        return sum(self.send(to, bytes(datagram)) for datagram in run)
+
     def serve(self, party: Party) -> None:
         with self.lock:
             self._party = party
@@ -77,4 +80,4 @@ class FramePort:
     def _take(self, party: Party, frame: Ether) -> None:
         if UDP in frame and (frame[IP].dst, frame[UDP].dport) == self.address:
             payload = bytes(frame[UDP].payload)[: frame[UDP].len - 8]
-            party.receive(memoryview(payload), (frame[IP].src, frame[UDP].sport))
+            party.receive(Run(memoryview(payload)), (frame[IP].src, frame[UDP].sport))

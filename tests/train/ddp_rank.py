@@ -17,7 +17,7 @@ import torch.distributed as dist
 from olaf import wire
 from olaf.address import host_port
 from olaf.errors import NoAnswer
-from olaf.port import Address, Bytes, Party
+from olaf.port import Address, Bytes, Party, Run
 from olaf.rounds import Rounds
 from olaf.udp import UdpPort
 from torch.nn.parallel import DistributedDataParallel
@@ -45,13 +45,14 @@ class LossyPort(UdpPort):
     def serve(self, party: Party) -> None:
         receive = party.receive
 
-        def sometimes(datagram: memoryview, source: Address) -> object:
-            is_result = len(datagram) >= wire.OLAF_BYTES and datagram[0] & 15 == wire.FrameType.RESULT
-            turn = wire.Olaf.unpack(datagram).seq % 2 == self._rank if is_result else False
-            if turn and self._random.random() < 2 * self._share:
-                self.lost += 1
-                return None
-            return receive(datagram, source)
+        def sometimes(run: Run, source: Address) -> None:
+            for datagram in run:
+                is_result = len(datagram) >= wire.OLAF_BYTES and datagram[0] & 15 == wire.FrameType.RESULT
+                turn = wire.Olaf.unpack(datagram).seq % 2 == self._rank if is_result else False
+                if turn and self._random.random() < 2 * self._share:
+                    self.lost += 1
+                else:
+                    receive(Run(datagram), source)
 
         party.receive = sometimes  # type: ignore[method-assign]
         super().serve(party)

@@ -1,5 +1,6 @@
 """The layouts as plain Python for training scripts: the SDK does not import olafctl."""
 
+import itertools
 import textwrap
 from collections.abc import Iterator
 from enum import IntEnum
@@ -28,6 +29,8 @@ Group = tuple[Field, ...]
 
 _FLOATS = frozenset({"reward"})
 _CODES = {8: "B", 16: "H", 32: "I", 64: "Q"}
+_PER_SEGMENT = ("segment", "policy")
+"""What differs between the segments of one update; their places let the SDK write many headers at once."""
 _WIDEST_INTEGER = 64
 _WIDEST_LINE = 100
 
@@ -56,9 +59,17 @@ def wire() -> str:
             "\n",
             *(f"{name} = {value}\n" for name, value in constants.items()),
             *map(_enum, enums),
-            *map(_header, (OLAF, layouts.STATUS, *control.ALL)),
+            _header(OLAF),
+            *(f"OLAF_{name.upper()}_AT = {_place(OLAF, name)}\n" for name in _PER_SEGMENT),
+            *map(_header, (layouts.STATUS, *control.ALL)),
         )
     )
+
+
+def _place(layout: Layout, name: str) -> int:
+    """The byte that a field begins at."""
+    before = itertools.takewhile(lambda field: field.name != name, layout.fields)
+    return sum(field.bits for field in before) // 8
 
 
 def _enum(kind: type[IntEnum]) -> str:
