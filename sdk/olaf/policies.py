@@ -24,7 +24,7 @@ from olaf.segments import Segments, Vector, stretches
 RATE = 0.001
 """Default of γ (OLAF §2.1)."""
 
-_BLOCK = 1 << 14
+_BLOCK = 1 << 15
 """Values computed with at a time, so that what is in between stays in the processor's cache."""
 
 State = dict[str, Vector]

@@ -67,22 +67,6 @@ class Counters:
     joins: int = 0
 
 
-def _neighbours(segments: list[int], versions: list[int | None]) -> Iterator[tuple[int, range]]:
-    """Segments, in order, that have one, by version: as long ranges as there are."""
-    start = 0
-    for stop in range(1, len(segments) + 1):
-        first, version = segments[start], versions[segments[start]]
-        if (
-            stop < len(segments)
-            and segments[stop] == first + stop - start
-            and versions[segments[stop]] == version
-        ):
-            continue
-        if version is not None:
-            yield version, range(first, first + stop - start)
-        start = stop
-
-
 class Worker:
     """One member of a cluster; for use by one thread, next to its own."""
 
@@ -222,9 +206,14 @@ class Worker:
             fresh = sorted(self._fresh)
             self._fresh.clear()
             blocks = []
-            for version, places in _neighbours(fresh, self._versions):
-                self._adopted[places.start : places.stop] = [version] * len(places)
-                place = self.segments.span(places)
+            # Neighbours have the same number of absent ones before them.
+            marks = [(self._versions[segment], segment - number) for number, segment in enumerate(fresh)]
+            for (version, absent), found in stretches(marks):
+                if version is None:
+                    continue
+                first, stop = found.start + absent, found.stop + absent
+                self._adopted[first:stop] = [version] * len(found)
+                place = self.segments.span(range(first, stop))
                 blocks.append(Block(place, self._weights[place].copy(), version))
         return blocks
 
