@@ -4,7 +4,9 @@ way to the parameter server, all of it or nothing, and workers join from behind 
 import itertools
 import os
 import signal
+import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from ipaddress import IPv4Address
@@ -351,6 +353,66 @@ def test_a_worker_moves_to_another_engine_and_no_update_or_ack_goes_astray(tree:
         )
         if (got := tree.hosts[1].receive(0.1)) is not None and Ether(got).haslayer(UDP):
             counted += Olaf(bytes(Ether(got)[UDP].payload)).count
+
+
+def test_every_update_is_accounted_for_while_a_worker_changes_engine_and_cluster(tree: Tree) -> None:
+    """Another sends without pause; updates arrive, are replaced by newer ones, or find a queue full."""
+    for name in ("red", "blue"):
+        tree.client.call("CreateCluster", name=name, mode=OLAF, key=KEY)
+    tree.join("blue", host(3), 1)
+    epochs = {"red": tree.join("red", host(1), LEFT), "blue": tree.epoch("blue")}
+    tree.join("red", host(2), 12, "w")
+    before = {name: queue.read_all() for name, queue in tree.queues().items()}
+    losses = tree.running.stats()["losses"]
+    moving, arriving = threading.Event(), threading.Event()
+    sent, arrived = Counter[str](), Counter[str]()
+
+    def send() -> None:
+        while not moving.is_set():
+            tree.update(LEFT, host(1), epochs["red"], sent["other"], 1.0)
+            sent["other"] += 1
+
+    def receive() -> None:
+        while not arriving.is_set():
+            if (got := tree.hosts[1].receive(0.05)) is not None and (packet := Ether(got)).haslayer(UDP):
+                arrived["updates"] += Olaf(bytes(packet[UDP].payload)).count
+
+    def lost() -> int:
+        """Updates that queues replaced, or dropped because they were full."""
+        names = ("replaced_worker", "dropped_full")
+        now = {name: queue.read_all() for name, queue in tree.queues().items()}
+        return sum(now[engine][name] - before[engine][name] for engine in now for name in names)
+
+    def root_was_full() -> bool:
+        """Then what it dropped, combined below, counts as one, and is more."""
+        return tree.queues()["root"].read("dropped_full") > before["root"]["dropped_full"]
+
+    def at_rest() -> bool:
+        return not any(queue.read("resident_updates") for queue in tree.queues().values())
+
+    threads = [threading.Thread(target=each) for each in (send, receive)]
+    for thread in threads:
+        thread.start()
+    try:
+        for port, cluster in ((RIGHT, "red"), (RIGHT, "blue"), (12, "blue"), (12, "red"), (RIGHT, "blue")):
+            tree.client.call("MoveWorker", worker="w", port=port, cluster=cluster)
+            for _ in range(20):
+                tree.update(port, host(2), epochs[cluster], sent["w"], 1.0)
+                sent["w"] += 1
+        moving.set()
+        threads[0].join()
+        until(lambda: arrived["updates"] + lost() == sent.total() or (root_was_full() and at_rest()))
+    finally:
+        moving.set()
+        arriving.set()
+        for thread in threads:
+            thread.join()
+    assert arrived["updates"] + lost() <= sent.total()
+    for engine, queue in tree.queues().items():
+        now = queue.read_all()
+        dropped = {name for name in now if name.startswith("dropped_") and now[name] != before[engine][name]}
+        assert dropped <= {"dropped_full"}
+    assert tree.running.stats()["losses"] == losses
 
 
 def test_what_waits_for_the_old_cluster_while_a_worker_changes_it_arrives_whole(tree: Tree) -> None:
