@@ -1,6 +1,7 @@
 """The native engine from Python: ports, programs, the queue's register port, packet-ins, replays."""
 
 import ctypes
+import logging
 import socket
 import threading
 from collections.abc import Callable, Sequence
@@ -16,7 +17,10 @@ from olafctl.queue.registers import BY_NAME, REGISTERS, Access, QueueRegisters
 from olafctl.queue.settings import of_all
 from olafctl.wire import layouts
 
+_log = logging.getLogger(__name__)
+
 _MAX_PACKET_IN = 65536
+_MAX_REASON = 256
 _TIMEOUT_MS = 500
 
 PacketIn = Callable[[bytes], None]
@@ -95,6 +99,18 @@ class Engine:
         """A network interface as a port. Raises OlafError."""
         add = self._library.olaf_engine_add_interface
         self._check(add(self._handle, number, name.encode()), f"port {number}")
+
+    def add_own_interface(self, number: int, name: str) -> None:
+        """One end of a veth pair as a port, by AF_XDP: no one else uses it, and what comes in is
+        on the wire (:func:`olafctl.ports.offload.disable`). Queueing disciplines at ``name`` have no effect.
+
+        Where the kernel or this user's rights do not allow AF_XDP, as any interface. Raises OlafError.
+        """
+        reason = ctypes.create_string_buffer(_MAX_REASON)
+        add = self._library.olaf_engine_add_own_interface
+        self._check(add(self._handle, number, name.encode(), reason, _MAX_REASON), f"port {number}")
+        if reason.value:
+            _log.debug("port %d: AF_PACKET instead of AF_XDP: %s", number, reason.value.decode())
 
     def add_tap(self, number: int, descriptor: int) -> None:
         """An open TAP device as a port; the engine closes it. Raises OlafError."""
@@ -262,6 +278,11 @@ _SIGNATURES: Sequence[tuple[str, Any, tuple[Any, ...]]] = (
     ),
     ("engine_wire_switch", ctypes.c_char_p, (_POINTER, ctypes.c_uint)),
     ("engine_add_interface", ctypes.c_char_p, (_POINTER, ctypes.c_uint, ctypes.c_char_p)),
+    (
+        "engine_add_own_interface",
+        ctypes.c_char_p,
+        (_POINTER, ctypes.c_uint, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_size_t),
+    ),
     ("engine_add_tap", ctypes.c_char_p, (_POINTER, ctypes.c_uint, ctypes.c_int)),
     ("engine_add_seqpacket", ctypes.c_char_p, (_POINTER, ctypes.c_uint, ctypes.c_int)),
     ("engine_add_pcap", ctypes.c_char_p, (_POINTER, ctypes.c_uint, ctypes.c_char_p, ctypes.c_char_p)),

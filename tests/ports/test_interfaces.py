@@ -1,5 +1,9 @@
 """A deployment's veths and namespaces: made, usable, silent, and found again by the folder alone."""
 
+import array
+import fcntl
+import socket
+import struct
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +16,7 @@ from olafctl.ports.interfaces import Pair
 from olafctl.ports.namespace import within
 
 SOON = 60.0
+TX_VLAN = 1 << 7
 FRAME = bytes(12) + b"\x88\xb5" + bytes(46)
 
 pytestmark = pytest.mark.skipif(interfaces.why_not() is not None, reason=str(interfaces.why_not()))
@@ -35,6 +40,22 @@ def test_a_pair_carries_frames_between_here_and_the_namespace(state: Path) -> No
         assert near.receive(SOON) == frame
         near.send(frame)
         assert far.receive(SOON) == frame
+
+
+def test_neither_end_leaves_a_vlan_tag_to_hardware(state: Path) -> None:
+    inner = interfaces.interface_of(state, "p1")
+    interfaces.create(state, [Pair(inner, "worker1")])
+    assert not flags_of(inner) & TX_VLAN
+    assert not within(interfaces.namespace_of(state), lambda: flags_of("worker1")) & TX_VLAN
+
+
+def flags_of(interface: str) -> int:
+    """What ETHTOOL_GFLAGS says."""
+    value = array.array("I", [0x25, 0])
+    request = struct.pack("16sP", interface.encode(), value.buffer_info()[0])
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
+        fcntl.ioctl(control, 0x8946, request)
+    return value[1]
 
 
 def test_nothing_is_on_a_new_pair(state: Path) -> None:

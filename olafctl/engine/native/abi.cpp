@@ -2,6 +2,8 @@
 // valid until the thread's next call, or null.
 #include <unistd.h>
 
+#include <cstdio>
+
 #include "../../ports/native/load.h"
 #include "replay.h"
 #include "wirings.h"
@@ -78,6 +80,16 @@ const char *olaf_engine_wire_switch(Engine *engine, unsigned cpu) {
 
 const char *olaf_engine_add_interface(Engine *engine, unsigned number, const char *name) {
     return attempt([&] { engine->add_port(number, open_interface(name)); });
+}
+
+// `instead` is empty, or why it is opened as any other interface: room for `size` characters.
+const char *olaf_engine_add_own_interface(Engine *engine, unsigned number, const char *name, char *instead,
+                                          size_t size) {
+    return attempt([&] {
+        std::string reason;
+        engine->add_port(number, open_own_interface(name, reason));
+        std::snprintf(instead, size, "%s", reason.c_str());
+    });
 }
 
 const char *olaf_engine_add_tap(Engine *engine, unsigned number, int fd) {
@@ -170,9 +182,12 @@ const char *olaf_engine_replay(Engine *engine, int socket, const uint32_t *write
     });
 }
 
-// Two interfaces for olaf_load_measure.
+// Two interfaces for olaf_load_measure, each the other end of an engine's own.
 const char *olaf_load_open(const char *interface, Port **port) {
-    return attempt([&] { *port = open_interface(interface).release(); });
+    return attempt([&] {
+        std::string reason;
+        *port = open_own_interface(interface, reason).release();
+    });
 }
 
 void olaf_load_close(Port *port) { delete port; }

@@ -59,8 +59,12 @@ class Port {
 
 // Each throws std::runtime_error with a message for people.
 std::unique_ptr<Port> open_interface(const std::string &name);  // AF_PACKET, e.g. one end of a veth
-std::unique_ptr<Port> open_tap(int fd);                         // an attached /dev/net/tun
-std::unique_ptr<Port> open_seqpacket(int listening);            // a listening SOCK_SEQPACKET socket
+// By AF_XDP: of a veth pair that is this deployment's alone and whose other end leaves nothing to hardware,
+// no checksum and no VLAN tag. Its queueing disciplines are passed by. Where that cannot be had,
+// open_interface() and the reason in `instead`.
+std::unique_ptr<Port> open_own_interface(const std::string &name, std::string &instead);
+std::unique_ptr<Port> open_tap(int fd);               // an attached /dev/net/tun
+std::unique_ptr<Port> open_seqpacket(int listening);  // a listening SOCK_SEQPACKET socket
 std::unique_ptr<Port> open_pcap(const std::string &in, const std::string &out);  // either may be empty
 
 }  // namespace olaf

@@ -62,7 +62,7 @@ def main(state: Path, ready_fd: int | None) -> None:
 
 
 def _plug(engine: Engine, cable: Cable, state: Path) -> None:
-    within(cables_of(state), lambda: engine.add_interface(cable.relay_port, cable.pair.outer))
+    within(cables_of(state), lambda: engine.add_own_interface(cable.relay_port, cable.pair.outer))
 
 
 if __name__ == "__main__":

@@ -27,8 +27,10 @@ def attach(engine: Engine, port: FrontPort, state: Path) -> None:
     """
     try:
         match port.transport:
-            case Transport.VETH:
+            case Transport.VETH if port.impair is not None:
                 engine.add_interface(port.number, port.inner)
+            case Transport.VETH:
+                engine.add_own_interface(port.number, port.inner)
             case Transport.TAP:
                 engine.add_tap(port.number, open_tap(port.inner))
                 interfaces.adopt(state, port.inner, port.outer.path)

@@ -1,0 +1,152 @@
+// An interface by AF_XDP: frames are read where the kernel put them, and one system call sends many.
+#include <linux/if_xdp.h>
+#include <net/ethernet.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <vector>
+
+#include "failure.h"
+#include "ports.h"
+#include "xdp_redirect.h"
+#include "xdp_socket.h"
+
+namespace olaf {
+namespace {
+
+constexpr uint32_t CHUNK = XdpMemory::CHUNK;
+constexpr uint32_t CONTINUED = 1;  // XDP_PKT_CONTD: the frame goes on in the next chunk
+constexpr int SEND_ATTEMPTS = 3;
+constexpr int SEND_TIMEOUT_MS = 10;
+
+class XdpPort final : public Port {
+  public:
+    explicit XdpPort(const std::string &name) : socket_(name), redirect_(name, socket_.fd()) {
+        for (uint64_t chunk = 0; chunk < XdpMemory::SENT; chunk++)
+            free_.push_back((XdpMemory::RECEIVED + chunk) * CHUNK);
+    }
+
+    int fd() const override { return socket_.fd(); }
+
+    void receive(Sink &sink) override {
+        uint32_t next = socket_.received.consumed();
+        uint32_t end = socket_.received.produced();
+        uint32_t filled = socket_.to_fill.produced();
+        for (size_t frames = 0; frames < BATCH && next != end; frames++) {
+            uint32_t begin = next;
+            while (socket_.received.at(next++).options & CONTINUED) continue;
+            take(sink, begin, next);
+            for (uint32_t part = begin; part != next; part++)
+                socket_.to_fill.at(filled++) = socket_.received.at(part).addr / CHUNK * CHUNK;
+        }
+        socket_.received.consume_to(next);
+        socket_.to_fill.produce_to(filled);
+    }
+
+    void send(const uint8_t *frame, size_t length) override {
+        size_t parts = (length + CHUNK - 1) / CHUNK;
+        if (length > MAX_FRAME || length < ETHER_HDR_LEN || !has_free(parts)) {
+            stats.tx_dropped++;
+            return;
+        }
+        for (size_t at = 0; at < length; at += CHUNK) {
+            uint64_t address = free_.back();
+            free_.pop_back();
+            size_t size = std::min<size_t>(CHUNK, length - at);
+            std::memcpy(socket_.memory.at(address), frame + at, size);
+            lengths_[queued_ % XdpMemory::SENT] = length;
+            socket_.to_send.at(queued_++) = {address, uint32_t(size), at + size < length ? CONTINUED : 0};
+        }
+        stats.tx_frames++;
+        stats.tx_bytes += length;
+    }
+
+    // What the kernel does not take in time stays in the ring and leaves with what is sent next.
+    void flush() override {
+        socket_.to_send.produce_to(queued_);
+        int patience = SEND_ATTEMPTS;
+        for (uint32_t at = socket_.to_send.consumed(); at != queued_;) {
+            bool refused = sendto(socket_.fd(), nullptr, 0, MSG_DONTWAIT, nullptr, 0) < 0;
+            uint32_t before = at;
+            at = socket_.to_send.consumed();
+            // Taken, and then lost on the way to the other side: always the last one taken.
+            if (refused && errno == EBUSY && at != before) lost(at - 1);
+            if (at == before && !(refused && --patience > 0 && can_send_soon())) break;
+        }
+        reap();
+    }
+
+    void count_losses() override {
+        xdp_statistics lost{};
+        socklen_t size = sizeof lost;
+        if (getsockopt(socket_.fd(), SOL_XDP, XDP_STATISTICS, &lost, &size) < 0) return;
+        uint64_t dropped = lost.rx_dropped + lost.rx_ring_full;
+        stats.rx_dropped += dropped - lost_before_;
+        lost_before_ = dropped;
+    }
+
+  private:
+    void take(Sink &sink, uint32_t begin, uint32_t end) {
+        const xdp_desc &first = socket_.received.at(begin);
+        if (end - begin == 1) return received(sink, socket_.memory.at(first.addr), first.len);
+        size_t length = 0;
+        for (uint32_t part = begin; part != end; part++) {
+            const xdp_desc &piece = socket_.received.at(part);
+            if (length + piece.len > MAX_FRAME) {
+                stats.rx_dropped++;
+                return;
+            }
+            std::memcpy(whole_.data() + length, socket_.memory.at(piece.addr), piece.len);
+            length += piece.len;
+        }
+        received(sink, whole_.data(), length);
+    }
+
+    bool has_free(size_t parts) {
+        if (free_.size() < parts) flush();
+        return free_.size() >= parts;
+    }
+
+    void reap() {
+        uint32_t next = socket_.completed.consumed();
+        for (uint32_t end = socket_.completed.produced(); next != end; next++)
+            free_.push_back(socket_.completed.at(next) / CHUNK * CHUNK);
+        socket_.completed.consume_to(next);
+    }
+
+    void lost(uint32_t at) {
+        stats.tx_frames--;
+        stats.tx_bytes -= lengths_[at % XdpMemory::SENT];
+        stats.tx_dropped++;
+    }
+
+    bool can_send_soon() const {
+        if (errno != EAGAIN && errno != EBUSY && errno != ENOBUFS) return false;
+        pollfd wanted{socket_.fd(), POLLOUT, 0};
+        return poll(&wanted, 1, SEND_TIMEOUT_MS) > 0 && wanted.revents & POLLOUT;
+    }
+
+    XdpSocket socket_;
+    XdpRedirect redirect_;
+    std::vector<uint64_t> free_;                     // chunks that hold nothing to send
+    uint32_t queued_ = 0;                            // up to here the ring to send is written
+    std::array<size_t, XdpMemory::SENT> lengths_{};  // of the frame that a place in that ring belongs to
+    std::array<uint8_t, MAX_FRAME> whole_;           // a frame of several chunks
+    uint64_t lost_before_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Port> open_own_interface(const std::string &name, std::string &instead) {
+    try {
+        return std::make_unique<XdpPort>(name);
+    } catch (const std::exception &failure) {
+        instead = failure.what();
+        return open_interface(name);
+    }
+}
+
+}  // namespace olaf

@@ -1,0 +1,81 @@
+// An AF_XDP socket in copy mode: frames in memory shared with the kernel, and the four rings that say whose
+// each chunk of it is.
+#pragma once
+#include <linux/if_xdp.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace olaf {
+
+// One ring: one side advances the producer's index, the other the consumer's; both count on and on.
+template <typename Item> class XdpRing {
+  public:
+    XdpRing(int fd, const xdp_ring_offset &offsets, uint32_t size, uint64_t which, const std::string &what);
+    ~XdpRing();
+    XdpRing(const XdpRing &) = delete;
+    XdpRing &operator=(const XdpRing &) = delete;
+
+    Item &at(uint32_t index) const { return items_[index & (size_ - 1)]; }
+    uint32_t size() const { return size_; }
+    uint32_t produced() const { return std::atomic_ref(*producer_).load(std::memory_order_acquire); }
+    uint32_t consumed() const { return std::atomic_ref(*consumer_).load(std::memory_order_acquire); }
+    void produce_to(uint32_t index) { std::atomic_ref(*producer_).store(index, std::memory_order_release); }
+    void consume_to(uint32_t index) { std::atomic_ref(*consumer_).store(index, std::memory_order_release); }
+
+  private:
+    void *mapped_;
+    size_t bytes_;
+    uint32_t size_;
+    uint32_t *producer_, *consumer_;
+    Item *items_;
+};
+
+// Memory and rings before the socket has an interface. Destroyed after the rings are.
+class XdpMemory {
+  public:
+    static constexpr uint32_t CHUNK = 2048;
+    // The first chunks are for what is received, the others for what is sent; powers of two.
+    static constexpr uint32_t RECEIVED = 2048;
+    static constexpr uint32_t SENT = 256;
+
+    explicit XdpMemory(const std::string &what);  // throws std::runtime_error
+    ~XdpMemory();
+    XdpMemory(const XdpMemory &) = delete;
+    XdpMemory &operator=(const XdpMemory &) = delete;
+
+    int fd() const { return fd_; }
+    uint8_t *at(uint64_t address) const { return frames_ + address; }
+    const xdp_mmap_offsets &offsets() const { return offsets_; }
+
+  private:
+    static constexpr size_t BYTES = size_t(CHUNK) * (RECEIVED + SENT);
+
+    void prepare(const std::string &what);
+
+    int fd_;
+    uint8_t *frames_ = nullptr;
+    xdp_mmap_offsets offsets_{};
+};
+
+class XdpSocket {
+  public:
+    // At the first queue of `interface`, which must be the only one; every chunk for what is received is the
+    // kernel's. Throws std::runtime_error.
+    explicit XdpSocket(const std::string &interface);
+
+    int fd() const { return memory.fd(); }
+
+  private:
+    // What the others need is there before them, and goes after them.
+    std::string what_;
+
+  public:
+    XdpMemory memory;
+    XdpRing<xdp_desc> received, to_send;
+    XdpRing<uint64_t> to_fill, completed;
+};
+
+}  // namespace olaf

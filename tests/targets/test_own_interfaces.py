@@ -1,0 +1,169 @@
+"""An engine's own end of a veth pair: by AF_XDP where there is that, and every frame as the host sent it."""
+
+import json
+import logging
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from olafctl.engine.device import EngineSwitch
+from olafctl.engine.engine import Engine
+from olafctl.errors import OlafError
+from olafctl.p4.compiler import compile_program
+from olafctl.ports import interfaces, ip
+from olafctl.ports.host import InterfaceHostPort
+from olafctl.ports.interfaces import Pair
+
+from .test_socket_ports import CPU, PROGRAM
+
+pytestmark = pytest.mark.skipif(interfaces.why_not() is not None, reason=str(interfaces.why_not()))
+
+SOON = 60.0
+HEAD = bytes(12) + b"\x88\xb5"
+WAITING = 2048
+"""Frames that wait at such a port until the engine takes them."""
+
+
+@dataclass
+class Lone:
+    """A switch between ports 1 and 2, its engine not started yet; what is before them, by their numbers."""
+
+    engine: Engine
+    state: Path
+
+    @property
+    def namespace(self) -> str:
+        return interfaces.namespace_of(self.state)
+
+    def inner(self, port: int) -> str:
+        return interfaces.interface_of(self.state, f"p{port}")
+
+    def host(self, port: int) -> InterfaceHostPort:
+        return InterfaceHostPort(f"host{port}", self.namespace)
+
+
+@pytest.fixture
+def lone(tmp_path: Path) -> Iterator[Lone]:
+    (tmp_path / "program.p4").write_text(PROGRAM)
+    program = compile_program(tmp_path / "program.p4")
+    state = tmp_path / "bed"
+    state.mkdir()
+    engine = Engine()
+    made = Lone(engine, state)
+    try:
+        interfaces.create(state, [Pair(made.inner(port), f"host{port}") for port in (1, 2)])
+        engine.wire_switch(CPU)
+        switch = EngineSwitch(engine, 0, CPU)
+        for port in (1, 2):
+            engine.add_own_interface(port, made.inner(port))
+        switch.commit(switch.prepare(program.p4info, program.device_config))
+        yield made
+    finally:
+        engine.close()
+        interfaces.remove(state)
+
+
+def xdp_of(interface: str) -> object:
+    """What the kernel says of the program at an interface, or None."""
+    line = ["ip", "-json", "link", "show", "dev", interface]
+    (shown,) = json.loads(subprocess.run(line, capture_output=True, check=True).stdout)
+    return shown.get("xdp")
+
+
+def needs_xdp(lone: Lone) -> None:
+    if xdp_of(lone.inner(1)) is None:
+        pytest.skip("this kernel, or this user's rights, do not allow AF_XDP")
+
+
+def test_frames_of_every_size_pass_unchanged_and_in_order(lone: Lone) -> None:
+    lone.engine.start()
+    one, two = lone.host(1), lone.host(2)
+    sizes = [60, 61, 1514, 1791, 1792, 1793, 2047, 2048, 2049, 3584, 3585, 4096, 4097, 9036, 9614, 64]
+    frames = [HEAD + bytes((size + at) % 251 for at in range(size - len(HEAD))) for size in sizes]
+    for sender, receiver in ((one, two), (two, one)):
+        for frame in frames:
+            sender.send(frame)
+        assert [receiver.receive(SOON) for _ in frames] == frames
+    stats = lone.engine.port_stats(1)
+    assert (stats.rx_frames, stats.tx_frames) == (len(frames), len(frames))
+    assert stats.rx_bytes == stats.tx_bytes == sum(sizes)
+
+
+@pytest.mark.parametrize("protocol", ["802.1Q", "802.1ad"])
+def test_a_vlan_interface_at_the_hosts_end_sends_its_tag(lone: Lone, protocol: str) -> None:
+    on = ["link", "add", "link", "host1", "name", "tagged", "type", "vlan", "proto", protocol, "id", "7"]
+    try:
+        ip.run(["-n", lone.namespace, *on])
+    except OlafError as error:
+        pytest.skip(f"this kernel has no VLAN interfaces: {error}")
+    ip.run(["-n", lone.namespace, "link", "set", "dev", "tagged", "up"])
+    lone.engine.start()
+    receiver = lone.host(2)
+    frame = HEAD + bytes(50)
+    InterfaceHostPort("tagged", lone.namespace).send(frame)
+    tag = {"802.1Q": b"\x81\x00", "802.1ad": b"\x88\xa8"}[protocol] + b"\x00\x07"
+    assert receiver.receive(SOON) == frame[:12] + tag + frame[12:]
+
+
+def test_what_does_not_fit_before_the_engine_takes_it_is_counted(lone: Lone) -> None:
+    needs_xdp(lone)
+    sender = lone.host(1)
+    for number in range(WAITING + 100):
+        sender.send(HEAD + number.to_bytes(46, "big"))
+    assert lone.engine.port_stats(1).rx_dropped == 100
+    receiver = lone.host(2)
+    lone.engine.start()
+    arrived = [receiver.receive(SOON) for _ in range(WAITING)]
+    assert arrived == [HEAD + number.to_bytes(46, "big") for number in range(WAITING)]
+
+
+def test_where_the_host_is_down_frames_are_dropped_and_counted(lone: Lone) -> None:
+    lone.engine.start()
+    ip.run(["-n", lone.namespace, "link", "set", "dev", "host2", "down"])
+    sender = lone.host(1)
+    for _ in range(3):
+        sender.send(HEAD + bytes(46))
+    ip.run(["-n", lone.namespace, "link", "set", "dev", "host2", "up"])
+    receiver = lone.host(2)
+    sender.send(HEAD + b"\1" * 46)
+    while receiver.receive(SOON) != HEAD + b"\1" * 46:
+        pass
+    assert lone.engine.port_stats(1).rx_frames == 4
+
+
+def test_an_interface_that_has_an_owner_is_opened_as_any_other(
+    lone: Lone, caplog: pytest.LogCaptureFixture
+) -> None:
+    needs_xdp(lone)
+    other = Engine()
+    try:
+        other.wire_switch(CPU)
+        with caplog.at_level(logging.DEBUG):
+            other.add_own_interface(1, lone.inner(1))
+    finally:
+        other.close()
+    assert "AF_PACKET instead of AF_XDP" in caplog.text
+
+
+def test_a_killed_engine_leaves_no_program_and_the_next_one_has_its_place(lone: Lone) -> None:
+    needs_xdp(lone)
+    lone.engine.close()
+    assert xdp_of(lone.inner(1)) is None
+    program = (
+        "import sys\nfrom olafctl.engine.engine import Engine\n"
+        "engine = Engine()\nengine.wire_switch(510)\nengine.add_own_interface(1, sys.argv[1])\n"
+        "print(flush=True)\nsys.stdin.read()\n"
+    )
+    for _ in range(2):
+        with subprocess.Popen(
+            [sys.executable, "-c", program, lone.inner(1)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        ) as killed:
+            assert killed.stdout is not None
+            killed.stdout.readline()
+            assert xdp_of(lone.inner(1)) is not None
+            killed.kill()
+        assert xdp_of(lone.inner(1)) is None
