@@ -36,7 +36,6 @@ CASES = (
     Case("Olaf, transmission control", Mode.OLAF, Control()),
     Case(f"Olaf, transmission control{_COUNTED}", Mode.OLAF, Control(), folded=False),
     Case("FIFO, transmission control", Mode.FIFO, Control()),
-    Case(f"FIFO, transmission control{_COUNTED}", Mode.FIFO, Control(), folded=False),
 )
 FIFO, OLAF = CASES[:2]
 SWEPT = 20
