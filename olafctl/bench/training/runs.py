@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -15,11 +14,9 @@ from olafctl.errors import OlafError, Problem
 from olafctl.targets.interface import Progress
 
 if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
-
     from olafctl.bench.training.lab import Run
 
-Kind = TypeVar("Kind", bound="DataclassInstance")
+Kind = TypeVar("Kind")
 
 
 class Runs(Generic[Kind]):
@@ -44,7 +41,7 @@ class Runs(Generic[Kind]):
         self._progress(f"{curve}, seed {seed}")
         run = make()
         try:
-            path.write_text(json.dumps({"settings": settings, "run": asdict(run)}) + "\n")
+            path.write_text(json.dumps({"settings": settings, "run": vars(run)}) + "\n")
         except OSError as error:
             raise OlafError(Problem(f"cannot be written: {error.strerror}", str(path))) from error
         return run
