@@ -12,7 +12,7 @@ from olafctl.bench.daemon_process import until
 from olafctl.bench.relay import Relay
 from olafctl.control import devices
 from olafctl.daemon.api.client import Client
-from olafctl.daemon.api.server import Server
+from olafctl.daemon.api.server import Server, unready
 from olafctl.daemon.controller import Controller, Unavailable
 from olafctl.daemon.etcd import messages
 from olafctl.daemon.etcd.client import Etcd
@@ -105,6 +105,25 @@ def test_garbage_instead_of_a_leader_is_said_and_overcome_when_it_is_gone(
     until(lambda: waiting.term > 0)
     waiting.check()
     assert waiting.trouble == ""
+
+
+def test_clients_and_health_checks_are_told_why_it_is_not_known_who_leads(
+    etcd: Etcd, campaign: Campaign, pair: Pair, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    etcd.transact([], [messages.put(leader_key("lab"), b"garbage", 0)])
+    blind = campaign("unix:/a")
+    until(lambda: blind.trouble != "")
+    controller = Controller(pair, EtcdStore(etcd, "lab", blind), blind)
+    controller.start()
+    server = Server(owned(controller), f"unix:{tmp_path_factory.mktemp('s')}/d/olaf.sock")
+    try:
+        with Client(server.address, timeout=DEADLINE) as client:
+            with pytest.raises(NotLeader, match="nothing was changed: it is not known who leads"):
+                client.call("Leave", worker="w1")
+            until(lambda: "which no leader wrote" in unready(owned(controller)).get("lab", ""))
+    finally:
+        server.stop()
+        controller.close()
 
 
 def test_a_leader_writes_its_key_again_and_stops_when_it_is_gone(etcd: Etcd) -> None:

@@ -131,6 +131,19 @@ def test_programs_train_on_whichever_process_of_bmv2_was_killed(process: int, st
 
 
 @needs_interfaces
+def test_programs_train_on_when_another_target_takes_the_engines_place(state: Path) -> None:
+    if missing := registry.get("bmv2").missing():
+        pytest.skip(f"needs {', '.join(missing)}")
+    with training(bed(), "red0") as going_on:
+        for target in ("bmv2", "twin"):
+            before = going_on.version()
+            outcome = deploy(bed(target=target), lambda step: None)
+            assert (outcome.started, outcome.hosts) == (True, ())
+            assert going_on.version() > before
+            assert going_on.server.poll() is None
+
+
+@needs_interfaces
 def test_a_changed_testbed_touches_what_changed_only(state: Path) -> None:
     """A port more, and a host that is plugged in elsewhere."""
     changed = bed(
