@@ -144,6 +144,8 @@ def _episode(comparison: Comparison, geometry: Geometry, pick: random.Random, fr
         comparison.model.block(True)
         comparison.model.run(start + 3000)
         comparison.model.block(False)
+        # A frame longer than it declares may wait for the output, so none may be left from before.
+        comparison.settle()
         comparison.jam(traffic.filling())
     for _ in range(pick.choice((0, 0, 2, 10, 30))):
         comparison.model.run(comparison.model.cycle + pick.randrange(1 + 20 * max(10, spread)))

@@ -58,3 +58,10 @@ def _instant(cycle: int, **what: bool) -> Instant:
 def test_the_golden_model_objects_to_what_cannot_be(impossible: str) -> None:
     with pytest.raises(Unexplained):
         GoldenQueue(Geometry()).at(_instant(5, **{impossible: True}))
+
+
+def test_a_frame_longer_than_it_declares_may_wait_for_a_blocked_output() -> None:
+    """In this seed one is still to be offered when the output is blocked; that is no difference."""
+    geometry = Geometry()
+    with QueueModel(build_queue(geometry)) as model:
+        assert conform.run_seed(model, geometry, seed=1016, frames=1000).frames >= 1000
