@@ -60,8 +60,8 @@ def examine(way: Way, server: Address, segments: Segments | None) -> Iterator[Fi
     if _leaves_checksums(way.interface):
         yield warning(
             "offload",
-            f"UDP checksums leave {way.interface} incomplete, as if hardware followed. The SDK sends none, "
-            "other programs do",
+            f"UDP checksums leave {way.interface} incomplete, and updates of several segments undivided, as "
+            "if hardware followed; an engine in software cannot read them",
             f"ethtool -K {way.interface} tx off",
         )
 
