@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from ipaddress import IPv4Address
 
 import numpy as np
+from numpy.typing import NDArray
 
 from olafctl.queue.internals import Mode as QueueMode
 from olafctl.queue.model import CYCLE_NS, QueueModel, Sidecar
@@ -24,6 +25,7 @@ BEATS = (3, 4, 5, 8, 16, 24)
 """Lengths of the frames that are compared."""
 RATES = (None, 2, 5, 20, 40, 100)
 """Gb/s."""
+_MODES = {Mode.OLAF: QueueMode.OLAF, Mode.FIFO: QueueMode.FIFO, Mode.ISWITCH: QueueMode.ISWITCH}
 _SECOND = 10**9
 _PERIOD = _SECOND // 10
 _HOST = Endpoint("02:00:00:00:00:01", IPv4Address("10.0.0.1"), 20300)
@@ -106,15 +108,19 @@ def _speed(name: str, clusters: int, workers: int, share: float, duration: int) 
 
 def _compare(model: QueueModel, pick: random.Random, updates: int) -> Agreement:
     """One random load, through ``model`` from its reset on, which is closed at the end."""
-    beats, gigabits, fifo = pick.choice(BEATS), pick.choice(RATES), pick.random() < 0.2
+    beats, gigabits = pick.choice(BEATS), pick.choice(RATES)
+    mode = pick.choices(list(_MODES), (0.6, 0.2, 0.2))[0]
     word = rate_word(None if gigabits is None else gigabits * 10**9)
     trace = _arrivals(pick, updates, beats)
     rate = word * CLOCK_HZ / 65536 if word else None
-    engine = Engine("engine", GEOMETRY.slots, rate, mode=Mode.FIFO if fifo else Mode.OLAF)
+    engine = Engine("engine", GEOMETRY.slots, rate, mode=mode)
     ours = run(Scenario((engine,), trace=trace), int(trace.time[-1]) + _SECOND, record=True)
     with model:
-        settings = IndexSettings(QueueMode.FIFO if fifo else QueueMode.OLAF)
-        model.registers.configure(0, GEOMETRY.indices - 1, settings)
+        for index in range(GEOMETRY.indices):
+            members = len(np.unique(trace.worker[trace.cluster == index]))
+            settings = IndexSettings(_MODES[mode], threshold=max(members, 1))
+            model.registers.configure(index, index, settings)
+        model.registers.write("accumulate_quota", engine.quota)
         model.registers.write("rate", word)
         theirs = _through(model, trace, beats)
         counters = model.registers.read_all()
@@ -144,30 +150,47 @@ def _arrivals(pick: random.Random, updates: int, beats: int) -> Trace:
     drawn = np.random.default_rng(pick.getrandbits(32))
     most = pick.choice((beats + 2, 2 * beats, 5 * beats, 20 * beats))
     gaps = drawn.integers(beats, most, updates)
-    clusters = pick.randint(1, GEOMETRY.indices)
+    clusters, workers = pick.randint(1, GEOMETRY.indices), pick.randint(1, 4)
+    cluster = drawn.integers(0, clusters, updates)
     return Trace(
         "engine",
         (_FIRST + np.cumsum(gaps)) * CYCLE_NS,
-        drawn.integers(0, clusters, updates),
-        drawn.integers(1, pick.randint(2, 5), updates),
+        cluster,
+        drawn.integers(1, workers + 1, updates),
         beats * BEAT_BYTES,
+        round=_rounds(drawn, cluster, workers),
     )
+
+
+def _rounds(drawn: np.random.Generator, cluster: NDArray[np.int64], workers: int) -> NDArray[np.int64]:
+    """Of each contribution: as many to a round as two of each worker, now and then one too early or late."""
+    before = np.zeros(len(cluster), np.int64)
+    for each in np.unique(cluster):
+        mine = cluster == each
+        before[mine] = np.arange(mine.sum())
+    before //= 2 * workers
+    before += 1 + drawn.choice((-1, 0, 1), len(cluster), p=(0.02, 0.96, 0.02))
+    return before
 
 
 def _through(model: QueueModel, trace: Trace, beats: int) -> list[tuple[int, int, int, int]]:
     """(cluster, time of the newest update, count, time) of each frame that leaves, in ns."""
     gradient = np.zeros((beats * BEAT_BYTES - GRADIENT_OFFSET) // 4, dtype=np.float32)
-    columns = (trace.time.tolist(), trace.cluster.tolist(), trace.worker.tolist())
-    for seq, (at, cluster, worker) in enumerate(zip(*columns, strict=True)):
+    assert trace.round is not None
+    columns = (trace.round.tolist(), trace.time.tolist(), trace.cluster.tolist(), trace.worker.tolist())
+    for seq, at, cluster, worker in zip(*columns, strict=True):
         frame = OlafFrame(_HOST, _HOST, FrameType.UPDATE, 0, 1, seq, 0.0, at, gradient).encode()
-        sidecar = Sidecar(len(frame), kind=Kind.UPDATE, cluster=cluster, index=cluster, worker=worker)
+        sidecar = Sidecar(
+            len(frame), kind=Kind.UPDATE, cluster=cluster, index=cluster, worker=worker, member=worker
+        )
         model.offer(sidecar, frame, at // CYCLE_NS)
     model.settle(_SETTLE)
     left = []
     for departure in model.take():
         frame_out = OlafFrame.decode(departure.frame)
-        newest = int(trace.time[frame_out.seq])
-        left.append((departure.sidecar.cluster, newest, frame_out.count, (departure.last + 1) * CYCLE_NS))
+        left.append(
+            (departure.sidecar.cluster, frame_out.gen_time, frame_out.count, (departure.last + 1) * CYCLE_NS)
+        )
     return left
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from olafctl.errors import BadInput, Problem
 from olafctl.simulate.scenario import Control, Engine, Link, Scenario, Source
 from olafctl.testbed import model
-from olafctl.testbed.model import Mode, Testbed
+from olafctl.testbed.model import Testbed
 from olafctl.testbed.topology import Topology
 from olafctl.wire.layouts import BEAT_BYTES, GRADIENT_OFFSET
 
@@ -23,8 +23,8 @@ def scenario_of(
     """Every worker of ``testbed`` sends each ``period`` ns, those of a cluster in ``periods`` each that long.
 
     ``size`` is that of a frame in bytes, by default the smallest slot's. The reward rule does not apply: all
-    rewards are equal. Raises BadInput for a cluster that has no period or does not exist, or that sends in
-    rounds, and for a frame beyond a slot.
+    rewards are equal. In a cluster that sends in rounds the period is that from a result to the next update.
+    Raises BadInput for a cluster that has no period or does not exist, and for a frame beyond a slot.
     """
     room = min(engine.beats for engine in testbed.engines) * BEAT_BYTES
     if size is not None and not GRADIENT_OFFSET <= size <= room:
@@ -78,6 +78,7 @@ def _engine(topology: Topology, engine: model.Engine) -> Engine:
         modes=modes,
         adder_latency=engine.adder_latency,
         active_window=engine.active_window,
+        accumulate_quota=engine.accumulate_quota,
     )
 
 
@@ -104,14 +105,5 @@ def _check(testbed: Testbed, period: int | None, periods: Mapping[str, int]) -> 
                 "--period 100ms, or --period NAME=100ms",
             )
         )
-    problems += [
-        Problem(
-            f"cluster {cluster.name} sends in rounds (iswitch)",
-            str(testbed.source),
-            "simulate clusters of mode olaf or fifo",
-        )
-        for cluster in testbed.clusters
-        if cluster.mode is Mode.ISWITCH
-    ]
     if problems:
         raise BadInput(*problems)

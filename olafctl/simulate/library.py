@@ -9,6 +9,7 @@ import numpy as np
 
 from olafctl import cache
 from olafctl.errors import OlafError, Problem
+from olafctl.testbed.model import Mode
 from olafctl.toolchain import cxx
 
 NATIVE = Path(__file__).parent / "native"
@@ -23,8 +24,16 @@ DISPOSITIONS = (
     "dropped_full",
     "dropped_reward",
     "dropped_mismatch",
+    "dropped_member",
+    "dropped_duplicate",
+    "dropped_late",
+    "dropped_superseded",
+    "dropped_quota",
 )
 """What becomes of an update at an engine, in the order of the native enumeration."""
+
+MODES = {Mode.OLAF: 0, Mode.FIFO: 1, Mode.ISWITCH: 2}
+"""The numbers of the native enumeration."""
 
 
 def _layout(*fields: tuple[str, str]) -> np.dtype[np.void]:
@@ -45,6 +54,7 @@ UPDATE = _layout(
 )
 ENGINE = _layout(
     ("slots", "u8"),
+    ("quota", "u8"),
     ("cycle", "i8"),
     ("merge_cycles", "i8"),
     ("rate", "i8"),
@@ -55,13 +65,21 @@ ENGINE = _layout(
     ("window", "i8"),
 )
 SETTING = _layout(
-    ("engine", "u4"), ("index", "u4"), ("mode", "u4"), ("reward_rule", "u4"), ("threshold", "f4")
+    ("engine", "u4"),
+    ("index", "u4"),
+    ("mode", "u4"),
+    ("reward_rule", "u4"),
+    ("threshold", "f4"),
+    ("wanted", "u4"),
+    ("member", "u4"),
+    ("distributes", "u4"),
 )
 SOURCE = _layout(
     ("phase", "i8"),
     ("period", "i8"),
     ("jitter", "i8"),
     ("delay", "i8"),
+    ("retry", "i8"),
     ("v", "f8"),
     ("tolerance", "f8"),
     ("engine", "u4"),
@@ -94,7 +112,7 @@ ARRIVAL = _layout(
     ("worker", "u4"),
     ("size", "u4"),
     ("sender", "u4"),
-    ("unused", "u4"),
+    ("seq", "u4"),
 )
 CLUSTER = _layout(
     ("area", "f8"),
@@ -118,9 +136,9 @@ RECEPTION = _layout(("generated", "i8"), ("time", "i8"), ("index", "u4"), ("coun
 _handle, _u32, _u64, _i64 = ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint64, ctypes.c_int64
 _f64 = ctypes.c_double
 _SIGNATURES = {
-    "rules_new": (_handle, (_u64, _u64)),
+    "rules_new": (_handle, (_u64, _u64, _u64)),
     "rules_free": (None, (_handle,)),
-    "rules_set": (None, (_handle, _u32, _u32, _u32, ctypes.c_float)),
+    "rules_set": (None, (_handle, _u32, _u32, _u32, ctypes.c_float, _u32)),
     "rules_offer": (_u32, (_handle, _handle)),
     "rules_begin": (_u32, (_handle, _handle)),
     "rules_leave": (_u32, (_handle,)),

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from olafctl.simulate.library import DISPOSITIONS, UPDATE, load
+from olafctl.simulate.library import DISPOSITIONS, MODES, UPDATE, load
+from olafctl.testbed.model import Mode
 
 
 @dataclass(frozen=True)
@@ -14,7 +15,9 @@ class Update:
     index: int
     """Of its cluster and segment."""
     worker: int
+    """In rounds its number as a member."""
     seq: int
+    """In rounds the round."""
     gen_time: int
     """ns modulo 2**48."""
     size: int
@@ -29,11 +32,14 @@ _NUMBERS = tuple(name for name in Update.__dataclass_fields__ if name != "aggreg
 
 
 class Rules:
-    """A queue of ``slots`` slots for indices 0 … ``indices`` - 1, empty, every index in OLAF mode."""
+    """A queue of ``slots`` slots for indices 0 … ``indices`` - 1, empty, every index in OLAF mode.
 
-    def __init__(self, slots: int, indices: int) -> None:
+    Sums of rounds that are not complete take at most ``quota`` slots.
+    """
+
+    def __init__(self, slots: int, indices: int, quota: int = 1) -> None:
         self._library = load()
-        self._queue = self._library.olaf_rules_new(slots, indices)
+        self._queue = self._library.olaf_rules_new(slots, indices, quota)
         self._indices = indices
 
     def close(self) -> None:
@@ -41,10 +47,10 @@ class Rules:
         self._library.olaf_rules_free(self._queue)
         self._queue = None
 
-    def set(self, *, fifo: bool, reward_rule: bool, threshold: float) -> None:
-        """Settings of all indices from now on."""
+    def set(self, mode: Mode, *, reward_rule: bool = False, threshold: float = 0.0, wanted: int = 1) -> None:
+        """Settings of all indices from now on; ``wanted`` is H of rounds."""
         for index in range(self._indices):
-            self._library.olaf_rules_set(self._queue, index, fifo, reward_rule, threshold)
+            self._library.olaf_rules_set(self._queue, index, MODES[mode], reward_rule, threshold, wanted)
 
     def offer(self, update: Update) -> str:
         """An update arrives; one of DISPOSITIONS."""

@@ -1,7 +1,8 @@
 """Runs a scenario, and measures it: Age-of-Model, loss and aggregation of each cluster."""
 
 import ctypes
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -24,7 +25,6 @@ _MERGE_CYCLES = 3
 """Of a merged beat besides the adder's: it is read, written, and can be read again (hdl/olaf_merge.v)."""
 _AT_A_TIME = 5_000_000
 """Events between two reports of progress; also what an interrupt waits for."""
-_MODES = {Mode.OLAF: 0, Mode.FIFO: 1}
 
 
 @dataclass(frozen=True)
@@ -224,7 +224,7 @@ def _engines(scenario: Scenario) -> NDArray[np.void]:
     rows = np.zeros(len(scenario.engines), library.ENGINE)
     for row, engine in zip(rows, scenario.engines, strict=True):
         link = engine.link
-        row["slots"], row["cycle"] = engine.slots, _CYCLE_PS
+        row["slots"], row["quota"], row["cycle"] = engine.slots, engine.quota, _CYCLE_PS
         row["merge_cycles"] = engine.adder_latency + _MERGE_CYCLES
         row["rate"] = round((engine.rate or 0) * _CYCLE_PS / 10**12 * 2**32)
         row["link_ps_per_byte"], row["link_delay"] = _ps_per_byte(link.rate), link.delay * _PS
@@ -261,16 +261,38 @@ def _first(scenario: Scenario) -> NDArray[np.int64]:
 
 
 def _settings(scenario: Scenario) -> NDArray[np.void]:
-    used = {mode for engine in scenario.engines for mode in (engine.mode, *engine.modes.values())}
-    if not used <= _MODES.keys():
-        remedy = "choose olaf and fifo clusters; olafctl bench iswitch runs rounds"
-        raise BadInput(Problem("iswitch clusters are not simulated", remedy=remedy))
-    rows = [
-        (place, index, _MODES[engine.modes.get(cluster, engine.mode)], 0, 0.0)
-        for place, engine in enumerate(scenario.engines)
-        for index, cluster in enumerate(_owners(scenario).tolist())
-    ]
-    return np.array(rows, library.SETTING)
+    owners = _owners(scenario).tolist()
+    rounds = any(Mode.ISWITCH in (engine.mode, *engine.modes.values()) for engine in scenario.engines)
+    members = _members(scenario) if rounds else {}
+    everyone = defaultdict[int, set[int]](set)
+    for (_, cluster), workers in members.items():
+        everyone[cluster] |= workers
+    rows = np.zeros((len(scenario.engines), len(owners)), library.SETTING)
+    for place, engine in enumerate(scenario.engines):
+        for index, cluster in enumerate(owners):
+            below = members.get((engine.name, cluster), set())
+            row = rows[place, index]
+            row["engine"], row["index"] = place, index
+            row["mode"] = library.MODES[engine.modes.get(cluster, engine.mode)]
+            row["wanted"], row["member"] = max(len(below), 1), min(below, default=0)
+            row["distributes"] = engine.link.to is None or below == everyone[cluster]
+    return rows.reshape(-1)
+
+
+def _members(scenario: Scenario) -> Mapping[tuple[str, int], Set[int]]:
+    """The workers of each cluster whose updates pass each engine."""
+    first = {(source.engine, source.cluster, source.worker) for source in scenario.sources}
+    if (trace := scenario.trace) is not None:
+        engines = np.broadcast_to(np.asarray(trace.engine), len(trace.time)).tolist()
+        first.update(zip(engines, trace.cluster.tolist(), trace.worker.tolist(), strict=True))
+    onward = {engine.name: engine.link.to for engine in scenario.engines}
+    found = defaultdict[tuple[str, int], set[int]](set)
+    for engine, cluster, worker in first:
+        at: str | None = engine
+        while at is not None:
+            found[at, cluster].add(worker)
+            at = onward[at]
+    return found
 
 
 def _sources(scenario: Scenario) -> NDArray[np.void]:
@@ -283,6 +305,7 @@ def _sources(scenario: Scenario) -> NDArray[np.void]:
         phase = int(drawn.integers(source.period * _PS)) if source.phase is None else source.phase * _PS
         row["phase"], row["period"] = phase, source.period * _PS
         row["jitter"], row["delay"] = source.jitter * _PS, source.delay * _PS
+        row["retry"] = source.retry * _PS
         row["engine"], row["index"] = places[source.engine], first[source.cluster]
         row["segments"] = scenario.segments.get(source.cluster, 1)
         row["worker"], row["size"] = source.worker, source.size
@@ -302,6 +325,7 @@ def _arrivals(scenario: Scenario) -> NDArray[np.void]:
     for place, engine in enumerate(scenario.engines):
         rows["engine"][np.broadcast_to(np.asarray(trace.engine) == engine.name, len(rows))] = place
     rows["size"] = trace.size
+    rows["seq"] = np.arange(len(rows)) if trace.round is None else trace.round
     codes, width = _codes(trace)
     numbers = np.zeros(1 + int(codes.max()), np.uint32)
     for number, (cluster, worker) in enumerate(_senders(scenario)):

@@ -17,6 +17,9 @@ MAX_TIME = (1 << 63) // 1000 - 1
 MIN_RATE, MAX_RATE = 1, 128_000_000_000
 """bit/s of an engine's rate limiter: the highest is its full width."""
 
+SECOND = 1_000_000_000
+"""ns."""
+
 ACTIVE_WINDOW = 10_000_000
 """ns: a testbed's default."""
 
@@ -51,6 +54,12 @@ class Engine:
     """Cycles."""
     active_window: int = ACTIVE_WINDOW
     """ns within which an index that sent counts as active."""
+    accumulate_quota: int | None = None
+    """Slots that incomplete sums of rounds may take; None is half of all."""
+
+    @property
+    def quota(self) -> int:
+        return max(1, self.slots // 2) if self.accumulate_quota is None else self.accumulate_quota
 
 
 @dataclass(frozen=True)
@@ -65,7 +74,10 @@ class Control:
 
 @dataclass(frozen=True)
 class Source:
-    """A worker: update k is generated at phase + k·period + U(0, jitter), in ns."""
+    """A worker: update k is generated at phase + k·period + U(0, jitter), in ns.
+
+    In rounds the first one is; the next one a period and U(0, jitter) after the result of the one before.
+    """
 
     cluster: int
     worker: int
@@ -79,7 +91,9 @@ class Source:
     size: int = 1000
     """Bytes of a frame; an update has one for each segment of its cluster."""
     control: Control | None = None
-    """None sends every update; else an update that is held back is part of the next one."""
+    """None sends every update; else an update that is held back is part of the next one. Not in rounds."""
+    retry: int = SECOND
+    """ns after which a contribution without a result is sent again."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,6 +108,8 @@ class Trace:
     worker: NDArray[np.int64]
     size: int = 1000
     """Bytes of a frame."""
+    round: NDArray[np.int64] | None = None
+    """To which each update is a contribution, where its cluster sends in rounds."""
 
 
 @dataclass(frozen=True)
@@ -183,6 +199,8 @@ def _engine_problems(engine: Engine, names: list[str]) -> Iterator[Problem]:
         yield Problem(f"has a delay of {link.delay} ns", f"{where}: link", "at least 0")
     if link.capacity is not None and link.capacity < 1:
         yield Problem(f"has room for {link.capacity} frames", f"{where}: link", "at least 1, or None")
+    if engine.accumulate_quota is not None and not 1 <= engine.quota <= engine.slots:
+        yield Problem(f"has room for {engine.quota} incomplete sums", where, f"choose 1 … {engine.slots}")
     if not 0 <= engine.active_window <= MAX_TIME:
         yield Problem(f"has an activity window of {engine.active_window} ns", where, "at least 0")
     for cluster, mode in engine.modes.items():
@@ -214,6 +232,8 @@ def _source_problems(source: Source, names: list[str]) -> Iterator[Problem]:
         yield Problem("has a negative number", where, "numbers begin at 0")
     if not 1 <= source.period <= MAX_TIME:
         yield Problem(f"has a period of {source.period} ns", where, "at least 1")
+    if not 1 <= source.retry <= MAX_TIME:
+        yield Problem(f"sends again after {source.retry} ns", where, "at least 1")
     for name in ("phase", "jitter", "delay"):
         value = getattr(source, name)
         if value is not None and not 0 <= value <= MAX_TIME:

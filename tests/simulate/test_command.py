@@ -77,7 +77,6 @@ def test_the_table_shows_ages_and_losses() -> None:
         ((*BUSY, "--warm-up", "2ms"), "warm-up"),
         ((*BUSY, "--rate", "fast"), "--rate"),
         ((*HOPS, "--rate", "sw9=1Mb/s"), "no engine is called 'sw9'"),
-        (("two-racks", "--period", "1ms"), "hopper sends in rounds"),
         (("laptop", "--period", "1us", "--frame-bytes", "9000"), "a slot holds"),
         ((*BUSY, "--frame-bytes", "10"), "frames of 10 bytes"),
     ],

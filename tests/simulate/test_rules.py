@@ -4,23 +4,29 @@ import random
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from olafctl.queue.golden import GoldenQueue
 from olafctl.queue.golden.frames import field
-from olafctl.queue.internals import Command, Mode
+from olafctl.queue.internals import Command
+from olafctl.queue.internals import Mode as QueueMode
 from olafctl.queue.model import Instant
 from olafctl.queue.registers import IndexSettings
 from olafctl.queue.traffic import update as frame_of
 from olafctl.simulate.library import DISPOSITIONS
 from olafctl.simulate.rules import Rules, Update
+from olafctl.testbed.model import Mode
 from olafctl.wire.geometry import Geometry
 from olafctl.wire.layouts import GRADIENT_OFFSET, Flag
 
 SLOTS, CLUSTERS = 3, 5
+CODES = {Mode.OLAF: QueueMode.OLAF, Mode.FIFO: QueueMode.FIFO, Mode.ISWITCH: QueueMode.ISWITCH}
 REWARDS = [0.0, -0.0, 1.0, 1.5, -1.0, 2.5, float("inf"), float("-inf"), float("nan")]
+
+OF_ROUNDS = {f"dropped_{why}" for why in ("member", "duplicate", "late", "superseded", "quota")}
 
 
 class Golden:
@@ -30,10 +36,11 @@ class Golden:
         self._queue = GoldenQueue(Geometry(indices=CLUSTERS, slots=SLOTS, beats=4))
         self._cycle = 0
 
-    def set(self, *, fifo: bool, reward_rule: bool, threshold: float) -> None:
+    def set(self, mode: Mode, *, reward_rule: bool = False, threshold: float = 0.0, wanted: int = 1) -> None:
         bits = int(np.float32(threshold).view(np.uint32))
-        mode = Mode.FIFO if fifo else Mode.OLAF
-        settings = IndexSettings(mode, reward_enable=int(reward_rule), reward_threshold=bits)
+        settings = IndexSettings(
+            CODES[mode], threshold=wanted, reward_enable=int(reward_rule), reward_threshold=bits
+        )
         self._queue.command(Command.SET, 0, CLUSTERS - 1, settings)
         for _ in range(CLUSTERS):
             self._at(commanded=True)
@@ -51,6 +58,7 @@ class Golden:
                 gen_time=update.gen_time,
                 count=update.count,
                 flags=flags,
+                member=update.worker,
             )
         )
         self._at(decided=True, settled=True)
@@ -113,10 +121,10 @@ def test_the_same_updates_meet_the_same_end(rules: Rules, seed: int) -> None:
     leaving = False
     for seq in range(3000):
         if seq % 100 == 0:
-            fifo, reward_rule = pick.random() < 0.2, pick.random() < 0.5
-            threshold = pick.choice((0.0, 0.5, 2.0, float("inf")))
+            mode = Mode.FIFO if pick.random() < 0.2 else Mode.OLAF
+            reward_rule, threshold = pick.random() < 0.5, pick.choice((0.0, 0.5, 2.0, float("inf")))
             for queue in (rules, golden):
-                queue.set(fifo=fifo, reward_rule=reward_rule, threshold=threshold)
+                queue.set(mode, reward_rule=reward_rule, threshold=threshold)
         update = arriving(pick, seq)
         met[what := rules.offer(update)] += 1
         assert what == golden.offer(update)
@@ -128,7 +136,32 @@ def test_the_same_updates_meet_the_same_end(rules: Rules, seed: int) -> None:
             assert rules.begin() == golden.begin()
             leaving = True
         assert rules.occupancy == golden.occupancy
-    assert set(met) == set(DISPOSITIONS)
+    assert set(met) == set(DISPOSITIONS) - OF_ROUNDS
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_same_contributions_make_the_same_rounds(rules: Rules, seed: int) -> None:
+    pick, golden, met = random.Random(seed), Golden(), Counter[str]()
+    leaving = False
+    for number in range(3000):
+        if number % 50 == 0:
+            mode = Mode.OLAF if pick.random() < 0.1 else Mode.ISWITCH
+            wanted = pick.choice((1, 2, 3, 5))
+            for queue in (rules, golden):
+                queue.set(mode, wanted=wanted)
+        rounds = (number // 20 + pick.choice((-1, 0, 0, 0, 0, 1)) - 5) % (1 << 32)
+        update = replace(arriving(pick, rounds), worker=pick.choice((0, 1, 2, 3, 31, 32)), gen_time=number)
+        met[what := rules.offer(update)] += 1
+        assert what == golden.offer(update)
+        if leaving and pick.random() < 0.6:
+            assert rules.leave()
+            golden.leave()
+            leaving = False
+        if not leaving and pick.random() < 0.5 and (begun := rules.begin()) is not None:
+            assert begun == golden.begin()
+            leaving = True
+        assert rules.occupancy == golden.occupancy
+    assert set(met) >= OF_ROUNDS
 
 
 def test_nothing_leaves_an_empty_queue_and_one_leaves_at_a_time(rules: Rules) -> None:

@@ -294,6 +294,8 @@ def test_jain_is_undefined_while_a_cluster_has_no_age() -> None:
         ({"sources": (source(0, period=0),)}, "period of 0"),
         ({"sources": (source(0, jitter=-1),)}, "jitter of -1"),
         ({"sources": (source(0, size=63),)}, "frames of 63 bytes"),
+        ({"sources": (source(0, retry=0),)}, "sends again after 0 ns"),
+        ({"engines": (Engine("e", accumulate_quota=0),)}, "room for 0 incomplete sums"),
     ],
 )
 def test_a_wrong_topology_is_one_clear_line(changes: dict[str, Any], says: str) -> None:
@@ -316,10 +318,3 @@ def test_every_phase_left_open_is_drawn_within_the_period() -> None:
     generated = np.array([row[1] for row in receptions(result)])
     assert 190 < len(generated) <= 200
     assert len(np.unique(generated // US)) == 10
-
-
-def test_rounds_are_not_simulated() -> None:
-    scenario = random_scenario(random.Random(1))
-    rounds = replace(scenario, engines=tuple(replace(e, mode=Mode.ISWITCH) for e in scenario.engines))
-    with pytest.raises(BadInput, match="iswitch"):
-        run(rounds, 90 * US)

@@ -61,7 +61,7 @@ class OlafQueue : public ns3::Queue<Packet> {
         return id;
     }
 
-    OlafQueue(std::size_t slots, std::size_t indices) : rules_(slots, indices) {
+    OlafQueue(std::size_t slots, std::size_t indices) : rules_(slots, indices, slots) {
         SetMaxSize(ns3::QueueSize(ns3::QueueSizeUnit::PACKETS, static_cast<std::uint32_t>(slots)));
     }
     void Set(std::uint32_t index, const olaf::Queue::Setting &setting) { rules_.Set(index, setting); }
@@ -166,8 +166,8 @@ class Tree {
             auto queue = ns3::CreateObject<OlafQueue>(engine.slots, world_.indices);
             for (const OlafSetting &one : settings_) {
                 if (one.engine != each) continue;
-                queue->Set(one.index,
-                           {static_cast<olaf::Mode>(one.mode), one.reward_rule != 0, one.threshold});
+                queue->Set(one.index, {static_cast<olaf::Mode>(one.mode), one.reward_rule != 0, one.threshold,
+                                       one.wanted});
             }
             ns3::DynamicCast<ns3::PointToPointNetDevice>(devices.Get(0))->SetQueue(queue);
         }

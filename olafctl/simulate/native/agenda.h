@@ -9,7 +9,7 @@
 namespace olaf {
 
 // At one instant events happen in this order.
-enum class Kind : std::uint8_t { kSend, kDecide, kArrive, kAcknowledge, kHear, kGenerate };
+enum class Kind : std::uint8_t { kSend, kDecide, kArrive, kAcknowledge, kHear, kGenerate, kRetry };
 
 struct Event {
     std::int64_t time;

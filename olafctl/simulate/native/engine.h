@@ -28,7 +28,7 @@ inline std::int64_t Beats(const Update &update) { return (update.size + kBeatByt
 class Engine {
   public:
     Engine(const OlafEngine &given, std::size_t indices)
-        : queue(given.slots, indices),
+        : queue(given.slots, indices, given.quota),
           setting(given),
           activity(given.window, indices),
           readable_(indices, kNever) {}
@@ -46,8 +46,12 @@ class Engine {
         activity.Mark(now, update.index);
         const Disposition disposition = queue.Offer(update, freed_at_ == now, displaced);
         ++counters.dispositions[static_cast<int>(disposition)];
+        if (queue.Sums(update.index)) {
+            Contribute(now, update, disposition);
+            return disposition;
+        }
         switch (disposition) {
-            case Disposition::kAppended: ready_.push_back(now + setting.cycle); [[fallthrough]];
+            case Disposition::kAppended: ready_.push_back({now + setting.cycle, kNever}); [[fallthrough]];
             case Disposition::kReplacedWorker:
             case Disposition::kReplacedReward: Write(now, update, false); break;
             case Disposition::kMerged: Write(now, update, true); break;
@@ -61,7 +65,7 @@ class Engine {
         if (scheduled_ || !queue.ready()) return kNever;
         scheduled_ = true;
         const std::int64_t cycle = setting.cycle;
-        std::int64_t begins = (std::max({now, ready_.front(), left_at_}) + cycle - 1) / cycle;
+        std::int64_t begins = (std::max({now, ready_.front().from, left_at_}) + cycle - 1) / cycle;
         if (setting.rate) begins = std::max(begins, debt_at_ + CyclesToPay());
         return begins * cycle;
     }
@@ -71,17 +75,22 @@ class Engine {
         scheduled_ = false;
         Release(now);
         const Update update = queue.Begin();
+        const std::int64_t readable =
+            queue.Sums(update.index) ? ready_.front().readable : readable_[update.index];
         ready_.pop_front();
         ++counters.sent;
-        left_at_ = std::max(now, readable_[update.index]) + Beats(update) * setting.cycle;
+        left_at_ = std::max(now, readable) + Beats(update) * setting.cycle;
         Charge(now, update.size);
         return update;
     }
 
+    // When what was just sent has left.
+    std::int64_t Sent() const { return left_at_ + kPipelineCycles * setting.cycle; }
+
     // When what was just sent reaches the link's end, store and forward, in whole nanoseconds; kNever when
     // the link drops it.
     std::int64_t Transmit(const Update &update) {
-        const std::int64_t sent = left_at_ + kPipelineCycles * setting.cycle;
+        const std::int64_t sent = Sent();
         while (!on_link_.empty() && on_link_.front() <= sent) on_link_.pop_front();
         if (setting.link_capacity && on_link_.size() >= setting.link_capacity) {
             ++counters.link_dropped;
@@ -112,6 +121,17 @@ class Engine {
 
   private:
     std::int64_t OnClock(std::int64_t time) const { return time / setting.cycle * setting.cycle; }
+
+    // A contribution always goes through the adders. A complete sum is in line when its last contribution has
+    // arrived.
+    void Contribute(std::int64_t now, const Update &update, Disposition disposition) {
+        const bool in = disposition == Disposition::kAppended || disposition == Disposition::kMerged ||
+                        disposition == Disposition::kDroppedSuperseded;
+        if (in) Write(now, update, true);
+        if (!queue.released()) return;
+        const std::int64_t arrived = now + (std::max(Beats(update), kLeastInputCycles) - 2) * setting.cycle;
+        ready_.push_back({arrived, readable_[update.index]});
+    }
 
     // An update decided now is written to its slot, through the adders' pipeline or past it
     // (hdl/olaf_merge.v): what needs no adding rides through it only while it is not empty.
@@ -144,7 +164,13 @@ class Engine {
         return std::llround(static_cast<double>(bytes) * setting.link_ps_per_byte);
     }
 
-    std::deque<std::int64_t> ready_;       // from when on each update in line that waits may begin to leave
+    // Of an update in line that waits: from when on it may begin to leave, and when a sum's first beat can be
+    // read.
+    struct Ready {
+        std::int64_t from, readable;
+    };
+
+    std::deque<Ready> ready_;
     std::vector<std::int64_t> readable_;   // by index: when the first beat of its update in line can be read
     std::int64_t merging_until_ = kNever;  // the adders' pipeline is empty after this
     std::int64_t left_at_ = kNever;        // when the update that leaves has left; kNever: none does

@@ -48,9 +48,10 @@ class Ledger {
         End(&Of(index).replaced, updates);
         contributors_.Discard(contributors);
     }
-    void Lost(const Update &update) {
-        End(&Of(update.index).lost, update.count);
-        contributors_.Discard(update.contributors);
+    void Lost(const Update &update) { Lost(update.index, update.count, update.contributors); }
+    void Lost(std::uint32_t index, std::uint32_t updates, std::uint32_t contributors) {
+        End(&Of(index).lost, updates);
+        contributors_.Discard(contributors);
     }
     void Merged(const Update &update, std::uint32_t with, std::uint32_t uncounted) {
         End(&Of(update.index).uncounted, uncounted);

@@ -4,12 +4,16 @@
 
 using olaf::Queue;
 
-void *olaf_rules_new(uint64_t slots, uint64_t indices) { return new Queue(slots, indices); }
+void *olaf_rules_new(uint64_t slots, uint64_t indices, uint64_t quota) {
+    return new Queue(slots, indices, quota);
+}
 
 void olaf_rules_free(void *queue) { delete static_cast<Queue *>(queue); }
 
-void olaf_rules_set(void *queue, uint32_t index, uint32_t mode, uint32_t reward_rule, float threshold) {
-    static_cast<Queue *>(queue)->Set(index, {static_cast<olaf::Mode>(mode), reward_rule != 0, threshold});
+void olaf_rules_set(void *queue, uint32_t index, uint32_t mode, uint32_t reward_rule, float threshold,
+                    uint32_t wanted) {
+    static_cast<Queue *>(queue)->Set(index,
+                                     {static_cast<olaf::Mode>(mode), reward_rule != 0, threshold, wanted});
 }
 
 uint32_t olaf_rules_offer(void *queue, const olaf::Update *update) {

@@ -9,9 +9,10 @@
 extern "C" {
 
 // One queue without time.
-void *olaf_rules_new(uint64_t slots, uint64_t indices);
+void *olaf_rules_new(uint64_t slots, uint64_t indices, uint64_t quota);
 void olaf_rules_free(void *queue);
-void olaf_rules_set(void *queue, uint32_t index, uint32_t mode, uint32_t reward_rule, float threshold);
+void olaf_rules_set(void *queue, uint32_t index, uint32_t mode, uint32_t reward_rule, float threshold,
+                    uint32_t wanted);
 // The update's Disposition.
 uint32_t olaf_rules_offer(void *queue, const olaf::Update *update);
 // 1 and the update that begins to leave; 0 when none can.
@@ -29,6 +30,7 @@ double olaf_control_probability(void *control, int64_t now);
 // A scenario in picoseconds. Arrays are read while olaf_simulation_new runs and not kept.
 struct OlafEngine {
     uint64_t slots;
+    uint64_t quota;        // of them, for sums of rounds that are not complete
     int64_t cycle;         // of the engine's clock: a beat of 64 bytes takes one
     int64_t merge_cycles;  // of a beat through the adders' pipeline until it can be read
     int64_t rate;          // the rate limiter's, in bits a cycle times 2^32; 0 does not limit
@@ -41,11 +43,15 @@ struct OlafEngine {
 struct OlafSetting {
     uint32_t engine, index, mode, reward_rule;
     float threshold;
+    uint32_t wanted;       // worker updates that make a round's result
+    uint32_t member;       // the engine's own number at the next one, where its sums are contributions
+    uint32_t distributes;  // whether a sum is a result, for all members
 };
 // An update is one frame for each of `segments` indices from `index` on. With a tolerance of 0 s there is no
-// transmission control.
+// transmission control. In rounds the period is that from a result to the next update, and an update whose
+// result has not come after `retry` is sent again.
 struct OlafSource {
-    int64_t phase, period, jitter, delay;
+    int64_t phase, period, jitter, delay, retry;
     double v, tolerance;
     uint32_t engine, index, segments, worker, size;
     uint32_t sender;  // its number over all workers
@@ -53,7 +59,8 @@ struct OlafSource {
 // An update at a given time; arrays of them ascend in time.
 struct OlafArrival {
     int64_t time;
-    uint32_t engine, index, worker, size, sender, unused;
+    uint32_t engine, index, worker, size, sender;
+    uint32_t seq;  // in rounds the round
 };
 struct OlafCluster {
     double area;  // of the age over time, in square picoseconds

@@ -28,11 +28,14 @@ constexpr std::uint32_t kServer = std::numeric_limits<std::uint32_t>::max();
 constexpr int kNumberBits = 40;
 constexpr std::uint32_t kTrace = kServer;  // the source that sends the given arrivals
 
-// Under way to an engine or the parameter server.
+// Under way to an engine or the parameter server, or as a result out of an engine.
 struct Frame {
     Update update;
     std::uint32_t node;
+    bool result = false;
 };
+
+constexpr std::uint32_t kNoIndex = std::numeric_limits<std::uint32_t>::max();
 
 // Under way to an engine or, as kHear, to a worker.
 struct Ack {
@@ -40,6 +43,20 @@ struct Ack {
     std::int64_t bytes;
     std::uint32_t cluster;
     std::uint32_t node;
+    std::uint32_t index = kNoIndex, round = 0;  // of a result
+};
+
+// A worker that sends in rounds.
+struct Turn {
+    std::int64_t generated = 0;  // its update
+    std::int64_t due = 0;        // when the update is sent again
+    std::vector<bool> missing;   // segments without their result
+};
+
+// What an engine does with the sums of an index.
+struct Seat {
+    std::uint32_t member;
+    bool distributes;
 };
 
 // Values under way: an event knows its value by a place that the next one takes over.
@@ -79,15 +96,21 @@ class Simulation {
           downlink_({engines, engines + engine_count}, sources_, {world.owners, world.owners + world.indices},
                     world.clusters),
           random_(world.seed) {
+        helps_.assign(world.indices, 0);
+        turns_in_rounds_.resize(source_count);
+        seats_.assign(engine_count, std::vector<Seat>(world.indices));
         engines_.reserve(engine_count);
         for (std::size_t each = 0; each < engine_count; ++each) {
             engines_.emplace_back(engines[each], world.indices);
         }
         for (std::size_t each = 0; each < setting_count; ++each) {
             const OlafSetting &one = settings[each];
-            engines_[one.engine].queue.Set(
-                one.index, {static_cast<olaf::Mode>(one.mode), one.reward_rule != 0, one.threshold});
+            engines_[one.engine].queue.Set(one.index, {static_cast<olaf::Mode>(one.mode),
+                                                       one.reward_rule != 0, one.threshold, one.wanted});
+            seats_[one.engine][one.index] = {one.member, one.distributes != 0};
         }
+        members_.assign(world.clusters, 0);
+        for (const OlafSource &source : sources_) ++members_[world.owners[source.index]];
         controls_.reserve(source_count);
         for (std::size_t each = 0; each < source_count; ++each) {
             controls_.emplace_back(sources_[each].v, sources_[each].tolerance);
@@ -117,6 +140,7 @@ class Simulation {
                     break;
                 }
                 case Kind::kAcknowledge: Acknowledge(event.time, acks_.Take(event.what)); break;
+                case Kind::kRetry: Retry(event.time, event.what); break;
                 case Kind::kHear: Hear(event.time, acks_.Take(event.what)); break;
                 default: Arrive(event.time, frames_.Take(event.what));
             }
@@ -153,6 +177,14 @@ class Simulation {
         }
         const OlafSource &source = sources_[event.what];
         const std::int64_t generated = event.time - source.delay;
+        if (engines_[source.engine].queue.Sums(source.index)) {
+            generations_.Pop();
+            Turn &turn = turns_in_rounds_[event.what];
+            turn.generated = generated;
+            turn.missing.assign(source.segments, true);
+            Contribute(event.time, event.what);
+            return;
+        }
         const auto seq = static_cast<std::uint32_t>(turns_[event.what] - 1);
         // A jitter beyond the period does not reverse a source's updates.
         generations_.Replace(Numbered(std::max(Next(event.what), event.time), Kind::kGenerate, event.what));
@@ -168,15 +200,64 @@ class Simulation {
         }
     }
 
+    // A worker sends the segments of its round whose result it lacks.
+    void Contribute(std::int64_t now, std::uint32_t worker) {
+        const OlafSource &source = sources_[worker];
+        Turn &turn = turns_in_rounds_[worker];
+        const auto round = static_cast<std::uint32_t>(turns_[worker] - 1);
+        for (std::uint32_t segment = 0; segment < source.segments; ++segment) {
+            if (turn.missing[segment]) { Enter(now, turn.generated, source, source.index + segment, round); }
+        }
+        turn.due = now + source.retry;
+        movements_.Push(Numbered(turn.due, Kind::kRetry, worker));
+    }
+
+    // Also asks for help; when every member has, none has the result, and the index begins its round again.
+    void Retry(std::int64_t now, std::uint32_t worker) {
+        const OlafSource &source = sources_[worker];
+        const Turn &turn = turns_in_rounds_[worker];
+        if (turn.due != now) return;
+        for (std::uint32_t segment = 0; segment < source.segments; ++segment) {
+            if (!turn.missing[segment]) continue;
+            const std::uint32_t index = source.index + segment;
+            if (++helps_[index] >= members_[ledger_.Owner(index)]) Reset(index);
+        }
+        Contribute(now, worker);
+    }
+
+    void Reset(std::uint32_t index) {
+        helps_[index] = 0;
+        for (Engine &engine : engines_) {
+            if (!engine.queue.Sums(index)) continue;
+            if (const Update *sum = engine.queue.Waiting(index)) {
+                ledger_.Lost(index, sum->count, sum->contributors);
+                engine.queue.Discard(index);
+            }
+            engine.queue.Forget(index);
+        }
+    }
+
+    // A worker has the result of an index.
+    void Result(std::int64_t now, const Ack &ack) {
+        const OlafSource &source = sources_[ack.node];
+        Turn &turn = turns_in_rounds_[ack.node];
+        const std::uint32_t segment = ack.index - source.index;
+        if (ack.round != static_cast<std::uint32_t>(turns_[ack.node] - 1) || !turn.missing[segment]) return;
+        turn.missing[segment] = false;
+        if (std::find(turn.missing.begin(), turn.missing.end(), true) != turn.missing.end()) return;
+        turn.due = 0;
+        const std::int64_t late = olaf::Lateness(source, world_.seed, ack.node, turns_[ack.node]++);
+        generations_.Push(Numbered(now + source.period + late + source.delay, Kind::kGenerate, ack.node));
+    }
+
     void GenerateTraced(std::int64_t now) {
-        const auto seq = static_cast<std::uint32_t>(traced_);
         const OlafArrival &arrival = trace_[traced_++];
         if (traced_ < trace_.size()) {
             generations_.Replace(Numbered(trace_[traced_].time, Kind::kGenerate, kTrace));
         } else {
             generations_.Pop();
         }
-        Enter(now, now, arrival, arrival.index, seq);
+        Enter(now, now, arrival, arrival.index, arrival.seq);
     }
 
     // A worker's update, of a source or a given arrival, reaches its first engine.
@@ -191,6 +272,13 @@ class Simulation {
     }
 
     void Arrive(std::int64_t now, const Frame &frame) {
+        if (frame.result) {
+            ledger_.Received(frame.update, now);
+            helps_[frame.update.index] = 0;
+            Acknowledge(now, {1.0, frame.update.size, ledger_.Owner(frame.update.index), frame.node,
+                              frame.update.index, frame.update.seq});
+            return;
+        }
         if (frame.node != kServer) {
             Offer(now, frame.node, frame.update);
             return;
@@ -221,8 +309,10 @@ class Simulation {
             case Disposition::kMerged: ledger_.Merged(update, with, displaced); break;
             case Disposition::kReplacedWorker:
             case Disposition::kReplacedReward: ledger_.Replaced(update.index, displaced, with); break;
+            case Disposition::kDroppedSuperseded: ledger_.Lost(update.index, displaced, with); break;
             default: ledger_.Lost(update); break;
         }
+        if (engines_[at].queue.released()) Schedule(now, at);
     }
 
     void Schedule(std::int64_t now, std::uint32_t at) {
@@ -232,7 +322,16 @@ class Simulation {
 
     void Send(std::int64_t now, std::uint32_t at) {
         Engine &engine = engines_[at];
-        const Update update = engine.Send(now);
+        Update update = engine.Send(now);
+        if (engine.queue.Sums(update.index)) {
+            const Seat &seat = seats_[at][update.index];
+            if (seat.distributes) {
+                movements_.Push(Numbered(engine.Sent(), Kind::kArrive, frames_.Put({update, at, true})));
+                Schedule(now, at);
+                return;
+            }
+            update.worker = seat.member;
+        }
         const std::int64_t arrives = engine.Transmit(update);
         if (arrives == kNever) {
             ledger_.Lost(update);
@@ -271,6 +370,10 @@ class Simulation {
     }
 
     void Hear(std::int64_t now, const Ack &ack) {
+        if (ack.index != kNoIndex) {
+            Result(now, ack);
+            return;
+        }
         controls_[ack.node].Acknowledged(now, ack.share);
         ledger_.Acknowledged(ack.cluster);
     }
@@ -282,6 +385,10 @@ class Simulation {
     std::vector<std::int64_t> turns_;
     std::vector<olaf::Control> controls_;
     std::vector<Engine> engines_;
+    std::vector<std::vector<Seat>> seats_;  // by engine and index
+    std::vector<Turn> turns_in_rounds_;     // by source
+    std::vector<std::uint32_t> helps_;      // by index: asked for since its last result
+    std::vector<std::uint32_t> members_;    // by cluster: sources
     olaf::Ledger ledger_;
     olaf::Downlink downlink_;
     Pool<Frame> frames_;
