@@ -258,7 +258,7 @@ def test_without_a_daemon_the_verbs_say_how_to_start_it(run: Run, server: Server
     server.stop()
     code, [problem] = run("cluster", "list")
     assert code == 1
-    assert "no daemon answers" in problem["what"]
+    assert problem["what"] == "no daemon answers: No such file or directory"
     assert "olafctl daemon" in problem["remedy"]
 
 

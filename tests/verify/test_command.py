@@ -197,9 +197,10 @@ def test_the_bench_counts_agreement() -> None:
     [
         ("iswitch-rack", "cluster hopper sends in rounds"),
         ("large-model", "cluster loose has 134 segments; an update must be one frame"),
+        ("two-racks", "has 3 engines, and a proof is about one queue"),
     ],
 )
-def test_clusters_that_the_laws_do_not_describe_are_refused(testbed: str, says: str) -> None:
+def test_what_the_laws_do_not_describe_is_refused(testbed: str, says: str) -> None:
     answer = ask(testbed, "--period", "10ms", "--objective", "loss-free")
     assert isinstance(answer.exception, BadInput)
     assert says in str(answer.exception)

@@ -117,7 +117,8 @@ class Client:
         if error.code() is grpc.StatusCode.UNAUTHENTICATED:
             remedy = f"set {SECRET} to the daemon's token, or {CERTIFICATES} to a folder of `olafctl certs`"
             return OlafError(Problem(error.details(), self.address, remedy))
-        return self._silent(error.details() or error.code().name)
+        # gRPC puts all that it tried in front of the reason.
+        return self._silent((error.details() or error.code().name).rpartition(": ")[2])
 
     def _silent(self, reason: str) -> OlafError:
         remedy = f"olafctl daemon starts it; {ADDRESS} names another address"

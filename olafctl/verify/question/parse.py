@@ -106,6 +106,10 @@ def from_testbed(testbed: Testbed, periods: Iterable[str], tick: int) -> tuple[C
 def _check_described(testbed: Testbed) -> None:
     remedy = "leave it out, or describe the others with --clusters"
     problems = []
+    if testbed.others:
+        what = f"has {len(testbed.engines)} engines, and a proof is about one queue"
+        remedy_of_one = "describe one engine with --clusters, --service and --slots"
+        problems.append(Problem(what, str(testbed.source), remedy_of_one))
     for cluster in testbed.clusters:
         if cluster.mode is Mode.ISWITCH:
             what = f"cluster {cluster.name} sends in rounds (iswitch), which have no Age-of-Model to prove"
