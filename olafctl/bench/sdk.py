@@ -48,8 +48,8 @@ class Cost:
 def costs(updates: int, rounds: int, progress: Callable[[str], None]) -> Iterator[Cost]:
     """``updates`` of the small model and a tenth of them of the large one, ``rounds`` times in turn.
 
-    The median of the rounds is given. gloo is left out where torch is not installed. Raises OlafError when a
-    process does not answer.
+    Olaf's and gRPC's begin after a tenth as many that do not count. The median of the rounds is given. gloo
+    is left out where torch is not installed. Raises OlafError when a process does not answer.
     """
     for values in MODELS:
         count = max(WINDOW, updates // (1 if values < 10_000 else 10))
@@ -79,20 +79,32 @@ def _grpc(values: int, updates: int) -> Cost:
         with grpc.insecure_channel(f"127.0.0.1:{port}", options=_OPTIONS) as channel:
             update = channel.unary_unary(_METHOD)
             gradient = np.full(values, 1e-3, np.float32)
-            update(_request(gradient, 0), timeout=_TIMEOUT)
+
+            def send(count: int) -> None:
+                for number in range(0, count, WINDOW):
+                    waiting = [
+                        update.future(_request(gradient, number + step), timeout=_TIMEOUT)
+                        for step in range(WINDOW)
+                    ]
+                    for answer in waiting:
+                        weights = np.frombuffer(answer.result(), np.float32)
+                        assert weights.shape == (values,)
+
+            send(max(WINDOW, updates // 10))
+            server_before, received_before = _asked(connection, "count")
             begun = time.process_time()
-            for number in range(0, updates, WINDOW):
-                waiting = [
-                    update.future(_request(gradient, number + step), timeout=_TIMEOUT)
-                    for step in range(WINDOW)
-                ]
-                for answer in waiting:
-                    weights = np.frombuffer(answer.result(), np.float32)
+            send(updates)
             worker = time.process_time() - begun
-        assert weights.shape == (values,)
-        connection.send("stop")
-        server, received = _received(connection)
-    return Cost(values, "gRPC", worker / updates, server / received)
+        server_after, received_after = _asked(connection, "stop")
+    served = (server_after - server_before) / (received_after - received_before)
+    return Cost(values, "gRPC", worker / updates, served)
+
+
+def _asked(server: Connection, what: str) -> tuple[float, int]:
+    """CPU seconds of the server's process so far, and the updates it received."""
+    server.send(what)
+    seconds, received = _received(server)
+    return seconds, received
 
 
 def _request(gradient: "np.ndarray[Any, np.dtype[np.float32]]", number: int) -> bytes:
@@ -114,10 +126,12 @@ def _serve(connection: Connection, values: int) -> None:
     server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(service, {method: handler}),))
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()
-    begun = time.process_time()
     connection.send(port)
-    connection.recv()
-    connection.send((time.process_time() - begun, received))
+    while True:
+        asked = connection.recv()
+        connection.send((time.process_time(), received))
+        if asked == "stop":
+            break
     server.stop(None).wait()
 
 

@@ -42,7 +42,10 @@ class Cost:
 
 
 def measure(values: int, policy: str, updates: int) -> Cost:
-    """Send ``updates`` updates, ``WINDOW`` at a time. Raises RuntimeError if the server does not start."""
+    """Send ``updates`` updates, ``WINDOW`` at a time, after a tenth as many that do not count.
+
+    Raises RuntimeError if the server does not start.
+    """
     ours, theirs = multiprocessing.Pipe()
     process = multiprocessing.get_context("spawn").Process(target=_serve, args=(theirs, policy))
     process.start()
@@ -51,17 +54,26 @@ def measure(values: int, policy: str, updates: int) -> Cost:
         worker.begin(np.zeros(values, np.float32))
         if not worker.wait(_TIMEOUT):
             raise RuntimeError("the parameter server did not answer over loopback")
+        _train(worker, max(WINDOW, updates // 10))
+        server_before, received_before = _asked(ours, "count")
+        acknowledged = worker.counters.acks
         training, whole = _train(worker, updates)
+        acknowledged = worker.counters.acks - acknowledged
         worker.close()
-        ours.send("stop")
-        server, received = ours.recv()
+        server_after, received_after = _asked(ours, "stop")
     finally:
         process.join()
     frames = updates * Segments.of(values, JUMBO_MTU).count
-    served = server / (received / worker.segments.count)
-    return Cost(
-        values, policy, training / updates, whole / updates, served, 1 - worker.counters.acks / frames
-    )
+    received = (received_after - received_before) / worker.segments.count
+    served = (server_after - server_before) / received
+    return Cost(values, policy, training / updates, whole / updates, served, 1 - acknowledged / frames)
+
+
+def _asked(server: multiprocessing.connection.Connection, what: str) -> tuple[float, int]:
+    """CPU seconds of the server's process so far, and the frames it received."""
+    server.send(what)
+    seconds, received = server.recv()
+    return seconds, received
 
 
 def _train(worker: Worker, updates: int) -> tuple[float, float]:
@@ -81,10 +93,12 @@ def _train(worker: Worker, updates: int) -> tuple[float, float]:
 
 def _serve(connection: multiprocessing.connection.Connection, policy: str) -> None:
     server = ParameterServer("127.0.0.1:0", policy=partial(POLICIES[policy], rate=1e-9))
-    begun = time.process_time()
     connection.send(server.address[1])
-    connection.recv()
-    connection.send((time.process_time() - begun, server.counters().received))
+    while True:
+        asked = connection.recv()
+        connection.send((time.process_time(), server.counters().received))
+        if asked == "stop":
+            break
     server.close()
 
 

@@ -94,10 +94,10 @@ class Plain(Policy):
 
     def take(self, update: Update, now: float) -> list[tuple[Outcome, range]]:
         """Always applied."""
-        begin = self.segments.span(update.segments).start
-        for start in range(0, len(update.gradient), _BLOCK):
-            gradient = update.gradient[start : start + _BLOCK]
-            self.weights[begin + start : begin + start + len(gradient)] += self.rate * gradient
+        weights = self.weights[self.segments.span(update.segments)]
+        for start in range(0, len(weights), _BLOCK):
+            block = slice(start, start + _BLOCK)
+            weights[block] += self.rate * update.gradient[block]
         return [(Outcome.APPLIED, update.segments)]
 
 

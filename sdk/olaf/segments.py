@@ -65,10 +65,10 @@ class Segments:
 
     def fit(self, first: int, count: int, size: int, values: int) -> bool:
         """Whether ``count`` segments from ``first`` on are ``values`` values, in blocks of ``size``."""
-        if first + count > self.count or (count > 1 and size != self.size):
+        stop = first + count
+        if stop > self.count or (count > 1 and size != self.size):
             return False
-        place = self.span(range(first, first + count))
-        return bool(place.stop - place.start == values)
+        return bool(min(stop * self.size, self.values) - first * self.size == values)
 
     def length(self, segment: int) -> int:
         """Values in the segment."""
@@ -78,8 +78,9 @@ class Segments:
 
 def stretches(marks: list[Mark], first: int = 0) -> list[tuple[Mark, range]]:
     """Neighbouring segments with equal marks, together; ``first`` is the first mark's segment."""
-    if marks and marks.count(marks[0]) == len(marks):  # as nearly always
-        return [(marks[0], range(first, first + len(marks)))]
+    count = len(marks)
+    if count == 1 or (count and marks.count(marks[0]) == count):  # as nearly always
+        return [(marks[0], range(first, first + count))]
     found = []
     for mark, group in groupby(marks):
         stop = first + len(list(group))

@@ -212,7 +212,7 @@ class ParameterServer:
 
     def receive(self, run: Run, source: Address) -> None:
         """Party: updates, a worker's INITs, or answers of the control plane."""
-        for piece in frames.together(run):
+        for piece in (run,) if len(run) == 1 else frames.together(run):
             self._receive(piece, source)
 
     def tick(self) -> float | None:

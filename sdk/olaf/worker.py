@@ -203,6 +203,8 @@ class Worker:
     def poll(self) -> list[Block]:
         """Weights newer than at the last call, by segment; empty when there are none."""
         with self._port.lock:
+            if not self._fresh:
+                return []
             fresh = sorted(self._fresh)
             self._fresh.clear()
             blocks = []
@@ -230,7 +232,7 @@ class Worker:
 
     def receive(self, run: Run, source: Address) -> None:
         """Party: ACKs, weights, control messages, or garbage."""
-        for piece in frames.together(run):
+        for piece in (run,) if len(run) == 1 else frames.together(run):
             self._receive(piece, source)
 
     def tick(self) -> float | None:
