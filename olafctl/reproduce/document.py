@@ -9,6 +9,9 @@ from olafctl.errors import OlafError, Problem
 from olafctl.reproduce.experiment import Data, Experiment, Section, Table
 from olafctl.templates import fill
 
+_LONG = 18
+"""Rows of a table that a reader is shown without asking."""
+
 
 def write(measured: Mapping[Experiment, Data], document: Path, folder: Path) -> Sequence[Path]:
     """``document`` from every experiment's figures; what it shows as files of ``folder``.
@@ -44,9 +47,12 @@ def _whole(measured: Mapping[Experiment, Data], document: Path, folder: Path) ->
 
 
 def markdown(table: Table) -> str:
-    """A table with its title above."""
-    lines = [f"*{table.title}*", "", _row(table.heads), _row("---" for _ in table.heads)]
-    return "\n".join((*lines, *(_row(row) for row in table.rows)))
+    """A table with its title above; a long one is folded."""
+    rows = [_row(table.heads), _row("---" for _ in table.heads), *map(_row, table.rows)]
+    if len(table.rows) <= _LONG:
+        return "\n".join((f"*{table.title}*", "", *rows))
+    begin = f"<details><summary>{table.title} ({len(table.rows)} rows)</summary>"
+    return "\n".join((begin, "", *rows, "", "</details>"))
 
 
 def _row(cells: Iterable[str]) -> str:
