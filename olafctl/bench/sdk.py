@@ -20,7 +20,7 @@ from typing import Any
 
 import grpc
 import numpy as np
-from olaf.measure import MODELS, WINDOW
+from olaf.measure import MODELS, WINDOW, without_blas_threads
 from olaf.measure import measure as measure_olaf
 
 from olafctl.errors import OlafError, Problem
@@ -174,7 +174,8 @@ def _process(target: Callable[..., None], *arguments: Any) -> Iterator[Connectio
     """``target(connection, *arguments)`` in a process of its own, and the other end of the connection."""
     ours, theirs = multiprocessing.Pipe()
     process = multiprocessing.get_context("spawn").Process(target=target, args=(theirs, *arguments))
-    process.start()
+    with without_blas_threads():
+        process.start()
     theirs.close()
     try:
         yield ours

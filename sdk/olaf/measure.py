@@ -9,7 +9,10 @@ from __future__ import annotations
 import argparse
 import multiprocessing
 import multiprocessing.connection
+import os
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 
@@ -23,6 +26,7 @@ from olaf.worker import Worker
 MODELS = (2205, 137_477)
 WINDOW = 4
 _TIMEOUT = 5.0
+_BLAS_THREADS = "OPENBLAS_NUM_THREADS"
 
 
 @dataclass(frozen=True)
@@ -48,7 +52,8 @@ def measure(values: int, policy: str, updates: int) -> Cost:
     """
     ours, theirs = multiprocessing.Pipe()
     process = multiprocessing.get_context("spawn").Process(target=_serve, args=(theirs, policy))
-    process.start()
+    with without_blas_threads():
+        process.start()
     try:
         worker = Worker(f"127.0.0.1:{ours.recv()}", values, mtu=JUMBO_MTU)
         worker.begin(np.zeros(values, np.float32))
@@ -67,6 +72,23 @@ def measure(values: int, policy: str, updates: int) -> Cost:
     received = (received_after - received_before) / worker.segments.count
     served = (server_after - server_before) / received
     return Cost(values, policy, training / updates, whole / updates, served, 1 - acknowledged / frames)
+
+
+@contextmanager
+def without_blas_threads() -> Iterator[None]:
+    """For processes that begin meanwhile: numpy's BLAS, which no measured code uses, starts no threads.
+
+    They would wait in a loop for their first work, tens of ms of CPU time, wherever a core is free.
+    """
+    before = os.environ.get(_BLAS_THREADS)
+    os.environ[_BLAS_THREADS] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[_BLAS_THREADS]
+        else:
+            os.environ[_BLAS_THREADS] = before
 
 
 def _asked(server: multiprocessing.connection.Connection, what: str) -> tuple[float, int]:

@@ -8,7 +8,7 @@ from olafctl.cli.output import json_option, log_progress, print_json, table
 
 
 @click.command()
-@click.option("--updates", type=click.IntRange(4), default=1000, show_default=True,
+@click.option("--updates", type=click.IntRange(4), default=2000, show_default=True,
               help="Of the small model in a round; a tenth of the large one.")  # fmt: skip
 @click.option("--rounds", type=click.IntRange(1), default=5, show_default=True,
               help="Of each, in turn; the median is shown.")  # fmt: skip
