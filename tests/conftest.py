@@ -2,8 +2,16 @@
 
 import signal
 from collections.abc import Iterator
+from importlib.util import find_spec
 
 import pytest
+
+if find_spec("hypothesis"):  # an operator who runs the packet tests need not have it
+    from hypothesis import settings
+
+    # How long an example takes says how busy the machine is.
+    settings.register_profile("olaf", deadline=None)
+    settings.load_profile("olaf")
 
 _SIGNALS = (signal.SIGINT, signal.SIGHUP)
 

@@ -79,7 +79,6 @@ def block(weights: Vector, segment: int) -> bytes:
     return bytes(payload(weights[SEGMENTS.slice(segment)]))
 
 
-@settings(deadline=None)
 @given(first=st.integers(0, 4), count=st.integers(1, 5), versions=st.lists(st.integers(0, 65535), min_size=5))
 def test_a_run_is_what_its_frames_are_one_by_one(first: int, count: int, versions: list[int]) -> None:
     count = min(count, SEGMENTS.count - first)
@@ -100,7 +99,6 @@ def test_what_differs_between_the_segments_of_an_update_is_at_the_end_of_the_hea
     assert wire.OLAF_SEGMENT_AT + 2 == wire.OLAF_POLICY_AT == wire.OLAF_BYTES - 2
 
 
-@settings(deadline=None)
 @given(st.lists(st.binary(max_size=60), min_size=1, max_size=6), st.integers(1, 50))
 def test_any_bytes_are_cut_into_their_datagrams_in_order(noise: list[bytes], size: int) -> None:
     run = Run(memoryview(b"".join(noise)), size)
@@ -148,7 +146,7 @@ def run_of(burst: list[bytes]) -> Run:
 
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("whole", [True, False], ids=["with weights", "without"])
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(steps=st.lists(st.tuples(st.integers(0, 2), bursts(kind=wire.FrameType.UPDATE)), max_size=6))
 def test_a_server_does_with_a_run_what_it_does_one_by_one(
     steps: list[tuple[int, list[bytes]]], policy: str, whole: bool
@@ -173,7 +171,7 @@ def test_a_server_does_with_a_run_what_it_does_one_by_one(
     assert sorted(ports[0].sent) == sorted(ports[1].sent)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(steps=st.lists(st.tuples(st.sampled_from([0.1, 1.5]), bursts(kind=wire.FrameType.ACK)), max_size=6))
 def test_a_worker_does_with_a_run_what_it_does_one_by_one(steps: list[tuple[float, list[bytes]]]) -> None:
     ports = [Bench(worker_address(0)), Bench(worker_address(0))]
@@ -196,7 +194,6 @@ def test_a_worker_does_with_a_run_what_it_does_one_by_one(steps: list[tuple[floa
     assert ports[0].sent == ports[1].sent
 
 
-@settings(deadline=None)
 @given(room=st.integers(0, 12), draws=st.lists(st.booleans(), min_size=1, max_size=4))
 def test_exactly_what_was_not_sent_is_held(room: int, draws: list[bool]) -> None:
     port = Bench(worker_address(0), room)

@@ -63,7 +63,7 @@ def test_receptions_before_the_window_set_the_age_it_begins_with() -> None:
     assert len(ages([5], [10], 10, 15).times) == 0
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(RECEPTIONS, st.integers(-5, 20), st.integers(1, 40), st.none() | st.integers(0, 9))
 def test_the_arrays_agree_with_the_definition(
     receptions: list[tuple[int, int]], start: int, length: int, behind: int | None
@@ -80,7 +80,7 @@ def test_the_arrays_agree_with_the_definition(
     assert tuple(zip(*(part.tolist() for part in fast.corners), strict=True)) == slow.points
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(RECEPTIONS, st.none() | st.integers(-25, 0))
 def test_the_age_at_a_time_is_that_of_the_freshest_received(
     receptions: list[tuple[int, int]], initial: int | None

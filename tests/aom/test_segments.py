@@ -39,7 +39,7 @@ def test_a_segment_never_received_leaves_the_age_undefined_or_that_of_the_initia
     assert held.average == pytest.approx(1 + 9 / 2)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(RECEPTIONS, st.none() | st.integers(-12, 0))
 def test_the_age_is_the_largest_of_the_segments_ages_at_every_time(
     receptions: list[tuple[int, int, int]], initial: int | None
@@ -51,7 +51,7 @@ def test_the_age_is_the_largest_of_the_segments_ages_at_every_time(
     assert found.tolist() == [-1 if age is None else age for age in expected]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(RECEPTIONS, st.none() | st.integers(0, 9))
 def test_a_model_of_one_segment_has_the_age_of_its_updates(
     receptions: list[tuple[int, int, int]], behind: int | None

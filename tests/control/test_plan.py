@@ -129,7 +129,7 @@ def assert_nothing_dangles(state: DeviceState) -> None:
         assert {Exact(replica.instance) for replica in group.replicas if replica.instance} <= members
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(beds, beds)
 def test_a_plan_leads_to_the_wanted_state_and_nothing_dangles_on_the_way(old: Testbed, new: Testbed) -> None:
     states = follow(desired(old), plan(desired(old), desired(new)))
@@ -138,7 +138,7 @@ def test_a_plan_leads_to_the_wanted_state_and_nothing_dangles_on_the_way(old: Te
         assert_nothing_dangles(state.devices[VNP4_2])
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(beds)
 def test_from_nothing_everything_is_inserted_and_then_there_is_nothing_to_do(new: Testbed) -> None:
     changes = plan(EMPTY, desired(new))

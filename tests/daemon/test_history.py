@@ -53,7 +53,7 @@ def has_an_order(left: list[Call], state: str = "") -> bool:
     return False
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow])
 @given(histories())
 def test_it_finds_an_order_exactly_when_there_is_one(history: list[Call]) -> None:
     assert (violations(history) == []) == has_an_order(history)

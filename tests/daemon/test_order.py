@@ -69,7 +69,7 @@ def assigned(held: DeviceState) -> dict[int, int]:
     return found
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(places, places, st.sampled_from([Mode.OLAF, Mode.ISWITCH]))
 def test_at_no_moment_is_anything_sent_to_an_engine_that_is_not_ready_for_it(
     before: Places, after: Places, mode: Mode

@@ -189,13 +189,13 @@ def shims(draw: st.DrawFn) -> dict[str, int]:
     return made
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(port=st.sampled_from([WORKER_PORT, SERVER_PORT, STRANGER_PORT, CPU_PORT]), frame=frames())
 def test_vnp4_1_frame_for_frame(vnp4_1: Pair, port: int, frame: bytes) -> None:
     crosses(vnp4_1, port, frame)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(shim=shims(), frame=frames())
 def test_vnp4_2_frame_for_frame(vnp4_2: Pair, shim: dict[str, int], frame: bytes) -> None:
     leaves(vnp4_2, shim, frame)

@@ -26,7 +26,7 @@ def _with_fast_path(data: bytes) -> Any:
     return request, [fast_path.update(each) for each in request.updates]
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(st.integers(0, 1 << 62), st.booleans())
 def test_fast_path_and_protobuf_agree(seed: int, broken: bool) -> None:
     rng = random.Random(seed)

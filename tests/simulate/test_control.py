@@ -41,7 +41,7 @@ statuses = st.lists(
 acks_and_updates = st.lists(st.tuples(st.integers(0, 2 * PS_PER_SECOND), st.none() | statuses), max_size=40)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.floats(0, 20), st.floats(0.001, 3), acks_and_updates, st.integers(0, 2**32))
 def test_it_decides_as_the_sdk_does_on_the_same_random_numbers(
     v: float, tolerance: float, steps: list[tuple[int, list[OlafStatus] | None]], seed: int

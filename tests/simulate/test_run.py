@@ -183,7 +183,7 @@ def random_scenario(pick: random.Random) -> Scenario:
     return Scenario(engines, sources, seed=pick.getrandbits(32))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, 2**32), st.integers(0, 3000))
 def test_the_ages_are_those_of_the_definition_that_all_of_olaf_shares(seed: int, warm_up: int) -> None:
     """And no update is unaccounted for, or the run would have failed."""

@@ -63,7 +63,7 @@ def check(text: str) -> None:
         assert all(problem.where.startswith("bed.yaml") and problem.remedy for problem in error.problems)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     st.lists(
         st.tuples(st.integers(0, len(RIGHT)), st.integers(0, 12), st.sampled_from(TOKENS)),
@@ -78,13 +78,13 @@ def test_a_testbed_with_anything_put_in_anywhere(edits: list[tuple[int, int, str
     check(text)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.permutations(RIGHT.splitlines()), st.integers(1, 19))
 def test_lines_in_any_order(lines: list[str], count: int) -> None:
     check("\n".join(lines[:count]))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.text(max_size=200))
 def test_any_text_at_all(text: str) -> None:
     check(text)
