@@ -19,7 +19,6 @@ template <typename Item> class XdpRing {
     XdpRing &operator=(const XdpRing &) = delete;
 
     Item &at(uint32_t index) const { return items_[index & (size_ - 1)]; }
-    uint32_t size() const { return size_; }
     uint32_t produced() const { return std::atomic_ref(*producer_).load(std::memory_order_acquire); }
     uint32_t consumed() const { return std::atomic_ref(*consumer_).load(std::memory_order_acquire); }
     void produce_to(uint32_t index) { std::atomic_ref(*producer_).store(index, std::memory_order_release); }
