@@ -91,6 +91,19 @@ def test_the_bound_of_a_reward_is_exact(
     assert shown[disposition] == 1
 
 
+@pytest.mark.parametrize(("sign", "disposition"), [(1, "replaced_reward"), (-1, "dropped_reward")])
+def test_a_bound_beyond_binary32_is_still_finite(queue: QueueModel, sign: int, disposition: str) -> None:
+    largest = float(np.finfo(np.float32).max)
+    queue.registers.write("reward_enable", 1)
+    queue.registers.write("reward_threshold", bits(largest))
+    shown = held(
+        queue,
+        update(3, 1, gradients(1), reward=bits(sign * largest)),
+        update(3, 2, gradients(2), reward=bits(sign * float("inf"))),
+    )
+    assert shown[disposition] == 1
+
+
 def test_a_merge_leaves_with_no_udp_checksum(queue: QueueModel) -> None:
     headers = bytes(40) + b"\x12\x34"
     held(queue, *(update(3, worker, gradients(1), headers=headers) for worker in (1, 2)))
