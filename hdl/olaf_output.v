@@ -134,12 +134,12 @@ module olaf_output #(
     wire [`OLAF_BEAT_BITS-1:0]  next_data;
     wire [`OLAF_BEAT_BYTES-1:0] next_keep;
     wire next_last, next_update;
-    assign {next_user, next_data, next_keep, next_last, next_update} = beats[get];
+    assign {next_last, next_update, next_user, next_data, next_keep} = beats[get];
     reg [`OLAF_TUSER_BITS-1:0] frame_user;
     always @(posedge clk) if (status_sampled) frame_user <= user;
 
     always @(posedge clk) begin
-        if (r_valid) beats[put] <= {r_first ? user : frame_user, data, keep, r_last, r_update};
+        if (r_valid) beats[put] <= {r_last, r_update, r_first ? user : frame_user, data, keep};
         if (take) begin
             m_tuser <= next_user;
             m_tdata <= next_data;

@@ -199,15 +199,15 @@ module olaf_queue #(
     // It is ready as soon as the rest is: its reset ends a cycle before the rest's.
     olaf_skid #(.WIDTH(IN_BITS)) skid (
         .clk(aclk), .rst(rst || clearing),
-        .s_data({s_axis_tdata, s_axis_tkeep, s_axis_tuser, s_axis_tlast}), .s_valid(s_axis_tvalid),
+        .s_data({s_axis_tlast, s_axis_tdata, s_axis_tkeep, s_axis_tuser}), .s_valid(s_axis_tvalid),
         .s_ready(s_axis_tready), .m_data(skid_beat), .m_valid(skid_valid), .m_ready(skid_ready)
     );
 
     olaf_ingress #(.INDICES(INDICES), .BEATS(BEATS)) ingress (
         .clk(aclk), .rst(queue_rst),
-        .s_tdata(skid_beat[IN_BITS-1 -: `OLAF_BEAT_BITS]),
-        .s_tkeep(skid_beat[`OLAF_TUSER_BITS+1 +: `OLAF_BEAT_BYTES]),
-        .s_tuser(skid_beat[1 +: `OLAF_TUSER_BITS]), .s_tlast(skid_beat[0]),
+        .s_tdata(skid_beat[IN_BITS-2 -: `OLAF_BEAT_BITS]),
+        .s_tkeep(skid_beat[`OLAF_TUSER_BITS +: `OLAF_BEAT_BYTES]),
+        .s_tuser(skid_beat[0 +: `OLAF_TUSER_BITS]), .s_tlast(skid_beat[IN_BITS-1]),
         .s_tvalid(skid_valid), .s_tready(skid_ready),
         .data(in_data), .keep(in_keep), .user(in_user), .last(in_last), .first(in_first),
         .bypass_valid(bypass_in_valid), .bypass_ready(bypass_in_ready),
@@ -480,7 +480,7 @@ module olaf_queue #(
         .SLOTS(SLOTS), .AXIS_BITS(IN_BITS), .SLOT_BITS(SLOT_BITS), .BUFFER_BITS(BUFFER_BITS)
     ) checks (
         .clk(aclk), .rst(queue_rst),
-        .m_axis({m_axis_tdata, m_axis_tkeep, m_axis_tuser, m_axis_tlast}),
+        .m_axis({m_axis_tlast, m_axis_tdata, m_axis_tkeep, m_axis_tuser}),
         .m_valid(m_axis_tvalid), .m_ready(m_axis_tready),
         .committed(committed), .appended(appended), .leaving(leaving), .at_slot(at_slot),
         .buffer(at_buffer[ADDR_BITS +: BUFFER_BITS]),

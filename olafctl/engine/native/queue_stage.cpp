@@ -76,14 +76,15 @@ uint64_t QueueStage::advance(uint64_t now, const Leave &leave) {
     uint64_t ahead = wall + LOOKAHEAD_CYCLES;
     if (ahead <= cycle()) return PACE_NS;
     uint64_t budget = std::min(ahead - cycle(), SLICE_CYCLES);
-    uint64_t before = thread_ns();
+    bool late = cycle() + LOOKAHEAD_CYCLES < wall;
+    uint64_t before = late ? thread_ns() : 0;
     busy_ = library_.settle(queue_, budget) >= budget;
-    bool slower = thread_ns() - before > budget * NS_PER_CYCLE;
     take_all(leave);
     if (!busy_) return UINT64_MAX;
     // Slower than the hardware: let the clock of the model be late, rather than chase it for ever. A thread
     // that slept or had no core makes up for it: waiting costs the model nothing.
-    if (slower && cycle() + LOOKAHEAD_CYCLES < wall) resume(now);
+    if (late && cycle() + LOOKAHEAD_CYCLES < wall && thread_ns() - before > budget * NS_PER_CYCLE)
+        resume(now);
     return 0;
 }
 

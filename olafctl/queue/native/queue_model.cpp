@@ -24,6 +24,7 @@ constexpr size_t beat_bytes = 64;
 constexpr uint64_t whole = ~uint64_t(0);  // tkeep of a beat all of whose bytes are valid
 constexpr int start_cycles = 10000;       // within which a queue has cleared its tables
 constexpr int answer_cycles = 1000;       // within which the register port must answer
+constexpr size_t most_spare = 256;        // frames whose memory is kept
 
 struct Frame {
     olaf_tuser user;
@@ -46,6 +47,7 @@ struct olaf_queue {
     std::unique_ptr<Volaf> top;
     uint64_t cycle = 0;
 
+    std::vector<Frame> spare;
     std::deque<Frame> source;
     size_t at = 0;  // the beat of source.front() to present next
     bool presented = false;
@@ -65,7 +67,7 @@ struct olaf_queue {
     olaf_queue() {
         context.threads(1);  // or it keeps a worker thread for nothing
         top.reset(new Volaf(&context));
-        top->aclk = 0;
+        top->aclk = 1;
         reset();
     }
 
@@ -84,10 +86,10 @@ struct olaf_queue {
         top->s_axis_tvalid = 0;
         top->s_axil_awvalid = top->s_axil_wvalid = top->s_axil_arvalid = 0;
         top->s_axil_bready = top->s_axil_rready = 0;
-        for (int edge = 0; edge < 4; ++edge) tick();
+        for (int edge = 0; edge < 4; ++edge) edge_up();
         top->aresetn = 1;
         int cycles_left = start_cycles;
-        do tick();
+        do edge_up();
         while (root().INSIDE(queue_rst) && --cycles_left);
         cycle = 0;
     }
@@ -101,17 +103,24 @@ struct olaf_queue {
 
     Volaf___024root &root() const { return *top->rootp; }
 
-    // A cycle in which no input changes.
-    void tick() {
+    // The inputs settle, and the clock rises. Nothing is sensitive to its fall, which therefore has no
+    // evaluation of its own: Verilator is told that it saw it.
+    void edge_up() {
+        root().__Vtrigprevexpr___TOP__aclk__0 = 0;
         top->eval();
-        edge_up();
     }
 
-    // The clock is seen to fall when the inputs next settle: nothing is sensitive to that alone.
-    void edge_up() {
-        top->aclk = 1;
-        top->eval();
-        top->aclk = 0;
+    // A frame to fill, and one that is done with: its memory is used again.
+    Frame fresh() {
+        if (spare.empty()) return {};
+        Frame frame = std::move(spare.back());
+        spare.pop_back();
+        frame.bytes.clear();
+        frame.keeps.clear();
+        return frame;
+    }
+    void reuse(Frame &&frame) {
+        if (spare.size() < most_spare) spare.push_back(std::move(frame));
     }
 
     uint32_t chance() {
@@ -157,12 +166,17 @@ struct olaf_queue {
                 if (top->m_axis_tkeep >> byte & 1) leaving.push_back(data[byte]);
         within = !top->m_axis_tlast;
         if (top->m_axis_tlast) {
-            done.push_back({leaving_user, std::move(leaving), leaving_first, cycle, {}});
+            Frame &left = done.emplace_back(fresh());
+            left.user = leaving_user;
+            left.first = leaving_first;
+            left.last = cycle;
+            left.bytes.swap(leaving);
             leaving.clear();
         }
     }
 
     void watch() {
+        top->eval();
         uint32_t what =
             root().INSIDE(start) * OLAF_BEGUN | root().INSIDE(depart) * OLAF_LEFT |
             root().INSIDE(enqueue__DOT__deciding) * OLAF_DECIDED | root().INSIDE(settled) * OLAF_SETTLED |
@@ -172,18 +186,18 @@ struct olaf_queue {
         if (what) instants.push_back({cycle, what});
     }
 
-    // One cycle: settle the inputs, see what is exchanged at its end, and let the edge pass.
+    // One cycle: see what is exchanged at its end, which no input of it changes, and let the edge pass.
     void clock() {
         enter();
         present();
         if (stop.stop) stop.step(chance());
         top->m_axis_tready = !stop.stopped && !blocked;
-        top->eval();
         if (watching) watch();
         if (presented && top->s_axis_tready) {
             presented = false;
             at += beat_bytes;
             if (at >= source.front().bytes.size()) {
+                reuse(std::move(source.front()));
                 source.pop_front();
                 at = 0;
             }
@@ -319,7 +333,11 @@ void olaf_queue_free(olaf_queue *queue) { delete queue; }
 
 void olaf_queue_offer(olaf_queue *queue, const olaf_tuser *user, const uint8_t *frame, size_t length,
                       uint64_t cycle) {
-    if (length > 0) queue->source.push_back({*user, {frame, frame + length}, cycle, 0, {}});
+    if (length == 0) return;
+    Frame &offered = queue->source.emplace_back(queue->fresh());
+    offered.user = *user;
+    offered.first = cycle;
+    offered.bytes.assign(frame, frame + length);
 }
 
 void olaf_queue_offer_beats(olaf_queue *queue, const olaf_tuser *user, const uint8_t *data,
@@ -351,6 +369,7 @@ uint64_t olaf_queue_cycle(const olaf_queue *queue) { return queue->cycle; }
 size_t olaf_queue_take(olaf_queue *queue, olaf_tuser *user, const uint8_t **frame, uint64_t *first,
                        uint64_t *last) {
     if (queue->done.empty()) return 0;
+    queue->reuse(std::move(queue->taken));
     queue->taken = std::move(queue->done.front());
     queue->done.pop_front();
     *user = queue->taken.user;
