@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 
 from olafctl.errors import MissingTool, OlafError, Problem
-from olafctl.ports import ip, offload, tap, trial
+from olafctl.ports import ip, offload, steering, tap, trial
 from olafctl.ports.namespace import HOME, exists, within
 
 MTU = 9600
@@ -52,6 +52,11 @@ def cables_of(state: Path) -> str:
 def host_namespace_of(state: Path, host: str) -> str:
     """The namespace of ``host`` alone, in the deployment in ``state``."""
     return f"{namespace_of(state)}{_HOST}{host}"
+
+
+def receiver_of(state: Path) -> int | None:
+    """The processor that receives for the hosts of the deployment in ``state``; None: any."""
+    return steering.processor(_mark(state))
 
 
 def interface_of(state: Path, tail: str) -> str:
@@ -129,6 +134,8 @@ def create(state: Path, pairs: Sequence[Pair]) -> None:
     )
     _disable_offloads(inner)
     within(namespace, lambda: _disable_offloads(outer))
+    if (receiver := receiver_of(state)) is not None:
+        steering.receive_on(receiver, namespace, outer, state)
 
 
 def create_cables(state: Path, pairs: Sequence[Pair]) -> None:

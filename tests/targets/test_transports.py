@@ -1,6 +1,7 @@
 """A front port may be a veth, a TAP, a UNIX socket or pcap files: frames go through all of them alike."""
 
 import dataclasses
+import os
 import socket
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from olafctl.ports import interfaces, unix
 from olafctl.ports.host import UnixHostPort, open_host_port
 from olafctl.ports.pcap import PcapReader, PcapWriter
 from olafctl.ports.transport import Transport
-from olafctl.targets import registry
+from olafctl.targets import processes, registry
 from olafctl.targets.testbeds import load
 from olafctl.testbed.model import Testbed
 
@@ -59,6 +60,24 @@ def test_updates_and_acks(kind: Transport, tmp_path: Path) -> None:
     finally:
         target.stop(state)
     assert not interfaces.left_of(state)
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="only one processor")
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_packet_thread_keeps_off_the_processor_that_receives_for_veths(
+    kind: Transport, tmp_path: Path
+) -> None:
+    bed, target, state = bed_of(kind), registry.get("twin"), tmp_path / "bed"
+    target.start(bed, target.build(bed, quietly), state, quietly)
+    try:
+        threads = [
+            os.sched_getaffinity(thread.id) for process in processes.of(state) for thread in process.threads()
+        ]
+    finally:
+        target.stop(state)
+    off = {interfaces.receiver_of(state)} if kind is Transport.VETH else set()
+    assert os.sched_getaffinity(0) - off in threads
+    assert os.sched_getaffinity(0) in threads
 
 
 def test_frames_sent_before_a_pipeline_is_pushed_are_counted_as_lost(tmp_path: Path) -> None:

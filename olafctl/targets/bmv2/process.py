@@ -20,7 +20,7 @@ from olafctl.targets.control import ControlServer
 from olafctl.targets.processes import say_ready
 from olafctl.targets.queue_control import handlers
 from olafctl.targets.queue_process import SOCKET
-from olafctl.targets.twin.attach import attach, join
+from olafctl.targets.twin.attach import attach, join, start
 
 
 def grpc_socket(state: Path, device_id: int) -> Path:
@@ -52,7 +52,7 @@ def main(state: Path, ready_fd: int | None) -> None:
         control = ControlServer(state / SOCKET, handlers(engine, queues, recorded.all_ports, devices), {})
     except (OlafError, OSError) as error:
         raise click.ClickException(str(error)) from error
-    engine.start()
+    start(engine, recorded.ports, state)
 
     def close() -> None:
         control.close()

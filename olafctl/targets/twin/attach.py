@@ -1,4 +1,4 @@
-"""Attaches front ports and links to an engine."""
+"""Attaches front ports and links to an engine, and starts it."""
 
 import socket
 from collections.abc import Sequence
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from olafctl.engine.engine import Engine
 from olafctl.errors import OlafError, Problem
-from olafctl.ports import interfaces, unix
+from olafctl.ports import interfaces, steering, unix
 from olafctl.ports.tap import open_tap
 from olafctl.ports.transport import Transport
 from olafctl.targets.front_ports import FrontPort
@@ -43,3 +43,10 @@ def attach(engine: Engine, port: FrontPort, state: Path) -> None:
         raise OlafError(
             Problem(f"cannot be opened: {error}", f"port {port.number} ({port.transport} {port.inner})")
         ) from error
+
+
+def start(engine: Engine, ports: Sequence[FrontPort], state: Path) -> None:
+    """Start ``engine`` of the deployment in ``state``, off the processor that receives for its hosts."""
+    veths = any(port.transport is Transport.VETH for port in ports)
+    with steering.off(interfaces.receiver_of(state) if veths else None):
+        engine.start()

@@ -22,7 +22,7 @@ from olafctl.targets.processes import say_ready
 from olafctl.targets.queue_control import handlers
 from olafctl.targets.queue_process import SOCKET
 from olafctl.targets.replay_stream import refuse
-from olafctl.targets.twin.attach import attach, join
+from olafctl.targets.twin.attach import attach, join, start
 from olafctl.wire.layouts import CPU_PORT
 
 GRPC_SOCKET = "p4runtime.sock"
@@ -57,7 +57,7 @@ def main(state: Path, ready_fd: int | None) -> None:
         control = ControlServer(state / SOCKET, answers, {"replay": _one_replay_at_a_time(engine)})
     except (OlafError, OSError) as error:
         raise click.ClickException(str(error)) from error
-    engine.start()
+    start(engine, recorded.ports, state)
 
     def close() -> None:
         control.close()
