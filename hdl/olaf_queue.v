@@ -464,7 +464,7 @@ module olaf_queue #(
         .inc_saturations(committed && saturated),
         .inc_cut_through(start_arriving),
         .inc_repaired(repaired),
-        .inc_input_stalls(s_axis_tvalid && !s_axis_tready),
+        .inc_input_stalls(!queue_rst && s_axis_tvalid && !s_axis_tready),
         .inc_input_beats(s_axis_tvalid && s_axis_tready),
         .inc_output_beats(m_axis_tvalid && m_axis_tready),
         .now(now)

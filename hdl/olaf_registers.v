@@ -172,7 +172,8 @@ module olaf_registers #(
 
     assign now = cycle;
 
-    // What is counted is counted a cycle after it happened: all alike, so that the counters agree.
+    // What is counted is counted a cycle after it happened: all alike, so that the counters agree. In the last
+    // cycle of queue_rst nothing happens.
     reg was_bypass_accepted;
     reg was_in_updates;
     reg was_out_updates;
@@ -207,78 +208,42 @@ module olaf_registers #(
     reg was_dropped_superseded;
     reg was_dropped_reset;
     reg was_forced;
-    always @(posedge clk)
-        if (queue_rst) begin
-            was_bypass_accepted <= 1'b0;
-            was_in_updates <= 1'b0;
-            was_out_updates <= 1'b0;
-            was_in_bypass <= 1'b0;
-            was_out_bypass <= 1'b0;
-            was_appended <= 1'b0;
-            was_merged <= 1'b0;
-            was_replaced_worker <= 1'b0;
-            was_replaced_reward <= 1'b0;
-            was_dropped_full <= 1'b0;
-            was_dropped_reward <= 1'b0;
-            was_dropped_mismatch <= 1'b0;
-            was_dropped_header <= 1'b0;
-            was_dropped_length <= 1'b0;
-            was_dropped_oversize <= 1'b0;
-            was_dropped_index <= 1'b0;
-            was_dropped_truncated <= 1'b0;
-            was_dropped_overlong <= 1'b0;
-            was_dropped_bypass <= 1'b0;
-            was_locked_appends <= 1'b0;
-            was_saturations <= 1'b0;
-            was_cut_through <= 1'b0;
-            was_repaired <= 1'b0;
-            was_input_stalls <= 1'b0;
-            was_input_beats <= 1'b0;
-            was_output_beats <= 1'b0;
-            was_dropped_halted <= 1'b0;
-            was_dropped_member <= 1'b0;
-            was_dropped_duplicate <= 1'b0;
-            was_dropped_late <= 1'b0;
-            was_dropped_quota <= 1'b0;
-            was_dropped_superseded <= 1'b0;
-            was_dropped_reset <= 1'b0;
-            was_forced <= 1'b0;
-        end else begin
-            was_bypass_accepted <= bypass_accepted;
-            was_in_updates <= inc_in_updates;
-            was_out_updates <= inc_out_updates;
-            was_in_bypass <= inc_in_bypass;
-            was_out_bypass <= inc_out_bypass;
-            was_appended <= inc_appended;
-            was_merged <= inc_merged;
-            was_replaced_worker <= inc_replaced_worker;
-            was_replaced_reward <= inc_replaced_reward;
-            was_dropped_full <= inc_dropped_full;
-            was_dropped_reward <= inc_dropped_reward;
-            was_dropped_mismatch <= inc_dropped_mismatch;
-            was_dropped_header <= inc_dropped_header;
-            was_dropped_length <= inc_dropped_length;
-            was_dropped_oversize <= inc_dropped_oversize;
-            was_dropped_index <= inc_dropped_index;
-            was_dropped_truncated <= inc_dropped_truncated;
-            was_dropped_overlong <= inc_dropped_overlong;
-            was_dropped_bypass <= inc_dropped_bypass;
-            was_locked_appends <= inc_locked_appends;
-            was_saturations <= inc_saturations;
-            was_cut_through <= inc_cut_through;
-            was_repaired <= inc_repaired;
-            was_input_stalls <= inc_input_stalls;
-            was_input_beats <= inc_input_beats;
-            was_output_beats <= inc_output_beats;
-            was_dropped_halted <= inc_dropped_halted;
-            was_dropped_member <= inc_dropped_member;
-            was_dropped_duplicate <= inc_dropped_duplicate;
-            was_dropped_late <= inc_dropped_late;
-            was_dropped_quota <= inc_dropped_quota;
-            was_dropped_superseded <= inc_dropped_superseded;
-            was_dropped_reset <= inc_dropped_reset;
-            was_forced <= inc_forced;
-        end
+    always @(posedge clk) begin
+        was_bypass_accepted <= bypass_accepted;
+        was_in_updates <= inc_in_updates;
+        was_out_updates <= inc_out_updates;
+        was_in_bypass <= inc_in_bypass;
+        was_out_bypass <= inc_out_bypass;
+        was_appended <= inc_appended;
+        was_merged <= inc_merged;
+        was_replaced_worker <= inc_replaced_worker;
+        was_replaced_reward <= inc_replaced_reward;
+        was_dropped_full <= inc_dropped_full;
+        was_dropped_reward <= inc_dropped_reward;
+        was_dropped_mismatch <= inc_dropped_mismatch;
+        was_dropped_header <= inc_dropped_header;
+        was_dropped_length <= inc_dropped_length;
+        was_dropped_oversize <= inc_dropped_oversize;
+        was_dropped_index <= inc_dropped_index;
+        was_dropped_truncated <= inc_dropped_truncated;
+        was_dropped_overlong <= inc_dropped_overlong;
+        was_dropped_bypass <= inc_dropped_bypass;
+        was_locked_appends <= inc_locked_appends;
+        was_saturations <= inc_saturations;
+        was_cut_through <= inc_cut_through;
+        was_repaired <= inc_repaired;
+        was_input_stalls <= inc_input_stalls;
+        was_input_beats <= inc_input_beats;
+        was_output_beats <= inc_output_beats;
+        was_dropped_halted <= inc_dropped_halted;
+        was_dropped_member <= inc_dropped_member;
+        was_dropped_duplicate <= inc_dropped_duplicate;
+        was_dropped_late <= inc_dropped_late;
+        was_dropped_quota <= inc_dropped_quota;
+        was_dropped_superseded <= inc_dropped_superseded;
+        was_dropped_reset <= inc_dropped_reset;
+        was_forced <= inc_forced;
+    end
 
     // Frames that came in and have not wholly left.
     reg  [31:0] resident_updates, resident_bypass;
