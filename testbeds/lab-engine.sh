@@ -46,5 +46,5 @@ done
 ip link set dev "$bridge" addrgenmode none up
 olafctl deploy --hosts "$testbed"
 # In the background, so that a signal is heard at once; destroy ends it.
-olafctl exec --name "$testbed" "$server" -- "$@" &
+olafctl exec --deployment "$testbed" "$server" -- "$@" &
 wait $!

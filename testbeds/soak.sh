@@ -32,7 +32,7 @@ server = report["parameter_servers"][0]
 for worker in (each for cluster in report["clusters"] for each in cluster["workers"]):
     print(worker["name"], worker["udp_port"], server["name"], server["ip"])')
 server=$(echo "$workers" | cut -d " " -f 3 | head -n 1)
-olafctl exec --name "$testbed" "$server" -- python3 "$samples/parameter_server.py" >/dev/null &
+olafctl exec --deployment "$testbed" "$server" -- python3 "$samples/parameter_server.py" >/dev/null &
 
 end=$(($(date +%s) + seconds))
 round=0
@@ -40,7 +40,7 @@ while [ "$round" -eq 0 ] || [ "$(date +%s)" -lt "$end" ]; do
     round=$((round + 1))
     running=
     while read -r name port _ address; do
-        olafctl exec --name "$testbed" "$name" -- python3 "$samples/worker.py" "$address" "$port" 500 </dev/null &
+        olafctl exec --deployment "$testbed" "$name" -- python3 "$samples/worker.py" "$address" "$port" 500 </dev/null &
         running="$running $!"
     done <<WORKERS
 $workers

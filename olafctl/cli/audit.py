@@ -12,7 +12,10 @@ from olafctl.cli.output import json_option
 @click.argument("file", required=False, type=click.Path(dir_okay=False, path_type=Path))
 @json_option("Print each line as JSON.")
 def command(file: Path | None, as_json: bool) -> None:
-    """Show the daemon's audit log (or FILE), and check that every line follows from the one before it."""
+    """Show the daemon's audit log (or FILE) and check its chain.
+
+    Each line has the SHA-256 of the one before it. Exit code 1 when one has not.
+    """
     from olafctl import paths
     from olafctl.daemon.operate.audit import read
 

@@ -16,9 +16,10 @@ from olafctl.daemon.api.command_line import etcd_options
 def command(
     deployment: str, file: Path, endpoints: str | None, etcd_certs: Path | None, as_json: bool
 ) -> None:
-    """Write the daemon's membership of DEPLOYMENT to FILE, as of one revision; it may run meanwhile.
+    """Write the daemon's membership of DEPLOYMENT to FILE.
 
-    Keys of control messages are in it: only you may read it.
+    The daemon may run meanwhile: the file is as of one revision. It has the keys of control messages, so only
+    you may read it.
     """
     from olafctl.daemon.operate.backup import backup
     from olafctl.daemon.operate.stores import reading

@@ -10,9 +10,10 @@ from olafctl.cli.output import json_option, print_json, progress
 @click.option("--target", metavar="NAME", help="Use this target instead of the testbed's own.")
 @json_option("Print the build as JSON.")
 def command(testbed: str, target: str | None, as_json: bool) -> None:
-    """Build the pipeline of TESTBED (a YAML file, or the name of a shipped testbed).
+    """Build the pipeline of TESTBED.
 
-    Results are kept by the content of everything that goes into them, so a second build takes no time.
+    TESTBED is a YAML file, or the name of a shipped testbed. Results are kept by the content of everything
+    that goes into them, so a second build takes no time.
     """
     from olafctl.control.deploy import build
     from olafctl.targets import testbeds

@@ -17,21 +17,23 @@ _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 @click.argument("port", nargs=-1, required=True)
 @click.option("-w", "file", required=True, metavar="FILE", help="The file to write; - is standard output.")
 @click.option("-c", "count", type=click.IntRange(1), help="End after so many frames.")
-@click.option("--name", help="The deployment, when there are several.")
-def command(port: tuple[str, ...], file: str, count: int | None, name: str | None) -> None:
-    """Write every frame at front ports (by name or number) of a deployment to FILE, as pcapng.
+@click.option("--deployment", metavar="NAME", help="The deployment, when there are several.")
+def command(port: tuple[str, ...], file: str, count: int | None, deployment: str | None) -> None:
+    """Write the frames at front ports of a deployment to a file.
 
-    The file tells the port, the time in ns, and the direction: out is into the pipeline. Ctrl-C ends it, with
-    a file that is complete. For Wireshark: olafctl capture PORT -w - | wireshark -k -i -
+    PORT is a front port's name or number. The file is pcapng and tells the port, the time in ns, and the
+    direction: out is into the pipeline. At a UNIX socket only what leaves the pipeline is heard. Ctrl-C ends
+    it, with a file that is complete.
 
-    At a UNIX socket only what leaves the pipeline is heard.
+    \b
+      olafctl capture ps -w - | wireshark -k -i -
     """
     from olafctl.control.deploy import find
     from olafctl.control.store import pick
     from olafctl.errors import BadInput, OlafError, Problem
     from olafctl.ports.capture import listen, record
 
-    store = pick(name)
+    store = pick(deployment)
     testbed, running = find(store)
     if running is None:
         raise OlafError(Problem("is not running", store.folder.name, "olafctl deploy TESTBED"))

@@ -17,14 +17,16 @@ from olafctl.cli.output import json_option, print_json
 @click.option("--days", type=click.IntRange(1, 3650), default=365, show_default=True, help="Valid so long.")
 @json_option("Print the files as JSON.")
 def command(folder: Path, name: str, hosts: tuple[str, ...], days: int, as_json: bool) -> None:
-    """Make NAME.pem and NAME.key in FOLDER, signed by the authority there, which is made the first time.
+    """Make a certificate, NAME.pem, and its key, NAME.key, in FOLDER.
+
+    They are signed by the authority in FOLDER, which is made the first time.
 
     \b
-    olafctl certs certs server --host controller.lab --host 192.0.2.7
-    olafctl certs certs client
-    olafctl daemon laptop --listen 192.0.2.7:9600 --tls-cert certs/server.pem \\
-        --tls-key certs/server.key --tls-ca certs/ca.pem
-    OLAF_CERTS=certs OLAF_DAEMON=192.0.2.7:9600 olafctl cluster list
+      olafctl certs certs server --host controller.lab --host 192.0.2.7
+      olafctl certs certs client
+      olafctl daemon laptop --listen 192.0.2.7:9600 --tls-cert certs/server.pem \\
+          --tls-key certs/server.key --tls-ca certs/ca.pem
+      OLAF_CERTS=certs OLAF_DAEMON=192.0.2.7:9600 olafctl cluster list
     """
     from olafctl.daemon.certificates import issue
 

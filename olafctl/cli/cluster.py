@@ -15,7 +15,7 @@ _MODES = click.Choice(["olaf", "fifo", "iswitch"])
 
 @click.group()
 def command() -> None:
-    """Create, change and watch clusters, by way of `olafctl daemon`."""
+    """Create, change and watch clusters through `olafctl daemon`."""
 
 
 @command.command()
@@ -32,7 +32,7 @@ def create(
     client: "Client", deployment: str, name: str, values: int, mode: str | None, threshold: int,
     reward_threshold: float | None, key_file: Any, is_open: bool, as_json: bool,
 ) -> None:  # fmt: skip
-    """Give a cluster NAME indices of the queue and a multicast group."""
+    """Create cluster NAME: queue indices and a multicast group."""
     key = key_file.read().strip() if key_file else ""
     made = client.call(
         "CreateCluster", deployment=deployment, name=name, values=values, mode=_mode(mode),
@@ -46,7 +46,7 @@ def create(
 @connection_options
 @json_option("Print how many members it had as JSON.")
 def delete(client: "Client", deployment: str, name: str, as_json: bool) -> None:
-    """Take the cluster NAME out, with its members."""
+    """Delete cluster NAME and its members."""
     members = client.call("DeleteCluster", deployment=deployment, cluster=name).members
     if as_json:
         print_json({"cluster": name, "members": members})
@@ -89,7 +89,10 @@ def list_all(client: "Client", deployment: str, as_json: bool) -> None:
 @connection_options
 @json_option("Print the cluster as JSON.")
 def threshold(client: "Client", deployment: str, name: str, threshold: int, as_json: bool) -> None:
-    """Set H of the cluster NAME to THRESHOLD worker updates; 0 follows the number of members."""
+    """Set H of cluster NAME to THRESHOLD worker updates.
+
+    0 follows the number of members.
+    """
     _show(client.call("SetThreshold", deployment=deployment, cluster=name, threshold=threshold), as_json)
 
 
@@ -99,7 +102,7 @@ def threshold(client: "Client", deployment: str, name: str, threshold: int, as_j
 @connection_options
 @json_option("Print the cluster as JSON.")
 def mode(client: "Client", deployment: str, name: str, mode: str, as_json: bool) -> None:
-    """Set how the queue treats the updates of the cluster NAME."""
+    """Set how the queue treats the updates of cluster NAME."""
     _show(client.call("SetMode", deployment=deployment, cluster=name, mode=_mode(mode)), as_json)
 
 
@@ -109,7 +112,7 @@ def mode(client: "Client", deployment: str, name: str, mode: str, as_json: bool)
 @connection_options
 @json_option("Print the cluster as JSON.")
 def reward(client: "Client", deployment: str, name: str, threshold: str, as_json: bool) -> None:
-    """Set the reward rule of the cluster NAME to THRESHOLD, or `off`."""
+    """Set the reward rule of cluster NAME to THRESHOLD, or `off`."""
     from olafctl.errors import BadInput, Problem
     from olafctl.testbed import quantities
 
@@ -126,7 +129,7 @@ def reward(client: "Client", deployment: str, name: str, threshold: str, as_json
 @connection_options
 @json_option("Print the cluster as JSON.")
 def reset(client: "Client", deployment: str, name: str, segment: int | None, as_json: bool) -> None:
-    """Discard what the queue has accumulated for the cluster NAME."""
+    """Discard what the queue has accumulated for cluster NAME."""
     _show(client.call("Reset", deployment=deployment, cluster=name, segment=segment), as_json)
 
 
@@ -135,7 +138,7 @@ def reset(client: "Client", deployment: str, name: str, segment: int | None, as_
 @connection_options
 @json_option("Print the cluster as JSON.")
 def halt(client: "Client", deployment: str, name: str, as_json: bool) -> None:
-    """Suspend the cluster NAME: the queue drops its updates."""
+    """Suspend cluster NAME: the queue drops its updates."""
     _show(client.call("Halt", deployment=deployment, cluster=name), as_json)
 
 
@@ -144,7 +147,7 @@ def halt(client: "Client", deployment: str, name: str, as_json: bool) -> None:
 @connection_options
 @json_option("Print the cluster as JSON.")
 def resume(client: "Client", deployment: str, name: str, as_json: bool) -> None:
-    """Let a suspended cluster NAME go on."""
+    """Let the queue take the updates of cluster NAME again."""
     _show(client.call("Resume", deployment=deployment, cluster=name), as_json)
 
 

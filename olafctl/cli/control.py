@@ -18,7 +18,7 @@ _JSON = json_option("Print what was done as JSON.")
 
 @click.group()
 def command() -> None:
-    """Control a running cluster: H, halt and resume, partial sums, help."""
+    """Control a running cluster: H, halt, partial sums, lost results."""
 
 
 @command.command()
@@ -27,10 +27,10 @@ def command() -> None:
 @_DEPLOYMENT
 @_JSON
 def seth(cluster: str, threshold: int, deployment: str | None, as_json: bool) -> None:
-    """Set the worker updates that make a result of CLUSTER (its name or number) to H.
+    """Set H of CLUSTER, the worker updates that make a result.
 
-    It applies at once, also to the round that accumulates, and lasts: a later deploy of the same testbed
-    keeps it.
+    CLUSTER is a name or a number. H applies at once, also to the round that accumulates, and lasts: a later
+    deploy of the same testbed keeps it.
     """
     from olafctl.control.jobs import set_threshold
 
@@ -46,7 +46,10 @@ def seth(cluster: str, threshold: int, deployment: str | None, as_json: bool) ->
 @_DEPLOYMENT
 @_JSON
 def halt(cluster: str, deployment: str | None, as_json: bool) -> None:
-    """Halt CLUSTER: its workers are told, and what they still send is dropped and counted."""
+    """Halt CLUSTER: tell its workers, and drop what they still send.
+
+    What is dropped is counted.
+    """
     _halt(cluster, True, deployment, as_json)
 
 
@@ -55,7 +58,10 @@ def halt(cluster: str, deployment: str | None, as_json: bool) -> None:
 @_DEPLOYMENT
 @_JSON
 def resume(cluster: str, deployment: str | None, as_json: bool) -> None:
-    """Resume CLUSTER: partial sums are where they were, and its workers are told."""
+    """Resume CLUSTER, and tell its workers.
+
+    Partial sums are where they were.
+    """
     _halt(cluster, False, deployment, as_json)
 
 
@@ -65,7 +71,10 @@ def resume(cluster: str, deployment: str | None, as_json: bool) -> None:
 @_DEPLOYMENT
 @_JSON
 def fbcast(cluster: str, segment: int | None, deployment: str | None, as_json: bool) -> None:
-    """Send the partial sums of CLUSTER now, with as many updates as they have."""
+    """Send the partial sums of CLUSTER now.
+
+    They have as many updates as have come.
+    """
     from olafctl.control.jobs import release
 
     if _by_daemon(deployment, "FBcast", cluster, segment=segment) is None:
@@ -79,7 +88,7 @@ def fbcast(cluster: str, segment: int | None, deployment: str | None, as_json: b
 @_DEPLOYMENT
 @_JSON
 def reset(cluster: str, segment: int | None, deployment: str | None, as_json: bool) -> None:
-    """Discard the partial sums of CLUSTER, and forget which round it finished last."""
+    """Discard the partial sums and the finished round of CLUSTER."""
     from olafctl.control.jobs import discard
 
     if _by_daemon(deployment, "Reset", cluster, segment=segment) is None:
@@ -95,7 +104,7 @@ def reset(cluster: str, segment: int | None, deployment: str | None, as_json: bo
 @_DEPLOYMENT
 @_JSON
 def ask(cluster: str, worker: str, segment: int, round_: int, deployment: str | None, as_json: bool) -> None:
-    """Ask the other members of CLUSTER to send WORKER the result of a round that it lacks."""
+    """Ask the other members of CLUSTER to send WORKER a result."""
     from olafctl.control.jobs import ask_for_help
 
     told = _by_daemon(deployment, "Help", cluster, worker=worker, segment=segment, round=round_)

@@ -68,11 +68,12 @@ def command(
     web: str,
     systemd_unit: bool,
 ) -> None:
-    """Own each TESTBED (without any: every deployment there is), deploying what does not run.
+    """Keep deployments and the membership of their clusters.
 
-    Keeps their devices equal to the stored membership, whatever is killed, and serves the API that
-    `olafctl cluster` and `olafctl worker` use. The first time, the membership is the testbed's. While it
-    runs no other olafctl changes these deployments. Ends with Ctrl-C or SIGTERM; the deployments go on.
+    Owns each TESTBED (without any: every deployment there is), and deploys those that do not run. Keeps their
+    devices equal to the stored membership, whatever is killed, and serves the API that `olafctl cluster` and
+    `olafctl worker` use. The first time, the membership is the testbed's. While it runs no other olafctl
+    changes these deployments. Ends with Ctrl-C or SIGTERM; the deployments go on.
     """
     from olafctl import paths
     from olafctl.control import deploy

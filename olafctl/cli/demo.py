@@ -29,10 +29,11 @@ TESTBED = "nine-clusters"
 @click.option("--no-tests", is_flag=True, help="Leave the packet tests out.")
 @json_option("Print the figures as JSON.")
 def command(output: Path, no_tests: bool, as_json: bool) -> None:
-    """Deploy nine-clusters, test it with packets, replay a recorded training, show the paper's table 1.
+    """Show the main job: deploy, test, replay a training, table 1.
 
-    The training of 27 workers in 9 clusters goes through FIFO and through Olaf at 60 → 40 and 60 → 20 Gb/s;
-    figure 6 and Age-of-Model over time are saved as PNG and SVG. What was deployed is destroyed at the end.
+    The testbed is nine-clusters. A recorded training of 27 workers in 9 clusters goes through FIFO and
+    through Olaf at 60 → 40 and 60 → 20 Gb/s; figure 6 and Age-of-Model over time are saved as PNG and SVG.
+    What was deployed is destroyed at the end.
     """
     from olafctl.control.deploy import using
     from olafctl.demo import experiment, table1

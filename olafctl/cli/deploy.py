@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 def command(
     testbed: str, target: str | None, dry_run: bool, take_over: bool, hosts: bool | None, as_json: bool
 ) -> None:
-    """Make TESTBED (a YAML file, or the name of a shipped testbed) run, programmed and verified.
+    """Make TESTBED run, programmed and verified.
 
-    What already fits stays untouched; a second deploy changes nothing, and so does one of what a daemon
-    keeps. If anything fails, what ran before runs again. Lines of the plan begin with + (added), ~ (changed)
-    or - (removed).
+    TESTBED is a YAML file, or the name of a shipped testbed. What already fits stays untouched; a second
+    deploy changes nothing, and so does one of what a daemon keeps. If anything fails, what ran before runs
+    again. Lines of the plan begin with + (added), ~ (changed) or - (removed).
     """
     from olafctl.control.deploy import deploy, kept
     from olafctl.control.store import Store, folder_of

@@ -19,9 +19,10 @@ from olafctl.errors import BadInput, OlafError, Problem
 )
 @json_option("Print what was destroyed as JSON.")
 def command(name: str | None, everything: bool, orphans: bool, as_json: bool) -> None:
-    """End deployment NAME (the only one, when left out): processes, ports and files, also after a crash.
+    """End a deployment: its processes, ports and files.
 
-    A daemon that keeps it lets it go first.
+    NAME may be left out when there is one deployment only. It works after a crash too. A daemon that keeps
+    the deployment lets it go first.
     """
     if sum((name is not None, everything, orphans)) > 1:
         raise BadInput(Problem("more than one of a name, --all and --orphans", remedy="give one of them"))

@@ -36,16 +36,17 @@ def command(
     wait: float,
     as_json: bool,
 ) -> None:
-    """Examine from this host whether a worker can train with SERVER (needs the SDK: pip install ./sdk).
+    """Find out why a worker on this host cannot train with SERVER.
 
     SERVER is what a training script gives olaf.Worker: a parameter server's HOST:PORT, or
     olaf://CLUSTER@ENGINE, with the cluster's key in OLAF_KEY. Examined are the route, the MTU, checksum
     offload, membership, the epoch, the model, whether the server answers, and whether the engine knows this
     worker and its ACK comes back. Weights are not changed: the update has a gradient of zeros.
 
-    Run it while no worker trains here: it uses the same address, and joins and leaves as one would.
+    Run it while no worker trains here: it uses the same address, and joins and leaves as one would. Needs the
+    SDK (pip install ./sdk).
 
-    Ends with 0 when training works, 1 with a fault, each with its remedy.
+    Exit code 1 when there is a fault; each is printed with its remedy.
 
     \b
       olafctl doctor 10.0.0.254:20300 --local 0.0.0.0:41001 --values 9797

@@ -12,22 +12,22 @@ _NOT_FOUND = 127
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
-@click.option("--name", help="The deployment, when there are several.")
+@click.option("--deployment", metavar="NAME", help="The deployment, when there are several.")
 @click.argument("host")
 @click.argument("program", nargs=-1, required=True, type=click.UNPROCESSED, metavar="[--] PROGRAM ...")
-def command(name: str | None, host: str, program: tuple[str, ...]) -> None:
-    """Run PROGRAM as HOST of a deployment (`deploy --hosts`): with its address, routes and neighbours.
+def command(deployment: str | None, host: str, program: tuple[str, ...]) -> None:
+    """Run PROGRAM as HOST of a deployment made with `deploy --hosts`.
 
-    PROGRAM takes the place of olafctl: signals reach it and its exit code is this one's. 127 when it is not
-    found, 126 when it cannot be run. It goes on when the engine is started
-    again; `olafctl destroy` ends what still runs.
+    It has the host's address, routes and neighbours, and takes the place of olafctl: signals reach it and its
+    exit code is this one's. 127 when it is not found, 126 when it cannot be run. It goes on when the engine
+    is started again; `olafctl destroy` ends what still runs.
     """
     from olafctl.control.store import pick
     from olafctl.errors import MissingTool, OlafError, Problem
     from olafctl.hosts import deployed
     from olafctl.ports import interfaces, ip
 
-    folder = pick(name).folder
+    folder = pick(deployment).folder
     namespace = deployed.namespace_of(folder, host)
     if reason := interfaces.why_not():
         raise OlafError(Problem(reason, f"host {host}", "run as root"))

@@ -22,7 +22,7 @@ _FASTEST = 128 * 10**9
 @click.option("--interval", metavar="TIME", required=True, help="Between two updates of a worker: 20ms.")
 @click.option("--workers", type=click.IntRange(1), required=True, help="Of each cluster.")
 @click.option("--rate", metavar="RATE", required=True, help="Of the link to the parameter server: 10Mb/s.")
-@click.option("--clusters", type=click.IntRange(1, 1024), default=1, show_default=True)
+@click.option("--clusters", type=click.IntRange(1, 1024), default=1, show_default=True, help="In all.")
 @click.option("--slots", type=click.IntRange(SLOTS.least, SLOTS.greatest), default=SLOTS.default,
               show_default=True, help="Of the engine's queue.")  # fmt: skip
 @click.option("--jitter", type=click.FloatRange(0, 1), default=0.1, show_default=True,
@@ -42,10 +42,11 @@ def command(
     seed: int,
     as_json: bool,
 ) -> None:
-    """Predict what a training job gains, before anything is built: loss, Age-of-Model and delivery.
+    """Predict what a training job would gain from Olaf.
 
-    Compares FIFO, Olaf, and Olaf with transmission control (OLAF §5) in the event-level model, with the same
-    arrivals: every worker updates once an interval, from a random phase on.
+    Loss, Age-of-Model and delivery of FIFO, Olaf, and Olaf with transmission control (OLAF §5), in the
+    event-level model and with the same arrivals: every worker updates once an interval, from a random phase
+    on.
 
     \b
       olafctl gain --values 9797 --interval 20ms --workers 3 --clusters 8 --rate 50Mb/s

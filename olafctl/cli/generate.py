@@ -32,7 +32,10 @@ def generated() -> Mapping[Path, str]:
 @click.command()
 @click.option("--check", is_flag=True, help="Change nothing; fail if a file is not what would be written.")
 def command(check: bool) -> None:
-    """Write the files generated from the header layouts, the register map and the templates' defaults."""
+    """Write the generated files of this repository.
+
+    They follow from the header layouts, the register map and the templates' defaults.
+    """
     home = paths.sources()
     stale = {place: text for place, text in generated().items() if _text(home / place) != text}
     if check and stale:

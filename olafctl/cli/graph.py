@@ -33,9 +33,10 @@ if TYPE_CHECKING:
 )
 @json_option("Print the topology as JSON instead.")
 def command(name: str | None, file: Path | None, as_text: bool, seconds: float, as_json: bool) -> None:
-    """Draw the engines, links and hosts of deployment NAME (the only one, when left out), with live rates.
+    """Draw a deployment's engines, links and hosts, with live rates.
 
-    NAME may also be a testbed that is not deployed: then there are no rates.
+    NAME may be left out when there is one deployment only. It may also be a testbed that is not deployed:
+    then there are no rates.
     """
     import dataclasses
 

@@ -13,18 +13,23 @@ _PORTS_AT_MOST = 8
 
 @click.command()
 @click.argument("path", type=click.Path(path_type=Path), default="testbed.yaml")
-@click.option("--clusters", type=click.IntRange(1, limits.CLUSTERS), default=1, show_default=True)
+@click.option(
+    "--clusters", type=click.IntRange(1, limits.CLUSTERS), default=1, show_default=True, help="In all."
+)
 @click.option(
     "--workers", type=click.IntRange(1, 1024), default=2, show_default=True, help="In each cluster."
 )
 @click.option("--slots", type=click.IntRange(1, 1023), default=8, show_default=True, help="Of the queue.")
-@click.option("--target", default="twin", show_default=True)
+@click.option("--target", metavar="NAME", default="twin", show_default=True, help="Where it runs.")
 @click.option("--force", is_flag=True, help="Replace the file if it is there.")
 @json_option("Print what was written as JSON.")
 def command(
     path: Path, clusters: int, workers: int, slots: int, target: str, force: bool, as_json: bool
 ) -> None:
-    """Write a testbed to PATH (testbed.yaml, when left out), each field explained, ready to be deployed."""
+    """Write a commented testbed to PATH, ready to be deployed.
+
+    PATH is testbed.yaml when left out.
+    """
     from olafctl.errors import BadInput, OlafError, Problem
     from olafctl.targets import testbeds
     from olafctl.templates import fill

@@ -17,7 +17,10 @@ from olafctl.cli.output import json_option
 @click.option("--paths", is_flag=True, help="Print where the logs are, and nothing else.")
 @json_option("Print each line, or path, as a JSON object.")
 def command(name: str | None, lines: int, follow: bool, paths: bool, as_json: bool) -> None:
-    """Show the logs of deployment NAME (the only one, when left out), also of what has crashed."""
+    """Show the logs of a deployment, also of what has crashed.
+
+    NAME may be left out when there is one deployment only.
+    """
     from olafctl.control import logs, store
 
     deployment = store.pick(name)

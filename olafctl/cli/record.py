@@ -41,7 +41,7 @@ from olafctl.errors import MissingTool, Problem
     show_default=True,
     help="Units of each of the network's two layers; 40 fit one jumbo frame, more travel in segments.",
 )
-@click.option("--seed", type=click.IntRange(0), default=1, show_default=True)
+@click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Of all that is random.")
 @click.option("--force", is_flag=True, help="Overwrite a trace that exists.")
 @json_option("Print the trace's size and header as JSON.")
 def command(
@@ -54,10 +54,10 @@ def command(
     force: bool,
     as_json: bool,
 ) -> None:
-    """Record asynchronous PPO on LunarLander-v3 as a trace (needs the extra [train]).
+    """Record asynchronous PPO on LunarLander-v3 as a trace.
 
-    Each cluster is a training of its own. 27 workers with 500 updates each take about ten minutes on
-    one core.
+    Each cluster is a training of its own. 27 workers with 500 updates each take about ten minutes on one
+    core. Needs the extra [train].
     """
     if output.exists() and not force:
         raise click.UsageError(f"{output} exists (--force overwrites it)")

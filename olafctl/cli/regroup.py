@@ -16,10 +16,11 @@ if TYPE_CHECKING:
 @click.option("--deployment", metavar="NAME", help="The deployment, when there are several.")
 @json_option("Print the changes as JSON.")
 def command(worker: str, cluster: str, deployment: str | None, as_json: bool) -> None:
-    """Move WORKER into CLUSTER (its name or index), without losing a frame.
+    """Move WORKER into CLUSTER without losing a frame.
 
-    The worker is a member of both clusters for a moment, and of CLUSTER alone when this returns. A later
-    deploy of the same testbed keeps the move. Where a daemon keeps the deployment, it makes the move.
+    CLUSTER is a name or an index. The worker is a member of both clusters for a moment, and of CLUSTER alone
+    when this returns. A later deploy of the same testbed keeps the move. Where a daemon keeps the deployment,
+    it makes the move.
     """
     from olafctl.control.regroup import regroup
     from olafctl.control.store import pick

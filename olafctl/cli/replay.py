@@ -64,11 +64,11 @@ def command(
     plot: Path | None,
     as_json: bool,
 ) -> None:
-    """Replay a recorded training through the deployed engine, in virtual time.
+    """Replay a recorded training through a deployed twin.
 
-    Its workers are those of the clusters of mode olaf and fifo. The engine's settings are put back
-    afterwards. Exit code 1 when what was sent, received and counted does not add up, or when a frame is not
-    the exact sum of the updates that it counts.
+    In virtual time. Its workers are those of the clusters of mode olaf and fifo. The engine's settings are
+    put back afterwards. Exit code 1 when what was sent, received and counted does not add up, or when a frame
+    is not the exact sum of the updates that it counts.
     """
     if order is not None and at_once is None:
         raise click.UsageError("--order goes with --at-once")

@@ -48,12 +48,12 @@ def command(
     runs: int,
     as_json: bool,
 ) -> None:
-    """Measure tables and figures of the paper OLAF again: all of them if none is named.
+    """Measure the tables and figures of the paper OLAF again.
 
-    Each is measured in the event-level model, over what the paper leaves open too, and shown next to the
-    paper's figures. What was measured with the same code and the same runs is kept, so an interrupted command
-    goes on where it was. Figures 2, 3 and 8 are trainings: `olafctl bench train` makes
-    them, and figure 7 through the twin.
+    All of them if none is named. Each is measured in the event-level model, over what the paper leaves open
+    too, and shown next to the paper's figures. What was measured with the same code and the same runs is
+    kept, so an interrupted command goes on where it was. Figures 2, 3 and 8 are trainings: `olafctl bench
+    train` makes them, and figure 7 through the twin.
 
     \b
       olafctl reproduce table2

@@ -16,9 +16,10 @@ from olafctl.daemon.api.command_line import etcd_options
 def command(
     deployment: str, file: Path, endpoints: str | None, etcd_certs: Path | None, as_json: bool
 ) -> None:
-    """Make the membership of DEPLOYMENT that of the backup FILE, while no daemon owns it.
+    """Make the membership of DEPLOYMENT that of the backup FILE.
 
-    The next daemon makes the devices equal to it. A damaged, newer or foreign file is refused.
+    No daemon may own it meanwhile. The next daemon makes the devices equal to it. A damaged, newer or foreign
+    file is refused.
     """
     from olafctl.daemon.operate.backup import restore
     from olafctl.daemon.operate.stores import changing

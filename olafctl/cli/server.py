@@ -36,7 +36,13 @@ _MEANINGS = {
     metavar="HOST:PORT",
     help="Listen here instead; without a TESTBED, serve any worker as one cluster.",
 )
-@click.option("--policy", type=click.Choice(_POLICIES), default="olaf", show_default=True)
+@click.option(
+    "--policy",
+    type=click.Choice(_POLICIES),
+    default="olaf",
+    show_default=True,
+    help="When an update moves the weights (sdk/README.md).",
+)
 @click.option(
     "--rate",
     type=float,
@@ -96,11 +102,12 @@ def command(
     report: float,
     as_json: bool,
 ) -> None:
-    """Serve the weights of the clusters of TESTBED (needs the SDK: pip install ./sdk).
+    """Run a parameter server for the clusters of TESTBED.
 
     Every update is answered with the newest weights and their version. Ends with SIGTERM or Ctrl-C, after a
     last checkpoint and report. A server that was killed continues from its checkpoint. Where a daemon keeps
-    TESTBED, its membership counts, and clusters and workers are followed as they change.
+    TESTBED, its membership counts, and clusters and workers are followed as they change. Needs the SDK (pip
+    install ./sdk).
     """
     if testbed is None and listen is None:
         raise click.UsageError("give a TESTBED, or --listen")

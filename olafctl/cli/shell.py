@@ -10,12 +10,13 @@ import click
 
 @click.command()
 @click.argument("device", metavar="DEVICE")
-@click.option("--name", help="The deployment, when there are several.")
+@click.option("--deployment", metavar="NAME", help="The deployment, when there are several.")
 @click.option("--print", "show", is_flag=True, help="Print the command line instead of running it.")
-def command(device: str, name: str | None, show: bool) -> None:
-    """Drop into p4runtime-shell on DEVICE (vnp4_1 or vnp4_2), as its primary controller.
+def command(device: str, deployment: str | None, show: bool) -> None:
+    """Open p4runtime-shell on DEVICE of a deployment.
 
-    Another controller that is primary is displaced. What is changed there is changed back by the next deploy.
+    DEVICE is vnp4_1 or vnp4_2; of several engines ENGINE/vnp4_1 or ENGINE/vnp4_2. The shell is its primary
+    controller: another one is displaced. What is changed there is changed back by the next deploy.
     """
     from olafctl.control.deploy import find
     from olafctl.control.store import pick
@@ -23,7 +24,7 @@ def command(device: str, name: str | None, show: bool) -> None:
     from olafctl.p4runtime import address as addresses
     from olafctl.p4runtime.session import Session
 
-    store = pick(name)
+    store = pick(deployment)
     _, running = find(store)
     if running is None:
         raise OlafError(Problem("is not running", store.folder.name, "olafctl deploy TESTBED"))

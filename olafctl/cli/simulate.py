@@ -69,9 +69,10 @@ def command(
     seed: int,
     as_json: bool,
 ) -> None:
-    """Simulate TESTBED's engines and periodic workers in the event-level model (docs/simulate.md).
+    """Simulate TESTBED in the event-level model (docs/simulate.md).
 
-    Phases are drawn at random from --seed, with which a run repeats exactly. The reward rule does not apply.
+    Its engines, links and periodic workers. Phases are drawn at random from --seed, with which a run repeats
+    exactly. The reward rule does not apply.
 
     \b
       olafctl simulate nine-clusters --period 1us --rate 40Gb/s --frame-bytes 256 --duration 10ms

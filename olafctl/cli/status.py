@@ -13,9 +13,10 @@ from olafctl.cli.output import json_option, print_json, table
 @json_option("Print everything as JSON, every entry and counter.")
 @click.pass_context
 def command(context: click.Context, name: str | None, as_json: bool) -> None:
-    """Show deployment NAME (the only one, when left out): ports, tables, groups, queue and counters.
+    """Show a deployment: ports, tables, groups, queue and counters.
 
-    Ends with 0 when it runs and is as it was deployed, 1 when it does not run or differs.
+    NAME may be left out when there is one deployment only. Exit code 1 when it does not run, or is not as it
+    was deployed.
     """
     from olafctl.control.status import healthy, status
     from olafctl.control.store import pick

@@ -35,10 +35,10 @@ def command(
     verbose: bool,
     as_json: bool,
 ) -> None:
-    """Run the packet tests with real packets through deployment NAME (the only one, when left out).
+    """Run the packet tests through a deployment.
 
-    They fill and hold the queue for moments, so do not run them during live training. Ends with 0 when
-    all pass, 1 when one fails.
+    NAME may be left out when there is one deployment only. The tests fill and hold the queue for moments, so
+    do not run them during a training. Exit code 1 when one fails.
     """
     from olafctl import paths
     from olafctl.control import child

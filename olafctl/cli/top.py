@@ -14,15 +14,17 @@ _SHOWN = 30
 
 
 @click.command()
-@click.option("--every", type=click.FloatRange(0.1), default=1.0, show_default=True, metavar="SECONDS")
+@click.option("--every", type=click.FloatRange(0.1), default=1.0, show_default=True, metavar="SECONDS",
+              help="Between two looks.")  # fmt: skip
 @click.option("--once", is_flag=True, help="Show it once, and end.")
 @connection_options
 @json_option("Print it once as JSON.")
 def command(client: "Client", deployment: str, every: float, once: bool, as_json: bool) -> None:
-    """Show clusters with members and Age-of-Model, P_s, the queue, and updates merged or dropped by cause.
+    """Show clusters, Age-of-Model and the queue as they change.
 
-    P_s is that of workers whose model is as fresh as they ask for: min(Q_max/N, 1). Age-of-Model is what
-    `olafctl server` measures and tells the daemon. Ends with Ctrl-C.
+    With members, P_s and the updates merged, or dropped by cause. P_s is that of workers whose model is as
+    fresh as they ask for: min(Q_max/N, 1). Age-of-Model is what `olafctl server` measures and tells the
+    daemon. Ends with Ctrl-C.
     """
     import time
     from contextlib import suppress

@@ -37,7 +37,13 @@ _ENGINE = ("in_updates", "merged", "replaced_worker", "dropped_full", "out_updat
     help="Seconds a worker takes for one environment step: in virtual time exactly, in wall time at least.  "
     "[default: 0.001 with --virtual, else 0]",
 )
-@click.option("--policy", type=click.Choice(_POLICIES), default="olaf", show_default=True)
+@click.option(
+    "--policy",
+    type=click.Choice(_POLICIES),
+    default="olaf",
+    show_default=True,
+    help="When an update moves the weights (docs/training.md).",
+)
 @click.option(
     "--delta-t",
     type=click.FloatRange(0, min_open=True),
@@ -53,7 +59,7 @@ _ENGINE = ("in_updates", "merged", "replaced_worker", "dropped_full", "out_updat
     help="Transmission control: v in 1/s.  [default: Δ_T's number]",
 )
 @click.option("--no-control", is_flag=True, help="Without transmission control: every update is sent.")
-@click.option("--seed", type=click.IntRange(0), default=1, show_default=True)
+@click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Of all that is random.")
 @click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
@@ -91,12 +97,12 @@ def command(
     ray: str | None,
     as_json: bool,
 ) -> None:
-    """Train LunarLander-v3 on the deployed TESTBED: its workers, its engine, its parameter server.
+    """Train LunarLander-v3 through the deployed TESTBED.
 
-    Needs the SDK (pip install ./sdk) and the extra [train]. Each cluster that is not of mode iswitch trains a
-    policy of its own. In wall time every worker is a process with kernel sockets in its host's namespace
-    (olafctl deploy --hosts); Ctrl-C ends it, and --resume goes on. With --virtual every datagram crosses the
-    twin's P4 and Verilog, in one simulation.
+    Each cluster that is not of mode iswitch trains a policy of its own. In wall time every worker is a
+    process with kernel sockets in its host's namespace (olafctl deploy --hosts); Ctrl-C ends it, and --resume
+    goes on. With --virtual every datagram crosses the twin's P4 and Verilog, in one simulation. Needs the SDK
+    (pip install ./sdk) and the extra [train].
     """
     if virtual and (out is not None or resume or ray is not None):
         raise click.UsageError("--out, --resume and --ray are for training in wall time")

@@ -137,12 +137,12 @@ def command(
     as_json: bool,
     **asked: Any,
 ) -> None:
-    """Prove that every schedule of TESTBED or --clusters meets an Age-of-Model objective, or show one that
-    does not.
+    """Prove or refute an Age-of-Model objective.
 
-    Workers generate periodically (or with jitter) from free phases; nothing else about arrivals is assumed.
-    An accept holds for the stated horizon and assumptions, which are printed with it. A reject names its
-    cause.
+    Either every schedule of TESTBED or --clusters meets it, or one that does not is shown. Workers generate
+    periodically (or with jitter) from free phases; nothing else about arrivals is assumed. An accept holds
+    for the stated horizon and assumptions, which are printed with it. A reject names its cause. Needs the
+    extra [verify].
 
     \b
     Exit codes: 0 accept, 1 reject, 2 bad parameters, 3 Z3 is missing, 4 unknown (timeout).

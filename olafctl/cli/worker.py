@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @click.group()
 def command() -> None:
-    """Let workers join, leave and move, by way of `olafctl daemon`."""
+    """Let workers join, leave and move through `olafctl daemon`."""
 
 
 @command.command()
@@ -56,7 +56,10 @@ def leave(client: "Client", deployment: str, worker: str, as_json: bool) -> None
 @connection_options
 @json_option("Print the member as JSON.")
 def move(client: "Client", deployment: str, worker: str, cluster: str, port: int, as_json: bool) -> None:
-    """Put WORKER into CLUSTER, behind another front port, or both, without losing a frame."""
+    """Move WORKER to another cluster, front port, or both.
+
+    No frame is lost.
+    """
     if not cluster and not port:
         raise click.UsageError("give a CLUSTER, a --port, or both")
     asked = {"deployment": deployment, "worker": worker, "cluster": cluster, "port": port}

@@ -43,7 +43,7 @@ def udp(folder: Path, host: str, port: int = 20300) -> socket.socket:
 
 def exec_line(deployment: str, host: str, *words: object) -> list[str]:
     """The command line that runs ``words`` as ``host``."""
-    return [sys.executable, "-m", "olafctl", "exec", "--name", deployment, host, *map(str, words)]
+    return [sys.executable, "-m", "olafctl", "exec", "--deployment", deployment, host, *map(str, words)]
 
 
 @pytest.fixture

@@ -94,7 +94,7 @@ def _rank(number: int, loss: float) -> "subprocess.Popen[str]":
         "WORLD_SIZE": "2",
         "RANK": str(number),
     }
-    line = [sys.executable, "-m", "olafctl", "exec", "--name", NAME, f"pair-w{number}", "--"]
+    line = [sys.executable, "-m", "olafctl", "exec", "--deployment", NAME, f"pair-w{number}", "--"]
     return subprocess.Popen(
         [*line, sys.executable, str(RANK), str(loss)],
         env=environment,

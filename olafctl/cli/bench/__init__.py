@@ -7,4 +7,7 @@ from olafctl.cli.main import VerbGroup
 
 @click.group(cls=VerbGroup, package="olafctl.cli.bench")
 def command() -> None:
-    """Measure: counts where possible, ratios side by side in one run otherwise."""
+    """Measure speed, size and learning; compare models; prove.
+
+    Costs are counted where they can be; ratios are of runs side by side.
+    """

@@ -26,13 +26,14 @@ JUMBO = 9036
 @click.option("--seed", default=1, show_default=True, help="Of the random frames.")
 @json_option("Print the figures as JSON.")
 def command(frames: int | None, seed: int, as_json: bool) -> None:
-    """Measure the whole box at 250 MHz, in cycles: the real Verilog with stand-ins for the two IPs.
+    """Measure the OpenNIC user box at 250 MHz, in cycles.
 
-    Throughput of bypassing frames and of updates in one direction, and of both ports into one; one ACK of
-    1500 bytes to 3, 64 and 256 members; the latency of an update of 9036 bytes by stage, next to the paper's
-    1152 ns. With --frames instead random frames of all kinds, good and bad, into two ports and the host, with
-    pauses at every port and resets in the middle; each that leaves is compared with what the twin sends.
-    Exits with 1 when a goal of the design is missed, or a frame is not accounted for.
+    The real Verilog with stand-ins for the two IPs. Throughput of bypassing frames and of updates in one
+    direction, and of both ports into one; one ACK of 1500 bytes to 3, 64 and 256 members; the latency of an
+    update of 9036 bytes by stage, next to the paper's 1152 ns. With --frames instead random frames of all
+    kinds, good and bad, into two ports and the host, with pauses at every port and resets in the middle; each
+    that leaves is compared with what the twin sends. Exit code 1 when a goal of the design is missed, or a
+    frame is not accounted for.
     """
     if frames is not None:
         _account(frames, seed, as_json)

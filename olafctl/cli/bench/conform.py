@@ -7,16 +7,17 @@ from olafctl.errors import OlafError, Problem
 
 
 @click.command()
-@click.option("--frames", type=click.IntRange(1), default=200_000, show_default=True)
+@click.option("--frames", type=click.IntRange(1), default=200_000, show_default=True, help="In all.")
 @click.option(
     "--per-seed", type=click.IntRange(1), default=2_000, show_default=True, help="Frames of one seed."
 )
 @json_option("Print how often each rule was met as JSON.")
 def command(frames: int, per_seed: int, as_json: bool) -> None:
-    """Compare the Verilated queue with its golden model: every byte, status and counter.
+    """Compare the Verilated queue with its golden model.
 
-    Random frames and commands, geometries, adder latencies, stalls and back-pressure. Exits with 1 at the
-    first difference, with its seed, and when a rule was never met.
+    Every byte, status and counter of random frames and commands, with several geometries and adder latencies,
+    stalls and back-pressure. Exit code 1 at the first difference, with its seed, and when a rule was never
+    met.
     """
     from olafctl.queue import conform
     from olafctl.queue.golden import Unexplained

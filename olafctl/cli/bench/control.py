@@ -11,8 +11,10 @@ _FLOOD = 5000
 
 
 @click.command()
-@click.option("--members", type=click.IntRange(1, 12000), default=10_000, show_default=True)
-@click.option("--clusters", type=click.IntRange(1, 1000), default=1000, show_default=True)
+@click.option("--members", type=click.IntRange(1, 12000), default=10_000, show_default=True,
+              help="In all, before the joins.")  # fmt: skip
+@click.option("--clusters", type=click.IntRange(1, 1000), default=1000, show_default=True,
+              help="Over which members are dealt.")  # fmt: skip
 @click.option("--joins", type=click.IntRange(1), default=500, show_default=True,
               help="One after the other; then four times as many, or as many in a flood.")  # fmt: skip
 @click.option("--chaos", type=click.IntRange(1), metavar="N",
@@ -33,9 +35,10 @@ def command(
     members: int, clusters: int, joins: int, chaos: int | None, cuts: int, changes: int,
     tree: bool, moves: int | None, hostile: int | None, seed: int, as_json: bool,
 ) -> None:  # fmt: skip
-    """Measure reconciling, joins and memory of `olafctl daemon`, over VNP4₁ and VNP4₂ without a queue.
+    """Measure the daemon: reconciling, joins and memory.
 
-    --chaos, --moves and --hostile are over a twin: exit code 1 when something is wrong afterwards.
+    Over VNP4₁ and VNP4₂ without a queue; --chaos, --moves and --hostile over a twin, with exit code 1
+    when something is wrong afterwards.
     """
     if chaos is not None:
         _chaos(chaos, cuts, changes, seed, tree, as_json)

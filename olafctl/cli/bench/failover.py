@@ -19,9 +19,10 @@ from olafctl.cli.output import json_option, log_progress, print_json
               help="Acknowledged before each of them, at least.")  # fmt: skip
 @json_option("Print the figures as JSON.")
 def command(kills: int, cuts: int, losses: int, changes: int, as_json: bool) -> None:
-    """Measure how soon a second controller serves when the leader is gone, and look for lost changes.
+    """Measure how soon a second controller takes over.
 
-    Needs etcd. Exit code 1 when an acknowledged change is missing, or the devices do not have the new leader.
+    Needs etcd. Looks for lost changes too. Exit code 1 when an acknowledged change is missing, or the devices
+    do not have the new leader.
     """
     from olafctl.bench.failover import run
     from olafctl.errors import OlafError

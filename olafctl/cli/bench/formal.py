@@ -8,9 +8,10 @@ from olafctl.errors import EXIT_FAILED
 @click.command()
 @click.argument("names", nargs=-1)
 def command(names: tuple[str, ...]) -> None:
-    """Prove that the Verilog of OlafQueue keeps its promises, with Yosys and ABC (many minutes).
+    """Prove properties of OlafQueue's Verilog with Yosys and ABC.
 
-    NAMES are the proofs to make; all when none is given. Exits with 1 when a check can fail.
+    NAMES are the proofs to make: control, stability and conservation (half a minute together), whole (some
+    minutes); all when none is given. Exit code 1 when a check can fail. Needs the extra [synth].
     """
     from olafctl.bench.formal import proofs
     from olafctl.errors import BadInput, Problem

@@ -11,10 +11,10 @@ from olafctl.errors import OlafError, Problem
 @click.command()
 @json_option("Print JSON; ages in ns.")
 def command(as_json: bool) -> None:
-    """Compare the predictions of `olafctl gain` with the twin: the same arrivals through P4 and Verilog.
+    """Compare the predictions of `olafctl gain` with the twin.
 
-    Ten jobs, with FIFO and with Olaf. Exit code 1 when a loss differs by more than 0.1 % of the updates, or
-    an age by more than 0.1 %.
+    Ten jobs, with FIFO and with Olaf: the same arrivals through P4 and Verilog. Exit code 1 when a loss
+    differs by more than 0.1 % of the updates, or an age by more than 0.1 %.
     """
     from olafctl.bench.gain import CASES, compare
 

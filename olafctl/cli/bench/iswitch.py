@@ -25,11 +25,11 @@ PAPER_REDUCTION = {"parameter server": "81.6–85.8", "all-reduce": "63.4–87.9
 @click.option("--seed", default=1, show_default=True, help="Which frames are lost.")
 @json_option("Print the measurements as JSON; times in ns.")
 def command(rounds: int, segments: int, seed: int, as_json: bool) -> None:
-    """Compare iSwitch's rounds with its paper, and run them over links that lose frames.
+    """Run iSwitch's rounds, next to its paper and over lossy links.
 
-    The queue is the real Verilog, Verilated; links of 10 Gb/s and 500 ns, hosts and their software are
-    models in virtual time. Exits with 1 when a result is not the exact sum of one contribution of each
-    worker, or a round does not end.
+    The queue is the real Verilog, Verilated; links of 10 Gb/s and 500 ns, hosts and their software are models
+    in virtual time. Exit code 1 when a result is not the exact sum of one contribution of each worker, or a
+    round does not end.
     """
     from olafctl.bench import aggregation, loss
     from olafctl.queue.verilate import build_queue

@@ -19,10 +19,11 @@ from olafctl.cli.output import json_option, log_progress, print_json, table
 def command(
     interval: float, excess: float, v: float | None, delta_t: float | None, seconds: float, as_json: bool
 ) -> None:
-    """Send from 24 workers in 8 clusters through 4 slots, without transmission control and with it.
+    """Measure transmission control with kernel sockets, as root.
 
-    As root: each worker is a host in a network namespace of its own, with a kernel UDP socket; the twin
-    between them has a limited output. P_s is what OLAF §5 says as each update is offered.
+    24 workers in 8 clusters send through 4 slots, without transmission control and with it. Each is a host in
+    a network namespace of its own; the twin between them has a limited output. P_s is what OLAF §5 says as
+    each update is offered.
     """
     from olafctl.errors import MissingTool, Problem
 

@@ -20,9 +20,10 @@ GOAL_PERCENT = 95.0
 @click.option("--jobs", default=2, show_default=True, help="Mutants tried at a time.")
 @click.option("--json", "as_json", is_flag=True, help="Print the verdicts as JSON.")
 def command(count: int, seed: int, seeds: int, jobs: int, as_json: bool) -> None:
-    """Put small defects into OlafQueue's Verilog, one at a time, and count those that random traffic finds.
+    """Put defects into OlafQueue's Verilog and count those found.
 
-    Exits with 1 when fewer than 95 % are found, not counting those that are argued to change nothing.
+    One small defect at a time, found by random traffic. Exit code 1 when fewer than 95 % are found, not
+    counting those that are argued to change nothing.
     """
     from olafctl.queue.mutants import score
 

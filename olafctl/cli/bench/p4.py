@@ -18,7 +18,10 @@ from olafctl.cli.output import json_option, print_json
 def command(
     workers: int, sizes: tuple[int, ...], seconds: float, program: Path | None, as_json: bool
 ) -> None:
-    """Measure VNP4₁ in process, on one core: updates from all workers in turn, each looked up and shimmed."""
+    """Measure VNP4₁ in process, on one core.
+
+    Updates come from all workers in turn; each is looked up and shimmed.
+    """
     from olafctl import paths
     from olafctl.bench import p4 as bench
 

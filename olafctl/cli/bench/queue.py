@@ -32,8 +32,8 @@ def command(frames: int, indices: int, slots: int, fifo: bool, as_json: bool) ->
 
     The real Verilog runs, Verilated: 256 B, 1500 B and 9036 B updates back to back in three mixes of
     clusters, with the output unconstrained and at 40 and 20 Gb/s; a model of many segments from three
-    workers; and iSwitch rounds of 4 and 12 workers. The paper's figures stand next to ours.
-    Exits with 1 when a goal of the design is missed.
+    workers; and iSwitch rounds of 4 and 12 workers. The paper's figures stand next to ours. Exit code 1 when
+    a goal of the design is missed.
     """
     from olafctl.bench import queue as performance
     from olafctl.queue.internals import Mode

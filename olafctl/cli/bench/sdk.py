@@ -14,11 +14,12 @@ from olafctl.cli.output import json_option, log_progress, print_json, table
               help="Of each, in turn; the median is shown.")  # fmt: skip
 @json_option("Print JSON; CPU seconds for an update.")
 def command(updates: int, rounds: int, as_json: bool) -> None:
-    """Measure the CPU time of an update of 2,205 and of 137,477 values (needs the SDK: pip install ./sdk).
+    """Measure the CPU time of an update: the SDK, gRPC and gloo.
 
-    With Olaf's SDK, with a parameter server over gRPC that is sent the same arrays, and with a round of
-    gloo's all-reduce where torch is installed. Over loopback, the kernel's part included; other load on the
-    machine disturbs CPU time little, and the ratios less.
+    Updates of 2,205 and of 137,477 values: with Olaf's SDK, with a parameter server over gRPC that is sent
+    the same arrays, and with a round of gloo's all-reduce where torch is installed. Over loopback, the
+    kernel's part included; other load on the machine disturbs CPU time little, and the ratios less. Needs the
+    SDK (pip install ./sdk).
     """
     from olafctl.errors import MissingTool, Problem
 

@@ -34,7 +34,7 @@ _AGE_LIMIT, _SPEED_LIMIT = 0.02, 50
     help="Compare so much virtual time of OLAF's table 2 with ns-3 instead (extra [ns3]).",
 )
 @click.option("--hour", is_flag=True, help="Measure an hour of virtual time instead.")
-@click.option("--clusters", type=click.IntRange(1, 1024), default=1000, show_default=True)
+@click.option("--clusters", type=click.IntRange(1, 1024), default=1000, show_default=True, help="In all.")
 @click.option("--workers", type=click.IntRange(1), default=10, show_default=True, help="Of each cluster.")
 @click.option(
     "--updates", type=click.IntRange(1), default=5_000_000, show_default=True, help="Of each measurement."
@@ -51,10 +51,11 @@ def command(
     updates: int,
     as_json: bool,
 ) -> None:
-    """Measure the event-level model (docs/simulate.md): updates per second of processor time, on one core.
+    """Measure the event-level model, or compare it with others.
 
-    Exit code 1 when an arrival of --agreement ends otherwise than in the Verilated queue or on the twin, or
-    when with --ns3 the ages of two runs differ by more than 2 % or the model is not 50 times as fast.
+    Updates per second of processor time, on one core (docs/simulate.md). Exit code 1 when an arrival of
+    --agreement ends otherwise than in the Verilated queue or on the twin, or when with --ns3 the ages of two
+    runs differ by more than 2 % or the model is not 50 times as fast.
     """
     from olafctl.bench import simulate
 

@@ -30,16 +30,16 @@ GOAL_LEVELS = 12
 def command(
     indices: int | None, slots: int | None, beats: int | None, path: bool, box: bool, as_json: bool
 ) -> None:
-    """Synthesize OlafQueue for an XCU55C with Yosys, and print what it takes and how deep its logic is.
+    """Synthesize OlafQueue for an XCU55C with Yosys: size and depth.
 
     Without a geometry: the default one, the default one with jumbo slots, and 1024 indices with 512 jumbo
     slots in UltraRAM. The paper's figures stand next to ours. Logic levels are counted from register to
-    register, two CARRY4 in a row as the one CARRY8 they are on the device. Exits with 1 when the default
-    geometry takes more than its goals, logic is deeper than 12 levels, or a path joins two of block
-    memory read, adder stage and output ready.
+    register, two CARRY4 in a row as the one CARRY8 they are on the device. With --box the user box of two
+    ports, with OlafQueue and the IPs as black boxes.
 
-    With --box the user box of two ports, with OlafQueue and the IPs as black boxes, at most as large as the
-    paper says of OlafQueue and its IPs.
+    Exit code 1 when the default geometry takes more than its goals, logic is deeper than 12 levels, a path
+    joins two of block memory read, adder stage and output ready, or the box is larger than what the paper
+    says of OlafQueue and its IPs. Needs the extra [synth].
     """
     if box:
         _box(path, as_json)

@@ -39,11 +39,12 @@ _UPDATES = {"8": 150, "8-settings": 150, "script": 72}
 )
 @json_option("Print the summary as JSON.")
 def command(figure: str, seeds: int | None, updates: int | None, out: Path, as_json: bool) -> None:
-    """Train LunarLander-v3 through the twin in virtual time, as a figure of the paper does.
+    """Train LunarLander-v3 as a figure of the paper does.
 
-    Each run repeats exactly with its seed. A run that the folder already holds with the same settings is
-    taken from there, so an interrupted figure continues. The statements at the end say whether what the
-    paper shows holds here. Needs the SDK (pip install ./sdk) and the extra [train].
+    Through the twin, in virtual time: each run repeats exactly with its seed. A run that the folder already
+    holds with the same settings is taken from there, so an interrupted figure continues. The statements at
+    the end say whether what the paper shows holds here. Needs the SDK (pip install ./sdk) and the extra
+    [train].
     """
     try:
         from olafctl.bench.training import congestion, learning, report, script, speedup

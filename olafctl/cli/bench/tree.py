@@ -18,11 +18,11 @@ from olafctl.cli.output import json_option, log_progress, print_json
 def command(
     context: click.Context, testbed: str, frames: int, size: int, gap: int, runs: int, as_json: bool
 ) -> None:
-    """Measure frames/s through all engines of TESTBED on the twin, in virtual time.
+    """Measure frames/s through all engines of TESTBED on the twin.
 
-    Updates come from the first worker of each engine in turn; the queues are in FIFO mode and without a rate
-    limit, so that every update that goes in comes out. Frames/s are given by the wall clock and by the CPU
-    time of the one process that holds all engines. Ends with 1 when two runs differ.
+    In virtual time. Updates come from the first worker of each engine in turn; the queues are in FIFO mode
+    and without a rate limit, so that every update that goes in comes out. Frames/s are given by the wall
+    clock and by the CPU time of the one process that holds all engines. Exit code 1 when two runs differ.
     """
     from olafctl.bench import tree
     from olafctl.targets import testbeds

@@ -35,10 +35,11 @@ def command(
     compare: str | None,
     as_json: bool,
 ) -> None:
-    """Measure frames/s through VNP4₁ → queue → VNP4₂ of TESTBED on the twin, in virtual time and over veths.
+    """Measure frames/s through the twin, and next to BMv2.
 
-    The queue is in FIFO mode, so that every update that goes in comes out. Runs over veths follow a warm-up,
-    and with --compare those of the two targets take turns.
+    Through VNP4₁ → queue → VNP4₂ of TESTBED, in virtual time and over veths. The queue is in FIFO mode, so
+    that every update that goes in comes out. Runs over veths follow a warm-up, and with --compare those of
+    the two targets take turns.
     """
     import dataclasses
     from contextlib import ExitStack

@@ -7,4 +7,4 @@ from olafctl.cli.main import VerbGroup
 
 @click.group(cls=VerbGroup, package="olafctl.cli.p4")
 def command() -> None:
-    """Compile and run P4_16 programs for v1model."""
+    """Compile and run P4_16 programs."""

@@ -44,13 +44,13 @@ def command(
     device_id: int,
     cpu_port: int,
 ) -> None:
-    """Run FILE, a v1model program, between real ports, and serve it over P4Runtime.
+    """Run FILE, a v1model program, as a switch between ports.
 
-    It forwards at once, with its own entries; a P4Runtime client may program it or push another program.
-    Ends with Ctrl-C or SIGTERM and prints what each port counted.
+    It is served over P4Runtime and forwards at once, with its own entries; a P4Runtime client may program it
+    or push another program. Ends with Ctrl-C or SIGTERM and prints what each port counted.
 
-    Exit codes: 0 when ended by a signal, 1 when a port or the address cannot be opened, 2 for a wrong
-    option or program, 3 without a C++ compiler.
+    Exit codes: 0 when ended by a signal, 1 when a port or the address cannot be opened, 2 for a wrong option
+    or program, 3 without a C++ compiler.
     """
     from olafctl.engine import lone
     from olafctl.errors import BadInput, Problem

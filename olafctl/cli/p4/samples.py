@@ -15,9 +15,10 @@ from olafctl.cli.output import json_option, print_json
 @json_option("Print all results as JSON.")
 @click.option("-q", "--quiet", is_flag=True, help="Do not list the samples that pass.")
 def command(folder: Path, names: tuple[str, ...], jobs: int, as_json: bool, quiet: bool) -> int:
-    """Run every v1model program of FOLDER that has an STF file (or only NAMES) and report the outcomes.
+    """Run the v1model programs of FOLDER that have an STF file.
 
-    Exit code 1 when a program ran wrongly or the compiler itself failed; a refusal is no failure.
+    Or only NAMES of them. Exit code 1 when a program ran wrongly or the compiler itself failed; a refusal is
+    no failure.
     """
     from olafctl.p4.samples.run import OUTCOMES, find, run_all
 

@@ -19,7 +19,12 @@ _COMPLETION_SECONDS = 2.0
 def connection_options(command: _Command) -> _Command:
     """The options ``--daemon`` and ``--deployment``; the verb is given ``client`` and ``deployment``."""
 
-    @click.option("--daemon", "address", metavar="ADDRESS", help=f"Where it listens.  [default: ${ADDRESS}]")
+    @click.option(
+        "--daemon",
+        "address",
+        metavar="ADDRESS",
+        help=f"Where the daemon listens.  [default: ${ADDRESS}, else on this machine]",
+    )
     @click.option("--deployment", metavar="NAME", default="", help="The deployment, when it owns several.")
     @functools.wraps(command)
     def connected(*args: Any, address: str | None, **options: Any) -> Any:

@@ -1,0 +1,37 @@
+"""What `olafctl --help` and the help of each verb show."""
+
+from collections.abc import Iterator
+
+import click
+import pytest
+
+from olafctl.cli.main import olafctl
+
+
+def _commands(command: click.Command, path: tuple[str, ...]) -> Iterator[tuple[str, click.Command]]:
+    yield " ".join(path), command
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            below = command.get_command(context, name)
+            assert below is not None
+            yield from _commands(below, (*path, name))
+
+
+COMMANDS = dict(_commands(olafctl, ("olafctl",)))
+GROUPS = [path for path, command in COMMANDS.items() if isinstance(command, click.Group)]
+
+
+@pytest.mark.parametrize("path", GROUPS)
+def test_each_verb_says_in_one_line_of_80_columns_what_it_does(path: str) -> None:
+    command = COMMANDS[path]
+    shown = command.get_help(click.Context(command, terminal_width=80)).partition("Commands:\n")[2]
+    lines = shown.splitlines()
+    assert lines
+    assert [line for line in lines if len(line) > 80 or not line.endswith(".") or line.endswith("...")] == []
+
+
+@pytest.mark.parametrize("path", COMMANDS)
+def test_each_option_says_what_it_is(path: str) -> None:
+    options = [each for each in COMMANDS[path].params if isinstance(each, click.Option)]
+    assert [each.opts for each in options if not each.help] == []
