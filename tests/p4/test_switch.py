@@ -149,6 +149,17 @@ def test_initial_entries_in_the_control_planes_terms() -> None:
     device.switch.close()
 
 
+def test_every_copy_of_a_large_group_leaves() -> None:
+    device = Device("traffic")
+    replicas = [Replica(number % 400 + 1, number) for number in range(1, 1001)]
+    device.switch.set_multicast_group(7, replicas)
+    frames = device.switch.process(0, bytes([1]) + bytes(6))
+    assert [(port, int.from_bytes(frame[-2:], "big")) for port, frame in frames] == [
+        (replica.egress_port, replica.instance) for replica in replicas
+    ]
+    device.switch.close()
+
+
 def test_packet_out_and_in() -> None:
     device = Device("tables")
     sent: list[tuple[int, bytes]] = []

@@ -92,7 +92,9 @@ template <class P> struct Pipeline {
 
     // Egress of one copy, `s`, cut to `limit` bytes unless that is 0.
     void egress(State &s, u32 to, u32 instance, u32 kind, u32 limit) {
-        if (++passes > MAX_PASSES) return;
+        // The copies of a group cannot make more of themselves, however many they are.
+        const bool cloned = kind == INGRESS_CLONE || kind == EGRESS_CLONE;
+        if (cloned && ++passes > MAX_PASSES) return;
         s.s.f_egress_port = to & 511;
         s.s.f_egress_rid = instance & 0xffff;
         s.s.f_instance_type = kind;
