@@ -17,7 +17,7 @@ _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 @click.argument("port", nargs=-1, required=True)
 @click.option("-w", "file", required=True, metavar="FILE", help="The file to write; - is standard output.")
 @click.option("-c", "count", type=click.IntRange(1), help="End after so many frames.")
-@click.option("--deployment", metavar="NAME", help="The deployment, when there are several.")
+@click.option("--deployment", "--name", metavar="NAME", help="The deployment, when there are several.")
 def command(port: tuple[str, ...], file: str, count: int | None, deployment: str | None) -> None:
     """Write the frames at front ports of a deployment to a file.
 

@@ -12,7 +12,7 @@ _NOT_FOUND = 127
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
-@click.option("--deployment", metavar="NAME", help="The deployment, when there are several.")
+@click.option("--deployment", "--name", metavar="NAME", help="The deployment, when there are several.")
 @click.argument("host")
 @click.argument("program", nargs=-1, required=True, type=click.UNPROCESSED, metavar="[--] PROGRAM ...")
 def command(deployment: str | None, host: str, program: tuple[str, ...]) -> None:

@@ -10,7 +10,7 @@ import click
 
 @click.command()
 @click.argument("device", metavar="DEVICE")
-@click.option("--deployment", metavar="NAME", help="The deployment, when there are several.")
+@click.option("--deployment", "--name", metavar="NAME", help="The deployment, when there are several.")
 @click.option("--print", "show", is_flag=True, help="Print the command line instead of running it.")
 def command(device: str, deployment: str | None, show: bool) -> None:
     """Open p4runtime-shell on DEVICE of a deployment.
