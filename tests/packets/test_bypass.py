@@ -116,9 +116,9 @@ def test_a_flow_is_never_reordered(live: Live) -> None:
     """Bypassing traffic keeps its order, whatever waits in the queue."""
     needs(live)
     worker = live.cluster(1).workers[0]
+    # BMv2 itself drops what comes to an egress port at which 64 frames wait, when its threads are late.
     sent = [
-        bytes(udp(worker, live.server, 7) / Raw(nth.to_bytes(2, "big") * (nth % 60 + 1)))
-        for nth in range(100)
+        bytes(udp(worker, live.server, 7) / Raw(nth.to_bytes(2, "big") * (nth % 60 + 1))) for nth in range(60)
     ]
     with live.held():
         live.exchange((worker, update(live, worker, gradient(1))))
