@@ -71,7 +71,7 @@ def test_a_host_that_is_gone_leaves_no_other_paused(state: Path) -> None:
     bring_up("lab")
     folder = folder_of("lab")
     ip.run(["netns", "delete", interfaces.host_namespace_of(folder, "right")])
-    with pytest.raises(OlafError, match="lab-.*:right"), deployed.paused(folder):
+    with pytest.raises(OlafError, match=r"lab-.*:right"), deployed.paused(folder):
         pass
     assert [stack.name for stack in deployed.missing(folder)] == ["right"]
     with udp(folder, "red0") as sender, udp(folder, "left") as receiver:
