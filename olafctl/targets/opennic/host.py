@@ -9,11 +9,11 @@ from pathlib import Path
 
 from olafctl.errors import OlafError, Problem
 from olafctl.ports import unix
+from olafctl.ports.packet_socket import MAX_FRAME
 from olafctl.targets.opennic.registers import HOST_ETHER_TYPE
 
 _log = logging.getLogger(__name__)
 _HEAD = bytes(12) + HOST_ETHER_TYPE.to_bytes(2, "big")
-_MAX_FRAME = 16384
 _ETHERNET = 14
 _TRY_AGAIN = 0.25
 """Seconds until a socket that failed is read again."""
@@ -70,7 +70,7 @@ class HostFunction:
     def _listen(self) -> None:
         while not self._closing.is_set():
             try:
-                frame = self._socket.recv(_MAX_FRAME)
+                frame = self._socket.recv(MAX_FRAME)
             except OSError as error:
                 # An interface that is set down says so once, and has packet-ins again when it is up.
                 if not self._closing.wait(_TRY_AGAIN):
