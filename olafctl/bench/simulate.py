@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from olafctl.queue.internals import Mode as QueueMode
 from olafctl.queue.model import CYCLE_NS, QueueModel, Sidecar
-from olafctl.queue.registers import CLOCK_HZ, IndexSettings, rate_word
+from olafctl.queue.registers import IndexSettings, rate_of, rate_word
 from olafctl.queue.verilate import build_queue
 from olafctl.simulate.run import Result, run
 from olafctl.simulate.scenario import Engine, Scenario, Source, Trace
@@ -112,8 +112,7 @@ def _compare(model: QueueModel, pick: random.Random, updates: int) -> Agreement:
     mode = pick.choices(list(_MODES), (0.6, 0.2, 0.2))[0]
     word = rate_word(None if gigabits is None else gigabits * 10**9)
     trace = _arrivals(pick, updates, beats)
-    rate = word * CLOCK_HZ / 65536 if word else None
-    engine = Engine("engine", GEOMETRY.slots, rate, mode=mode)
+    engine = Engine("engine", GEOMETRY.slots, rate_of(word), mode=mode)
     ours = run(Scenario((engine,), trace=trace), int(trace.time[-1]) + _SECOND, record=True)
     with model:
         for index in range(GEOMETRY.indices):

@@ -10,7 +10,7 @@ import numpy as np
 from olafctl.bench.twin import deployed
 from olafctl.queue.internals import Mode as QueueMode
 from olafctl.queue.model import CYCLE_NS
-from olafctl.queue.registers import CLOCK_HZ, IndexSettings, rate_word
+from olafctl.queue.registers import CLOCK_HZ, IndexSettings, rate_of, rate_word
 from olafctl.simulate.from_testbed import engines_of
 from olafctl.simulate.run import Result, run
 from olafctl.simulate.scenario import Engine, Scenario, Trace
@@ -113,7 +113,7 @@ def _engines(testbed: Testbed, pick: random.Random) -> tuple[Engine, ...]:
     """The testbed's with a random speed and mode, at rates that the register holds exactly."""
     faster, mode = pick.choice(_FASTER), Mode.FIFO if pick.random() < 0.2 else Mode.OLAF
     return tuple(
-        replace(engine, rate=rate_word(rate) * CLOCK_HZ / 65536, mode=mode, modes={})
+        replace(engine, rate=rate_of(rate_word(rate)), mode=mode, modes={})
         for engine in engines_of(testbed)
         for rate in (min(round((engine.rate or _UNLIMITED) * faster), _FASTEST),)
     )

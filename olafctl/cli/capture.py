@@ -28,15 +28,13 @@ def command(port: tuple[str, ...], file: str, count: int | None, deployment: str
     \b
       olafctl capture ps -w - | wireshark -k -i -
     """
-    from olafctl.control.deploy import find
+    from olafctl.control.deploy import find_running
     from olafctl.control.store import pick
-    from olafctl.errors import BadInput, OlafError, Problem
+    from olafctl.errors import BadInput, Problem
     from olafctl.ports.capture import listen, record
 
     store = pick(deployment)
-    testbed, running = find(store)
-    if running is None:
-        raise OlafError(Problem("is not running", store.folder.name, "olafctl deploy TESTBED"))
+    testbed, running = find_running(store)
     names = {text: each for each in testbed.ports for text in (each.name, str(each.number))}
     for unknown in (text for text in port if text not in names):
         known = ", ".join(each.name for each in testbed.ports)

@@ -24,7 +24,10 @@ def command() -> None:
 @click.option("--mode", type=_MODES, help="How the queue treats its updates.  [default: the engine's]")
 @click.option("--threshold", type=click.IntRange(0), default=0, help="H of iswitch mode; 0: all members.")
 @click.option("--reward-threshold", type=float, help="Switch the reward rule on, with this threshold.")
-@click.option("--key-file", type=click.File(), help="File with its control messages' key in hexadecimal.")
+@click.option(
+    "--key-file", type=click.File(errors="backslashreplace"),
+    help="File with its control messages' key in hexadecimal.",
+)  # fmt: skip
 @click.option("--open", "is_open", is_flag=True, help="Control messages need no key.")
 @connection_options
 @json_option("Print the cluster as JSON.")

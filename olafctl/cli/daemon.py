@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from olafctl.cli import secret
 from olafctl.cli.output import log_progress
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -78,9 +79,11 @@ def command(
     from olafctl import paths
     from olafctl.control import deploy
     from olafctl.control.store import Store, all_names, folder_of
+    from olafctl.daemon.api import server
     from olafctl.daemon.api.client import default_address
     from olafctl.daemon.daemon import Shared, serving
     from olafctl.daemon.operate import systemd
+    from olafctl.daemon.operate import web as pages
     from olafctl.daemon.site import Deployment
     from olafctl.errors import BadInput, Problem
     from olafctl.p4runtime.address import Tls
@@ -93,24 +96,28 @@ def command(
     if (tls_cert is None) != (tls_key is None) or (tls_ca is not None and tls_cert is None):
         raise BadInput(Problem("TLS needs both", "--tls-cert, --tls-key", "give both, or neither"))
     tls = Tls(tls_cert, tls_key, tls_ca) if tls_cert and tls_key else None
-    token = _token(token_file) if token_file else ""
+    token = secret.token(token_file) if token_file else ""
     if testbeds:
         beds = [known.load(known.locate(name)) for name in testbeds]
     else:
         beds = [deploy.find(Store(folder_of(name)))[0] for name in all_names()]
     if not beds:
         raise BadInput(Problem("nothing is deployed", remedy="name a testbed"))
+    place = listen or default_address()
+    web = f"127.0.0.1:{web}" if web.isdigit() else web
+    # Before anything is deployed.
+    server.check_listening(place, tls, token)
+    if web:
+        pages.check_listening(web, tls, token)
     shared = Shared(endpoints.split(","), etcd_certs, advertise, leader_lease) if endpoints else None
     sites = [
         Deployment(Store(folder_of(bed.name)), bed, log_progress, standby=shared is not None) for bed in beds
     ]
     audit_log = audit_log or paths.state() / ".daemon" / "audit.log"
-    place = listen or default_address()
-    web = f"127.0.0.1:{web}" if web.isdigit() else web
-    with serving(sites, place, tls, token, lease, shared, audit_log, web) as server:
+    with serving(sites, place, tls, token, lease, shared, audit_log, web) as served:
 
         def announce() -> None:
-            click.echo(f"{', '.join(bed.name for bed in beds)} at {server.address}; Ctrl-C ends it")
+            click.echo(f"{', '.join(bed.name for bed in beds)} at {served.address}; Ctrl-C ends it")
             systemd.notify("READY=1")
 
         main_thread.serve(
@@ -119,14 +126,3 @@ def command(
             report=lambda: systemd.notify("WATCHDOG=1"),
             every=systemd.watchdog_seconds(),
         )
-
-
-def _token(file: Path) -> str:
-    from olafctl.errors import BadInput, Problem
-
-    if file.stat().st_mode & 0o077:
-        raise BadInput(Problem("others may read the token", str(file), f"chmod 600 {file}"))
-    token = file.read_text().strip()
-    if len(token) < 16:
-        raise BadInput(Problem("is too short for a token", str(file), "give 16 characters or more"))
-    return token

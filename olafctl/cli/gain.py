@@ -5,16 +5,14 @@ from typing import TYPE_CHECKING
 
 import click
 
+from olafctl.cli import numbers
 from olafctl.cli.output import json_option, print_json, table
 from olafctl.errors import BadInput, Problem
-from olafctl.testbed import quantities
+from olafctl.testbed import limits, quantities
 from olafctl.wire.geometry import SLOTS
 
 if TYPE_CHECKING:
     from olafctl.simulate.gain import Gain, Job
-
-_LONGEST = 10**15
-_FASTEST = 128 * 10**9
 
 
 @click.command()
@@ -53,12 +51,12 @@ def command(
     """
     from olafctl.simulate.gain import Job, gain
 
-    speed = _read("--rate", rate, quantities.rate(1, _FASTEST))
+    speed = numbers.read("--rate", rate, quantities.rate(1, limits.MAX_RATE))
     if speed is None:
         raise BadInput(Problem("a link without a limit is never congested", "--rate", "say how fast it is"))
     job = Job(
         values,
-        _read("--interval", interval, quantities.duration(1, _LONGEST)),
+        numbers.read("--interval", interval, quantities.duration(1, numbers.LONGEST)),
         workers,
         clusters,
         speed,
@@ -115,10 +113,3 @@ def _verdict(found: "Gain", job: "Job") -> str:
     if job.slots < most and olaf.lost > fifo.lost / 10:
         said += f" More than {job.slots} slots help: {most} segments may wait at once."
     return said
-
-
-def _read(option: str, text: str, reader: "quantities.Reader[quantities.V]") -> "quantities.V":
-    try:
-        return reader(text.strip())
-    except quantities.Unreadable as error:
-        raise BadInput(Problem(error.what, option, error.remedy)) from error

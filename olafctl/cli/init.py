@@ -7,6 +7,7 @@ import click
 
 from olafctl.cli.output import json_option, print_json
 from olafctl.testbed import limits
+from olafctl.wire.geometry import SLOTS
 
 _PORTS_AT_MOST = 8
 
@@ -19,7 +20,13 @@ _PORTS_AT_MOST = 8
 @click.option(
     "--workers", type=click.IntRange(1, 1024), default=2, show_default=True, help="In each cluster."
 )
-@click.option("--slots", type=click.IntRange(1, 1023), default=8, show_default=True, help="Of the queue.")
+@click.option(
+    "--slots",
+    type=click.IntRange(SLOTS.least, SLOTS.greatest),
+    default=SLOTS.default,
+    show_default=True,
+    help="Of the queue.",
+)
 @click.option("--target", metavar="NAME", default="twin", show_default=True, help="Where it runs.")
 @click.option("--force", is_flag=True, help="Replace the file if it is there.")
 @json_option("Print what was written as JSON.")

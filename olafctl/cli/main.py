@@ -17,7 +17,7 @@ from olafctl.cli import output
 from olafctl.cli.output import print_error, wants_json
 from olafctl.errors import EXIT_FAILED, BadInput, OlafError, Problem
 
-_NOT_VERBS = ("main", "numbers", "output")
+_NOT_VERBS = ("main", "numbers", "output", "secret")
 _TERMINATION_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 

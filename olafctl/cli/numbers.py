@@ -1,8 +1,14 @@
-"""Numbers that options take."""
+"""Numbers and quantities that options take."""
 
 import math
 
 import click
+
+from olafctl.errors import BadInput, Problem
+from olafctl.testbed import quantities
+
+LONGEST = 10**15
+"""ns, of any duration: eleven days."""
 
 
 def finite(context: click.Context, option: click.Parameter, value: float | None) -> float | None:
@@ -10,3 +16,11 @@ def finite(context: click.Context, option: click.Parameter, value: float | None)
     if value is not None and not math.isfinite(value):
         raise click.BadParameter(f"{value} is not a finite number", context, option)
     return value
+
+
+def read(option: str, text: str, reader: quantities.Reader[quantities.V]) -> quantities.V:
+    """What ``text`` says by ``reader``. Raises BadInput that names the option."""
+    try:
+        return reader(text.strip())
+    except quantities.Unreadable as error:
+        raise BadInput(Problem(error.what, option, error.remedy)) from error

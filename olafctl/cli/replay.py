@@ -8,7 +8,7 @@ import click
 from olafctl.cli.output import json_option, log_progress, print_json
 from olafctl.errors import BadInput, OlafError, Problem
 from olafctl.plotting import file_format
-from olafctl.testbed import quantities
+from olafctl.testbed import limits, quantities
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 
@@ -125,7 +125,7 @@ def _rate(option: str, text: str) -> int | None:
     if written[-1:] in tuple("0123456789kKmMgGtT"):
         written += "b/s"
     try:
-        return quantities.rate(10_000, 128 * 10**9)(written)
+        return quantities.rate(limits.MIN_RATE, limits.MAX_RATE)(written)
     except quantities.Unreadable as error:
         raise BadInput(Problem(error.what, option, "give a rate such as 40G, or off")) from error
 

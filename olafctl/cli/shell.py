@@ -18,16 +18,14 @@ def command(device: str, deployment: str | None, show: bool) -> None:
     DEVICE is vnp4_1 or vnp4_2; of several engines ENGINE/vnp4_1 or ENGINE/vnp4_2. The shell is its primary
     controller: another one is displaced. What is changed there is changed back by the next deploy.
     """
-    from olafctl.control.deploy import find
+    from olafctl.control.deploy import find_running
     from olafctl.control.store import pick
-    from olafctl.errors import BadInput, OlafError, Problem
+    from olafctl.errors import BadInput, Problem
     from olafctl.p4runtime import address as addresses
     from olafctl.p4runtime.session import Session
 
     store = pick(deployment)
-    _, running = find(store)
-    if running is None:
-        raise OlafError(Problem("is not running", store.folder.name, "olafctl deploy TESTBED"))
+    _, running = find_running(store)
     chosen = next((each for each in running.devices if each.name == device), None)
     if chosen is None:
         known = ", ".join(each.name for each in running.devices)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from olafctl.cli import numbers
 from olafctl.cli.output import json_option, log_progress, print_json, table
 from olafctl.errors import BadInput, Problem
 from olafctl.testbed import limits, quantities
@@ -78,10 +79,10 @@ def command(
       olafctl simulate nine-clusters --period 1us --rate 40Gb/s --frame-bytes 256 --duration 10ms
       olafctl simulate multi-hop --period 100ms --frame-bytes 1000 --duration 60s --control
     """
-    given = _by_name("--period", periods, quantities.duration(1, 10**15))
+    given = _by_name("--period", periods, quantities.duration(1, numbers.LONGEST))
     named = {name: period for name, period in given.items() if name is not None}
     lateness, length, before, obsolete = (
-        _read(option, text, quantities.duration(least, 10**15))
+        numbers.read(option, text, quantities.duration(least, numbers.LONGEST))
         for option, text, least in (
             ("--jitter", jitter, 0),
             ("--duration", duration, 0),
@@ -176,15 +177,8 @@ def _by_name(
     found: dict[str | None, quantities.V] = {}
     for text in texts:
         name, equals, value = text.rpartition("=")
-        found[name if equals else None] = _read(f"{option} {name}".strip(), value, reader)
+        found[name if equals else None] = numbers.read(f"{option} {name}".strip(), value, reader)
     return found
-
-
-def _read(option: str, text: str, reader: "quantities.Reader[quantities.V]") -> "quantities.V":
-    try:
-        return reader(text.strip())
-    except quantities.Unreadable as error:
-        raise BadInput(Problem(error.what, option, error.remedy)) from error
 
 
 def _us(age: float | None) -> str:

@@ -132,6 +132,14 @@ def find(store: Store) -> tuple[Testbed, Running | None]:
     return testbed, registry.get(record.target).find(testbed, store.folder)
 
 
+def find_running(store: Store) -> tuple[Testbed, Running]:
+    """As :func:`find`, of a deployment that runs. Raises OlafError when it does not."""
+    testbed, running = find(store)
+    if running is None or not running.alive():
+        raise OlafError(Problem("is not running", store.folder.name, "olafctl deploy TESTBED"))
+    return testbed, running
+
+
 @contextmanager
 def using(store: Store) -> Iterator[tuple[Testbed, Running]]:
     """A deployment that runs, kept from every other use and from every deploy meanwhile.
@@ -149,10 +157,7 @@ def acting(store: Store) -> Iterator[tuple[Testbed, Running]]:
     Raises OlafError when it does not run or another is at it.
     """
     with held(store.folder, HOSTS):
-        testbed, running = find(store)
-        if running is None or not running.alive():
-            raise OlafError(Problem("is not running", store.folder.name, "olafctl deploy TESTBED"))
-        yield testbed, running
+        yield find_running(store)
 
 
 def ports_lost(folder: Path) -> Sequence[FrontPort]:

@@ -6,14 +6,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from olafctl.control import devices, messages
-from olafctl.control.deploy import find
+from olafctl.control.deploy import find_running
 from olafctl.control.desired import desired
 from olafctl.control.locks import CHANGE, held
 from olafctl.control.membership import index_of, with_control
 from olafctl.control.pipeline import VNP4_2
 from olafctl.control.plan import Plan
 from olafctl.control.store import Controlled, Store
-from olafctl.errors import BadInput, OlafError, Problem
+from olafctl.errors import BadInput, Problem
 from olafctl.queue.internals import Command
 from olafctl.targets.interface import Registers, Running, device_name
 from olafctl.testbed.model import Cluster, Mode, Testbed, Worker
@@ -100,9 +100,7 @@ def ask_for_help(store: Store, cluster: str, segment: int, round_: int, asker: s
 def _job(store: Store, cluster: str) -> Iterator[_Job]:
     """The job of the cluster of that name or number, with every other change kept out."""
     with held(store.folder, CHANGE):
-        testbed, running = find(store)
-        if running is None or not running.alive():
-            raise OlafError(Problem("is not running", store.folder.name, "olafctl deploy TESTBED"))
+        testbed, running = find_running(store)
         index = index_of(testbed, cluster)
         found = next(each for each in testbed.clusters if each.index == index)
         yield _Job(store, testbed, running, found)
@@ -115,7 +113,7 @@ def _check_rounds(cluster: Cluster) -> None:
 
 
 def _change(job: _Job, threshold: int, halted: bool) -> Plan:
-    """Program a change and remember it; what was programmed is put back when a write fails."""
+    """Program a change and remember it; what was programmed is put back when either fails."""
     known = next((c for c in job.store.controlled() if c.cluster == job.cluster.name), None)
     home = known.home if known and known.threshold == job.cluster.threshold else job.cluster.threshold
     change = Controlled(job.cluster.name, home, threshold, halted)
@@ -128,10 +126,10 @@ def _change(job: _Job, threshold: int, halted: bool) -> Plan:
             changes = devices.converge(
                 job.running, sessions, desired(replace(job.testbed, clusters=clusters))
             )
-        except OlafError:
+            job.store.put_controlled(change)
+        except BaseException:
             devices.converge(job.running, sessions, desired(job.testbed))
             raise
-    job.store.put_controlled(change)
     return changes
 
 

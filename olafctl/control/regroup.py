@@ -1,13 +1,12 @@
 """Move a worker to another cluster while traffic flows (OLAF §7, control plane)."""
 
 from olafctl.control import devices
-from olafctl.control.deploy import find
+from olafctl.control.deploy import find_running
 from olafctl.control.desired import desired
 from olafctl.control.locks import CHANGE, held
 from olafctl.control.membership import index_of, with_worker_in
 from olafctl.control.plan import Plan
 from olafctl.control.store import Regrouped, Store
-from olafctl.errors import OlafError, Problem
 from olafctl.testbed.model import Testbed
 
 
@@ -17,21 +16,19 @@ def regroup(store: Store, worker: str, cluster: int | str) -> Plan:
     No frame is lost meanwhile: the worker is in both groups before it leaves the old one. When this
     returns, nothing of the old cluster reaches it any more. Redeploying the same testbed keeps the move.
     Raises BadInput when there is no such worker or cluster, OlafError when nothing runs or a write fails;
-    in both cases everything stays, or is put back, as it was.
+    then, and when it is interrupted, everything stays, or is put back, as it was.
     """
     with held(store.folder, CHANGE):
-        testbed, running = find(store)
-        if running is None:
-            raise OlafError(Problem("is not running", store.folder.name, "olafctl deploy TESTBED"))
+        testbed, running = find_running(store)
         index = index_of(testbed, cluster)
         moved = with_worker_in(testbed, worker, index)
         with devices.controlling(running) as sessions:
             try:
                 changes = devices.converge(running, sessions, desired(moved))
-            except OlafError:
+                store.put_regrouped(Regrouped(worker, _home(store, worker, testbed), index))
+            except BaseException:
                 devices.converge(running, sessions, desired(testbed))
                 raise
-        store.put_regrouped(Regrouped(worker, _home(store, worker, testbed), index))
         return changes
 
 

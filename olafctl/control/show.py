@@ -1,7 +1,7 @@
 """Register values as an operator writes and reads them."""
 
 from olafctl.queue.internals import Mode
-from olafctl.queue.registers import CLOCK_HZ, IndexSettings
+from olafctl.queue.registers import CLOCK_HZ, IndexSettings, rate_of
 from olafctl.wire.frames import bits_float
 
 
@@ -13,7 +13,8 @@ def show_register(name: str, value: int) -> str:
         case "accumulate_quota":
             return f"{value} slots"
         case "rate":
-            return _scaled(value * CLOCK_HZ / 65536, ("b/s", "kb/s", "Mb/s", "Gb/s")) if value else "off"
+            rate = rate_of(value)
+            return "off" if rate is None else _scaled(rate, ("b/s", "kb/s", "Mb/s", "Gb/s"))
         case "active_window":
             return _scaled(value * 1e9 / CLOCK_HZ, ("ns", "µs", "ms", "s"))
         case "clock_hz":

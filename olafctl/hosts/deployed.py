@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from olafctl.errors import BadInput, Problem
+from olafctl.errors import BadInput, OlafError, Problem
 from olafctl.hosts import namespaces
 from olafctl.hosts.network import Network, Route, Stack, Surroundings
 from olafctl.ports import interfaces
@@ -127,16 +127,27 @@ def namespace_of(state: Path, host: str) -> str:
 @contextmanager
 def paused(state: Path) -> Iterator[None]:
     """The hosts hear and say nothing meanwhile: frames that a test sends in their name are not answered by
-    their kernels. Raises OlafError."""
+    their kernels. Raises OlafError; those that can be are connected again then too."""
     known = _load(state)
-    for stack in known.stacks:
-        namespaces.set_up(state, stack.name, False)
     try:
+        for stack in known.stacks:
+            namespaces.set_up(state, stack.name, False)
         yield
     finally:
-        for stack in known.stacks:
+        _connect(state, known)
+
+
+def _connect(state: Path, known: Network) -> None:
+    """End the pause of every host. Raises OlafError for those that are gone."""
+    problems: list[Problem] = []
+    for stack in known.stacks:
+        try:
             namespaces.set_up(state, stack.name, True)
-        namespaces.adapt(state, known.stacks, known.surroundings)
+            namespaces.adapt(state, [stack], known.surroundings)
+        except OlafError as error:
+            problems.extend(error.problems)
+    if problems:
+        raise OlafError(*problems)
 
 
 def _save(state: Path, network: Network) -> None:

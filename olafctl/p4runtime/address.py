@@ -61,12 +61,19 @@ def socket_of(address: str) -> Path | None:
     return Path(address.removeprefix(_UNIX)) if address.startswith(_UNIX) else None
 
 
+def check_form(address: str) -> None:
+    """Raises BadInput unless ``address`` is unix:PATH or HOST:PORT."""
+    path = socket_of(address)
+    if path is None:
+        _host_of(address)
+    elif not path.name:
+        raise BadInput(Problem("has no path", address, "give unix:PATH"))
+
+
 def check(address: str, tls: Tls | None) -> None:
     """Raises BadInput unless ``address`` is unix:PATH, or HOST:PORT that is loopback or has TLS."""
-    path = socket_of(address)
-    if path is not None:
-        if not path.name:
-            raise BadInput(Problem("has no path", address, "give unix:PATH"))
+    check_form(address)
+    if socket_of(address) is not None:
         if tls is not None:
             remedy = "leave out the certificate, or listen at HOST:PORT"
             raise BadInput(Problem("a UNIX socket has no TLS", address, remedy))
@@ -79,15 +86,21 @@ def check(address: str, tls: Tls | None) -> None:
 
 def is_loopback(address: str) -> bool:
     """Whether HOST:PORT is this machine's own. Raises BadInput when it is no address."""
+    host = _host_of(address)
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _host_of(address: str) -> str:
+    """HOST of HOST:PORT. Raises BadInput."""
     host, _, port = address.rpartition(":")
     if not host or not port.isascii() or not port.isdigit() or int(port) > 65535:
         raise BadInput(
             Problem("is not an address", address, "give unix:PATH or HOST:PORT, as 127.0.0.1:9559")
         )
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return host == "localhost"
+    return host
 
 
 def claim(path: Path) -> None:

@@ -138,20 +138,33 @@ class PcapHostPort:
 
     def __init__(self, files: str) -> None:
         """Open both. Raises OSError."""
-        into, _, out = files.partition(",")
-        self._writer = PcapWriter(Path(into))
+        self._into, _, out = files.partition(",")
         self._reader = PcapReader(Path(out))
+        try:
+            self._writer = PcapWriter(Path(self._into))
+        except BaseException:
+            self._reader.close()
+            raise
 
     def send(self, frame: bytes) -> None:
-        self._writer.write(frame)
+        try:
+            self._writer.write(frame)
+        except OSError as error:
+            raise _gone(self._into, error) from error
 
     def receive(self, timeout: float) -> bytes | None:
         end = time.monotonic() + timeout
-        while (record := self._reader.next()) is None:
+        while (record := self._next()) is None:
             if time.monotonic() >= end:
                 return None
             time.sleep(_PCAP_INTERVAL)
         return record[1]
+
+    def _next(self) -> tuple[int, bytes] | None:
+        try:
+            return self._reader.next()
+        except ValueError as error:
+            raise OlafError(Problem(str(error), remedy="give the port another path, and deploy")) from None
 
     def fileno(self) -> int:
         return -1

@@ -6,6 +6,7 @@ import struct
 Ancillary = list[tuple[int, int, bytes]]
 
 MAX_FRAME = 16384
+"""Bytes of the longest frame that any port takes; ``native/ports.h`` says the same."""
 _SOL_PACKET = 263
 _PACKET_STATISTICS = 6
 _PACKET_AUXDATA = 8

@@ -6,15 +6,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
+from olafctl.ports.packet_socket import MAX_FRAME
+
 _NANOSECONDS = 0xA1B23C4D
 _MICROSECONDS = 0xA1B2C3D4
 _ETHERNET = 1
-_MAX_FRAME = 16384
 _FILE_HEADER = struct.Struct("=IHHiIII")
 _RECORD_HEADER = struct.Struct("=IIII")
 
 
-_OUR_START = _FILE_HEADER.pack(_NANOSECONDS, 2, 4, 0, 0, _MAX_FRAME, _ETHERNET)
+_OUR_START = _FILE_HEADER.pack(_NANOSECONDS, 2, 4, 0, 0, MAX_FRAME, _ETHERNET)
 
 
 def why_not_written(path: Path) -> str | None:

@@ -33,9 +33,13 @@ def listen(path: Path, kind: socket.SocketKind) -> socket.socket:
             raise FileExistsError(f"{path} is in use")
         path.unlink()
     listening = socket.socket(socket.AF_UNIX, kind)
-    with short(path) as name:
-        listening.bind(name)
-    listening.listen(64)
+    try:
+        with short(path) as name:
+            listening.bind(name)
+        listening.listen(64)
+    except BaseException:
+        listening.close()
+        raise
     return listening
 
 
@@ -65,6 +69,6 @@ def connect(path: Path, kind: socket.SocketKind, timeout: float | None = None) -
 def _answers(path: Path, kind: socket.SocketKind) -> bool:
     try:
         connect(path, kind, timeout=1.0).close()
-    except (ConnectionRefusedError, OSError):
+    except OSError:
         return False
     return True

@@ -12,7 +12,7 @@ from itertools import groupby
 
 from olafctl.errors import BadInput, OlafError, Problem
 from olafctl.queue.internals import Command, Mode
-from olafctl.wire.layouts import LANES
+from olafctl.wire.layouts import BEAT_BYTES, LANES
 
 CLOCK_HZ = 250_000_000
 IDENTITY = 0x4F4C4146  # "OLAF"
@@ -209,6 +209,10 @@ DISPOSITIONS = tuple(
 """The counters that, with out_updates, merged and resident_updates, add up to in_updates at every instant."""
 
 
+_RATE_UNIT = 1 << 16
+"""The ``rate`` register counts bits per cycle in 65536ths."""
+
+
 def rate_word(bits_per_second: int | None) -> int:
     """The ``rate`` register's value for a link rate; None means unconstrained.
 
@@ -216,12 +220,17 @@ def rate_word(bits_per_second: int | None) -> int:
     """
     if bits_per_second is None:
         return 0
-    word = round(bits_per_second * 65536 / CLOCK_HZ)
-    if not 0 < word <= 512 << 16:
+    word = round(bits_per_second * _RATE_UNIT / CLOCK_HZ)
+    if not 0 < word <= BEAT_BYTES * 8 * _RATE_UNIT:
         raise BadInput(
             Problem(f"an output rate of {bits_per_second} bit/s", remedy="use 4 kbit/s to 128 Gbit/s")
         )
     return word
+
+
+def rate_of(word: int) -> float | None:
+    """The link rate in bit/s that a value of the ``rate`` register stands for; None means unconstrained."""
+    return word * CLOCK_HZ / _RATE_UNIT if word else None
 
 
 @dataclass(frozen=True)

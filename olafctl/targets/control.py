@@ -1,6 +1,7 @@
 """The control socket of a process: a JSON line asks, a JSON line answers; a name may take the stream over."""
 
 import json
+import logging
 import socket
 import threading
 from collections.abc import Callable, Mapping
@@ -13,6 +14,9 @@ from olafctl.ports import unix
 
 _LONGEST_LINE = 1 << 20
 _TIMEOUT = 30.0
+_TRY_AGAIN = 0.25
+"""Seconds until connections are accepted again after the process ran out of descriptors or memory."""
+_log = logging.getLogger(__name__)
 
 Handler = Callable[[dict[str, Any]], Any]
 TakeOver = Callable[[socket.socket], None]
@@ -28,22 +32,26 @@ class ControlServer:
         self._handlers = handlers
         self._take_overs = take_overs
         self._path = path
+        self._closing = threading.Event()
         self._listening = unix.listen(path, socket.SOCK_STREAM)
         threading.Thread(target=self._accept, name="control", daemon=True).start()
 
     def close(self) -> None:
         """Stop answering."""
+        self._closing.set()
         self._path.unlink(missing_ok=True)
         with suppress(OSError):
             self._listening.shutdown(socket.SHUT_RDWR)
         self._listening.close()
 
     def _accept(self) -> None:
-        while True:
+        while not self._closing.is_set():
             try:
                 peer, _ = self._listening.accept()
-            except OSError:
-                return
+            except OSError as error:
+                if not self._closing.wait(_TRY_AGAIN):
+                    _log.warning("%s: cannot accept a connection: %s", self._path, error.strerror)
+                continue
             threading.Thread(target=self._converse, args=(peer,), name="control peer", daemon=True).start()
 
     def _converse(self, peer: socket.socket) -> None:

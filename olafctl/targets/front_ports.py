@@ -192,7 +192,7 @@ def _place(port: Port, transport: Transport, testbed: Testbed, state: Path) -> F
         )
     if transport is Transport.UNIX:
         default = state / "ports" / f"{number}.sock"
-        inner = str(_beside(testbed, port.path) if port.path else default)
+        inner = str(_in_testbeds_folder(testbed, port.path) if port.path else default)
     else:
         inner = _pcap_files(testbed, port.path or str(state / "ports" / str(number)))
     attachment = Attachment(number, transport, inner)
@@ -202,10 +202,10 @@ def _place(port: Port, transport: Transport, testbed: Testbed, state: Path) -> F
 
 
 def _pcap_files(testbed: Testbed, path: str) -> str:
-    return ",".join(str(_beside(testbed, name)) for name in pcap_files(path))
+    return ",".join(str(_in_testbeds_folder(testbed, name)) for name in pcap_files(path))
 
 
-def _beside(testbed: Testbed, path: str) -> Path:
+def _in_testbeds_folder(testbed: Testbed, path: str) -> Path:
     """A path in a testbed is relative to the testbed's folder."""
     return testbed.source.resolve().parent / path
 

@@ -45,5 +45,5 @@ def host_port(text: str) -> Address:
         raise BadAddress(f"{text!r} is no address; write host:port or olaf://cluster@engine")
     try:
         return socket.gethostbyname(form[1]), port
-    except OSError as failure:
+    except (OSError, UnicodeError) as failure:  # UnicodeError: of a label that is empty or too long
         raise BadAddress(f"{form[1]!r} cannot be resolved: {failure}") from None

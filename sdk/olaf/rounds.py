@@ -168,21 +168,21 @@ class Rounds:
         ``then`` is called when it is done or has failed, on the port's thread. Raises ValueError for
         another type, and NoAnswer when an earlier round has failed.
         """
-        if self._failure is not None:
-            raise self._failure
         if vector.dtype != np.float32 or vector.ndim != 1 or not vector.flags.c_contiguous:
             raise ValueError("only contiguous vectors of binary32 can be summed")
         chunks = -(-len(vector) // self._size)
         reduction = Reduction(vector, chunks, then)
-        if not chunks:
-            then(None)
         with self._port.lock:
+            if self._failure is not None:
+                raise self._failure
             for number in range(chunks):
                 place = slice(number * self._size, min((number + 1) * self._size, len(vector)))
                 lane = self._lanes[number % len(self._lanes)]
                 lane.waiting.append((reduction, place))
                 if len(lane.waiting) == 1:
                     self._begin(lane)
+        if not chunks:
+            then(None)
         self._port.wake()
         return reduction
 

@@ -170,6 +170,8 @@ def test_addresses(text: str, meaning: object) -> None:
         "",
         "host:port",
         "10.0.0.1:99999",
+        "10.0.0..1",
+        "x" * 64 + ".example",
         "olaf://10.0.0.1",
         "olaf://@10.0.0.1",
         "olaf://" + "x" * 33 + "@10.0.0.1",

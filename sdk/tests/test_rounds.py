@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from contextlib import AbstractContextManager
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from olaf.errors import JoinRefused, NoAnswer
 from olaf.port import Address
 from olaf.rounds import Rounds
 from olaf.segments import JUMBO_MTU, Vector
-from olaf.virtual import VirtualNetwork
+from olaf.virtual import VirtualNetwork, VirtualPort
 from tests.engine import Engine, EngineMedium
 from tests.network import SERVER, of, vector, worker_address
 
@@ -244,6 +245,26 @@ def test_a_round_that_does_not_end_says_what_is_missing(caplog: pytest.LogCaptur
     assert "round 0 of segment 0" in caplog.text
     with pytest.raises(NoAnswer, match="round 0"):
         member.start(np.ones(3, np.float32))
+
+
+def test_a_reduction_that_begins_while_the_round_before_fails_fails_too() -> None:
+    job = Job(2)
+    network = job.network
+
+    class Contended(VirtualPort):
+        """A caller gets the lock only after the thread that serves the port has worked for a minute."""
+
+        @property
+        def lock(self) -> AbstractContextManager[object]:
+            network.run(network.time + 60.0)
+            return super().lock
+
+    port = network.port(job.addresses[0])
+    member = Rounds(port, SERVER, 2, limit=30.0)
+    member.start(vector(3, 1))
+    port.__class__ = Contended
+    with pytest.raises(NoAnswer, match="round 0"):
+        member.start(vector(3, 2))
 
 
 def test_join_gives_what_the_control_plane_says() -> None:

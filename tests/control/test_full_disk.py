@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from olafctl.control.jobs import set_halted
+from olafctl.control.regroup import regroup
 from olafctl.control.status import healthy, status
 from olafctl.control.store import Role, Store, folder_of
 from olafctl.errors import OlafError, Problem
@@ -68,6 +70,25 @@ def test_what_cannot_be_recorded_as_running_is_taken_back(
     report = status(store)
     assert (healthy(report), len(report["ports"])) == (True, 4)
     assert store.record(Role.WANTED) is None
+
+
+@pytest.mark.parametrize("failure", [OlafError("no room"), KeyboardInterrupt()], ids=["full", "interrupted"])
+@pytest.mark.parametrize("row", ["regrouped", "controlled"])
+def test_a_change_at_run_time_that_cannot_be_recorded_is_taken_back(
+    row: str, failure: BaseException, state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(store: Store, change: object) -> None:
+        raise failure
+
+    second = "  - {name: rover, workers: [{name: rover-w0, port: 3, ip: 10.0.1.9}]}\n\nhosts:"
+    quietly(bed(tmp_path / "pair.yaml", ("\nhosts:", second)))
+    store = Store(folder_of("laptop"))
+    before = status(store)["devices"]
+    monkeypatch.setattr(Store, f"put_{row}", fail)
+    with pytest.raises(type(failure)):
+        regroup(store, "lander-w0", "rover") if row == "regrouped" else set_halted(store, "rover", True)
+    report = status(store)
+    assert (healthy(report), report["devices"]) == (True, before)
 
 
 def test_reading_writes_nothing(state: Path, tmp_path: Path) -> None:

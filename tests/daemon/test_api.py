@@ -232,6 +232,13 @@ def test_the_verbs_do_what_the_calls_do(run: Run) -> None:
     assert (code, problem["what"]) == (2, "there is no worker 'w1'")
 
 
+def test_a_key_file_that_is_no_text_is_refused(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "key"
+    file.write_bytes(bytes(range(128, 256)))
+    code, [problem] = run("cluster", "create", "red", "--key-file", file)
+    assert (code, problem["what"]) == (2, "is no key")
+
+
 def test_names_of_clusters_and_workers_are_completed(
     run: Run, server: Server, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,7 +1,10 @@
 """The audit log: complete, in order, and a change to it shows."""
 
+import fcntl
 import json
+import resource
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Thread
 
@@ -122,3 +125,50 @@ def test_a_log_that_cannot_be_written_says_so(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(OlafError, match="cannot be written"):
         AuditLog(tmp_path / "file" / "audit.log")
+
+
+def test_a_folder_that_went_away_is_told_each_time_until_it_is_back(log: AuditLog, path: Path) -> None:
+    log.append("unix", "Join", "ok").result(DEADLINE)
+    path.parent.rename(path.parent.with_name("away"))
+    for _ in range(3):
+        with pytest.raises(OlafError, match=r"audit\.log: cannot be written"):
+            log.append("unix", "Leave", "ok").result(DEADLINE)
+    path.parent.with_name("away").rename(path.parent)
+    log.append("unix", "Halt", "ok").result(DEADLINE)
+    assert [line["what"] for line in read(path)] == ["Join", "Halt"]
+
+
+def test_a_log_that_another_daemon_began_after_a_rotation_stays_the_other_s(
+    log: AuditLog, path: Path
+) -> None:
+    log.append("unix", "Join", "ok").result(DEADLINE)
+    path.rename(path.with_suffix(".1"))
+    with path.open("wb") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        for _ in range(2):
+            with pytest.raises(OlafError, match="another daemon writes it"):
+                log.append("unix", "Leave", "ok").result(DEADLINE)
+    assert path.read_bytes() == b""
+    log.append("unix", "Halt", "ok").result(DEADLINE)
+    joined = path.with_suffix(".all")
+    joined.write_bytes(path.with_suffix(".1").read_bytes() + path.read_bytes())
+    assert [line["what"] for line in read(joined)] == ["Join", "Halt"]
+
+
+@contextmanager
+def files_of_at_most(size: int) -> Iterator[None]:
+    """As on a disk that fills up: the kernel writes what still fits, and only then refuses."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_a_line_that_fits_the_disk_in_part_is_refused_whole(log: AuditLog, path: Path) -> None:
+    log.append("unix", "Join", "ok").result(DEADLINE)
+    with files_of_at_most(path.stat().st_size + 20), pytest.raises(OlafError, match="make room on its disk"):
+        log.append("unix", "Leave", "ok").result(DEADLINE)
+    log.append("unix", "Halt", "ok").result(DEADLINE)
+    assert [line["what"] for line in read(path)] == ["Join", "Halt"]

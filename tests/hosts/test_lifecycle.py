@@ -11,7 +11,7 @@ import pytest
 from olafctl.control.destroy import destroy
 from olafctl.control.status import healthy, status
 from olafctl.control.store import Store, folder_of
-from olafctl.errors import BadInput
+from olafctl.errors import BadInput, OlafError
 from olafctl.hosts import deployed
 from olafctl.ports import interfaces, ip
 from olafctl.targets import processes
@@ -64,6 +64,19 @@ def test_hosts_say_nothing_while_packets_are_tested_in_their_name(state: Path) -
         sender.sendto(b"again", ("10.0.3.2", 20300))
         assert receiver.recv(100) == b"again"
     assert healthy(status(Store(folder)))
+
+
+@needs_interfaces
+def test_a_host_that_is_gone_leaves_no_other_paused(state: Path) -> None:
+    bring_up("lab")
+    folder = folder_of("lab")
+    ip.run(["netns", "delete", interfaces.host_namespace_of(folder, "right")])
+    with pytest.raises(OlafError, match=r"lab-.*:right"), deployed.paused(folder):
+        pass
+    assert [stack.name for stack in deployed.missing(folder)] == ["right"]
+    with udp(folder, "red0") as sender, udp(folder, "left") as receiver:
+        sender.sendto(b"connected", ("10.0.3.1", 20300))
+        assert receiver.recv(100) == b"connected"
 
 
 IP_HELD = """\

@@ -10,7 +10,7 @@ from google.protobuf import text_format
 from google.rpc import code_pb2, status_pb2
 from p4.v1 import p4runtime_pb2, p4runtime_pb2_grpc
 
-SECONDS = 10.0
+SECONDS = 60.0
 
 
 class Controller:

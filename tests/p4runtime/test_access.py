@@ -18,6 +18,7 @@ from olafctl.p4runtime import address as addresses
 from olafctl.p4runtime.address import Tls
 from olafctl.p4runtime.agent import serve
 from olafctl.p4runtime.session import Session
+from tests.p4runtime.controller import SECONDS
 from tests.p4runtime.memory_plane import MemoryPlane
 
 CHECKOUT = Path(__file__).parents[2]
@@ -133,7 +134,7 @@ def _version(address: str, keys: Path, client: str | None) -> str:
     credentials = grpc.ssl_channel_credentials((keys / "ca.crt").read_bytes(), *pair)
     with grpc.secure_channel(address, credentials) as channel:
         stub = p4runtime_pb2_grpc.P4RuntimeStub(channel)
-        answer = stub.Capabilities(p4runtime_pb2.CapabilitiesRequest(), timeout=10)
+        answer = stub.Capabilities(p4runtime_pb2.CapabilitiesRequest(), timeout=SECONDS)
     return str(answer.p4runtime_api_version)
 
 

@@ -7,7 +7,7 @@ from p4.v1 import p4runtime_pb2
 
 from olafctl.p4runtime.agent import Agent
 from olafctl.p4runtime.dataplane import P4Info
-from tests.p4runtime.controller import Controller, update
+from tests.p4runtime.controller import SECONDS, Controller, update
 
 HUGE = (1 << 128) - 1
 GROUP = update(
@@ -141,7 +141,7 @@ def test_streams_beyond_the_limit_are_refused_and_calls_still_served(agent: Agen
             request.arbitration.device_id = 1
             late.send(request)
             assert late.next("end") == "RESOURCE_EXHAUSTED"
-            version = late.stub.Capabilities(p4runtime_pb2.CapabilitiesRequest(), timeout=10)
+            version = late.stub.Capabilities(p4runtime_pb2.CapabilitiesRequest(), timeout=SECONDS)
             assert version.p4runtime_api_version == "1.4.1"
     finally:
         for each in crowd:

@@ -23,6 +23,7 @@ from olafctl.p4runtime.entities import (
 )
 from olafctl.p4runtime.failures import P4RuntimeFailed, WriteFailed
 from olafctl.p4runtime.session import Session
+from tests.p4runtime.controller import SECONDS
 
 P4SRC = Path(__file__).parents[2] / "p4src"
 TOOLS = ("p4c-bm2-ss", "simple_switch_grpc", "unshare")
@@ -83,7 +84,7 @@ def test_a_session_with_bmv2(address: str, programs: Path) -> None:
             with pytest.raises(P4RuntimeFailed, match="PERMISSION_DENIED"):
                 backup.delete(WORKER)
             assert backup.elect(6)
-            assert session.wait_for_primary(False, timeout=10)
+            assert session.wait_for_primary(False, timeout=SECONDS)
             backup.delete(WORKER)
             assert backup.entries() == set()
 

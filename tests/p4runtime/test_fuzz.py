@@ -13,7 +13,7 @@ from p4.v1 import p4runtime_pb2
 from olafctl.p4runtime.agent import Agent
 from olafctl.p4runtime.dataplane import P4Info
 from tests.p4runtime import messages
-from tests.p4runtime.controller import Controller, entity, update
+from tests.p4runtime.controller import SECONDS, Controller, entity, update
 from tests.p4runtime.memory_plane import MemoryPlane
 
 MESSAGES = int(os.environ.get("OLAF_FUZZ_MESSAGES", "900"))
@@ -40,11 +40,11 @@ def test_mutated_messages(agent: Agent, primary: Controller, plane: MemoryPlane,
         for number in range(MESSAGES):
             kind = rng.random()
             if kind < 0.7:
-                data, call = messages.write_request(rng, 10), lambda sent: write(sent, timeout=10)
+                data, call = messages.write_request(rng, 10), lambda sent: write(sent, timeout=SECONDS)
             elif kind < 0.95:
-                data, call = messages.read_request(rng), lambda sent: list(read(sent, timeout=10))
+                data, call = messages.read_request(rng), lambda sent: list(read(sent, timeout=SECONDS))
             else:
-                data, call = b"\x08\x01\x10\x01", lambda sent: get(sent, timeout=10)
+                data, call = b"\x08\x01\x10\x01", lambda sent: get(sent, timeout=SECONDS)
             if rng.random() < 0.4:
                 data = messages.damaged(rng, data)
             seen[_answer(call, data)] += 1
@@ -79,7 +79,7 @@ def test_mutated_stream_messages(agent: Agent, p4info: P4Info) -> None:
         requests = [messages.stream_request(rng) for _ in range(rng.randint(1, 6))]
         if rng.random() < 0.5:
             requests.append(messages.damaged(rng, requests[-1]))
-        stream = channel.stream_stream("/p4.v1.P4Runtime/StreamChannel")(iter(requests), timeout=10)
+        stream = channel.stream_stream("/p4.v1.P4Runtime/StreamChannel")(iter(requests), timeout=SECONDS)
         assert _answer(lambda sent, stream=stream: list(stream), b"") in _ANSWERS
         channel.close()
     with Controller(agent.address) as controller:

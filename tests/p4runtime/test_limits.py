@@ -12,7 +12,7 @@ from olafctl.p4runtime.agent import Agent
 from olafctl.p4runtime.agent.read import encode
 from olafctl.p4runtime.dataplane import P4Info
 from tests.p4runtime import messages
-from tests.p4runtime.controller import Controller, entity, update
+from tests.p4runtime.controller import SECONDS, Controller, entity, update
 from tests.p4runtime.memory_plane import MemoryPlane
 
 EXACT = 0x02000001
@@ -41,7 +41,7 @@ def test_who_is_not_primary_is_refused_before_the_batch_is_decoded(agent: Agent,
     for method in ("Write", "SetForwardingPipelineConfig"):
         call = primary.channel.unary_unary(f"/p4.v1.P4Runtime/{method}")
         with pytest.raises(grpc.RpcError) as refused:
-            call(broken.replace(b"\x22", b"\x2a") if method != "Write" else broken, timeout=10)
+            call(broken.replace(b"\x22", b"\x2a") if method != "Write" else broken, timeout=SECONDS)
         assert refused.value.code() is grpc.StatusCode.PERMISSION_DENIED
 
 
@@ -95,7 +95,7 @@ def test_a_read_shows_one_state_however_slowly_it_is_taken(primary: Controller, 
     for start in range(0, number, 128):
         assert primary.write(*entries[start : start + 128]) == ["OK"] * 128
     query = p4runtime_pb2.ReadRequest(device_id=1, entities=[entity(f"table_entry {{ table_id: {EXACT} }}")])
-    answers = primary.stub.Read(query, timeout=30)
+    answers = primary.stub.Read(query, timeout=SECONDS)
     taken = len(next(answers).entities)
     assert taken < number
     for change in entries:
@@ -114,7 +114,7 @@ def test_a_table_without_idle_timeout_answers_in_the_words_of_bmv2(
     request = p4runtime_pb2.WriteRequest(device_id=1, updates=[change])
     request.election_id.low = 10
     with pytest.raises(grpc.RpcError) as refused:
-        primary.stub.Write(request, timeout=10)
+        primary.stub.Write(request, timeout=SECONDS)
     words = b"idle_timeout_ns must be set to 0 for tables which do not support idle timeout"
     details = dict(refused.value.trailing_metadata())["grpc-status-details-bin"]
     assert words in details

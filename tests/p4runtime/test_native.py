@@ -25,7 +25,7 @@ from olafctl.p4runtime.entities import (
 from olafctl.p4runtime.failures import P4RuntimeFailed, WriteFailed
 from olafctl.p4runtime.session import PushAction, Session
 from tests.p4runtime import messages
-from tests.p4runtime.controller import Controller, codes, entity, update
+from tests.p4runtime.controller import SECONDS, Controller, codes, entity, update
 
 P4SRC = Path(__file__).parents[2] / "p4src"
 FORWARD = {"port": 4, "label": 77}
@@ -145,12 +145,12 @@ def test_hits_are_timed_and_idle_entries_notified(
 
 def test_packets_and_digests(session: Session, switch: NativeSwitch) -> None:
     session.packet_out(b"hello", {"egress_port": 5})
-    assert next(session.packets(timeout=10)) == PacketIn(
+    assert next(session.packets(timeout=SECONDS)) == PacketIn(
         b"hello", {"ingress_port": 5, "reason": 0, "padding": 0}
     )
     session.subscribe(next(iter(session.program.digests.values())).alias)
     switch.process(3, _frame(mac=0x020000000009))
-    assert next(session.digests(timeout=10)).values == ((0x020000000009, 3),)
+    assert next(session.digests(timeout=SECONDS)).values == ((0x020000000009, 3),)
 
 
 def test_reconcile_keeps_what_packets_meet(session: Session, switch: NativeSwitch, program: Program) -> None:
@@ -213,7 +213,7 @@ def test_mutated_messages_between_packets(agent: Agent, switch: NativeSwitch, pr
         refused = set[str]()
         for _ in range(600):
             try:
-                write(messages.write_request(rng, 10), timeout=10)
+                write(messages.write_request(rng, 10), timeout=SECONDS)
             except grpc.RpcError as error:
                 refused.update(codes(error))
             switch.process(rng.randint(0, 5), rng.randbytes(rng.choice((0, 5, 16, 40))))

@@ -1,5 +1,6 @@
 """Packets and digests on the stream: P4Runtime §9.8, §16."""
 
+import pytest
 from p4.v1 import p4runtime_pb2
 
 from olafctl.p4runtime.agent import Agent
@@ -39,6 +40,18 @@ def test_wrong_packets_out_are_reported_and_dropped(primary: Controller, plane: 
         assert error.message
         assert error.packet_out.packet_out == request.packet  # type: ignore[attr-defined]  # protobuf
     assert plane.sent == []
+
+
+def test_a_packet_that_the_device_fails_at_ends_the_stream_with_the_reason(
+    primary: Controller, plane: MemoryPlane, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(frame: bytes) -> None:
+        raise RuntimeError("the driver's library has crashed")
+
+    monkeypatch.setattr(plane, "packet_out", fail)
+    primary.send(_packet_out(b"frame", m1=b"\x01", m2=b"\x00"))
+    assert primary.next("end") == "INTERNAL"
+    assert "the driver's library has crashed" in caplog.text
 
 
 def test_only_the_primary_sends_and_receives_packets(

@@ -8,7 +8,7 @@ from p4.v1 import p4runtime_pb2
 
 from olafctl.p4runtime.agent import Agent
 from olafctl.p4runtime.dataplane import ActionCall, Exact, P4Info, Replica
-from tests.p4runtime.controller import Controller, entity, update
+from tests.p4runtime.controller import SECONDS, Controller, entity, update
 from tests.p4runtime.memory_plane import MemoryPlane
 
 ENTRY = update(
@@ -38,7 +38,7 @@ KEY = (0x02000001, (Exact(10), Exact(1)), 0)
 def _pipeline(controller: Controller, kind: str) -> object:
     request = p4runtime_pb2.GetForwardingPipelineConfigRequest(device_id=1)
     request.response_type = p4runtime_pb2.GetForwardingPipelineConfigRequest.ResponseType.Value(kind)
-    return controller.stub.GetForwardingPipelineConfig(request, timeout=10)
+    return controller.stub.GetForwardingPipelineConfig(request, timeout=SECONDS)
 
 
 def test_without_a_pipeline_nothing_is_configured(controller: Controller) -> None:
@@ -65,7 +65,7 @@ def test_a_pipeline_is_read_as_it_was_set(primary: Controller, p4info: P4Info) -
 def test_an_unknown_device_has_no_pipeline(primary: Controller) -> None:
     request = p4runtime_pb2.GetForwardingPipelineConfigRequest(device_id=3)
     with pytest.raises(grpc.RpcError) as refused:
-        primary.stub.GetForwardingPipelineConfig(request, timeout=10)
+        primary.stub.GetForwardingPipelineConfig(request, timeout=SECONDS)
     assert refused.value.code() is grpc.StatusCode.NOT_FOUND
     primary.device_id = 3
     assert primary.set_pipeline("COMMIT") == "NOT_FOUND"

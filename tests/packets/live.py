@@ -26,7 +26,7 @@ from olafctl.testbed.hosts import default_mac
 from olafctl.testbed.model import Cluster, Host, Mode, Testbed, Worker
 from olafctl.testbed.topology import Topology
 
-DEADLINE = 20.0
+DEADLINE = 60.0
 """Seconds after which something that must happen is taken not to."""
 MARKER = 0x88B5
 """An EtherType for local experiments (IEEE 802)."""

@@ -1,6 +1,7 @@
 """pcap files grow record by record, and are read while they do."""
 
 import struct
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,11 @@ from scapy.layers.l2 import Ether
 from scapy.utils import PcapReader as ScapyReader
 from scapy.utils import wrpcap
 
+from olafctl.errors import OlafError
+from olafctl.ports.attachment import Attachment
+from olafctl.ports.host import open_host_port
 from olafctl.ports.pcap import PcapReader, PcapWriter, why_not_written
+from olafctl.ports.transport import Transport
 
 FRAME = bytes(range(60))
 
@@ -80,3 +85,13 @@ def test_a_new_capture_never_replaces_what_others_wrote(tmp_path: Path) -> None:
     assert "did not write" in str(why_not_written(tmp_path / "theirs.pcap"))
     PcapWriter(tmp_path / "ours.pcap").write(FRAME)
     assert why_not_written(tmp_path / "ours.pcap") is None
+
+
+def test_a_host_is_told_of_a_file_that_holds_something_else(tmp_path: Path) -> None:
+    (tmp_path / "out.pcap").write_bytes(b"years of work, in another format")
+    attachment = Attachment(1, Transport.PCAP, f"{tmp_path}/in.pcap,{tmp_path}/out.pcap")
+    with closing(open_host_port(attachment)) as host:
+        host.send(FRAME)
+        with pytest.raises(OlafError, match=r"out\.pcap is not a pcap file"):
+            host.receive(0)
+    assert [frame for _, frame in PcapReader(tmp_path / "in.pcap")] == [FRAME]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from olafctl.ports.attachment import Attachment
 from olafctl.queue.internals import Command, Mode
-from olafctl.queue.registers import CLOCK_HZ, REGISTERS, Access, IndexSettings
+from olafctl.queue.registers import REGISTERS, Access, IndexSettings, rate_of
 from olafctl.queue.settings import Ranges, ranges
 from olafctl.targets.interface import Device, Registers, TimedFrame
 from olafctl.testbed.model import Testbed
@@ -86,7 +86,7 @@ class StandIn:
 
     def _service(self, waiting: _Waiting) -> int:
         bits = 8 * len(waiting.frame.encode())
-        rate = self._values["rate"] * CLOCK_HZ / 65536
+        rate = rate_of(self._values["rate"])
         return round(bits / rate * 1e9) if rate else 1
 
     def _out(self, queue: list[_Waiting], time: int) -> TimedFrame:

@@ -1,6 +1,8 @@
 """The control socket answers each question once, and objects to what it does not understand."""
 
 import json
+import os
+import resource
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -75,3 +77,27 @@ def test_a_stream_is_taken_over_with_what_was_sent_at_once(server: Path) -> None
 def test_nobody_there_is_an_error_with_a_remedy(tmp_path: Path) -> None:
     with pytest.raises(OlafError, match="does not answer"):
         ask(tmp_path / "none.sock", "double", value=1)
+
+
+def test_it_answers_again_after_the_process_ran_out_of_descriptors(server: Path) -> None:
+    waiting = unix.connect(server, socket.SOCK_STREAM, 60.0)
+    waiting.sendall(b'{"do": "double", "value": 1}\n')
+    assert waiting.recv(100)
+    waiting.close()
+    lowest = os.open("/dev/null", os.O_RDONLY)
+    os.close(lowest)
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    asking = [socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) for _ in range(3)]
+    # What is open stays open; there are no descriptors for what is accepted.
+    with unix.short(server) as name:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (lowest, before[1]))
+        try:
+            for peer in asking:
+                peer.settimeout(60.0)
+                peer.connect(name)
+                peer.sendall(b'{"do": "double", "value": 21}\n')
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, before)
+    for peer in asking:
+        assert json.loads(peer.recv(100)) == {"value": 42}
+        peer.close()

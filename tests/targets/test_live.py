@@ -12,7 +12,7 @@ from olafctl.wire.layouts import FrameType
 
 from .conftest import Live
 
-SOON = 5.0
+SOON = 60.0
 NEVER = 0.2
 PS, FIRST, SECOND, UPLINK = 1, 2, 3, 4
 

@@ -17,7 +17,7 @@ from .conftest import why_not
 
 pytestmark = pytest.mark.skipif(why_not("twin") is not None, reason=str(why_not("twin")))
 
-SOON = 5.0
+SOON = 60.0
 HUB = """
 #include <core.p4>
 #include <v1model.p4>
@@ -96,7 +96,7 @@ def test_frames_go_as_the_program_says_and_are_counted(
     second.send(frame[::-1])
     assert first.receive(SOON) == frame[::-1]
     process.send_signal(signal.SIGTERM)
-    output, _ = process.communicate(timeout=20)
+    output, _ = process.communicate(timeout=SOON)
     assert process.returncode == 0
     assert "port 1: 1 in, 1 out, 0 dropped" in output
     assert "port 2: 1 in, 1 out, 0 dropped" in output

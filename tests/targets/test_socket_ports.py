@@ -19,7 +19,7 @@ from .conftest import why_not
 
 pytestmark = pytest.mark.skipif(why_not("twin") is not None, reason=str(why_not("twin")))
 
-SOON = 5.0
+SOON = 60.0
 CPU = 510
 MOST = 16384
 FRAME = bytes(range(60))

@@ -23,7 +23,7 @@ pytest.importorskip("olaf", reason="needs the SDK: pip install ./sdk")
 import olaf
 from olaf.udp import UdpPort
 
-SOON = 30.0
+SOON = 60.0
 VALUES = 20
 
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from olafctl.cli import secret
 from olafctl.errors import BadInput, Problem
 
 _FOLDER = click.Path(file_okay=False, exists=True, path_type=Path)
@@ -20,7 +21,9 @@ _FILE = click.Path(dir_okay=False, exists=True, path_type=Path)
 @click.option("--tls-cert", type=_FILE, help="PEM certificate; beyond loopback it is needed.")
 @click.option("--tls-key", type=_FILE, help="PEM key of the certificate.")
 @click.option("--tls-ca", type=_FILE, help="PEM authority that clients' certificates must be of.")
-@click.option("--token-file", type=_FILE, help="File with the token that calls must carry.")
+@click.option(
+    "--token-file", type=_FILE, help="File with the token that calls must carry; its owner alone may read it."
+)
 def command(
     card: str,
     build: Path,
@@ -46,7 +49,8 @@ def command(
         raise BadInput(Problem("a certificate needs its key", remedy="give both --tls-cert and --tls-key"))
     tls = Tls(tls_cert, tls_key, tls_ca) if tls_cert and tls_key else None
     settings = Settings(card, build, drivers or build / "drivers", _numbers(ports), interface)
-    service = CardService(settings, listen, None, tls, _token(token_file))
+    token = secret.token(token_file) if token_file else ""
+    service = CardService(settings, listen, None, tls, token)
     main_thread.serve(
         lambda: click.echo(f"serving build {service.card.build_id} at {service.address}"), service.close
     )
@@ -57,12 +61,3 @@ def _numbers(ports: str) -> list[int]:
         return [int(number) for number in ports.split(",")]
     except ValueError:
         raise BadInput(Problem(f"{ports!r} is not a list of port numbers", "--ports", "as 1,2")) from None
-
-
-def _token(path: Path | None) -> str:
-    if path is None:
-        return ""
-    token = path.read_text().strip()
-    if not token:
-        raise BadInput(Problem("holds no token", str(path), "write one line, as from: openssl rand -hex 32"))
-    return token

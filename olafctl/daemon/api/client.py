@@ -10,6 +10,7 @@ from typing import Any
 import grpc
 
 from olafctl import paths
+from olafctl.daemon import credentials
 from olafctl.daemon.api.schema import CALLS, CLASSES, SERVICE, answer_of
 from olafctl.daemon.api.server import LEADER, PROBLEMS, TOKEN, TROUBLE
 from olafctl.daemon.controller import Unavailable
@@ -30,7 +31,8 @@ def default_address() -> str:
 class Client:
     """A connection to a daemon. ``certificates`` is a folder with ca.pem, client.pem and client.key.
 
-    Calls raise OlafError: with the daemon's own problems, or because it does not answer.
+    Raises BadInput for an address or a folder that cannot be used. Calls raise OlafError: with the daemon's
+    own problems, or because it does not answer.
     """
 
     def __init__(
@@ -53,19 +55,16 @@ class Client:
             ("grpc.initial_reconnect_backoff_ms", 100),
             ("grpc.max_reconnect_backoff_ms", 1000),
         ]
+        addresses.check_form(self.address)
+        shown = None if place is None else credentials.client(place)
         try:
             name, self._folder = addresses.short(self.address)
-            if place is None:
-                self._channel = grpc.insecure_channel(name, options)
-            else:
-                ca, key, chain = (
-                    (place / file).read_bytes() for file in ("ca.pem", "client.key", "client.pem")
-                )
-                self._channel = grpc.secure_channel(
-                    name, grpc.ssl_channel_credentials(ca, key, chain), options
-                )
         except OSError as error:
             raise self._silent(error.strerror or str(error)) from None
+        if shown is None:
+            self._channel = grpc.insecure_channel(name, options)
+        else:
+            self._channel = grpc.secure_channel(name, shown, options)
 
     def __enter__(self) -> "Client":
         return self

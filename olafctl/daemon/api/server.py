@@ -83,6 +83,14 @@ def unready(owned: Mapping[str, Owned]) -> dict[str, str]:
     return found
 
 
+def check_listening(address: str, tls: Tls | None, token: str) -> None:
+    """Raises BadInput unless the API may be served at ``address``."""
+    addresses.check(address, tls)
+    if addresses.socket_of(address) is None and not token and (tls is None or tls.client_ca is None):
+        what = "would let every process that reaches it change memberships"
+        raise BadInput(Problem(what, address, "give a token, or a client authority for TLS"))
+
+
 class Server:
     """Serves ``olaf.v1`` for some deployments, by name, until :meth:`stop`.
 
@@ -104,11 +112,8 @@ class Server:
         of each call's name, how it ended, and the seconds it took."""
         self._audit = audit
         self._called = called
-        addresses.check(address, tls)
+        check_listening(address, tls, token)
         path = addresses.socket_of(address)
-        if path is None and not token and (tls is None or tls.client_ca is None):
-            what = "would let every process that reaches it change memberships"
-            raise BadInput(Problem(what, address, "give a token, or a client authority for TLS"))
         self._owned = owned
         self._token = token
         self._watchers = threading.BoundedSemaphore(_WATCHERS)

@@ -7,6 +7,7 @@ from typing import Any
 
 import grpc
 
+from olafctl.daemon import credentials
 from olafctl.daemon.etcd.messages import CLASSES
 from olafctl.errors import BadInput, OlafError, Problem
 from olafctl.p4runtime import address as addresses
@@ -43,11 +44,7 @@ class Etcd:
             if not addresses.is_loopback(endpoint) and certificates is None:
                 what = "beyond this machine, in clear, every host on the way could change memberships"
                 raise BadInput(Problem(what, endpoint, "give --etcd-certs, a folder of certificates"))
-        try:
-            self._credentials = None if certificates is None else _credentials(certificates)
-        except OSError as error:
-            remedy = "put ca.pem, client.pem and client.key there"
-            raise BadInput(Problem(f"cannot be used: {error.strerror}", str(certificates), remedy)) from None
+        self._credentials = None if certificates is None else credentials.client(certificates)
         self._lock = threading.Lock()
         self._turn = 0
         self._channel = self._connect()
@@ -113,8 +110,3 @@ class Etcd:
         if self._credentials is None:
             return grpc.insecure_channel(endpoint, options)
         return grpc.secure_channel(endpoint, self._credentials, options)
-
-
-def _credentials(folder: Path) -> Any:
-    ca, key, chain = ((folder / name).read_bytes() for name in ("ca.pem", "client.key", "client.pem"))
-    return grpc.ssl_channel_credentials(ca, key, chain)

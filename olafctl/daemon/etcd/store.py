@@ -166,7 +166,9 @@ class EtcdStore:
         made = next((pair.create_revision for pair in _pairs(answer, 0)), 0)
         if made != self._leadership.term:
             raise NotLeader(self._leadership.leader, self._leadership.trouble)
-        raise OlafError(Problem("another process wrote to the store; nothing was changed", str(self._leader)))
+        raise OlafError(
+            Problem("another process wrote to the store; nothing was changed", self._prefix.decode())
+        )
 
     def _key(self, name: str) -> bytes:
         return self._prefix + name.encode()

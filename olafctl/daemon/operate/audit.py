@@ -15,8 +15,9 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import Future
 from datetime import UTC, datetime
+from io import FileIO
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from olafctl.errors import OlafError, Problem
 
@@ -34,7 +35,7 @@ class AuditLog:
         chain begins again after it. Raises OlafError."""
         self._path = path
         self._lines: queue.SimpleQueue[_Line | None] = queue.SimpleQueue()
-        self._file: IO[bytes] | None = None
+        self._file: FileIO | None = None
         self._previous = FIRST
         try:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -55,8 +56,7 @@ class AuditLog:
         """Write what waits."""
         self._lines.put(None)
         self._thread.join()
-        if self._file is not None:
-            self._file.close()
+        self._let_go()
 
     def _run(self) -> None:
         ends = False
@@ -73,17 +73,17 @@ class AuditLog:
                 self._write(batch)
 
     def _write(self, batch: list[_Line]) -> None:
-        text, previous = b"", self._previous
-        for fields, _ in batch:
-            line = json.dumps({**fields, "previous": previous}, ensure_ascii=False).encode()
-            previous = hashlib.sha256(line).hexdigest()
-            text += line + b"\n"
         try:
             file = self._open()
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
+            text, previous = b"", self._previous
+            for fields, _ in batch:
+                line = json.dumps({**fields, "previous": previous}, ensure_ascii=False).encode()
+                previous = hashlib.sha256(line).hexdigest()
+                text += line + b"\n"
+            _append(file, text)
         except OSError as error:
+            # Opened again, the chain goes on after what is in the file then, whatever that is.
+            self._let_go()
             for _, written in batch:
                 written.set_exception(self._unusable(error))
             return
@@ -91,25 +91,37 @@ class AuditLog:
         for _, written in batch:
             written.set_result(None)
 
-    def _open(self) -> IO[bytes]:
-        """The file by that name: a new one once it was rotated away, in which the chain goes on."""
+    def _open(self) -> FileIO:
+        """The file by that name: a new one once it was rotated away, in which the chain goes on.
+
+        Raises OSError; the next call begins with opening it.
+        """
         if self._file is not None and _is_file(self._file, self._path):
             return self._file
-        if self._file is not None:
-            self._file.close()
+        self._let_go()
         descriptor = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        self._file = os.fdopen(descriptor, "ab", buffering=0)
+        file = FileIO(descriptor, "ab")
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            # Two chains in one file could not be told from one that was tampered with.
-            raise OSError(errno.EBUSY, "another daemon writes it") from None
-        last = _last_line(self._path)
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                # Two chains in one file could not be told from one that was tampered with.
+                raise OSError(errno.EBUSY, "another daemon writes it") from None
+            last = _last_line(self._path)
+            if last and not last.endswith(b"\n"):
+                _append(file, b"\n")
+        except BaseException:
+            file.close()
+            raise
         if last:
             self._previous = hashlib.sha256(last.rstrip(b"\n")).hexdigest()
-            if not last.endswith(b"\n"):
-                self._file.write(b"\n")
-        return self._file
+        self._file = file
+        return file
+
+    def _let_go(self) -> None:
+        if self._file is not None:
+            self._file.close()
+            self._file = None
 
     def _unusable(self, error: OSError) -> OlafError:
         remedy = "make it writable, make room on its disk, or name another with --audit-log"
@@ -139,6 +151,18 @@ def read(path: Path, previous: str = "") -> Iterator[dict[str, Any]]:
         raise OlafError(Problem(f"cannot be read: {error.strerror}", str(path))) from None
 
 
+def _append(file: FileIO, text: bytes) -> None:
+    """Put all of ``text`` on the disk, or nothing of it. Raises OSError."""
+    size, rest = file.seek(0, os.SEEK_END), memoryview(text)
+    try:
+        while rest:  # a disk that fills up takes the part that still fits
+            rest = rest[file.write(rest) :]
+        os.fsync(file.fileno())
+    except OSError:
+        file.truncate(size)
+        raise
+
+
 def _last_line(path: Path) -> bytes:
     with path.open("rb") as file:
         size = file.seek(0, os.SEEK_END)
@@ -151,7 +175,7 @@ def _last_line(path: Path) -> bytes:
             step *= 4
 
 
-def _is_file(file: IO[bytes], path: Path) -> bool:
+def _is_file(file: FileIO, path: Path) -> bool:
     try:
         return os.path.samestat(os.fstat(file.fileno()), path.stat())
     except FileNotFoundError:

@@ -20,6 +20,16 @@ _TIMEOUT = 10.0
 _TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
+def check_listening(address: str, tls: Tls | None, token: str) -> None:
+    """Raises BadInput unless metrics and health may be served at ``address``, HOST:PORT."""
+    if addresses.is_loopback(address):
+        return
+    addresses.check(address, tls)
+    if not token and (tls is None or tls.client_ca is None):
+        what = "would tell every host that reaches it who trains what"
+        raise BadInput(Problem(what, address, "give a token, or a client authority for TLS"))
+
+
 class Web:
     """Serves until :meth:`stop`. Beyond loopback there must be TLS, and a token or a client's certificate."""
 
@@ -32,12 +42,8 @@ class Web:
         token: str = "",
     ) -> None:
         """``address`` is HOST:PORT. Raises OlafError."""
-        if not addresses.is_loopback(address):
-            addresses.check(address, tls)
-            if not token and (tls is None or tls.client_ca is None):
-                what = "would tell every host that reaches it who trains what"
-                raise BadInput(Problem(what, address, "give a token, or a client authority for TLS"))
-        else:
+        check_listening(address, tls, token)
+        if addresses.is_loopback(address):
             tls, token = None, ""
         host, _, port = address.rpartition(":")
         handler = type("Handler", (_Handler,), {"owned": owned, "metrics": metrics, "token": token})

@@ -1,5 +1,6 @@
 """The card's host function: packet-ins and packet-outs as Ethernet frames of an EtherType of their own."""
 
+import logging
 import socket
 import threading
 from collections.abc import Callable
@@ -8,11 +9,14 @@ from pathlib import Path
 
 from olafctl.errors import OlafError, Problem
 from olafctl.ports import unix
+from olafctl.ports.packet_socket import MAX_FRAME
 from olafctl.targets.opennic.registers import HOST_ETHER_TYPE
 
+_log = logging.getLogger(__name__)
 _HEAD = bytes(12) + HOST_ETHER_TYPE.to_bytes(2, "big")
-_MAX_FRAME = 16384
 _ETHERNET = 14
+_TRY_AGAIN = 0.25
+"""Seconds until a socket that failed is read again."""
 
 
 class HostFunction:
@@ -21,16 +25,19 @@ class HostFunction:
     def __init__(self, opened: socket.socket, where: str) -> None:
         self._socket, self._where = opened, where
         self._receive: Callable[[bytes], None] = lambda frame: None
-        self._closing = False
+        self._closing = threading.Event()
         threading.Thread(target=self._listen, name="packet-ins", daemon=True).start()
 
     @classmethod
     def interface(cls, name: str) -> "HostFunction":
         """Over function 0's network interface. Raises OlafError when this user may not open it."""
+        opened: socket.socket | None = None
         try:
             opened = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(HOST_ETHER_TYPE))
             opened.bind((name, HOST_ETHER_TYPE))
         except OSError as error:
+            if opened is not None:
+                opened.close()
             remedy = "load the onic driver, set the interface up, and run as root"
             raise OlafError(Problem(f"cannot be opened: {error.strerror}", name, remedy)) from error
         return cls(opened, name)
@@ -55,18 +62,21 @@ class HostFunction:
             raise ValueError(f"{self._where}: cannot be sent: {error.strerror}") from error
 
     def close(self) -> None:
-        self._closing = True
+        self._closing.set()
         with suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)  # wakes the thread that listens
         self._socket.close()
 
     def _listen(self) -> None:
-        while not self._closing:
+        while not self._closing.is_set():
             try:
-                frame = self._socket.recv(_MAX_FRAME)
-            except OSError:
-                return
-            if not frame:
+                frame = self._socket.recv(MAX_FRAME)
+            except OSError as error:
+                # An interface that is set down says so once, and has packet-ins again when it is up.
+                if not self._closing.wait(_TRY_AGAIN):
+                    _log.warning("%s: packet-ins are interrupted: %s", self._where, error.strerror)
+                continue
+            if not frame:  # a simulated card has ended
                 return
             if frame[12:_ETHERNET] == _HEAD[12:]:
                 self._receive(frame[_ETHERNET:])

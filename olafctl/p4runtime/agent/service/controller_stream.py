@@ -1,5 +1,6 @@
 """One controller's StreamChannel: its messages in, and a queue of messages out."""
 
+import logging
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -12,6 +13,7 @@ from olafctl.p4runtime.agent.device.device import Device
 from olafctl.p4runtime.agent.state.refusal import Code, Refusal, denied, invalid, unimplemented
 from olafctl.p4runtime.fast_path import Malformed
 
+_log = logging.getLogger(__name__)
 _MAX_QUEUED = 4096  # packets and digests that a controller has not read yet; beyond, new ones are dropped
 
 
@@ -66,15 +68,15 @@ class ControllerStream:
     def receive(self, requests: Iterator[bytes]) -> None:
         """Handle every StreamMessageRequest, until the controller or the agent ends the stream."""
         try:
-            for data in requests:
+            for data in _until_gone(requests):
                 self._handle(fast_path.parse(p4runtime_pb2.StreamMessageRequest, data))
         except Refusal as refusal:
             self.end(refusal)
         except Malformed as error:
             self.end(invalid(str(error)))
-        except Exception:
-            # gRPC has no narrower class for "the peer is gone".
-            self.end(None)
+        except Exception as error:
+            _log.exception("%s: a message was not dealt with", self.name)
+            self.end(Refusal(Code.INTERNAL, f"a message was not dealt with: {error}"))
         else:
             self.end(None)
 
@@ -128,3 +130,11 @@ class ControllerStream:
         else:
             error.other.other.CopyFrom(request.other)
         self.offer(response.SerializeToString())
+
+
+def _until_gone(requests: Iterator[bytes]) -> Iterator[bytes]:
+    """The peer's messages, until it ends its side or is gone."""
+    try:
+        yield from requests
+    except Exception:  # gRPC has no narrower class for it
+        return

@@ -11,12 +11,12 @@ from typing import Protocol
 from olafctl.errors import OlafError, Problem
 from olafctl.ports import interfaces, unix
 from olafctl.ports.host import InterfaceHostPort
+from olafctl.ports.packet_socket import MAX_FRAME
 from olafctl.ports.pcap import PcapReader, PcapWriter
 from olafctl.ports.tap import open_tap
 from olafctl.ports.transport import Transport
 from olafctl.targets.front_ports import FrontPort
 
-_MAX_FRAME = 16384
 _BUFFER = 4 << 20
 
 
@@ -76,7 +76,7 @@ class Segment:
         frames = []
         for host in list(self._hosts):
             try:
-                while frame := host.recv(_MAX_FRAME):
+                while frame := host.recv(MAX_FRAME):
                     frames.append(frame)
             except BlockingIOError:
                 continue
@@ -134,7 +134,7 @@ class _Tap:
         frames = []
         with suppress(OSError):
             while True:
-                frames.append(os.read(self._descriptor, _MAX_FRAME))
+                frames.append(os.read(self._descriptor, MAX_FRAME))
         return frames
 
     def send(self, frame: bytes) -> bool:
