@@ -28,13 +28,10 @@ module olaf_fp32_add #(
     localparam AT_NORM = AT_ADD + 1;
 
     // 0. The operands.
+    reg  [64:0] after_0;
     wire [31:0] x, y;
     wire        plain;
-    olaf_stage #(.WIDTH(65), .REGISTERED(CUT_IN)) cut_in (
-        .clk(clk), .enable(step[0]),
-        .d({copy, a, b}),
-        .q({plain, x, y})
-    );
+    assign {plain, x, y} = CUT_IN != 0 ? after_0 : {copy, a, b};
 
     // 1. Of the result: its sign, whether it is a difference, whether it is infinite or a NaN.
     function automatic [3:0] kind(input copies, input [31:0] left, input [31:0] right);
@@ -158,6 +155,7 @@ module olaf_fp32_add #(
     reg [37:0] after_4;
     reg [31:0] last;
     always @(posedge clk) begin
+        if (step[0]) after_0 <= {copy, a, b};
         if (step[AT_SWAP]) begin
             kind_1 <= kind(plain, x, y);
             after_1 <= ordered(x[30:0], y[30:0]);

@@ -17,6 +17,7 @@ from olafctl.ports import unix
 
 _UNIX = "unix:"
 _LONGEST = 107  # bytes of a path in the kernel's socket addresses
+_PARSED = frozenset(",%?#")  # which gRPC reads in a path as separators, escapes and ends
 
 
 @dataclass(frozen=True)
@@ -127,10 +128,11 @@ def claim(path: Path) -> None:
 def short(address: str) -> tuple[str, int | None]:
     """``address`` as gRPC takes it, and a descriptor to keep open while it is used.
 
-    A longer path than the kernel takes goes by way of its folder's descriptor. Raises OSError.
+    A longer path than the kernel takes, and a folder whose name gRPC would not take as it is, go by way of
+    the folder's descriptor. Raises OSError.
     """
     path = socket_of(address)
-    if path is None or len(os.fsencode(path)) <= _LONGEST:
+    if path is None or (len(os.fsencode(path)) <= _LONGEST and _PARSED.isdisjoint(str(path.parent))):
         return address, None
     folder = os.open(path.parent, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     return of_socket(Path(f"/proc/self/fd/{folder}/{path.name}")), folder

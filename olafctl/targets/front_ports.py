@@ -35,6 +35,13 @@ class FrontPort:
     """Folders that the port's own path needs and that were not there before, outermost first."""
     impair: Impairment | None = None
 
+    @property
+    def files(self) -> Sequence[str]:
+        """Its socket, or its pcap files for what comes in and what goes out; an interface has none."""
+        if self.transport is Transport.UNIX:
+            return (self.inner,)
+        return self.inner.split(",") if self.transport is Transport.PCAP else ()
+
 
 def problems(testbed: Testbed, state: Path) -> Sequence[Problem]:
     """Why the front ports of ``testbed`` cannot be made in ``state``, as far as it can be known
@@ -83,12 +90,10 @@ def make(state: Path, ports: Sequence[FrontPort]) -> None:
             netem.impair(state, port.inner, None, port.impair)
             netem.impair(state, port.outer.path, port.outer.namespace, port.impair)
     for port in ports:
-        if port.transport in (Transport.UNIX, Transport.PCAP):
-            for name in port.inner.split(","):
-                Path(name).parent.mkdir(parents=True, exist_ok=True)
-    for port in ports:
+        for name in port.files:
+            Path(name).parent.mkdir(parents=True, exist_ok=True)
         if port.transport is Transport.PCAP:
-            Path(port.inner.partition(",")[0]).touch()
+            Path(port.files[0]).touch()
 
 
 def keep(
@@ -105,10 +110,7 @@ def keep(
         if port.number in whole and port.transport is not Transport.TAP and _is_there(port)
     }
     made = {folder for port in before for folder in port.folders}
-    ports = [
-        replace(port, folders=sorted({*port.folders, *(made & _parents(port))}) if _has_files(port) else ())
-        for port in after
-    ]
+    ports = [replace(port, folders=sorted({*port.folders, *(made & _parents(port.files))})) for port in after]
     kept = [
         port.number
         for port in ports
@@ -141,13 +143,9 @@ def lost(ports: Sequence[FrontPort]) -> Sequence[FrontPort]:
     return [port for port in ports if not _is_there(port)]
 
 
-def _has_files(port: FrontPort) -> bool:
-    return port.transport not in _INTERFACES
-
-
-def _parents(port: FrontPort) -> set[str]:
-    """The folders that a port's socket or files are in, at any depth."""
-    return {str(folder) for name in port.inner.split(",") for folder in Path(name).parents}
+def _parents(files: Iterable[str]) -> set[str]:
+    """The folders that ``files`` are in, at any depth."""
+    return {str(folder) for name in files for folder in Path(name).parents}
 
 
 def _remove_folders(folders: Iterable[str]) -> None:
@@ -169,7 +167,7 @@ def _is_there(port: FrontPort) -> bool:
         case Transport.UNIX:
             return Path(port.inner).is_socket()
         case Transport.PCAP:
-            return all(Path(name).exists() for name in port.inner.split(","))
+            return all(Path(name).exists() for name in port.files)
 
 
 def _chosen(port: Port) -> Transport:
@@ -190,43 +188,35 @@ def _place(port: Port, transport: Transport, testbed: Testbed, state: Path) -> F
             Attachment(number, transport, name, interfaces.namespace_of(state)),
             impair=port.impair,
         )
+    # A path in a testbed is relative to the testbed's folder.
+    folder = testbed.source.resolve().parent if port.path else state / "ports"
     if transport is Transport.UNIX:
-        default = state / "ports" / f"{number}.sock"
-        inner = str(_in_testbeds_folder(testbed, port.path) if port.path else default)
+        names: Sequence[str] = (port.path or f"{number}.sock",)
     else:
-        inner = _pcap_files(testbed, port.path or str(state / "ports" / str(number)))
-    attachment = Attachment(number, transport, inner)
-    return FrontPort(
-        number, transport, inner, attachment, _missing_folders(inner, state) if port.path else ()
-    )
+        names = pcap_files(port.path or str(number))
+    files = [str(folder / name) for name in names]
+    inner = ",".join(files)
+    missing = _missing_folders(files, state) if port.path else ()
+    return FrontPort(number, transport, inner, Attachment(number, transport, inner), missing)
 
 
-def _pcap_files(testbed: Testbed, path: str) -> str:
-    return ",".join(str(_in_testbeds_folder(testbed, name)) for name in pcap_files(path))
-
-
-def _in_testbeds_folder(testbed: Testbed, path: str) -> Path:
-    """A path in a testbed is relative to the testbed's folder."""
-    return testbed.source.resolve().parent / path
-
-
-def _missing_folders(files: str, state: Path) -> Sequence[str]:
+def _missing_folders(files: Sequence[str], state: Path) -> Sequence[str]:
     """Folders that ``files`` need and that are not there yet; the state folder is not a port's."""
-    parents = {folder for name in files.split(",") for folder in Path(name).parents}
-    missing = [folder for folder in parents - {state, *state.parents} if not os.path.lexists(folder)]
-    return sorted(map(str, missing))
+    wanted = _parents(files) - {str(state), *map(str, state.parents)}
+    return sorted(folder for folder in wanted if not os.path.lexists(folder))
 
 
 def _path_problems(port: FrontPort, where: str) -> Iterator[Problem]:
     """What stands in the way of a port's socket or files."""
-    if port.transport in _INTERFACES:
+    if port.transport is Transport.PCAP and len(port.files) > 2:
+        mixed = f"a folder of its pcap files has a comma, which separates the two files: {port.inner}"
+        yield Problem(mixed, where, "move the testbed, or set OLAF_STATE, to a folder without a comma")
         return
-    written = port.inner.split(",")[-1]
-    for name in port.inner.split(","):
+    for name in port.files:
         path = Path(name)
         try:
             what = _obstacle(path, port.transport)
-            if what is None and port.transport is Transport.PCAP and name == written:
+            if what is None and port.transport is Transport.PCAP and name == port.files[-1]:
                 what = why_not_written(path)
         except OSError as error:
             what = f"{name[:60]} cannot be used: {error.strerror}"

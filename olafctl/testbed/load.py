@@ -32,7 +32,8 @@ def load(path: Path | str, text: str | None = None, *, targets: Sequence[str]) -
     directory = hosts.Directory(report)
     servers = hosts.read_all(top, "parameter_servers", "ps", front, directory, udp_port)
     root = engines.root(top, declared, servers, front)
-    groups = clusters.read(top, _common([one.engine for one in declared], root), front, directory, udp_port)
+    everywhere = _common([one.engine for one in declared], root)
+    groups, thresholds = clusters.read(top, everywhere, front, directory, udp_port)
     others = hosts.read_all(top, "hosts", "host", front, directory, udp_port)
     prefixes = routes.read(top, front, directory)
     workers = [worker for cluster in groups for worker in cluster.workers]
@@ -59,7 +60,7 @@ def load(path: Path | str, text: str | None = None, *, targets: Sequence[str]) -
     if len(declared) > 1:
         _check_reserved(declared, [*servers, *workers, *others], directory, report)
     if not report.problems:
-        clusters.check_spread(testbed, top)
+        clusters.check_spread(testbed, thresholds, report)
     report.raise_any()
     return testbed
 

@@ -70,6 +70,15 @@ def test_a_path_longer_than_a_socket_address(tmp_path: Path) -> None:
         assert path.is_socket()
 
 
+@pytest.mark.parametrize("sign", [",", "%41", "?", "#", " "])
+def test_a_folder_may_have_any_name(tmp_path: Path, sign: str) -> None:
+    path = tmp_path / f"a{sign}b" / "p4runtime.sock"
+    with serve({1: MemoryPlane()}, f"unix:{path}") as agent:
+        assert path.is_socket()
+        with Session.connect(agent.address, 1) as session:
+            assert session.is_primary
+
+
 def test_a_socket_that_is_served_is_not_taken_over_and_one_left_behind_is(tmp_path: Path) -> None:
     path = tmp_path / "p4runtime.sock"
     left = socket.socket(socket.AF_UNIX)

@@ -142,3 +142,33 @@ def test_folders_made_for_sockets_go_when_they_are_empty(tmp_path: Path) -> None
     deployment.undo(state)
     left = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*"))
     assert left == ["mine", "socks", "socks/other", "socks/other/notes", "state"]
+
+
+def test_sockets_lie_in_folders_with_commas_and_nothing_is_made_elsewhere(tmp_path: Path) -> None:
+    home = tmp_path / "a,b"
+    state = home / "state"
+    state.mkdir(parents=True)
+    bed = bed_with(home, Port(1, "a", Transport.UNIX, None), Port(2, "b", Transport.UNIX, "mine/2,.sock"))
+    ports = front_ports.plan(bed, state, lambda _: None)
+    assert [port.inner for port in ports] == [f"{state}/ports/1.sock", f"{home}/mine/2,.sock"]
+    front_ports.make(state, ports)
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["a,b", "mine", "ports", "state"]
+    front_ports.remove(state, ports)
+    assert not (home / "mine").exists()
+
+
+@pytest.mark.parametrize(("state", "bed"), [("a,b", "beds"), ("state", "a,b")])
+def test_pcap_files_in_a_folder_with_a_comma_are_refused(tmp_path: Path, state: str, bed: str) -> None:
+    path = None if state == "a,b" else "p"
+    testbed = bed_with(tmp_path / bed, Port(1, "a", Transport.PCAP, path))
+    [problem] = front_ports.problems(testbed, tmp_path / state)
+    assert problem.where.endswith("port 1")
+    assert "comma" in problem.what and "a,b" in problem.what
+    assert "OLAF_STATE" in problem.remedy
+    assert not list(tmp_path.iterdir())
+
+
+def test_pcap_files_of_their_own_may_be_used_whatever_the_folders_are_called(tmp_path: Path) -> None:
+    files = f"{tmp_path}/in.pcap,{tmp_path}/out.pcap"
+    testbed = bed_with(tmp_path / "a,b", Port(1, "a", Transport.PCAP, files))
+    assert front_ports.plan(testbed, tmp_path / "c,d", lambda _: None)[0].inner == files

@@ -165,8 +165,11 @@ def test_one_mistake_is_one_line(tmp_path: Path) -> None:
 def test_rounds_over_several_engines_need_every_worker(tmp_path: Path) -> None:
     text = RIGHT.replace("name: sw3", "name: sw3\n    address: 10.0.0.250")
     text = text.replace("name: red", "name: red\n    mode: iswitch\n    threshold: 1")
-    with pytest.raises(BadInput, match="at several engines"):
+    with pytest.raises(BadInput, match="at several engines") as caught:
         load(tmp_path, text)
+    line = text[: text.index("threshold:")].count("\n") + 1
+    [problem] = caught.value.problems
+    assert problem.where == f"{tmp_path / 'bed.yaml'}:{line}: clusters[0].threshold"
     assert load(tmp_path, text.replace("threshold: 1", "threshold: 2")).clusters[0].mode is Mode.ISWITCH
 
 

@@ -37,8 +37,8 @@ def attach(engine: Engine, port: FrontPort, state: Path) -> None:
             case Transport.UNIX:
                 engine.add_socket(port.number, unix.listen(Path(port.inner), socket.SOCK_SEQPACKET))
             case Transport.PCAP:
-                into, _, out = port.inner.partition(",")
-                engine.add_pcap(port.number, Path(into) if into else None, Path(out) if out else None)
+                into, out = port.files
+                engine.add_pcap(port.number, Path(into), Path(out))
     except OSError as error:
         raise OlafError(
             Problem(f"cannot be opened: {error}", f"port {port.number} ({port.transport} {port.inner})")
