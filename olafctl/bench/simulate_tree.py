@@ -20,16 +20,16 @@ from olafctl.testbed.topology import Topology
 from olafctl.wire.frames import Endpoint, OlafFrame
 from olafctl.wire.layouts import BEAT_BYTES, GRADIENT_OFFSET, FrameType
 
-_FASTER = (1, 30, 1000)
+FASTER = (1, 30, 1000)
 """Times the testbed's rates."""
 _UNLIMITED = 10**9
 """bit/s in place of no limit, before it is made faster."""
 _FASTEST = 100 * 10**9
 _LOADS = (0.5, 1.5, 5.0, 15.0)
 """What an engine's own workers offer, in terms of its rate."""
-_FIRST = 4000
+FIRST = 4000
 """ns of the first arrival."""
-_DRAINED = 1000 * 10**9
+DRAINED = 1000 * 10**9
 """ns after the last arrival, when nothing is under way."""
 _Left = tuple[int, int, int]
 """A frame at the parameter server: its cluster, when its newest update was generated, its count."""
@@ -76,14 +76,15 @@ def tree_agreement(
 def _compare(testbed: Testbed, running: Running, pick: random.Random, updates: int) -> TreeAgreement:
     """One random load through both."""
     size = BEAT_BYTES * pick.randint(2, min(engine.beats for engine in testbed.engines))
-    engines = _engines(testbed, pick)
+    faster, mode = pick.choice(FASTER), Mode.FIFO if pick.random() < 0.2 else Mode.OLAF
+    engines = tuple(replace(engine, mode=mode, modes={}) for engine in engines_at(testbed, faster))
     senders = {
         name: [worker for cluster in _opportunistic(testbed) for worker in _at(testbed, name, cluster)]
         for name in (engine.name for engine in engines)
     }
     trace, sent = _arrivals(engines, senders, pick, updates, size)
     segments = {cluster.index: cluster.segments for cluster in testbed.clusters}
-    length = int(trace.time[-1]) + _DRAINED
+    length = int(trace.time[-1]) + DRAINED
     ours = run(Scenario(engines, trace=trace, segments=segments), length, record=True)
     registers = {engine.name: running.below.get(engine.name, running.registers) for engine in engines}
     for engine in engines:
@@ -97,7 +98,7 @@ def _compare(testbed: Testbed, running: Running, pick: random.Random, updates: i
         updates=updates,
         frames=len(theirs),
         different_frames=sum(abs(count) for count in missing.values()),
-        different_counts=sum(_difference(ours, name, one) for name, one in registers.items()),
+        different_counts=sum(difference(ours, name, one) for name, one in registers.items()),
         latest=max(
             (
                 abs(ours_at - when)
@@ -109,11 +110,10 @@ def _compare(testbed: Testbed, running: Running, pick: random.Random, updates: i
     )
 
 
-def _engines(testbed: Testbed, pick: random.Random) -> tuple[Engine, ...]:
-    """The testbed's with a random speed and mode, at rates that the register holds exactly."""
-    faster, mode = pick.choice(_FASTER), Mode.FIFO if pick.random() < 0.2 else Mode.OLAF
+def engines_at(testbed: Testbed, faster: int) -> tuple[Engine, ...]:
+    """The testbed's so many times as fast, at rates that the register holds exactly."""
     return tuple(
-        replace(engine, rate=rate_of(rate_word(rate)), mode=mode, modes={})
+        replace(engine, rate=rate_of(rate_word(rate)))
         for engine in engines_of(testbed)
         for rate in (min(round((engine.rate or _UNLIMITED) * faster), _FASTEST),)
     )
@@ -145,7 +145,7 @@ def _arrivals(
         least = size // BEAT_BYTES
         number = updates // len(busy) + (engine is busy[0]) * (updates % len(busy))
         gaps = drawn.integers(least, max(round(2 * cycles) - least, least) + 1, number)
-        times.append(_FIRST + np.cumsum(gaps) * CYCLE_NS)
+        times.append(FIRST + np.cumsum(gaps) * CYCLE_NS)
         names += [engine.name] * number
         who += [senders[engine.name][place] for place in drawn.integers(0, len(senders[engine.name]), number)]
     order = np.argsort(np.concatenate(times), kind="stable")
@@ -176,7 +176,9 @@ def _through(
 
     def frames() -> Iterator[TimedFrame]:
         for seq, (when, worker) in enumerate(zip(trace.time.tolist(), sent, strict=True)):
-            update = OlafFrame(_end(worker), _end(server), FrameType.UPDATE, 0, 1, seq, 0.0, when, gradient)
+            update = OlafFrame(
+                end_of(worker), end_of(server), FrameType.UPDATE, 0, 1, seq, 0.0, when, gradient
+            )
             yield TimedFrame(when, worker.port, update.encode())
 
     left = []
@@ -187,7 +189,7 @@ def _through(
     return left
 
 
-def _end(host: Host) -> Endpoint:
+def end_of(host: Host) -> Endpoint:
     return Endpoint(host.mac, host.ip, host.udp_port)
 
 
@@ -207,6 +209,6 @@ def _times(received: Sequence[tuple[_Left, int]]) -> Mapping[_Left, Sequence[int
     return found
 
 
-def _difference(ours: Result, engine: str, registers: Registers) -> int:
+def difference(ours: Result, engine: str, registers: Registers) -> int:
     mine, theirs = ours.engines[engine], registers.read_all()
     return sum(abs(mine[name] - theirs[name]) for name in mine if name in theirs)

@@ -63,9 +63,9 @@ def engines_of(testbed: Testbed) -> tuple[Engine, ...]:
 
 def _engine(topology: Topology, engine: model.Engine) -> Engine:
     testbed = topology.testbed
-    server = testbed.parameter_servers[0].port
+    servers = [server.port for server in testbed.parameter_servers[:1]]
     up = topology.up.get(engine.name) or next(
-        (link for link in testbed.links if link.port == server and link.peer is None), None
+        (link for link in testbed.links if link.port in servers and link.peer is None), None
     )
     onward = topology.parent(engine.name)
     link = Link(onward) if up is None else Link(onward, up.rate, up.delay, up.queue)

@@ -322,6 +322,8 @@ def _arrivals(scenario: Scenario) -> NDArray[np.void]:
     rows = np.zeros(len(trace.time), library.ARRIVAL)
     rows["worker"] = trace.worker
     rows["time"], rows["index"] = trace.time * _PS, _first(scenario)[trace.cluster]
+    if trace.segment is not None:
+        rows["index"] += trace.segment.astype(np.uint32)
     for place, engine in enumerate(scenario.engines):
         rows["engine"][np.broadcast_to(np.asarray(trace.engine) == engine.name, len(rows))] = place
     rows["size"] = trace.size

@@ -110,6 +110,8 @@ class Trace:
     """Bytes of a frame."""
     round: NDArray[np.int64] | None = None
     """To which each update is a contribution, where its cluster sends in rounds."""
+    segment: NDArray[np.int64] | None = None
+    """Which each update is of, from 0 on; None where every model is one frame."""
 
 
 @dataclass(frozen=True)
@@ -150,7 +152,7 @@ def _problems(scenario: Scenario) -> Iterator[Problem]:
     if not scenario.engines:
         yield Problem("there is no engine", "engines")
         return
-    if not scenario.sources and (scenario.trace is None or not len(scenario.trace.time)):
+    if not scenario.sources and scenario.trace is None:
         yield Problem("no worker sends anything", "sources")
     for engine in scenario.engines:
         yield from _engine_problems(engine, names)
@@ -158,14 +160,12 @@ def _problems(scenario: Scenario) -> Iterator[Problem]:
     for source in scenario.sources:
         yield from _source_problems(source, names)
     if scenario.trace is not None:
-        yield from _trace_problems(scenario.trace, names)
+        yield from _trace_problems(scenario.trace, names, scenario.segments)
     for cluster, segments in scenario.segments.items():
         if cluster < 0 or segments < 1:
             yield Problem(
                 f"has {segments} segments", f"cluster {cluster}", "at least 1, of clusters from 0 on"
             )
-        if scenario.trace is not None and segments > 1 and (scenario.trace.cluster == cluster).any():
-            yield Problem("has segments, but a trace has none", f"cluster {cluster}", "use sources")
     if scenario.ack_bytes is not None and not GRADIENT_OFFSET <= scenario.ack_bytes <= 65535:
         yield Problem(
             f"ACKs of {scenario.ack_bytes} bytes", "ack_bytes", f"{GRADIENT_OFFSET} … 65535, or None"
@@ -246,19 +246,48 @@ def _source_problems(source: Source, names: list[str]) -> Iterator[Problem]:
         yield Problem(what, where, "v at least 0, the tolerance above 0")
 
 
-def _trace_problems(trace: Trace, names: list[str]) -> Iterator[Problem]:
+def _trace_problems(trace: Trace, names: list[str], segments: Mapping[int, int]) -> Iterator[Problem]:
+    wrong = list(_shape_problems(trace))
+    if wrong:
+        yield from wrong
+        return
     known = ", ".join(names)
     for engine in sorted(set(np.unique(trace.engine).tolist()) - set(names)):
         yield Problem(f"arrives at engine {engine!r}, which does not exist", "trace", f"known: {known}")
-    if np.shape(trace.engine) not in ((), trace.time.shape):
-        yield Problem(f"has {np.size(trace.engine)} engines", "trace", "one, or one an update")
-    if not trace.time.shape == trace.cluster.shape == trace.worker.shape or trace.time.ndim != 1:
-        shapes = f"{trace.time.shape}, {trace.cluster.shape} and {trace.worker.shape}"
-        yield Problem(f"has times, clusters and workers of shapes {shapes}", "trace", "one entry an update")
-        return
     if (np.diff(trace.time) < 0).any() or (trace.time < 0).any() or (trace.time > MAX_TIME).any():
         yield Problem("has times that descend or lie outside 0 … 106 days", "trace", "sort it by time")
     if (trace.cluster < 0).any() or (trace.worker < 0).any():
         yield Problem("has a negative cluster or worker", "trace", "numbers begin at 0")
+    for cluster in np.unique(trace.cluster).tolist():
+        yield from _segment_problems(trace, cluster, segments.get(cluster, 1))
     if not GRADIENT_OFFSET <= trace.size <= 65535:
         yield Problem(f"has frames of {trace.size} bytes", "trace", f"{GRADIENT_OFFSET} … 65535")
+
+
+def _shape_problems(trace: Trace) -> Iterator[Problem]:
+    if trace.time.ndim != 1 or not len(trace.time):
+        yield Problem(f"has times of shape {trace.time.shape}", "trace", "a list of at least one time")
+        return
+    columns = {
+        "engines": np.asarray(trace.engine) if np.ndim(trace.engine) else None,
+        "clusters": trace.cluster,
+        "workers": trace.worker,
+        "rounds": trace.round,
+        "segments": trace.segment,
+    }
+    for name, column in columns.items():
+        if column is not None and column.shape != trace.time.shape:
+            what = f"has {name} of shape {column.shape}, and times of shape {trace.time.shape}"
+            yield Problem(what, "trace", "one entry an update")
+
+
+def _segment_problems(trace: Trace, cluster: int, segments: int) -> Iterator[Problem]:
+    where = f"trace: cluster {cluster}"
+    if trace.segment is None:
+        if segments > 1:
+            yield Problem(f"does not say which of {segments} segments an update is of", where, "give segment")
+        return
+    found = trace.segment[trace.cluster == cluster]
+    if found.min() < 0 or found.max() >= segments:
+        what = f"has segments {found.min()} … {found.max()}, its model has {segments}"
+        yield Problem(what, where, f"choose 0 … {segments - 1}")

@@ -1,6 +1,7 @@
 """``olafctl simulate`` as an operator meets it."""
 
 import json
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
@@ -37,6 +38,14 @@ def test_one_cluster_may_be_slower_and_a_seed_repeats() -> None:
     assert [one["generated"] for one in json.loads(first)["clusters"]].count(300) == 1
 
 
+RACK = """
+name: rack
+target: twin
+engine: {address: 10.0.0.250}
+ports: [{numbers: 1-2, name: host}]
+clusters: [{name: hopper, mode: iswitch, count: 1, workers: 2, ports: 1-2, ip: 10.0.1.1}]
+"""
+
 HOPS = ("multi-hop", "--period", "100ms", "--frame-bytes", "1000", "--duration", "20s", "--warm-up", "2s")
 
 
@@ -49,6 +58,14 @@ def test_a_testbeds_engines_and_links_are_simulated() -> None:
     free = json.loads(ask(*HOPS, "--rate", "off", "--json").stdout)
     assert free["loss"] == 0
     assert free["aom_average"] < data["aom_average"] / 5
+
+
+def test_rounds_need_no_parameter_server(tmp_path: Path) -> None:
+    path = tmp_path / "rack.yaml"
+    path.write_text(RACK)
+    data = json.loads(ask(str(path), "--period", "10us", "--duration", "1ms", "--json").stdout)
+    assert data["loss"] == 0
+    assert data["clusters"][0]["frames"] > 50
 
 
 def test_transmission_control_holds_updates_back() -> None:

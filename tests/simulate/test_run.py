@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from olafctl import aom
 from olafctl.errors import BadInput
 from olafctl.simulate.run import Result, run
-from olafctl.simulate.scenario import Engine, Link, Scenario, Source
+from olafctl.simulate.scenario import Engine, Link, Scenario, Source, Trace
 from olafctl.testbed.model import Mode
 from olafctl.verify.question.system import Cluster, System
 from olafctl.verify.simulation.engine import simulate
@@ -302,6 +302,42 @@ def test_a_wrong_topology_is_one_clear_line(changes: dict[str, Any], says: str) 
     fields: dict[str, Any] = {"engines": (Engine("e"),), "sources": (source(0),)}
     with pytest.raises(BadInput) as caught:
         Scenario(**{**fields, **changes})
+    assert says in str(caught.value)
+    assert len(caught.value.problems) == 1
+
+
+def trace(**changes: Any) -> Trace:
+    """Two updates of cluster 0, of whose model there are two segments."""
+    two = np.array([0, 1])
+    return replace(Trace("e", two * US, two * 0, two, 64, segment=two), **changes)
+
+
+def test_a_trace_says_of_which_segment_an_update_is() -> None:
+    result = run(Scenario((Engine("e"),), trace=trace(), segments={0: 2}), 10 * US, record=True)
+    assert result.receptions is not None
+    assert result.receptions.index.tolist() == [0, 1]
+    assert result.clusters[0].average_age == pytest.approx((US + IDLE + 10 * US) / 2)
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"time": np.zeros(0, np.int64)}, "times of shape (0,)"),
+        ({"worker": np.array([1])}, "workers of shape (1,)"),
+        ({"engine": np.array(["e"])}, "engines of shape (1,)"),
+        ({"round": np.array([1, 2, 3])}, "rounds of shape (3,)"),
+        ({"segment": np.array([0])}, "segments of shape (1,)"),
+        ({"segment": np.array([0, 2])}, "segments 0 … 2, its model has 2"),
+        ({"segment": np.array([-1, 0])}, "segments -1 … 0"),
+        ({"segment": None}, "which of 2 segments"),
+        ({"engine": "x"}, "engine 'x', which does not exist"),
+        ({"time": np.array([1, 0])}, "descend"),
+        ({"size": 63}, "frames of 63 bytes"),
+    ],
+)
+def test_a_wrong_trace_is_one_clear_line(changes: dict[str, Any], says: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        Scenario((Engine("e"),), trace=trace(**changes), segments={0: 2})
     assert says in str(caught.value)
     assert len(caught.value.problems) == 1
 

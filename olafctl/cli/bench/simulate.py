@@ -26,6 +26,12 @@ _AGE_LIMIT, _SPEED_LIMIT = 0.02, 50
     metavar="TESTBED",
     help="With --agreement: all engines of TESTBED on the twin, not one queue.",
 )
+@click.option(
+    "--rounds",
+    is_flag=True,
+    help="With --testbed: all clusters in mode iswitch, their workers at all engines; twice, once with links "
+    "so long that no result comes down while contributions go up.",
+)
 @click.option("--seed", type=int, default=1, show_default=True, help="Seed of --agreement.")
 @click.option(
     "--ns3",
@@ -43,6 +49,7 @@ _AGE_LIMIT, _SPEED_LIMIT = 0.02, 50
 def command(
     agreement: int | None,
     testbed: str | None,
+    rounds: bool,
     seed: int,
     ns3: int | None,
     hour: bool,
@@ -54,13 +61,19 @@ def command(
     """Measure the event-level model, or compare it with others.
 
     Updates per second of processor time, on one core (docs/simulate.md). Exit code 1 when an arrival of
-    --agreement ends otherwise than in the Verilated queue or on the twin, or when with --ns3 the ages of two
-    runs differ by more than 2 % or the model is not 50 times as fast.
+    --agreement ends otherwise than in the Verilated queue or on the twin (with --rounds: with the long
+    links), or when with --ns3 the ages of two runs differ by more than 2 % or the model is not 50 times as
+    fast.
     """
     from olafctl.bench import simulate
 
     if testbed is not None and agreement is None:
         raise click.UsageError("--testbed goes with --agreement")
+    if rounds and testbed is None:
+        raise click.UsageError("--rounds goes with --testbed")
+    if agreement is not None and testbed is not None and rounds:
+        _rounds(agreement, testbed, seed, as_json)
+        return
     if agreement is not None:
         _agreement(agreement, testbed, seed, as_json)
         return
@@ -100,6 +113,24 @@ def _agreement(updates: int, testbed: str | None, seed: int, as_json: bool) -> N
         table(f"agreement with {other}", list(counts), [list(counts.values())])
     if differ:
         raise OlafError(Problem(f"the event-level model and {other} differ", "agreement"))
+
+
+def _rounds(contributions: int, testbed: str, seed: int, as_json: bool) -> None:
+    from olafctl.bench.simulate_rounds import rounds_agreement
+    from olafctl.targets import testbeds
+
+    bed = testbeds.load(testbeds.locate(testbed))
+    long, given = (
+        rounds_agreement(bed, contributions, seed, far=far, progress=log_progress) for far in (True, False)
+    )
+    counts = {"long": vars(long), "as in the testbed": vars(given)}
+    if as_json:
+        print_json(counts)
+    else:
+        rows = [[links, *values.values()] for links, values in counts.items()]
+        table(f"rounds over the twin's {len(bed.engines)} engines", ["links", *vars(long)], rows)
+    if long.different_copies or long.different_counts or long.latest:
+        raise OlafError(Problem("the event-level model and the twin differ", "agreement on rounds"))
 
 
 def _against_ns3(seconds: int, seed: int, as_json: bool) -> None:
