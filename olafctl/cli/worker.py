@@ -50,19 +50,19 @@ def leave(client: "Client", deployment: str, worker: str, as_json: bool) -> None
 @command.command()
 @click.argument("worker", shell_complete=worker_names)
 @click.argument("cluster", shell_complete=cluster_names, default="")
-@click.option(
-    "--port", type=click.IntRange(1), default=0, help="Front port, of any engine, that leads to it then."
-)
+@click.option("--port", type=click.IntRange(1), help="Front port, of any engine, that leads to it then.")
 @connection_options
 @json_option("Print the member as JSON.")
-def move(client: "Client", deployment: str, worker: str, cluster: str, port: int, as_json: bool) -> None:
+def move(
+    client: "Client", deployment: str, worker: str, cluster: str, port: int | None, as_json: bool
+) -> None:
     """Move WORKER to another cluster, front port, or both.
 
     No frame is lost.
     """
-    if not cluster and not port:
+    if not cluster and port is None:
         raise click.UsageError("give a CLUSTER, a --port, or both")
-    asked = {"deployment": deployment, "worker": worker, "cluster": cluster, "port": port}
+    asked = {"deployment": deployment, "worker": worker, "cluster": cluster, "port": port or 0}
     _show(client.call("MoveWorker", **asked), as_json)
 
 

@@ -226,7 +226,10 @@ def test_the_verbs_do_what_the_calls_do(run: Run) -> None:
     assert "reward_threshold" not in run("cluster", "reward", "red", "off")
     [status] = run("cluster", "list")
     assert [worker["name"] for worker in status["workers"]] == ["w1"]
-    assert run("worker", "leave", "w1")["cluster"] == "red"
+    assert run("cluster", "create", "blue")["name"] == "blue"
+    assert run("worker", "move", "w1", "blue")["cluster"] == "blue"
+    assert run("worker", "move", "w1", "--port", 3)["port"] == 3
+    assert run("worker", "leave", "w1")["cluster"] == "blue"
     assert run("cluster", "delete", "red") == {"cluster": "red", "members": 0}
     code, [problem] = run("worker", "leave", "w1")
     assert (code, problem["what"]) == (2, "there is no worker 'w1'")
