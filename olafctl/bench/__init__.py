@@ -1,1 +1,1 @@
-"""Measurements: how fast, how large, how often; each is a command of `olafctl bench`."""
+"""Measurements, comparisons of models, and proofs; each is a command of `olafctl bench`."""

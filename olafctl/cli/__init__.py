@@ -1,1 +1,1 @@
-"""The operator's verbs, one file a verb."""
+"""The operator's verbs, one file a verb, found by their file names."""

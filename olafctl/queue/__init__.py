@@ -1,1 +1,1 @@
-"""OlafQueue around its Verilog: registers, golden model, Verilated model, measurements."""
+"""OlafQueue around its Verilog: register map, rendering, golden model, Verilated model."""

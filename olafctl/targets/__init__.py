@@ -1,1 +1,1 @@
-"""Targets: the ways to run one pipeline, behind one interface (DESIGN §2)."""
+"""Targets: the ways to run one pipeline, behind one interface."""

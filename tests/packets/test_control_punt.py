@@ -1,4 +1,4 @@
-"""Control messages (DESIGN §3): the reserved type of service takes a frame to the control plane alone."""
+"""Control messages: the reserved type of service takes a frame to the control plane alone."""
 
 import pytest
 from scapy.layers.inet import IP
