@@ -10,8 +10,8 @@ from olafctl.errors import EXIT_FAILED
 def command(names: tuple[str, ...]) -> None:
     """Prove properties of OlafQueue's Verilog with Yosys and ABC.
 
-    NAMES are the proofs to make: control, stability and conservation (half a minute together), whole (some
-    minutes); all when none is given. Exit code 1 when a check can fail. Needs the extra [synth].
+    NAMES are the proofs to make: control, whole (some minutes), stability, conservation; all when none is
+    given. Exit code 1 when a check can fail. Needs the extra [synth].
     """
     from olafctl.bench.formal import proofs
     from olafctl.errors import BadInput, Problem
@@ -22,7 +22,7 @@ def command(names: tuple[str, ...]) -> None:
     failed = False
     for outcome in proofs.run_all(tuple(known[name] for name in names or known)):
         proof = outcome.proof
-        reach = f"{proof.cycles} cycles" if proof.cycles else "for ever"
+        reach = f"{proof.cycles} cycles" if proof.cycles else "unbounded"
         failed |= outcome.failed_at is not None
         said = "holds" if outcome.failed_at is None else f"fails in cycle {outcome.failed_at}"
         click.echo(f"{proof.name:<17}{said:<20}{reach:<12}{outcome.checks:>3} checks: {proof.claim}")

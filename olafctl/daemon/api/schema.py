@@ -165,7 +165,7 @@ MESSAGES: Mapping[str, tuple[_Field, ...]] = {
     "GetStatusAnswer": (_Field("deployments", "repeated Deployment"),),
     "Deployment": (
         _Field("name", "string"),
-        _Field("ready", "bool", "its devices answer and hold what they shall"),
+        _Field("ready", "bool", "its devices answer and hold what they should"),
         _Field("problem", "string", "why it is not ready"),
         _Field("resume_token", "string", "to watch what comes after this status"),
         _Field("clusters", "repeated Cluster"),

@@ -41,7 +41,7 @@ class Metrics:
     def collect(self) -> Iterator[Metric]:
         """What is as it is now; asked by the registry."""
         deployment, engine = ["deployment"], ["deployment", "engine"]
-        ready = GaugeMetricFamily("olaf_ready", "1: the devices hold what they shall", labels=deployment)
+        ready = GaugeMetricFamily("olaf_ready", "1: the devices hold what they should", labels=deployment)
         term = GaugeMetricFamily("olaf_term", "Term of this leader; 0: it follows", labels=deployment)
         revision = GaugeMetricFamily("olaf_revision", "Newest revision of the membership", labels=deployment)
         waiting = GaugeMetricFamily(
