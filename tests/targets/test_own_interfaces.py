@@ -5,6 +5,7 @@ import logging
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +15,8 @@ from olafctl.engine.device import EngineSwitch
 from olafctl.engine.engine import Engine
 from olafctl.errors import OlafError
 from olafctl.p4.compiler import compile_program
-from olafctl.ports import interfaces, ip
+from olafctl.p4runtime.dataplane import Replica
+from olafctl.ports import interfaces, ip, steering
 from olafctl.ports.host import InterfaceHostPort
 from olafctl.ports.interfaces import Pair
 
@@ -48,9 +50,17 @@ class Lone:
 
 @pytest.fixture
 def lone(tmp_path: Path) -> Iterator[Lone]:
-    (tmp_path / "program.p4").write_text(PROGRAM)
-    program = compile_program(tmp_path / "program.p4")
-    state = tmp_path / "bed"
+    with switch_between(tmp_path) as made:
+        yield made
+
+
+@contextmanager
+def switch_between(folder: Path, *, own: bool = True, copies: int = 0) -> Iterator[Lone]:
+    """A switch with own interfaces, or opened as any other; of port 1's frames so many copies leave."""
+    many = ("standard.egress_spec = 2", "standard.mcast_grp = 1")
+    (folder / "program.p4").write_text(PROGRAM.replace(*many) if copies else PROGRAM)
+    program = compile_program(folder / "program.p4")
+    state = folder / "bed"
     state.mkdir()
     engine = Engine()
     made = Lone(engine, state)
@@ -58,9 +68,11 @@ def lone(tmp_path: Path) -> Iterator[Lone]:
         interfaces.create(state, [Pair(made.inner(port), f"host{port}") for port in (1, 2)])
         engine.wire_switch(CPU)
         switch = EngineSwitch(engine, 0, CPU)
+        add = engine.add_own_interface if own else engine.add_interface
         for port in (1, 2):
-            engine.add_own_interface(port, made.inner(port))
+            add(port, made.inner(port))
         switch.commit(switch.prepare(program.p4info, program.device_config))
+        switch.set_multicast_group(1, [Replica(2, number) for number in range(copies)])
         yield made
     finally:
         engine.close()
@@ -133,6 +145,36 @@ def test_where_the_host_is_down_frames_are_dropped_and_counted(lone: Lone) -> No
     while receiver.receive(SOON) != HEAD + b"\1" * 46:
         pass
     assert lone.engine.port_stats(1).rx_frames == 4
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_a_host_that_takes_no_long_frames_gets_the_others(tmp_path: Path, own: bool) -> None:
+    with switch_between(tmp_path, own=own) as lone:
+        ip.run(["-n", lone.namespace, "link", "set", "dev", "host2", "mtu", "1500"])
+        sender, receiver = lone.host(1), lone.host(2)
+        for frame in (HEAD + bytes(3000), HEAD + bytes(46)):
+            sender.send(frame)
+        lone.engine.start()
+        assert receiver.receive(SOON) == HEAD + bytes(46)
+        stats = lone.engine.port_stats(2)
+        assert (stats.tx_frames, stats.tx_dropped) == (1, 1)
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_hosts_that_receive_slower_than_copies_leave_get_all_of_them(tmp_path: Path, own: bool) -> None:
+    bursts, copies, sockets = 5, 2000, 16
+    with switch_between(tmp_path, own=own, copies=copies) as lone:
+        sender, receivers = lone.host(1), [lone.host(2) for _ in range(sockets)]
+        frames = [HEAD + number.to_bytes(46, "big") for number in range(bursts)]
+        for frame in frames:
+            sender.send(frame)
+        with steering.off(interfaces.receiver_of(lone.state)):
+            lone.engine.start()
+        for frame in frames:
+            for _ in range(copies):
+                assert receivers[-1].receive(SOON) == frame
+        stats = lone.engine.port_stats(2)
+        assert (stats.tx_frames, stats.tx_dropped) == (bursts * copies, 0)
 
 
 def test_an_interface_that_has_an_owner_is_opened_as_any_other(

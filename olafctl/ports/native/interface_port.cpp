@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "failure.h"
+#include "patience.h"
 #include "ports.h"
 
 namespace olaf {
@@ -97,11 +98,12 @@ class InterfacePort final : public Port {
         while (next < queued_) {
             int sent = sendmmsg(fd_, &tx_messages_[next], unsigned(queued_ - next), 0);
             if (sent > 0) {
+                patience_.taken(sent);
                 for (size_t end = next + size_t(sent); next < end; next++) {
                     stats.tx_frames++;
                     stats.tx_bytes += tx_[next].parts[1].iov_len;
                 }
-            } else if ((errno == EAGAIN || errno == ENOBUFS) && can_send_soon()) {
+            } else if ((errno == EAGAIN && can_send_soon()) || (errno == ENOBUFS && patience_.wait())) {
                 continue;
             } else {
                 stats.tx_dropped++;
@@ -207,6 +209,7 @@ class InterfacePort final : public Port {
     std::vector<Slot> rx_, tx_;
     std::array<mmsghdr, BATCH> rx_messages_{}, tx_messages_{};
     size_t queued_ = 0;
+    Patience patience_;
 };
 
 }  // namespace

@@ -1,7 +1,6 @@
 // An interface by AF_XDP: frames are read where the kernel put them, and one system call sends many.
 #include <linux/if_xdp.h>
 #include <net/ethernet.h>
-#include <poll.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 #include <vector>
 
 #include "failure.h"
+#include "patience.h"
 #include "ports.h"
 #include "xdp_redirect.h"
 #include "xdp_socket.h"
@@ -19,8 +19,6 @@ namespace {
 
 constexpr uint32_t CHUNK = XdpMemory::CHUNK;
 constexpr uint32_t CONTINUED = 1;  // XDP_PKT_CONTD: the frame goes on in the next chunk
-constexpr int SEND_ATTEMPTS = 3;
-constexpr int SEND_TIMEOUT_MS = 10;
 
 class XdpPort final : public Port {
   public:
@@ -67,14 +65,14 @@ class XdpPort final : public Port {
     // What the kernel does not take in time stays in the ring and leaves with what is sent next.
     void flush() override {
         socket_.to_send.produce_to(queued_);
-        int patience = SEND_ATTEMPTS;
         for (uint32_t at = socket_.to_send.consumed(); at != queued_;) {
             bool refused = sendto(socket_.fd(), nullptr, 0, MSG_DONTWAIT, nullptr, 0) < 0;
             uint32_t before = at;
             at = socket_.to_send.consumed();
             // Taken, and then lost on the way to the other side: always the last one taken.
             if (refused && errno == EBUSY && at != before) lost(at - 1);
-            if (at == before && !(refused && --patience > 0 && can_send_soon())) break;
+            patience_.taken(int(at - before));
+            if (at == before && !(refused && may_be_taken_soon() && patience_.wait())) break;
         }
         reap();
     }
@@ -105,8 +103,10 @@ class XdpPort final : public Port {
         received(sink, whole_.data(), length);
     }
 
+    // A chunk is free again when the host's side has received what is in it.
     bool has_free(size_t parts) {
         if (free_.size() < parts) flush();
+        while (free_.size() < parts && patience_.wait()) flush();
         return free_.size() >= parts;
     }
 
@@ -123,11 +123,7 @@ class XdpPort final : public Port {
         stats.tx_dropped++;
     }
 
-    bool can_send_soon() const {
-        if (errno != EAGAIN && errno != EBUSY && errno != ENOBUFS) return false;
-        pollfd wanted{socket_.fd(), POLLOUT, 0};
-        return poll(&wanted, 1, SEND_TIMEOUT_MS) > 0 && wanted.revents & POLLOUT;
-    }
+    static bool may_be_taken_soon() { return errno == EAGAIN || errno == EBUSY || errno == ENOBUFS; }
 
     XdpSocket socket_;
     XdpRedirect redirect_;
@@ -136,6 +132,7 @@ class XdpPort final : public Port {
     std::array<size_t, XdpMemory::SENT> lengths_{};  // of the frame that a place in that ring belongs to
     std::array<uint8_t, MAX_FRAME> whole_;           // a frame of several chunks
     uint64_t lost_before_ = 0;
+    Patience patience_;
 };
 
 }  // namespace
