@@ -1,6 +1,7 @@
 """``olafctl p4 run``: any v1model program as a switch with real ports and a P4Runtime server."""
 
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -101,6 +102,30 @@ def test_frames_go_as_the_program_says_and_are_counted(
     assert "port 1: 1 in, 1 out, 0 dropped" in output
     assert "port 2: 1 in, 1 out, 0 dropped" in output
     assert not (tmp_path / "1.sock").exists()
+
+
+def test_a_capture_on_a_full_disk_lacks_frames_and_stays_readable(
+    hub: tuple[subprocess.Popen[str], str], tmp_path: Path
+) -> None:
+    process, _ = hub
+    first = UnixHostPort(tmp_path / "1.sock")
+    second = PcapHostPort(f"{tmp_path}/2.in,{tmp_path}/2.out")
+    frames = [bytes([number]) * 100 for number in range(3)]
+    first.send(frames[0])
+    assert second.receive(SOON) == frames[0]
+    room = (tmp_path / "2.out").stat().st_size + 40
+    _, most = resource.prlimit(process.pid, resource.RLIMIT_FSIZE)
+    resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (room, most))
+    first.send(frames[1])
+    for _ in range(2):  # the second comes in once all that came before the first was written
+        second.send(frames[1])
+        assert first.receive(SOON) == frames[1]
+    resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (most, most))
+    first.send(frames[2])
+    assert second.receive(SOON) == frames[2]
+    process.send_signal(signal.SIGTERM)
+    output, _ = process.communicate(timeout=SOON)
+    assert "port 2: 2 in, 2 out, 1 dropped" in output
 
 
 def test_a_client_sees_the_program_that_runs(hub: tuple[subprocess.Popen[str], str]) -> None:

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cstdio>
 #include <vector>
 
 #include "failure.h"
@@ -73,8 +74,7 @@ class PcapPort final : public Port {
         const auto *bytes = reinterpret_cast<const uint8_t *>(&header);
         pending_.insert(pending_.end(), bytes, bytes + sizeof header);
         pending_.insert(pending_.end(), frame, frame + length);
-        stats.tx_frames++;
-        stats.tx_bytes += length;
+        pending_frames_++;
     }
 
     void flush() override {
@@ -84,7 +84,17 @@ class PcapPort final : public Port {
             if (written <= 0) break;
             done += size_t(written);
         }
+        if (done == pending_.size()) {
+            end_ += off_t(done);
+            stats.tx_frames += pending_frames_;
+            stats.tx_bytes += done - pending_frames_ * sizeof(RecordHeader);
+        } else {
+            // A disk that fills up takes a part: after a record that is not whole no other could be read.
+            stats.tx_dropped += pending_frames_;
+            if (ftruncate(out_, end_) < 0 || lseek(out_, end_, SEEK_SET) < 0) std::perror("olaf: pcap");
+        }
         pending_.clear();
+        pending_frames_ = 0;
     }
 
   private:
@@ -107,6 +117,7 @@ class PcapPort final : public Port {
         out_ = checked(open(name.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644), name);
         FileHeader header{NANOSECONDS, 2, 4, 0, 0, uint32_t(MAX_FRAME), LINK_ETHERNET};
         if (write(out_, &header, sizeof header) != ssize_t(sizeof header)) fail(name);
+        end_ = sizeof header;
     }
 
     void call_again() {
@@ -156,6 +167,8 @@ class PcapPort final : public Port {
     off_t position_ = 0;
     std::array<uint8_t, MAX_FRAME> frame_;
     std::vector<uint8_t> pending_;
+    uint64_t pending_frames_ = 0;
+    off_t end_ = 0;  // of what is written
 };
 
 }  // namespace
