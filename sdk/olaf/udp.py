@@ -42,6 +42,8 @@ _REFUSED = (errno.EINVAL, errno.EIO, errno.ENOPROTOOPT, errno.EOPNOTSUPP)
 """Of UDP_SEGMENT: by an old kernel, by an interface that cannot make checksums, by a tunnel."""
 _IP_MTU_DISCOVER, _IP_PMTUDISC_DO = 10, 2
 """Linux: never fragment; an engine could not combine the pieces."""
+_AFTER_DEFECT = 1.0
+"""Seconds until a party that failed is ticked again."""
 _LOG = logging.getLogger("olaf")
 
 
@@ -203,8 +205,12 @@ class UdpPort:
             with self._changed:
                 if not self._open:
                     return
-                self._receive(buffer)
-                due = self._party.tick() if self._party else None
+                try:
+                    self._receive(buffer)
+                    due = self._party.tick() if self._party else None
+                except Exception:  # of a policy of one's own, for example: what came is as good as lost
+                    _LOG.exception("the party at %s:%d has failed; it is served further", *self.address)
+                    due = self.now() + _AFTER_DEFECT
                 self._changed.notify_all()
             pause = None if due is None else max(0.0, due - self.now()) * 1000
             for descriptor, _ in readable.poll(pause):

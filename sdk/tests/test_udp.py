@@ -173,6 +173,25 @@ def test_what_cannot_be_sent_is_said_and_a_closed_port_stays_closed(caplog: pyte
     assert all(thread.name != "olaf" for thread in threading.enumerate())
 
 
+def test_a_party_that_fails_at_one_datagram_gets_the_next(caplog: pytest.LogCaptureFixture) -> None:
+    class Failing(Mailbox):
+        def receive(self, run: Run, source: Address) -> None:
+            super().receive(run, source)
+            if bytes(run.data) == b"bad":
+                raise RuntimeError("a policy of one's own has failed")
+
+    sender, receiver, box = UdpPort(("127.0.0.1", 0)), UdpPort(("127.0.0.1", 0)), Failing()
+    try:
+        receiver.serve(box)
+        for number, datagram in enumerate((b"bad", b"good"), 1):
+            assert sender.send(receiver.address, datagram)
+            assert receiver.wait(lambda: len(box.received) == number, 60)  # noqa: B023
+        assert "a policy of one's own has failed" in caplog.text
+    finally:
+        sender.close()
+        receiver.close()
+
+
 def test_workers_train_over_sockets_from_threads() -> None:
     server = ParameterServer("127.0.0.1:0", policy=partial(Plain, rate=1.0))
     updates, values = 50, 3000
