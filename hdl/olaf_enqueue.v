@@ -240,7 +240,7 @@ module olaf_enqueue #(
     wire        reward_above, reward_below;
     wire        launch = f_valid && f_first && go;
     olaf_reward_bounds #(.SLOT_BITS(SLOT_BITS)) reward_bounds (
-        .clk(clk), .launch(launch), .reward(`OLAF_OLAF_REWARD_VALUE(f_data)), 
+        .clk(clk), .launch(launch), .reward(`OLAF_OLAF_REWARD_VALUE(f_data)),
         .threshold(f_settings[`OLAF_SETTINGS_REWARD_THRESHOLD]),
         .slot(d_slot), .key(d_key), .above(reward_above), .below(reward_below),
         .keep(keep_bounds), .keep_slot(at_slot)

@@ -34,5 +34,5 @@ def bed(path: Path, *changes: tuple[str, str]) -> Testbed:
 
 
 def quietly(testbed: Testbed, *, dry_run: bool = False) -> Outcome:
-    """Deploy without a word."""
+    """Deploy, printing nothing."""
     return deploy(testbed, lambda step: None, dry_run=dry_run)

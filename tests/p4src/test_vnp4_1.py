@@ -114,8 +114,8 @@ def test_acks_of_the_parameter_server_carry_the_cluster_of_their_worker(vnp4_1: 
     ("subject", "frame"),
     [
         ("an update of an unknown worker", update(STRANGER).encode()),
-        ("an update to somebody who is no parameter server", update(WORKER, STRANGER).encode()),
-        ("an ack from somebody who is no parameter server", ack(WORKER, STRANGER).encode()),
+        ("an update to what is no parameter server", update(WORKER, STRANGER).encode()),
+        ("an ack from what is no parameter server", ack(WORKER, STRANGER).encode()),
         ("an ack to an unknown worker", ack(STRANGER).encode()),
         ("another Olaf version", with_bytes(update().encode(), OLAF, b"\x21")),
         ("an unknown Olaf type", with_bytes(update().encode(), OLAF, b"\x17")),
@@ -130,7 +130,7 @@ def test_acks_of_the_parameter_server_carry_the_cluster_of_their_worker(vnp4_1: 
             bytes(PLAIN / IP(options=b"\x01\x01\x01\x00") / UDP(dport=20300) / Raw(bytes(40))),
         ),
         ("a VLAN tag", bytes(PLAIN / Dot1Q(vlan=3) / IP() / UDP(dport=20300) / Raw(bytes(40)))),
-        ("a jumbo of nobody's", bytes(PLAIN / Raw(bytes(range(256)) * 35))),
+        ("a jumbo of unknown hosts", bytes(PLAIN / Raw(bytes(range(256)) * 35))),
     ],
 )
 def test_what_is_not_olaf_bypasses_byte_for_byte(vnp4_1: NativeSwitch, subject: str, frame: bytes) -> None:

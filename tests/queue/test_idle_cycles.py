@@ -1,4 +1,4 @@
-"""Cycles in which nothing happens are skipped, and nobody can tell: not by a byte, a cycle or a counter."""
+"""Cycles in which nothing happens are skipped, and it does not show in any byte, cycle or counter."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,6 +1,7 @@
 """``olafctl verify`` as an operator meets it."""
 
 import json
+import re
 import shlex
 import subprocess
 import sys
@@ -173,6 +174,19 @@ def test_bad_parameters_are_a_clear_line(arguments: tuple[str, ...], says: str) 
     result = ask(*arguments)
     assert isinstance(result.exception, BadInput)
     assert says in str(result.exception)
+
+
+@pytest.mark.parametrize(
+    ("there", "damage"),
+    [(r'"time_ns": \d+', '"time_ns": Infinity'), (r"\[", "{"), ("olaf-schedule/1", "olaf-schedule/9")],
+)
+def test_a_schedule_that_was_damaged_is_a_clear_line(there: str, damage: str, tmp_path: Path) -> None:
+    file = tmp_path / "schedule.json"
+    ask(*TWO, "--save", str(file))
+    file.write_text(re.sub(there, damage, file.read_text()))
+    result = ask("--replay", str(file))
+    assert isinstance(result.exception, BadInput), result.exception
+    assert str(file) in str(result.exception)
 
 
 def test_the_process_exits_with_2_on_bad_parameters() -> None:

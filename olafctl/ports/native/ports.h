@@ -40,7 +40,7 @@ class Port {
     virtual void send(const uint8_t *frame, size_t length) = 0;
     virtual void flush() {}
 
-    // Frames wait in it however late they are fetched: worth leaving there until somebody wants them.
+    // Frames wait in it however late they are fetched: worth leaving there until they are wanted.
     virtual bool patient() const { return false; }
 
     // Bring what was lost outside this program into `stats`.

@@ -16,7 +16,7 @@ typedef struct {
 enum olaf_queue_event {
     OLAF_BEGUN = 1,        // the update next in line began to leave: it is locked
     OLAF_LEFT = 2,         // the leaving update's last beat was read: its slot is free
-    OLAF_DECIDED = 4,      // the fate of the next offered update was decided
+    OLAF_DECIDED = 4,      // what becomes of the next offered update was decided
     OLAF_SETTLED = 8,      // and is settled: the update has arrived to its end
     OLAF_STATUS = 16,      // the status of the next frame out was taken
     OLAF_ADMITTED = 32,    // the next offered frame that is no update was let into the bypass

@@ -67,7 +67,7 @@ def load(path: Path) -> Schedule:
             Update(int(row["time_ns"]), int(row["cluster"]), int(row["worker"]), int(row["seq"]), sent)
             for row, sent in rows
         ]
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
         raise BadInput(
             Problem(f"is not a saved schedule: {error}", str(path), "olafctl verify --save writes one")
         ) from error
