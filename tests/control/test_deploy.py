@@ -1,5 +1,6 @@
 """Deploy on the twin: programmed, verified, idempotent, in place where possible, and never half."""
 
+import json
 import os
 import stat
 import subprocess
@@ -14,6 +15,7 @@ from olafctl.control.deploy import deploy, find, using
 from olafctl.control.desired import desired
 from olafctl.control.destroy import destroy
 from olafctl.control.locks import locked
+from olafctl.control.logs import last_lines, paths_of
 from olafctl.control.regroup import regroup
 from olafctl.control.status import healthy, status
 from olafctl.control.store import Role, Store, all_names, folder_of
@@ -336,6 +338,19 @@ def test_a_moved_worker_stays_moved_until_its_testbed_says_otherwise(state: Path
     with pytest.raises(BadInput, match="there is no cluster 7"):
         regroup(store, "lander-w0", 7)
     assert healthy(status(store))
+
+
+def test_processes_log_as_the_command_that_started_them(
+    state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OLAF_LOG_LEVEL", "debug")
+    monkeypatch.setenv("OLAF_LOG_FORMAT", "json")
+    laptop = bed(tmp_path / "bed.yaml")
+    quietly(laptop)
+    [log] = paths_of(Store(folder_of("laptop")))
+    lines = [json.loads(line) for line in last_lines(log, 100)]
+    told = {line["message"].partition(":")[0] for line in lines if line["component"] == "targets.twin.attach"}
+    assert told == {f"port {port.number}" for port in laptop.ports}
 
 
 def test_destroy_leaves_no_process_and_no_file(state: Path, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from olafctl import log
 from olafctl.engine.engine import Engine
 from olafctl.errors import OlafError
 from olafctl.p4runtime import address as addresses
@@ -33,6 +34,7 @@ def grpc_socket(state: Path, device_id: int) -> Path:
 @click.option("--ready-fd", type=int)
 def main(state: Path, ready_fd: int | None) -> None:
     """Run the queue process of the deployment in STATE."""
+    log.configure()
     recorded = deployment.load(state)
     if recorded is None:
         raise click.ClickException(f"{state} holds no deployment")

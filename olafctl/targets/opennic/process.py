@@ -36,7 +36,7 @@ def read_settings(state: Path) -> Settings:
 @click.option("--ready-fd", type=int)
 def main(state: Path, ready_fd: int | None) -> None:
     """Serve the card of the deployment in STATE."""
-    log.configure(None, None)
+    log.configure()
     try:
         service = CardService(
             read_settings(state), addresses.of_socket(state.resolve() / GRPC_SOCKET), state / SOCKET

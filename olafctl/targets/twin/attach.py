@@ -1,5 +1,6 @@
 """Attaches front ports and links to an engine, and starts it."""
 
+import logging
 import socket
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,6 +12,8 @@ from olafctl.ports.tap import open_tap
 from olafctl.ports.transport import Transport
 from olafctl.targets.front_ports import FrontPort
 from olafctl.testbed.model import Link
+
+_log = logging.getLogger(__name__)
 
 
 def join(engine: Engine, links: Sequence[Link]) -> None:
@@ -25,6 +28,7 @@ def attach(engine: Engine, port: FrontPort, state: Path) -> None:
 
     Raises OlafError.
     """
+    _log.debug("port %d: %s %s", port.number, port.transport, port.inner)
     try:
         match port.transport:
             case Transport.VETH if port.impair is not None:

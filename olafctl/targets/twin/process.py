@@ -11,6 +11,7 @@ from pathlib import Path
 
 import click
 
+from olafctl import log
 from olafctl.engine.device import EngineSwitch
 from olafctl.engine.engine import Engine
 from olafctl.errors import OlafError
@@ -34,6 +35,7 @@ _HANDOVER_SECONDS = 1.0
 @click.option("--ready-fd", type=int)
 def main(state: Path, ready_fd: int | None) -> None:
     """Run the twin deployed in STATE."""
+    log.configure()
     recorded = deployment.load(state)
     if recorded is None:
         raise click.ClickException(f"{state} holds no deployment")
