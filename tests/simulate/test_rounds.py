@@ -5,9 +5,11 @@ That one engine's rounds are the Verilated queue's, tests/simulate/test_verilate
 
 from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
+from olafctl.errors import BadInput
 from olafctl.simulate.from_testbed import scenario_of
 from olafctl.simulate.run import Result, run
 from olafctl.simulate.scenario import Engine, Link, Scenario, Source
@@ -91,6 +93,23 @@ def test_a_round_whose_sum_was_lost_between_engines_begins_again() -> None:
     assert result.engines["rack"]["link_dropped"] > 0
     assert {count for _, _, count in results(result)} == {2}
     assert result.clusters[0].frames > 10
+
+
+@pytest.mark.parametrize("changes", [{"modes": {0: Mode.OLAF}}, {"mode": Mode.OLAF}])
+def test_rounds_that_an_engine_on_the_way_does_not_sum_are_refused(changes: dict[str, Any]) -> None:
+    """No result would ever come."""
+    rack, root = Engine("rack", link=Link("root"), mode=Mode.ISWITCH), Engine("root", mode=Mode.ISWITCH)
+    sources = tuple(replace(one, engine="rack") for one in members(2))
+    Scenario((rack, root, Engine("other")), sources)
+    with pytest.raises(BadInput, match=r"cluster 0: sends in rounds that some engines .* iswitch, or none"):
+        Scenario((rack, replace(root, **changes)), sources)
+
+
+def test_a_worker_beyond_the_members_of_a_round_is_refused() -> None:
+    Scenario((Engine("e", mode=Mode.ISWITCH),), members(32))
+    Scenario((Engine("e"),), members(33))
+    with pytest.raises(BadInput, match=r"cluster 0: .* worker 32 .*0 … 31"):
+        Scenario((Engine("e", mode=Mode.ISWITCH),), members(33))
 
 
 def test_a_testbeds_synchronous_cluster_is_simulated_with_its_segments() -> None:
