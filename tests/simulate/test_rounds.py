@@ -48,6 +48,15 @@ def test_a_result_is_of_every_member_and_waits_for_the_slowest() -> None:
     assert [worker.delivered for worker in result.workers] == [1, 1, 1, 1]
 
 
+def test_results_in_time_leave_no_retries_behind() -> None:
+    """200 rounds, each of which a worker would have sent again after 500 µs."""
+    scenario = Scenario((Engine("e", mode=Mode.ISWITCH),), members(2, retry=500 * US))
+    patient = Scenario(scenario.engines, members(2, retry=MS * 1000))
+    found, other = (run(one, 200 * (10 * US + COMPLETE), record=True) for one in (scenario, patient))
+    assert results(found) == results(other)
+    assert found.events - other.events <= 2 * 4
+
+
 def test_racks_sum_what_the_root_sums_and_the_result_comes_back_over_the_links() -> None:
     """128 bytes take 1024 ns at 1 Gb/s: up, and down to the member that begins its next round then."""
     racks = tuple(Engine(name, link=Link("root", 1e9, 5 * US), mode=Mode.ISWITCH) for name in ("a", "b"))

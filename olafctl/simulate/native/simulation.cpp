@@ -50,6 +50,7 @@ struct Ack {
 struct Turn {
     std::int64_t generated = 0;  // its update
     std::int64_t due = 0;        // when the update is sent again
+    bool watched = false;        // a retry is to come, at `due` or before
     std::vector<bool> missing;   // segments without their result
 };
 
@@ -209,13 +210,17 @@ class Simulation {
             if (turn.missing[segment]) { Enter(now, turn.generated, source, source.index + segment, round); }
         }
         turn.due = now + source.retry;
-        movements_.Push(Numbered(turn.due, Kind::kRetry, worker));
+        if (!turn.watched) movements_.Push(Numbered(turn.due, Kind::kRetry, worker));
+        turn.watched = true;
     }
 
     // Also asks for help; when every member has, none has the result, and the index begins its round again.
+    // Most results come in time: rather than one event a round there is one a worker, which is put off.
     void Retry(std::int64_t now, std::uint32_t worker) {
         const OlafSource &source = sources_[worker];
-        const Turn &turn = turns_in_rounds_[worker];
+        Turn &turn = turns_in_rounds_[worker];
+        turn.watched = turn.due > now;
+        if (turn.watched) movements_.Push(Numbered(turn.due, Kind::kRetry, worker));
         if (turn.due != now) return;
         for (std::uint32_t segment = 0; segment < source.segments; ++segment) {
             if (!turn.missing[segment]) continue;
@@ -393,8 +398,8 @@ class Simulation {
     olaf::Downlink downlink_;
     Pool<Frame> frames_;
     Pool<Ack> acks_;
-    olaf::Agenda generations_;  // one a source, always
-    olaf::Agenda movements_;    // of frames and engines: far fewer, so kept apart from the many sources
+    olaf::Agenda generations_;  // at most one a source
+    olaf::Agenda movements_;    // all else: far fewer, so kept apart from the many sources
     std::uint64_t numbered_ = 0;
     olaf::Random random_;
     std::uint64_t events_ = 0;
