@@ -1,6 +1,7 @@
 """Synchronous clusters: rounds over one engine and several, complete in spite of losses.
 
-That one engine's rounds are the Verilated queue's, tests/simulate/test_verilated.py shows.
+That one engine's rounds are the Verilated queue's, tests/simulate/test_verilated.py shows, and those of
+several the twin's, test_several_engines.py.
 """
 
 from dataclasses import replace
