@@ -8,6 +8,7 @@ from ipaddress import IPv4Address
 from math import inf
 
 import numpy as np
+from numpy.typing import NDArray
 
 from olafctl.bench.simulate_tree import DRAINED, FASTER, FIRST, difference, end_of, engines_at
 from olafctl.bench.twin import deployed
@@ -159,8 +160,11 @@ def _difference(mine: Sequence[_Timed], theirs: Sequence[_Timed]) -> tuple[int, 
     """How many results of one the other lacks, and the greatest difference in time of the others; ns."""
     missing = Counter(result for _, result in mine)
     missing.subtract(result for _, result in theirs)
-    times = {result: at for at, result in mine}
-    late = (abs(at - times[result]) for at, result in theirs if result in times)
+    # Two results may be equal: by a newest contribution of the same cycle, of another worker and round.
+    times = defaultdict[_Sum, list[int]](list)
+    for at, result in mine:
+        times[result].append(at)
+    late = (abs(at - times[result].pop(0)) for at, result in theirs if times[result])
     return sum(map(abs, missing.values())), max(late, default=0)
 
 
@@ -197,12 +201,9 @@ def _arrivals(
         begin = FIRST + drawn.uniform(0, gap)
         for worker in cluster.workers:
             home = topology.home(worker)
-            sent = np.flatnonzero(drawn.random(rounds) >= _MISSING)
-            sent = np.concatenate([sent, sent[drawn.random(len(sent)) < _REPEATED]])
+            sent, numbers = _sent(drawn, rounds)
             late = drawn.uniform(0, spread, len(sent)) + max(ways.values()) - ways[home]
             cycles = (begin + sent * gap + late) // CYCLE_NS
-            share = (_WRONG_ROUND / 2, 1 - _WRONG_ROUND, _WRONG_ROUND / 2)
-            numbers = 2 + sent + drawn.choice((-1, 0, 1), len(sent), p=share)
             rows += (
                 (at, home, cluster.index, worker.number, number, segment)
                 for at, number in zip((cycles.astype(int) * CYCLE_NS).tolist(), numbers.tolist(), strict=True)
@@ -211,6 +212,14 @@ def _arrivals(
     rows.sort(key=lambda row: row[0])
     at, home_, of, worker_, round_, segment_ = (np.array(column) for column in zip(*rows, strict=True))
     return Trace(home_, at, of, worker_, size, round_, segment_)
+
+
+def _sent(drawn: np.random.Generator, rounds: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """In which of ``rounds`` a member contributes, and the number in each contribution, from 1 on."""
+    sent = np.flatnonzero(drawn.random(rounds) >= _MISSING)
+    sent = np.concatenate([sent, sent[drawn.random(len(sent)) < _REPEATED]])
+    wrong = drawn.choice((-1, 0, 1), len(sent), p=(_WRONG_ROUND / 2, 1 - _WRONG_ROUND, _WRONG_ROUND / 2))
+    return sent, 2 + sent + wrong
 
 
 def _ways_up(engines: Sequence[Engine], size: int) -> Mapping[str, float]:

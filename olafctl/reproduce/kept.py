@@ -7,7 +7,7 @@ from typing import cast
 
 from olafctl import aom, cache
 from olafctl.reproduce.experiment import Data, Experiment, Progress
-from olafctl.simulate import library, run, scenario
+from olafctl.simulate import arrays, library, run, scenario
 
 _FILE = "figures.json"
 
@@ -32,5 +32,5 @@ def figures(experiment: Experiment, runs: int, progress: Progress) -> Data:
 
 def _simulator() -> Sequence[Path]:
     """The files that decide what a scenario's run measures."""
-    python = [Path(module.__file__ or "") for module in (library, run, scenario)]
+    python = [Path(module.__file__ or "") for module in (arrays, library, run, scenario)]
     return [*python, *sorted(library.NATIVE.iterdir()), *sorted(Path(aom.__file__).parent.glob("*.py"))]

@@ -1,8 +1,7 @@
 """Runs a scenario, and measures it: Age-of-Model, loss and aggregation of each cluster."""
 
 import ctypes
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -12,17 +11,9 @@ from numpy.typing import NDArray
 
 from olafctl import aom
 from olafctl.errors import BadInput, OlafError, Problem
-from olafctl.queue.registers import CLOCK_HZ
-from olafctl.simulate import library
-from olafctl.simulate.scenario import MAX_TIME, Scenario, Trace
-from olafctl.testbed.model import Mode
-from olafctl.wire.layouts import STATUS
+from olafctl.simulate import arrays, library
+from olafctl.simulate.scenario import MAX_TIME, Scenario
 
-_PS = 1000
-"""Picoseconds in a nanosecond."""
-_CYCLE_PS = 10**12 // CLOCK_HZ
-_MERGE_CYCLES = 3
-"""Of a merged beat besides the adder's: it is read, written, and can be read again (hdl/olaf_merge.v)."""
 _AT_A_TIME = 5_000_000
 """Events between two reports of progress; also what an interrupt waits for."""
 
@@ -152,9 +143,9 @@ def run(
             )
         )
     native = library.load()
-    world = _world(scenario, warm_up, duration)
+    world = arrays.world(scenario, duration, warm_up)
     world["record"], world["initial"], world["goal"] = record, initial, goal
-    world["senders"] = len(_senders(scenario)) if each_worker else 0
+    world["senders"] = len(arrays.senders(scenario)) if each_worker else 0
     with _simulation(scenario, world) as simulation:
         while native.olaf_simulation_run(simulation, _AT_A_TIME):
             progress(int(native.olaf_simulation_events(simulation)))
@@ -170,28 +161,18 @@ def run(
             },
             under_way=int(native.olaf_simulation_under_way(simulation)),
             events=int(native.olaf_simulation_events(simulation)),
-            receptions=_receptions(native, simulation, _owners(scenario)) if record else None,
+            receptions=_receptions(native, simulation, arrays.owners(scenario)) if record else None,
             workers=_workers(native, simulation, scenario) if each_worker else (),
         )
     _check(result, int(rows["uncounted"].sum()))
     return result
 
 
-def native_arrays(scenario: Scenario, duration: int, warm_up: int = 0) -> bytes:
-    """The scenario's sources and engines for another program: the numbers of engines, settings and sources,
-    then the world and these arrays, as native/simulate.h declares them; times in ns."""
-    parts = _engines(scenario), _settings(scenario), _sources(scenario)
-    world = _world(scenario, warm_up, duration)
-    world["indices"] = len(_owners(scenario))
-    sizes = np.array([len(part) for part in parts], np.uint64)
-    return b"".join(part.tobytes() for part in (sizes, world, *parts))
-
-
 @contextmanager
 def _simulation(scenario: Scenario, world: NDArray[np.void]) -> Iterator[int]:
     native = library.load()
-    engines, settings, sources = _engines(scenario), _settings(scenario), _sources(scenario)
-    arrivals, owners = _arrivals(scenario), _owners(scenario)
+    engines, settings, sources = arrays.engines(scenario), arrays.settings(scenario), arrays.sources(scenario)
+    arrivals, owners = arrays.arrivals(scenario), arrays.owners(scenario)
     world["owners"], world["indices"] = owners.ctypes.data, len(owners)
     simulation = native.olaf_simulation_new(
         world.ctypes.data,
@@ -210,137 +191,6 @@ def _simulation(scenario: Scenario, world: NDArray[np.void]) -> Iterator[int]:
         native.olaf_simulation_free(simulation)
 
 
-def _world(scenario: Scenario, warm_up: int, duration: int) -> NDArray[np.void]:
-    world = np.zeros(1, library.WORLD)
-    world["clusters"], world["seed"] = scenario.clusters, scenario.seed
-    world["start"], world["end"] = warm_up * _PS, duration * _PS
-    world["ack_bytes"], world["status_bytes"] = scenario.ack_bytes or 0, STATUS.size
-    world["acknowledge"] = scenario.controlled
-    return world
-
-
-def _engines(scenario: Scenario) -> NDArray[np.void]:
-    places = {engine.name: place for place, engine in enumerate(scenario.engines)}
-    rows = np.zeros(len(scenario.engines), library.ENGINE)
-    for row, engine in zip(rows, scenario.engines, strict=True):
-        link = engine.link
-        row["slots"], row["quota"], row["cycle"] = engine.slots, engine.quota, _CYCLE_PS
-        row["merge_cycles"] = engine.adder_latency + _MERGE_CYCLES
-        row["rate"] = round((engine.rate or 0) * _CYCLE_PS / 10**12 * 2**32)
-        row["link_ps_per_byte"], row["link_delay"] = _ps_per_byte(link.rate), link.delay * _PS
-        row["link_capacity"] = link.capacity or 0
-        row["next"] = -1 if link.to is None else places[link.to]
-        row["window"] = engine.active_window * _PS
-    return rows
-
-
-def _owners(scenario: Scenario) -> NDArray[np.uint32]:
-    """The cluster of each index: a cluster's segments have consecutive ones."""
-    sizes = [scenario.segments.get(cluster, 1) for cluster in range(scenario.clusters)]
-    return np.repeat(np.arange(scenario.clusters, dtype=np.uint32), sizes)
-
-
-def _senders(scenario: Scenario) -> list[tuple[int, int]]:
-    """Every worker as (cluster, worker), in order."""
-    known = {(source.cluster, source.worker) for source in scenario.sources}
-    if scenario.trace is not None:
-        codes, width = _codes(scenario.trace)
-        known.update(divmod(code, width) for code in np.flatnonzero(np.bincount(codes)).tolist())
-    return sorted(known)
-
-
-def _codes(trace: Trace) -> tuple[NDArray[np.int64], int]:
-    """The worker of each update as one number: that of its cluster times the second value, and its own."""
-    width = 1 + int(trace.worker.max())
-    return trace.cluster * width + trace.worker, width
-
-
-def _first(scenario: Scenario) -> NDArray[np.int64]:
-    """The first index of each cluster."""
-    return np.searchsorted(_owners(scenario), np.arange(scenario.clusters)).astype(np.int64)
-
-
-def _settings(scenario: Scenario) -> NDArray[np.void]:
-    owners = _owners(scenario).tolist()
-    rounds = any(Mode.ISWITCH in (engine.mode, *engine.modes.values()) for engine in scenario.engines)
-    members = _members(scenario) if rounds else {}
-    everyone = defaultdict[int, set[int]](set)
-    for (_, cluster), workers in members.items():
-        everyone[cluster] |= workers
-    rows = np.zeros((len(scenario.engines), len(owners)), library.SETTING)
-    for place, engine in enumerate(scenario.engines):
-        for index, cluster in enumerate(owners):
-            below = members.get((engine.name, cluster), set())
-            row = rows[place, index]
-            row["engine"], row["index"] = place, index
-            row["mode"] = library.MODES[engine.modes.get(cluster, engine.mode)]
-            row["wanted"], row["member"] = max(len(below), 1), min(below, default=0)
-            row["distributes"] = engine.link.to is None or below == everyone[cluster]
-    return rows.reshape(-1)
-
-
-def _members(scenario: Scenario) -> Mapping[tuple[str, int], Set[int]]:
-    """The workers of each cluster whose updates pass each engine."""
-    first = {(source.engine, source.cluster, source.worker) for source in scenario.sources}
-    if (trace := scenario.trace) is not None:
-        engines = np.broadcast_to(np.asarray(trace.engine), len(trace.time)).tolist()
-        first.update(zip(engines, trace.cluster.tolist(), trace.worker.tolist(), strict=True))
-    onward = {engine.name: engine.link.to for engine in scenario.engines}
-    found = defaultdict[tuple[str, int], set[int]](set)
-    for engine, cluster, worker in first:
-        at: str | None = engine
-        while at is not None:
-            found[at, cluster].add(worker)
-            at = onward[at]
-    return found
-
-
-def _sources(scenario: Scenario) -> NDArray[np.void]:
-    places = {engine.name: place for place, engine in enumerate(scenario.engines)}
-    drawn = np.random.default_rng(scenario.seed)
-    first = _first(scenario)
-    numbers = {sender: number for number, sender in enumerate(_senders(scenario))}
-    rows = np.zeros(len(scenario.sources), library.SOURCE)
-    for row, source in zip(rows, scenario.sources, strict=True):
-        phase = int(drawn.integers(source.period * _PS)) if source.phase is None else source.phase * _PS
-        row["phase"], row["period"] = phase, source.period * _PS
-        row["jitter"], row["delay"] = source.jitter * _PS, source.delay * _PS
-        row["retry"] = source.retry * _PS
-        row["engine"], row["index"] = places[source.engine], first[source.cluster]
-        row["segments"] = scenario.segments.get(source.cluster, 1)
-        row["worker"], row["size"] = source.worker, source.size
-        row["sender"] = numbers[source.cluster, source.worker]
-        if source.control is not None:
-            row["v"], row["tolerance"] = source.control.v, source.control.tolerance
-    return rows
-
-
-def _arrivals(scenario: Scenario) -> NDArray[np.void]:
-    trace = scenario.trace
-    if trace is None:
-        return np.zeros(0, library.ARRIVAL)
-    rows = np.zeros(len(trace.time), library.ARRIVAL)
-    rows["worker"] = trace.worker
-    rows["time"], rows["index"] = trace.time * _PS, _first(scenario)[trace.cluster]
-    if trace.segment is not None:
-        rows["index"] += trace.segment.astype(np.uint32)
-    for place, engine in enumerate(scenario.engines):
-        rows["engine"][np.broadcast_to(np.asarray(trace.engine) == engine.name, len(rows))] = place
-    rows["size"] = trace.size
-    rows["seq"] = np.arange(len(rows)) if trace.round is None else trace.round
-    codes, width = _codes(trace)
-    numbers = np.zeros(1 + int(codes.max()), np.uint32)
-    for number, (cluster, worker) in enumerate(_senders(scenario)):
-        if worker < width and (code := cluster * width + worker) < len(numbers):
-            numbers[code] = number
-    rows["sender"] = numbers[codes]
-    return rows
-
-
-def _ps_per_byte(rate: float | None) -> float:
-    return 0.0 if rate is None else 8e12 / rate
-
-
 def _cluster(index: int, row: Any) -> Cluster:
     observed, peaks = int(row["observed"]), int(row["peak_count"])
     return Cluster(
@@ -352,9 +202,9 @@ def _cluster(index: int, row: Any) -> Cluster:
         lost=int(row["lost"]),
         held=int(row["held"]),
         acknowledged=int(row["acknowledged"]),
-        average_age=float(row["area"]) / observed / _PS if observed else None,
-        mean_peak=float(row["peaks"]) / peaks / _PS if peaks else None,
-        highest_peak=int(row["highest_peak"]) / _PS if peaks else None,
+        average_age=float(row["area"]) / observed / arrays.PS if observed else None,
+        mean_peak=float(row["peaks"]) / peaks / arrays.PS if peaks else None,
+        highest_peak=int(row["highest_peak"]) / arrays.PS if peaks else None,
     )
 
 
@@ -373,7 +223,7 @@ def _receptions(native: ctypes.CDLL, simulation: int, owners: NDArray[np.uint32]
 
 
 def _workers(native: ctypes.CDLL, simulation: int, scenario: Scenario) -> tuple[Worker, ...]:
-    senders = _senders(scenario)
+    senders = arrays.senders(scenario)
     rows = np.zeros(len(senders), library.WORKER)
     native.olaf_simulation_workers(simulation, rows.ctypes.data)
     return tuple(
@@ -381,8 +231,8 @@ def _workers(native: ctypes.CDLL, simulation: int, scenario: Scenario) -> tuple[
             cluster=cluster,
             worker=worker,
             delivered=int(row["delivered"]),
-            average_age=float(row["area"]) / int(row["observed"]) / _PS if row["observed"] else None,
-            reached=None if row["reached"] < 0 else int(row["reached"]) // _PS,
+            average_age=float(row["area"]) / int(row["observed"]) / arrays.PS if row["observed"] else None,
+            reached=None if row["reached"] < 0 else int(row["reached"]) // arrays.PS,
         )
         for (cluster, worker), row in zip(senders, rows, strict=True)
     )

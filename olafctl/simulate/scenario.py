@@ -1,6 +1,7 @@
 """What is simulated: engines, the links between them, and workers that send periodically."""
 
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -8,7 +9,7 @@ from numpy.typing import NDArray
 
 from olafctl.errors import BadInput, Problem
 from olafctl.testbed.model import Mode
-from olafctl.wire.geometry import ADDER_LATENCY, SLOTS
+from olafctl.wire.geometry import ADDER_LATENCY, MEMBERS, SLOTS
 from olafctl.wire.layouts import GRADIENT_OFFSET
 
 MAX_TIME = (1 << 63) // 1000 - 1
@@ -56,6 +57,10 @@ class Engine:
     """ns within which an index that sent counts as active."""
     accumulate_quota: int | None = None
     """Slots that incomplete sums of rounds may take; None is half of all."""
+
+    def mode_of(self, cluster: int) -> Mode:
+        """Of a cluster, by its index."""
+        return self.modes.get(cluster, self.mode)
 
     @property
     def quota(self) -> int:
@@ -129,7 +134,7 @@ class Scenario:
     """Of the phases left open, of all jitter and of transmission control: one seed repeats exactly."""
 
     def __post_init__(self) -> None:
-        problems = tuple(_problems(self))
+        problems = tuple(_problems(self)) or tuple(_round_problems(self))
         if problems:
             raise BadInput(*problems)
 
@@ -143,6 +148,26 @@ class Scenario:
     def controlled(self) -> bool:
         """Whether a worker has transmission control, and so whether ACKs are simulated."""
         return any(source.control is not None for source in self.sources)
+
+    @property
+    def rounds(self) -> bool:
+        """Whether an engine has a cluster that sends in rounds."""
+        return any(Mode.ISWITCH in (engine.mode, *engine.modes.values()) for engine in self.engines)
+
+    def members_below(self) -> Mapping[tuple[str, int], Set[int]]:
+        """The workers whose updates pass an engine, by the engine's name and their cluster."""
+        first = {(source.engine, source.cluster, source.worker) for source in self.sources}
+        if (trace := self.trace) is not None:
+            engines = np.broadcast_to(np.asarray(trace.engine), len(trace.time)).tolist()
+            first.update(zip(engines, trace.cluster.tolist(), trace.worker.tolist(), strict=True))
+        onward = {engine.name: engine.link.to for engine in self.engines}
+        found = defaultdict[tuple[str, int], set[int]](set)
+        for engine, cluster, worker in first:
+            at: str | None = engine
+            while at is not None:
+                found[at, cluster].add(worker)
+                at = onward[at]
+        return found
 
 
 def _problems(scenario: Scenario) -> Iterator[Problem]:
@@ -176,6 +201,26 @@ def _problems(scenario: Scenario) -> Iterator[Problem]:
         yield Problem(
             "sends from two places", f"worker {worker} of cluster {cluster}", "number workers apart"
         )
+
+
+def _round_problems(scenario: Scenario) -> Iterator[Problem]:
+    """Of a scenario whose engines and workers are right otherwise."""
+    if not scenario.rounds:
+        return
+    modes = {engine.name: engine.mode_of for engine in scenario.engines}
+    members, passed = defaultdict[int, set[int]](set), defaultdict[int, set[bool]](set)
+    for (engine, cluster), below in scenario.members_below().items():
+        members[cluster] |= below
+        passed[cluster].add(modes[engine](cluster) is Mode.ISWITCH)
+    for cluster, rounds in sorted(passed.items()):
+        if len(rounds) > 1:
+            remedy = "give every engine on its way mode iswitch, or none"
+            yield Problem(
+                "sends in rounds that some engines on its way do not sum", f"cluster {cluster}", remedy
+            )
+        elif rounds == {True} and max(members[cluster]) >= MEMBERS.default:
+            what = f"sends in rounds, and has a worker {max(members[cluster])}"
+            yield Problem(what, f"cluster {cluster}", f"number its workers 0 … {MEMBERS.default - 1}")
 
 
 def _engine_problems(engine: Engine, names: list[str]) -> Iterator[Problem]:

@@ -1,13 +1,16 @@
 """Synchronous clusters: rounds over one engine and several, complete in spite of losses.
 
-That one engine's rounds are the Verilated queue's, tests/simulate/test_verilated.py shows.
+That one engine's rounds are the Verilated queue's, tests/simulate/test_verilated.py shows, and those of
+several the twin's, test_several_engines.py.
 """
 
 from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
+from olafctl.errors import BadInput
 from olafctl.simulate.from_testbed import scenario_of
 from olafctl.simulate.run import Result, run
 from olafctl.simulate.scenario import Engine, Link, Scenario, Source
@@ -44,6 +47,15 @@ def test_a_result_is_of_every_member_and_waits_for_the_slowest() -> None:
     result = run(Scenario((Engine("e", mode=Mode.ISWITCH),), workers), 5 * US, record=True, each_worker=True)
     assert results(result) == [(4 * US, 4 * US + COMPLETE, 4)]
     assert [worker.delivered for worker in result.workers] == [1, 1, 1, 1]
+
+
+def test_results_in_time_leave_no_retries_behind() -> None:
+    """200 rounds, each of which a worker would have sent again after 500 µs."""
+    scenario = Scenario((Engine("e", mode=Mode.ISWITCH),), members(2, retry=500 * US))
+    patient = Scenario(scenario.engines, members(2, retry=MS * 1000))
+    found, other = (run(one, 200 * (10 * US + COMPLETE), record=True) for one in (scenario, patient))
+    assert results(found) == results(other)
+    assert found.events - other.events <= 2 * 4
 
 
 def test_racks_sum_what_the_root_sums_and_the_result_comes_back_over_the_links() -> None:
@@ -91,6 +103,23 @@ def test_a_round_whose_sum_was_lost_between_engines_begins_again() -> None:
     assert result.engines["rack"]["link_dropped"] > 0
     assert {count for _, _, count in results(result)} == {2}
     assert result.clusters[0].frames > 10
+
+
+@pytest.mark.parametrize("changes", [{"modes": {0: Mode.OLAF}}, {"mode": Mode.OLAF}])
+def test_rounds_that_an_engine_on_the_way_does_not_sum_are_refused(changes: dict[str, Any]) -> None:
+    """No result would ever come."""
+    rack, root = Engine("rack", link=Link("root"), mode=Mode.ISWITCH), Engine("root", mode=Mode.ISWITCH)
+    sources = tuple(replace(one, engine="rack") for one in members(2))
+    Scenario((rack, root, Engine("other")), sources)
+    with pytest.raises(BadInput, match=r"cluster 0: sends in rounds that some engines .* iswitch, or none"):
+        Scenario((rack, replace(root, **changes)), sources)
+
+
+def test_a_worker_beyond_the_members_of_a_round_is_refused() -> None:
+    Scenario((Engine("e", mode=Mode.ISWITCH),), members(32))
+    Scenario((Engine("e"),), members(33))
+    with pytest.raises(BadInput, match=r"cluster 0: .* worker 32 .*0 … 31"):
+        Scenario((Engine("e", mode=Mode.ISWITCH),), members(33))
 
 
 def test_a_testbeds_synchronous_cluster_is_simulated_with_its_segments() -> None:

@@ -342,6 +342,12 @@ def test_a_wrong_trace_is_one_clear_line(changes: dict[str, Any], says: str) -> 
     assert len(caught.value.problems) == 1
 
 
+def test_a_worker_of_a_trace_may_have_any_number() -> None:
+    far = trace(worker=np.array([4_000_000_000, 1]))
+    result = run(Scenario((Engine("e"),), trace=far, segments={0: 2}), 10 * US, each_worker=True)
+    assert [(worker.worker, worker.delivered) for worker in result.workers] == [(1, 1), (4_000_000_000, 1)]
+
+
 def test_a_run_of_no_time_is_refused() -> None:
     scenario = Scenario((Engine("e"),), (source(0),))
     with pytest.raises(BadInput, match="warm-up of 5"):

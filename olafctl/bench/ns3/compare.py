@@ -13,7 +13,8 @@ from statistics import mean
 from olafctl import cache
 from olafctl.errors import MissingTool, OlafError, Problem
 from olafctl.simulate import library
-from olafctl.simulate.run import Result, native_arrays, run
+from olafctl.simulate.arrays import native_arrays
+from olafctl.simulate.run import Result, run
 from olafctl.simulate.scenario import Scenario
 from olafctl.toolchain import cxx
 

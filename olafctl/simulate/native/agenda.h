@@ -13,8 +13,8 @@ enum class Kind : std::uint8_t { kSend, kDecide, kArrive, kAcknowledge, kHear, k
 
 struct Event {
     std::int64_t time;
-    std::uint64_t order;  // kind, then the number of the event
-    std::uint32_t what;   // engine, frame or source
+    std::uint64_t order;  // kind, the engine whose link an arrival comes by, the number of the event
+    std::uint32_t what;   // engine, frame, ACK or source
     Kind kind() const { return static_cast<Kind>(order >> 56); }
     friend bool operator<(const Event &one, const Event &other) {
         return one.time != other.time ? one.time < other.time : one.order < other.order;

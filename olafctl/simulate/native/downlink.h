@@ -1,4 +1,4 @@
-// Where ACKs go: from the parameter server down the tree of engines to every worker of a cluster.
+// Where ACKs and results go: down the tree of engines to every worker of a cluster.
 
 #pragma once
 

@@ -1,5 +1,7 @@
 // Workers, engines and links as events in virtual time (docs/simulate.md).
 
+#pragma once
+
 #include <algorithm>
 #include <cstdint>
 #include <limits>
@@ -10,17 +12,11 @@
 #include "downlink.h"
 #include "engine.h"
 #include "ledger.h"
+#include "pool.h"
 #include "random.h"
 #include "simulate.h"
 
-namespace {
-
-using olaf::Disposition;
-using olaf::Engine;
-using olaf::Event;
-using olaf::Kind;
-using olaf::kNever;
-using olaf::Update;
+namespace olaf {
 
 constexpr std::uint32_t kServer = std::numeric_limits<std::uint32_t>::max();
 // Of what arrives by links at one instant, the first engine's is first; the rest of an event's order is a
@@ -50,6 +46,7 @@ struct Ack {
 struct Turn {
     std::int64_t generated = 0;  // its update
     std::int64_t due = 0;        // when the update is sent again
+    bool watched = false;        // a retry is to come, at `due` or before
     std::vector<bool> missing;   // segments without their result
 };
 
@@ -57,30 +54,6 @@ struct Turn {
 struct Seat {
     std::uint32_t member;
     bool distributes;
-};
-
-// Values under way: an event knows its value by a place that the next one takes over.
-template <typename Value> class Pool {
-  public:
-    std::uint32_t Put(const Value &value) {
-        if (free_.empty()) {
-            values_.push_back(value);
-            return static_cast<std::uint32_t>(values_.size() - 1);
-        }
-        const std::uint32_t place = free_.back();
-        free_.pop_back();
-        values_[place] = value;
-        return place;
-    }
-
-    Value Take(std::uint32_t place) {
-        free_.push_back(place);
-        return values_[place];
-    }
-
-  private:
-    std::vector<Value> values_;
-    std::vector<std::uint32_t> free_;
 };
 
 class Simulation {
@@ -105,8 +78,8 @@ class Simulation {
         }
         for (std::size_t each = 0; each < setting_count; ++each) {
             const OlafSetting &one = settings[each];
-            engines_[one.engine].queue.Set(one.index, {static_cast<olaf::Mode>(one.mode),
-                                                       one.reward_rule != 0, one.threshold, one.wanted});
+            engines_[one.engine].queue.Set(
+                one.index, {static_cast<Mode>(one.mode), one.reward_rule != 0, one.threshold, one.wanted});
             seats_[one.engine][one.index] = {one.member, one.distributes != 0};
         }
         members_.assign(world.clusters, 0);
@@ -166,7 +139,7 @@ class Simulation {
     std::int64_t Next(std::size_t source) {
         const OlafSource &given = sources_[source];
         const std::int64_t turn = turns_[source]++;
-        const std::int64_t late = olaf::Lateness(given, world_.seed, source, turn);
+        const std::int64_t late = Lateness(given, world_.seed, source, turn);
         return given.phase + turn * given.period + late + given.delay;
     }
 
@@ -209,13 +182,17 @@ class Simulation {
             if (turn.missing[segment]) { Enter(now, turn.generated, source, source.index + segment, round); }
         }
         turn.due = now + source.retry;
-        movements_.Push(Numbered(turn.due, Kind::kRetry, worker));
+        if (!turn.watched) movements_.Push(Numbered(turn.due, Kind::kRetry, worker));
+        turn.watched = true;
     }
 
     // Also asks for help; when every member has, none has the result, and the index begins its round again.
+    // Most results come in time: rather than one event a round there is one a worker, which is put off.
     void Retry(std::int64_t now, std::uint32_t worker) {
         const OlafSource &source = sources_[worker];
-        const Turn &turn = turns_in_rounds_[worker];
+        Turn &turn = turns_in_rounds_[worker];
+        turn.watched = turn.due > now;
+        if (turn.watched) movements_.Push(Numbered(turn.due, Kind::kRetry, worker));
         if (turn.due != now) return;
         for (std::uint32_t segment = 0; segment < source.segments; ++segment) {
             if (!turn.missing[segment]) continue;
@@ -246,7 +223,7 @@ class Simulation {
         turn.missing[segment] = false;
         if (std::find(turn.missing.begin(), turn.missing.end(), true) != turn.missing.end()) return;
         turn.due = 0;
-        const std::int64_t late = olaf::Lateness(source, world_.seed, ack.node, turns_[ack.node]++);
+        const std::int64_t late = Lateness(source, world_.seed, ack.node, turns_[ack.node]++);
         generations_.Push(Numbered(now + source.period + late + source.delay, Kind::kGenerate, ack.node));
     }
 
@@ -264,9 +241,8 @@ class Simulation {
     template <typename From> void Enter(std::int64_t now, std::int64_t generated, const From &from,
                                         std::uint32_t index, std::uint32_t seq) {
         ledger_.Generated(index);
-        const auto gen_time = static_cast<std::uint64_t>(generated / olaf::kPsPerNs) & olaf::kGenTimeMask;
-        const std::uint32_t contributor =
-            ledger_.Contributor(from.sender, generated / olaf::kPsPerNs * olaf::kPsPerNs);
+        const auto gen_time = static_cast<std::uint64_t>(generated / kPsPerNs) & kGenTimeMask;
+        const std::uint32_t contributor = ledger_.Contributor(from.sender, generated / kPsPerNs * kPsPerNs);
         Offer(now, from.engine,
               Update{gen_time, index, from.worker, seq, 0, from.size, 1, 0, 0, contributor});
     }
@@ -301,7 +277,7 @@ class Simulation {
 
     void Decide(std::int64_t now, std::uint32_t at, const Update &update) {
         const Update *waiting = engines_[at].queue.Waiting(update.index);
-        const std::uint32_t with = waiting ? waiting->contributors : olaf::kNoContributors;
+        const std::uint32_t with = waiting ? waiting->contributors : kNoContributors;
         std::uint32_t displaced;
         const Disposition disposition = engines_[at].Decide(now, update, &displaced);
         switch (disposition) {
@@ -383,70 +359,21 @@ class Simulation {
     std::vector<OlafArrival> trace_;
     std::size_t traced_ = 0;
     std::vector<std::int64_t> turns_;
-    std::vector<olaf::Control> controls_;
+    std::vector<Control> controls_;
     std::vector<Engine> engines_;
     std::vector<std::vector<Seat>> seats_;  // by engine and index
     std::vector<Turn> turns_in_rounds_;     // by source
     std::vector<std::uint32_t> helps_;      // by index: asked for since its last result
     std::vector<std::uint32_t> members_;    // by cluster: sources
-    olaf::Ledger ledger_;
-    olaf::Downlink downlink_;
+    Ledger ledger_;
+    Downlink downlink_;
     Pool<Frame> frames_;
     Pool<Ack> acks_;
-    olaf::Agenda generations_;  // one a source, always
-    olaf::Agenda movements_;    // of frames and engines: far fewer, so kept apart from the many sources
+    Agenda generations_;  // at most one a source
+    Agenda movements_;    // all else: far fewer, so kept apart from the many sources
     std::uint64_t numbered_ = 0;
-    olaf::Random random_;
+    Random random_;
     std::uint64_t events_ = 0;
 };
 
-}  // namespace
-
-void *olaf_control_new(double v, double tolerance) { return new olaf::Control(v, tolerance); }
-
-void olaf_control_free(void *control) { delete static_cast<olaf::Control *>(control); }
-
-void olaf_control_acknowledged(void *control, int64_t now, double share) {
-    static_cast<olaf::Control *>(control)->Acknowledged(now, share);
-}
-
-double olaf_control_probability(void *control, int64_t now) {
-    return static_cast<olaf::Control *>(control)->Probability(now);
-}
-
-void *olaf_simulation_new(const OlafWorld *world, const OlafEngine *engines, uint64_t engine_count,
-                          const OlafSetting *settings, uint64_t setting_count, const OlafSource *sources,
-                          uint64_t source_count, const OlafArrival *arrivals, uint64_t arrival_count) {
-    return new Simulation(*world, engines, engine_count, settings, setting_count, sources, source_count,
-                          arrivals, arrival_count);
-}
-
-void olaf_simulation_free(void *simulation) { delete static_cast<Simulation *>(simulation); }
-
-uint32_t olaf_simulation_run(void *simulation, uint64_t events) {
-    return static_cast<Simulation *>(simulation)->Run(events) ? 1 : 0;
-}
-
-void olaf_simulation_clusters(void *simulation, OlafCluster *clusters) {
-    static_cast<Simulation *>(simulation)->Clusters(clusters);
-}
-
-void olaf_simulation_engines(void *simulation, OlafCounters *engines) {
-    static_cast<Simulation *>(simulation)->Engines(engines);
-}
-
-uint64_t olaf_simulation_under_way(void *simulation) {
-    return static_cast<Simulation *>(simulation)->under_way();
-}
-
-uint64_t olaf_simulation_events(void *simulation) { return static_cast<Simulation *>(simulation)->events(); }
-
-uint64_t olaf_simulation_receptions(void *simulation, const OlafReception **receptions) {
-    const std::vector<OlafReception> &all = static_cast<Simulation *>(simulation)->receptions();
-    *receptions = all.data();
-    return all.size();
-}
-
-void olaf_simulation_workers(void *simulation, OlafWorker *workers) {
-    static_cast<Simulation *>(simulation)->Workers(workers);
-}
+}  // namespace olaf
