@@ -1,7 +1,6 @@
 """Workers through a whole deployment, twin and BMv2: they join by each of the three doors, train, are
 answered and leave nothing behind; and the control messages of a cluster of rounds show in its packets."""
 
-import itertools
 import json
 import sys
 import threading
@@ -13,22 +12,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scapy.layers.inet import IP, UDP
+from scapy.layers.inet import UDP
 from scapy.layers.l2 import Ether
-from scapy.packet import Raw
 
 from olafctl.cli import main
 from olafctl.control import devices
 from olafctl.control.deploy import find
 from olafctl.control.desired import desired
-from olafctl.control.destroy import destroy
 from olafctl.control.store import Store, folder_of
 from olafctl.daemon.api.client import Client
 from olafctl.daemon.daemon import serving
 from olafctl.daemon.following import follow
-from olafctl.daemon.messages.datagram import signed
 from olafctl.daemon.site import Deployment
-from olafctl.ports import interfaces
 from olafctl.ports.host import HostPort, open_host_port
 from olafctl.targets import registry
 from olafctl.targets.interface import Running
@@ -38,7 +33,8 @@ from olafctl.wire.control import Action, Reason
 from olafctl.wire.frames import Values, unpack
 from olafctl.wire.layouts import CONTROL_TOS, FrameType
 from olafctl.wire.scapy_layers import Olaf
-from tests.daemon.conftest import DEADLINE, lab
+from tests.daemon.conftest import DEADLINE
+from tests.daemon.kept import ENGINE, KEY, SERVER, Host, frame, kept, message, worker
 
 _TESTBED = """
 name: whole
@@ -50,13 +46,8 @@ clusters:
   - {{name: home, workers: [{{name: old, port: 2, ip: 10.0.2.1}}]}}
   - {{name: other, workers: []}}
 """
-KEY = "5e" * 32
-SERVER = ("02:00:0a:00:00:fe", "10.0.0.254", 20300)
-ENGINE = ("02:00:0a:00:00:fa", "10.0.0.250", 20300)
-WORKERS = (("02:00:0a:00:01:01", "10.0.1.1", 41000), ("02:00:0a:00:01:02", "10.0.1.2", 41000))
+WORKERS = (worker(1), worker(2))
 ISWITCH = 3
-Host = tuple[str, str, int]
-_nonces = itertools.count(time.time_ns())
 
 
 @dataclass(frozen=True)
@@ -64,7 +55,6 @@ class Lab:
     """A deployment that a daemon keeps."""
 
     testbed: Testbed
-    store: Store
     client: Client
     running: Running
     hosts: dict[int, HostPort]
@@ -87,12 +77,7 @@ class Lab:
 
     def ask(self, worker: int, action: Action, **values: Any) -> Values:
         """Send a control message; its answer."""
-        if "cluster" in values:
-            values["cluster"] = int.from_bytes(values["cluster"].encode().ljust(32, b"\0"), "big")
-        layout = next(each for each in control.ALL if each.name == action.name.lower())
-        fields = {"action": action, "nonce": next(_nonces), **values}
-        _, ip, port = WORKERS[worker]
-        self.send(worker, signed(layout, fields, KEY, IPv4Address(ip), port), tos=CONTROL_TOS)
+        self.send(worker, message(WORKERS[worker], action, **values), tos=CONTROL_TOS)
         return unpack(control.ACK, self.heard(2 + worker, answers=True))
 
     def contribute(self, worker: int, epoch: int, round_: int, value: float) -> None:
@@ -121,34 +106,14 @@ class Lab:
         return actual == wanted
 
 
-def frame(source: Host, to: Host, payload: bytes, tos: int = 0) -> bytes:
-    headers = Ether(src=source[0], dst=to[0]) / IP(src=source[1], dst=to[1], tos=tos)
-    return bytes(headers / UDP(sport=source[2], dport=to[2], chksum=0) / Raw(payload))
-
-
 @pytest.fixture(scope="module", params=["twin", "bmv2"])
 def whole(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
-    if missing := registry.get(request.param).missing():
-        pytest.skip(f"the target {request.param} needs {', '.join(missing)}")
-    if request.param == "bmv2" and (reason := interfaces.why_not()):
-        pytest.skip(f"the target bmv2 needs network interfaces: {reason}")
-    transport = ", transport: unix" if request.param == "twin" else ""
-    folder = tmp_path_factory.mktemp("s")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("OLAF_STATE", str(folder))
-        store = Store(folder_of("whole"))
-        testbed = lab(_TESTBED.format(target=request.param, transport=transport))
-        site = Deployment(store, testbed, lambda step: None)
-        try:
-            with serving([site], f"unix:{folder}/d/olaf.sock") as server, Client(server.address) as client:
-                _, running = find(store)
-                assert running is not None
-                hosts = {each.number: open_host_port(each) for each in running.attachments}
-                yield Lab(testbed, store, client, running, hosts)
-                for host in hosts.values():
-                    host.close()
-        finally:
-            destroy(store)
+    with kept(_TESTBED, request.param, tmp_path_factory.mktemp("s")) as stands:
+        running = stands.running()
+        hosts = {each.number: open_host_port(each) for each in running.attachments}
+        yield Lab(stands.testbed, stands.client, running, hosts)
+        for host in hosts.values():
+            host.close()
 
 
 def _join_by_wire(whole: Lab) -> int:

@@ -1,0 +1,31 @@
+"""For the tests over a tree of three engines."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.daemon.kept import kept
+from tests.daemon.several_engines.tree import TESTBED, Tree
+
+
+@pytest.fixture(scope="module", params=["twin", "bmv2"])
+def deployed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tree]:
+    with kept(TESTBED, request.param, tmp_path_factory.mktemp("s")) as stands:
+        tree = Tree(stands, stands.client, stands.running())
+        tree.attach()
+        yield tree
+        tree.detach()
+
+
+@pytest.fixture
+def tree(deployed: Tree) -> Iterator[Tree]:
+    """The tree, of which each test leaves what the testbed says, at every engine."""
+    yield deployed
+    [status] = deployed.client.call("GetStatus").deployments
+    for cluster in status.clusters:
+        if cluster.name != "home":
+            deployed.client.call("DeleteCluster", cluster=cluster.name)
+    for port in deployed.hosts.values():
+        while port.receive(0.05) is not None:
+            pass
+    assert deployed.against(deployed.testbed) == []

@@ -1,0 +1,136 @@
+"""Workers move between the engines of a tree and between clusters: every update is accounted for."""
+
+import threading
+import time
+from collections import Counter
+
+from scapy.layers.inet import UDP
+from scapy.layers.l2 import Ether
+
+from olafctl.wire.scapy_layers import Olaf
+from tests.daemon.conftest import DEADLINE
+from tests.daemon.kept import KEY, worker
+from tests.daemon.several_engines.tree import LEFT, OLAF, RIGHT, Tree
+from tests.daemon.test_checking import until
+
+
+def test_a_worker_moves_to_another_engine_and_no_update_or_ack_goes_astray(tree: Tree) -> None:
+    """It is moved, or joins again behind another port, while it and another member send."""
+    tree.client.call("CreateCluster", name="red", mode=OLAF, key=KEY)
+    tree.join("red", worker(2), LEFT)
+    epoch = tree.join("red", worker(1), 12, "w")
+    sent, counted, place = 0, 0, 12
+    replaced = sum(queue.read("replaced_worker") for queue in tree.queues().values())
+    for move in range(6):
+        for _ in range(5):
+            tree.update(place, worker(1), epoch, sent, 1.0)
+            tree.update(LEFT, worker(2), epoch, sent, 1.0)
+            sent += 2
+        old, place = place, RIGHT if place == 12 else 12
+        if move % 2:
+            tree.join("red", worker(1), place, "w")
+        else:
+            tree.client.call("MoveWorker", worker="w", port=place)
+        tree.settle()
+        tree.ack(worker(2), epoch, 1000 + move)
+        assert Olaf(tree.heard(LEFT)).seq == 1000 + move
+        assert Olaf(tree.heard(place)).seq == 1000 + move
+        assert tree.silent(old)
+    end = time.monotonic() + DEADLINE
+    while counted + replaced_since(tree, replaced) != sent:
+        assert time.monotonic() < end, (
+            f"{counted} of {sent} updates, {replaced_since(tree, replaced)} replaced"
+        )
+        if (got := tree.hosts[1].receive(0.1)) is not None and Ether(got).haslayer(UDP):
+            counted += Olaf(bytes(Ether(got)[UDP].payload)).count
+
+
+def test_every_update_is_accounted_for_while_a_worker_changes_engine_and_cluster(tree: Tree) -> None:
+    """Another sends without pause; updates arrive, are replaced by newer ones, or find a queue full."""
+    for name in ("red", "blue"):
+        tree.client.call("CreateCluster", name=name, mode=OLAF, key=KEY)
+    tree.join("blue", worker(3), 1)
+    epochs = {"red": tree.join("red", worker(1), LEFT), "blue": tree.epoch("blue")}
+    tree.join("red", worker(2), 12, "w")
+    before = {name: queue.read_all() for name, queue in tree.queues().items()}
+    losses = tree.running.stats()["losses"]
+    moving, arriving = threading.Event(), threading.Event()
+    sent, arrived = Counter[str](), Counter[str]()
+
+    def send() -> None:
+        while not moving.is_set():
+            tree.update(LEFT, worker(1), epochs["red"], sent["other"], 1.0)
+            sent["other"] += 1
+
+    def receive() -> None:
+        while not arriving.is_set():
+            if (got := tree.hosts[1].receive(0.05)) is not None and (packet := Ether(got)).haslayer(UDP):
+                arrived["updates"] += Olaf(bytes(packet[UDP].payload)).count
+
+    def lost() -> int:
+        """Updates that queues replaced, or dropped because they were full."""
+        names = ("replaced_worker", "dropped_full")
+        now = {name: queue.read_all() for name, queue in tree.queues().items()}
+        return sum(now[engine][name] - before[engine][name] for engine in now for name in names)
+
+    def root_was_full() -> bool:
+        """Then what it dropped, combined below, counts as one, and is more."""
+        return tree.queues()["root"].read("dropped_full") > before["root"]["dropped_full"]
+
+    def at_rest() -> bool:
+        return not any(queue.read("resident_updates") for queue in tree.queues().values())
+
+    threads = [threading.Thread(target=each) for each in (send, receive)]
+    for thread in threads:
+        thread.start()
+    try:
+        for port, cluster in ((RIGHT, "red"), (RIGHT, "blue"), (12, "blue"), (12, "red"), (RIGHT, "blue")):
+            tree.client.call("MoveWorker", worker="w", port=port, cluster=cluster)
+            for _ in range(20):
+                tree.update(port, worker(2), epochs[cluster], sent["w"], 1.0)
+                sent["w"] += 1
+        moving.set()
+        threads[0].join()
+        until(lambda: arrived["updates"] + lost() == sent.total() or (root_was_full() and at_rest()))
+    finally:
+        moving.set()
+        arriving.set()
+        for thread in threads:
+            thread.join()
+    assert arrived["updates"] + lost() <= sent.total()
+    for engine, queue in tree.queues().items():
+        now = queue.read_all()
+        dropped = {name for name in now if name.startswith("dropped_") and now[name] != before[engine][name]}
+        assert dropped <= {"dropped_full"}
+    assert tree.running.stats()["losses"] == losses
+
+
+def test_what_waits_for_the_old_cluster_while_a_worker_changes_it_arrives_whole(tree: Tree) -> None:
+    """Another member's update is in it, and it bears the address of the one that moves."""
+    for name in ("red", "blue"):
+        tree.client.call("CreateCluster", name=name, mode=OLAF, key=KEY)
+    tree.join("red", worker(1), 12, "stays")
+    old = tree.join("red", worker(2), LEFT, "w")
+    new = tree.join("blue", worker(3), RIGHT)
+    assert old != new
+    left, root = tree.queues()["left"], tree.queues()["root"]
+    before = left.read("in_updates"), root.read("in_updates")
+    left.write("hold", 1)
+    tree.update(12, worker(1), old, 1, 1.0)
+    tree.await_register("left", "in_updates", before[0] + 1)
+    tree.update(LEFT, worker(2), old, 1, 2.0)
+    tree.await_register("left", "in_updates", before[0] + 2)
+    tree.client.call("MoveWorker", worker="w", cluster="blue")
+    tree.update(LEFT, worker(2), new, 2, 5.0)
+    tree.await_register("left", "in_updates", before[0] + 3)
+    left.write("hold", 0)
+    assert {tree.arrived(), tree.arrived()} == {(2, 3.0), (1, 5.0)}
+    assert root.read("in_updates") == before[1]  # both passed it by
+    tree.settle()
+    tree.update(LEFT, worker(2), new, 3, 7.0)
+    assert tree.arrived() == (1, 7.0)
+    assert root.read("in_updates") == before[1] + 1
+
+
+def replaced_since(tree: Tree, before: int) -> int:
+    return sum(queue.read("replaced_worker") for queue in tree.queues().values()) - before
