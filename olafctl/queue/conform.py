@@ -94,7 +94,10 @@ def _start_in_the_middle(comparison: Comparison, geometry: Geometry, pick: rando
     traffic = Traffic(pick.getrandbits(32), geometry, min(geometry.indices, 4), 64)
     comparison.set(rate=rate_word(pick.choice((None, 1_000_000_000))))
     comparison.command(
-        Command.SET, 0, geometry.indices - 1 if geometry.indices < 99 else 9, _settings(pick, Mode.ISWITCH)
+        Command.SET,
+        0,
+        geometry.indices - 1 if geometry.indices < 99 else 9,
+        _settings(pick, traffic, Mode.ISWITCH),
     )
     for _ in range(30):
         comparison.offer(*traffic.beats())
@@ -111,11 +114,13 @@ def _episode(comparison: Comparison, geometry: Geometry, pick: random.Random, fr
     hasty = pick.random() < 0.3
     if hasty:
         longest, indices = pick.choice((1, 16, 17, 32)), min(geometry.indices, pick.choice((2, 3)))
-    # Updates of few indices wait long, and those that come are judged by their rewards.
-    rivalry = not hasty and pick.random() < 0.3
+    # Updates of few indices wait long, and those that come are judged by their rewards; in some episodes
+    # by rewards and thresholds whose sums are beyond binary32's range.
+    draw = 1.0 if hasty else pick.random()
+    rivalry, extreme = draw < 0.3, draw < 0.1
     if rivalry:
         indices = min(geometry.indices, pick.choice((1, 2)))
-    traffic = Traffic(pick.getrandbits(32), geometry, indices, longest)
+    traffic = Traffic(pick.getrandbits(32), geometry, indices, longest, extreme=extreme)
     comparison.set(
         rate=0, accumulate_quota=pick.choice((0, 1, geometry.slots // 2, geometry.slots, geometry.slots))
     )
@@ -130,7 +135,9 @@ def _episode(comparison: Comparison, geometry: Geometry, pick: random.Random, fr
     favourite = Mode.OLAF if hasty or rivalry else pick.choice((*Mode, None))
     _configure(comparison, traffic, pick, favourite)
     if rivalry:
-        rewarding = replace(_settings(pick, Mode.OLAF), mode=Mode.OLAF, halted=False, reward_enable=1)
+        rewarding = replace(
+            _settings(pick, traffic, Mode.OLAF), mode=Mode.OLAF, halted=False, reward_enable=1
+        )
         for index in traffic.indices:
             comparison.command(Command.SET, index, index, rewarding)
     restless = 0.0 if hasty else pick.choice((0.0, 0.0, 0.02, 0.3))
@@ -157,9 +164,9 @@ def _episode(comparison: Comparison, geometry: Geometry, pick: random.Random, fr
     comparison.check_counters()
 
 
-def _settings(pick: random.Random, favourite: Mode | None) -> IndexSettings:
+def _settings(pick: random.Random, traffic: Traffic, favourite: Mode | None) -> IndexSettings:
     """``favourite`` is the mode that most indices have."""
-    threshold = float(pick.choice((0.0, 0.5, 2.0, float("inf"))))
+    threshold = pick.choice(traffic.thresholds)
     return IndexSettings(
         favourite if favourite is not None and pick.random() < 0.9 else pick.choice(tuple(Mode)),
         pick.random() < 0.05,
@@ -173,9 +180,13 @@ def _configure(comparison: Comparison, traffic: Traffic, pick: random.Random, fa
     """Settings for some of the indices that take part; the others keep theirs."""
     if pick.random() < 0.5:
         first, last = min(traffic.indices), max(traffic.indices)
-        comparison.command(Command.SET, first, last, _settings(pick, favourite), pick.choice(_STROBES))
+        comparison.command(
+            Command.SET, first, last, _settings(pick, traffic, favourite), pick.choice(_STROBES)
+        )
     for index in pick.sample(traffic.indices, min(len(traffic.indices), pick.choice((0, 3, 8)))):
-        comparison.command(Command.SET, index, index, _settings(pick, favourite), pick.choice(_STROBES))
+        comparison.command(
+            Command.SET, index, index, _settings(pick, traffic, favourite), pick.choice(_STROBES)
+        )
 
 
 def _command(
@@ -189,7 +200,7 @@ def _command(
     code = pick.choice((Command.SET, Command.SET, Command.FBCAST, Command.RESET, Command.GET))
     first = pick.choice(traffic.indices)
     last = first if code == Command.GET else min(geometry.indices - 1, first + pick.choice((0, 0, 1, 5)))
-    settings = _settings(pick, favourite)
+    settings = _settings(pick, traffic, favourite)
     ranged = pick.choice((Command.SET, Command.FBCAST, Command.RESET))
     draw = pick.random()
     if draw < 0.03:

@@ -30,6 +30,11 @@ _REWARDS = (
 )
 _LEAST = (0.0, -0.0, 1e-45, -1e-45)
 """Both zeros and their neighbours: a comparison that is off by one tells them wrong."""
+_THRESHOLDS = (0.0, 0.5, 2.0, float("inf"))
+_LARGEST = float(np.finfo(np.float32).max)
+_EXTREME = (_LARGEST, -_LARGEST, 3e38, -3e38, *_NOT_FINITE[:2])
+_LARGE_THRESHOLDS = (_LARGEST, _LARGEST, 3e38, 1e38)
+"""Bounds of extreme rewards with these are beyond binary32's range: only an infinity is further out."""
 _WORDS = (0x00000000, 0x80000000, 0x00000001, 0x007FFFFF, 0x7F800000, 0xFF800000, 0x7F800001, 0xFFC00001)
 _LENGTHS = (0, 1, 15, 16, 17, 32, 48, 64, 100, 359, 367)
 
@@ -84,8 +89,13 @@ def update(
 class Traffic:
     """An endless supply of frames from a seed, for one geometry."""
 
-    def __init__(self, seed: int, geometry: Geometry, indices: int, longest: int) -> None:
-        """``indices`` take part; no update is longer than ``longest`` gradients, except on purpose."""
+    def __init__(
+        self, seed: int, geometry: Geometry, indices: int, longest: int, *, extreme: bool = False
+    ) -> None:
+        """``indices`` take part; no update is longer than ``longest`` gradients, except on purpose.
+
+        With ``extreme``, half of the rewards are at the ends of binary32's range, and so are the thresholds.
+        """
         self._random = pick = random.Random(seed)
         self._geometry = geometry
         self.indices = pick.sample(range(geometry.indices), indices)
@@ -97,7 +107,11 @@ class Traffic:
         self._policy = pick.choice((5, 65530, 32760))
         self._rounds = {index: pick.choice((0, 1, (1 << 31) - 2, (1 << 32) - 2)) for index in self.indices}
         self._members = pick.choice((1, 2, 3, 5))
-        self._rewards = pick.choice((_REWARDS, _REWARDS, _LEAST))
+        rewards = pick.choice((_REWARDS, _REWARDS, _LEAST))
+        self._rewards = _EXTREME if extreme else rewards
+        self.thresholds = _LARGE_THRESHOLDS if extreme else _THRESHOLDS
+        """Of the reward rule, that suit these rewards."""
+        self._last_reward = 0.0
         self._bad: tuple[tuple[int, Callable[[], Frame]], ...] = (
             (3, self._mismatched),
             (1, self._of_no_version),
@@ -192,10 +206,18 @@ class Traffic:
         return pick.randrange(self._members) % self._geometry.members
 
     def _reward(self) -> int:
-        value = (
-            self._random.choice(self._rewards) if self._random.random() < 0.5 else self._random.gauss(0, 2)
-        )
-        return int(np.float32(value).view(np.uint32))
+        pick = self._random
+        draw = pick.random()
+        if draw < 0.5:
+            value = pick.choice(self._rewards)
+        elif draw < 0.6:  # exactly at a bound, when the last update is the one that waits
+            value = self._last_reward + pick.choice((1, -1)) * pick.choice(self.thresholds)
+        else:
+            value = pick.gauss(0, 2)
+        with np.errstate(over="ignore"):  # beyond the range is an infinity
+            reward = np.float32(value)
+        self._last_reward = float(reward)
+        return int(reward.view(np.uint32))
 
     def _gradients(self, count: int) -> bytes:
         draw = self._random.random()
