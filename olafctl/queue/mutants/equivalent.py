@@ -22,6 +22,10 @@ _BEFORE_RESET = (
     "every run begins with a reset, which sets `clearing`; its value at power-up counts only on a device "
     "that is never reset"
 )
+_SAME_MAGNITUDE = (
+    "two operands of the same magnitude are the same exponent and fraction, whichever of them counts as the "
+    "larger; signs are not part of what is put in order here"
+)
 
 ARGUMENTS: dict[str, str] = {
     **{
@@ -34,4 +38,5 @@ ARGUMENTS: dict[str, str] = {
     "olaf_merge.v: constant: waits: 1'd1": _WAITS_AT_RESET,
     "olaf_filled.v: constant: of_arriving: {COUNT_BITS{1'd0}}": _LAST_FOUR,
     "olaf_filled.v: stuck: of_arriving: '0": _LAST_FOUR,
+    "olaf_fp32_add.v: boundary: swap: left <= right": _SAME_MAGNITUDE,
 }
