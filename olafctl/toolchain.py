@@ -1,11 +1,13 @@
-"""The C++ compiler that everything native is compiled with: ``$CXX``, else g++."""
+"""The C++ compiler that everything native is compiled with: ``$CXX``, else g++; and the steps of a build."""
 
 import os
 import shlex
 import subprocess
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
-from olafctl.errors import MissingTool, Problem
+from olafctl.errors import MissingTool, OlafError, Problem
 
 NEEDED = "a C++ compiler: install the package g++ or set CXX"
 
@@ -32,3 +34,19 @@ def cxx() -> Compiler:
         where = f"CXX={given}" if given else "g++"
         raise MissingTool(Problem(f"Olaf needs {NEEDED}", where)) from None
     return Compiler(command, done.stdout)
+
+
+def run(command: Sequence[str], environment: Mapping[str, str] | None = None) -> None:
+    """Run one step of a build, with ``environment`` on top of this process's.
+
+    Raises OlafError with the last lines that it printed when it fails.
+    """
+    result = subprocess.run(
+        ["nice", "-n", "5", *command],
+        env={**os.environ, **(environment or {})},
+        capture_output=True,
+        text=True,
+    )
+    if result.returncode != 0:
+        tail = (result.stderr or result.stdout).strip().splitlines()[-20:]
+        raise OlafError(Problem("\n".join(tail), where=f"building {Path(command[0]).name}"))

