@@ -57,6 +57,7 @@ def load(path: Path | str, text: str | None = None, *, targets: Sequence[str]) -
         text=text,
     )
     _check_sizes(testbed, top)
+    _check_own_addresses(declared, directory, report)
     if len(declared) > 1:
         _check_reserved(declared, [*servers, *workers, *others], directory, report)
     if not report.problems:
@@ -100,6 +101,16 @@ def _check_sizes(testbed: Testbed, top: Section) -> None:
             top.report.add(
                 top.place(field), f"{entries} entries, but the table `{table}` holds {size}", "take some out"
             )
+
+
+def _check_own_addresses(declared: Sequence[Declared], directory: hosts.Directory, report: Report) -> None:
+    """What members send to an engine must not be for a host as well, nor results seem to come from one."""
+    for one in declared:
+        address = one.engine.address
+        if address is not None and (owner := directory.has_address(address)):
+            line = directory.place_of(address).line
+            what = f"{address} is already taken by {owner} on line {line}"
+            report.add(one.address, what, "give the engine an address of its own")
 
 
 def _check_reserved(

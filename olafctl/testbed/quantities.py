@@ -25,7 +25,7 @@ _DIGITS = 24
 """No number of a testbed needs more."""
 _FLOAT = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _NUMBER = r"([+-]?[0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]{1,3})?)"
-_RATE = re.compile(_NUMBER + r"\s*([kmgt]?)(?:bit/s|b/s|bps|bit)", re.IGNORECASE)
+_RATE = re.compile(_NUMBER + r"\s*([kmgt]?)(?:bit/s|(?-i:b)/s|(?-i:b)ps|bit)", re.IGNORECASE)
 _DURATION = re.compile(_NUMBER + r"\s*(ns|us|µs|μs|ms|s)", re.IGNORECASE)
 _PERCENTAGE = re.compile(_NUMBER + r"\s*%")
 _MAC = re.compile(r"[0-9a-fA-F]{2}([:-][0-9a-fA-F]{2}){5}")

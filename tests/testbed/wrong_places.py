@@ -284,6 +284,13 @@ TABLE = [
         "(raise engine.indices, or take clusters out)",
     ),
     changed(
+        "the-engine-has-a-hosts-address",
+        "beats: 24}",
+        "beats: 24, address: 10.0.1.2}",
+        "5: engine.address: 10.0.1.2 is already taken by a1 on line 15 "
+        "(give the engine an address of its own)",
+    ),
+    changed(
         "rounds-without-an-address",
         "  - name: a\n",
         "  - name: a\n    mode: iswitch\n",

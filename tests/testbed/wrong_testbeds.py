@@ -254,6 +254,12 @@ TABLE = [
         f"5: engine.output_rate: '40' is not a rate {RATE_REMEDY}",
     ),
     changed(
+        "rate-in-bytes",
+        "beats: 24",
+        "output_rate: 10 GB/s",
+        f"5: engine.output_rate: '10 GB/s' is not a rate {RATE_REMEDY}",
+    ),
+    changed(
         "rate-overflowing",
         "beats: 24",
         "output_rate: 9e999 Gb/s",
