@@ -1,24 +1,11 @@
 """What `olafctl --help` and the help of each verb show."""
 
-from collections.abc import Iterator
-
 import click
 import pytest
 
-from olafctl.cli.main import olafctl
+from .commands import every
 
-
-def _commands(command: click.Command, path: tuple[str, ...]) -> Iterator[tuple[str, click.Command]]:
-    yield " ".join(path), command
-    if isinstance(command, click.Group):
-        context = click.Context(command)
-        for name in command.list_commands(context):
-            below = command.get_command(context, name)
-            assert below is not None
-            yield from _commands(below, (*path, name))
-
-
-COMMANDS = dict(_commands(olafctl, ("olafctl",)))
+COMMANDS = {" ".join(("olafctl", *path)): command for path, command in every()}
 GROUPS = [path for path, command in COMMANDS.items() if isinstance(command, click.Group)]
 
 

@@ -1,23 +1,20 @@
 """Which commands print JSON is documented."""
 
-from collections.abc import Iterator
-
 import click
 
 from olafctl import paths
-from olafctl.cli.main import olafctl
+
+from .commands import every
 
 
-def with_json(command: click.Command, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+def with_json() -> set[tuple[str, ...]]:
     """The command lines, without arguments, that have --json."""
-    if isinstance(command, click.Group):
-        context = click.Context(command)
-        for name in command.list_commands(context):
-            found = command.get_command(context, name)
-            assert found is not None
-            yield from with_json(found, (*path, name))
-    elif any("--json" in parameter.opts for parameter in command.params):
-        yield path
+    return {
+        path
+        for path, command in every()
+        if not isinstance(command, click.Group)
+        and any("--json" in parameter.opts for parameter in command.params)
+    }
 
 
 def test_the_document_of_each_command_is_described() -> None:
@@ -29,5 +26,5 @@ def test_the_document_of_each_command_is_described() -> None:
             words = tuple(command.split())
             group = words[:-1] or group  # `cluster create`, `halt`: of one group
             described |= {words, (*group, words[-1])}
-    for path in with_json(olafctl):
+    for path in with_json():
         assert path in described or (path[0], "…") in described, f"olafctl {' '.join(path)}"

@@ -4,7 +4,6 @@ import array
 import fcntl
 import socket
 import struct
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,14 +19,6 @@ TX_VLAN = 1 << 7
 FRAME = bytes(12) + b"\x88\xb5" + bytes(46)
 
 pytestmark = pytest.mark.skipif(interfaces.why_not() is not None, reason=str(interfaces.why_not()))
-
-
-@pytest.fixture
-def state(tmp_path: Path) -> Iterator[Path]:
-    folder = tmp_path / "bed"
-    folder.mkdir()
-    yield folder
-    interfaces.remove(folder)
 
 
 def test_a_pair_carries_frames_between_here_and_the_namespace(state: Path) -> None:

@@ -3,7 +3,6 @@
 import os
 import subprocess
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,14 +17,6 @@ BURST = 200
 
 several_processors = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="only one processor")
 as_root = pytest.mark.skipif(interfaces.why_not() is not None, reason=str(interfaces.why_not()))
-
-
-@pytest.fixture
-def state(tmp_path: Path) -> Iterator[Path]:
-    folder = tmp_path / "bed"
-    folder.mkdir()
-    yield folder
-    interfaces.remove(folder)
 
 
 @as_root
