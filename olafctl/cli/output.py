@@ -31,8 +31,10 @@ def json_option(meaning: str) -> Callable[[_Command], _Command]:
 
 
 def wants_json() -> bool:
-    """Whether the command line asks for JSON, also when it cannot be parsed."""
-    return "--json" in sys.argv[1:]
+    """Whether the command line asks for JSON, also when it cannot be parsed; what follows ``--`` is another
+    program's."""
+    words = sys.argv[1:]
+    return "--json" in (words[: words.index("--")] if "--" in words else words)
 
 
 def print_json(value: Any) -> None:

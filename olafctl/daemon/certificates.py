@@ -19,8 +19,10 @@ def issue(folder: Path, name: str, hosts: tuple[str, ...], days: int) -> list[Pa
     """``NAME.pem`` and ``NAME.key`` in ``folder``, signed by its authority, which is made when there is none.
 
     With ``hosts`` (names and addresses it answers at) the pair is a server's, without a client's. Raises
-    BadInput when there is such a pair already, OlafError when a file cannot be used.
+    BadInput when there is such a pair already or the name is a path, OlafError when a file cannot be used.
     """
+    if not name or Path(name).name != name:
+        raise BadInput(Problem(f"{name!r} is no name of a file", "NAME", "write it without a folder"))
     pair = [folder / f"{name}.pem", folder / f"{name}.key"]
     if name == "ca" or any(path.exists() for path in pair):
         what = f"there is a pair called {name!r} already"

@@ -154,6 +154,8 @@ def test_a_pair_is_made_once_and_its_key_is_its_owners_alone(tmp_path: Path) -> 
     assert key.stat().st_mode & 0o077 == 0
     with pytest.raises(BadInput, match="a pair called 'client' already"):
         issue(tmp_path / "certs", "client", (), 1)
+    with pytest.raises(BadInput, match="is no name of a file"):
+        issue(tmp_path / "certs", "../client", (), 1)
 
 
 def test_the_socket_is_its_owners_alone(server: Server) -> None:

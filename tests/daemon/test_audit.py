@@ -62,6 +62,12 @@ def test_only_its_owner_may_read_it(log: AuditLog, path: Path) -> None:
     assert (path.stat().st_mode & 0o077, path.parent.stat().st_mode & 0o077) == (0, 0)
 
 
+def test_an_outcome_that_is_no_utf8_is_noted_all_the_same(log: AuditLog, path: Path) -> None:
+    for outcome in ("cannot be used: /srv/caf\udce9", "ok"):
+        log.append("unix", "Leave", outcome).result(DEADLINE)
+    assert [line["outcome"] for line in read(path)] == ["cannot be used: /srv/caf\udce9", "ok"]
+
+
 def test_many_at_once_are_all_there(log: AuditLog, path: Path) -> None:
     def append(who: int) -> None:
         for number in range(50):

@@ -77,7 +77,9 @@ class AuditLog:
             file = self._open()
             text, previous = b"", self._previous
             for fields, _ in batch:
-                line = json.dumps({**fields, "previous": previous}, ensure_ascii=False).encode()
+                # A path in an outcome may hold bytes that are no UTF-8: they become JSON's own escapes.
+                readable = json.dumps({**fields, "previous": previous}, ensure_ascii=False)
+                line = readable.encode(errors="backslashreplace")
                 previous = hashlib.sha256(line).hexdigest()
                 text += line + b"\n"
             _append(file, text)
