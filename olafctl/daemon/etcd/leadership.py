@@ -136,6 +136,7 @@ class EtcdLeadership:
             self._revoke()
             return
         self._leader = self._address
+        self._trouble = ""  # before the term can be seen: a leader has none
         self._until = asked + seconds * (1 - _MARGIN)
         self._term = int(answer.header.revision)
         _log.warning("%s: leads, term %d", self._deployment, self._term)
