@@ -31,8 +31,8 @@ from olafctl.daemon.api.client import Client
 from olafctl.daemon.api.convert import clusters_of
 from olafctl.daemon.api.schema import ENUMS
 from olafctl.daemon.controller import Unavailable
-from olafctl.daemon.membership import Membership
-from olafctl.daemon.store.sqlite import SqliteStore
+from olafctl.membership.membership import Membership
+from olafctl.membership.sqlite import SqliteStore
 from olafctl.errors import BadInput, OlafError, Problem
 from olafctl.targets import processes
 from olafctl.testbed.model import Cluster

@@ -18,7 +18,7 @@ from olafctl.queue.registers import rate_word
 from olafctl.simulate.run import Result, run
 from olafctl.simulate.scenario import Engine, Scenario, Trace
 from olafctl.targets.interface import Registers, Running, TimedFrame
-from olafctl.testbed.hosts import default_mac
+from olafctl.membership.model import default_mac
 from olafctl.testbed.model import Mode, Testbed
 from olafctl.testbed.topology import Topology
 from olafctl.wire.frames import Endpoint, OlafFrame

@@ -117,7 +117,7 @@ def mode(client: "Client", deployment: str, name: str, mode: str, as_json: bool)
 def reward(client: "Client", deployment: str, name: str, threshold: str, as_json: bool) -> None:
     """Set the reward rule of cluster NAME to THRESHOLD, or `off`."""
     from olafctl.errors import BadInput, Problem
-    from olafctl.testbed import quantities
+    from olafctl import quantities
 
     try:
         value = quantities.threshold(threshold)

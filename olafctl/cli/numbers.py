@@ -5,7 +5,7 @@ import math
 import click
 
 from olafctl.errors import BadInput, Problem
-from olafctl.testbed import quantities
+from olafctl import quantities
 
 LONGEST = 10**15
 """ns, of any duration: eleven days."""

@@ -8,7 +8,8 @@ import click
 from olafctl.cli.output import json_option, log_progress, print_json
 from olafctl.errors import BadInput, OlafError, Problem
 from olafctl.plotting import file_format
-from olafctl.testbed import limits, quantities
+from olafctl import quantities
+from olafctl.testbed import limits
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 

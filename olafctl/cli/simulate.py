@@ -8,7 +8,8 @@ import click
 from olafctl.cli import numbers
 from olafctl.cli.output import json_option, log_progress, print_json, table
 from olafctl.errors import BadInput, Problem
-from olafctl.testbed import limits, quantities
+from olafctl import quantities
+from olafctl.testbed import limits
 from olafctl.testbed.model import Engine, Mode, Testbed
 
 if TYPE_CHECKING:

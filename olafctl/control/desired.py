@@ -23,8 +23,8 @@ from olafctl.queue import internals
 from olafctl.queue.registers import CLOCK_HZ, IndexSettings, rate_word
 from olafctl.queue.settings import IndexRange, with_default
 from olafctl.targets.interface import device_name
-from olafctl.testbed import limits
-from olafctl.testbed.hosts import default_mac
+from olafctl.membership import limits
+from olafctl.membership.model import default_mac
 from olafctl.testbed.model import Cluster, Engine, Host, Mode, Testbed
 from olafctl.testbed.topology import Topology
 from olafctl.wire.frames import float_bits, mac_bits

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from ipaddress import IPv4Address
 
 from olafctl.testbed import limits
-from olafctl.testbed.hosts import default_mac
+from olafctl.membership.model import default_mac
 from olafctl.testbed.model import Cluster, Host, Testbed, Worker
 from olafctl.testbed.topology import Topology
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from olafctl.daemon.controller import Controller
-from olafctl.daemon.membership import Membership
-from olafctl.daemon.model import Row
+from olafctl.membership.membership import Membership
+from olafctl.membership.model import Row
 from olafctl.daemon.objectives import check_objective
-from olafctl.daemon.operations import Operation, Outdated, Planned
+from olafctl.membership.operations import Operation, Outdated, Planned
 from olafctl.errors import BadInput, OlafError, Problem
 from olafctl.testbed.model import Testbed
 

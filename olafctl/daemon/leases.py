@@ -10,9 +10,9 @@ from collections.abc import Callable
 from concurrent.futures import Future
 
 from olafctl.daemon.controller import Controller
-from olafctl.daemon.membership import Membership
-from olafctl.daemon.model import Member, Row
-from olafctl.daemon.operations import Operation, Planned
+from olafctl.membership.membership import Membership
+from olafctl.membership.model import Member, Row
+from olafctl.membership.operations import Operation, Planned
 from olafctl.errors import OlafError
 
 _log = logging.getLogger(__name__)

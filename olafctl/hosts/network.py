@@ -8,7 +8,7 @@ from socket import if_nametoindex
 from olafctl.ports.attachment import Attachment
 from olafctl.ports.namespace import within
 from olafctl.ports.transport import Transport
-from olafctl.testbed.hosts import default_mac
+from olafctl.membership.model import default_mac
 from olafctl.testbed.model import Host, Testbed
 
 _INTERFACES = (Transport.VETH, Transport.TAP)

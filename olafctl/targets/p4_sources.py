@@ -4,7 +4,7 @@ from pathlib import Path
 
 from olafctl import cache, paths
 from olafctl.templates import fill
-from olafctl.testbed import limits
+from olafctl.membership import limits
 from olafctl.testbed.model import Testbed
 from olafctl.wire import layouts
 

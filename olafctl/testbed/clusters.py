@@ -5,11 +5,12 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from ipaddress import IPv4Address, IPv4Network
 
-from olafctl.testbed import hosts, limits, quantities
+from olafctl import quantities
+from olafctl.testbed import hosts, limits
 from olafctl.testbed.hosts import Directory
 from olafctl.testbed.model import Cluster, Engine, Mode, Testbed, Worker
 from olafctl.testbed.ports import FrontPorts
-from olafctl.testbed.quantities import Unreadable, choice, whole
+from olafctl.quantities import Unreadable, choice, whole
 from olafctl.testbed.source import Place, Report, Section, attempt
 from olafctl.testbed.topology import Topology
 from olafctl.wire.geometry import MEMBERS, segment_values

@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from olafctl.testbed import engine, limits, ports, quantities
+from olafctl import quantities
+from olafctl.testbed import engine, limits, ports
 from olafctl.testbed.model import Engine, Host, Mode
 from olafctl.testbed.ports import FrontPorts
 from olafctl.testbed.source import Place, Section

@@ -2,10 +2,10 @@
 
 from ipaddress import IPv4Address
 
-from olafctl.testbed import quantities
+from olafctl import quantities
 from olafctl.testbed.model import Host
 from olafctl.testbed.ports import FrontPorts
-from olafctl.testbed.quantities import Unreadable, whole
+from olafctl.quantities import Unreadable, whole
 from olafctl.testbed.source import Place, Report, Section
 
 _NOWHERE = IPv4Address("0.0.0.0")

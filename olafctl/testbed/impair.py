@@ -2,7 +2,7 @@
 
 from olafctl.ports.netem import Impairment
 from olafctl.testbed import limits
-from olafctl.testbed.quantities import duration, percentage
+from olafctl.quantities import duration, percentage
 from olafctl.testbed.source import Section
 
 _REMEDY = "such as impair: {delay: 10 ms, jitter: 2 ms, loss: 1 %}"

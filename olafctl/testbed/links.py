@@ -8,7 +8,7 @@ from olafctl.testbed import limits
 from olafctl.testbed.engines import Declared
 from olafctl.testbed.model import Engine, Host, Link
 from olafctl.testbed.ports import FrontPorts
-from olafctl.testbed.quantities import duration, quoted, rate, whole
+from olafctl.quantities import duration, quoted, rate, whole
 from olafctl.testbed.source import Place, Section
 
 _ENDS = "give two, such as ends: [sw1.up, sw2.down]"

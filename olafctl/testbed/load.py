@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from olafctl.testbed import clusters, engines, hosts, limits, quantities, routes, source
+from olafctl import quantities
+from olafctl.testbed import clusters, engines, hosts, limits, routes, source
 from olafctl.testbed.engines import Declared
 from olafctl.testbed.links import Links
 from olafctl.testbed.model import Engine, Host, Mode, Testbed

@@ -5,7 +5,7 @@ from pathlib import Path
 from olafctl import paths
 from olafctl.errors import BadInput, Problem
 from olafctl.testbed import limits
-from olafctl.testbed.quantities import brief
+from olafctl.quantities import brief
 
 
 def locate(given: str) -> Path:

@@ -12,7 +12,7 @@ import yaml
 
 from olafctl.errors import BadInput, Problem
 from olafctl.testbed import limits
-from olafctl.testbed.quantities import Reader, Unreadable, brief, quoted
+from olafctl.quantities import Reader, Unreadable, brief, quoted
 
 V = TypeVar("V")
 

@@ -25,7 +25,7 @@ from olafctl.p4runtime.session import Session
 from olafctl.queue.internals import Mode
 from olafctl.queue.registers import IndexSettings
 from olafctl.targets import processes, testbeds
-from olafctl.testbed import limits
+from olafctl.membership import limits
 from tests.control.conftest import bed, quietly
 
 

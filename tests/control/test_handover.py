@@ -16,7 +16,7 @@ from olafctl.queue.internals import Command
 from olafctl.queue.registers import rate_word
 from olafctl.targets import testbeds
 from olafctl.targets.interface import Running
-from olafctl.testbed.hosts import default_mac
+from olafctl.membership.model import default_mac
 from olafctl.testbed.model import Testbed
 from olafctl.wire.frames import Endpoint, OlafFrame
 from olafctl.wire.layouts import FrameType

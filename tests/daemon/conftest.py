@@ -16,7 +16,7 @@ from olafctl.bench.switch_pair import PairRegisters
 from olafctl.control import devices
 from olafctl.control.state import DeviceState
 from olafctl.daemon.controller import Controller
-from olafctl.daemon.store.sqlite import SqliteStore
+from olafctl.membership.sqlite import SqliteStore
 from olafctl.p4runtime.entities import Entity
 from olafctl.p4runtime.failures import P4RuntimeFailed
 from olafctl.p4runtime.session import Change

@@ -23,7 +23,7 @@ from olafctl.daemon.api.server import Owned, Server
 from olafctl.daemon.certificates import issue
 from olafctl.daemon.controller import Controller
 from olafctl.daemon.messages.notices import Notices
-from olafctl.daemon.operations import Operations
+from olafctl.membership.operations import Operations
 from olafctl.errors import BadInput, OlafError
 from olafctl.p4runtime.address import Tls
 from tests.daemon.conftest import held, lab

@@ -8,9 +8,9 @@ import pytest
 from olafctl.bench.switch_pair import PairRegisters
 from olafctl.control.desired import desired
 from olafctl.daemon.controller import Controller, Unavailable
-from olafctl.daemon.operations import ClusterWish, MemberWish, Operation, Operations
-from olafctl.daemon.store.interface import Intent
-from olafctl.daemon.store.sqlite import SqliteStore
+from olafctl.membership.operations import ClusterWish, MemberWish, Operation, Operations
+from olafctl.membership.store import Intent
+from olafctl.membership.sqlite import SqliteStore
 from olafctl.errors import BadInput, OlafError
 from olafctl.p4runtime.entities import MulticastGroup, Replica
 from olafctl.queue.internals import Command

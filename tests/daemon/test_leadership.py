@@ -19,7 +19,7 @@ from olafctl.daemon.etcd.client import Etcd
 from olafctl.daemon.etcd.leadership import EtcdLeadership
 from olafctl.daemon.etcd.store import EtcdStore, leader_key, prefix
 from olafctl.daemon.leadership import NotLeader
-from olafctl.daemon.operations import ClusterWish
+from olafctl.membership.operations import ClusterWish
 from olafctl.targets import registry
 from tests.daemon.conftest import DEADLINE
 from tests.daemon.pair import Pair

@@ -4,7 +4,7 @@ from ipaddress import IPv4Address
 
 from olafctl.daemon.controller import Controller
 from olafctl.daemon.leases import Leases
-from olafctl.daemon.operations import ClusterWish, MemberWish, Operations
+from olafctl.membership.operations import ClusterWish, MemberWish, Operations
 from olafctl.wire.layouts import QUEUE_PORT, FrameType
 from olafctl.wire.scapy_layers import Olaf
 from tests.daemon.conftest import DEADLINE, lab

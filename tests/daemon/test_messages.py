@@ -18,7 +18,7 @@ from olafctl.daemon.controller import Controller
 from olafctl.daemon.messages.listener import Listener
 from olafctl.daemon.messages.notices import Notices
 from olafctl.daemon.messages.rates import Rates
-from olafctl.daemon.operations import ClusterWish, Operations
+from olafctl.membership.operations import ClusterWish, Operations
 from olafctl.queue.internals import Command
 from olafctl.testbed.model import Mode
 from olafctl.wire import control

@@ -11,7 +11,7 @@ from olafctl.control import devices
 from olafctl.control.regroup import regroup
 from olafctl.control.store import Store, folder_of
 from olafctl.daemon.api.client import Client
-from olafctl.daemon.operate.backup import backup
+from olafctl.membership.backup import backup
 from olafctl.daemon.operate.stores import changing, reading
 from olafctl.errors import OlafError
 from olafctl.targets import processes

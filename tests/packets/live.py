@@ -22,7 +22,7 @@ from olafctl.ports.host import HostPort, open_host_port
 from olafctl.queue.internals import Command
 from olafctl.queue.registers import DISPOSITIONS
 from olafctl.targets.interface import Registers, Running, device_name
-from olafctl.testbed.hosts import default_mac
+from olafctl.membership.model import default_mac
 from olafctl.testbed.model import Cluster, Host, Mode, Testbed, Worker
 from olafctl.testbed.topology import Topology
 

@@ -8,7 +8,8 @@ import pytest
 
 from olafctl.errors import BadInput
 from olafctl.verify.question import cases
-from olafctl.verify.question.objective import Kind, Objective, violation
+from olafctl.membership.objective import Kind, Objective
+from olafctl.verify.question.objective import violation
 from olafctl.verify.question.system import System, Transmission, periodic
 from olafctl.verify.search.agreement import compare
 from olafctl.verify.simulation import schedule

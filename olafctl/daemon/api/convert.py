@@ -5,9 +5,9 @@ from typing import Any
 
 from olafctl.daemon.api.schema import CLASSES, ENUMS
 from olafctl.daemon.controller import Status
-from olafctl.daemon.model import Cluster, Kind, Member, Row, placed
-from olafctl.daemon.operations import ClusterWish, MemberWish
-from olafctl.daemon.store.interface import Event
+from olafctl.membership.model import Cluster, Kind, Member, Row, placed
+from olafctl.membership.operations import ClusterWish, MemberWish
+from olafctl.membership.store import Event
 from olafctl.errors import BadInput, Problem
 from olafctl.testbed import model as testbed
 from olafctl.testbed.model import Mode

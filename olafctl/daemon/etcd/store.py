@@ -18,7 +18,7 @@ from typing import Any
 from olafctl.daemon.etcd import messages
 from olafctl.daemon.etcd.client import Etcd
 from olafctl.daemon.leadership import Leadership, NotLeader
-from olafctl.daemon.store.interface import Compacted, Event, Intent, Row
+from olafctl.membership.store import Compacted, Event, Intent, Row
 from olafctl.errors import OlafError, Problem
 
 _KEPT = 100_000
@@ -37,7 +37,7 @@ def leader_key(deployment: str) -> bytes:
 
 
 class EtcdStore:
-    """See :class:`olafctl.daemon.store.interface.MembershipStore`. Any thread may call it."""
+    """See :class:`olafctl.membership.store.MembershipStore`. Any thread may call it."""
 
     def __init__(self, etcd: Etcd, deployment: str, leadership: Leadership, *, kept: int = _KEPT) -> None:
         """``kept`` revisions of history stay. ``leadership`` is closed by its owner, and so is ``etcd``."""

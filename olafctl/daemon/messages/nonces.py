@@ -9,8 +9,8 @@ from collections.abc import Callable
 from enum import Enum
 from ipaddress import IPv4Address
 
-from olafctl.daemon.membership import Membership
-from olafctl.daemon.model import Row
+from olafctl.membership.membership import Membership
+from olafctl.membership.model import Row
 
 _REMEMBERED = 65536
 

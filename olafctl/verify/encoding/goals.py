@@ -17,7 +17,7 @@ from olafctl.verify.encoding.numbers import (
     negation,
     z3,
 )
-from olafctl.verify.question.objective import Kind, Objective
+from olafctl.membership.objective import Kind, Objective
 from olafctl.verify.question.system import System
 
 

@@ -9,7 +9,8 @@ from olafctl.verify.encoding.bounds import heard_in_turn, longest_wait
 from olafctl.verify.encoding.goals import Goal
 from olafctl.verify.encoding.laws import age, consequences, control, engine
 from olafctl.verify.encoding.numbers import Arithmetic, Bool, Numbers
-from olafctl.verify.question.objective import Kind, Objective, scope
+from olafctl.membership.objective import Kind, Objective
+from olafctl.verify.question.objective import scope
 from olafctl.verify.question.system import System, Transmission
 
 

@@ -8,13 +8,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from ipaddress import IPv4Address
 
-from olafctl.daemon.membership import Change, Membership
-from olafctl.daemon.model import Cluster, Kind, Member, Row, parent_at
+from olafctl.membership.membership import Change, Membership
+from olafctl.membership.model import Cluster, Kind, Member, Row, parent_at
 from olafctl.daemon.objectives import check_objective
 from olafctl.errors import BadInput, Problem
 from olafctl.queue.internals import Command
-from olafctl.testbed import limits, quantities
-from olafctl.testbed.hosts import default_mac
+from olafctl import quantities
+from olafctl.testbed import limits
+from olafctl.membership.model import default_mac
 from olafctl.testbed.model import Mode, Testbed
 from olafctl.testbed.topology import Topology
 from olafctl.wire.geometry import MEMBERS, segment_values

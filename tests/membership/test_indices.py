@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from olafctl.daemon.indices import IndexRanges
+from olafctl.membership.indices import IndexRanges
 from olafctl.errors import BadInput
 
 

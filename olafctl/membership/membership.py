@@ -8,8 +8,8 @@ import heapq
 from collections.abc import Iterable, Iterator, Mapping
 from ipaddress import IPv4Address
 
-from olafctl.daemon.indices import IndexRanges
-from olafctl.daemon.model import Cluster, Member, Row, placed
+from olafctl.membership.indices import IndexRanges
+from olafctl.membership.model import Cluster, Member, Row, placed
 from olafctl.errors import BadInput, Problem
 from olafctl.testbed import limits
 from olafctl.testbed import model as testbed

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from olafctl.daemon.store.interface import Compacted, Event, Intent, Row
+from olafctl.membership.store import Compacted, Event, Intent, Row
 from olafctl.errors import OlafError, Problem
 
 FILE = "membership.db"
@@ -35,7 +35,7 @@ commit;
 
 
 class SqliteStore:
-    """See :class:`olafctl.daemon.store.interface.MembershipStore`. Any thread may call it."""
+    """See :class:`olafctl.membership.store.MembershipStore`. Any thread may call it."""
 
     def __init__(self, folder: Path, *, kept: int = _KEPT) -> None:
         """Open the database in ``folder``, which is made; ``kept`` events of history stay.

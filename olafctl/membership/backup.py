@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from olafctl.daemon.membership import Membership
-from olafctl.daemon.store.interface import MembershipStore, Row
+from olafctl.membership.membership import Membership
+from olafctl.membership.store import MembershipStore, Row
 from olafctl.errors import BadInput, OlafError, Problem
 
 VERSION = 1

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from olafctl.daemon.controller import Controller
-from olafctl.daemon.operate.backup import backup, restore
-from olafctl.daemon.operations import ClusterWish
-from olafctl.daemon.store.sqlite import SqliteStore
+from olafctl.membership.backup import backup, restore
+from olafctl.membership.operations import ClusterWish
+from olafctl.membership.sqlite import SqliteStore
 from olafctl.errors import BadInput, OlafError
 from tests.daemon.conftest import Started, held
 from tests.daemon.pair import Pair

@@ -1,0 +1,1 @@
+"""Membership: clusters and their members, the rules for both, every way to change them, and where they are kept."""
