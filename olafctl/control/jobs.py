@@ -16,8 +16,9 @@ from olafctl.control.store import Controlled, Store
 from olafctl.errors import BadInput, Problem
 from olafctl.queue.internals import Command
 from olafctl.targets.interface import Registers, Running, device_name
-from olafctl.testbed.model import Cluster, Mode, Testbed, Worker
+from olafctl.testbed.model import Cluster, Testbed, Worker
 from olafctl.testbed.topology import Topology
+from olafctl.wire.modes import Mode
 
 
 @dataclass(frozen=True)
