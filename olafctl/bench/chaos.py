@@ -31,11 +31,11 @@ from olafctl.daemon.api.client import Client
 from olafctl.daemon.api.convert import clusters_of
 from olafctl.daemon.api.schema import ENUMS
 from olafctl.daemon.controller import Unavailable
-from olafctl.membership.membership import Membership
-from olafctl.membership.sqlite import SqliteStore
 from olafctl.errors import BadInput, OlafError, Problem
+from olafctl.membership.membership import Membership
+from olafctl.membership.model import Cluster
+from olafctl.membership.sqlite import SqliteStore
 from olafctl.targets import processes
-from olafctl.testbed.model import Cluster
 
 _TESTBED = """
 name: chaos

@@ -14,12 +14,12 @@ from olafctl.bench import pair_daemon
 from olafctl.bench.daemon_process import running, until
 from olafctl.bench.switch_pair import SwitchPair, switches
 from olafctl.daemon.api.client import Client
+from olafctl.errors import BadInput, OlafError, Problem
+from olafctl.membership import limits
 from olafctl.membership.membership import Change, Membership
 from olafctl.membership.operations import ClusterWish, MemberWish, Operations
 from olafctl.membership.sqlite import SqliteStore
-from olafctl.errors import BadInput, OlafError, Problem
 from olafctl.targets import testbeds
-from olafctl.membership import limits
 
 _TESTBED = """
 name: control

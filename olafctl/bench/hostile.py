@@ -20,8 +20,8 @@ from olafctl.daemon.api.client import Client
 from olafctl.daemon.api.schema import CLASSES, SERVICE
 from olafctl.daemon.messages.datagram import signed
 from olafctl.errors import OlafError, Problem
-from olafctl.ports.host import HostPort, open_host_port
 from olafctl.membership.model import default_mac
+from olafctl.ports.host import HostPort, open_host_port
 from olafctl.wire import control, layouts
 from olafctl.wire.control import Action, Reason
 from olafctl.wire.frames import Datagram, Endpoint, pack, unpack

@@ -23,10 +23,11 @@ from olafctl.control.destroy import destroy
 from olafctl.control.store import Store, folder_of
 from olafctl.errors import OlafError, Problem
 from olafctl.hosts import deployed
+from olafctl.membership.model import Host
 from olafctl.ports.namespace import within
 from olafctl.targets.interface import Registers
 from olafctl.targets.testbeds import load
-from olafctl.testbed.model import Host, Testbed
+from olafctl.testbed.model import Testbed
 from olafctl.wire.layouts import GRADIENT_OFFSET
 
 CLUSTERS, WORKERS, SLOTS, VALUES = 8, 3, 4, 300

@@ -16,9 +16,9 @@ from olafctl.bench.daemon_process import TIMEOUT, until
 from olafctl.bench.kept_twin import KeptTwin, kept_twin
 from olafctl.daemon.api.client import Client
 from olafctl.errors import OlafError, Problem
+from olafctl.membership.model import Host, Member
 from olafctl.ports.host import HostPort, open_host_port
 from olafctl.targets import testbeds
-from olafctl.testbed.model import Host, Worker
 from olafctl.wire import layouts
 from olafctl.wire.frames import Endpoint, OlafFrame, unpack
 from olafctl.wire.layouts import FrameType
@@ -106,7 +106,7 @@ def _move(
 class _End:
     """A worker at its front port."""
 
-    worker: Worker
+    worker: Member
     host: HostPort
     sent: int = 0
     acks: int = 0

@@ -13,16 +13,17 @@ from numpy.typing import NDArray
 from olafctl.bench.simulate_tree import DRAINED, FASTER, FIRST, difference, end_of, engines_at
 from olafctl.bench.twin import deployed
 from olafctl.control.desired import index_range
+from olafctl.membership.model import default_mac
 from olafctl.queue.model import CYCLE_NS
 from olafctl.queue.registers import rate_word
 from olafctl.simulate.run import Result, run
 from olafctl.simulate.scenario import Engine, Scenario, Trace
 from olafctl.targets.interface import Registers, Running, TimedFrame
-from olafctl.membership.model import default_mac
-from olafctl.testbed.model import Mode, Testbed
+from olafctl.testbed.model import Testbed
 from olafctl.testbed.topology import Topology
 from olafctl.wire.frames import Endpoint, OlafFrame
 from olafctl.wire.layouts import BEAT_BYTES, GRADIENT_OFFSET, FrameType
+from olafctl.wire.modes import Mode
 
 _LOADS = (0.2, 0.7, 2.0)
 """Results that are asked for, in terms of what the slowest output or link takes."""

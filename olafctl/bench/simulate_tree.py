@@ -8,17 +8,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from olafctl.bench.twin import deployed
-from olafctl.queue.internals import Mode as QueueMode
+from olafctl.membership.model import Cluster, Host, Member
 from olafctl.queue.model import CYCLE_NS
 from olafctl.queue.registers import CLOCK_HZ, IndexSettings, rate_of, rate_word
 from olafctl.simulate.from_testbed import engines_of
 from olafctl.simulate.run import Result, run
 from olafctl.simulate.scenario import Engine, Scenario, Trace
 from olafctl.targets.interface import Registers, Running, TimedFrame
-from olafctl.testbed.model import Cluster, Host, Mode, Testbed, Worker
+from olafctl.testbed.model import Testbed
 from olafctl.testbed.topology import Topology
 from olafctl.wire.frames import Endpoint, OlafFrame
 from olafctl.wire.layouts import BEAT_BYTES, GRADIENT_OFFSET, FrameType
+from olafctl.wire.modes import Mode
 
 FASTER = (1, 30, 1000)
 """Times the testbed's rates."""
@@ -123,22 +124,22 @@ def _opportunistic(testbed: Testbed) -> Sequence[Cluster]:
     return [cluster for cluster in testbed.clusters if cluster.mode is not Mode.ISWITCH]
 
 
-def _at(testbed: Testbed, engine: str, cluster: Cluster) -> Sequence[Worker]:
+def _at(testbed: Testbed, engine: str, cluster: Cluster) -> Sequence[Member]:
     topology = Topology(testbed)
     return [worker for worker in cluster.workers if topology.home(worker) == engine]
 
 
 def _arrivals(
     engines: Sequence[Engine],
-    senders: Mapping[str, Sequence[Worker]],
+    senders: Mapping[str, Sequence[Member]],
     pick: random.Random,
     updates: int,
     size: int,
-) -> tuple[Trace, Sequence[Worker]]:
+) -> tuple[Trace, Sequence[Member]]:
     """On the cycle; at one engine never before the update before has arrived."""
     busy = [engine for engine in engines if senders[engine.name]]
     drawn = np.random.default_rng(pick.getrandbits(32))
-    times, names, who = [], [], list[Worker]()
+    times, names, who = [], [], list[Member]()
     for engine in busy:
         assert engine.rate is not None
         cycles = size * 8 / engine.rate / pick.choice(_LOADS) * CLOCK_HZ
@@ -161,14 +162,13 @@ def _arrivals(
 
 
 def _set(registers: Registers, engine: Engine, clusters: Sequence[Cluster]) -> None:
-    mode = QueueMode.FIFO if engine.mode is Mode.FIFO else QueueMode.OLAF
     for cluster in clusters:
-        registers.configure(cluster.first, cluster.first + cluster.segments - 1, IndexSettings(mode))
+        registers.configure(cluster.first, cluster.first + cluster.segments - 1, IndexSettings(engine.mode))
     registers.write("rate", rate_word(round(engine.rate or 0)))
 
 
 def _through(
-    running: Running, testbed: Testbed, trace: Trace, sent: Sequence[Worker]
+    running: Running, testbed: Testbed, trace: Trace, sent: Sequence[Member]
 ) -> Sequence[tuple[_Left, int]]:
     """What the twin's parameter server receives, and when; ns."""
     server = testbed.parameter_servers[0]

@@ -16,6 +16,7 @@ from google.protobuf import text_format
 from olafctl import paths
 from olafctl.control.pipeline import DEVICES
 from olafctl.errors import BadInput, OlafError, Problem
+from olafctl.membership.model import Cluster
 from olafctl.p4.compiler import compile_program
 from olafctl.ports.attachment import Attachment
 from olafctl.ports.host import UnixHostPort
@@ -23,7 +24,7 @@ from olafctl.queue.internals import Command
 from olafctl.queue.registers import IndexSettings
 from olafctl.queue.settings import Ranges, ranges
 from olafctl.targets.interface import Device, Registers
-from olafctl.testbed.model import Cluster, Testbed
+from olafctl.testbed.model import Testbed
 from olafctl.wire.layouts import QUEUE_PORT
 
 

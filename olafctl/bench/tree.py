@@ -10,13 +10,15 @@ import numpy as np
 
 from olafctl.bench.twin import deployed
 from olafctl.errors import BadInput, Problem
+from olafctl.membership.model import Host, Member
 from olafctl.targets import processes
 from olafctl.targets.interface import Progress, Running, TimedFrame
-from olafctl.testbed.model import Engine, Host, Mode, Testbed, Worker
+from olafctl.testbed.model import Engine, Testbed
 from olafctl.testbed.topology import Topology
 from olafctl.wire import layouts
 from olafctl.wire.frames import Endpoint, OlafFrame
 from olafctl.wire.layouts import FrameType
+from olafctl.wire.modes import Mode
 
 _KINDS = 64
 
@@ -77,7 +79,7 @@ def _free(testbed: Testbed) -> Testbed:
     )
 
 
-def _senders(testbed: Testbed) -> Sequence[Worker]:
+def _senders(testbed: Testbed) -> Sequence[Member]:
     """The first worker of each engine that has workers."""
     topology = Topology(testbed)
     return list({topology.home(worker): worker for worker in reversed(testbed.workers)}.values())
@@ -90,7 +92,7 @@ def _timed(sent: Sequence[tuple[int, Sequence[bytes]]], count: int, gap: int) ->
         yield TimedFrame(index * gap, port, frames[turn % len(frames)])
 
 
-def _updates(testbed: Testbed, size: int, worker: Worker) -> Sequence[bytes]:
+def _updates(testbed: Testbed, size: int, worker: Member) -> Sequence[bytes]:
     values, rest = divmod(size - layouts.GRADIENT_OFFSET, 4)
     most = min(engine.beats for engine in testbed.engines) * layouts.BEAT_BYTES
     if rest or values < 0 or size > most:

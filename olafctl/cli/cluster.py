@@ -6,11 +6,12 @@ import click
 
 from olafctl.cli.output import json_option, print_json, table
 from olafctl.daemon.api.command_line import as_dict, cluster_names, connection_options, line
+from olafctl.wire.modes import Mode
 
 if TYPE_CHECKING:
     from olafctl.daemon.api.client import Client
 
-_MODES = click.Choice(["olaf", "fifo", "iswitch"])
+_MODES = click.Choice(list(Mode))
 
 
 @click.group()
@@ -116,8 +117,8 @@ def mode(client: "Client", deployment: str, name: str, mode: str, as_json: bool)
 @json_option("Print the cluster as JSON.")
 def reward(client: "Client", deployment: str, name: str, threshold: str, as_json: bool) -> None:
     """Set the reward rule of cluster NAME to THRESHOLD, or `off`."""
-    from olafctl.errors import BadInput, Problem
     from olafctl import quantities
+    from olafctl.errors import BadInput, Problem
 
     try:
         value = quantities.threshold(threshold)

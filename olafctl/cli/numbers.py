@@ -4,8 +4,8 @@ import math
 
 import click
 
-from olafctl.errors import BadInput, Problem
 from olafctl import quantities
+from olafctl.errors import BadInput, Problem
 
 LONGEST = 10**15
 """ns, of any duration: eleven days."""

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import click
 
+from olafctl import quantities
 from olafctl.cli.output import json_option, log_progress, print_json
 from olafctl.errors import BadInput, OlafError, Problem
 from olafctl.plotting import file_format
-from olafctl import quantities
 from olafctl.testbed import limits
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
@@ -85,8 +85,8 @@ def command(
     from olafctl.replay.frames import asynchronous, values_in, whole_model
     from olafctl.replay.run import Setting, clusters_of, replay
     from olafctl.replay.schedule import Load, schedule
-    from olafctl.testbed.model import Mode
     from olafctl.wire.layouts import BEAT_BYTES
+    from olafctl.wire.modes import Mode
 
     trace = traces.load(trace_path)
     if not whole:

@@ -5,12 +5,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from olafctl import quantities
 from olafctl.cli import numbers
 from olafctl.cli.output import json_option, log_progress, print_json, table
 from olafctl.errors import BadInput, Problem
-from olafctl import quantities
 from olafctl.testbed import limits
-from olafctl.testbed.model import Engine, Mode, Testbed
+from olafctl.testbed.model import Engine, Testbed
+from olafctl.wire.modes import Mode
 
 if TYPE_CHECKING:
     from olafctl.simulate.run import Result

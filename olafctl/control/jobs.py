@@ -14,10 +14,12 @@ from olafctl.control.pipeline import VNP4_2
 from olafctl.control.plan import Plan
 from olafctl.control.store import Controlled, Store
 from olafctl.errors import BadInput, Problem
+from olafctl.membership.model import Cluster, Member
 from olafctl.queue.internals import Command
 from olafctl.targets.interface import Registers, Running, device_name
-from olafctl.testbed.model import Cluster, Mode, Testbed, Worker
+from olafctl.testbed.model import Testbed
 from olafctl.testbed.topology import Topology
+from olafctl.wire.modes import Mode
 
 
 @dataclass(frozen=True)
@@ -152,7 +154,7 @@ def _from_below(job: _Job) -> Iterator[Registers]:
     yield job.running.registers
 
 
-def _send(job: _Job, payload: bytes, members: Iterable[Worker]) -> None:
+def _send(job: _Job, payload: bytes, members: Iterable[Member]) -> None:
     """A control message to some members, by packet-out."""
     with devices.controlling(job.running) as sessions:
         topology = Topology(job.testbed)

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 from olafctl.control.store import Controlled, Store
 from olafctl.errors import BadInput, Problem
-from olafctl.testbed.model import Cluster, Testbed
+from olafctl.membership.model import Cluster
+from olafctl.testbed.model import Testbed
 
 
 def effective(testbed: Testbed, store: Store) -> Testbed:

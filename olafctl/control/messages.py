@@ -2,8 +2,9 @@
 
 import time
 
+from olafctl.membership.model import Host
 from olafctl.testbed import hosts
-from olafctl.testbed.model import Host, Testbed
+from olafctl.testbed.model import Testbed
 from olafctl.wire import layouts
 from olafctl.wire.control import HALT, HELP, Action
 from olafctl.wire.frames import ipv4_checksum, mac_bits, pack

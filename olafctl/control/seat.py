@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Address
 
+from olafctl.membership.model import Cluster, Host, Member, default_mac
 from olafctl.testbed import limits
-from olafctl.membership.model import default_mac
-from olafctl.testbed.model import Cluster, Host, Testbed, Worker
+from olafctl.testbed.model import Testbed
 from olafctl.testbed.topology import Topology
 
 _FIRST_BRANCH = 1 << 15
@@ -60,7 +60,7 @@ class Seat:
         """Whether a host is behind one of its front ports."""
         return self.topology is None or self.topology.home(host) == self.engine
 
-    def members(self, cluster: Cluster) -> Sequence[Worker]:
+    def members(self, cluster: Cluster) -> Sequence[Member]:
         """The workers of a cluster whose updates pass this engine."""
         if self.topology is None:
             return cluster.workers

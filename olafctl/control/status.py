@@ -15,6 +15,7 @@ from olafctl.control.pipeline import DEVICES, TABLES, block_of, show_action, sho
 from olafctl.control.plan import plan
 from olafctl.control.store import Role, Store
 from olafctl.hosts import deployed as hosts
+from olafctl.membership.model import Cluster
 from olafctl.p4runtime.dataplane import CounterData
 from olafctl.p4runtime.entities import TableEntry
 from olafctl.p4runtime.failures import P4RuntimeFailed
@@ -22,8 +23,9 @@ from olafctl.p4runtime.session import Session
 from olafctl.queue.registers import is_staging
 from olafctl.targets import deployment, processes
 from olafctl.targets.interface import Registers, Running, device_name
-from olafctl.testbed.model import Cluster, Mode, Testbed
+from olafctl.testbed.model import Testbed
 from olafctl.testbed.topology import Topology
+from olafctl.wire.modes import Mode
 
 _MOST_DRIFT = 100
 

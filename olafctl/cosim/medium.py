@@ -13,9 +13,10 @@ from olaf.port import Address
 from olaf.virtual import VirtualNetwork
 
 from olafctl.errors import BadInput, Problem
+from olafctl.membership.model import Host
 from olafctl.targets.interface import TimedFrame, VirtualTime
 from olafctl.testbed import hosts
-from olafctl.testbed.model import Host, Testbed
+from olafctl.testbed.model import Testbed
 from olafctl.wire.frames import Datagram, Endpoint
 
 NS = 1_000_000_000

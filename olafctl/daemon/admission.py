@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from olafctl.daemon.controller import Controller
+from olafctl.daemon.objectives import check_objective
+from olafctl.errors import BadInput, OlafError, Problem
 from olafctl.membership.membership import Membership
 from olafctl.membership.model import Row
-from olafctl.daemon.objectives import check_objective
 from olafctl.membership.operations import Operation, Outdated, Planned
-from olafctl.errors import BadInput, OlafError, Problem
 from olafctl.testbed.model import Testbed
 
 _ATTEMPTS = 5

@@ -20,13 +20,14 @@ from olafctl.control.desired import desired, index_range, of_clusters
 from olafctl.control.plan import Plan, QueuePlan, plan
 from olafctl.control.state import DeviceState, QueueState, State, device_state
 from olafctl.errors import OlafError, Problem
+from olafctl.membership.model import Cluster
 from olafctl.p4runtime.entities import Entity, MulticastGroup, TableEntry
 from olafctl.p4runtime.session import Session
 from olafctl.queue import settings
 from olafctl.queue.settings import Change as SettingsChange
 from olafctl.queue.settings import IndexRange
 from olafctl.targets.interface import Registers
-from olafctl.testbed.model import Cluster, Testbed
+from olafctl.testbed.model import Testbed
 from olafctl.testbed.topology import Topology
 
 _log = logging.getLogger(__name__)

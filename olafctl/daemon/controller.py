@@ -26,16 +26,15 @@ from typing import TypeVar
 
 from olafctl.control.store import Controlled, Regrouped, Store
 from olafctl.daemon.leadership import Alone, Leadership, NotLeader
-from olafctl.membership.membership import Change, Membership, affected
-from olafctl.membership.model import Row, of_testbed
-from olafctl.membership.operations import Operation, Outdated, Planned
 from olafctl.daemon.resting import Resting
 from olafctl.daemon.site import Site
 from olafctl.daemon.southbound import Southbound
-from olafctl.membership.store import Event, Intent, MembershipStore
 from olafctl.errors import OlafError, Problem
+from olafctl.membership.membership import Change, Membership, affected
+from olafctl.membership.model import Cluster, Row, of_testbed
+from olafctl.membership.operations import Operation, Outdated, Planned
+from olafctl.membership.store import Event, Intent, MembershipStore
 from olafctl.p4runtime.failures import WriteFailed
-from olafctl.testbed.model import Cluster
 
 _log = logging.getLogger(__name__)
 _BATCH = 64

@@ -18,10 +18,10 @@ from olafctl.daemon.messages.notices import Notices
 from olafctl.daemon.operate.audit import AuditLog
 from olafctl.daemon.operate.metrics import Metrics
 from olafctl.daemon.operate.web import Web
-from olafctl.membership.operations import Operations
 from olafctl.daemon.site import Site
-from olafctl.membership.sqlite import SqliteStore
 from olafctl.errors import OlafError
+from olafctl.membership.operations import Operations
+from olafctl.membership.sqlite import SqliteStore
 from olafctl.p4runtime.address import Tls
 
 

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from ipaddress import IPv4Address
 
 from olafctl.daemon.resting import Resting
-from olafctl.testbed.model import Cluster, Testbed
+from olafctl.membership.model import Cluster
+from olafctl.testbed.model import Testbed
 from olafctl.testbed.topology import Topology
 from olafctl.wire.layouts import BEAT_BYTES
 

@@ -10,8 +10,9 @@ from olafctl.control.deploy import deploy, find
 from olafctl.control.locks import CHANGE, held
 from olafctl.control.store import Role, Store
 from olafctl.errors import BadInput, Problem
+from olafctl.membership.model import Cluster
 from olafctl.targets.interface import Progress, Running
-from olafctl.testbed.model import Cluster, Testbed
+from olafctl.testbed.model import Testbed
 
 
 class Site(Protocol):

@@ -24,6 +24,7 @@ from olafctl.daemon.leadership import Leadership
 from olafctl.daemon.settling import Settling
 from olafctl.daemon.site import Site
 from olafctl.errors import OlafError, Problem
+from olafctl.membership.model import Cluster
 from olafctl.p4runtime.entities import Exact, Match, PacketIn
 from olafctl.p4runtime.session import Session
 from olafctl.queue import settings
@@ -31,7 +32,7 @@ from olafctl.queue.internals import Command
 from olafctl.queue.registers import IndexSettings
 from olafctl.queue.settings import Change as SettingsChange
 from olafctl.targets.interface import Registers, device_name
-from olafctl.testbed.model import Cluster, Engine
+from olafctl.testbed.model import Engine
 from olafctl.testbed.topology import Topology
 
 _log = logging.getLogger(__name__)

@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from olafctl.errors import BadInput, OlafError, Problem
 from olafctl.membership.membership import Membership
 from olafctl.membership.store import MembershipStore, Row
-from olafctl.errors import BadInput, OlafError, Problem
 
 VERSION = 1
 _NONCE = "nonce/"

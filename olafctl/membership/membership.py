@@ -8,10 +8,10 @@ import heapq
 from collections.abc import Iterable, Iterator, Mapping
 from ipaddress import IPv4Address
 
+from olafctl.errors import BadInput, Problem
+from olafctl.membership import limits
 from olafctl.membership.indices import IndexRanges
 from olafctl.membership.model import Cluster, Member, Row, placed
-from olafctl.errors import BadInput, Problem
-from olafctl.testbed import limits
 from olafctl.testbed import model as testbed
 
 Change = dict[str, Row | None]

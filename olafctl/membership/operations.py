@@ -8,18 +8,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from ipaddress import IPv4Address
 
-from olafctl.membership.membership import Change, Membership
-from olafctl.membership.model import Cluster, Kind, Member, Row, parent_at
+from olafctl import quantities
 from olafctl.daemon.objectives import check_objective
 from olafctl.errors import BadInput, Problem
+from olafctl.membership.membership import Change, Membership
+from olafctl.membership.model import Cluster, Kind, Member, Row, default_mac, parent_at
 from olafctl.queue.internals import Command
-from olafctl import quantities
 from olafctl.testbed import limits
-from olafctl.membership.model import default_mac
-from olafctl.testbed.model import Mode, Testbed
+from olafctl.testbed.model import Testbed
 from olafctl.testbed.topology import Topology
 from olafctl.wire.geometry import MEMBERS, segment_values
 from olafctl.wire.layouts import ETHERNET, GRADIENT_OFFSET
+from olafctl.wire.modes import Mode
 
 _EPOCH = "meta/epoch"
 

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from olafctl.membership.store import Compacted, Event, Intent, Row
 from olafctl.errors import OlafError, Problem
+from olafctl.membership.store import Compacted, Event, Intent, Row
 
 FILE = "membership.db"
 _VERSION = 1

@@ -8,13 +8,15 @@ import numpy.typing as npt
 
 from olafctl import aom
 from olafctl.errors import BadInput, OlafError, Problem
+from olafctl.membership.model import Cluster, Member
 from olafctl.replay.schedule import Blocks, Schedule
 from olafctl.replay.trace import Trace
 from olafctl.targets.interface import TimedFrame
-from olafctl.testbed.model import Cluster, Mode, Testbed, Worker
+from olafctl.testbed.model import Testbed
 from olafctl.wire import layouts
 from olafctl.wire.frames import Endpoint, OlafFrame
 from olafctl.wire.layouts import FrameType, Layout
+from olafctl.wire.modes import Mode
 
 Bytes = npt.NDArray[np.uint8]
 Indices = npt.NDArray[np.int64]
@@ -32,7 +34,7 @@ class Receptions:
     """Virtual ns at which the last byte had left."""
     cluster: Indices
     count: Indices
-    """Worker updates merged into each."""
+    """Member updates merged into each."""
     generated: Indices
     """Virtual ns at which the newest constituent was generated."""
     segment: Indices
@@ -43,7 +45,7 @@ def asynchronous(testbed: Testbed) -> Sequence[Cluster]:
     return [cluster for cluster in testbed.clusters if cluster.mode is not Mode.ISWITCH]
 
 
-def senders(testbed: Testbed) -> Sequence[Worker]:
+def senders(testbed: Testbed) -> Sequence[Member]:
     """The workers that a training is replayed by.
 
     Raises BadInput when there are none.
@@ -146,7 +148,7 @@ def receptions(testbed: Testbed, leaving: Iterable[TimedFrame]) -> Receptions:
     )
 
 
-def _headers(worker: Worker, testbed: Testbed, frame_bytes: int) -> Bytes:
+def _headers(worker: Member, testbed: Testbed, frame_bytes: int) -> Bytes:
     server = testbed.parameter_servers[0]
     epoch = next(cluster.epoch for cluster in testbed.clusters if cluster.index == worker.cluster)
     frame = OlafFrame(

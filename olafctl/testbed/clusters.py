@@ -6,14 +6,16 @@ from functools import partial
 from ipaddress import IPv4Address, IPv4Network
 
 from olafctl import quantities
+from olafctl.membership.model import Cluster, Member
+from olafctl.quantities import Unreadable, choice, whole
 from olafctl.testbed import hosts, limits
 from olafctl.testbed.hosts import Directory
-from olafctl.testbed.model import Cluster, Engine, Mode, Testbed, Worker
+from olafctl.testbed.model import Engine, Testbed
 from olafctl.testbed.ports import FrontPorts
-from olafctl.quantities import Unreadable, choice, whole
 from olafctl.testbed.source import Place, Report, Section, attempt
 from olafctl.testbed.topology import Topology
 from olafctl.wire.geometry import MEMBERS, segment_values
+from olafctl.wire.modes import Mode
 
 _worker_id = whole(0, (1 << 32) - 1)
 
@@ -93,7 +95,7 @@ def _listed(entry: Section, reading: _Reading) -> Iterator[Cluster]:
                 "ids differ within a cluster",
             )
         ids[worker_id] = host.name
-        worker = Worker(**vars(host), cluster=index, number=position, worker_id=worker_id, member=0)
+        worker = Member(**vars(host), cluster=index, number=position, worker_id=worker_id, member=0)
         reading.directory.add(worker, section)
         if not _admit(section, reading):
             return
@@ -127,7 +129,7 @@ def _generated(entry: Section, reading: _Reading) -> Iterator[Cluster]:
             ip = attempt(entry.report, entry.place("ip"), partial(_after, first_ip), str(offset), None)
             if ip is None:
                 return
-            worker = Worker(
+            worker = Member(
                 name=f"{name}-w{position}",
                 port=ports[offset % len(ports)],
                 mac=hosts.default_mac(ip),
@@ -221,7 +223,7 @@ def _take_indices(entry: Section, reading: _Reading, segments: int) -> int | Non
     return first
 
 
-def _cluster(number: int, name: str, workers: Sequence[Worker], first: int, job: _Job) -> Cluster:
+def _cluster(number: int, name: str, workers: Sequence[Member], first: int, job: _Job) -> Cluster:
     return Cluster(
         index=number, name=name, group=number + 1, workers=tuple(workers), first=first, **vars(job)
     )

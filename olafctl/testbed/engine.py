@@ -1,11 +1,12 @@
 """The ``engine`` section, and each entry of ``engines``: the queue's geometry and settings."""
 
 from olafctl import quantities
-from olafctl.testbed import limits
-from olafctl.testbed.model import Engine, Mode
 from olafctl.quantities import choice, duration, power_of_two, rate, threshold, whole
+from olafctl.testbed import limits
+from olafctl.testbed.model import Engine
 from olafctl.testbed.source import Section
 from olafctl.wire.geometry import BOUNDS, INDICES
+from olafctl.wire.modes import Mode
 
 
 def read(section: Section, name: str = "engine") -> Engine:

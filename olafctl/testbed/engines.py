@@ -4,10 +4,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from olafctl import quantities
+from olafctl.membership.model import Host
 from olafctl.testbed import engine, limits, ports
-from olafctl.testbed.model import Engine, Host, Mode
+from olafctl.testbed.model import Engine
 from olafctl.testbed.ports import FrontPorts
 from olafctl.testbed.source import Place, Section
+from olafctl.wire.modes import Mode
 
 _EACH = "give each of the engines its own"
 

@@ -3,9 +3,9 @@
 from ipaddress import IPv4Address
 
 from olafctl import quantities
-from olafctl.testbed.model import Host
-from olafctl.testbed.ports import FrontPorts
+from olafctl.membership.model import Host
 from olafctl.quantities import Unreadable, whole
+from olafctl.testbed.ports import FrontPorts
 from olafctl.testbed.source import Place, Report, Section
 
 _NOWHERE = IPv4Address("0.0.0.0")

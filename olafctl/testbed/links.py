@@ -4,11 +4,12 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from olafctl.membership.model import Host
+from olafctl.quantities import duration, quoted, rate, whole
 from olafctl.testbed import limits
 from olafctl.testbed.engines import Declared
-from olafctl.testbed.model import Engine, Host, Link
+from olafctl.testbed.model import Engine, Link
 from olafctl.testbed.ports import FrontPorts
-from olafctl.quantities import duration, quoted, rate, whole
 from olafctl.testbed.source import Place, Section
 
 _ENDS = "give two, such as ends: [sw1.up, sw2.down]"

@@ -5,12 +5,15 @@ from dataclasses import replace
 from pathlib import Path
 
 from olafctl import quantities
-from olafctl.testbed import clusters, engines, hosts, limits, routes, source
+from olafctl.membership import limits
+from olafctl.membership.model import Host
+from olafctl.testbed import clusters, engines, hosts, routes, source
 from olafctl.testbed.engines import Declared
 from olafctl.testbed.links import Links
-from olafctl.testbed.model import Engine, Host, Mode, Testbed
+from olafctl.testbed.model import Engine, Testbed
 from olafctl.testbed.source import Report, Section
 from olafctl.wire import layouts
+from olafctl.wire.modes import Mode
 
 
 def load(path: Path | str, text: str | None = None, *, targets: Sequence[str]) -> Testbed:

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from olafctl import paths
 from olafctl.errors import BadInput, Problem
-from olafctl.testbed import limits
 from olafctl.quantities import brief
+from olafctl.testbed import limits
 
 
 def locate(given: str) -> Path:

@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from olafctl.testbed.model import Cluster, Engine, Host, Link, Port, Testbed, Worker
+from olafctl.membership.model import Cluster, Host, Member
+from olafctl.testbed.model import Engine, Link, Port, Testbed
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ class Topology:
         home = self.home(host)
         return host.port if home == here else self.port_towards(here, home)
 
-    def members_below(self, engine: str, cluster: Cluster) -> Sequence[Worker]:
+    def members_below(self, engine: str, cluster: Cluster) -> Sequence[Member]:
         """The workers of a cluster whose updates pass ``engine``."""
         return [worker for worker in cluster.workers if engine in self.path_up(self.home(worker))]
 

@@ -13,7 +13,7 @@ from torch.utils.tensorboard import SummaryWriter
 
 from olafctl import plotting
 from olafctl.errors import BadInput, OlafError, Problem
-from olafctl.testbed.model import Cluster
+from olafctl.membership.model import Cluster
 from olafctl.train.plan import Step
 
 UPDATES, CHECKPOINT, PICTURE = "updates.csv", "checkpoint.npz", "reward.png"

@@ -15,8 +15,9 @@ from olaf.udp import UdpPort
 
 from olafctl.cosim.medium import address
 from olafctl.errors import BadInput, Problem
+from olafctl.membership.model import Cluster, Host
 from olafctl.ports.namespace import within
-from olafctl.testbed.model import Cluster, Host, Testbed
+from olafctl.testbed.model import Testbed
 from olafctl.train.journal import Figures, Journal
 from olafctl.train.plan import Plan, Trained, trained, values_of
 from olafctl.train.serving import asynchronous, parameter_server

@@ -7,7 +7,7 @@ import numpy as np
 import olaf
 from olaf.port import Address, Port
 
-from olafctl.testbed.model import Cluster
+from olafctl.membership.model import Cluster
 from olafctl.train import experience, network, ppo
 from olafctl.train.plan import Plan
 

@@ -10,7 +10,8 @@ from olaf.transmission import TOLERANCE
 from olaf.worker import Counters
 
 from olafctl.errors import BadInput, Problem
-from olafctl.testbed.model import Cluster, Testbed
+from olafctl.membership.model import Cluster
+from olafctl.testbed.model import Testbed
 from olafctl.train import network, ppo
 from olafctl.wire.geometry import segment_values
 

@@ -20,8 +20,8 @@ from olaf.udp import UdpPort
 from olaf.worker import Counters
 
 from olafctl.cosim.medium import address
+from olafctl.membership.model import Cluster, Host, Member
 from olafctl.ports.namespace import within
-from olafctl.testbed.model import Cluster, Host, Worker
 from olafctl.train import network
 from olafctl.train.member import Member
 from olafctl.train.memory import Memory
@@ -39,7 +39,7 @@ class Job:
     """What one worker is to do."""
 
     cluster: Cluster
-    worker: Worker
+    worker: Member
     namespace: str | None
     server: Host
     plan: Plan

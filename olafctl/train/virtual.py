@@ -14,8 +14,9 @@ from olaf.virtual import VirtualNetwork
 
 from olafctl.cosim.medium import EngineMedium, address
 from olafctl.errors import OlafError, Problem
+from olafctl.membership.model import Cluster, Host
 from olafctl.targets.interface import VirtualTime
-from olafctl.testbed.model import Cluster, Host, Testbed
+from olafctl.testbed.model import Testbed
 from olafctl.train import network
 from olafctl.train.member import Member
 from olafctl.train.plan import Plan, Step, Tell, Trained, trained, values_of

@@ -20,12 +20,12 @@ from olafctl.control.regroup import regroup
 from olafctl.control.status import healthy, status
 from olafctl.control.store import Role, Store, all_names, folder_of
 from olafctl.errors import BadInput, OlafError
+from olafctl.membership import limits
 from olafctl.p4runtime.entities import TableEntry
 from olafctl.p4runtime.session import Session
-from olafctl.queue.internals import Mode
 from olafctl.queue.registers import IndexSettings
 from olafctl.targets import processes, testbeds
-from olafctl.membership import limits
+from olafctl.wire.modes import Mode
 from tests.control.conftest import bed, quietly
 
 

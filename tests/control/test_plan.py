@@ -13,10 +13,12 @@ from olafctl.control.membership import with_worker_in
 from olafctl.control.pipeline import DEVICES, MEMBERS, VNP4_2
 from olafctl.control.plan import EntryChange, Op, Plan, plan
 from olafctl.control.state import DeviceState, State, device_state
+from olafctl.membership.model import Cluster, Host, Member
 from olafctl.p4runtime.entities import Exact, MulticastGroup, TableEntry
 from olafctl.queue.settings import ranges
 from olafctl.targets import testbeds
-from olafctl.testbed.model import Cluster, Engine, Host, Mode, Port, Testbed, Worker
+from olafctl.testbed.model import Engine, Port, Testbed
+from olafctl.wire.modes import Mode
 
 EMPTY = State({device: DeviceState() for device in DEVICES}, {})
 
@@ -36,7 +38,7 @@ def bed(workers: list[tuple[int, int, int]], engine: Engine) -> Testbed:
             reward_threshold=engine.reward_threshold,
             epoch=0,
             workers=tuple(
-                Worker(
+                Member(
                     name=f"w{number}",
                     port=port,
                     mac=f"02:00:00:00:00:{number:02x}",

@@ -10,10 +10,11 @@ import numpy.typing as npt
 import pytest
 
 from olafctl.errors import BadInput
+from olafctl.membership.model import Member
 from olafctl.targets.interface import TimedFrame
-from olafctl.testbed.model import Mode, Worker
 from olafctl.wire.frames import OlafFrame
 from olafctl.wire.layouts import FrameType
+from olafctl.wire.modes import Mode
 
 from .conftest import Lab, Recorded
 
@@ -37,7 +38,7 @@ VALUES = 336
 class Offer:
     """One update that a worker had ready, and the probability at which it was sent."""
 
-    worker: Worker
+    worker: Member
     time: float
     probability: float
     sent: bool
@@ -70,7 +71,7 @@ class Training:
         self.network.run(SECONDS + 0.1)
         self.session.close()
 
-    def _begin(self, worker: Worker) -> olaf.Worker:
+    def _begin(self, worker: Member) -> olaf.Worker:
         host, port = self.server.address
         end = olaf.Worker(
             f"{host}:{port}",
@@ -86,7 +87,7 @@ class Training:
         self.network.at(INTERVAL * self.random.random(), lambda: self._work(worker, end, weights))
         return end
 
-    def _work(self, worker: Worker, end: olaf.Worker, weights: Vector) -> None:
+    def _work(self, worker: Member, end: olaf.Worker, weights: Vector) -> None:
         for block in end.poll():
             weights[block.place] = block.values
         noise = 0.1 * self.random.standard_normal(VALUES).astype(np.float32)
@@ -106,7 +107,7 @@ class Training:
             found.append(float(np.linalg.norm(weights - target) / np.linalg.norm(target)))
         return found
 
-    def acks(self, worker: Worker) -> tuple[list[float], list[OlafFrame]]:
+    def acks(self, worker: Member) -> tuple[list[float], list[OlafFrame]]:
         """What ``worker`` received, and when."""
         times, frames = [], []
         for item in self.session.left:

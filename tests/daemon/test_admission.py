@@ -7,8 +7,8 @@ import pytest
 
 from olafctl.daemon.admission import Admission, ObjectiveBroken, Policy
 from olafctl.daemon.controller import Controller
-from olafctl.membership.operations import ClusterWish, MemberWish, Operation, Operations
 from olafctl.errors import BadInput
+from olafctl.membership.operations import ClusterWish, MemberWish, Operation, Operations
 from olafctl.testbed.model import Testbed
 from tests.daemon.conftest import DEADLINE, TESTBED, held, lab
 from tests.daemon.pair import Pair

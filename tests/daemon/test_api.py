@@ -23,8 +23,8 @@ from olafctl.daemon.api.server import Owned, Server
 from olafctl.daemon.certificates import issue
 from olafctl.daemon.controller import Controller
 from olafctl.daemon.messages.notices import Notices
-from olafctl.membership.operations import Operations
 from olafctl.errors import BadInput, OlafError
+from olafctl.membership.operations import Operations
 from olafctl.p4runtime.address import Tls
 from tests.daemon.conftest import held, lab
 from tests.daemon.pair import Pair

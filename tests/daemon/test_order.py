@@ -13,11 +13,12 @@ from olafctl.control.desired import of_clusters
 from olafctl.control.pipeline import MEMBERS, VNP4_1, VNP4_2, WORKERS
 from olafctl.control.plan import Plan, QueuePlan, plan
 from olafctl.control.state import DeviceState, device_state
+from olafctl.membership.model import Cluster, Member
 from olafctl.p4runtime.entities import Exact
 from olafctl.queue.registers import IndexSettings
 from olafctl.queue.settings import Change as SettingsChange
-from olafctl.testbed.model import Cluster, Mode, Worker
 from olafctl.testbed.topology import Topology
+from olafctl.wire.modes import Mode
 from tests.daemon.conftest import lab
 
 BED = lab("""
@@ -45,7 +46,7 @@ def clusters(where: Places, mode: Mode) -> tuple[Cluster, ...]:
     found = []
     for number in range(2):
         workers = tuple(
-            Worker(f"w{n}", port, f"02:00:00:00:00:{n:02x}", IPv4Address(f"10.0.1.{n}"), 1, number, n, n, n)
+            Member(f"w{n}", port, f"02:00:00:00:00:{n:02x}", IPv4Address(f"10.0.1.{n}"), 1, number, n, n, n)
             for n, (port, cluster) in sorted(where.items())
             if cluster == number
         )

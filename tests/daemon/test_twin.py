@@ -11,9 +11,9 @@ from olafctl.control import devices
 from olafctl.control.regroup import regroup
 from olafctl.control.store import Store, folder_of
 from olafctl.daemon.api.client import Client
-from olafctl.membership.backup import backup
 from olafctl.daemon.operate.stores import changing, reading
 from olafctl.errors import OlafError
+from olafctl.membership.backup import backup
 from olafctl.targets import processes
 from tests.daemon.kept import Kept, kept
 

@@ -24,10 +24,11 @@ from olafctl.daemon.api.client import Client
 from olafctl.daemon.daemon import serving
 from olafctl.daemon.following import follow
 from olafctl.daemon.site import Deployment
+from olafctl.membership.model import Cluster
 from olafctl.ports.host import HostPort, open_host_port
 from olafctl.targets import registry
 from olafctl.targets.interface import Running
-from olafctl.testbed.model import Cluster, Testbed
+from olafctl.testbed.model import Testbed
 from olafctl.wire import control
 from olafctl.wire.control import Action, Reason
 from olafctl.wire.frames import Values, unpack

@@ -11,9 +11,9 @@ from olafctl.daemon.etcd import messages
 from olafctl.daemon.etcd.client import Etcd
 from olafctl.daemon.etcd.store import EtcdStore, leader_key
 from olafctl.daemon.leadership import Alone, NotLeader
-from olafctl.membership.store import Compacted, Event, Intent, MembershipStore, Row
-from olafctl.membership.sqlite import FILE, SqliteStore
 from olafctl.errors import BadInput, OlafError
+from olafctl.membership.sqlite import FILE, SqliteStore
+from olafctl.membership.store import Compacted, Event, Intent, MembershipStore, Row
 from tests.daemon.conftest import DEADLINE, needs_etcd
 
 Open = Callable[[], MembershipStore]

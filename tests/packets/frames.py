@@ -9,7 +9,7 @@ from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 from scapy.packet import Packet, Raw
 
-from olafctl.testbed.model import Host, Worker
+from olafctl.membership.model import Host, Member
 from olafctl.wire.layouts import Flag, FrameType
 from olafctl.wire.scapy_layers import Olaf, OlafStatus
 from tests.packets.live import Live, udp
@@ -25,7 +25,7 @@ def gradient(seed: int, values: int = 40) -> Gradient:
 
 def update(
     live: Live,
-    worker: Worker,
+    worker: Member,
     values: Gradient,
     *,
     seq: int = 1,
@@ -43,7 +43,7 @@ def update(
 
 
 def contribution(
-    live: Live, worker: Worker, values: Gradient, round_: int, segment: int = 0, **fields: Any
+    live: Live, worker: Member, values: Gradient, round_: int, segment: int = 0, **fields: Any
 ) -> Packet:
     """A worker's contribution to a round, sent to the engine."""
     frame = update(live, worker, values, seq=round_, segment=segment, **fields)
@@ -52,7 +52,7 @@ def contribution(
     return whole(frame)
 
 
-def ack(live: Live, worker: Worker, values: Gradient, *, seq: int = 1) -> Packet:
+def ack(live: Live, worker: Member, values: Gradient, *, seq: int = 1) -> Packet:
     """The parameter server's ACK for an update of ``worker``."""
     epoch = live.testbed.clusters[worker.cluster].epoch
     header = Olaf(frame_type=FrameType.ACK, seq=seq, gen_time=2_000, epoch=epoch)
@@ -65,7 +65,7 @@ def whole(packet: Packet) -> Packet:
     return Ether(bytes(packet))
 
 
-def delivered(frame: Packet, member: Worker, status: OlafStatus) -> Packet:
+def delivered(frame: Packet, member: Member, status: OlafStatus) -> Packet:
     """What ``member`` must get of an ACK: its own addresses, and the status after the Olaf header."""
     expected = Ether(bytes(frame))
     expected[Ether].dst = member.mac

@@ -18,13 +18,14 @@ from scapy.layers.l2 import Ether
 from scapy.packet import Packet
 
 from olafctl.control.store import Store
+from olafctl.membership.model import Cluster, Host, Member, default_mac
 from olafctl.ports.host import HostPort, open_host_port
 from olafctl.queue.internals import Command
 from olafctl.queue.registers import DISPOSITIONS
 from olafctl.targets.interface import Registers, Running, device_name
-from olafctl.membership.model import default_mac
-from olafctl.testbed.model import Cluster, Host, Mode, Testbed, Worker
+from olafctl.testbed.model import Testbed
 from olafctl.testbed.topology import Topology
+from olafctl.wire.modes import Mode
 
 DEADLINE = 60.0
 """Seconds after which something that must happen is taken not to."""
@@ -158,7 +159,7 @@ class Live:
         """The next frame at a port, whatever it is; None when none arrives within ``timeout`` seconds."""
         return self._hosts[port].receive(timeout)
 
-    def next_message(self, worker: Worker) -> bytes:
+    def next_message(self, worker: Member) -> bytes:
         """The payload of the next control message for a worker. Fails after the deadline."""
         end = time.monotonic() + DEADLINE
         while True:
@@ -269,7 +270,7 @@ def last_index(cluster: Cluster) -> int:
     return cluster.first + cluster.segments - 1
 
 
-def udp(source: Host | Worker, destination: Host, dport: int, sport: int | None = None) -> Packet:
+def udp(source: Host | Member, destination: Host, dport: int, sport: int | None = None) -> Packet:
     """Ethernet, IPv4 and UDP without a checksum, from one host to another."""
     return (
         Ether(src=source.mac, dst=destination.mac)

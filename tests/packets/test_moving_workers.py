@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from olafctl.control.deploy import deploy, find
+from olafctl.membership.model import Member
 from olafctl.targets import testbeds
-from olafctl.testbed.model import Worker
 from olafctl.testbed.topology import Topology
 from tests.packets.accounts import Account
 from tests.packets.conftest import NAMED
@@ -15,7 +15,7 @@ from tests.packets.frames import ack, at, gradient, update
 from tests.packets.live import Live
 from tests.packets.test_several_engines import Group, group, received, root
 
-Move = Callable[[], Worker]
+Move = Callable[[], Member]
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def move(tree: Live, found: Group, monkeypatch: pytest.MonkeyPatch) -> Iterator[
     here, there = (f"name: {worker.name}, port: {names[port]}," for port in (worker.port, other.port))
     assert before.text.count(here) == 1
 
-    def to(text: str) -> Worker:
+    def to(text: str) -> Member:
         outcome = deploy(testbeds.load(before.source, text), lambda step: None)
         assert not outcome.started
         tree.testbed, _ = find(tree.store)

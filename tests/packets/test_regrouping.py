@@ -6,14 +6,14 @@ from collections.abc import Iterator
 import pytest
 
 from olafctl.control.regroup import regroup
-from olafctl.testbed.model import Cluster, Worker
+from olafctl.membership.model import Cluster, Member
 from tests.packets.conftest import needs
 from tests.packets.frames import Got, ack, at, gradient, update
 from tests.packets.live import DEADLINE, Live
 
 
 @pytest.fixture
-def moved(live: Live) -> Iterator[tuple[Worker, Cluster, Cluster]]:
+def moved(live: Live) -> Iterator[tuple[Member, Cluster, Cluster]]:
     """A worker, its home, and the cluster it is to go to; afterwards it is back home."""
     needs(live, clusters=2, workers=2)
     home, other = live.cluster(2), live.cluster(2, 1)
@@ -21,7 +21,7 @@ def moved(live: Live) -> Iterator[tuple[Worker, Cluster, Cluster]]:
     regroup(live.store, home.workers[0].name, home.index)
 
 
-def reached(live: Live, worker: Worker, seq: int) -> list[str]:
+def reached(live: Live, worker: Member, seq: int) -> list[str]:
     """The workers who get a copy of an ACK to ``worker``."""
     arrived = live.exchange((live.server, ack(live, worker, gradient(1), seq=seq)))
     everyone = [(other, at(arrived, other)) for other in live.testbed.workers]
@@ -30,7 +30,7 @@ def reached(live: Live, worker: Worker, seq: int) -> list[str]:
 
 
 def test_after_the_write_returns_the_old_group_reaches_the_worker_no_more(
-    live: Live, moved: tuple[Worker, Cluster, Cluster]
+    live: Live, moved: tuple[Member, Cluster, Cluster]
 ) -> None:
     worker, home, other = moved
     stays = [member.name for member in home.workers[1:]]
@@ -42,7 +42,7 @@ def test_after_the_write_returns_the_old_group_reaches_the_worker_no_more(
 
 
 def test_updates_of_a_moved_worker_merge_with_its_new_cluster(
-    live: Live, moved: tuple[Worker, Cluster, Cluster]
+    live: Live, moved: tuple[Member, Cluster, Cluster]
 ) -> None:
     worker, _, other = moved
     regroup(live.store, worker.name, other.index)
@@ -61,7 +61,7 @@ class Flow(threading.Thread):
     It alone reads that member's port; ``seq`` is the newest ACK that arrived there.
     """
 
-    def __init__(self, live: Live, member: Worker) -> None:
+    def __init__(self, live: Live, member: Member) -> None:
         super().__init__()
         self.live, self.member = live, member
         self.seq = 0
@@ -99,7 +99,7 @@ class Flow(threading.Thread):
             self._changed.notify_all()
 
 
-def next_copy(live: Live, worker: Worker, timeout: float = DEADLINE) -> int | None:
+def next_copy(live: Live, worker: Member, timeout: float = DEADLINE) -> int | None:
     """The sequence number of the next ACK for ``worker`` at its port; None when none comes."""
     while frame := live.receive(worker.port, timeout):
         got = Got(frame)
@@ -109,7 +109,7 @@ def next_copy(live: Live, worker: Worker, timeout: float = DEADLINE) -> int | No
 
 
 def test_traffic_flows_while_a_worker_moves_and_it_gets_nothing_of_its_old_group_afterwards(
-    live: Live, moved: tuple[Worker, Cluster, Cluster]
+    live: Live, moved: tuple[Member, Cluster, Cluster]
 ) -> None:
     """Nothing lost, nothing delivered to the old group after the write returns.
 
@@ -139,7 +139,7 @@ def test_traffic_flows_while_a_worker_moves_and_it_gets_nothing_of_its_old_group
     assert flow.seq >= 75
 
 
-def test_nothing_is_lost_while_workers_move(live: Live, moved: tuple[Worker, Cluster, Cluster]) -> None:
+def test_nothing_is_lost_while_workers_move(live: Live, moved: tuple[Member, Cluster, Cluster]) -> None:
     """ACKs flow to both clusters, each one behind the other, while the worker goes back and forth.
 
     Everyone who stays gets every ACK exactly once, and the worker itself gets each ACK of the cluster
@@ -177,7 +177,7 @@ def test_nothing_is_lost_while_workers_move(live: Live, moved: tuple[Worker, Clu
     assert moves >= 6
 
 
-def test_updates_flow_while_workers_move(live: Live, moved: tuple[Worker, Cluster, Cluster]) -> None:
+def test_updates_flow_while_workers_move(live: Live, moved: tuple[Member, Cluster, Cluster]) -> None:
     """Every update sent meanwhile arrives, alone or merged."""
     worker, home, other = moved
     sent = 0

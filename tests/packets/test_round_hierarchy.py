@@ -10,9 +10,10 @@ from scapy.packet import Packet
 
 from olafctl.control import jobs
 from olafctl.errors import BadInput
-from olafctl.testbed.model import Cluster, Mode, Worker
+from olafctl.membership.model import Cluster, Member
 from olafctl.testbed.topology import Topology
 from olafctl.wire.layouts import Flag, FrameType
+from olafctl.wire.modes import Mode
 from tests.packets.frames import Got, Gradient, at, contribution, gradient
 from tests.packets.live import Arrivals, Live
 
@@ -28,8 +29,8 @@ def cluster(tree: Live) -> Cluster:
 
 
 def sent_by(
-    tree: Live, workers: Sequence[Worker], round_: int, segment: int = 0
-) -> list[tuple[Worker, Packet]]:
+    tree: Live, workers: Sequence[Member], round_: int, segment: int = 0
+) -> list[tuple[Member, Packet]]:
     return [
         (worker, contribution(tree, worker, gradient(worker.number, 64), round_, segment))
         for worker in workers
@@ -57,7 +58,7 @@ def total(tree: Live, cluster: Cluster) -> Gradient:
     return result
 
 
-def from_below(tree: Live, cluster: Cluster) -> list[Worker]:
+def from_below(tree: Live, cluster: Cluster) -> list[Member]:
     """The members, those at lower engines first."""
     topology = Topology(tree.testbed)
     order = [engine.name for engine in (*tree.testbed.others, tree.testbed.engine)]

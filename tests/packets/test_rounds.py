@@ -10,8 +10,8 @@ from scapy.packet import Packet
 
 from olafctl.control import jobs
 from olafctl.errors import BadInput, OlafError
+from olafctl.membership.model import Cluster, Member
 from olafctl.queue.internals import Command
-from olafctl.testbed.model import Cluster, Worker
 from olafctl.wire import control
 from olafctl.wire.control import Action
 from olafctl.wire.frames import unpack
@@ -271,8 +271,8 @@ def test_a_command_beyond_the_indices_is_refused_and_changes_nothing(live: Live)
 
 
 def _all(
-    live: Live, workers: list[Worker] | tuple[Worker, ...], round_: int, segment: int = 0
-) -> list[tuple[Worker, Packet]]:
+    live: Live, workers: list[Member] | tuple[Member, ...], round_: int, segment: int = 0
+) -> list[tuple[Member, Packet]]:
     """Contributions to one round, whose values are known by the member."""
     return [
         (worker, contribution(live, worker, gradient(worker.number, 64), round_, segment))

@@ -5,8 +5,8 @@ from scapy.layers.l2 import Ether
 
 from olafctl.control import devices
 from olafctl.control.pipeline import REFUSALS, VNP4_1
+from olafctl.membership.model import Cluster
 from olafctl.p4runtime.entities import TableEntry
-from olafctl.testbed.model import Cluster
 from olafctl.wire.layouts import TIMES, Refusal
 from tests.packets.conftest import needs
 from tests.packets.frames import at, gradient, update

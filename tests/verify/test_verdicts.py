@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from olafctl.errors import BadInput
-from olafctl.verify.question import cases
 from olafctl.membership.objective import Kind, Objective
+from olafctl.verify.question import cases
 from olafctl.verify.question.objective import violation
 from olafctl.verify.question.system import System, Transmission, periodic
 from olafctl.verify.search.agreement import compare

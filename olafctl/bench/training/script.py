@@ -29,10 +29,10 @@ from olafctl.bench.training.runs import Runs, final, mean_reward
 from olafctl.cosim.medium import EngineMedium, address
 from olafctl.cosim.scripts import Script
 from olafctl.errors import BadInput, Problem
-from olafctl.queue.internals import Mode
+from olafctl.membership.model import Member
 from olafctl.targets.interface import Progress
-from olafctl.testbed.model import Worker
 from olafctl.train.serving import parameter_server
+from olafctl.wire.modes import Mode
 
 if TYPE_CHECKING:
     from olaf.optimizer import Link
@@ -120,7 +120,7 @@ def _alone(iterations: int, seed: int) -> Run:
 
 
 def _attached(twin: Lab, workers: int, iterations: int, seed: int) -> Run:
-    twin.running.registers.write("mode", Mode.OLAF)
+    twin.running.registers.write("mode", Mode.OLAF.number)
     (cluster,) = twin.testbed.clusters
     said: list[tuple[float, float]] = []
     with closing(twin.running.virtual_time()) as engine:
@@ -136,7 +136,7 @@ def _attached(twin: Lab, workers: int, iterations: int, seed: int) -> Run:
             def program(
                 script: Script,
                 number: int = number,
-                worker: Worker = worker,
+                worker: Member = worker,
                 pause: Callable[[], float] = pause,
             ) -> None:
                 module = _load(_ATTACHED, lambda mean: said.append((network.time, mean)))

@@ -25,11 +25,11 @@ from olafctl.daemon.api.schema import CALLS, CLASSES, SERVICE, answer_of
 from olafctl.daemon.controller import Busy, Controller, Unavailable
 from olafctl.daemon.leadership import NotLeader
 from olafctl.daemon.messages.notices import Notices
-from olafctl.membership.model import Row
 from olafctl.daemon.operate.audit import AuditLog
+from olafctl.errors import BadInput, OlafError, Problem
+from olafctl.membership.model import Row
 from olafctl.membership.operations import Operation, Operations
 from olafctl.membership.store import Compacted
-from olafctl.errors import BadInput, OlafError, Problem
 from olafctl.p4runtime import address as addresses
 from olafctl.p4runtime.address import Tls
 from olafctl.queue.internals import Command

@@ -18,8 +18,8 @@ from typing import Any
 from olafctl.daemon.etcd import messages
 from olafctl.daemon.etcd.client import Etcd
 from olafctl.daemon.leadership import Leadership, NotLeader
-from olafctl.membership.store import Compacted, Event, Intent, Row
 from olafctl.errors import OlafError, Problem
+from olafctl.membership.store import Compacted, Event, Intent, Row
 
 _KEPT = 100_000
 _OPERATIONS = 100  # etcd takes 128 in a transaction unless told otherwise

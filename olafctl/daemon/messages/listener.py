@@ -17,20 +17,21 @@ from ipaddress import IPv4Address
 
 from olafctl.daemon.admission import Admission, ObjectiveBroken
 from olafctl.daemon.controller import Controller
-from olafctl.membership.membership import Change, Membership
 from olafctl.daemon.messages import datagram, nonces
 from olafctl.daemon.messages.datagram import Message, NotUnderstood, Sender
 from olafctl.daemon.messages.nonces import Freshness, Nonces
 from olafctl.daemon.messages.notices import Notices
 from olafctl.daemon.messages.rates import Rates
-from olafctl.membership.model import Cluster, Kind, Member, Row
 from olafctl.daemon.operate.audit import AuditLog
-from olafctl.membership.operations import MemberWish, NoRoom, Operation, Operations, Planned
 from olafctl.errors import BadInput, OlafError, Problem
+from olafctl.membership.membership import Change, Membership
+from olafctl.membership.model import Cluster, Kind, Member, Row
+from olafctl.membership.operations import MemberWish, NoRoom, Operation, Operations, Planned
 from olafctl.queue.internals import Command
-from olafctl.testbed.model import Mode, Testbed
+from olafctl.testbed.model import Testbed
 from olafctl.wire.control import ALL_SEGMENTS, Action, Reason, Role
 from olafctl.wire.frames import Values
+from olafctl.wire.modes import Mode
 
 _log = logging.getLogger(__name__)
 _TIMEOUT = 0.2

@@ -4,12 +4,11 @@ import time
 from contextlib import suppress
 
 from olafctl.daemon.controller import Controller
-from olafctl.membership.membership import Membership
 from olafctl.daemon.messages import datagram
 from olafctl.daemon.messages.datagram import Sender
-from olafctl.membership.model import Cluster, Member
 from olafctl.errors import BadInput, OlafError, Problem
-from olafctl.membership.model import default_mac
+from olafctl.membership.membership import Membership
+from olafctl.membership.model import Cluster, Member, default_mac
 from olafctl.testbed.model import Testbed
 from olafctl.wire.control import Action
 from olafctl.wire.frames import Values

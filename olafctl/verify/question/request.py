@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 
 from olafctl.errors import BadInput, Problem
-from olafctl.testbed.model import Testbed
-from olafctl.verify.question import parse
 from olafctl.membership.objective import Objective, whole_time
 from olafctl.membership.objective import objective as read_objective
+from olafctl.testbed.model import Testbed
+from olafctl.verify.question import parse
 from olafctl.verify.question.objective import scope
 from olafctl.verify.question.system import Slope, SlotFreed, System
 from olafctl.wire.geometry import SLOTS

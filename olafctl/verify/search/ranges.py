@@ -6,7 +6,6 @@ from fractions import Fraction
 from itertools import pairwise
 
 from olafctl.errors import BadInput, Problem
-from olafctl.verify.question import parse
 from olafctl.membership.objective import Objective, time
 from olafctl.verify.question.system import System
 from olafctl.verify.search.verdict import Answer, verify
