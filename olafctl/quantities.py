@@ -14,6 +14,7 @@ V = TypeVar("V")
 E = TypeVar("E", bound=StrEnum)
 Reader = Callable[[str], V]
 
+GREATEST_BINARY32 = 3.4028234663852886e38
 _SHOWN = 60
 """Characters of a wrong value that a message repeats."""
 OFF = frozenset({"", "~", "null", "none", "off", "no", "false", "unlimited"})
@@ -137,7 +138,7 @@ def threshold(text: str) -> float | None:
     if _FLOAT.fullmatch(text) is None:
         raise Unreadable(f"{quoted(text)} is not a number", remedy)
     value = float(text)
-    if not 0 <= value <= 3.4028234663852886e38:
+    if not 0 <= value <= GREATEST_BINARY32:
         raise Unreadable(f"{brief(text)} is out of range", remedy)
     return value
 

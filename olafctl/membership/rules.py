@@ -3,7 +3,7 @@
 Each rule gives the problems it finds; ``where`` of a problem is the field.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from olafctl import quantities
 from olafctl.errors import BadInput, Problem
@@ -11,7 +11,6 @@ from olafctl.membership import limits
 from olafctl.membership.ground import Ground
 from olafctl.membership.model import Cluster, Member
 from olafctl.membership.objective import objective
-from olafctl.wire.frames import is_binary32
 from olafctl.wire.geometry import MEMBERS
 from olafctl.wire.modes import Mode
 
@@ -59,7 +58,7 @@ def of_reward(threshold: object) -> Iterator[Problem]:
     """A reward rule: ``off``, None, or a threshold that the queue's registers can hold."""
     if threshold is None or threshold == "off":
         return
-    if not isinstance(threshold, int | float) or not (threshold >= 0 and is_binary32(threshold)):
+    if not isinstance(threshold, int | float) or not (0 <= threshold <= quantities.GREATEST_BINARY32):
         yield Problem(f"a reward threshold of {threshold}", "reward_threshold", "give 0 … 3.4e38, or off")
 
 
@@ -81,6 +80,14 @@ def of_member(member: Member, ground: Ground) -> Iterator[Problem]:
         yield Problem(f"worker id {member.worker_id}", "worker_id", "give 0 … 4294967295")
     if not 0 <= member.lease < float("inf"):
         yield Problem(f"a lease of {member.lease} s", "lease", "give seconds, or 0 for none")
+
+
+def of_worker_id(worker_id: int, taken: Mapping[int, str]) -> Iterator[Problem]:
+    """A worker id beside those of the cluster's other members, whose names are by their ids."""
+    if worker_id and worker_id in taken:
+        yield Problem(
+            f"{worker_id} is already {taken[worker_id]}'s", "worker_id", "ids differ within a cluster"
+        )
 
 
 def of_tables(ground: Ground, clusters: int, members: int) -> Iterator[Problem]:

@@ -13,8 +13,6 @@ from olafctl.wire import layouts
 from olafctl.wire.layouts import FrameType, Layout
 
 Gradient = npt.NDArray[np.float32]
-GREATEST = 3.4028234663852886e38
-"""The greatest binary32."""
 Values = dict[str, int]
 
 _HEADERS = (layouts.ETHERNET, layouts.IPV4, layouts.UDP, layouts.OLAF)
@@ -55,11 +53,6 @@ def unpack(layout: Layout, data: bytes) -> Values:
 def float_bits(value: float) -> int:
     """The bits of ``value`` as binary32."""
     return int.from_bytes(struct.pack(">f", value), "big")
-
-
-def is_binary32(value: float) -> bool:
-    """Whether ``value`` is finite, and so near to a binary32 that it can be rounded to one."""
-    return abs(value) <= GREATEST
 
 
 def bits_float(bits: int) -> float:
