@@ -15,12 +15,12 @@ import numpy as np
 
 from olafctl.bench.links import Link
 from olafctl.errors import OlafError, Problem
-from olafctl.queue.internals import Mode
 from olafctl.queue.model import CYCLE_NS, QueueModel, Sidecar
 from olafctl.queue.registers import IndexSettings
 from olafctl.wire.frames import Endpoint, OlafFrame
 from olafctl.wire.geometry import Geometry, segment_values
 from olafctl.wire.layouts import GRADIENT_OFFSET, FrameType, Kind
+from olafctl.wire.modes import Mode
 
 GEOMETRY = Geometry(indices=1024, slots=64, beats=140)
 QUOTA = 48

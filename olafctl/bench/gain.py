@@ -8,7 +8,6 @@ import numpy as np
 
 from olafctl import aom
 from olafctl.bench.twin import deployed
-from olafctl.queue.internals import Mode as QueueMode
 from olafctl.simulate.gain import Job, Way, scenario
 from olafctl.simulate.run import run
 from olafctl.simulate.scenario import Scenario
@@ -18,6 +17,7 @@ from olafctl.testbed.model import Host, Testbed
 from olafctl.wire.frames import Endpoint, OlafFrame
 from olafctl.wire.geometry import BEATS
 from olafctl.wire.layouts import BEAT_BYTES, FrameType
+from olafctl.wire.modes import Mode
 
 MS = 1_000_000
 _RATE = 1_953_125
@@ -65,9 +65,9 @@ def compare(jobs: tuple[Job, ...], progress: Callable[[str], None]) -> Iterator[
     for number, job in enumerate(jobs):
         bed = testbed(job)
         with deployed(bed, progress) as running:
-            for way, mode in ((Way.FIFO, QueueMode.FIFO), (Way.OLAF, QueueMode.OLAF)):
+            for way, mode in ((Way.FIFO, Mode.FIFO), (Way.OLAF, Mode.OLAF)):
                 progress(f"case {number + 1} of {len(jobs)}: {way}")
-                running.registers.write("mode", mode)
+                running.registers.write("mode", mode.number)
                 yield _compared(job, way, bed, running, number)
 
 

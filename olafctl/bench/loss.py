@@ -21,12 +21,13 @@ import numpy as np
 
 from olafctl.bench.links import Link
 from olafctl.errors import OlafError, Problem
-from olafctl.queue.internals import Command, Mode
+from olafctl.queue.internals import Command
 from olafctl.queue.model import CYCLE_NS, QueueModel, Sidecar
 from olafctl.queue.registers import IndexSettings
 from olafctl.wire.frames import Endpoint, Gradient, OlafFrame
 from olafctl.wire.geometry import Geometry
 from olafctl.wire.layouts import FrameType, Kind
+from olafctl.wire.modes import Mode
 
 GEOMETRY = Geometry(indices=16, slots=8, beats=24)
 RATE = 10e9

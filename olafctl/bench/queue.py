@@ -8,11 +8,11 @@ from random import Random
 
 import numpy as np
 
-from olafctl.queue.internals import Mode
 from olafctl.queue.model import CYCLE_NS, QueueModel
 from olafctl.queue.registers import IndexSettings, rate_word
 from olafctl.queue.traffic import Frame, update
 from olafctl.wire.layouts import GRADIENT_OFFSET
+from olafctl.wire.modes import Mode
 
 SIZES = (256, 1500, 9036)
 MIXES = ("every frame another cluster", "random over 9 clusters", "all one cluster")

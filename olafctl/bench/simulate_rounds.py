@@ -19,10 +19,11 @@ from olafctl.simulate.run import Result, run
 from olafctl.simulate.scenario import Engine, Scenario, Trace
 from olafctl.targets.interface import Registers, Running, TimedFrame
 from olafctl.testbed.hosts import default_mac
-from olafctl.testbed.model import Mode, Testbed
+from olafctl.testbed.model import Testbed
 from olafctl.testbed.topology import Topology
 from olafctl.wire.frames import Endpoint, OlafFrame
 from olafctl.wire.layouts import BEAT_BYTES, GRADIENT_OFFSET, FrameType
+from olafctl.wire.modes import Mode
 
 _LOADS = (0.2, 0.7, 2.0)
 """Results that are asked for, in terms of what the slowest output or link takes."""

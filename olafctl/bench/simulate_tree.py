@@ -8,17 +8,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from olafctl.bench.twin import deployed
-from olafctl.queue.internals import Mode as QueueMode
 from olafctl.queue.model import CYCLE_NS
 from olafctl.queue.registers import CLOCK_HZ, IndexSettings, rate_of, rate_word
 from olafctl.simulate.from_testbed import engines_of
 from olafctl.simulate.run import Result, run
 from olafctl.simulate.scenario import Engine, Scenario, Trace
 from olafctl.targets.interface import Registers, Running, TimedFrame
-from olafctl.testbed.model import Cluster, Host, Mode, Testbed, Worker
+from olafctl.testbed.model import Cluster, Host, Testbed, Worker
 from olafctl.testbed.topology import Topology
 from olafctl.wire.frames import Endpoint, OlafFrame
 from olafctl.wire.layouts import BEAT_BYTES, GRADIENT_OFFSET, FrameType
+from olafctl.wire.modes import Mode
 
 FASTER = (1, 30, 1000)
 """Times the testbed's rates."""
@@ -161,9 +161,8 @@ def _arrivals(
 
 
 def _set(registers: Registers, engine: Engine, clusters: Sequence[Cluster]) -> None:
-    mode = QueueMode.FIFO if engine.mode is Mode.FIFO else QueueMode.OLAF
     for cluster in clusters:
-        registers.configure(cluster.first, cluster.first + cluster.segments - 1, IndexSettings(mode))
+        registers.configure(cluster.first, cluster.first + cluster.segments - 1, IndexSettings(engine.mode))
     registers.write("rate", rate_word(round(engine.rate or 0)))
 
 

@@ -12,11 +12,12 @@ from olafctl.bench.twin import deployed
 from olafctl.errors import BadInput, Problem
 from olafctl.targets import processes
 from olafctl.targets.interface import Progress, Running, TimedFrame
-from olafctl.testbed.model import Engine, Host, Mode, Testbed, Worker
+from olafctl.testbed.model import Engine, Host, Testbed, Worker
 from olafctl.testbed.topology import Topology
 from olafctl.wire import layouts
 from olafctl.wire.frames import Endpoint, OlafFrame
 from olafctl.wire.layouts import FrameType
+from olafctl.wire.modes import Mode
 
 _KINDS = 64
 

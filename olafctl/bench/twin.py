@@ -18,13 +18,13 @@ from olafctl.control.store import clear
 from olafctl.errors import BadInput, Problem
 from olafctl.ports import interfaces
 from olafctl.ports.transport import Transport
-from olafctl.queue.internals import Mode
 from olafctl.targets import registry
 from olafctl.targets.interface import Progress, Running, TimedFrame
 from olafctl.testbed.model import Host, Testbed
 from olafctl.wire import layouts
 from olafctl.wire.frames import Endpoint, OlafFrame
 from olafctl.wire.layouts import FrameType
+from olafctl.wire.modes import Mode
 
 _KINDS = 64
 _WARM_UP_SECONDS = 0.5
@@ -63,7 +63,7 @@ def deployed(testbed: Testbed, progress: Progress) -> Iterator[Running]:
             with devices.controlling(running) as sessions:
                 devices.push_pipelines(running, sessions)
                 devices.converge(running, sessions, desired(testbed))
-            running.registers.write("mode", Mode.FIFO)
+            running.registers.write("mode", Mode.FIFO.number)
             yield running
         finally:
             target.stop(folder)

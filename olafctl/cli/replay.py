@@ -84,8 +84,8 @@ def command(
     from olafctl.replay.frames import asynchronous, values_in, whole_model
     from olafctl.replay.run import Setting, clusters_of, replay
     from olafctl.replay.schedule import Load, schedule
-    from olafctl.testbed.model import Mode
     from olafctl.wire.layouts import BEAT_BYTES
+    from olafctl.wire.modes import Mode
 
     trace = traces.load(trace_path)
     if not whole:

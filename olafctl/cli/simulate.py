@@ -9,7 +9,8 @@ from olafctl.cli import numbers
 from olafctl.cli.output import json_option, log_progress, print_json, table
 from olafctl.errors import BadInput, Problem
 from olafctl.testbed import limits, quantities
-from olafctl.testbed.model import Engine, Mode, Testbed
+from olafctl.testbed.model import Engine, Testbed
+from olafctl.wire.modes import Mode
 
 if TYPE_CHECKING:
     from olafctl.simulate.run import Result

@@ -19,26 +19,20 @@ from olafctl.control.pipeline import (
 from olafctl.control.seat import Copy, Seat
 from olafctl.control.state import QueueState, State, device_state, merged
 from olafctl.p4runtime.entities import Lpm, MulticastGroup, Replica, TableEntry
-from olafctl.queue import internals
 from olafctl.queue.registers import CLOCK_HZ, IndexSettings, rate_word
 from olafctl.queue.settings import IndexRange, with_default
 from olafctl.targets.interface import device_name
 from olafctl.testbed import limits
 from olafctl.testbed.hosts import default_mac
-from olafctl.testbed.model import Cluster, Engine, Host, Mode, Testbed
+from olafctl.testbed.model import Cluster, Engine, Host, Testbed
 from olafctl.testbed.topology import Topology
 from olafctl.wire.frames import float_bits, mac_bits
 from olafctl.wire.layouts import TUSER, Refusal
+from olafctl.wire.modes import Mode
 
 BROADCAST = (1 << 48) - 1
 MEMBER_NUMBERS = 1 << TUSER.field("member").bits
 """Only rounds tell members apart, and their clusters are smaller; others may have more members."""
-
-_MODES = {
-    Mode.OLAF: internals.Mode.OLAF,
-    Mode.FIFO: internals.Mode.FIFO,
-    Mode.ISWITCH: internals.Mode.ISWITCH,
-}
 
 
 def desired(testbed: Testbed) -> State:
@@ -122,7 +116,7 @@ def settings(cluster: Cluster) -> IndexSettings:
     """What the queue does with a cluster's updates, whatever their segment."""
     limit = cluster.reward_threshold
     return IndexSettings(
-        mode=_MODES[cluster.mode],
+        mode=cluster.mode,
         halted=cluster.halted,
         threshold=cluster.threshold if cluster.mode is Mode.ISWITCH else 1,
         reward_enable=0 if limit is None else 1,

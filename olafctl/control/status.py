@@ -22,8 +22,9 @@ from olafctl.p4runtime.session import Session
 from olafctl.queue.registers import is_staging
 from olafctl.targets import deployment, processes
 from olafctl.targets.interface import Registers, Running, device_name
-from olafctl.testbed.model import Cluster, Mode, Testbed
+from olafctl.testbed.model import Cluster, Testbed
 from olafctl.testbed.topology import Topology
+from olafctl.wire.modes import Mode
 
 _MOST_DRIFT = 100
 
@@ -103,7 +104,7 @@ def _clusters(testbed: Testbed, store: Store) -> list[Json]:
             "index": cluster.index,
             "name": cluster.name,
             "group": cluster.group,
-            "mode": cluster.mode.value,
+            "mode": cluster.mode,
             "first": cluster.first,
             "segments": cluster.segments,
             "threshold": cluster.threshold if cluster.mode is Mode.ISWITCH else None,

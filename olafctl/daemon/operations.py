@@ -15,10 +15,11 @@ from olafctl.errors import BadInput, Problem
 from olafctl.queue.internals import Command
 from olafctl.testbed import limits, quantities
 from olafctl.testbed.hosts import default_mac
-from olafctl.testbed.model import Mode, Testbed
+from olafctl.testbed.model import Testbed
 from olafctl.testbed.topology import Topology
 from olafctl.wire.geometry import MEMBERS, segment_values
 from olafctl.wire.layouts import ETHERNET, GRADIENT_OFFSET
+from olafctl.wire.modes import Mode
 
 _EPOCH = "meta/epoch"
 

@@ -10,7 +10,8 @@ from olafctl.replay.frames import values_in
 from olafctl.replay.run import InVirtualTime, Outcome, Setting, clusters_of, replay
 from olafctl.replay.schedule import Load, Schedule, schedule
 from olafctl.targets.interface import Progress
-from olafctl.testbed.model import Mode, Testbed
+from olafctl.testbed.model import Testbed
+from olafctl.wire.modes import Mode
 
 TRACE = Path("testbeds") / "traces" / "nine-clusters.npz"
 TOGETHER = Load(offered=60e9, link=100e9, frame_bytes=256)

@@ -7,7 +7,7 @@ from typing import Any
 from olafctl.demo.experiment import Experiment, G
 from olafctl.replay.measure import reduction
 from olafctl.replay.report import as_json, mode_text
-from olafctl.testbed.model import Mode
+from olafctl.wire.modes import Mode
 
 
 @dataclass(frozen=True)

@@ -16,12 +16,13 @@ import numpy as np
 
 from olafctl.queue.comparison import Comparison
 from olafctl.queue.golden import GoldenQueue, Unexplained
-from olafctl.queue.internals import Command, Mode
+from olafctl.queue.internals import Command
 from olafctl.queue.model import QueueModel
 from olafctl.queue.registers import IndexSettings, rate_word
 from olafctl.queue.traffic import Traffic
 from olafctl.queue.verilate import build_queue
 from olafctl.wire.geometry import Geometry
+from olafctl.wire.modes import Mode
 
 GEOMETRIES = (
     Geometry(indices=16, slots=8, beats=24),

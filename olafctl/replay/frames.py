@@ -11,10 +11,11 @@ from olafctl.errors import BadInput, OlafError, Problem
 from olafctl.replay.schedule import Blocks, Schedule
 from olafctl.replay.trace import Trace
 from olafctl.targets.interface import TimedFrame
-from olafctl.testbed.model import Cluster, Mode, Testbed, Worker
+from olafctl.testbed.model import Cluster, Testbed, Worker
 from olafctl.wire import layouts
 from olafctl.wire.frames import Endpoint, OlafFrame
 from olafctl.wire.layouts import FrameType, Layout
+from olafctl.wire.modes import Mode
 
 Bytes = npt.NDArray[np.uint8]
 Indices = npt.NDArray[np.int64]

@@ -13,7 +13,8 @@ from olafctl.replay.measure import cdf
 from olafctl.replay.report import mode_text, rate_text, scenario_text
 from olafctl.replay.run import Outcome, clusters_of
 from olafctl.replay.schedule import Load, Schedule
-from olafctl.testbed.model import Mode, Testbed
+from olafctl.testbed.model import Testbed
+from olafctl.wire.modes import Mode
 
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]

@@ -6,7 +6,8 @@ from olafctl.replay.measure import Measurement
 from olafctl.replay.run import Setting
 from olafctl.replay.schedule import Load, Schedule
 from olafctl.replay.trace import Trace
-from olafctl.testbed.model import Mode, Testbed
+from olafctl.testbed.model import Testbed
+from olafctl.wire.modes import Mode
 
 _SCREENFUL = 20
 

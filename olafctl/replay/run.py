@@ -8,7 +8,6 @@ from typing import Protocol
 import numpy as np
 
 from olafctl.errors import BadInput, Problem
-from olafctl.queue import internals
 from olafctl.queue.registers import DISPOSITIONS, rate_word
 from olafctl.replay.frames import Receptions, asynchronous, receptions, senders, updates
 from olafctl.replay.measure import Measurement, measure
@@ -16,10 +15,9 @@ from olafctl.replay.schedule import Blocks, Indices, Schedule
 from olafctl.replay.sums import Sums
 from olafctl.replay.trace import Trace
 from olafctl.targets.interface import Registers, TimedFrame
-from olafctl.testbed.model import Mode, Testbed
+from olafctl.testbed.model import Testbed
 from olafctl.wire.layouts import BEAT_BYTES
-
-_MODES = {Mode.OLAF: internals.Mode.OLAF, Mode.FIFO: internals.Mode.FIFO}
+from olafctl.wire.modes import Mode
 
 
 @dataclass(frozen=True)
@@ -129,7 +127,7 @@ def _set(registers: Registers, testbed: Testbed, mode: Mode, rate_now: int) -> I
                     registers.configure(
                         max(part.first, cluster.first),
                         min(part.last, last),
-                        replace(part.settings, mode=_MODES[mode], halted=False),
+                        replace(part.settings, mode=mode, halted=False),
                     )
         yield
     finally:

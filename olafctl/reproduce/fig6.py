@@ -9,7 +9,7 @@ from olafctl.demo.experiment import AT_ONCE
 from olafctl.reproduce import table1
 from olafctl.reproduce.experiment import Data, Experiment, Progress, Section, Table
 from olafctl.reproduce.microbenchmark import CLUSTERS, G, load, planned, replay
-from olafctl.testbed.model import Mode
+from olafctl.wire.modes import Mode
 
 RATES = (40, 20, 5)
 _SHOWN = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)

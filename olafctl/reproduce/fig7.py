@@ -16,7 +16,7 @@ from olafctl.reproduce.experiment import Data, Experiment, Progress, Section, Ta
 from olafctl.reproduce.statistics import Figures, over
 from olafctl.simulate.run import run
 from olafctl.simulate.scenario import Engine, Scenario, Trace
-from olafctl.testbed.model import Mode
+from olafctl.wire.modes import Mode
 
 WORKERS = 3
 """Of each cluster."""

@@ -17,7 +17,7 @@ from olafctl.replay.schedule import Load, Schedule, schedule
 from olafctl.simulate import library
 from olafctl.simulate.run import Receptions, run
 from olafctl.simulate.scenario import Engine, Scenario, Trace
-from olafctl.testbed.model import Mode
+from olafctl.wire.modes import Mode
 
 CLUSTERS, WORKERS, SLOTS = 9, 3, 8
 G = 10**9

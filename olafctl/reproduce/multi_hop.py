@@ -16,7 +16,7 @@ from olafctl import aom
 from olafctl.reproduce.statistics import Figures, over
 from olafctl.simulate.run import run
 from olafctl.simulate.scenario import Control, Engine, Link, Scenario, Source
-from olafctl.testbed.model import Mode
+from olafctl.wire.modes import Mode
 
 CLUSTERS, WORKERS = 10, 10
 S1 = range(5)

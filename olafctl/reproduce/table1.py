@@ -13,7 +13,7 @@ from olafctl.reproduce import microbenchmark, statistics
 from olafctl.reproduce.experiment import Data, Experiment, Progress, Section, Table
 from olafctl.reproduce.microbenchmark import CLUSTERS, G, load, planned, replay
 from olafctl.reproduce.statistics import Figures, over
-from olafctl.testbed.model import Mode
+from olafctl.wire.modes import Mode
 
 RATES = (40, 20)
 """Gb/s."""

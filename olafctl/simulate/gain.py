@@ -12,10 +12,10 @@ from enum import StrEnum
 from olafctl.errors import BadInput, Problem
 from olafctl.simulate.run import Result, run
 from olafctl.simulate.scenario import Control, Engine, Scenario, Source
-from olafctl.testbed.model import Mode
 from olafctl.wire import layouts
 from olafctl.wire.geometry import BEATS
 from olafctl.wire.layouts import BEAT_BYTES, GRADIENT_OFFSET
+from olafctl.wire.modes import Mode
 
 _INTERVALS = 200
 """Observed of each worker, at least."""

@@ -7,9 +7,10 @@ from pathlib import Path
 from olafctl.testbed import clusters, engines, hosts, limits, quantities, routes, source
 from olafctl.testbed.engines import Declared
 from olafctl.testbed.links import Links
-from olafctl.testbed.model import Engine, Host, Mode, Testbed
+from olafctl.testbed.model import Engine, Host, Testbed
 from olafctl.testbed.source import Report, Section
 from olafctl.wire import layouts
+from olafctl.wire.modes import Mode
 
 
 def load(path: Path | str, text: str | None = None, *, targets: Sequence[str]) -> Testbed:

@@ -1,21 +1,13 @@
 """What a testbed says, as values: already checked, every default filled in, every range expanded."""
 
 from dataclasses import dataclass, field
-from enum import StrEnum
 from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
 
 from olafctl.ports.netem import Impairment
 from olafctl.ports.transport import Transport
 from olafctl.wire.geometry import Geometry
-
-
-class Mode(StrEnum):
-    """What OlafQueue does with the updates of a cluster (OLAF §4; iSwitch §3)."""
-
-    OLAF = "olaf"
-    FIFO = "fifo"
-    ISWITCH = "iswitch"
+from olafctl.wire.modes import Mode
 
 
 @dataclass(frozen=True)

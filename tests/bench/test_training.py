@@ -18,9 +18,9 @@ from olafctl import paths
 from olafctl.bench.training import delivery, speedup
 from olafctl.bench.training.report import Figure, Table, as_json, estimate, write
 from olafctl.errors import OlafError
-from olafctl.queue.internals import Mode
 from olafctl.replay import trace as traces
 from olafctl.targets import testbeds
+from olafctl.wire.modes import Mode
 from tests.targets.conftest import quietly, why_not
 
 if TYPE_CHECKING:

@@ -22,10 +22,10 @@ from olafctl.control.store import Role, Store, all_names, folder_of
 from olafctl.errors import BadInput, OlafError
 from olafctl.p4runtime.entities import TableEntry
 from olafctl.p4runtime.session import Session
-from olafctl.queue.internals import Mode
 from olafctl.queue.registers import IndexSettings
 from olafctl.targets import processes, testbeds
 from olafctl.testbed import limits
+from olafctl.wire.modes import Mode
 from tests.control.conftest import bed, quietly
 
 

@@ -12,10 +12,10 @@ from olafctl.control.state import State
 from olafctl.control.status import status
 from olafctl.control.store import Store, folder_of
 from olafctl.errors import BadInput
-from olafctl.queue.internals import Mode
 from olafctl.queue.registers import IndexSettings
 from olafctl.targets import testbeds
 from olafctl.testbed.model import Testbed
+from olafctl.wire.modes import Mode
 from tests.control.conftest import quietly
 
 TEXT = """

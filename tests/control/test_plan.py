@@ -16,7 +16,8 @@ from olafctl.control.state import DeviceState, State, device_state
 from olafctl.p4runtime.entities import Exact, MulticastGroup, TableEntry
 from olafctl.queue.settings import ranges
 from olafctl.targets import testbeds
-from olafctl.testbed.model import Cluster, Engine, Host, Mode, Port, Testbed, Worker
+from olafctl.testbed.model import Cluster, Engine, Host, Port, Testbed, Worker
+from olafctl.wire.modes import Mode
 
 EMPTY = State({device: DeviceState() for device in DEVICES}, {})
 

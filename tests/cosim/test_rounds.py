@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from olafctl.testbed.model import Mode
+from olafctl.wire.modes import Mode
 
 from .conftest import Lab, Recorded
 

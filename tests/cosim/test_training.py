@@ -11,9 +11,10 @@ import pytest
 
 from olafctl.errors import BadInput
 from olafctl.targets.interface import TimedFrame
-from olafctl.testbed.model import Mode, Worker
+from olafctl.testbed.model import Worker
 from olafctl.wire.frames import OlafFrame
 from olafctl.wire.layouts import FrameType
+from olafctl.wire.modes import Mode
 
 from .conftest import Lab, Recorded
 

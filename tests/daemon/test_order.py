@@ -16,8 +16,9 @@ from olafctl.control.state import DeviceState, device_state
 from olafctl.p4runtime.entities import Exact
 from olafctl.queue.registers import IndexSettings
 from olafctl.queue.settings import Change as SettingsChange
-from olafctl.testbed.model import Cluster, Mode, Worker
+from olafctl.testbed.model import Cluster, Worker
 from olafctl.testbed.topology import Topology
+from olafctl.wire.modes import Mode
 from tests.daemon.conftest import lab
 
 BED = lab("""

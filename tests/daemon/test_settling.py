@@ -4,7 +4,8 @@ from dataclasses import replace
 from ipaddress import IPv4Address
 
 from olafctl.daemon.settling import Settling
-from olafctl.testbed.model import Cluster, Mode
+from olafctl.testbed.model import Cluster
+from olafctl.wire.modes import Mode
 from tests.daemon.test_order import BED, clusters
 
 ADDRESS = IPv4Address("10.0.1.1")

@@ -8,7 +8,7 @@ import pytest
 
 from olafctl.demo import experiment, table1
 from olafctl.demo.experiment import Experiment
-from olafctl.testbed.model import Mode
+from olafctl.wire.modes import Mode
 from tests.replay import small
 from tests.replay.stand_in import StandIn
 

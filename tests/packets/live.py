@@ -23,8 +23,9 @@ from olafctl.queue.internals import Command
 from olafctl.queue.registers import DISPOSITIONS
 from olafctl.targets.interface import Registers, Running, device_name
 from olafctl.testbed.hosts import default_mac
-from olafctl.testbed.model import Cluster, Host, Mode, Testbed, Worker
+from olafctl.testbed.model import Cluster, Host, Testbed, Worker
 from olafctl.testbed.topology import Topology
+from olafctl.wire.modes import Mode
 
 DEADLINE = 60.0
 """Seconds after which something that must happen is taken not to."""

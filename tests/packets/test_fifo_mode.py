@@ -2,7 +2,7 @@
 
 import pytest
 
-from olafctl.queue.internals import Mode
+from olafctl.wire.modes import Mode
 from tests.packets.conftest import needs
 from tests.packets.frames import gradient, update
 from tests.packets.live import Live

@@ -10,9 +10,10 @@ from scapy.packet import Packet
 
 from olafctl.control import jobs
 from olafctl.errors import BadInput
-from olafctl.testbed.model import Cluster, Mode, Worker
+from olafctl.testbed.model import Cluster, Worker
 from olafctl.testbed.topology import Topology
 from olafctl.wire.layouts import Flag, FrameType
+from olafctl.wire.modes import Mode
 from tests.packets.frames import Got, Gradient, at, contribution, gradient
 from tests.packets.live import Arrivals, Live
 

@@ -3,9 +3,9 @@
 import pytest
 
 from olafctl.bench import queue as performance
-from olafctl.queue.internals import Mode
 from olafctl.queue.verilate import build_queue
 from olafctl.wire.geometry import Geometry
+from olafctl.wire.modes import Mode
 
 FRAMES = 150
 JUMBO = Geometry(indices=16, slots=8, beats=142)

@@ -6,7 +6,7 @@ from click.testing import CliRunner, Result
 
 from olafctl.cli.main import olafctl
 from olafctl.errors import OlafError
-from olafctl.queue.internals import Mode
+from olafctl.wire.modes import Mode
 from tests.replay import small
 
 

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from olafctl.errors import BadInput, OlafError
-from olafctl.queue.internals import Mode as QueueMode
 from olafctl.queue.registers import IndexSettings, rate_word
 from olafctl.queue.settings import IndexRange
 from olafctl.replay import plot, report
@@ -17,7 +16,7 @@ from olafctl.replay.run import Outcome, Setting, replay
 from olafctl.replay.schedule import Load, Schedule, schedule
 from olafctl.replay.trace import Trace
 from olafctl.targets.interface import TimedFrame
-from olafctl.testbed.model import Mode
+from olafctl.wire.modes import Mode
 from tests.replay import small
 from tests.replay.stand_in import StandIn
 
@@ -64,10 +63,10 @@ def test_olaf_loses_less_and_is_fresher_than_fifo(outcomes: dict[Mode, Outcome])
 
 def test_the_engine_is_put_back_as_it_was(trace: Trace, plan: Schedule) -> None:
     engine = StandIn(TESTBED)
-    engine.configure(0, 15, IndexSettings(QueueMode.FIFO))
+    engine.configure(0, 15, IndexSettings(Mode.FIFO))
     engine.write("rate", rate_word(5 * 10**9))
     replay(engine, TESTBED, trace, plan, LOAD.blocks, Setting(Mode.OLAF, None))
-    assert engine.settings() == (IndexRange(0, 15, IndexSettings(QueueMode.FIFO)),)
+    assert engine.settings() == (IndexRange(0, 15, IndexSettings(Mode.FIFO)),)
     assert engine.read("rate") == rate_word(5 * 10**9)
 
 
@@ -77,10 +76,10 @@ def test_the_engine_is_put_back_after_a_failure(trace: Trace, plan: Schedule) ->
             raise OlafError("has no virtual time")
 
     engine = Broken(TESTBED)
-    engine.configure(0, 15, IndexSettings(QueueMode.FIFO))
+    engine.configure(0, 15, IndexSettings(Mode.FIFO))
     with pytest.raises(OlafError, match="no virtual time"):
         replay(engine, TESTBED, trace, plan, LOAD.blocks, Setting(Mode.OLAF, None))
-    assert engine.settings() == (IndexRange(0, 15, IndexSettings(QueueMode.FIFO)),)
+    assert engine.settings() == (IndexRange(0, 15, IndexSettings(Mode.FIFO)),)
 
 
 def test_frames_that_fit_no_slot_are_refused_before_any_is_sent(trace: Trace, plan: Schedule) -> None:

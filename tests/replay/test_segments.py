@@ -18,8 +18,9 @@ from olafctl.replay.schedule import Load, Schedule, schedule
 from olafctl.replay.trace import Trace
 from olafctl.targets import testbeds
 from olafctl.targets.interface import TimedFrame
-from olafctl.testbed.model import Mode, Testbed
+from olafctl.testbed.model import Testbed
 from olafctl.wire.frames import OlafFrame
+from olafctl.wire.modes import Mode
 from tests.replay import small
 from tests.replay.stand_in import StandIn
 from tests.replay.verilated import VerilatedQueue

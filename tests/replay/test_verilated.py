@@ -11,8 +11,8 @@ from olafctl.replay import trace as traces
 from olafctl.replay.measure import Measurement, reduction
 from olafctl.replay.run import Setting, clusters_of, replay
 from olafctl.replay.schedule import Load, schedule
-from olafctl.testbed.model import Mode
 from olafctl.wire.geometry import Geometry
+from olafctl.wire.modes import Mode
 from tests.replay import small
 from tests.replay.verilated import VerilatedQueue
 

@@ -7,7 +7,7 @@ pytest.importorskip("olaf", reason="the SDK is not installed (pip install ./sdk)
 
 from olafctl.reproduce import fig6, fig7, table1
 from olafctl.reproduce.microbenchmark import G, load, planned, replay
-from olafctl.testbed.model import Mode
+from olafctl.wire.modes import Mode
 
 
 def test_every_update_of_the_recorded_training_has_one_outcome() -> None:

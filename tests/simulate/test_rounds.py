@@ -15,7 +15,7 @@ from olafctl.simulate.from_testbed import scenario_of
 from olafctl.simulate.run import Result, run
 from olafctl.simulate.scenario import Engine, Link, Scenario, Source
 from olafctl.targets import testbeds
-from olafctl.testbed.model import Mode
+from olafctl.wire.modes import Mode
 
 US, MS = 1_000, 1_000_000
 COMPLETE = 64

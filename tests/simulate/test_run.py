@@ -13,10 +13,10 @@ from olafctl import aom
 from olafctl.errors import BadInput
 from olafctl.simulate.run import Result, run
 from olafctl.simulate.scenario import Engine, Link, Scenario, Source, Trace
-from olafctl.testbed.model import Mode
 from olafctl.verify.question.system import Cluster, System
 from olafctl.verify.simulation.engine import simulate
 from olafctl.verify.simulation.schedule import Schedule, Update
+from olafctl.wire.modes import Mode
 
 US, SECOND = 1_000, 10**9
 IDLE = 40

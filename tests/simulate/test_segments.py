@@ -10,7 +10,7 @@ from olafctl import aom
 from olafctl.errors import BadInput
 from olafctl.simulate.run import Result, run
 from olafctl.simulate.scenario import Engine, Link, Scenario, Source
-from olafctl.testbed.model import Mode
+from olafctl.wire.modes import Mode
 
 US, SECOND = 1_000, 10**9
 

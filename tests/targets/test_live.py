@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from olafctl.errors import OlafError
-from olafctl.queue.internals import Mode
 from olafctl.queue.registers import IndexSettings
 from olafctl.testbed.model import Host, Worker
 from olafctl.wire.frames import Endpoint, OlafFrame
 from olafctl.wire.layouts import FrameType
+from olafctl.wire.modes import Mode
 
 from .conftest import Live
 

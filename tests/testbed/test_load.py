@@ -9,7 +9,8 @@ import pytest
 from olafctl import paths
 from olafctl.ports.transport import Transport
 from olafctl.targets import testbeds
-from olafctl.testbed.model import Mode, Testbed
+from olafctl.testbed.model import Testbed
+from olafctl.wire.modes import Mode
 
 HEAD = """
 ports: [{numbers: 1-4, name: tor}]

@@ -8,8 +8,9 @@ import pytest
 from olafctl import paths
 from olafctl.errors import EXIT_BAD_INPUT, BadInput
 from olafctl.targets import testbeds
-from olafctl.testbed.model import Link, Mode, Testbed
+from olafctl.testbed.model import Link, Testbed
 from olafctl.testbed.topology import Topology
+from olafctl.wire.modes import Mode
 
 RIGHT = """\
 name: tree

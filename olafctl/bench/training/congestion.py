@@ -16,9 +16,9 @@ from olafctl.bench.training.ends import IDEAL, ORIGINS, PAIRS, TENTH, Ends, Rewa
 from olafctl.bench.training.lab import Lab, Queue, Run, lab
 from olafctl.bench.training.report import Figure, estimate
 from olafctl.bench.training.runs import Runs, rewards
-from olafctl.queue.internals import Mode
 from olafctl.targets.interface import Progress
 from olafctl.train.plan import Pace, Plan
+from olafctl.wire.modes import Mode
 
 UPDATE = 0.15
 """Seconds of virtual time for an update: the load is the same from beginning to end."""

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from olafctl.bench.twin import deployed
-from olafctl.queue.internals import Mode
 from olafctl.queue.registers import DISPOSITIONS, rate_word
 from olafctl.targets import testbeds
 from olafctl.targets.interface import Progress, Running
@@ -18,6 +17,7 @@ from olafctl.testbed.model import Testbed
 from olafctl.train import network
 from olafctl.train.plan import Plan, Trained
 from olafctl.train.virtual import train
+from olafctl.wire.modes import Mode
 
 _TESTBED = """
 name: {name}
@@ -72,7 +72,7 @@ class Lab:
 
     def train(self, queue: Queue, plan: Plan) -> Run:
         """One training from its beginning. Raises OlafError."""
-        self.running.registers.write("mode", queue.mode)
+        self.running.registers.write("mode", queue.mode.number)
         self.running.registers.write("rate", rate_word(queue.rate))
         self.running.registers.write("reward_enable", int(queue.comparable is not None))
         (word,) = struct.unpack(">I", struct.pack(">f", queue.comparable or 0.0))

@@ -14,10 +14,10 @@ from olafctl.bench.training.curves import COLUMNS, drawn, points
 from olafctl.bench.training.lab import Lab, Queue, Run, lab
 from olafctl.bench.training.report import Figure, estimate
 from olafctl.bench.training.runs import Runs, final, mean_reward
-from olafctl.queue.internals import Mode
 from olafctl.targets.interface import Progress
 from olafctl.train.plan import Pace, Plan
 from olafctl.train.record import SLOWDOWNS
+from olafctl.wire.modes import Mode
 
 STEP = 0.001
 """Seconds of virtual time for an environment step on the fastest hardware."""

@@ -29,10 +29,10 @@ from olafctl.bench.training.runs import Runs, final, mean_reward
 from olafctl.cosim.medium import EngineMedium, address
 from olafctl.cosim.scripts import Script
 from olafctl.errors import BadInput, Problem
-from olafctl.queue.internals import Mode
 from olafctl.targets.interface import Progress
 from olafctl.testbed.model import Worker
 from olafctl.train.serving import parameter_server
+from olafctl.wire.modes import Mode
 
 if TYPE_CHECKING:
     from olaf.optimizer import Link
@@ -120,7 +120,7 @@ def _alone(iterations: int, seed: int) -> Run:
 
 
 def _attached(twin: Lab, workers: int, iterations: int, seed: int) -> Run:
-    twin.running.registers.write("mode", Mode.OLAF)
+    twin.running.registers.write("mode", Mode.OLAF.number)
     (cluster,) = twin.testbed.clusters
     said: list[tuple[float, float]] = []
     with closing(twin.running.virtual_time()) as engine:

@@ -17,10 +17,10 @@ from olafctl import paths, plotting
 from olafctl.bench.training.delivery import FRAME_BYTES, OFFERED, TRACE, Case, Control, Delivery, lab
 from olafctl.bench.training.report import Figure, estimate
 from olafctl.bench.training.runs import Runs
-from olafctl.queue.internals import Mode
 from olafctl.replay import trace as traces
 from olafctl.targets import testbeds
 from olafctl.targets.interface import Progress
+from olafctl.wire.modes import Mode
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -36,9 +36,9 @@ def command(frames: int, indices: int, slots: int, fifo: bool, as_json: bool) ->
     a goal of the design is missed.
     """
     from olafctl.bench import queue as performance
-    from olafctl.queue.internals import Mode
     from olafctl.queue.verilate import build_queue
     from olafctl.wire.geometry import Geometry
+    from olafctl.wire.modes import Mode
 
     def tell(step: str) -> None:
         click.echo(step, err=True)

@@ -11,6 +11,8 @@ from typing import Any
 
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
+from olafctl.wire.modes import Mode
+
 PACKAGE = "olaf.v1"
 SERVICE = f"{PACKAGE}.Olaf"
 FILE = "olafctl/daemon/api/olaf.proto"
@@ -42,7 +44,7 @@ _OF_CLUSTER = (_DEPLOYMENT, _Field("cluster", "string"))
 _SEGMENT = _Field("segment", "optional uint32", "without it every segment of the model")
 
 ENUMS: Mapping[str, tuple[str, ...]] = {
-    "Mode": ("ENGINE_MODE", "OLAF", "FIFO", "ISWITCH"),
+    "Mode": ("ENGINE_MODE", *(mode.name for mode in Mode)),
     "Kind": ("WORKER", "SWITCH"),
 }
 

@@ -28,9 +28,10 @@ from olafctl.daemon.operate.audit import AuditLog
 from olafctl.daemon.operations import MemberWish, NoRoom, Operation, Operations, Planned
 from olafctl.errors import BadInput, OlafError, Problem
 from olafctl.queue.internals import Command
-from olafctl.testbed.model import Mode, Testbed
+from olafctl.testbed.model import Testbed
 from olafctl.wire.control import ALL_SEGMENTS, Action, Reason, Role
 from olafctl.wire.frames import Values
+from olafctl.wire.modes import Mode
 
 _log = logging.getLogger(__name__)
 _TIMEOUT = 0.2

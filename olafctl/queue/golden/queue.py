@@ -19,11 +19,12 @@ from olafctl.queue.golden.frames import Update
 from olafctl.queue.golden.reward import Reward
 from olafctl.queue.golden.settings import Index, Step, steps
 from olafctl.queue.golden.waiting import Waiting
-from olafctl.queue.internals import Command, Mode
+from olafctl.queue.internals import Command
 from olafctl.queue.model import Instant, Sidecar
 from olafctl.queue.registers import BY_NAME, Access, IndexSettings
 from olafctl.wire.geometry import Geometry
 from olafctl.wire.layouts import Kind, StatusFlag
+from olafctl.wire.modes import Mode
 
 UNPREDICTED = ("cycle", "input_stalls")
 """Counters that measure time, not what became of frames."""

@@ -7,10 +7,11 @@ from fractions import Fraction
 
 from olafctl.errors import BadInput, Problem
 from olafctl.queue.registers import CLOCK_HZ
-from olafctl.testbed.model import Mode, Testbed
+from olafctl.testbed.model import Testbed
 from olafctl.verify.question.objective import Kind, Objective
 from olafctl.verify.question.system import Cluster, Transmission
 from olafctl.wire.layouts import BEAT_BYTES
+from olafctl.wire.modes import Mode
 
 _UNITS = {"ns": 1, "us": 10**3, "µs": 10**3, "ms": 10**6, "s": 10**9}
 _TIME = re.compile(r"(-?\d+(?:\.\d+)?)\s*(ns|us|µs|ms|s)")
