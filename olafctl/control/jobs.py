@@ -110,7 +110,7 @@ def _job(store: Store, cluster: str) -> Iterator[_Job]:
 
 def _check_rounds(cluster: Cluster) -> None:
     if cluster.mode is not Mode.ISWITCH:
-        what = f"the cluster {cluster.name} is of mode {cluster.mode.value}"
+        what = f"the cluster {cluster.name} is of mode {cluster.mode}"
         raise BadInput(Problem(what, remedy="H and partial sums are of mode iswitch alone"))
 
 

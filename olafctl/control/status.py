@@ -105,7 +105,7 @@ def _clusters(testbed: Testbed, store: Store) -> list[Json]:
             "index": cluster.index,
             "name": cluster.name,
             "group": cluster.group,
-            "mode": cluster.mode.value,
+            "mode": cluster.mode,
             "first": cluster.first,
             "segments": cluster.segments,
             "threshold": cluster.threshold if cluster.mode is Mode.ISWITCH else None,
