@@ -121,7 +121,7 @@ def _deployed(bed: Testbed, progress: Callable[[str], None]) -> Iterator[Registe
 
 def _run(bed: Testbed, registers: Registers, wanted: Load, control: bool) -> Run:
     server_host = bed.parameter_servers[0]
-    names = {str(worker.ip): bed.clusters[worker.cluster].name for worker in bed.workers}
+    names = {str(worker.ip): worker.cluster for worker in bed.workers}
     with ExitStack() as stack:
         server = ParameterServer(
             policy=partial(Plain, rate=1e-3), members=names, multicast=True, port=_port(server_host)

@@ -84,7 +84,7 @@ def _compare(testbed: Testbed, running: Running, pick: random.Random, updates: i
         for name in (engine.name for engine in engines)
     }
     trace, sent = _arrivals(engines, senders, pick, updates, size)
-    segments = {cluster.index: cluster.segments for cluster in testbed.clusters}
+    segments = {cluster.number: cluster.segments for cluster in testbed.clusters}
     length = int(trace.time[-1]) + DRAINED
     ours = run(Scenario(engines, trace=trace, segments=segments), length, record=True)
     registers = {engine.name: running.below.get(engine.name, running.registers) for engine in engines}
@@ -121,7 +121,7 @@ def engines_at(testbed: Testbed, faster: int) -> tuple[Engine, ...]:
 
 
 def _opportunistic(testbed: Testbed) -> Sequence[Cluster]:
-    return [cluster for cluster in testbed.clusters if cluster.mode is not Mode.ISWITCH]
+    return [cluster for cluster in testbed.clusters if testbed.mode_of(cluster) is not Mode.ISWITCH]
 
 
 def _at(testbed: Testbed, engine: str, cluster: Cluster) -> Sequence[Member]:
@@ -154,7 +154,7 @@ def _arrivals(
     trace = Trace(
         np.array(names)[order],
         np.concatenate(times)[order],
-        np.array([worker.cluster for worker in sent]),
+        np.array([testbed.cluster_of(worker).number for worker in sent]),
         np.array([worker.number for worker in sent]),
         size,
     )

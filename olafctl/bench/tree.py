@@ -75,7 +75,7 @@ def _free(testbed: Testbed) -> Testbed:
         target="twin",
         engine=unlimited(testbed.engine),
         others=tuple(map(unlimited, testbed.others)),
-        clusters=tuple(replace(cluster, mode=Mode.FIFO, own_mode=True) for cluster in testbed.clusters),
+        clusters=tuple(replace(cluster, mode=Mode.FIFO) for cluster in testbed.clusters),
     )
 
 

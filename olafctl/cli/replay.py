@@ -94,7 +94,7 @@ def command(
     with using(pick(testbed)) as (deployed, running):
         clusters = asynchronous(deployed)
         setting = Setting(
-            mode=clusters[0].mode if clusters and mode is None else Mode(mode or "olaf"),
+            mode=deployed.mode_of(clusters[0]) if clusters and mode is None else Mode(mode or "olaf"),
             rate=deployed.engine.output_rate if rate is None else out_rate,
         )
         load = Load(mean, most, frame_bytes, at_once, order)

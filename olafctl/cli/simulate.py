@@ -100,7 +100,7 @@ def command(
 
     bed = load(locate(testbed))
     if mode is not None:
-        clusters = tuple(replace(one, mode=Mode(mode), own_mode=True) for one in bed.clusters)
+        clusters = tuple(replace(one, mode=Mode(mode)) for one in bed.clusters)
         bed = replace(bed, clusters=clusters)
     bed = _with_rates(bed, rates)
     seconds = obsolete / 1e9
@@ -109,7 +109,7 @@ def command(
         bed, given.get(None), named, jitter=lateness, size=frame_bytes, control=workers, seed=seed
     )
     result = run(scenario, length, warm_up=before, progress=lambda events: log_progress(f"{events} events"))
-    names = {cluster.index: cluster.name for cluster in bed.clusters}
+    names = {cluster.number: cluster.name for cluster in bed.clusters}
     if as_json:
         print_json(_values(result, names))
     else:

@@ -34,7 +34,7 @@ class EngineMedium:
         self._hosts = {host.ip: host for host in everyone}
         self._macs = {host.ip: host.mac for host in everyone}
         if testbed.engine.address is not None:
-            self._macs[testbed.engine.address] = hosts.default_mac(testbed.engine.address)
+            self._macs[testbed.engine.address] = default_mac(testbed.engine.address)
         self._stepping = False
         self.refused: Counter[str] = Counter()
         """Frames that a host's network card or kernel would not accept, by reason."""

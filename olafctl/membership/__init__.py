@@ -1,1 +1,1 @@
-"""Membership: clusters and their members, the rules for both, every way to change them, and where they are kept."""
+"""Clusters and their members: types, rules, every way to change them, and where they are kept."""

@@ -29,7 +29,7 @@ def backup(store: MembershipStore, deployment: str, path: Path) -> int:
         "revision": revision,
         "rows": rows,
     }
-    text = json.dumps({**content, "sha256": _digest(content)}, indent=1, sort_keys=True)
+    text = json.dumps({**content, "sha256": _digest(content)}, indent=1, sort_keys=True, allow_nan=False)
     partial = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         partial.touch(mode=0o600)

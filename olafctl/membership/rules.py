@@ -1,4 +1,4 @@
-"""What a cluster and a member must be, whoever asks for it: a testbed, a command, the API or a control message.
+"""What clusters and members must be, whoever asks: a testbed, a command, the API or a control message.
 
 Each rule gives the problems it finds; ``where`` of a problem is the field.
 """
@@ -52,6 +52,14 @@ def of_threshold(cluster: Cluster, ground: Ground) -> Iterator[Problem]:
     elif workers and cluster.threshold > workers:
         what = f"{cluster.threshold} updates make a result, but the cluster has {workers} workers"
         yield Problem(what, "threshold", f"give 1 … {workers}")
+
+
+def of_rounds(cluster: Cluster, ground: Ground) -> Iterator[Problem]:
+    """Whether there are partial sums that could be released or discarded."""
+    mode = ground.mode_of(cluster)
+    if mode is not Mode.ISWITCH:
+        what = f"{cluster.name!r} is of mode {mode}, and H and partial sums are of mode iswitch alone"
+        yield Problem(what, "mode", "set mode: iswitch")
 
 
 def of_reward(threshold: object) -> Iterator[Problem]:
@@ -135,7 +143,8 @@ def _rounds(cluster: Cluster, ground: Ground) -> Iterator[Problem]:
         what = f"{workers} workers, but an index tells {MEMBERS.default} members of a round apart"
         yield Problem(what, "cluster", "make several clusters of it")
     if cluster.is_spread and cluster.threshold not in (0, workers):
-        what = f"{cluster.threshold} updates make a result of {cluster.name}, whose workers are at several engines"
+        where = f"{cluster.name}, whose workers are at several engines"
+        what = f"{cluster.threshold} updates make a result of {where}"
         remedy = f"leave threshold out: each of the {workers} workers counts"
         yield Problem(what, "threshold", remedy)
 

@@ -15,8 +15,10 @@ from olafctl.errors import OlafError, Problem
 from olafctl.membership.store import Compacted, Event, Intent, Row
 
 FILE = "membership.db"
-_VERSION = 1
+_VERSION = 2
 _KEPT = 100_000
+_LOGGED_PAGES = 32
+"""Pages of 4 KiB in the write-ahead log from which on it goes into the database."""
 _SCHEMA = f"""
 begin;
 create table if not exists row (key text primary key, value text not null) strict;
@@ -53,8 +55,11 @@ class SqliteStore:
             if version > _VERSION:
                 raise OlafError(Problem("was written by a newer Olaf", str(self._path), "use that one"))
             self._database.execute("pragma journal_mode = wal")
+            # What is lost with the log alone shall be little.
+            self._database.execute(f"pragma wal_autocheckpoint = {_LOGGED_PAGES}")
             if version < _VERSION:
                 self._database.executescript(_SCHEMA)
+            self._database.execute("pragma wal_checkpoint(truncate)")
 
     def rows(self) -> tuple[int, dict[str, Row]]:
         with self._step() as database:

@@ -1,6 +1,8 @@
 """What a testbed says, as values: already checked, every default filled in, every range expanded."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
 
@@ -138,6 +140,18 @@ class Testbed:
     def beats(self) -> int:
         """64-byte beats that a slot of every engine holds."""
         return min(engine.beats for engine in self.engines)
+
+    @cached_property
+    def _named(self) -> Mapping[str, Cluster]:
+        return {cluster.name: cluster for cluster in self.clusters}
+
+    def cluster_of(self, worker: Member) -> Cluster:
+        """The cluster that a worker is in."""
+        return self._named[worker.cluster]
+
+    def mode_of(self, cluster: Cluster) -> Mode:
+        """What the root does with a cluster's updates; whether it sums rounds, all engines agree on."""
+        return self.engine.mode_of(cluster)
 
     @property
     def workers(self) -> tuple[Member, ...]:

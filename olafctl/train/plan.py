@@ -119,7 +119,7 @@ def trained(
     counted = server.counters(cluster.name)
     return Trained(
         cluster=cluster,
-        steps=tuple(step for step in steps if step.cluster == cluster.index),
+        steps=tuple(step for step in steps if step.cluster == cluster.number),
         sent=sum(one.sent for one in counters),
         held=sum(one.held for one in counters),
         received=counted.received,

@@ -48,7 +48,7 @@ def policy(name: str, rate: float, options: dict[str, float | None]) -> PolicyMa
 
 def asynchronous(testbed: Testbed) -> tuple[Cluster, ...]:
     """The clusters that a parameter server is for: rounds of iswitch mode need none."""
-    return tuple(cluster for cluster in testbed.clusters if cluster.mode is not Mode.ISWITCH)
+    return tuple(cluster for cluster in testbed.clusters if testbed.mode_of(cluster) is not Mode.ISWITCH)
 
 
 def host_of(testbed: Testbed, name: str | None) -> Host:

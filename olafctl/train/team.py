@@ -20,7 +20,8 @@ from olaf.udp import UdpPort
 from olaf.worker import Counters
 
 from olafctl.cosim.medium import address
-from olafctl.membership.model import Cluster, Host, Member
+from olafctl.membership.model import Cluster, Host
+from olafctl.membership.model import Member as Worker
 from olafctl.ports.namespace import within
 from olafctl.train import network
 from olafctl.train.member import Member
@@ -39,7 +40,7 @@ class Job:
     """What one worker is to do."""
 
     cluster: Cluster
-    worker: Member
+    worker: Worker
     namespace: str | None
     server: Host
     plan: Plan
@@ -93,10 +94,10 @@ def work(job: Job, say: Callable[[Said], None], stop: Stop) -> None:
         say(error.strerror or str(error))
         return
     weights = network.initial(
-        np.random.default_rng((job.plan.seed, job.cluster.index)),
+        np.random.default_rng((job.plan.seed, job.cluster.number)),
         network.width(job.cluster.values or network.parameters(network.HIDDEN)),
     )
-    random = np.random.default_rng((job.plan.seed, job.worker.member, job.done))
+    random = np.random.default_rng((job.plan.seed, job.worker.replica, job.done))
     member = Member(port, address(job.server), job.cluster, job.worker.name, weights, job.plan, random)
     memory = None if job.memory is None else Memory(job.memory, member.learner)
     try:
@@ -126,7 +127,7 @@ def _update(member: Member, plan: Plan, stop: Stop) -> Step:
     stop.wait(max(begin + least - time.monotonic(), 0.0))
     probability = member.end.probability
     sent = member.offer(gradient, played.mean_reward)
-    return Step(0.0, member.cluster.index, member.name, played.mean_reward, probability, sent)
+    return Step(0.0, member.cluster.number, member.name, played.mean_reward, probability, sent)
 
 
 class Processes:

@@ -58,7 +58,7 @@ class Training:
         self.medium = EngineMedium(self.session, testbed, DELAY)
         self.network = VirtualNetwork(self.medium)
         self.random = np.random.default_rng(self.seed)
-        self.clusters = [cluster for cluster in testbed.clusters if cluster.mode is Mode.OLAF]
+        self.clusters = [cluster for cluster in testbed.clusters if testbed.mode_of(cluster) is Mode.OLAF]
         self.targets = [self.random.standard_normal(VALUES).astype(np.float32) for _ in self.clusters]
         (server,) = testbed.parameter_servers
         self.server = olaf.ParameterServer(
@@ -79,7 +79,7 @@ class Training:
             segments=1,
             v=V,
             delta_t=DELTA_T,
-            seed=self.seed + worker.member,
+            seed=self.seed + worker.replica,
             port=self.network.port(address(worker)),
         )
         weights = np.zeros(VALUES, np.float32)

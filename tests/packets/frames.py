@@ -34,7 +34,7 @@ def update(
     **fields: int,
 ) -> Packet:
     """A worker's update to the parameter server, with its cluster's epoch unless ``fields`` say another."""
-    epoch = live.testbed.clusters[worker.cluster].epoch
+    epoch = live.testbed.cluster_of(worker).epoch
     header = Olaf(frame_type=FrameType.UPDATE, seq=seq, reward=reward, gen_time=gen_time)
     for name, value in {"epoch": epoch, **fields}.items():
         header.setfieldval(name, value)
@@ -54,7 +54,7 @@ def contribution(
 
 def ack(live: Live, worker: Member, values: Gradient, *, seq: int = 1) -> Packet:
     """The parameter server's ACK for an update of ``worker``."""
-    epoch = live.testbed.clusters[worker.cluster].epoch
+    epoch = live.testbed.cluster_of(worker).epoch
     header = Olaf(frame_type=FrameType.ACK, seq=seq, gen_time=2_000, epoch=epoch)
     frame = udp(live.server, worker, worker.udp_port, sport=live.testbed.udp_port)
     return whole(frame / header / Raw(values.astype("<f4").tobytes()))

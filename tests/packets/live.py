@@ -74,7 +74,7 @@ class Live:
     @property
     def asynchronous(self) -> Sequence[Cluster]:
         """The clusters whose members send to the parameter server, without rounds."""
-        return [cluster for cluster in self.testbed.clusters if cluster.mode is not Mode.ISWITCH]
+        return [cluster for cluster in self.testbed.clusters if self.testbed.mode_of(cluster) is not Mode.ISWITCH]
 
     def cluster(self, workers: int, nth: int = 0) -> Cluster:
         """The ``nth`` cluster of at least so many workers, of those that have no rounds."""
@@ -97,7 +97,8 @@ class Live:
         in its rounds."""
         assert self.registers is not None
         for cluster in self.testbed.clusters:
-            rounds = cluster.mode is Mode.ISWITCH and cluster.threshold == len(cluster.workers)
+            mode = self.testbed.mode_of(cluster)
+            rounds = mode is Mode.ISWITCH and cluster.h == len(cluster.workers)
             if rounds and len(cluster.workers) >= workers and cluster.segments >= segments:
                 return cluster
         pytest.skip(f"needs a cluster of mode iswitch with {workers} workers and {segments} segments")
@@ -105,7 +106,7 @@ class Live:
     def reset_rounds(self) -> None:
         """Discard every partial sum and forget every round, in every engine."""
         for cluster in self.testbed.clusters:
-            if cluster.mode is Mode.ISWITCH:
+            if self.testbed.mode_of(cluster) is Mode.ISWITCH:
                 for registers in self.queues.values():
                     registers.command(Command.RESET, cluster.first, last_index(cluster))
 

@@ -77,7 +77,7 @@ def test_acks_find_the_worker_at_its_new_place_and_nowhere_else(tree: Live, foun
     moved = move()
     for answered in (moved, found.pair[1], found.others[0]):
         arrived = tree.exchange((tree.server, ack(tree, answered, gradient(1))))
-        members = next(c for c in tree.testbed.clusters if c.index == moved.cluster).workers
+        members = tree.testbed.cluster_of(moved).workers
         assert {worker.name for worker in members} == {worker.name for worker in found.cluster.workers}
         assert [len(at(arrived, worker)) for worker in members] == [1] * len(members)
         assert sum(map(len, arrived.values())) == len(members)

@@ -75,7 +75,7 @@ def _check_described(testbed: Testbed) -> None:
         remedy_of_one = "describe one engine with --clusters, --service and --slots"
         problems.append(Problem(what, str(testbed.source), remedy_of_one))
     for cluster in testbed.clusters:
-        if cluster.mode is Mode.ISWITCH:
+        if testbed.mode_of(cluster) is Mode.ISWITCH:
             what = f"cluster {cluster.name} sends in rounds (iswitch), which have no Age-of-Model to prove"
             problems.append(Problem(what, str(testbed.source), remedy))
         elif cluster.segments > 1:
