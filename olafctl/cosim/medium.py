@@ -15,7 +15,6 @@ from olaf.virtual import VirtualNetwork
 from olafctl.errors import BadInput, Problem
 from olafctl.membership.model import Host
 from olafctl.targets.interface import TimedFrame, VirtualTime
-from olafctl.testbed import hosts
 from olafctl.testbed.model import Testbed
 from olafctl.wire.frames import Datagram, Endpoint
 
