@@ -21,9 +21,9 @@ assert worker.wait(60)
 
 
 def examined(host: str, *options: str) -> dict[str, dict[str, Any]]:
-    line = ["doctor", "10.0.0.254:20300", "--values", "100", "--json", *options]
+    line = ["olaf.doctor", "10.0.0.254:20300", "--values", "100", "--json", *options]
     done = subprocess.run(
-        exec_line("lab", host, sys.executable, "-m", "olafctl", *line),
+        exec_line("lab", host, sys.executable, "-m", *line),
         capture_output=True, text=True, timeout=SOON, check=False,
     )  # fmt: skip
     return {found["check"]: found for found in json.loads(done.stdout)}

@@ -1,5 +1,7 @@
 """What this machine alone can tell: its route, interface and neighbour towards the server."""
 
+from __future__ import annotations
+
 import array
 import fcntl
 import ipaddress
@@ -9,18 +11,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import psutil
 from olaf import wire
+from olaf.doctor.finding import Finding, fault, ok, warning
 from olaf.port import Address
 from olaf.segments import Segments, largest
-
-from olafctl.doctor.finding import Finding, fault, ok, warning
 
 _SIOCETHTOOL = 0x8946
 _ETHTOOL_GDRVINFO = 0x03
 _ETHTOOL_GTXCSUM = 0x16
 _IN_SOFTWARE = ("veth", "tun")
 """Drivers of interfaces that hand frames to other software as they are, whatever they say of checksums."""
+_SIOCGIFCONF = 0x8912
+_SIOCGIFMTU = 0x8921
+_IFREQ = struct.Struct("16s4x4s16x")
+"""struct ifreq with an IPv4 address."""
+_INTERFACES = 1024
 _COMPLETE = 0x2
 """ATF_COM: the neighbour's address is known."""
 _UDP_COUNTERS = ("InCsumErrors", "RcvbufErrors")
@@ -46,11 +51,21 @@ def way_to(server: Address) -> Way | Finding:
             what = f"there is no way to {server[0]}: {error.strerror}"
             return fault("route", what, f"ip address add …, ip route add {server[0]}/32 dev INTERFACE")
         source = probe.getsockname()[0]
-    stats = psutil.net_if_stats()
-    for interface, addresses in psutil.net_if_addrs().items():
-        if any(one.family == socket.AF_INET and one.address == source for one in addresses):
-            return Way(source, interface, stats[interface].mtu)
+        for interface, address in _addresses(probe):
+            if address == source:
+                request = struct.pack("16si20x", interface.encode(), 0)
+                (mtu,) = struct.unpack_from("i", fcntl.ioctl(probe, _SIOCGIFMTU, request), 16)
+                return Way(source, interface.partition(":")[0], mtu)
     return fault("route", f"no interface has the address {source}", "look at ip address, ip route")
+
+
+def _addresses(any_socket: socket.socket) -> Iterator[tuple[str, str]]:
+    """Each IPv4 address of this machine, after the interface that has it."""
+    found = array.array("B", bytes(_IFREQ.size * _INTERFACES))
+    place, room = found.buffer_info()
+    size, _ = struct.unpack("iP", fcntl.ioctl(any_socket, _SIOCGIFCONF, struct.pack("iP", room, place)))
+    for name, address in _IFREQ.iter_unpack(found.tobytes()[:size]):
+        yield name.split(b"\0")[0].decode(), socket.inet_ntoa(address)
 
 
 def examine(way: Way, server: Address, segments: Segments | None) -> Iterator[Finding]:
@@ -98,7 +113,7 @@ def udp_counters() -> dict[str, int]:
     """The kernel's counters of datagrams that it dropped on receipt."""
     lines = [line.split() for line in Path("/proc/net/snmp").read_text().splitlines() if line[:4] == "Udp:"]
     names, values = lines[0], lines[1]
-    counted = dict(zip(names[1:], map(int, values[1:]), strict=True))
+    counted = dict(zip(names[1:], map(int, values[1:])))
     return {name: counted.get(name, 0) for name in _UDP_COUNTERS}
 
 

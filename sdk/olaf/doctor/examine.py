@@ -1,5 +1,7 @@
 """The whole examination, in the order in which one fault hides the next."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Iterator
 from contextlib import closing
@@ -7,17 +9,14 @@ from dataclasses import dataclass
 
 from olaf import wire
 from olaf.address import Cluster, parse
-from olaf.errors import JoinRefused, NoAnswer
-from olaf.errors import OlafError as SdkError
+from olaf.doctor import machine, probes
+from olaf.doctor.finding import Finding, fault, ok
+from olaf.doctor.machine import Way
+from olaf.errors import JoinRefused, NoAnswer, OlafError
 from olaf.membership import Membership
 from olaf.port import Address
 from olaf.segments import Segments
 from olaf.udp import UdpPort
-
-from olafctl.doctor import machine, probes
-from olafctl.doctor.finding import Finding, fault, ok
-from olafctl.doctor.machine import Way
-from olafctl.errors import BadInput, OlafError, Problem
 
 
 @dataclass(frozen=True)
@@ -48,14 +47,11 @@ class Worker:
 def examine(worker: Worker, wait: float) -> Iterator[Finding]:
     """Examine as ``worker``; each question waits up to ``wait`` seconds for an answer.
 
-    Raises BadInput for an address in no known form or a model that cannot be divided, OlafError when the
-    local address cannot be bound.
+    Raises BadAddress for an address in no known form, ValueError for a model that cannot be divided,
+    OlafError when the local address cannot be bound.
     """
-    try:
-        where = parse(worker.server)
-        segments = _segments(worker)
-    except (SdkError, ValueError) as error:
-        raise BadInput(Problem(str(error), remedy="see olafctl doctor --help")) from error
+    where = parse(worker.server)
+    segments = _segments(worker)
     control = where.control if isinstance(where, Cluster) else where
     way = machine.way_to(control)
     if isinstance(way, Finding):
@@ -119,5 +115,7 @@ def _port(local: Address) -> UdpPort:
 
 
 def _taken(local: Address, error: OSError) -> OlafError:
-    what = f"cannot use UDP {local[0]}:{local[1]}: {os.strerror(error.errno or 0)}"
-    return OlafError(Problem(what, "--local", "end the worker that runs here, or give another port"))
+    return OlafError(
+        f"--local: cannot use UDP {local[0]}:{local[1]}: {os.strerror(error.errno or 0)} "
+        "(end the worker that runs here, or give another port)"
+    )

@@ -5,6 +5,8 @@ parameter server. An update must be known to the engine, and its ACK come back t
 gradient of zeros and a reward of -∞, which no reward gate lets pass and no running average counts.
 """
 
+from __future__ import annotations
+
 import socket
 import struct
 import time
@@ -13,15 +15,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from olaf import serial, wire
+from olaf.doctor.finding import Finding, fault, ok, skipped, warning
 from olaf.port import Address
 from olaf.segments import Segments
 
-from olafctl.doctor.finding import Finding, fault, ok, skipped, warning
-from olafctl.wire.layouts import OLAF
-
 _SO_NO_CHECK = 11
 _TRIES = 4
-_EPOCHS = 1 << next(field.bits for field in OLAF.fields if field.name == "epoch")
 
 
 @dataclass(frozen=True)
@@ -102,7 +101,7 @@ def examine_server(
     """Whether a parameter server answers, in which epoch, and for which model; returns its answer, if any."""
     answer = prober.ask([epoch])
     if isinstance(answer, Silence):
-        answer = prober.ask([other for other in range(_EPOCHS) if other != epoch])
+        answer = prober.ask([other for other in range(wire.EPOCHS) if other != epoch])
         if isinstance(answer, Silence):
             yield _unanswered(answer)
             return None

@@ -1,10 +1,12 @@
 """What an examination says of one thing."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
-from enum import StrEnum
+from enum import Enum
 
 
-class Verdict(StrEnum):
+class Verdict(str, Enum):
     """How it is."""
 
     OK = "ok"
