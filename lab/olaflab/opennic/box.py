@@ -13,11 +13,12 @@ from olafctl.p4.switch.native import NativeSwitch
 from olafctl.queue.registers import QueueRegisters
 from olafctl.queue.verilog import INSTANCE, instance
 from olafctl.targets.opennic.box_registers import BoxRegisters
-from olafctl.targets.opennic.ips import IPS, model
+from olafctl.targets.opennic.ips import IPS
 from olafctl.targets.opennic.metadata import fields, width
 from olafctl.targets.opennic.registers import WINDOWS
 from olafctl.wire.geometry import Geometry
 from olaflab.opennic.bench import Bench, Signals, Sink, Source
+from olaflab.opennic.stand_ins import model
 from olaflab.opennic.verilate import build
 
 _NATIVE = Path(__file__).parent / "native"

@@ -12,8 +12,9 @@ from pathlib import Path
 from olafctl import cache
 from olafctl.errors import OlafError, Problem
 from olafctl.queue.verilog import INSTANCE, instance
-from olafctl.targets.opennic.ips import IPS, stub
+from olafctl.targets.opennic.ips import IPS
 from olafctl.wire.geometry import Geometry
+from olaflab.opennic.stand_ins import stub
 from olaflab.opennic.verilate import sources
 from olaflab.queue.netlist import Netlist
 from olaflab.queue.synthesis import DEVICE, mapper, resources

@@ -9,9 +9,10 @@ from olafctl.errors import OlafError, Problem
 from olafctl.p4runtime.dataplane import P4Info
 from olafctl.p4runtime.program import MatchKind, Program, Table
 from olafctl.targets.opennic import plugin
-from olafctl.templates import fill
+from olafctl.templates import fill_in
 from olafctl.toolchain import cxx
 from olaflab.opennic.ip_registers import PAGE, action_list
+from olaflab.opennic.stand_ins import TEMPLATES
 
 _SHIM = plugin.DRIVER
 _FAKE = Path(__file__).resolve().parent / "driver"
@@ -25,7 +26,9 @@ def build(name: str, info: P4Info, build_info: int) -> Path:
 
     Raises MissingTool without a C++ compiler, OlafError when it fails.
     """
-    config = fill("opennic/fake_driver_config.cpp.j2", name=name, build_info=build_info, **_layout(info))
+    config = fill_in(
+        TEMPLATES, "fake_driver_config.cpp.j2", name=name, build_info=build_info, **_layout(info)
+    )
     compiler = cxx()
     sources = [*sorted(_SHIM.iterdir()), *sorted(_FAKE.iterdir())]
     key = cache.digest([str(compiler), repr(_FLAGS), config, name, *sources])

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from olafctl.errors import OlafError, Problem
-from olafctl.templates import fill
+from olafctl.templates import fill_in
 from olaflab.paper.experiment import Data, Experiment, Section, Table
 
+PAGES = Path(__file__).parent / "pages"
 _LONG = 18
 """Rows of a table that a reader is shown without asking."""
 
@@ -29,15 +30,16 @@ def write(measured: Mapping[Experiment, Data], document: Path, folder: Path) -> 
 
 
 def _whole(measured: Mapping[Experiment, Data], document: Path, folder: Path) -> str:
-    parts = [fill("reproduction/introduction.md")]
+    parts = [fill_in(PAGES, "introduction.md")]
     for experiment, data in measured.items():
         section = experiment.section(data)
         picture = _picture(experiment, folder)
         place = os.path.relpath(picture, document.parent)
         figure = f"![{experiment.title}]({place})" if experiment.draw and picture.is_file() else ""
         tables = {name: markdown(table) for name, table in section.tables.items()}
-        text = fill(
-            f"reproduction/{experiment.page or experiment.name}.md",
+        text = fill_in(
+            PAGES,
+            f"{experiment.page or experiment.name}.md",
             table=tables,
             figure=figure,
             **section.values,

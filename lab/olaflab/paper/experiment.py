@@ -21,7 +21,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Section:
-    """What an experiment's text (``templates/reproduction/PAGE.md``) shows, by name."""
+    """What an experiment's text (``pages/PAGE.md``) shows, by name."""
 
     tables: Mapping[str, Table]
     values: Mapping[str, object] = field(default_factory=dict)
@@ -41,4 +41,4 @@ class Experiment:
     draw: Callable[[Data, Path], None] | None = None
     """Writes the figure to a file, or none where there is nothing to show."""
     page: str = ""
-    """The text in ``templates/reproduction/``; the name's if empty."""
+    """The text in ``pages/``; the name's if empty."""

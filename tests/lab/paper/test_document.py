@@ -125,11 +125,10 @@ def test_figures_say_their_spread_where_there_is_one() -> None:
 
 
 def test_every_name_of_the_command_has_a_page(tmp_path: Path) -> None:
-    from olafctl import paths
-    from olaflab.paper import catalogue
+    from olaflab.paper import catalogue, document
 
     known = catalogue.experiments(tmp_path)
     names = {name.partition("-")[0] for name in known}
     assert names | {"all"} == set(command.params[0].type.choices)  # type: ignore[attr-defined]
-    pages = {path.stem for path in (paths.sources() / "templates" / "reproduction").glob("*.md")}
+    pages = {path.stem for path in document.PAGES.glob("*.md")}
     assert pages == {one.page or one.name for one in known.values()} | {"introduction"}

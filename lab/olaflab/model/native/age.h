@@ -1,5 +1,5 @@
-// Age-of-Model as frames arrive, in picoseconds: the definition of olafctl/verify/aom, one reception after the
-// other.
+// Age-of-Model as frames arrive, in picoseconds: the definition of olafctl/verify/aom, one reception after
+// the other.
 
 #pragma once
 
@@ -14,7 +14,8 @@ namespace olaf {
 constexpr std::int64_t kPsPerNs = 1000;
 constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::min();
 
-// The time in picoseconds nearest to `now` for which a frame carries `gen_time` (olafctl.verify.aom.nearest_time).
+// The time in picoseconds nearest to `now` for which a frame carries `gen_time`
+// (olafctl.verify.aom.nearest_time).
 inline std::int64_t NearestTime(std::uint64_t gen_time, std::int64_t now) {
     const auto half = static_cast<std::int64_t>((kGenTimeMask + 1) / 2);
     const auto before = static_cast<std::uint64_t>(now / kPsPerNs - half + 1);

@@ -17,6 +17,7 @@ from olafctl.queue.registers import DISPOSITIONS
 from olaflab.queue.synthesis import yosys
 
 TOP = "formal_top"
+_VERILOG = Path(__file__).parent / "verilog"
 _CYCLES_OF_RESET = 2
 """Cycles from power-up on in which nothing has to hold yet."""
 _NOT_AT_SETTLEMENT = ("dropped_reset",)
@@ -28,14 +29,14 @@ class Design:
     """What is proved of which circuit."""
 
     top: str
-    """A file of ``hdl/formal/`` that holds the module ``formal_top``."""
+    """A file of ``verilog/`` that holds the module ``formal_top``."""
     cut_modules: tuple[str, ...] = ()
     cut_wires: tuple[str, ...] = ()
     """By their hierarchical names."""
     assumed: Mapping[str, str] = field(default_factory=dict)
     """By module: what always holds in it, as a Verilog expression."""
     added: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """By module: files of ``hdl/formal/`` with assertions about what is inside it."""
+    """By module: files of ``verilog/`` with assertions about what is inside it."""
     words: tuple[str, ...] = ()
     """Modules whose memories ``added`` looks into: the words of memory ``x`` become one wire ``words_x``."""
     without: tuple[str, ...] = ()
@@ -53,7 +54,7 @@ def circuit(design: Design, work: Path) -> int:
     hdl.mkdir()
     for path in sorted((paths.sources() / "hdl").glob("olaf_*.v*")):
         (hdl / path.name).write_text(_prepared(path.stem, path.read_text(), design))
-    top = (paths.sources() / "hdl" / "formal" / design.top).read_text()
+    top = (_VERILOG / design.top).read_text()
     (work / "top.v").write_text(_prepared(TOP, top, design))
     (work / "make.ys").write_text(_script(design))
     result = subprocess.run(
@@ -89,7 +90,7 @@ def _prepared(module: str, text: str, design: Design) -> str:
     if module in design.words:
         text = _with_end(text, _words(text))
     for name in design.added.get(module, ()):
-        text = _with_end(text, (paths.sources() / "hdl" / "formal" / name).read_text())
+        text = _with_end(text, (_VERILOG / name).read_text())
     if module in design.assumed:
         text = _with_end(text, f"    always @* assume({design.assumed[module]});\n")
     return text

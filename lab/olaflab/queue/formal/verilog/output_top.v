@@ -1,4 +1,4 @@
-// The way out by itself, with anything to send, for lab/olaflab/queue/formal.
+// The way out by itself, with anything to send, for olaflab/queue/formal.
 `include "olaf_layout.vh"
 `include "olaf_meta.vh"
 `default_nettype none

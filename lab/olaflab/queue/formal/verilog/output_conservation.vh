@@ -1,4 +1,4 @@
-// Conservation of updates, as part of olaf_output: lab/olaflab/queue/formal puts it before its `endmodule`.
+// Conservation of updates, as part of olaf_output: olaflab/queue/formal puts it before its `endmodule`.
 //
 // Every update whose last beat was issued is sent once. The other assertions make that inductive: an
 // update that was issued and not sent has its last beat in a stage, in the FIFO or on the wire.

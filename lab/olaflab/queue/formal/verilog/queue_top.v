@@ -1,4 +1,4 @@
-// The whole queue, as small as it can be, with anything at its inputs, for lab/olaflab/queue/formal.
+// The whole queue, as small as it can be, with anything at its inputs, for olaflab/queue/formal.
 `include "olaf_layout.vh"
 `include "olaf_meta.vh"
 `include "olaf_dispositions.vh"

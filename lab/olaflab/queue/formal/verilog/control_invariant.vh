@@ -1,4 +1,4 @@
-// What the control of OlafQueue keeps to in every cycle, as part of formal_top: lab/olaflab/queue/formal puts it
+// What the control of OlafQueue keeps to in every cycle, as part of formal_top: olaflab/queue/formal puts it
 // before its `endmodule`. Induction shows that it follows from itself, and the queue's own checks from it.
 //
 // The slot's life is the one that olaf_queue_checks follows: free, waiting, leaving, accumulating. All
