@@ -5,15 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from olafctl.bench import etcd_server
 from olafctl.daemon.certificates import issue
 from olafctl.daemon.etcd import messages
 from olafctl.daemon.etcd.client import Etcd
 from olafctl.daemon.etcd.store import EtcdStore, leader_key
 from olafctl.daemon.leadership import Alone, NotLeader
 from olafctl.errors import BadInput, OlafError
-from olafctl.membership.sqlite import FILE, SqliteStore
-from olafctl.membership.store import Compacted, Event, Intent, MembershipStore, Row
+from olaflab.daemon import etcd_server
 from tests.daemon.conftest import DEADLINE, needs_etcd
 
 Open = Callable[[], MembershipStore]
