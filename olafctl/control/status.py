@@ -15,6 +15,7 @@ from olafctl.control.locks import unless_changing
 from olafctl.control.pipeline import DEVICES, TABLES, block_of, show_action, show_key
 from olafctl.control.plan import plan
 from olafctl.control.store import Role, Store
+from olafctl.membership.model import Cluster
 from olafctl.p4runtime.dataplane import CounterData
 from olafctl.p4runtime.entities import TableEntry
 from olafctl.p4runtime.failures import P4RuntimeFailed

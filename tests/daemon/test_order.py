@@ -17,6 +17,7 @@ from olafctl.p4runtime.entities import Exact
 from olafctl.queue.registers import IndexSettings
 from olafctl.queue.settings import Change as SettingsChange
 from olafctl.testbed.topology import Topology
+from olafctl.wire.modes import Mode
 from olaflab.daemon.switch_pair import PairRegisters, RunningPair
 from tests.daemon.conftest import lab
 

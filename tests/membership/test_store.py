@@ -11,6 +11,9 @@ from olafctl.daemon.etcd.client import Etcd
 from olafctl.daemon.etcd.store import EtcdStore, leader_key
 from olafctl.daemon.leadership import Alone, NotLeader
 from olafctl.errors import BadInput, OlafError
+from olafctl.membership.model import Row
+from olafctl.membership.sqlite import FILE, SqliteStore
+from olafctl.membership.store import Compacted, Event, Intent, MembershipStore
 from olaflab.daemon import etcd_server
 from tests.daemon.conftest import DEADLINE, needs_etcd
 

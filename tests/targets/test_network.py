@@ -9,6 +9,7 @@ from random import Random
 import numpy as np
 import pytest
 
+from olafctl.membership.model import Member
 from olafctl.targets import testbeds
 from olafctl.targets.interface import Running, TimedFrame
 from olafctl.testbed.model import Testbed

@@ -12,6 +12,7 @@ from olafctl.wire import layouts
 from olafctl.wire.frames import Endpoint, OlafFrame
 from olafctl.wire.geometry import Geometry
 from olafctl.wire.layouts import FrameType, Kind
+from olafctl.wire.modes import Mode
 from olaflab.opennic.bench import BEAT, Bench, Received, Signals, Sink, Source
 from olaflab.opennic.box import Box, Outcome
 from olaflab.opennic.verilate import build

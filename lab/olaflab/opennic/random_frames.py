@@ -23,6 +23,7 @@ from olafctl.wire import layouts
 from olafctl.wire.frames import Datagram, Endpoint, OlafFrame, mac_bits, pack, unpack
 from olafctl.wire.geometry import Geometry
 from olafctl.wire.layouts import CPU_PORT, QUEUE_PORT, TUSER, FrameType, Refusal
+from olafctl.wire.modes import Mode
 from olaflab.opennic.box import Box, Compiled
 from olaflab.opennic.ip_registers import IpRegisters
 

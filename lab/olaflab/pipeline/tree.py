@@ -17,6 +17,7 @@ from olafctl.testbed.topology import Topology
 from olafctl.wire import layouts
 from olafctl.wire.frames import Endpoint, OlafFrame
 from olafctl.wire.layouts import FrameType
+from olafctl.wire.modes import Mode
 from olaflab.pipeline.twin import deployed
 
 _KINDS = 64

@@ -24,6 +24,7 @@ from olafctl.testbed.model import Testbed
 from olafctl.wire import layouts
 from olafctl.wire.frames import Endpoint, OlafFrame
 from olafctl.wire.layouts import FrameType
+from olafctl.wire.modes import Mode
 from olaflab.pipeline import veth_load
 
 _KINDS = 64

@@ -14,6 +14,7 @@ from olafctl.verify import aom
 from olafctl.wire.frames import Endpoint, OlafFrame
 from olafctl.wire.geometry import BEATS
 from olafctl.wire.layouts import BEAT_BYTES, FrameType
+from olafctl.wire.modes import Mode
 from olaflab.model.gain import Job, Way, scenario
 from olaflab.model.run import run
 from olaflab.model.scenario import Scenario

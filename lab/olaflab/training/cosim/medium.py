@@ -13,7 +13,7 @@ from olaf.port import Address
 from olaf.virtual import VirtualNetwork
 
 from olafctl.errors import BadInput, Problem
-from olafctl.membership.model import Host
+from olafctl.membership.model import Host, default_mac
 from olafctl.targets.interface import TimedFrame, VirtualTime
 from olafctl.testbed.model import Testbed
 from olafctl.wire.frames import Datagram, Endpoint

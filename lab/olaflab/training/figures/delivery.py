@@ -31,6 +31,7 @@ from olafctl.targets.interface import Progress, Running, TimedFrame, VirtualTime
 from olafctl.testbed.model import Testbed
 from olafctl.wire.frames import Endpoint, OlafFrame
 from olafctl.wire.layouts import ETHERNET, GRADIENT_OFFSET, IPV4, OLAF, FrameType
+from olafctl.wire.modes import Mode
 from olaflab.pipeline.twin import deployed
 from olaflab.training.replay.trace import Trace
 

@@ -23,6 +23,7 @@ from olafctl.control.destroy import destroy
 from olafctl.control.hosts import deployed
 from olafctl.control.store import Store, folder_of
 from olafctl.errors import OlafError, Problem
+from olafctl.membership.model import Host
 from olafctl.ports.namespace import within
 from olafctl.targets.interface import Registers
 from olafctl.targets.testbeds import load

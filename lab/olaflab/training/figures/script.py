@@ -26,6 +26,7 @@ from olafctl.control.serving import parameter_server
 from olafctl.errors import BadInput, Problem
 from olafctl.membership.model import Member
 from olafctl.targets.interface import Progress
+from olafctl.wire.modes import Mode
 from olaflab.training.cosim.medium import EngineMedium, address
 from olaflab.training.cosim.scripts import Script
 from olaflab.training.figures.curves import COLUMNS, drawn, points
