@@ -72,8 +72,7 @@ def _free(testbed: Testbed) -> Testbed:
     return replace(
         testbed,
         target="twin",
-        engine=unlimited(testbed.engine),
-        others=tuple(map(unlimited, testbed.others)),
+        engines=tuple(map(unlimited, testbed.engines)),
         clusters=tuple(replace(cluster, mode=Mode.FIFO, own_mode=True) for cluster in testbed.clusters),
     )
 

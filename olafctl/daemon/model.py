@@ -174,7 +174,7 @@ def of_testbed(bed: testbed.Testbed) -> tuple[list[Cluster], list[Member]]:
 
 def parent_at(port: int, topology: Topology) -> str:
     """The parent of a member behind front port ``port``."""
-    return topology.engine_at[port] if topology.testbed.others else topology.testbed.name
+    return topology.engine_at[port] if len(topology.testbed.engines) > 1 else topology.testbed.name
 
 
 def _worker(member: Member, cluster: Cluster) -> testbed.Worker:
