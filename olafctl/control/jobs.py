@@ -149,9 +149,7 @@ def _indices(job: _Job, segment: int | None) -> tuple[int, int]:
 
 def _from_below(job: _Job) -> Iterator[Registers]:
     """Every engine's queue, each before its parent's: a partial sum of one is part of the other's."""
-    for engine in reversed(job.testbed.others):
-        yield job.running.below[engine.name]
-    yield job.running.registers
+    yield from reversed([*job.running.queues.values()])
 
 
 def _send(job: _Job, payload: bytes, members: Iterable[Member]) -> None:

@@ -83,12 +83,7 @@ def status(store: Store, kept: Kept | None = None) -> Json:
         report["hosts"] = hosts.show(store.folder)
         report["links"] = _links(testbed, running)
         report["devices"] = _devices(running, sessions)
-        report["queue"] = _queue(running.registers)
-        report["indices"] = [part.as_json() for part in running.registers.settings()]
-        report["below"] = {
-            name: {"queue": _queue(queue), "indices": [part.as_json() for part in queue.settings()]}
-            for name, queue in running.below.items()
-        }
+        report["queues"] = {engine: _queue(queue) for engine, queue in running.queues.items()}
         report["drift"] = _drift(testbed, store.folder, running, sessions)
     return report
 
@@ -146,8 +141,10 @@ def _engines(testbed: Testbed) -> list[Json]:
 
 
 def _queue(registers: Registers) -> Json:
-    """Status, counters and global settings; what a command for indices is given says nothing."""
-    return {name: value for name, value in registers.read_all().items() if not is_staging(name)}
+    """``registers``: status, counters and global settings, but not what a command for indices is given, which
+    says nothing; ``indices``: the settings of all, as ranges."""
+    shown = {name: value for name, value in registers.read_all().items() if not is_staging(name)}
+    return {"registers": shown, "indices": [part.as_json() for part in registers.settings()]}
 
 
 def _processes(folder: Path) -> list[Json]:
@@ -263,6 +260,6 @@ def _drift(testbed: Testbed, folder: Path, running: Running, sessions: Sessions)
     if lacking:
         return [f"+ {device.name} pipeline" for device in lacking]
     wanted = desired(testbed)
-    changes = plan(devices.read(running, sessions, list(wanted.registers)), wanted)
+    changes = plan(devices.read(running, sessions, wanted), wanted)
     absent = (f"+ host {stack.name} {stack.ip}" for stack in hosts.missing(folder))
     return list(islice((*absent, *changes.lines()), _MOST_DRIFT))

@@ -105,8 +105,8 @@ class Testbed:
     name: str
     source: Path
     target: str
-    engine: Engine
-    """The engine in front of the parameter servers; of several, the root of their tree."""
+    engines: tuple[Engine, ...]
+    """The tree of engines, each behind its parent: first the root, in front of the parameter servers."""
     udp_port: int
     control_tos: int
     ports: tuple[Port, ...]
@@ -117,8 +117,6 @@ class Testbed:
     hosts: tuple[Host, ...]
     """Hosts that are neither workers nor parameter servers."""
     routes: tuple[Route, ...]
-    others: tuple[Engine, ...] = ()
-    """The engines below the root, each behind its parent."""
     links: tuple[Link, ...] = ()
     """Every link between engines, and those at front ports that the testbed describes."""
     trunks: tuple[Port, ...] = ()
@@ -127,9 +125,9 @@ class Testbed:
     """The YAML it was read from."""
 
     @property
-    def engines(self) -> tuple[Engine, ...]:
-        """All engines: the root, then the others, each behind its parent."""
-        return (self.engine, *self.others)
+    def root(self) -> Engine:
+        """The engine in front of the parameter servers."""
+        return self.engines[0]
 
     @property
     def indices(self) -> int:

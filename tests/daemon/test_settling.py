@@ -74,5 +74,5 @@ def test_another_engine_of_the_same_cluster_and_places_at_the_root_leave_nothing
 
 
 def test_with_one_engine_no_one_settles() -> None:
-    settling = Settling(replace(BED, others=(), links=()))
+    settling = Settling(replace(BED, engines=BED.engines[:1], links=()))
     assert settling.leaving(at(0), at(1)) == {}

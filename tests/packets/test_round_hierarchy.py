@@ -61,7 +61,7 @@ def total(tree: Live, cluster: Cluster) -> Gradient:
 def from_below(tree: Live, cluster: Cluster) -> list[Member]:
     """The members, those at lower engines first."""
     topology = Topology(tree.testbed)
-    order = [engine.name for engine in (*tree.testbed.others, tree.testbed.engine)]
+    order = [engine.name for engine in reversed(tree.testbed.engines)]
     return sorted(cluster.workers, key=lambda worker: order.index(topology.home(worker)))
 
 

@@ -95,11 +95,11 @@ def command(
         clusters = asynchronous(deployed)
         setting = Setting(
             mode=deployed.mode_of(clusters[0]) if clusters and mode is None else Mode(mode or "olaf"),
-            rate=deployed.engine.output_rate if rate is None else out_rate,
+            rate=deployed.root.output_rate if rate is None else out_rate,
         )
         load = Load(mean, most, frame_bytes, at_once, order)
         if whole:
-            size = deployed.engine.beats * BEAT_BYTES
+            size = deployed.root.beats * BEAT_BYTES
             load = replace(load, frame_bytes=size, model=whole_model(deployed))
         plan = schedule(trace, clusters_of(deployed), load, updates)
         log_progress(f"replaying {plan.updates} updates")

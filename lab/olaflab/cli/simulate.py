@@ -127,7 +127,7 @@ def _with_rates(testbed: Testbed, rates: tuple[str, ...]) -> Testbed:
         every = given.get(None, engine.output_rate)
         return replace(engine, output_rate=given.get(engine.name, every))
 
-    return replace(testbed, engine=changed(testbed.engine), others=tuple(map(changed, testbed.others)))
+    return replace(testbed, engines=tuple(map(changed, testbed.engines)))
 
 
 def _show(result: "Result", names: dict[int, str]) -> None:

@@ -73,8 +73,7 @@ def _free(testbed: Testbed) -> Testbed:
     return replace(
         testbed,
         target="twin",
-        engine=unlimited(testbed.engine),
-        others=tuple(map(unlimited, testbed.others)),
+        engines=tuple(map(unlimited, testbed.engines)),
         clusters=tuple(replace(cluster, mode=Mode.FIFO) for cluster in testbed.clusters),
     )
 

@@ -142,17 +142,17 @@ MESSAGES: Mapping[str, tuple[_Field, ...]] = {
         _Field("cluster", "Cluster", "as it is now; absent when it was removed"),
         _Field("worker", "Worker", "as it is now; absent when it was removed"),
     ),
-    "GetQueueRequest": (_DEPLOYMENT,),
-    "Queue": (
-        _Field("registers", "repeated Count", "of the queue, at one instant; none while it is not reached"),
+    "GetQueuesRequest": (_DEPLOYMENT,),
+    "Queues": (
+        _Field(
+            "queues", "repeated Queue", "of every engine, each behind its parent's; none while not reached"
+        ),
         _Field("messages", "repeated Count", "control messages by what became of them"),
         _Field("ages", "repeated Count", "ns: Age-of-Model by cluster, as the parameter server told last"),
-        _Field("engine", "string", "whose queue it is; of several engines the root"),
-        _Field("below", "repeated EngineQueue", "of several engines, the queues of those below the root"),
     ),
-    "EngineQueue": (
-        _Field("engine", "string", "its name"),
-        _Field("registers", "repeated Count", "of its queue, at one instant"),
+    "Queue": (
+        _Field("engine", "string", "the name of the engine"),
+        _Field("registers", "repeated Count", "at one instant"),
     ),
     "ReportAgesRequest": (
         _DEPLOYMENT,
@@ -194,7 +194,7 @@ CALLS: Mapping[str, tuple[str, str]] = {
     "LetGo": ("LetGoRequest", "LetGoAnswer"),
     "Watch": ("WatchRequest", "stream Event"),
     "GetStatus": ("GetStatusRequest", "GetStatusAnswer"),
-    "GetQueue": ("GetQueueRequest", "Queue"),
+    "GetQueues": ("GetQueuesRequest", "Queues"),
     "ReportAges": ("ReportAgesRequest", "ReportAgesAnswer"),
 }
 """Request and answer of every call."""

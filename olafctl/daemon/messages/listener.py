@@ -334,8 +334,8 @@ class Listener:
 
     def _server(self, cluster: Cluster) -> Values:
         """Where the cluster's members send their updates."""
-        if cluster.mode is Mode.ISWITCH and self._testbed.engine.address is not None:
-            return {"server_addr": int(self._testbed.engine.address), "server_port": self._testbed.udp_port}
+        if cluster.mode is Mode.ISWITCH and self._testbed.root.address is not None:
+            return {"server_addr": int(self._testbed.root.address), "server_port": self._testbed.udp_port}
         for server in self._testbed.parameter_servers:
             return {"server_addr": int(server.ip), "server_port": server.udp_port}
         return {}

@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from olafctl import aom
 from olafctl.membership.model import Host
-from olafctl.targets.interface import Running, TimedFrame
+from olafctl.targets.interface import Running, TimedFrame, of_root
 from olafctl.targets.testbeds import load
 from olafctl.testbed.model import Testbed
 from olafctl.verify import aom
@@ -68,7 +69,7 @@ def compare(jobs: tuple[Job, ...], progress: Callable[[str], None]) -> Iterator[
         with deployed(bed, progress) as running:
             for way, mode in ((Way.FIFO, Mode.FIFO), (Way.OLAF, Mode.OLAF)):
                 progress(f"case {number + 1} of {len(jobs)}: {way}")
-                running.registers.write("mode", mode.number)
+                of_root(running.queues).write("mode", mode.number)
                 yield _compared(job, way, bed, running, number)
 
 
@@ -92,7 +93,7 @@ def _compared(job: Job, way: Way, bed: Testbed, running: Running, seed: int) -> 
     predicted = run(planned, length, warm_up=length // 10)
     arrivals = list(_arrivals(planned, job, bed, length))
     ages = _ages(running, arrivals, job, bed, length)
-    measured = running.registers.read("dropped_full") / max(len(arrivals), 1)
+    measured = of_root(running.queues).read("dropped_full") / max(len(arrivals), 1)
     return Compared(job, way, predicted.loss, measured, predicted.average_age, ages)
 
 

@@ -87,9 +87,8 @@ def _compare(testbed: Testbed, running: Running, pick: random.Random, updates: i
     segments = {cluster.number: cluster.segments for cluster in testbed.clusters}
     length = int(trace.time[-1]) + DRAINED
     ours = run(Scenario(engines, trace=trace, segments=segments), length, record=True)
-    registers = {engine.name: running.below.get(engine.name, running.registers) for engine in engines}
     for engine in engines:
-        _set(registers[engine.name], engine, _opportunistic(testbed))
+        _set(running.queues[engine.name], engine, _opportunistic(testbed))
     theirs = _through(running, testbed, trace, sent)
     mine = _received(ours)
     missing = Counter(frame for frame, _ in theirs)
@@ -99,7 +98,7 @@ def _compare(testbed: Testbed, running: Running, pick: random.Random, updates: i
         updates=updates,
         frames=len(theirs),
         different_frames=sum(abs(count) for count in missing.values()),
-        different_counts=sum(difference(ours, name, one) for name, one in registers.items()),
+        different_counts=sum(difference(ours, name, one) for name, one in running.queues.items()),
         latest=max(
             (
                 abs(ours_at - when)

@@ -27,7 +27,7 @@ from olafctl.errors import OlafError, Problem
 from olafctl.membership.model import Host, Member
 from olafctl.ports.transport import Transport
 from olafctl.queue.registers import rate_word
-from olafctl.targets.interface import Progress, Running, TimedFrame, VirtualTime
+from olafctl.targets.interface import Progress, Running, TimedFrame, VirtualTime, of_root
 from olafctl.testbed.model import Testbed
 from olafctl.wire.frames import Endpoint, OlafFrame
 from olafctl.wire.layouts import ETHERNET, GRADIENT_OFFSET, IPV4, OLAF, FrameType
@@ -105,7 +105,7 @@ class Lab:
 
     def run(self, case: Case, gigabits: float, updates: int, seed: int) -> Delivery:
         """Until each worker has delivered ``updates``. Raises OlafError when that does not end."""
-        registers = self._running.registers
+        registers = of_root(self._running.queues)
         registers.write("mode", case.mode.number)
         registers.write("rate", rate_word(round(gigabits * 1e9)))
         with closing(self._running.virtual_time()) as engine:

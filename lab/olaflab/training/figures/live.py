@@ -25,7 +25,7 @@ from olafctl.control.store import Store, folder_of
 from olafctl.errors import OlafError, Problem
 from olafctl.membership.model import Host
 from olafctl.ports.namespace import within
-from olafctl.targets.interface import Registers
+from olafctl.targets.interface import Registers, of_root
 from olafctl.targets.testbeds import load
 from olafctl.testbed.model import Testbed
 from olafctl.wire.layouts import GRADIENT_OFFSET
@@ -114,7 +114,7 @@ def _deployed(bed: Testbed, progress: Callable[[str], None]) -> Iterator[Registe
         _, running = find(store)
         if running is None:
             raise OlafError(Problem("does not run", _NAME))
-        yield running.registers
+        yield of_root(running.queues)
     finally:
         destroy(store)
 

@@ -11,7 +11,7 @@ import pytest
 
 from olafctl.errors import BadInput
 from olafctl.membership.model import Member
-from olafctl.targets.interface import TimedFrame
+from olafctl.targets.interface import TimedFrame, of_root
 from olafctl.wire.frames import OlafFrame
 from olafctl.wire.layouts import FrameType
 from olafctl.wire.modes import Mode
@@ -126,7 +126,7 @@ def training(lab: Lab) -> Training:
 @pytest.fixture(scope="module")
 def counted(lab: Lab, training: Training) -> dict[str, int]:
     assert training.offers
-    return lab.running.registers.read_all()
+    return of_root(lab.running.queues).read_all()
 
 
 def test_it_converges_though_the_queue_drops(training: Training, counted: dict[str, int]) -> None:

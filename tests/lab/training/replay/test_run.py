@@ -83,7 +83,7 @@ def test_the_engine_is_put_back_after_a_failure(trace: Trace, plan: Schedule) ->
 
 
 def test_frames_that_fit_no_slot_are_refused_before_any_is_sent(trace: Trace, plan: Schedule) -> None:
-    narrow = replaced(TESTBED, engine=replaced(TESTBED.engine, beats=3))
+    narrow = replaced(TESTBED, engines=(replaced(TESTBED.root, beats=3),))
     engine = StandIn(narrow)
     with pytest.raises(BadInput, match="frames of 256 bytes, but a slot of the engine holds 192"):
         replay(engine, narrow, trace, plan, LOAD.blocks, Setting(Mode.OLAF, None))

@@ -150,7 +150,7 @@ def test_through_the_verilog_queue_olaf_loses_less_and_is_fresher(
 ) -> None:
     """Every sum is exact to the bit; a model is as old as its oldest segment."""
     plan = schedule(trace, np.zeros(3, dtype=np.int64), LOAD, updates=12)
-    library = build_queue(testbed.engine.geometry)
+    library = build_queue(testbed.root.geometry)
     figures = {}
     for mode in (Mode.OLAF, Mode.FIFO):
         with QueueModel(library) as model:
