@@ -14,12 +14,10 @@ from olafctl.membership.membership import Membership, rows_of
 from olafctl.membership.merge import fits, members_of, merged
 from olafctl.membership.model import Cluster, Row
 from olafctl.membership.sqlite import FILE, SqliteStore
+from olafctl.membership.store import HERE
 from olafctl.targets import testbeds
 from olafctl.testbed.ground import ground
 from olafctl.testbed.model import Testbed
-
-HERE = "here"
-"""In the deployment's own folder."""
 
 
 class Lost(OlafError):
@@ -62,16 +60,13 @@ def current(testbed: Testbed, store: Store) -> Testbed:
     return replace(testbed, clusters=tuple(clusters))
 
 
-def wanted(testbed: Testbed, store: Store, force: bool = False) -> Testbed:
-    """``testbed``, which is to be deployed, with what was changed at run time since it was the last time;
-    with ``force`` without.
+def wanted(testbed: Testbed, store: Store) -> Testbed:
+    """``testbed``, which is to be deployed, with what was changed at run time since it was the last time.
 
     Raises Lost, and BadInput when the two cannot be both.
     """
-    if force:
-        return testbed
     if store.membership() not in ("", HERE):
-        what = f"its membership is kept in etcd at {store.membership()}"
+        what = f"its membership is kept in {store.membership()}"
         remedy = "start its daemon; or begin with the testbed's again: olafctl deploy --force"
         raise OlafError(Problem(what, testbed.name, remedy))
     rows, record = stored(store), store.record(Role.RUNNING)
@@ -97,8 +92,11 @@ def keeping(testbed: Testbed, store: Store) -> Iterator[None]:
         }
         if change or not revision:
             kept.finish(change)
+        place = store.membership()
         try:
+            store.put_membership(HERE)
             yield
         except BaseException:
             kept.finish({key: before.get(key) for key in change})
+            store.put_membership(place)
             raise

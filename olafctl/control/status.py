@@ -70,7 +70,7 @@ def status(store: Store, kept: Kept | None = None) -> Json:
         "daemon": kept.address if kept else None,
         "interrupted": interrupted,
         "engines": _engines(testbed),
-        "clusters": _clusters(testbed, store),
+        "clusters": _clusters(testbed),
         "parameter_servers": [
             {"name": host.name, "ip": str(host.ip), "port": host.port} for host in testbed.parameter_servers
         ],
@@ -93,17 +93,16 @@ def healthy(report: Json) -> bool:
     return bool(report["running"]) and not report["interrupted"] and not report["drift"]
 
 
-def _clusters(testbed: Testbed, store: Store) -> list[Json]:
-    homes = {move.worker: move.home for move in store.regrouped()}
+def _clusters(testbed: Testbed) -> list[Json]:
     return [
         {
-            "index": cluster.index,
+            "number": cluster.number,
             "name": cluster.name,
             "group": cluster.group,
-            "mode": cluster.mode,
+            "mode": testbed.mode_of(cluster),
             "first": cluster.first,
             "segments": cluster.segments,
-            "threshold": cluster.threshold if cluster.mode is Mode.ISWITCH else None,
+            "threshold": cluster.h if testbed.mode_of(cluster) is Mode.ISWITCH else None,
             "halted": cluster.halted,
             "epoch": cluster.epoch,
             "workers": [
@@ -112,9 +111,8 @@ def _clusters(testbed: Testbed, store: Store) -> list[Json]:
                     "ip": str(worker.ip),
                     "udp_port": worker.udp_port,
                     "port": worker.port,
-                    "member": worker.member,
+                    "replica": worker.replica,
                     "number": worker.number,
-                    "moved_from": homes.get(worker.name),
                 }
                 for worker in cluster.workers
             ],
@@ -259,7 +257,7 @@ def _drift(testbed: Testbed, folder: Path, running: Running, sessions: Sessions)
     lacking = [device for device in running.devices if not devices.has_pipeline(device, sessions)]
     if lacking:
         return [f"+ {device.name} pipeline" for device in lacking]
-    wanted = desired(testbed)
+    wanted = desired(testbed, testbed.clusters)
     changes = plan(devices.read(running, sessions, wanted), wanted)
     absent = (f"+ host {stack.name} {stack.ip}" for stack in hosts.missing(folder))
     return list(islice((*absent, *changes.lines()), _MOST_DRIFT))

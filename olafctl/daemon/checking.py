@@ -49,7 +49,7 @@ class Check:
         clusters: Iterable[Cluster],
         passing_by: Container[IPv4Address] = (),
     ) -> None:
-        """Begin. ``queues`` are the engines', by name; ``testbed`` is what is wanted without clusters;
+        """Begin. ``queues`` are the engines', by name; ``testbed`` is what is wanted besides
         ``clusters`` are all as they are now, each made when it is asked for. Workers ``passing_by`` are known
         at their own engine alone."""
         self.error: OlafError | None = None
@@ -117,7 +117,7 @@ class Check:
         """The whole comparison; a pause may be made at each step."""
         engines, topology = self._testbed.engines, Topology(self._testbed)
         indices: list[list[IndexRange]] = [[] for _ in engines]
-        base = desired(self._testbed)
+        base = desired(self._testbed, ())
         yield from self._want(base)
         for cluster in self._clusters:
             for engine, parts in zip(engines, indices, strict=True):

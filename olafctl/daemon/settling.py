@@ -112,4 +112,4 @@ class Settling:
 
 
 def _assignment(cluster: Cluster) -> _Assignment:
-    return cluster.index, cluster.first, cluster.epoch
+    return cluster.number, cluster.first, cluster.epoch

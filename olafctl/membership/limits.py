@@ -26,3 +26,5 @@ FORWARDING = WORKERS + 2048
 BRIDGING = WORKERS + 2048
 BETWEEN_ENGINES = IPv4Network("240.0.0.0/8")
 """Reserved addresses: an engine below another has one of these for each cluster, and no host can."""
+CHILDREN = 32
+"""Engines right below one: their copies have replica ids of 16 bits, next to the workers'."""

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from olafctl.errors import OlafError, Problem
-from olafctl.membership.store import Compacted, Event, Intent, Row
+from olafctl.membership.store import HERE, Compacted, Event, Intent, Row
 
 FILE = "membership.db"
 _VERSION = 2
@@ -60,6 +60,10 @@ class SqliteStore:
             if version < _VERSION:
                 self._database.executescript(_SCHEMA)
             self._database.execute("pragma wal_checkpoint(truncate)")
+
+    @property
+    def place(self) -> str:
+        return HERE
 
     def rows(self) -> tuple[int, dict[str, Row]]:
         with self._step() as database:

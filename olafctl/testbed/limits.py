@@ -17,8 +17,6 @@ MAX_DELAY = 10**10
 LINK_QUEUE = 1_000_000
 
 ENGINES = 64
-CHILDREN = 32
-"""Engines right below one: their copies have replica ids of 16 bits, next to the workers'."""
 
 FRONT_PORTS = range(1, layouts.MAX_FRONT_PORT + 1)
 INTERFACE_NAME = 15

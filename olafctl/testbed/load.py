@@ -71,7 +71,7 @@ def load(path: Path | str, text: str | None = None, *, targets: Sequence[str]) -
     if len(declared) > 1:
         _check_reserved(declared, [*servers, *workers, *others], directory, report)
     # What is wrong elsewhere may leave no tree.
-    whole = testbed if not report.problems else replace(testbed, others=(), links=())
+    whole = testbed if not report.problems else replace(testbed, engines=(root,), links=())
     clusters.check(groups, entries, ground(whole))
     _check_tables(whole, top)
     report.raise_any()
@@ -92,7 +92,7 @@ def _check_servers(testbed: Testbed, top: Section) -> None:
     """The parameter servers: there must be one, and they must fit their table."""
     servers = len(testbed.parameter_servers)
     serverless = testbed.clusters and all(
-        testbed.engine.mode_of(cluster) is Mode.ISWITCH for cluster in testbed.clusters
+        testbed.root.mode_of(cluster) is Mode.ISWITCH for cluster in testbed.clusters
     )
     if servers == 0 and not serverless:
         top.report.add(

@@ -149,7 +149,7 @@ class Testbed:
 
     def mode_of(self, cluster: Cluster) -> Mode:
         """What the root does with a cluster's updates; whether it sums rounds, all engines agree on."""
-        return self.engine.mode_of(cluster)
+        return self.root.mode_of(cluster)
 
     @property
     def workers(self) -> tuple[Member, ...]:

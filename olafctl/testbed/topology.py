@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from ipaddress import IPv4Address
 
+from olafctl.membership import limits
 from olafctl.membership.model import Cluster, Host, Member, default_mac
-from olafctl.testbed import limits
 from olafctl.testbed.model import Engine, Link, Port, Testbed
 
 _FIRST_BRANCH = 1 << 15

@@ -75,7 +75,7 @@ def check(known: Situation, testbed: Testbed, policy: Policy) -> None:
             Flow(cluster.name, cluster.period, (0, cluster.period - 1), workers) for cluster, workers in known
         ),
         service=service_of(testbed, None),
-        slots=testbed.engine.slots,
+        slots=testbed.root.slots,
         updates=_UPDATES,
         transmission=Transmission.ANY,
     )

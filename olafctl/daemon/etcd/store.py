@@ -51,6 +51,10 @@ class EtcdStore:
         """The newest revision, and then the one that the rows have; None: to be read."""
         self._applied = 0
 
+    @property
+    def place(self) -> str:
+        return f"etcd at {','.join(self._etcd.endpoints)}"
+
     def rows(self) -> tuple[int, dict[str, Row]]:
         rooms = self._key("row/")
         answer = self._etcd.transact(
