@@ -62,7 +62,7 @@ def test_what_is_controlled_lasts_and_is_no_drift(state: Path, tmp_path: Path) -
     assert report["queues"]["engine"]["indices"][0] == {
         "first": 0,
         "last": 2,
-        "mode": 2,
+        "mode": "iswitch",
         "halted": True,
         "threshold": 2,
         "reward_enable": 1,
