@@ -75,8 +75,8 @@ def deploy(
 ) -> Outcome:
     """Make ``testbed`` run. When it already does, nothing is touched.
 
-    Members that joined, and what else was changed at run time, stay; with ``force`` all is as the testbed says.
-    With ``as_given`` the clusters are another store's, and this deployment's own is left alone. With ``take_over`` another P4Runtime controller that is primary is displaced. ``with_hosts`` gives hosts
+    Members that joined, and what else was changed at run time, stay; with ``force`` all is as it says. ``as_given`` means that its clusters come from another store; this deployment's own is left alone. With
+    ``take_over`` another P4Runtime controller that is primary is displaced. ``with_hosts`` gives hosts
     namespaces of their own, or takes them away; None leaves that as it is.
 
     Raises OlafError after going back to what ran before, or to nothing when nothing did.
@@ -131,7 +131,7 @@ def build(testbed: Testbed, progress: Progress) -> Build:
 
 
 def recorded(store: Store) -> Testbed:
-    """A deployment's testbed as it was deployed. Raises OlafError when there is none, or it cannot be read."""
+    """A deployment's testbed as it was deployed. Raises OlafError when none can be read."""
     record = store.record(Role.RUNNING) or store.record(Role.WANTED)
     if record is None:
         raise OlafError(Problem("nothing was ever deployed", store.folder.name, "olafctl deploy TESTBED"))

@@ -34,8 +34,7 @@ MEMBER_NUMBERS = 1 << TUSER.field("member").bits
 
 
 def desired(testbed: Testbed, membership: Iterable[Cluster]) -> State:
-    """The state that makes a pipeline serve ``testbed`` with these clusters and their members; a pure function
-    of both."""
+    """The state that makes a pipeline serve ``testbed`` with these clusters and their members."""
     topology, clusters = Topology(testbed), tuple(membership)
     members = of_clusters(clusters, topology=topology).devices
     devices = {}
@@ -54,8 +53,8 @@ def of_clusters(
     passing_by: Container[IPv4Address] = (),
     bridged: Container[str] = (),
 ) -> State:
-    """The part of the devices' desired state that these clusters and their workers ask for. Two clusters share
-    no more than the way to a MAC address.
+    """The part of the devices' desired state that these clusters and their workers ask for. Two clusters
+    share no more than the way to a MAC address.
 
     The entries of workers whose replica ids are in ``without`` are left out; their groups are whole. VNP4₁ of
     the engines above their own does not know workers whose addresses are in ``passing_by``. The ways to MAC

@@ -46,6 +46,15 @@ def stored(store: Store) -> Mapping[str, Row] | None:
     return rows
 
 
+def revision(store: Store) -> int:
+    """How often the membership was changed; 0 before it began, or elsewhere. Raises OlafError."""
+    if stored(store) is None:
+        return 0
+    with closing(SqliteStore(store.folder)) as kept:
+        number, _ = kept.rows()
+        return number
+
+
 def current(testbed: Testbed, store: Store) -> Testbed:
     """``testbed``, which was deployed, with the clusters and members that there are now.
 

@@ -30,6 +30,7 @@ from olafctl.daemon.site import Site
 from olafctl.daemon.southbound import Southbound
 from olafctl.errors import OlafError, Problem
 from olafctl.membership.membership import Change, Membership, affected
+from olafctl.membership.merge import fits
 from olafctl.membership.model import Cluster, Row
 from olafctl.membership.operations import Operation, Outdated, Planned
 from olafctl.membership.store import Event, Intent, MembershipStore

@@ -50,9 +50,8 @@ class Leases:
 
     def check(self) -> "list[Future[Row]]":
         """Let every member leave whose lease has run out; what becomes of each."""
-        members: list[Member] = []
-        self._controller.look(
-            lambda membership: members.extend(each for each in membership.members.values() if each.lease)
+        members = self._controller.look(
+            lambda membership: [each for each in membership.members.values() if each.lease]
         )
         if not members or not self._controller.southbound.ready:
             # Who cannot be heard is not silent: all begin again.

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from olafctl.control import members
-from olafctl.control.deploy import deploy, find, recorded
+from olafctl.control.deploy import deploy, find, find_running, recorded
 from olafctl.control.locks import CHANGE, held
 from olafctl.control.store import Role, Store
 from olafctl.errors import BadInput, OlafError, Problem
@@ -103,3 +103,25 @@ class Deployment:
         if not self._locked:
             self._locks.enter_context(held(self._store.folder, CHANGE))
             self._locked = True
+
+
+class Standing(Deployment):
+    """A deployment that runs, for one change. Raises OlafError when it does not run."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._locks = ExitStack()
+        self._locked = False
+        self._lock()
+        try:
+            self.testbed, _ = find_running(store)
+        except BaseException:
+            self.close()
+            raise
+
+    def running(self) -> Running:
+        _, running = find_running(self._store)
+        return running
+
+    def start(self, clusters: Sequence[Cluster]) -> Running:
+        raise OlafError(Problem("is not running", self.testbed.name, "olafctl deploy TESTBED"))

@@ -112,9 +112,7 @@ class Southbound:
         self, clusters: Sequence[Cluster], without: Container[int], bridged: Container[str] = ()
     ) -> State:
         passing_by = self._settling.addresses
-        return of_clusters(
-            clusters, without, topology=self._topology, passing_by=passing_by, bridged=bridged
-        )
+        return of_clusters(clusters, without, topology=self._topology, passing_by=passing_by, bridged=bridged)
 
     def _bridged(
         self,

@@ -193,9 +193,7 @@ class Operations:
             if not again:
                 self._check_unique(membership, asked)
                 _check_worker_id(cluster, asked)
-                room = rules.of_tables(
-                    self._ground, len(membership.clusters), len(membership.members) + 1
-                )
+                room = rules.of_tables(self._ground, len(membership.clusters), len(membership.members) + 1)
                 if full := tuple(room):
                     raise NoRoom(*full)
                 replica = membership.replicas.least()

@@ -141,8 +141,8 @@ def _generated(entry: Section, reading: _Reading) -> Iterator[Cluster]:
         if not made:
             break
         yield from made
-    for field in _JOB:
-        entry.has(field)
+    for key in _JOB:
+        entry.has(key)
     entry.close()
 
 

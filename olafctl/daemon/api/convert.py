@@ -1,21 +1,27 @@
 """Rows of the membership and wishes, as messages of the API."""
 
+from collections.abc import Mapping
+from dataclasses import replace
 from ipaddress import AddressValueError, IPv4Address
 from typing import Any
 
 from olafctl.daemon.api.schema import CLASSES, ENUMS
 from olafctl.daemon.controller import Status
 from olafctl.errors import BadInput, Problem
-from olafctl.membership.model import Cluster, Kind, Member, Row, placed
+from olafctl.membership.model import Cluster, Kind, Member, Reward, Row
 from olafctl.membership.operations import ClusterWish, MemberWish
 from olafctl.membership.store import Event
-from olafctl.testbed import model as testbed
 from olafctl.wire.modes import WORDS, Mode
+
+_ENGINES_OWN = "engine_mode"
 
 
 def cluster_message(row: Row) -> Any:
     """A cluster as :meth:`Cluster.shown` shows it."""
-    return CLASSES["Cluster"](**{**_present(row), "mode": _number("Mode", row["mode"])})
+    fields = {**row, "mode": _number("Mode", row["mode"] or _ENGINES_OWN)}
+    if fields["reward_threshold"] == "off":
+        fields |= {"reward_threshold": None, "reward_off": True}
+    return CLASSES["Cluster"](**_present(fields))
 
 
 def worker_message(row: Row) -> Any:
@@ -25,12 +31,12 @@ def worker_message(row: Row) -> Any:
 
 def event_messages(event: Event) -> list[Any]:
     """What a watcher is told of one row's change: nothing of rows that are the daemon's own."""
-    room, _, name = event.key.partition("/")
+    prefix, _, name = event.key.partition("/")
     token = str(event.revision)
-    if room == "cluster":
+    if prefix == "cluster":
         row = event.row and cluster_message(Cluster.from_row(event.row).shown())
         return [CLASSES["Event"](resume_token=token, kind="cluster", name=name, cluster=row)]
-    if room == "member":
+    if prefix == "member":
         row = event.row and worker_message(event.row)
         return [CLASSES["Event"](resume_token=token, kind="worker", name=name, worker=row)]
     return []
@@ -50,6 +56,20 @@ def status_message(status: Status) -> Any:
     )
 
 
+def queues_message(
+    queues: Mapping[str, Mapping[str, int]], messages: Mapping[str, int], ages: Mapping[str, int]
+) -> Any:
+    """Registers by engine, control messages by what became of them, and ages in ns by cluster."""
+    return CLASSES["Queues"](
+        queues=[
+            CLASSES["Queue"](engine=engine, registers=_counts(registers))
+            for engine, registers in queues.items()
+        ],
+        messages=_counts(messages),
+        ages=_counts(ages),
+    )
+
+
 def cluster_wish(request: Any) -> ClusterWish:
     """What a CreateClusterRequest asks for."""
     return ClusterWish(
@@ -57,7 +77,7 @@ def cluster_wish(request: Any) -> ClusterWish:
         values=request.values,
         mode=mode_of(request) if request.mode else None,
         threshold=request.threshold,
-        reward_threshold=reward_of(request),
+        reward_threshold="off" if request.reward_off else _optional(request, "reward_threshold"),
         key=request.key.lower(),
         open=request.open,
         objective=request.objective,
@@ -82,17 +102,21 @@ def member_wish(request: Any, udp_port: int) -> MemberWish:
     )
 
 
-def clusters_of(deployment: Any) -> tuple[testbed.Cluster, ...]:
-    """The clusters of a deployment's status, with their members, as a testbed has them."""
+def clusters_of(deployment: Any) -> tuple[Cluster, ...]:
+    """The clusters of a deployment's status, with their members."""
     workers: dict[str, list[Member]] = {}
     for message in deployment.workers:
         row = {**_fields(message), "kind": _name("Kind", message.kind)}
         workers.setdefault(message.cluster, []).append(Member.from_row(row))
     clusters = []
     for message in deployment.clusters:
-        row = {**_fields(message), "mode": _name("Mode", message.mode), "key": ""}
+        mode = _name("Mode", message.mode) if message.mode else None
+        row = {**_fields(message), "mode": mode, "key": ""}
         del row["keyed"]
-        clusters.append(placed(Cluster.from_row(row), workers.get(message.name, [])))
+        if row.pop("reward_off"):
+            row["reward_threshold"] = "off"
+        members = sorted(workers.get(message.name, []), key=lambda each: each.replica)
+        clusters.append(replace(Cluster.from_row(row), workers=tuple(members)))
     return tuple(clusters)
 
 
@@ -114,14 +138,30 @@ def mode_of(request: Any) -> Mode:
     return Mode(_name("Mode", request.mode))
 
 
-def reward_of(request: Any) -> float | None:
-    """The reward rule's threshold of a request; None when it is off."""
-    return float(request.reward_threshold) if request.HasField("reward_threshold") else None
+def reward_of(request: Any) -> Reward | None:
+    """The reward rule that a SetRewardRequest asks for."""
+    if request.engines_own:
+        return None
+    threshold: float | None = _optional(request, "reward_threshold")
+    return "off" if threshold is None else threshold
 
 
 def segment_of(request: Any) -> int | None:
     """The segment of a request; None for all."""
-    return int(request.segment) if request.HasField("segment") else None
+    segment: int | None = _optional(request, "segment")
+    return segment
+
+
+def revision_of(request: Any) -> int | None:
+    """The revision that a WatchRequest goes on from; None for the present one. Raises BadInput."""
+    token = request.resume_token
+    if token and not (token.isascii() and token.isdigit() and len(token) < 19):
+        raise BadInput(Problem(f"{token[:40]!r} is no resume token", remedy="take one from a status"))
+    return int(token) if token else None
+
+
+def _optional(request: Any, field: str) -> Any:
+    return getattr(request, field) if request.HasField(field) else None
 
 
 def _present(row: Row) -> Row:
@@ -146,3 +186,7 @@ def _address(text: str) -> IPv4Address:
         raise BadInput(
             Problem(f"{text[:40]!r} is no IPv4 address", "ip", "give one such as 10.0.1.1")
         ) from None
+
+
+def _counts(counted: Mapping[str, int]) -> list[Any]:
+    return [CLASSES["Count"](name=name, value=value) for name, value in counted.items()]

@@ -15,6 +15,7 @@ from olafctl.membership.model import Row
 _REMEMBERED = 65536
 
 Look = Callable[[Callable[[Membership], Row | None]], Row | None]
+"""As :meth:`Controller.look`."""
 
 
 class Freshness(Enum):
