@@ -75,8 +75,9 @@ def deploy(
 ) -> Outcome:
     """Make ``testbed`` run. When it already does, nothing is touched.
 
-    Members that joined, and what else was changed at run time, stay; with ``force`` all is as it says. ``as_given`` means that its clusters come from another store; this deployment's own is left alone. With
-    ``take_over`` another P4Runtime controller that is primary is displaced. ``with_hosts`` gives hosts
+    Members that joined, and what else was changed at run time, stay; with ``force`` all is as ``testbed``
+    says. With ``as_given`` its clusters come from another store, and this deployment's own is left alone.
+    With ``take_over`` another P4Runtime controller that is primary is displaced. ``with_hosts`` gives hosts
     namespaces of their own, or takes them away; None leaves that as it is.
 
     Raises OlafError after going back to what ran before, or to nothing when nothing did.
@@ -268,7 +269,7 @@ def _wiring(testbed: Testbed) -> tuple[object, ...]:
 
 def _foresee(wanted: _Wanted, store: Store) -> Outcome:
     """What :func:`deploy` would do; touches nothing."""
-    state = desired(wanted.testbed, wanted.testbed.clusters)
+    state = desired(wanted.testbed)
     running = _reusable(wanted, store)
     if running is None:
         _check_startable(wanted)
@@ -307,7 +308,7 @@ def _bring_up(
         pushed = devices.push_pipelines(running, sessions)
         progress("programming tables and groups")
         begin = time.monotonic()
-        changes = devices.converge(running, sessions, desired(wanted.testbed, wanted.testbed.clusters))
+        changes = devices.converge(running, sessions, desired(wanted.testbed))
         took = time.monotonic() - begin
     changed = _bring_hosts(wanted, running, progress)
     return Outcome(wanted.testbed.name, started, pushed, changes, took, changed)

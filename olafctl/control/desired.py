@@ -33,9 +33,10 @@ MEMBER_NUMBERS = 1 << TUSER.field("member").bits
 """Only rounds tell members apart, and their clusters are smaller; others may have more members."""
 
 
-def desired(testbed: Testbed, membership: Iterable[Cluster]) -> State:
-    """The state that makes a pipeline serve ``testbed`` with these clusters and their members."""
-    topology, clusters = Topology(testbed), tuple(membership)
+def desired(testbed: Testbed, membership: Iterable[Cluster] | None = None) -> State:
+    """The state that makes a pipeline serve ``testbed`` with these clusters and their members; without, with
+    those that it begins with."""
+    topology, clusters = Topology(testbed), testbed.clusters if membership is None else tuple(membership)
     members = of_clusters(clusters, topology=topology).devices
     devices = {}
     for engine in testbed.engines:

@@ -34,7 +34,7 @@ def stored(store: Store) -> Mapping[str, Row] | None:
         return None
     revision, rows = 0, dict[str, Row]()
     if (store.folder / FILE).is_file():
-        with closing(SqliteStore(store.folder)) as kept:
+        with closing(SqliteStore(store.folder, reads=True)) as kept:
             revision, rows = kept.rows()
     if not revision and not place:
         return None
@@ -50,7 +50,7 @@ def revision(store: Store) -> int:
     """How often the membership was changed; 0 before it began, or elsewhere. Raises OlafError."""
     if stored(store) is None:
         return 0
-    with closing(SqliteStore(store.folder)) as kept:
+    with closing(SqliteStore(store.folder, reads=True)) as kept:
         number, _ = kept.rows()
         return number
 

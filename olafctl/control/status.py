@@ -257,7 +257,7 @@ def _drift(testbed: Testbed, folder: Path, running: Running, sessions: Sessions)
     lacking = [device for device in running.devices if not devices.has_pipeline(device, sessions)]
     if lacking:
         return [f"+ {device.name} pipeline" for device in lacking]
-    wanted = desired(testbed, testbed.clusters)
+    wanted = desired(testbed)
     changes = plan(devices.read(running, sessions, wanted), wanted)
     absent = (f"+ host {stack.name} {stack.ip}" for stack in hosts.missing(folder))
     return list(islice((*absent, *changes.lines()), _MOST_DRIFT))

@@ -65,7 +65,7 @@ class Once:
         """As :meth:`Client.watch`: what other commands change."""
         since = convert.revision_of(request_of("Watch", {"resume_token": resume_token}))
         since = self._status().revision if since is None else since
-        with closing(SqliteStore(self._store.folder)) as store:
+        with closing(SqliteStore(self._store.folder, reads=True)) as store:
             while True:
                 for event in store.history(since):
                     since = event.revision

@@ -39,14 +39,20 @@ commit;
 class SqliteStore:
     """See :class:`olafctl.membership.store.MembershipStore`. Any thread may call it."""
 
-    def __init__(self, folder: Path, *, kept: int = _KEPT) -> None:
-        """Open the database in ``folder``, which is made; ``kept`` events of history stay.
+    def __init__(self, folder: Path, *, kept: int = _KEPT, reads: bool = False) -> None:
+        """Open the database in ``folder``, which is made; ``kept`` events of history stay. One that only
+        ``reads`` writes nothing, and must be there.
 
         Raises OlafError.
         """
         self._path = folder / FILE
         self._kept = kept
         self._lock = threading.Lock()
+        if reads:
+            with self._explained():
+                uri = f"{self._path.resolve().as_uri()}?mode=ro"
+                self._database = sqlite3.connect(uri, timeout=10, check_same_thread=False, uri=True)
+            return
         with self._explained():
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._path.touch(mode=0o600, exist_ok=True)

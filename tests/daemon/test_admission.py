@@ -5,11 +5,13 @@ from ipaddress import IPv4Address
 
 import pytest
 
-from olafctl.daemon.admission import Admission, ObjectiveBroken, Policy
+from olafctl.daemon.admission import Admission
 from olafctl.daemon.controller import Controller
 from olafctl.errors import BadInput
 from olafctl.membership.operations import ClusterWish, MemberWish, Operation, Operations
+from olafctl.testbed.ground import ground
 from olafctl.testbed.model import Testbed
+from olafctl.verify.admission import ObjectiveBroken, Policy
 from tests.daemon.conftest import DEADLINE, TESTBED, held, lab
 from tests.daemon.pair import Pair
 
@@ -37,7 +39,7 @@ def join(ask: Operations, number: int, cluster: str) -> Operation:
 def test_a_join_that_would_break_an_objective_is_refused_with_the_rate_that_would_not(
     admission: Admission, slow: Testbed, controller: Controller, pair: Pair
 ) -> None:
-    ask = Operations(slow)
+    ask = Operations(ground(slow))
     wish = ClusterWish("red", objective="peak<=1.2ms", period=MS)
     admission.submit(ask.create_cluster(wish)).result(DEADLINE)
     admission.submit(join(ask, 1, "red")).result(DEADLINE)
@@ -63,10 +65,10 @@ def test_an_objective_that_cannot_be_verified_is_refused(
     admission: Admission, slow: Testbed, wish: ClusterWish, reason: str
 ) -> None:
     with pytest.raises(BadInput, match=reason):
-        admission.submit(Operations(slow).create_cluster(wish)).result(DEADLINE)
+        admission.submit(Operations(ground(slow)).create_cluster(wish)).result(DEADLINE)
 
 
 def test_without_an_output_rate_there_is_nothing_to_verify(admission: Admission) -> None:
     wish = ClusterWish("red", objective="peak<=1ms", period=MS)
     with pytest.raises(BadInput, match="give the engine an output_rate"):
-        admission.submit(Operations(lab()).create_cluster(wish)).result(DEADLINE)
+        admission.submit(Operations(ground(lab())).create_cluster(wish)).result(DEADLINE)

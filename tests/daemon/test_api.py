@@ -18,14 +18,16 @@ from olafctl import paths
 from olafctl.cli import main
 from olafctl.daemon.admission import Admission
 from olafctl.daemon.api import schema
+from olafctl.daemon.api.calls import Owned
 from olafctl.daemon.api.client import Client
-from olafctl.daemon.api.server import Owned, Server
+from olafctl.daemon.api.server import Server
 from olafctl.daemon.certificates import issue
 from olafctl.daemon.controller import Controller
 from olafctl.daemon.messages.notices import Notices
 from olafctl.errors import BadInput, OlafError
 from olafctl.membership.operations import Operations
 from olafctl.p4runtime.address import Tls
+from olafctl.testbed.ground import ground
 from tests.daemon.conftest import held, lab
 from tests.daemon.pair import Pair
 
@@ -34,7 +36,7 @@ def owned(controller: Controller) -> dict[str, Owned]:
     """The laboratory's deployment, for a server."""
     bed = lab()
     admission, notices = Admission(controller, bed), Notices(controller, bed)
-    return {"lab": Owned(controller, admission, Operations(bed), notices, bed.udp_port, lambda: None)}
+    return {"lab": Owned(controller, admission, Operations(ground(bed)), notices, bed.udp_port, lambda: None)}
 
 
 TOKEN = "correct horse battery"

@@ -14,12 +14,13 @@ from olafctl.membership.store import Intent
 from olafctl.p4runtime.entities import MulticastGroup, Replica
 from olafctl.queue.internals import Command
 from olafctl.queue.registers import IndexSettings
+from olafctl.testbed.ground import ground
 from olafctl.wire.modes import Mode
 from olaflab.daemon.switch_pair import PairRegisters
 from tests.daemon.conftest import DEADLINE, Started, held, lab
 from tests.daemon.pair import Pair
 
-ASK = Operations(lab())
+ASK = Operations(ground(lab()))
 
 
 def done(controller: Controller, operation: Operation) -> dict[str, Any]:
@@ -122,7 +123,7 @@ def test_settings_reach_every_index_of_the_cluster(controller: Controller, regis
     assert registers.of_indices[:5] == [IndexSettings(), two, two, two, IndexSettings()]
     done(controller, ASK.set_threshold("red", 7))
     done(controller, ASK.set_reward("red", 0.5))
-    done(controller, ASK.halt("red", True))
+    done(controller, ASK.set_halted("red", True))
     assert registers.of_indices[1:4] == [IndexSettings(Mode.ISWITCH, True, 7, 1, 0x3F000000)] * 3
     done(controller, ASK.command(Command.FBCAST, "red", 1))
     done(controller, ASK.command(Command.RESET, "red", None))

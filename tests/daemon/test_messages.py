@@ -19,6 +19,7 @@ from olafctl.daemon.messages.notices import Notices
 from olafctl.daemon.messages.rates import Rates
 from olafctl.membership.operations import ClusterWish, Operations
 from olafctl.queue.internals import Command
+from olafctl.testbed.ground import ground
 from olafctl.wire import control
 from olafctl.wire.control import Action, Reason
 from olafctl.wire.frames import Values, pack, unpack
@@ -31,7 +32,7 @@ from tests.daemon.pair import Pair
 from tests.daemon.test_controller import done
 
 KEY = "0123456789abcdef" * 4
-ASK = Operations(lab())
+ASK = Operations(ground(lab()))
 PS_MAC = "02:00:0a:00:00:fe"
 _nonces = itertools.count(time.time_ns())
 

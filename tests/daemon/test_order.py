@@ -45,15 +45,22 @@ def clusters(where: Places, mode: Mode) -> tuple[Cluster, ...]:
     found = []
     for number in range(2):
         workers = tuple(
-            Member(f"w{n}", port, f"02:00:00:00:00:{n:02x}", IPv4Address(f"10.0.1.{n}"), 1, number, n, n, n)
+            Member(
+                name=f"w{n}",
+                port=port,
+                mac=f"02:00:00:00:00:{n:02x}",
+                ip=IPv4Address(f"10.0.1.{n}"),
+                udp_port=1,
+                cluster=f"c{number}",
+                parent=TOPOLOGY.engine_at[port],
+                number=n,
+                replica=n,
+                worker_id=n,
+            )
             for n, (port, cluster) in sorted(where.items())
             if cluster == number
         )
-        found.append(
-            Cluster(
-                number, f"c{number}", number + 1, workers, 0, number, 1, mode, len(workers) or 1, None, number
-            )
-        )
+        found.append(Cluster(f"c{number}", number, 0, number, 1, mode=mode, epoch=number, workers=workers))
     return tuple(found)
 
 

@@ -18,6 +18,7 @@ from scapy.layers.l2 import Ether
 from scapy.packet import Packet
 
 from olafctl.control.store import Store
+from olafctl.daemon.once import Once
 from olafctl.membership.model import Cluster, Host, Member, default_mac
 from olafctl.ports.host import HostPort, open_host_port
 from olafctl.queue.internals import Command
@@ -74,7 +75,9 @@ class Live:
     @property
     def asynchronous(self) -> Sequence[Cluster]:
         """The clusters whose members send to the parameter server, without rounds."""
-        return [cluster for cluster in self.testbed.clusters if self.testbed.mode_of(cluster) is not Mode.ISWITCH]
+        return [
+            cluster for cluster in self.testbed.clusters if self.testbed.mode_of(cluster) is not Mode.ISWITCH
+        ]
 
     def cluster(self, workers: int, nth: int = 0) -> Cluster:
         """The ``nth`` cluster of at least so many workers, of those that have no rounds."""
@@ -113,6 +116,10 @@ class Live:
     def device(self, host: Host, block: str) -> str:
         """The name of the device of ``host``'s engine that runs ``block``."""
         return device_name(self.testbed, Topology(self.testbed).home(host), block)
+
+    def ask(self, call: str, **fields: Any) -> Any:
+        """A change of clusters or members, as `olafctl cluster` and `olafctl worker` make it without a daemon."""
+        return Once(self.store).call(call, **fields)
 
     # Frames in and out
 

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 
 import pytest
 
-from olafctl.control.regroup import regroup
 from olafctl.membership.model import Cluster, Member
 from tests.packets.conftest import needs
 from tests.packets.frames import Got, ack, at, gradient, update
@@ -18,7 +17,7 @@ def moved(live: Live) -> Iterator[tuple[Member, Cluster, Cluster]]:
     needs(live, clusters=2, workers=2)
     home, other = live.cluster(2), live.cluster(2, 1)
     yield home.workers[0], home, other
-    regroup(live.store, home.workers[0].name, home.index)
+    live.ask("MoveWorker", worker=home.workers[0].name, cluster=home.name)
 
 
 def reached(live: Live, worker: Member, seq: int) -> list[str]:
@@ -34,7 +33,7 @@ def test_after_the_write_returns_the_old_group_reaches_the_worker_no_more(
 ) -> None:
     worker, home, other = moved
     stays = [member.name for member in home.workers[1:]]
-    regroup(live.store, worker.name, other.index)
+    live.ask("MoveWorker", worker=worker.name, cluster=other.name)
     assert sorted(reached(live, home.workers[1], 1)) == sorted(stays)
     expected = sorted([worker.name, *(member.name for member in other.workers)])
     assert sorted(reached(live, other.workers[0], 2)) == expected
@@ -45,7 +44,7 @@ def test_updates_of_a_moved_worker_merge_with_its_new_cluster(
     live: Live, moved: tuple[Member, Cluster, Cluster]
 ) -> None:
     worker, _, other = moved
-    regroup(live.store, worker.name, other.index)
+    live.ask("MoveWorker", worker=worker.name, cluster=other.name)
     companion = other.workers[0]
     with live.held():
         live.exchange(
@@ -126,12 +125,12 @@ def test_traffic_flows_while_a_worker_moves_and_it_gets_nothing_of_its_old_group
         for _ in range(3):
             flow.go_on(5)
             assert next_copy(live, worker) is not None
-            regroup(live.store, worker.name, other.index)
+            live.ask("MoveWorker", worker=worker.name, cluster=other.name)
             while next_copy(live, worker, 0) is not None:
                 pass  # delivered before the write returned
             flow.go_on(20)
             assert next_copy(live, worker, 0) is None
-            regroup(live.store, worker.name, home.index)
+            live.ask("MoveWorker", worker=worker.name, cluster=home.name)
             flow.go_on(5)
             assert next_copy(live, worker) is not None
     finally:
@@ -154,7 +153,8 @@ def test_nothing_is_lost_while_workers_move(live: Live, moved: tuple[Member, Clu
         nonlocal moves
         try:
             while not stop.is_set():
-                regroup(live.store, worker.name, other.index if moves % 2 == 0 else home.index)
+                target = other if moves % 2 == 0 else home
+                live.ask("MoveWorker", worker=worker.name, cluster=target.name)
                 moves += 1
         except BaseException as error:
             failures.append(error)
@@ -182,8 +182,10 @@ def test_updates_flow_while_workers_move(live: Live, moved: tuple[Member, Cluste
     worker, home, other = moved
     sent = 0
     with live.counting() as counted:
-        for index in (other.index, home.index, other.index):
-            mover = threading.Thread(target=regroup, args=(live.store, worker.name, index))
+        for name in (other.name, home.name, other.name):
+            mover = threading.Thread(
+                target=live.ask, args=("MoveWorker",), kwargs={"worker": worker.name, "cluster": name}
+            )
             mover.start()
             while mover.is_alive():
                 sent += 1

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import pytest
 
 from olafctl.control.deploy import find
-from olafctl.control.regroup import regroup
 from olafctl.membership.model import Cluster, Member
 from olafctl.testbed.topology import Topology
 from tests.packets.accounts import Account
@@ -28,10 +27,10 @@ class Move:
     """The member of ``other``."""
 
     def carry_out(self) -> None:
-        regroup(self.tree.store, self.worker.name, self.other.index)
+        self.tree.ask("MoveWorker", worker=self.worker.name, cluster=self.other.name)
 
     def undo(self) -> None:
-        regroup(self.tree.store, self.worker.name, self.home.index)
+        self.tree.ask("MoveWorker", worker=self.worker.name, cluster=self.home.name)
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ from olafctl.membership.membership import Change, Membership
 from olafctl.membership.operations import ClusterWish, MemberWish, Operations
 from olafctl.membership.sqlite import SqliteStore
 from olafctl.targets import testbeds
+from olafctl.testbed.ground import ground
 from olaflab.daemon import pair_daemon
 from olaflab.daemon.daemon_process import running, until
 from olaflab.daemon.switch_pair import SwitchPair, switches
@@ -116,7 +117,7 @@ def _cpu(process: psutil.Process) -> float:
 
 def _fill(pair: SwitchPair, members: int, clusters: int) -> None:
     """Store the members, as if they had joined."""
-    ask = Operations(pair.testbed)
+    ask = Operations(ground(pair.testbed))
     membership = Membership(pair.testbed.root.indices, {})
     everything: Change = {}
     for operation in (

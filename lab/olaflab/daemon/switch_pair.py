@@ -16,7 +16,8 @@ from google.protobuf import text_format
 from olafctl import paths
 from olafctl.control.pipeline import DEVICES
 from olafctl.errors import BadInput, OlafError, Problem
-from olafctl.membership.model import Cluster
+from olafctl.membership.membership import rows_of
+from olafctl.membership.model import Cluster, Row
 from olafctl.p4.compiler import compile_program
 from olafctl.ports.attachment import Attachment
 from olafctl.ports.host import UnixHostPort
@@ -117,6 +118,12 @@ class SwitchPair:
         for device in self._devices:
             self._await(device)
         return RunningPair(self._devices, {self.testbed.root.name: self.registers})
+
+    def first(self) -> Mapping[str, Row]:
+        return rows_of(self.testbed.clusters)
+
+    def kept(self, place: str) -> None:
+        pass
 
     def close(self) -> None:
         pass

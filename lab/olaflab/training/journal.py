@@ -56,7 +56,7 @@ class Journal:
         """All, those of earlier runs too."""
         self.done: Counter[str] = Counter()
         """Updates by worker."""
-        self._recent: dict[int, deque[Step]] = {one.index: deque(maxlen=_RECENT) for one in clusters}
+        self._recent: dict[int, deque[Step]] = {one.number: deque(maxlen=_RECENT) for one in clusters}
         self._ages: list[tuple[int, float, float]] = []
         self._full = False
         """Whether it was logged that something cannot be written."""

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from olafctl import aom
 from olafctl.membership.model import Host
 from olafctl.targets.interface import Running, TimedFrame, of_root
 from olafctl.targets.testbeds import load

@@ -135,7 +135,8 @@ def _compare(testbed: Testbed, running: Running, pick: random.Random, contributi
     theirs = _through(running, testbed, trace)
     mine = _results(ours)
     of_members = [
-        (_difference(mine[testbed.cluster_of(worker).number], theirs[worker.replica]), worker) for worker in testbed.workers
+        (_difference(mine[testbed.cluster_of(worker).number], theirs[worker.replica]), worker)
+        for worker in testbed.workers
     ]
     topology = Topology(testbed)
     return RoundsAgreement(

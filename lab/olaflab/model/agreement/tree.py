@@ -83,7 +83,7 @@ def _compare(testbed: Testbed, running: Running, pick: random.Random, updates: i
         name: [worker for cluster in _opportunistic(testbed) for worker in _at(testbed, name, cluster)]
         for name in (engine.name for engine in engines)
     }
-    trace, sent = _arrivals(engines, senders, pick, updates, size)
+    trace, sent = _arrivals(testbed, engines, senders, pick, updates, size)
     segments = {cluster.number: cluster.segments for cluster in testbed.clusters}
     length = int(trace.time[-1]) + DRAINED
     ours = run(Scenario(engines, trace=trace, segments=segments), length, record=True)
@@ -129,6 +129,7 @@ def _at(testbed: Testbed, engine: str, cluster: Cluster) -> Sequence[Member]:
 
 
 def _arrivals(
+    testbed: Testbed,
     engines: Sequence[Engine],
     senders: Mapping[str, Sequence[Member]],
     pick: random.Random,

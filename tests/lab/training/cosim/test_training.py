@@ -92,7 +92,7 @@ class Training:
             weights[block.place] = block.values
         noise = 0.1 * self.random.standard_normal(VALUES).astype(np.float32)
         probability = end.probability
-        sent = end.offer(self.targets[worker.cluster] - weights + noise, 0.0)
+        sent = end.offer(self.targets[self.lab.testbed.cluster_of(worker).number] - weights + noise, 0.0)
         self.offers.append(Offer(worker, self.network.time, probability, sent))
         pause = INTERVAL * (0.9 + 0.2 * self.random.random())
         if self.network.time + pause < SECONDS:
