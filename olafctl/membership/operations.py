@@ -189,9 +189,10 @@ class Operations:
                 lease=wish.lease,
             )
             require(rules.of_member(asked, self._ground))
-            self._check_mac(membership, asked)
             if not again:
                 self._check_unique(membership, asked)
+            self._check_mac(membership, asked)
+            if not again:
                 _check_worker_id(cluster, asked)
                 room = rules.of_tables(self._ground, len(membership.clusters), len(membership.members) + 1)
                 if full := tuple(room):

@@ -121,10 +121,10 @@ def test_settings_reach_every_index_of_the_cluster(controller: Controller, regis
     done(controller, worker(2))
     two = IndexSettings(Mode.ISWITCH, threshold=2)  # H follows the members
     assert registers.of_indices[:5] == [IndexSettings(), two, two, two, IndexSettings()]
-    done(controller, ASK.set_threshold("red", 7))
+    done(controller, ASK.set_threshold("red", 1))
     done(controller, ASK.set_reward("red", 0.5))
     done(controller, ASK.set_halted("red", True))
-    assert registers.of_indices[1:4] == [IndexSettings(Mode.ISWITCH, True, 7, 1, 0x3F000000)] * 3
+    assert registers.of_indices[1:4] == [IndexSettings(Mode.ISWITCH, True, 1, 1, 0x3F000000)] * 3
     done(controller, ASK.command(Command.FBCAST, "red", 1))
     done(controller, ASK.command(Command.RESET, "red", None))
     assert registers.commands[-2:] == [(Command.FBCAST, 2, 2), (Command.RESET, 1, 3)]

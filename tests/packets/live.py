@@ -118,7 +118,7 @@ class Live:
         return device_name(self.testbed, Topology(self.testbed).home(host), block)
 
     def ask(self, call: str, **fields: Any) -> Any:
-        """A change of clusters or members, as `olafctl cluster` and `olafctl worker` make it without a daemon."""
+        """A change of clusters or members, made as by a command where no daemon runs."""
         return Once(self.store).call(call, **fields)
 
     # Frames in and out

@@ -310,7 +310,6 @@ TABLE = [
         "  - name: a\n",
         "  - name: a\n    threshold: 0\n",
         "13: clusters[0].threshold: 0 is out of range (give a number from 1 to 32)",
-        "13: clusters[0].threshold: is of iswitch mode alone (set mode: iswitch, or drop it)",
     ),
     changed(
         "cluster-index-twice",
