@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-NOT_SOURCES = shutil.ignore_patterns(".*", "build", "demo", "*.egg-info", "__pycache__")
+NOT_SOURCES = shutil.ignore_patterns(".*", "build", "*.egg-info", "__pycache__")
 PROGRAM = """\
 #include <core.p4>
 #include <v1model.p4>
