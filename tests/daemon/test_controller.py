@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from olafctl.bench.switch_pair import PairRegisters
 from olafctl.control.desired import desired
 from olafctl.daemon.controller import Controller, Unavailable
 from olafctl.daemon.operations import ClusterWish, MemberWish, Operation, Operations
@@ -16,6 +15,7 @@ from olafctl.p4runtime.entities import MulticastGroup, Replica
 from olafctl.queue.internals import Command
 from olafctl.queue.registers import IndexSettings
 from olafctl.wire.modes import Mode
+from olaflab.daemon.switch_pair import PairRegisters
 from tests.daemon.conftest import DEADLINE, Started, held, lab
 from tests.daemon.pair import Pair
 
