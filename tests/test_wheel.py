@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-NOT_SOURCES = shutil.ignore_patterns(".*", "build", "demo", "*.egg-info", "__pycache__")
+NOT_SOURCES = shutil.ignore_patterns(".*", "build", "*.egg-info", "__pycache__")
 PROGRAM = """\
 #include <core.p4>
 #include <v1model.p4>
@@ -120,7 +120,7 @@ def test_the_laboratory_is_a_wheel_of_its_own(installed: Installed) -> None:
     installed.run("olafctl", "simulate", "multi-hop", expect=3)
     installed.install("olaflab")
     assert "Laboratory:" in installed.run("olafctl", "--help")
-    installed.run("olafctl", "simulate", "multi-hop", "--seconds", "0.01")
+    installed.run("olafctl", "simulate", "multi-hop", "--duration", "10ms", "--period", "10ms")
     where = Path(installed.run("python", "-c", "import olaflab; print(olaflab.__path__[0])").strip())
     package = ROOT / "lab" / "olaflab"
     expected = {path.relative_to(package) for path in package.rglob("*") if path.is_file()}
