@@ -4,12 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from olafctl.errors import BadInput, Problem
-from olafctl.membership import rules
 from olafctl.membership.ground import Ground
 from olafctl.membership.membership import Change, Membership, cluster_key, member_key, rows_of
 from olafctl.membership.model import Cluster, Host, Member, Row
 from olafctl.membership.operations import ClusterWish, MemberWish, Operation, Operations
-from olafctl.membership.rules import require
 
 _OF_CLUSTER = ("mode", "threshold", "reward_threshold", "epoch", "objective", "period")
 _OF_MEMBER = ("port", "mac", "ip", "udp_port", "worker_id")
@@ -40,6 +38,8 @@ def merged(
             _edit(membership, old, new, ground)
         except BadInput as error:
             raise _impossible("; ".join(problem.what for problem in error.problems), ground) from None
+        except ValueError as error:
+            raise _impossible(str(error), ground) from None
     fits(membership, ground)
     return sorted(membership.clusters.values(), key=lambda cluster: cluster.number)
 
@@ -49,8 +49,6 @@ def fits(membership: Membership, ground: Ground) -> None:
     for member in membership.members.values():
         if member.port not in ground.engine_at:
             raise _impossible(f"{member.name} is behind port {member.port}, which there is not", ground)
-    for cluster in membership.clusters.values():
-        require(rules.of_cluster(cluster, ground))
 
 
 def _edit(membership: Membership, old: Sequence[Cluster], new: Sequence[Cluster], ground: Ground) -> None:
@@ -63,15 +61,18 @@ def _edit(membership: Membership, old: Sequence[Cluster], new: Sequence[Cluster]
 
     for name in there.keys() - here.keys() & membership.members.keys():
         do(ask.leave(name))
-    for name in was.keys() - now.keys():
-        if name not in membership.clusters:
-            continue
-        if joined := [worker.name for worker in membership.clusters[name].workers]:
-            what = f"the testbed no longer has the cluster {name!r}, in which there is {joined[0]}"
-            raise BadInput(Problem(what))
-        do(ask.delete_cluster(name))
-    for resting in sorted(membership.resting):  # a deploy clears what waits of a job that is gone
-        membership.rested(resting)
+
+    def delete_empty() -> Sequence[Cluster]:
+        """Take clusters out that the testbed no longer has; those that have members."""
+        gone = [membership.clusters[name] for name in was.keys() - now.keys() & membership.clusters.keys()]
+        for cluster in gone:
+            if not cluster.workers:
+                do(ask.delete_cluster(cluster.name))
+        for resting in sorted(membership.resting):  # a deploy clears what waits of a job that is gone
+            membership.rested(resting)
+        return [cluster for cluster in gone if cluster.workers]
+
+    delete_empty()
     for name in now:
         if name not in was:
             do(ask.create_cluster(_cluster_wish(now[name])))
@@ -94,6 +95,10 @@ def _edit(membership: Membership, old: Sequence[Cluster], new: Sequence[Cluster]
             if "port" in edited:
                 edited["parent"] = ground.parent_at(worker.port)
             membership.apply({member_key(name): replace(membership.members[name], **edited).to_row()})
+
+    for cluster in delete_empty():
+        what = f"it no longer has the cluster {cluster.name!r}, in which there is {cluster.workers[0].name}"
+        raise BadInput(Problem(what))
 
 
 def _workers(clusters: Sequence[Cluster]) -> dict[str, Member]:

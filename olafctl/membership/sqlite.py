@@ -41,7 +41,7 @@ class SqliteStore:
 
     def __init__(self, folder: Path, *, kept: int = _KEPT, reads: bool = False) -> None:
         """Open the database in ``folder``, which is made; ``kept`` events of history stay. One that only
-        ``reads`` writes nothing, and must be there.
+        ``reads`` writes nothing; the file must be there, and may be empty.
 
         Raises OlafError.
         """
@@ -52,14 +52,16 @@ class SqliteStore:
             with self._explained():
                 uri = f"{self._path.resolve().as_uri()}?mode=ro"
                 self._database = sqlite3.connect(uri, timeout=10, check_same_thread=False, uri=True)
+                if not self._version():
+                    self._database.close()
+                    self._database = sqlite3.connect(":memory:", check_same_thread=False)
+                    self._database.executescript(_SCHEMA)
             return
         with self._explained():
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._path.touch(mode=0o600, exist_ok=True)
             self._database = sqlite3.connect(self._path, timeout=10, check_same_thread=False)
-            version = self._database.execute("pragma user_version").fetchone()[0]
-            if version > _VERSION:
-                raise OlafError(Problem("was written by a newer Olaf", str(self._path), "use that one"))
+            version = self._version()
             self._database.execute("pragma journal_mode = wal")
             # What is lost with the log alone shall be little.
             self._database.execute(f"pragma wal_autocheckpoint = {_LOGGED_PAGES}")
@@ -130,6 +132,12 @@ class SqliteStore:
     def close(self) -> None:
         with self._lock:
             self._database.close()
+
+    def _version(self) -> int:
+        version = int(self._database.execute("pragma user_version").fetchone()[0])
+        if version > _VERSION:
+            raise OlafError(Problem("was written by a newer Olaf", str(self._path), "use that one"))
+        return version
 
     def _revision(self) -> int:
         return int(self._database.execute("select value from revision").fetchone()[0])
