@@ -11,7 +11,7 @@ from olafctl.wire.modes import Mode
 if TYPE_CHECKING:
     from olafctl.daemon.api.client import Client
 
-_MODES = click.Choice(list(Mode))
+_MODES = click.Choice([mode.value for mode in Mode])
 
 
 @click.group()
