@@ -121,3 +121,20 @@ def test_without_its_log_the_store_has_nearly_all(once: Once) -> None:
     assert "member/late" in rows
     assert rows["meta/number"]["last"] > 150
     shutil.rmtree(copied)
+
+
+def test_an_objective_of_the_testbed_is_proven_before_it_is_deployed(state: Path) -> None:
+    pytest.importorskip("z3")
+    if missing := registry.get("twin").missing():
+        pytest.skip(f"needs {', '.join(missing)}")
+    text = TEXT.replace("beats: 24", "beats: 24, output_rate: 1 Gb/s").replace(
+        "name: blue,", "name: blue, objective: peak<=BOUND, period: 1 ms,"
+    )
+    with pytest.raises(BadInput, match="cannot be proven: it is not known how often the workers of 'red'"):
+        quietly(bed(text.replace("BOUND", "20ms")))
+    known = text.replace("name: red,", "name: red, period: 1 ms,")
+    with pytest.raises(BadInput, match=r"would break peak<=0\.01ms of 'blue'"):
+        quietly(bed(known.replace("BOUND", "0.01ms")))
+    quietly(bed(known.replace("BOUND", "20ms")))
+    with pytest.raises(BadInput, match="cluster 'red' is of mode fifo"):
+        Once(Store(folder_of("kept"))).call("SetMode", cluster="red", mode=2)

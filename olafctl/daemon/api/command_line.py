@@ -94,16 +94,25 @@ def as_dict(message: Any) -> dict[str, Any]:
     shown: dict[str, Any] = MessageToDict(
         message, preserving_proto_field_name=True, including_default_value_fields=True
     )
+    _complete(shown)
+    return shown
+
+
+def _complete(shown: Any) -> None:
+    """Write enumerations in lower case, and what is absent as None, in a message and in those within it."""
+    for value in shown.values() if isinstance(shown, dict) else shown:
+        if isinstance(value, dict | list):
+            _complete(value)
+    if not isinstance(shown, dict):
+        return
     for name in ("mode", "kind"):
         if isinstance(shown.get(name), str):
             shown[name] = shown[name].lower()
     if shown.get("mode") == "engine_mode":
         shown["mode"] = None
-    if shown.pop("reward_off", False):
-        shown["reward_threshold"] = "off"
-    elif "epoch" in shown:
-        shown.setdefault("reward_threshold", None)
-    return shown
+    if "reward_off" in shown:
+        off = shown.pop("reward_off")
+        shown["reward_threshold"] = "off" if off else shown.get("reward_threshold")
 
 
 def line(row: dict[str, Any]) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from ipaddress import AddressValueError, IPv4Address
+from operator import itemgetter
 from typing import Any
 
 from olafctl.daemon.api.schema import CLASSES, ENUMS
@@ -51,8 +52,8 @@ def status_message(status: Status) -> Any:
         term=status.term,
         leader=status.leader,
         resume_token=str(status.revision),
-        clusters=[cluster_message(row) for row in status.clusters],
-        workers=[worker_message(row) for row in status.members],
+        clusters=[cluster_message(row) for row in sorted(status.clusters, key=itemgetter("number"))],
+        workers=[worker_message(row) for row in sorted(status.members, key=itemgetter("replica"))],
     )
 
 
