@@ -21,7 +21,7 @@ from olafctl.daemon.leadership import Alone
 from olafctl.daemon.messages.notices import Notices
 from olafctl.daemon.site import Standing
 from olafctl.errors import OlafError, Problem
-from olafctl.membership.operations import Operations
+from olafctl.membership.operations import Operations, Planned
 from olafctl.membership.rules import NoRoom
 from olafctl.membership.sqlite import SqliteStore
 from olafctl.testbed.ground import ground
@@ -29,6 +29,8 @@ from olafctl.testbed.ground import ground
 _PATIENCE = 10.0
 """Seconds within which updates of deleted clusters must leave the queue, and of moved workers the tree."""
 _LOOK_AGAIN = 0.1
+_TELL_MEMBERS = ("Halt", "Resume", "Help")
+"""Calls after which control messages are under way to members."""
 
 
 class Once:
@@ -59,6 +61,8 @@ class Once:
                     time.sleep(_LOOK_AGAIN)
             while owned.controller.southbound.settling and time.monotonic() < until:
                 time.sleep(_LOOK_AGAIN)
+            if name in _TELL_MEMBERS:
+                owned.controller.southbound.flush()
             return answer
 
     def watch(self, deployment: str = "", resume_token: str = "") -> Iterator[Any]:
@@ -83,6 +87,7 @@ class Once:
                 raise
             with closing(controller), closing(Admission(controller, site.testbed)) as admission:
                 controller.start()
+                controller.submit(lambda membership: Planned({}, {})).result()  # the devices are reached then
                 operations = Operations(ground(site.testbed))
                 notices = Notices(controller, site.testbed)
                 udp_port = site.testbed.udp_port

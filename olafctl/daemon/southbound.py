@@ -225,6 +225,14 @@ class Southbound:
         if session is not None and session.alive:
             session.packet_out(frame, {"egress_port": port})
 
+    def flush(self) -> None:
+        """Return once every frame that was sent is out. Raises OlafError."""
+        for engine in self._site.testbed.engines:
+            session = self._sessions.get(self._device(engine.name, VNP4_2))
+            if session is not None and session.alive:
+                # A device answers an arbitration after what came before it on the stream.
+                session.elect(session.next_election_id)
+
     def frames_seen(self) -> dict[int, int]:
         """How many frames VNP4₁ counted for each member, by its IPv4 address; of several engines the sum of
         what all counted. Raises OlafError."""
