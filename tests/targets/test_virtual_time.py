@@ -84,7 +84,7 @@ def test_one_source_cannot_flood_the_control_plane_and_others_are_not_policed_wi
 
 
 def test_many_sources_at_one_port_cannot_flood_the_control_plane_either(twin: Live) -> None:
-    """500 at once and 500 a second of each port go there, however many they come from."""
+    """500 at once and 200 a second of each port go there, however many they come from."""
     server = endpoint(twin.testbed.parameter_servers[0])
 
     def message(number: int) -> bytes:

@@ -44,7 +44,7 @@ from olafctl.wire.modes import Mode
 _log = logging.getLogger(__name__)
 _TIMEOUT = 0.2
 _PER_SECOND, _BURST = 20, 100
-_PORT_PER_SECOND, _PORT_BURST = 250, 500
+_PORT_PER_SECOND, _PORT_BURST = 200, 500
 """Valid ones take a daemon some milliseconds each, and forged ones must leave it the time for them."""
 _REFUSED_PER_SECOND, _REFUSED_BURST = 20, 200
 """Refusals of a port that are answered: an answer costs more than to find out that a message is forged."""

@@ -27,12 +27,19 @@ class Metrics:
         self._seconds = Histogram(
             "olaf_call_seconds", "How long calls took", ["call"], buckets=_SECONDS, registry=self._registry
         )
+        self._strangers = Counter(
+            "olaf_failed_logins", "Requests without the right token", registry=self._registry
+        )
         self._registry.register(self)
 
     def called(self, call: str, outcome: str, seconds: float) -> None:
         """A call of the API has ended."""
         self._calls.labels(call, outcome).inc()
         self._seconds.labels(call).observe(seconds)
+
+    def stranger(self) -> None:
+        """A request came without the right token."""
+        self._strangers.inc()
 
     def exposition(self) -> bytes:
         """All of it, as Prometheus reads it."""

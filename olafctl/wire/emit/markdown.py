@@ -84,7 +84,7 @@ receives it. Nothing between a member and the engine may translate addresses.
 - An answer (ACK) repeats the nonce, 0 if the message was not understood. Its other fields count if the reason is 0.
 - A JOIN names its cluster; LEAVE does as well. All others are about the cluster of the source address.
 - The control plane sends HELP and HALT to members unasked, with its wall time as the nonce, and expects no answer.
-- A source may send 20 messages a second, all sources behind a front port together 250. What is beyond is not answered.
+- A source may send 20 messages a second, all sources behind a front port together 200. What is beyond is not answered.
 
 | reason | name | meaning |
 |---|---|---|

@@ -31,12 +31,12 @@ inline Source source_of(unsigned port, const uint8_t *frame, size_t length) {
 // A port of a device, as one number.
 inline uint64_t place_of(unsigned device, unsigned port) { return uint64_t(device) << 32 | port; }
 
-// A leaky bucket (GCRA) for `RATE` frames a second, which is empty when it was never used.
-template <uint64_t RATE> class Bucket {
+// A leaky bucket (GCRA) for `RATE` frames a second, `BURST` at once.
+template <uint64_t RATE, uint64_t BURST> class Bucket {
   public:
     bool full(uint64_t now) {
-        if (due_ > now + RATE * INTERVAL) due_ = now;  // the clock was set back
-        return due_ > now + (RATE - 1) * INTERVAL;
+        if (due_ > now + BURST * INTERVAL) due_ = now;  // the clock was set back
+        return due_ > now + (BURST - 1) * INTERVAL;
     }
     void count(uint64_t now) { due_ = (due_ > now ? due_ : now) + INTERVAL; }
 
@@ -62,7 +62,8 @@ class Policer {
     }
 
   private:
-    static constexpr uint64_t OF_SOURCE = 250, OF_PORT = 500;
+    using OfSource = Bucket<250, 250>;
+    using OfPort = Bucket<200, 500>;
     static constexpr unsigned SLOT_BITS = 12;
 
     // Multiplication by a random odd number; the upper bits depend on every bit of the source.
@@ -71,8 +72,8 @@ class Policer {
     }
 
     uint64_t factor_ = uint64_t(std::random_device{}()) << 32 | std::random_device{}() | 1;
-    std::array<Bucket<OF_SOURCE>, 1 << SLOT_BITS> sources_;
-    std::map<uint64_t, Bucket<OF_PORT>> ports_;
+    std::array<OfSource, 1 << SLOT_BITS> sources_;
+    std::map<uint64_t, OfPort> ports_;
 };
 
 }  // namespace olaf
