@@ -61,5 +61,8 @@ class MembershipStore(Protocol):
         Raises Compacted when ``since`` is older than the history.
         """
 
+    def check(self) -> None:
+        """Raises OlafError when what is kept is damaged, also where nobody has read it since."""
+
     def close(self) -> None:
         """Release what it holds."""

@@ -11,8 +11,8 @@ import grpc
 
 from olafctl import paths
 from olafctl.daemon import credentials
-from olafctl.daemon.api.schema import CALLS, CLASSES, SERVICE, answer_of
 from olafctl.daemon.api import trouble
+from olafctl.daemon.api.schema import CALLS, CLASSES, SERVICE, answer_of
 from olafctl.daemon.api.server import LEADER, PROBLEMS, TOKEN, TROUBLE
 from olafctl.daemon.controller import Unavailable
 from olafctl.daemon.leadership import NotLeader

@@ -131,6 +131,9 @@ class EtcdStore:
                 break
         return events
 
+    def check(self) -> None:
+        """etcd checks its own pages."""
+
     def close(self) -> None:
         """Nothing is held."""
 

@@ -12,7 +12,8 @@ _SHOWN = 8
 
 
 class Summary:
-    """Counts refusals by port and reason, and logs the sum at most every few seconds. Any thread may call it."""
+    """Counts refusals by port and reason, and logs the sum at most every few seconds. Any thread may call
+    it."""
 
     def __init__(self, deployment: str, clock: Callable[[], float] = time.monotonic) -> None:
         self._deployment = deployment

@@ -14,7 +14,7 @@ _MEANINGS = {
     Reason.OK: "done",
     Reason.BAD_MESSAGE: "not understood, or what it asks for makes no sense",
     Reason.UNKNOWN_CLUSTER: "there is no such cluster",
-    Reason.BAD_MAC: "not made with the cluster's key, or the cluster takes no messages; this answer's MAC is zero",
+    Reason.BAD_MAC: "not made with the cluster's key, or it takes no messages; this answer's MAC is zero",
     Reason.OLD_NONCE: "replayed, or the sender's clock is behind what it was",
     Reason.CLUSTER_FULL: "no room in the cluster, a table or the queue",
     Reason.WRONG_MODEL_LENGTH: "the cluster's model has another number of values",
@@ -65,34 +65,40 @@ def _control() -> str:
     return f"""
 ## Control messages
 
-A control message is one UDP datagram in IPv4 without options, whose type of service is 0x{layouts.CONTROL_TOS:02X}
-(`control_tos` in a testbed). The engine takes it by that byte alone, whatever address and UDP port it is sent to:
-send it to the parameter server's or the engine's. The answer comes from there, with the same type of service, to the
-address and UDP port that asked. The payload is one of the messages below and nothing else; integers are in
-network order. Its first byte is the action.
+A control message is one UDP datagram in IPv4 without options, whose type of service is
+0x{layouts.CONTROL_TOS:02X} (`control_tos` in a testbed). The engine takes it by that byte alone, whatever address and UDP
+port it is sent to: send it to the parameter server's or the engine's. The answer comes from there, with the
+same type of service, to the address and UDP port that asked. The payload is one of the messages below and
+nothing else; integers are in network order. Its first byte is the action.
 
-A cluster has a key of at least 16 bytes, is open (`--open`; the MAC is then {MAC_BYTES} zero bytes), or takes no messages.
+A cluster has a key of at least 16 bytes, is open (`--open`; the MAC is then {MAC_BYTES} zero bytes), or takes no
+messages.
 
     mac = HMAC-SHA256(key, address | port | message)[0:{MAC_BYTES}]
 
-`address` is the member's IPv4 address (4 bytes) and `port` its UDP port (2 bytes), in network order; `message` is
-every byte before `mac`. In an answer, and in what the control plane sends unasked, they are still the member's: of who
-receives it. Nothing between a member and the engine may translate addresses.
+`address` is the member's IPv4 address (4 bytes) and `port` its UDP port (2 bytes), in network order; `message`
+is every byte before `mac`. In an answer, and in what the control plane sends unasked, they are still the
+member's, which then receives it. Nothing between a member and the engine may translate addresses.
 
 - Nonces of a source grow: its wall time in ns, or its last nonce plus one. A smaller one is refused.
-- Without an answer, send the same bytes again after a second: the last nonce again is answered again, and done once.
-- An answer (ACK) repeats the nonce, 0 if the message was not understood. Its other fields count if the reason is 0.
+- Without an answer, send the same bytes again after a second: the last nonce again is answered again, and
+  done once.
+- An answer (ACK) repeats the nonce, 0 if the message was not understood. Its other fields count if the reason
+  is 0.
 - A JOIN names its cluster; LEAVE does as well. All others are about the cluster of the source address.
-- The control plane sends HELP and HALT to members unasked, with its wall time as the nonce, and expects no answer.
-- A source may send 20 messages a second, all sources behind a front port together 200. What is beyond is not answered.
+- The control plane sends HELP and HALT to members unasked, with its wall time as the nonce, and expects no
+  answer.
+- A source may send 20 messages a second, all sources behind a front port together 200. What is beyond is not
+  answered.
 
 | reason | name | meaning |
 |---|---|---|
 {reasons}{sections}
 ### An example
 
-A worker at {_MEMBER}, UDP port {_MEMBER_PORT}, joins the cluster `red` with a model of {_EXAMPLE["values"]} values. The
-datagram from its IPv4 header on, sent to {_SERVER}, port {layouts.UDP_PORT}, and the key that it is signed with:
+A worker at {_MEMBER}, UDP port {_MEMBER_PORT}, joins the cluster `red` with a model of {_EXAMPLE["values"]}
+values. The datagram from its IPv4 header on, sent to {_SERVER}, port {layouts.UDP_PORT}, and the key that it is
+signed with:
 
     key      {_KEY}
 {"".join(_example())}"""
