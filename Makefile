@@ -22,6 +22,7 @@ test: $(VENV)/.test
 
 install: $(VENV)/.base
 	$(if $(EXTRAS),$(BIN)/pip install -q -q -e . -e './lab[$(EXTRAS)]')
+	@echo "next: . $(BIN)/activate; olafctl init my.yaml; olafctl deploy my.yaml"
 
 generate: $(VENV)/.base
 	$(BIN)/olafctl generate

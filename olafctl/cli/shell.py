@@ -7,10 +7,15 @@ import time
 
 import click
 
+from olafctl.cli import names
+
 
 @click.command()
 @click.argument("device", metavar="DEVICE")
-@click.option("--deployment", "--name", metavar="NAME", help="The deployment, when there are several.")
+@click.option(
+    "--deployment", "--name", metavar="NAME", shell_complete=names.deployments,
+    help="The deployment, when there are several.",
+)  # fmt: skip
 @click.option("--print", "show", is_flag=True, help="Print the command line instead of running it.")
 def command(device: str, deployment: str | None, show: bool) -> None:
     """Open p4runtime-shell on DEVICE of a deployment.

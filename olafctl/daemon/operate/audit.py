@@ -145,7 +145,7 @@ class AuditLog:
         return file
 
     def _keep_anchor(self) -> None:
-        """Write down the last line's hash. Where that fails it is an older line's, which is in the log too."""
+        """Write down the last line's hash. Where that fails an older one stays, which is in the log too."""
         written = self._anchor.with_suffix(".new")
         with suppress(OSError):
             self._anchor.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -66,19 +66,19 @@ def _control() -> str:
 ## Control messages
 
 A control message is one UDP datagram in IPv4 without options, whose type of service is
-0x{layouts.CONTROL_TOS:02X} (`control_tos` in a testbed). The engine takes it by that byte alone, whatever address and UDP
-port it is sent to: send it to the parameter server's or the engine's. The answer comes from there, with the
-same type of service, to the address and UDP port that asked. The payload is one of the messages below and
-nothing else; integers are in network order. Its first byte is the action.
+0x{layouts.CONTROL_TOS:02X} (`control_tos` in a testbed). The engine takes it by that byte alone, whatever
+address and UDP port it is sent to: send it to the parameter server's or the engine's. The answer comes from
+there, with the same type of service, to the address and UDP port that asked. The payload is one of the
+messages below and nothing else; integers are in network order. Its first byte is the action.
 
-A cluster has a key of at least 16 bytes, is open (`--open`; the MAC is then {MAC_BYTES} zero bytes), or takes no
-messages.
+A cluster has a key of at least 16 bytes, is open (`--open`; the MAC is then {MAC_BYTES} zero bytes), or takes
+no messages.
 
     mac = HMAC-SHA256(key, address | port | message)[0:{MAC_BYTES}]
 
-`address` is the member's IPv4 address (4 bytes) and `port` its UDP port (2 bytes), in network order; `message`
-is every byte before `mac`. In an answer, and in what the control plane sends unasked, they are still the
-member's, which then receives it. Nothing between a member and the engine may translate addresses.
+`address` is the member's IPv4 address (4 bytes) and `port` its UDP port (2 bytes), in network order;
+`message` is every byte before `mac`. In an answer, and in what the control plane sends unasked, they are still
+the member's, which then receives it. Nothing between a member and the engine may translate addresses.
 
 - Nonces of a source grow: its wall time in ns, or its last nonce plus one. A smaller one is refused.
 - Without an answer, send the same bytes again after a second: the last nonce again is answered again, and
@@ -97,8 +97,8 @@ member's, which then receives it. Nothing between a member and the engine may tr
 ### An example
 
 A worker at {_MEMBER}, UDP port {_MEMBER_PORT}, joins the cluster `red` with a model of {_EXAMPLE["values"]}
-values. The datagram from its IPv4 header on, sent to {_SERVER}, port {layouts.UDP_PORT}, and the key that it is
-signed with:
+values. The datagram from its IPv4 header on, sent to {_SERVER}, port {layouts.UDP_PORT}, and the key that it
+is signed with:
 
     key      {_KEY}
 {"".join(_example())}"""
