@@ -77,8 +77,8 @@ no messages.
     mac = HMAC-SHA256(key, address | port | message)[0:{MAC_BYTES}]
 
 `address` is the member's IPv4 address (4 bytes) and `port` its UDP port (2 bytes), in network order;
-`message` is every byte before `mac`. In an answer, and in what the control plane sends unasked, they are still
-the member's, which then receives it. Nothing between a member and the engine may translate addresses.
+`message` is every byte before `mac`. In an answer, and in what the control plane sends unasked, they are
+still the member's, which then receives it. Nothing between a member and the engine may translate addresses.
 
 - Nonces of a source grow: its wall time in ns, or its last nonce plus one. A smaller one is refused.
 - Without an answer, send the same bytes again after a second: the last nonce again is answered again, and
