@@ -6,6 +6,7 @@ import os
 import pkgutil
 import signal
 import sys
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from types import FrameType
 from typing import Any, NoReturn
@@ -24,7 +25,8 @@ _TERMINATION_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 class VerbGroup(click.Group):
     """A group whose sub-commands are the modules of a package, each imported only when named.
 
-    A module ``init.py`` holding ``command`` is the verb ``init``; there is nothing to register.
+    A module ``init.py`` holding ``command`` is the verb ``init``, ``drop_in`` the verb ``drop-in``; there is
+    nothing to register.
     """
 
     def __init__(self, *args: Any, package: str, **kwargs: Any) -> None:
@@ -34,12 +36,12 @@ class VerbGroup(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         package = importlib.import_module(self._package)
         names = (module.name for module in pkgutil.iter_modules(package.__path__))
-        return [name for name in names if name not in _NOT_VERBS]
+        return [name.replace("_", "-") for name in names if name not in _NOT_VERBS]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in self.list_commands(ctx):
             return None
-        command = importlib.import_module(f"{self._package}.{cmd_name}").command
+        command = importlib.import_module(f"{self._package}.{cmd_name.replace('-', '_')}").command
         assert isinstance(command, click.Command)
         return command
 
@@ -66,6 +68,13 @@ def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
 
 def main() -> None:
     """Run the command line; an :class:`OlafError` becomes one line per problem and its exit code."""
+    run(olafctl, _show_usage_error)
+
+
+def run(
+    command: click.Command, show: Callable[[click.ClickException], None], words: Sequence[str] | None = None
+) -> NoReturn:
+    """Run ``command`` with ``words``, by default this process's, and exit; ``show`` prints wrong usage."""
     output.begin()
     if isinstance(sys.stdout, io.TextIOWrapper):  # None when closed
         # What a terminal's encoding cannot show, or a file name that is not text, is no reason to fail.
@@ -74,11 +83,11 @@ def main() -> None:
         if signal.getsignal(each) is not signal.SIG_IGN:  # nohup ignores SIGHUP, and so do we then
             signal.signal(each, _interrupt)
     try:
-        code = olafctl.main(standalone_mode=False)
+        code = command.main(words, command.name, standalone_mode=False)
         sys.exit(code if isinstance(code, int) else 0)
     except click.ClickException as error:
         with suppress(OSError):
-            _show_usage_error(error)
+            show(error)
         sys.exit(error.exit_code)
     except (click.Abort, KeyboardInterrupt):
         with suppress(OSError):

@@ -190,7 +190,7 @@ class Program:
         where = f"table {table.preamble.name}"
         if unknown := [hex(ref.id) for ref in table.action_refs if ref.id >> 24 != _ACTION]:
             raise InvalidP4Info(f"{where} refers to {', '.join(unknown)}, not the ids of actions")
-        # A P4Info lists the ids of actions that are @hidden, and does not describe them: no write may call one.
+        # A P4Info lists the ids of @hidden actions and does not describe them: no write may call one.
         actions = {ref.id: self.actions[ref.id] for ref in table.action_refs if ref.id in self.actions}
         if table.implementation_id and table.implementation_id not in self.profiles:
             raise InvalidP4Info(f"{where} has an unknown implementation")
