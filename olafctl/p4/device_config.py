@@ -1,7 +1,7 @@
 """The forms in which a P4Runtime client may push a program: its source, plain or in JSON, bare or wrapped.
 
-The plain form is what ``olafctl p4 compile`` writes. Tools made for BMv2 want JSON from their compiler, and some
-wrap it in a ``P4DeviceConfig``.
+The plain form is what ``olafctl p4 compile`` writes. Tools made for BMv2 want JSON from their compiler,
+and some wrap it in a ``P4DeviceConfig``.
 """
 
 import json

@@ -76,7 +76,7 @@ def compiler(
 
 
 def _json_file(name: str, output: Path | None, file: Path) -> Path | None:
-    """Where the program goes: p4c takes a folder, by default this, or a file; p4c-bm2-ss a file or nothing."""
+    """Where the program goes: p4c takes a folder, or a file; p4c-bm2-ss a file or nothing."""
     if name == "p4c" and (output is None or output.is_dir() or output.suffix != ".json"):
         folder = output or Path()
         folder.mkdir(parents=True, exist_ok=True)

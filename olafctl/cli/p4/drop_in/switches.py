@@ -36,7 +36,7 @@ _FILE = click.Path(path_type=Path)
     "--device-id", type=click.IntRange(0, 2**64 - 1), default=0, help="What P4Runtime clients name."
 )
 @click.option("--thrift-port", type=click.IntRange(1, 65535),
-              help="A port of 127.0.0.1 for simple_switch_CLI; it answers P4Runtime, not Thrift.")  # fmt: skip
+              help="A port of 127.0.0.1 for simple_switch_CLI; it speaks P4Runtime, no Thrift.")  # fmt: skip
 @click.option("--grpc-server-addr", metavar="HOST:PORT", default="0.0.0.0:9559",
               help="Where to serve P4Runtime. 0.0.0.0 is 127.0.0.1 here unless there is TLS.")  # fmt: skip
 @click.option("--grpc-server-ssl", is_flag=True, help="Serve with TLS.")
@@ -90,29 +90,32 @@ def switch(
             grpc_server_cert, grpc_server_key, grpc_server_cacert if grpc_server_with_client_auth else None
         )
     program = _program(file) if file is not None else None
+    notes = []
+    others: list[str] = []
+    if name == "simple_switch":
+        thrift_port = thrift_port or _THRIFT_PORT
+        address = f"127.0.0.1:{thrift_port}"
+    else:
+        address = grpc_server_addr
+        host, _, port = address.rpartition(":")
+        if tls is None and host in _EVERY_HOST:
+            address = f"127.0.0.1:{port}"
+            notes.append(f"P4Runtime at {address} alone: for other hosts, add --grpc-server-ssl")
+        if thrift_port:
+            others.append(f"127.0.0.1:{thrift_port}")
+    if thrift_port:
+        notes.append(
+            f"no Thrift at port {thrift_port}: P4Runtime, which simple_switch_CLI of this folder speaks"
+        )
+    if dropped := given(unused):
+        notes.append(f"without effect here: {', '.join(f'--{each}' for each in dropped)}")
     with ExitStack() as stack:
         say = stack.enter_context(_log(log_file, log_console))
-        if name == "simple_switch":
-            thrift_port = thrift_port or _THRIFT_PORT
-            address, others = f"127.0.0.1:{thrift_port}", []
-        else:
-            host, _, port = grpc_server_addr.rpartition(":")
-            address = grpc_server_addr
-            if tls is None and host in _EVERY_HOST:
-                address = f"127.0.0.1:{port}"
-                say(f"P4Runtime at {address} alone: for other hosts, add --grpc-server-ssl")
-            others = [f"127.0.0.1:{thrift_port}"] if thrift_port else []
-        if thrift_port:
-            say(
-                f"no Thrift at port {thrift_port}: it answers P4Runtime, as this folder's simple_switch_CLI asks"
-            )
-        if dropped := given(unused):
-            say(f"without effect here: {', '.join(f'--{each}' for each in dropped)}")
         running = stack.enter_context(lone.running(program, specs, address, tls, device_id, cpu_port, others))
         if pcap is not None:
             stack.enter_context(_recorded(specs, pcap))
-        served = f"device {device_id} at {running.address}, {len(specs)} ports"
-        main_thread.serve(lambda: say(served), lambda: None)
+        notes.append(f"device {device_id} at {running.address}, {len(specs)} ports")
+        main_thread.serve(lambda: say("\n".join(notes)), lambda: None)
 
 
 def _ports(texts: Sequence[str], cpu_port: int, files: bool) -> Sequence[Any]:
