@@ -71,7 +71,7 @@ def switch(
     Options of BMv2's that have no effect here are taken and named in the log; unknown ones are refused. Ends
     with Ctrl-C or SIGTERM.
     """
-    from olafctl.engine import lone
+    from olafctl.targets.engine import lone
     from olafctl.errors import BadInput, Problem
     from olafctl.p4runtime import address as addresses
     from olafctl.targets import main_thread
