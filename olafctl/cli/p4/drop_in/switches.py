@@ -71,10 +71,10 @@ def switch(
     Options of BMv2's that have no effect here are taken and named in the log; unknown ones are refused. Ends
     with Ctrl-C or SIGTERM.
     """
-    from olafctl.targets.engine import lone
     from olafctl.errors import BadInput, Problem
     from olafctl.p4runtime import address as addresses
     from olafctl.targets import main_thread
+    from olafctl.targets.engine import lone
 
     name = click.get_current_context().info_name or ""
     if (file is None) != no_p4:
