@@ -17,6 +17,7 @@ from olafctl.p4runtime.entities import TableEntry
 from olafctl.p4runtime.failures import P4RuntimeFailed
 from olafctl.p4runtime.session import Session
 from olafctl.ports.pcap import PcapWriter
+from olafctl.targets.bmv2.target import Bmv2
 
 PROGRAM = Path(__file__).parents[1] / "p4runtime" / "program.p4"
 SECONDS = 60
@@ -246,3 +247,9 @@ def test_simple_switch_cli_programs_beside_a_controller(
         ):
             code, out = cli(wrong)
             assert code == 1 and "Error: " in out and why in out, out
+
+
+def test_the_target_bmv2_takes_real_ones_only(commands: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beside Olaf itself nothing would be compared."""
+    monkeypatch.setenv("PATH", f"{commands}:/usr/sbin:/usr/bin:/sbin:/bin")
+    assert {"p4c-bm2-ss", "simple_switch_grpc"} <= set(Bmv2().missing())

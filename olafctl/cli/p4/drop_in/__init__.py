@@ -1,6 +1,5 @@
 """``olafctl p4 drop-in``: p4c's and BMv2's commands, in a folder for PATH, done by Olaf."""
 
-import shutil
 import stat
 import sys
 from pathlib import Path
@@ -14,7 +13,6 @@ _COMMANDS = {
     "simple_switch_grpc": "switches",
     "simple_switch_CLI": "runtime_cli",
 }
-_NOTE = "# Written by `olafctl p4 drop-in`: Olaf in the place of"
 _SCRIPT = """#!{python} -EP
 {note} {name}.
 from olafctl.cli.p4.drop_in import {module}
@@ -40,40 +38,39 @@ def command(folder: Path, force: bool) -> None:
     Where PATH has a real one already, nothing is written without --force.
     """
     from olafctl.errors import BadInput, Problem
+    from olafctl.p4.stand_ins import NOTE, is_stand_in, real
 
     problems = []
+    if set(sys.executable) & set(" \t"):
+        what = "has a space in its path: no script can name it"
+        problems.append(Problem(what, sys.executable, "install olafctl elsewhere"))
     for name in _COMMANDS:
-        found = shutil.which(name)
-        if found and not force and not _ours(Path(found)):
-            problems.append(Problem("is on PATH and would be hidden", found, "add --force if that is wanted"))
-        if (folder / name).exists() and not _ours(folder / name):
+        if not force and (found := real(name)):
+            what = "is on PATH and would be hidden"
+            problems.append(Problem(what, str(found), "add --force if that is wanted"))
+        if (folder / name).exists() and not is_stand_in(folder / name):
             problems.append(Problem("exists and is not Olaf's", str(folder / name), "choose another folder"))
     package = folder / "python" / "p4" / "__init__.py"
-    if package.exists() and not _ours(package):
+    if package.exists() and not is_stand_in(package):
         problems.append(Problem("exists and is not Olaf's", str(package), "choose another folder"))
     if problems:
         raise BadInput(*problems)
     folder.mkdir(parents=True, exist_ok=True)
     for name, module in _COMMANDS.items():
         script = folder / name
-        script.write_text(_SCRIPT.format(python=sys.executable, note=_NOTE, name=name, module=module))
+        script.write_text(_SCRIPT.format(python=sys.executable, note=NOTE, name=name, module=module))
         script.chmod(script.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
-    _write_python(package)
+    _write_python(package, NOTE)
     click.echo(f"wrote {', '.join(_COMMANDS)}")
     click.echo(f'export PATH="{folder.absolute()}:$PATH"')
     click.echo(f'export PYTHONPATH="{(folder / "python").absolute()}"')
 
 
-def _write_python(package: Path) -> None:
+def _write_python(package: Path, note: str) -> None:
     from olafctl.p4 import p4config
 
     temporary = package.parent / "tmp"
     temporary.mkdir(parents=True, exist_ok=True)
-    package.write_text(_PACKAGE.format(note=_NOTE))
+    package.write_text(_PACKAGE.format(note=note))
     (temporary / "__init__.py").write_text("")
     (temporary / "p4config_pb2.py").write_text(Path(p4config.__file__).read_text())
-
-
-def _ours(script: Path) -> bool:
-    with script.open("rb") as file:
-        return _NOTE.encode() in file.read(4096)
