@@ -12,8 +12,7 @@ from google.protobuf.internal import builder
 _FILE = descriptor_pb2.FileDescriptorProto(name="p4/tmp/p4config.proto", package="p4.tmp", syntax="proto3")
 _CONFIG = _FILE.message_type.add(name="P4DeviceConfig")
 _EXTRAS = _CONFIG.nested_type.add(name="Extras")
-_PAIR = _EXTRAS.nested_type.add(name="KvEntry")
-_PAIR.options.map_entry = True
+_PAIR = _EXTRAS.nested_type.add(name="KvEntry", options=descriptor_pb2.MessageOptions(map_entry=True))
 _ONE, _MANY = (
     descriptor_pb2.FieldDescriptorProto.LABEL_OPTIONAL,
     descriptor_pb2.FieldDescriptorProto.LABEL_REPEATED,
