@@ -56,7 +56,7 @@ module olaf_ingress #(
     reg  [1:0]  state;
     reg  [`OLAF_END_BITS-1:0] verdict;
     reg         more;          // the frame goes on after its declared end
-    reg         fill;          // it ended before its last declared beat
+    reg         fill;          // it ended before its last declared beat; of no matter with a fault
     reg         torn;          // a beat before the last came incomplete
     reg  [9:0]  index;         // beats of the frame before this one
     reg  [9:0]  last_index;    // of the last declared beat
@@ -93,9 +93,9 @@ module olaf_ingress #(
     wire        incomplete = |lacking;
     wire        excess = |(keep & ~due);
 
-    // Without its headers whole an update must not begin to leave: it is bad at once.
-    wire [`OLAF_END_BITS-1:0] judged = faulty ? `OLAF_END_GOOD
-                       : first && headless || !at_last ? `OLAF_END_TRUNCATED
+    // Without its headers whole an update must not begin to leave: it is bad at once. Of one with a fault the
+    // fault alone counts, so that what it is judged to be need not wait for that.
+    wire [`OLAF_END_BITS-1:0] judged = first && headless || !at_last ? `OLAF_END_TRUNCATED
                        : !last ? `OLAF_END_OVERLONG
                        : incomplete || torn && inner ? `OLAF_END_TRUNCATED
                        : excess ? `OLAF_END_OVERLONG
@@ -158,7 +158,7 @@ module olaf_ingress #(
             torn <= (inner && torn) || incomplete;
             verdict <= judged;
             more <= !last;
-            fill <= !at_last && !faulty;
+            fill <= !at_last;
         end
     end
 endmodule
