@@ -82,16 +82,19 @@ module olaf_ingress #(
                  : `OLAF_FAULT_NONE;
     wire faulty = first && fault != `OLAF_FAULT_NONE;
 
-    // What the frame declares, from its first beat.
+    // What the frame declares, from its first beat. What is judged by it waits for no subtraction.
     wire [15:0] size_less_one = size - 16'd1;
     wire [9:0]  declared_last = size_less_one[15:6];
-    wire [`OLAF_BEAT_BYTES-1:0] declared_keep = ~(64'hfffffffffffffffe << size_less_one[5:0]);
+    wire        unused = &{1'b0, size_less_one[5:0]};
+    wire        whole_beats = ~|size[5:0];
+    wire        one_beat = ~|size[15:7] && size[6] == whole_beats;
+    wire [`OLAF_BEAT_BYTES-1:0] declared_keep = {64{whole_beats}} | ~({64{1'b1}} << size[5:0]);
     wire [9:0]  at = update_first ? 10'd0 : index;
-    wire        at_last = at == (first ? declared_last : last_index);
-    wire [`OLAF_BEAT_BYTES-1:0] due = !at_last ? {64{1'b1}} : first ? declared_keep : tail_keep;
-    wire [`OLAF_BEAT_BYTES-1:0] lacking = due & ~keep;
-    wire        incomplete = |lacking;
-    wire        excess = |(keep & ~due);
+    wire        at_last = first ? one_beat : index == last_index;
+    wire [`OLAF_BEAT_BYTES-1:0] due_last = first ? declared_keep : tail_keep;
+    wire [`OLAF_BEAT_BYTES-1:0] lacking = at_last ? due_last & ~keep : ~keep;
+    wire        incomplete = at_last ? |(due_last & ~keep) : headless;
+    wire        excess = |(keep & ~due_last);   // of the last declared beat
 
     // Without its headers whole an update must not begin to leave: it is bad at once. Of one with a fault the
     // fault alone counts, so that what it is judged to be need not wait for that.
