@@ -167,6 +167,30 @@ def test_what_does_not_leave_is_counted(bench: MakeBench) -> None:
     }  # fmt: skip
 
 
+@pytest.mark.parametrize("carries", [1, 2, 3, 4])
+def test_the_checksums_carries_come_round_twice(bench: MakeBench, carries: int) -> None:
+    """Headers whose words add up to where the first carry makes another, and to just before."""
+    this = bench("olaf_box_replicator", COPY_BITS=9)
+    source, sink = ends(this)
+    words = [0xFFFF] * carries + [0] * (4 - carries)
+    address = words[2] << 16 | words[3]
+    set_group(this, 1, 0, [Member(7, (1, address, 3))])
+    want = []
+    for low in (0xFFFF - carries, 0x10000 - carries, 0xFFFE, 0xFFFF, 0, 1):
+        frame = bytearray(frame_of(random.Random(1), 60))
+        frame[15], frame[18:20] = 0, bytes(2)
+        frame[26:30] = words[0].to_bytes(2, "big") + words[1].to_bytes(2, "big")
+        others = sum(int.from_bytes(frame[at : at + 2], "big") for at in (14, 16, 20, 22, 26, 28))
+        rest = (carries << 16 | low) - others - words[2] - words[3]
+        if not 0 <= rest <= 0xFFFF:
+            rest += 0x10000 if rest < 0 else -0x10000
+        frame[18:20] = rest.to_bytes(2, "big")
+        source.send(bytes(frame), [9, 0, 1, 1, 0])
+        want.append(addressed_to(bytes(frame), (1, address, 3)))
+    this.run(300)
+    assert [frame.data for frame in sink.frames()] == want
+
+
 @pytest.mark.parametrize("members, size", [(3, 60), (64, 60), (256, 60), (3, 9036), (64, 1500), (256, 1500)])
 def test_copies_leave_without_a_gap(bench: MakeBench, members: int, size: int) -> None:
     this = bench("olaf_box_replicator", COPY_BITS=9)
