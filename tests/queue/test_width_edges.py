@@ -2,6 +2,7 @@
 
 import pytest
 
+from olafctl.queue.conform import GEOMETRIES
 from olafctl.queue.internals import Command, Mode
 from olafctl.queue.model import QueueModel
 from olafctl.queue.registers import DISPOSITIONS, IndexSettings
@@ -15,6 +16,8 @@ from .test_commands import give
 from .test_rules import LIMIT, gradients, olaf
 
 INDEX = 5
+SMALL, LARGE = GEOMETRIES[1], GEOMETRIES[3]
+"""Of 9 indices and 32 members, of 1,024 and 64."""
 SETTLED = (*DISPOSITIONS, "appended", "merged")
 
 
@@ -37,6 +40,7 @@ def after(queue: QueueModel, waiting: Frame, comes: Frame) -> str:
     queue.reset()
     queue.registers.write("hold", 1)
     queue.offer(*waiting)
+    queue.settle(LIMIT)
     return fate(queue, comes)
 
 
@@ -57,7 +61,7 @@ def get(queue: QueueModel, index: int) -> dict[str, int]:
 
 
 def test_each_member_of_a_round_is_told_from_every_other(new_queue: NewQueue) -> None:
-    queue = new_queue(Geometry(members=64))
+    queue = new_queue(LARGE)
     queue.registers.configure(INDEX, INDEX, IndexSettings(Mode.ISWITCH, threshold=64))
     members = 0
     for member in range(64):
@@ -88,22 +92,22 @@ def test_what_is_read_of_a_round_that_is_over_is_nothing(queue: QueueModel) -> N
     }
 
 
-@pytest.mark.parametrize("members", [1, 2, 31, 32, 33, 64])
+@pytest.mark.parametrize("geometry", [SMALL, LARGE], ids=str)
 def test_a_member_beyond_the_bitmap_is_refused_whichever_bit_says_so(
-    new_queue: NewQueue, members: int
+    new_queue: NewQueue, geometry: Geometry
 ) -> None:
-    queue = new_queue(Geometry(members=members))
+    queue, members = new_queue(geometry), geometry.members
     queue.registers.configure(INDEX, INDEX, IndexSettings(Mode.ISWITCH, threshold=65535))
     for member in sorted({members, *(1 << bit for bit in range(8)), 255}):
         if member >= members:
             assert fate(queue, update(INDEX, 1, gradients(1), member=member)) == "dropped_member"
 
 
-@pytest.mark.parametrize("indices", [1, 9, 16])
+@pytest.mark.parametrize("geometry", [SMALL, LARGE], ids=str)
 def test_an_index_beyond_the_table_is_refused_whichever_bit_says_so(
-    new_queue: NewQueue, indices: int
+    new_queue: NewQueue, geometry: Geometry
 ) -> None:
-    queue = new_queue(Geometry(indices=indices))
+    queue, indices = new_queue(geometry), geometry.indices
     for index in sorted({indices, 65535, *(1 << bit for bit in range(16))}):
         if index >= indices:
             assert fate(queue, update(index, 1, gradients(1))) == "dropped_index"
@@ -166,9 +170,9 @@ def test_counts_and_thresholds_keep_every_bit(queue: QueueModel, bit: int) -> No
 
 @pytest.mark.parametrize("values", [1 << bit for bit in range(9)])
 def test_sizes_that_differ_in_one_bit_do_not_merge(queue: QueueModel, values: int) -> None:
-    waiting = update(INDEX, 1, gradients(1, 0))
-    assert after(queue, waiting, update(INDEX, 2, gradients(1, values))) == "dropped_mismatch"
-    assert after(queue, waiting, update(INDEX, 2, gradients(1, 0))) == "merged"
+    waiting = update(INDEX, 1, gradients(1, count=0))
+    assert after(queue, waiting, update(INDEX, 2, gradients(1, count=values))) == "dropped_mismatch"
+    assert after(queue, waiting, update(INDEX, 2, gradients(1, count=0))) == "merged"
 
 
 @pytest.mark.parametrize("bit", range(32))
