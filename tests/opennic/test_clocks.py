@@ -34,7 +34,9 @@ def text(module: str) -> str:
 def registers(module: str) -> dict[str, str]:
     """Each register of a module, by the clock that writes it."""
     found = {}
-    for clock, block in re.findall(r"always @\(posedge (\w+)\)(.*?)(?=always @|assign |\Z)", text(module), re.S):
+    for clock, block in re.findall(
+        r"always @\(posedge (\w+)\)(.*?)(?=always @|assign |\Z)", text(module), re.S
+    ):
         for group, name in re.findall(r"(?:\{([\w, ]+)\}|\b(\w+)) <=", block):
             for each in (group or name).split(","):
                 found[each.strip()] = clock

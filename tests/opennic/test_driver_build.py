@@ -43,7 +43,8 @@ def installed(at: Path, archive: str | None, shared: bool) -> Path:
 
 
 def build(at: Path, driver: Path) -> subprocess.CompletedProcess[str]:
-    command = ["sh", NATIVE / "build.sh", "vnp4_1", at / "generated", driver, at / "drivers"]
+    folders = [str(at / "generated"), str(driver), str(at / "drivers")]
+    command = ["sh", str(NATIVE / "build.sh"), "vnp4_1", *folders]
     return subprocess.run(command, capture_output=True, text=True)
 
 
