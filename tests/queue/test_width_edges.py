@@ -2,14 +2,15 @@
 
 import pytest
 
-from olafctl.queue.conform import GEOMETRIES
-from olafctl.queue.internals import Command, Mode
-from olafctl.queue.model import QueueModel
+from olafctl.queue.internals import Command
 from olafctl.queue.registers import DISPOSITIONS, IndexSettings
-from olafctl.queue.traffic import Frame, update
 from olafctl.wire import layouts
 from olafctl.wire.frames import unpack
 from olafctl.wire.geometry import Geometry
+from olafctl.wire.modes import Mode
+from olaflab.queue.conform import GEOMETRIES
+from olaflab.queue.model import QueueModel
+from olaflab.queue.traffic import Frame, update
 
 from .conftest import NewQueue
 from .test_commands import give
