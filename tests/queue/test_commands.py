@@ -103,7 +103,11 @@ def test_a_command_that_comes_while_the_tables_clear_is_carried_out_after(
     offset = BY_NAME["command"].offset
     for start in range(0, 80, 1 if indices == 4 else 7):
         queue.reset(clear=False)
-        for name, value in {"range_last": indices - 1, "set_mode": Mode.FIFO, "set_threshold": 7}.items():
+        for name, value in {
+            "range_last": indices - 1,
+            "set_mode": int(Mode.FIFO),
+            "set_threshold": 7,
+        }.items():
             queue.registers.write(name, value)
         queue.run(start)
         assert queue.access(True, offset, Command.SET)[0] == 0
