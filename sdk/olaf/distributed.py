@@ -6,7 +6,7 @@ the environment:
 
     OLAF_ADDRESS   parameter server address of the cluster, host:port, or olaf://cluster@engine to join
     OLAF_KEY       the cluster's key, if it has one
-    OLAF_LOCAL     this member's address, host:port, where the engine knows it by one (default: any)
+    OLAF_LOCAL     this member's address, host:port (default: as ``olaf.udp.open_port`` finds it)
     OLAF_MTU       bytes of an IP packet (default 1500)
     OLAF_EPOCH, OLAF_SEGMENTS    for a fixed address: the job's epoch and the cluster's segments (0, 1)
 """
@@ -28,7 +28,7 @@ from olaf.errors import BadAddress, NoAnswer
 from olaf.rounds import Rounds
 from olaf.segments import STANDARD_MTU
 from olaf.serial import ROUND_BITS
-from olaf.udp import UdpPort
+from olaf.udp import open_port
 
 _LINGER = 5.0
 """Seconds a member that is done stays for others that may have missed the last result."""
@@ -48,11 +48,12 @@ class Member:
         text = os.environ.get("OLAF_ADDRESS")
         if not text:
             raise BadAddress("set OLAF_ADDRESS to the cluster: host:port or olaf://cluster@engine")
-        port = UdpPort(host_port(os.environ.get("OLAF_LOCAL", "0.0.0.0:0")))
+        where = parse(text)
+        port = open_port(None, where)
         try:
             self.rounds = Rounds(
                 port,
-                parse(text),
+                where,
                 size,
                 segments=_number("OLAF_SEGMENTS", 1),
                 mtu=_number("OLAF_MTU", STANDARD_MTU),

@@ -62,6 +62,10 @@ class Port(Protocol):
         """This port's address as ``peer`` sees it."""
 
     @property
+    def room(self) -> int:
+        """Bytes that may wait here to be received; what comes beyond that is lost."""
+
+    @property
     def lock(self) -> AbstractContextManager[object]:
         """Held while the party is called; all others that read or change the party hold it too."""
 

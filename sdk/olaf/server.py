@@ -22,7 +22,7 @@ from olaf.membership import Membership, is_control, key_of
 from olaf.model import Model
 from olaf.policies import POLICIES, Outcome, Policy, PolicyMaker, Update
 from olaf.port import Address, Port, Run
-from olaf.segments import Segments, Vector, stretches
+from olaf.segments import Segments, Vector, finite, stretches
 from olaf.serial import TIME_BITS, VERSION_BITS, distance
 from olaf.udp import UdpPort
 
@@ -315,7 +315,7 @@ class ParameterServer:
             return False
         division = cluster.model.segments
         size = (run.size - wire.OLAF_BYTES) // 4
-        return division.fit(header.segment, len(run), size, len(values)) and bool(np.isfinite(values).all())
+        return division.fit(header.segment, len(run), size, len(values)) and finite(values)
 
     def _update(
         self, cluster: _Cluster, header: wire.Olaf, values: Vector, count: int, source: Address
@@ -335,7 +335,7 @@ class ParameterServer:
         segments = range(header.segment, header.segment + count)
         begin = segments.start * model.segments.size
         usable = header.count >= 1 and not math.isnan(header.reward)
-        usable = usable and (count > 1 or bool(np.isfinite(values).all()))
+        usable = usable and (count > 1 or finite(values))
         moved: list[range] = []
         for first, part in model.first(source, header.seq, segments):
             if not first:
@@ -434,7 +434,7 @@ class ParameterServer:
             fits = len(values) in (0, segments.length(header.segment))
         except (ValueError, IndexError):
             fits = False
-        if not fits or not np.isfinite(values).all():
+        if not fits or not finite(values):
             cluster.counters.unusable += 1
             return
         if cluster.model is None and len(values):

@@ -19,6 +19,8 @@ import time
 from typing import Callable
 
 from olaf import wire
+from olaf.address import Cluster, host_port
+from olaf.errors import NoAnswer
 from olaf.port import Address, Bytes, Party, Run
 
 _BUFFER = 4 << 20
@@ -31,6 +33,7 @@ _AHEAD = -wire.OLAF_BYTES % 4
 """Bytes left free before the first datagram: numpy is fastest with values at a multiple of 4."""
 _BURST = 64
 """Calls that receive in one turn, so that ticks are not starved."""
+_SO_RCVBUFFORCE = 33
 _SO_NO_CHECK = 11
 """Linux: send with UDP checksum 0, because the payload changes in flight."""
 _UDP_SEGMENT, _UDP_GRO = 103, 104
@@ -57,6 +60,8 @@ class UdpPort:
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _BUFFER)
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _BUFFER)
             if sys.platform == "linux":
+                with contextlib.suppress(OSError):  # root may have more than net.core.rmem_max
+                    self._socket.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, _BUFFER)
                 self._socket.setsockopt(socket.SOL_SOCKET, _SO_NO_CHECK, 1)
                 self._socket.setsockopt(socket.IPPROTO_IP, _IP_MTU_DISCOVER, _IP_PMTUDISC_DO)
                 with contextlib.suppress(OSError):  # before Linux 5.0
@@ -86,13 +91,14 @@ class UdpPort:
         return host, port
 
     def reachable(self, peer: Address) -> Address:
-        """This port's address as ``peer`` would see it, by the routing table."""
+        """This port's address as ``peer`` would see it, by the routing table; raises NoAnswer."""
         host, port = self.address
-        if host == "0.0.0.0":
-            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-                probe.connect(peer)
-                host = probe.getsockname()[0]
-        return host, port
+        return (_source(peer) if host == "0.0.0.0" else host), port
+
+    @property
+    def room(self) -> int:
+        """What the kernel gave; of what it counts, a part is its own (man 7 socket, SO_RCVBUF)."""
+        return self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF) // 2
 
     @property
     def lock(self) -> threading.Condition:
@@ -240,6 +246,37 @@ class UdpPort:
         for start, stop, size, source in runs:
             if self._party:
                 self._party.receive(Run(buffer[start:stop], size), source)
+
+
+def open_port(local: str | None, where: Address | Cluster) -> UdpPort:
+    """A member's port at ``local``, else $OLAF_LOCAL.
+
+    Without either: towards a fixed address, UDP port 20300 of this machine's address on the way, by which
+    an engine knows a worker whose testbed gives it no other; any port where that one is taken or the server
+    is on this machine, and to join, since the control plane is then told.
+
+    Raises BadAddress, and OSError when the address cannot be bound.
+    """
+    text = local or os.environ.get("OLAF_LOCAL")
+    if text:
+        return UdpPort(host_port(text))
+    if not isinstance(where, Cluster):
+        with contextlib.suppress(OSError):  # no way there yet, or another program has the port
+            source = _source(where)
+            if source != where[0]:
+                return UdpPort((source, wire.UDP_PORT))
+    return UdpPort()
+
+
+def _source(peer: Address) -> str:
+    """This machine's address on the way to ``peer``. Raises NoAnswer."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(peer)
+        except OSError as failure:
+            what = f"there is no way to {peer[0]}:{peer[1]}: {failure.strerror}; look at ip route"
+            raise NoAnswer(what) from None
+        return str(probe.getsockname()[0])
 
 
 def _segment_size(control: list[tuple[int, int, bytes]]) -> int:
