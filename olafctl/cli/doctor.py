@@ -12,8 +12,9 @@ _MARKS = {"ok": "ok     ", "warning": "warning", "fault": "FAULT  ", "skipped": 
 
 @click.command()
 @click.argument("server")
-@click.option("--local", metavar="ADDRESS:PORT", default="0.0.0.0:0", show_default=True,
-              help="Where the worker binds: the testbed's UDP port of it, if it has one there.")  # fmt: skip
+@click.option("--local", metavar="ADDRESS:PORT",
+              help="Where the worker binds: the testbed's UDP port of it.  [default: as the SDK, OLAF_LOCAL,"
+                   " or port 20300 towards a fixed address]")  # fmt: skip
 @click.option(
     "--values", type=click.IntRange(1), help="Length of the model, which is needed to try an update."
 )
@@ -28,7 +29,7 @@ _MARKS = {"ok": "ok     ", "warning": "warning", "fault": "FAULT  ", "skipped": 
 def command(
     context: click.Context,
     server: str,
-    local: str,
+    local: str | None,
     values: int | None,
     segments: int | None,
     mtu: int,
@@ -49,14 +50,15 @@ def command(
     Exit code 1 when there is a fault; each is printed with its remedy.
 
     \b
-      olafctl doctor 10.0.0.254:20300 --local 0.0.0.0:41001 --values 9797
+      olafctl doctor 10.0.0.254:20300 --values 9797
       olafctl exec lander-w0 -- olafctl doctor olaf://lander@10.0.0.254 --values 9797
     """
     from olafctl.errors import BadInput, MissingTool, Problem
 
     try:
-        from olaf.address import host_port
+        from olaf.address import host_port, parse
         from olaf.errors import BadAddress
+        from olaf.udp import usual
 
         from olafctl.doctor.examine import Worker, examine
         from olafctl.doctor.finding import Verdict
@@ -64,9 +66,10 @@ def command(
         what = f"the doctor needs the SDK: {error}"
         raise MissingTool(Problem(what, remedy="pip install ./sdk")) from error
     try:
-        bound = host_port(local)
+        where = parse(server)
+        bound = host_port(local) if local else usual(where)
     except BadAddress as error:
-        raise BadInput(Problem(str(error), "--local")) from error
+        raise BadInput(Problem(str(error), remedy="see olafctl doctor --help")) from error
     worker = Worker(server, bound, values, segments, mtu, epoch, os.environ.get("OLAF_KEY", "").encode())
     found = []
     for finding in examine(worker, wait):

@@ -6,7 +6,7 @@ the environment:
 
     OLAF_ADDRESS   parameter server address of the cluster, host:port, or olaf://cluster@engine to join
     OLAF_KEY       the cluster's key, if it has one
-    OLAF_LOCAL     this member's address, host:port (default: as ``olaf.udp.open_port`` finds it)
+    OLAF_LOCAL     this member's address, host:port (default: as ``olaf.udp.usual`` finds it)
     OLAF_MTU       bytes of an IP packet (default 1500)
     OLAF_EPOCH, OLAF_SEGMENTS    for a fixed address: the job's epoch and the cluster's segments (0, 1)
 """
@@ -35,6 +35,7 @@ _LINGER = 5.0
 _LOOK_AGAIN = 0.01
 _OPENING = 2.0
 """Seconds for the first sum, each of three times."""
+
 
 class Member:
     """This process's place in an iswitch cluster, from joining to leaving."""

@@ -140,7 +140,7 @@ def main() -> None:
         print(
             f"{values:>9} values, {Segments.of(values, JUMBO_MTU).count:>3} frames"
             f"{cost.training * 1e6:>12.0f} µs{cost.worker * 1e6:>14.0f} µs{cost.server * 1e6:>14.0f} µs"
-            f"{1 / cost.server:>13.0f}/s    {cost.sent:.0%} sent by themselves, {cost.lost:.1%} of frames lost"
+            f"{1 / cost.server:>13.0f}/s    {cost.sent:.0%} sent singly, {cost.lost:.1%} of frames lost"
         )
 
 

@@ -87,13 +87,11 @@ class Link:
         if self.worker.counters.broken > broken:
             self._undo()
             return
-        blocks = () if own is None else self.worker.poll()
-        for block in blocks:
-            ahead = own[block.place]
-            ahead += moved[block.place]
-            ahead *= self._rate
-            np.add(block.values, ahead, out=weights[block.place])
-        if blocks:
+        if own is not None:
+            own += moved
+            own *= self._rate
+            for block in self.worker.poll():
+                np.add(block.values, own[block.place], out=weights[block.place])
             self._write(weights)
         self._base = weights
 
@@ -125,7 +123,9 @@ class Link:
     def _check(self) -> None:
         """Refuse what would be trained and not shared."""
         known = {id(parameter) for parameter in self._parameters}
-        others = sum(parameter.numel() for parameter in _trained(self._optimizers) if id(parameter) not in known)
+        others = sum(
+            parameter.numel() for parameter in _trained(self._optimizers) if id(parameter) not in known
+        )
         if others:
             raise OtherParameters(
                 f"{others} values are trained that were not when the optimiser was attached (unfrozen, or by "
@@ -139,7 +139,9 @@ class Link:
             for optimizer in self._optimizers:
                 for state in optimizer.state.values():
                     for value in state.values():
-                        if isinstance(value, torch.Tensor) and (value.is_floating_point() or value.is_complex()):
+                        if isinstance(value, torch.Tensor) and (
+                            value.is_floating_point() or value.is_complex()
+                        ):
                             value[~torch.isfinite(value)] = 0
 
     def _read(self) -> Vector:
@@ -183,7 +185,7 @@ def attach(
     where = server, worker.get("local")
     if where in _attached and "port" not in worker:
         raise Taken(
-            f"an optimiser of this program is attached to {server} already, and one address trains one model: "
+            f"an optimiser of this program is attached to {server} already, and an address trains one model: "
             "attach([one, other], ...) trains both as one, another cluster each by itself; a further worker "
             "of the same model needs a local= address of its own"
         )

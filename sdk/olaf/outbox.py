@@ -3,7 +3,7 @@
 The segments of an update are sent in turn, as many as may be on their way at a time; the others follow as
 answers come, each with all that was offered for it meanwhile. So nothing that a machine sends to itself, or
 to a server on the same switch, overruns a socket's buffer, in either direction: what is answered is what
-was sent. Where answers do not come, because a queue has merged or dropped the frames, a pause stands for them.
+was sent. Where no answers come, because a queue has merged or dropped the frames, a pause stands for them.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from olaf.port import Run
 from olaf.segments import Segments, Vector, stretches
 
 _SHARE = 3
-"""So many times what is on its way fits the buffer of a socket: other members answer, and are answered, too."""
+"""So many times what is on its way fits a socket's buffer: other members send to the same one."""
 _FEW = 1 << 16
 """Bytes that may be on their way in any case. Beyond that a segment is sent again when it was answered: what
-is offered meanwhile is added to it, and of the weights, that would come one after the other, one copy is enough."""
+is offered meanwhile is added to it, and no second copy of its weights comes that nobody waits for."""
 PAUSE = 0.02
 """Seconds without an answer after which what is on its way counts as gone."""
 
@@ -133,9 +133,11 @@ class Outbox:
             return []
         stop = self._next + number
         count = self._segments.count
-        return [range(self._next, min(stop, count)), range(stop - count)] if stop > count else [
-            range(self._next, stop)
-        ]
+        return (
+            [range(self._next, min(stop, count)), range(stop - count)]
+            if stop > count
+            else [range(self._next, stop)]
+        )
 
     def _with_held(self, piece: range, gradient: Vector) -> Vector:
         place = self._segments.span(piece)
@@ -151,9 +153,7 @@ class Outbox:
 
     def _send(self, piece: range, values: Vector, bases: list[int], mark: Mark, send: Send) -> int:
         kind, first = wire.FrameType.UPDATE, piece.start
-        header = wire.Olaf(
-            wire.VERSION, kind, mark.epoch, 0, 1, mark.seq, mark.reward, mark.time, first, 0
-        )
+        header = wire.Olaf(wire.VERSION, kind, mark.epoch, 0, 1, mark.seq, mark.reward, mark.time, first, 0)
         return send(self._writer.run(header, bases, values, self._segments.size))
 
     def _sent(self, segments: range, now: float) -> None:

@@ -61,6 +61,9 @@ class Port(Protocol):
     def reachable(self, peer: Address) -> Address:
         """This port's address as ``peer`` sees it."""
 
+    def mtu(self, peer: Address) -> int:
+        """Bytes of an IP packet that this machine can send towards ``peer``."""
+
     @property
     def room(self) -> int:
         """Bytes that may wait here to be received; what comes beyond that is lost."""

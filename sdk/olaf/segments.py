@@ -16,9 +16,7 @@ from olaf import wire
 Vector = npt.NDArray[np.float32]
 Mark = TypeVar("Mark")
 
-STANDARD_MTU = 1500
-JUMBO_MTU = 9022
-"""Ethernet frames of 9036 bytes (OLAF §12.1)."""
+STANDARD_MTU, JUMBO_MTU = wire.STANDARD_MTU, wire.JUMBO_MTU
 MOST_SEGMENTS = 65535
 _OVERFLOW = float(np.finfo(np.float32).max) + 2.0**103
 """From here on rounding to binary32 overflows: half a unit above the largest."""

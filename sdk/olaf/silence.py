@@ -71,13 +71,15 @@ class Silence:
             self._told.add("all")
             why, remedy = unacknowledged(epoch, port) if self._answered else unanswered()
             said = "the server answers, but no ACK comes" if self._answered else "no answer"
-            return f"{said} from {where} in {PATIENCE:g} s; {why} → {remedy}; olafctl doctor {where} examines it"
+            return (
+                f"{said} from {where} in {PATIENCE:g} s; {why} → {remedy}; olafctl doctor {where} examines it"
+            )
         if 0 < len(self._missing) < count and self._offers >= _SOME * count and "some" not in self._told:
             self._told.add("some")
             missing = sorted(self._missing)
             return (
-                f"no ACK for segment {missing[0]}{' and others' if missing[1:] else ''} of {count} from {where}, "
-                "others are acknowledged: the engine has fewer indices for this cluster, or smaller slots → "
+                f"no ACK for segment {missing[0]}{' and others' if missing[1:] else ''} of {count} from "
+                f"{where}, others are acknowledged: the engine has fewer indices for this cluster, or smaller slots → "
                 "give the testbed's cluster the model's length (values:), or this worker its segments="
             )
         return None

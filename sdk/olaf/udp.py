@@ -43,6 +43,8 @@ _MOST_BYTES, _MOST_DATAGRAMS = 65507, 64
 """What the kernel takes as one: an IP packet's payload, and UDP_MAX_SEGMENTS of its oldest versions."""
 _REFUSED = (errno.EINVAL, errno.EIO, errno.ENOPROTOOPT, errno.EOPNOTSUPP)
 """Of UDP_SEGMENT: by an old kernel, by an interface that cannot make checksums, by a tunnel."""
+_IP_MTU = 14
+"""Linux: the MTU of the way to what a socket is connected to."""
 _IP_MTU_DISCOVER, _IP_PMTUDISC_DO = 10, 2
 """Linux: never fragment; an engine could not combine the pieces."""
 _AFTER_DEFECT = 1.0
@@ -94,6 +96,14 @@ class UdpPort:
         """This port's address as ``peer`` would see it, by the routing table; raises NoAnswer."""
         host, port = self.address
         return (_source(peer) if host == "0.0.0.0" else host), port
+
+    def mtu(self, peer: Address) -> int:
+        """By the routing table; the standard one where that does not say."""
+        if sys.platform == "linux":
+            with contextlib.suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+                probe.connect(peer)
+                return probe.getsockopt(socket.IPPROTO_IP, _IP_MTU)
+        return wire.STANDARD_MTU
 
     @property
     def room(self) -> int:
@@ -249,23 +259,32 @@ class UdpPort:
 
 
 def open_port(local: str | None, where: Address | Cluster) -> UdpPort:
-    """A member's port at ``local``, else $OLAF_LOCAL.
-
-    Without either: towards a fixed address, UDP port 20300 of this machine's address on the way, by which
-    an engine knows a worker whose testbed gives it no other; any port where that one is taken or the server
-    is on this machine, and to join, since the control plane is then told.
+    """A member's port at ``local``, else where ``usual`` says, or at any port where that one is taken.
 
     Raises BadAddress, and OSError when the address cannot be bound.
     """
     text = local or os.environ.get("OLAF_LOCAL")
-    if text:
-        return UdpPort(host_port(text))
+    if not text:
+        with contextlib.suppress(OSError):
+            return UdpPort(usual(where))
+    return UdpPort(host_port(text) if text else ("0.0.0.0", 0))
+
+
+def usual(where: Address | Cluster) -> Address:
+    """Where a member is, if nobody says: by its address and port an engine knows a worker.
+
+    $OLAF_LOCAL; else, towards a fixed address, UDP port 20300 at this machine's address on the way, as
+    testbeds give their workers. Any port where there is no way, where the server is on this machine, and to
+    join, since the control plane is then told. Raises BadAddress.
+    """
+    if text := os.environ.get("OLAF_LOCAL"):
+        return host_port(text)
     if not isinstance(where, Cluster):
-        with contextlib.suppress(OSError):  # no way there yet, or another program has the port
+        with contextlib.suppress(NoAnswer):
             source = _source(where)
             if source != where[0]:
-                return UdpPort((source, wire.UDP_PORT))
-    return UdpPort()
+                return source, wire.UDP_PORT
+    return "0.0.0.0", 0
 
 
 def _source(peer: Address) -> str:

@@ -114,6 +114,10 @@ class VirtualPort:
         """The same for everyone."""
         return self._address
 
+    def mtu(self, peer: Address) -> int:
+        """The largest there is."""
+        return 65535
+
     @property
     def room(self) -> int:
         """Without bounds: what arrives is received at once."""

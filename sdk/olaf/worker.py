@@ -97,7 +97,7 @@ class Worker:
 
         ``values`` is the model's length. ``epoch`` and ``segments`` (else what the server says, or as few as
         fit an ``mtu`` in bytes) are for a fixed address; a Join's answer gives both. ``local`` is where this
-        worker is, else as ``olaf.udp.open_port`` finds it. ``v`` (1/s) and ``delta_t`` (s) are those of OLAF
+        worker is, else as ``olaf.udp.usual`` finds it. ``v`` (1/s) and ``delta_t`` (s) are those of OLAF
         §5; without ``control`` every update is sent. ``seed`` makes draws repeat. ``key`` is the cluster's,
         else $OLAF_KEY. ``port`` stands for a socket bound to ``local``.
 
@@ -114,7 +114,7 @@ class Worker:
         self._membership: Membership | None = None
         self._server: Address | None = None
         self._mtu: int | None = None
-        """Where the server may say another division: what its frames must fit."""
+        """Where the server may say another division: what its packets must fit."""
         self._mark = Mark(epoch)
         # Random, so that a worker that starts again is not taken for a late duplicate of itself.
         self._mark.seq = random.getrandbits(serial.ROUND_BITS)
@@ -127,7 +127,7 @@ class Worker:
             else:
                 self._server = where
                 self.segments = Segments(values, segments) if segments else Segments.of(values, mtu)
-                self._mtu = None if segments else mtu
+                self._mtu = None if segments else max(mtu, self._port.mtu(where))
         except BaseException:
             self._port.close()
             raise
@@ -217,7 +217,9 @@ class Worker:
         """Count numbers that are not finite in binary32, and warn the first time."""
         self.counters.broken += 1
         if self.counters.broken == 1:
-            _LOG.warning("%s has numbers that are not finite in binary32; it is dropped, as others will be", what)
+            _LOG.warning(
+                "%s has numbers that are not finite in binary32; it is dropped, as others will be", what
+            )
 
     @property
     def fresh(self) -> bool:
@@ -425,8 +427,8 @@ class Worker:
                     self._ask = self._port.now()
                 return
             why = (
-                f"its segments do not fit the MTU of {self._mtu} bytes (mtu=); does the testbed's cluster say "
-                f"values: {header.seq}?"
+                f"its segments do not fit the MTU of {self._mtu} bytes (mtu=); does the testbed's cluster "
+                f"say values: {header.seq}?"
             )
         known = self._other is not None
         self._other = (

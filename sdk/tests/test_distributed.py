@@ -77,7 +77,8 @@ def test_a_job_whose_member_dies_says_so_and_the_next_one_at_the_same_address_wo
 
 
 @pytest.mark.parametrize(
-    ("members", "segments", "reason"), [(1, 2, "threshold to 2"), (3, 2, "threshold of 2"), (2, 1, "SEGMENTS")]
+    ("members", "segments", "reason"),
+    [(1, 2, "threshold to 2"), (3, 2, "threshold of 2"), (2, 1, "SEGMENTS")],
 )
 def test_a_job_that_the_engine_cannot_serve_is_refused_in_seconds(
     members: int, segments: int, reason: str
