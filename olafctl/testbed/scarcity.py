@@ -17,6 +17,6 @@ def scarcities(testbed: Testbed) -> Iterator[str]:
                 share = engine.slots / cluster.segments
                 yield (
                     f"{engine.name} has {engine.slots} slots, but the model of {cluster.name} "
-                    f"{cluster.segments} segments: its workers send with P_s = {share:.2f}, also without congestion; give "
-                    f"engine.slots {cluster.segments} or more, or the workers control=False"
+                    f"{cluster.segments} segments: its workers send with P_s = {share:.2f}, also "
+                    f"without congestion; give engine.slots {cluster.segments}, or workers control=False"
                 )

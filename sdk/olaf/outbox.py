@@ -24,8 +24,9 @@ _SHARE = 3
 _FEW = 1 << 16
 """Bytes that may be on their way in any case. Beyond that a segment is sent again when it was answered: what
 is offered meanwhile is added to it, and no second copy of its weights comes that nobody waits for."""
-PAUSE = 0.02
-"""Seconds without an answer after which what is on its way counts as gone."""
+PAUSE, LONGEST_PAUSE = 0.02, 0.64
+"""Seconds without an answer after which what is on its way counts as gone: each twice the one before, until an
+answer comes. A server that is busy must find what was sent to it, and not more."""
 
 
 @dataclass
@@ -62,6 +63,7 @@ class Outbox:
         """Frames sent and not answered."""
         self._pause: float | None = None
         """When to take those for gone."""
+        self._patience = PAUSE
         each = wire.IP_UDP_BYTES + wire.OLAF_BYTES + 4 * segments.size
         self._window = max(1, min(max(segments.count, _FEW // each), room // _SHARE // each))
 
@@ -106,6 +108,7 @@ class Outbox:
         """Send what is due of what is held; how many frames could not be sent."""
         if self._pause is not None and now >= self._pause:
             self._flying, self._pause = 0, None
+            self._patience = min(2 * self._patience, LONGEST_PAUSE)
         pieces, sent = self._turn(), 0
         for piece in pieces:
             bases = [self.held_from.get(segment, 0) for segment in piece]
@@ -113,14 +116,14 @@ class Outbox:
             self._sent(piece[:done], now)
             sent += done
             if done < len(piece):
-                self._pause = now + PAUSE
+                self._pause = now + self._patience
                 break
         return sum(map(len, pieces)) - sent
 
     def answered(self, frames: int, now: float) -> None:
         """So many answers came."""
-        self._flying = max(0, self._flying - frames)
-        self._pause = now + PAUSE if self._flying or self._left else None
+        self._flying, self._patience = max(0, self._flying - frames), PAUSE
+        self._pause = now + self._patience if self._flying or self._left else None
 
     def due(self) -> float | None:
         """When ``go_on`` has something to do, if no answer comes."""
@@ -167,7 +170,7 @@ class Outbox:
         self._next = segments.stop % self._segments.count
         self._left -= count
         self._flying += count
-        self._pause = now + PAUSE
+        self._pause = now + self._patience
 
 
 def _others(segments: list[range], count: int) -> list[range]:

@@ -494,7 +494,7 @@ class ParameterServer:
         values: int,
         count: int,
         version: int = 0,
-        body: memoryview = memoryview(b""),
+        body: memoryview | bytes = b"",
     ) -> None:
         header = wire.Olaf(
             wire.VERSION, wire.FrameType.INIT, cluster.epoch, 0, count, values, 0.0, 0, segment, version

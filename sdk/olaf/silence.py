@@ -41,12 +41,18 @@ class Silence:
         self._missing = set(range(segments))
         """Segments that no ACK ever came for."""
         self._offers = 0
+        self._last = float("-inf")
+        """When an update was sent last."""
+        self._look: float | None = None
+        """When this is looked at next."""
         self._told: set[str] = set()
 
-    def sent(self, now: float) -> None:
-        """An update was sent."""
+    def sent(self, now: float) -> bool:
+        """An update was sent; whether nobody would look in time."""
         self._since = now if self._since is None else self._since
+        self._last = now
         self._offers += 1
+        return self._look is None and "all" not in self._told
 
     def answered(self) -> None:
         """The server said something."""
@@ -58,9 +64,11 @@ class Silence:
         if self._missing:
             self._missing.difference_update(segments)
 
-    def due(self) -> float | None:
-        """When there may be something to say."""
-        return None if self._since is None or "all" in self._told else self._since + PATIENCE
+    def due(self, now: float) -> float | None:
+        """When to look whether there is something to say: as long as updates are sent."""
+        look = (self._last if self._since is None else self._since) + PATIENCE
+        self._look = look if look > now and "all" not in self._told else None
+        return self._look
 
     def tell(self, now: float, server: Address, epoch: int, port: int, count: int) -> str | None:
         """What has to be said now, for the first time; the model has ``count`` segments."""
@@ -79,7 +87,8 @@ class Silence:
             missing = sorted(self._missing)
             return (
                 f"no ACK for segment {missing[0]}{' and others' if missing[1:] else ''} of {count} from "
-                f"{where}, others are acknowledged: the engine has fewer indices for this cluster, or smaller slots → "
-                "give the testbed's cluster the model's length (values:), or this worker its segments="
+                f"{where}, others are acknowledged: the engine has fewer indices for this cluster, or "
+                "smaller slots → give the testbed's cluster the model's length (values:), or this worker "
+                "its segments="
             )
         return None

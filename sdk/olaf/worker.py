@@ -31,6 +31,8 @@ from olaf.udp import open_port
 
 _ASK_AGAIN = 0.25
 """Seconds until a segment without weights is asked for again."""
+_ASK_FOR = 64
+"""Segments asked for at a time, so that a busy server answers all of them before they are asked for again."""
 _FORGET = 1.0
 """Seconds without newer weights after which any version counts as newer: the server began again."""
 _SILENCE = 2.0
@@ -206,11 +208,11 @@ class Worker:
             refused = self._outbox.offer(gradient, sending, self._adopted, mark, now, self._send)
             self.counters.blocked += refused
             self.counters.waited += sending and bool(self._outbox.held_from)
-            if sending:
-                self._silence.sent(now)
-                if self._unheard is None:
-                    self._unheard = now
-                    self._port.wake()  # to notice the silence, if it comes to that
+            alone = sending and self._silence.sent(now)
+            if sending and self._unheard is None and self._membership is not None:
+                self._unheard, alone = now, True
+            if alone:
+                self._port.wake()  # to notice the silence, if it comes to that
             return not self._outbox.held_from
 
     def dropped(self, what: str) -> None:
@@ -296,7 +298,7 @@ class Worker:
             port, count = self._port.address[1], self.segments.count
             if said := self._silence.tell(now, self._server, self._mark.epoch, port, count):
                 _LOG.warning("%s", said)
-            due.append(self._silence.due())
+            due.append(self._silence.due(now))
         return min((time for time in due if time is not None), default=None)
 
     def _ask_for_weights(self) -> bool:
@@ -305,7 +307,7 @@ class Worker:
         wanted = [segment for segment in missing if segment not in self._given]
         if not wanted:
             self._given.clear()  # another worker's may have initialised the server, or some were lost
-        self._asked = set((wanted or missing)[: self._outbox.window])
+        self._asked = set((wanted or missing)[: min(_ASK_FOR, self._outbox.window)])
         for segment in sorted(self._asked):
             self._introduce(segment, b"")
         return bool(missing)
@@ -419,17 +421,22 @@ class Worker:
         """The server's model is another one, or only divided otherwise: then the server is right."""
         why = "give every member the same model and MTU"
         if header.seq == self.segments.values and self._mtu is not None:
-            fit = largest(self._mtu)
-            if -(-header.seq // header.count) <= fit:
-                self.segments = Segments(header.seq, header.count)
+            try:
+                theirs = Segments(header.seq, header.count)
+            except ValueError:  # shorter than it has segments
+                theirs = self.segments
+                why = f"does the testbed's cluster say values: {header.seq}?"
+            if theirs.size > largest(self._mtu):
+                why = (
+                    f"its segments do not fit the MTU of {self._mtu} bytes (mtu=); does the testbed's "
+                    f"cluster say values: {header.seq}?"
+                )
+            elif theirs.count == header.count:
+                self.segments = theirs
                 self._divided()
                 if self._initial is not None:
                     self._ask = self._port.now()
                 return
-            why = (
-                f"its segments do not fit the MTU of {self._mtu} bytes (mtu=); does the testbed's cluster "
-                f"say values: {header.seq}?"
-            )
         known = self._other is not None
         self._other = (
             f"the parameter server trains a model of {header.seq} values in {header.count} segments, "

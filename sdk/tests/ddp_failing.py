@@ -1,4 +1,4 @@
-"""One rank of a job that goes wrong, or follows one that did; run by test_distributed. Prints what happened."""
+"""One rank of a job that goes wrong, or follows one that did, for test_distributed: prints what happened."""
 
 from __future__ import annotations
 
