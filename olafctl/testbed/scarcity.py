@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from olafctl.testbed.model import Mode, Testbed
+from olafctl.testbed.model import Testbed
+from olafctl.wire.modes import Mode
 
 
 def scarcities(testbed: Testbed) -> Iterator[str]:

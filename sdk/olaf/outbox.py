@@ -25,8 +25,8 @@ _FEW = 1 << 16
 """Bytes that may be on their way in any case. Beyond that a segment is sent again when it was answered: what
 is offered meanwhile is added to it, and no second copy of its weights comes that nobody waits for."""
 PAUSE, LONGEST_PAUSE = 0.02, 0.64
-"""Seconds without an answer after which what is on its way counts as gone: each twice the one before, until an
-answer comes. A server that is busy must find what was sent to it, and not more."""
+"""Seconds without an answer after which what is on its way counts as gone: each twice the one before, until
+an answer comes. A server that is busy must find what was sent to it, and not more."""
 
 
 @dataclass

@@ -209,7 +209,7 @@ class Rounds:
         return (
             f"the engine before {where} made no sum of all {self.members} members: is the cluster in iswitch "
             f"mode with a threshold of {self.members}, in epoch {self._epoch}, and is each member known "
-            "there by its address and UDP port (OLAF_LOCAL)? olafctl doctor says which"
+            "there by its address and UDP port (OLAF_LOCAL)? olaf-doctor says which"
         )
 
     def start(self, vector: Vector, then: Then = lambda failure: None) -> Reduction:

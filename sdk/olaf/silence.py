@@ -1,4 +1,4 @@
-"""A worker that hears nothing says so once, with the likely reason: in the words of ``olafctl doctor``."""
+"""A worker that hears nothing says so once, with the likely reason: in the words of ``olaf-doctor``."""
 
 from __future__ import annotations
 
@@ -79,9 +79,7 @@ class Silence:
             self._told.add("all")
             why, remedy = unacknowledged(epoch, port) if self._answered else unanswered()
             said = "the server answers, but no ACK comes" if self._answered else "no answer"
-            return (
-                f"{said} from {where} in {PATIENCE:g} s; {why} → {remedy}; olafctl doctor {where} examines it"
-            )
+            return f"{said} from {where} in {PATIENCE:g} s; {why} → {remedy}; olaf-doctor {where} examines it"
         if 0 < len(self._missing) < count and self._offers >= _SOME * count and "some" not in self._told:
             self._told.add("some")
             missing = sorted(self._missing)

@@ -53,6 +53,7 @@ def wire() -> str:
         "IP_UDP_BYTES": layouts.IPV4.size + layouts.UDP.size,
         "STANDARD_MTU": geometry.STANDARD_MTU,
         "JUMBO_MTU": geometry.JUMBO_MTU,
+        "EPOCHS": 1 << next(field.bits for field in OLAF.fields if field.name == "epoch"),
         "MAC_BYTES": control.ACK.fields[-1].bits // 8,
     }
     return "".join(
