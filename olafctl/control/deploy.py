@@ -270,10 +270,17 @@ def _bring_up(
     with devices.controlling(running, take_over=take_over) as sessions:
         pushed = devices.push_pipelines(running, sessions)
         progress("programming tables and groups")
+        state = desired(wanted.testbed)
         begin = time.monotonic()
-        changes = devices.converge(running, sessions, desired(wanted.testbed))
+        changes, rest = devices.approach(running, sessions, state)
         took = time.monotonic() - begin
-    changed = _bring_hosts(wanted, running, progress)
+        changed = _bring_hosts(wanted, running, progress)
+        if rest.size:
+            progress("closing the ports that hosts have left")
+        if changes.size:
+            begin = time.monotonic()
+            devices.arrive(running, sessions, state, rest)
+            took += time.monotonic() - begin
     return Outcome(wanted.testbed.name, started, pushed, changes, took, changed)
 
 

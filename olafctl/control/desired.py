@@ -9,7 +9,9 @@ from olafctl.control.pipeline import (
     BRIDGING,
     CLUSTER_MULTICAST,
     DEVICES,
+    ELSEWHERE,
     FORWARDING,
+    LINKS,
     MEMBERS,
     PARAMETER_SERVERS,
     REFUSALS,
@@ -25,7 +27,7 @@ from olafctl.queue.settings import IndexRange, with_default
 from olafctl.targets.interface import device_name
 from olafctl.testbed import limits
 from olafctl.testbed.hosts import default_mac
-from olafctl.testbed.model import Cluster, Engine, Host, Mode, Testbed
+from olafctl.testbed.model import Cluster, Engine, Host, Mode, Testbed, Worker
 from olafctl.testbed.topology import Topology
 from olafctl.wire.frames import float_bits, mac_bits
 from olafctl.wire.layouts import TUSER, Refusal
@@ -33,6 +35,9 @@ from olafctl.wire.layouts import TUSER, Refusal
 BROADCAST = (1 << 48) - 1
 MEMBER_NUMBERS = 1 << TUSER.field("member").bits
 """Only rounds tell members apart, and their clusters are smaller; others may have more members."""
+
+_NOWHERE = 0
+"""Of an address of the engine's own: no frame comes in from it."""
 
 _MODES = {
     Mode.OLAF: internals.Mode.OLAF,
@@ -48,7 +53,7 @@ def desired(testbed: Testbed) -> State:
     devices = {}
     for seat in _seats(topology):
         first, second = (_device(seat, block) for block in DEVICES)
-        devices[first] = merged(members[first], device_state(_identify(testbed)))
+        devices[first] = merged(members[first], device_state(_identify(testbed, seat)))
         devices[second] = merged(members[second], device_state(_forward(testbed, seat)))
     queues = {engine.name: _queue(testbed, engine, topology) for engine in testbed.engines}
     root = queues.pop(testbed.engine.name)
@@ -66,8 +71,8 @@ def of_clusters(
     share an entry or a group.
 
     The entries of workers whose replica ids are in ``without`` are left out; their groups are whole. Without
-    a topology there is one engine. VNP4₁ of the engines above their own does not know workers whose addresses
-    are in ``passing_by``.
+    a topology there is one engine. VNP4₁ of the engines above their own takes no updates of workers whose
+    addresses are in ``passing_by``.
     """
     seats = _seats(topology)
     entities: dict[str, list[TableEntry | MulticastGroup]] = {
@@ -76,12 +81,18 @@ def of_clusters(
     for cluster in clusters:
         for seat in seats:
             first, second = (entities[_device(seat, block)] for block in DEVICES)
-            passing = [
-                worker
+            passing = {
+                worker.ip
                 for worker in seat.members(cluster)
-                if worker.member not in without and (worker.ip not in passing_by or seat.is_home(worker))
-            ]
-            first += (_assignment(worker.ip, cluster, worker.number, worker.worker_id) for worker in passing)
+                if worker.ip not in passing_by or seat.is_home(worker)
+            }
+            first += (
+                _assignment(worker.ip, cluster, worker.number, worker.worker_id, seat.port_to(worker))
+                if worker.ip in passing
+                else _elsewhere(worker, seat)
+                for worker in cluster.workers
+                if worker.member not in without
+            )
             first += _between_engines(cluster, seat)
             second += _reaching_together(cluster, seat)
             second += (_copy(copy) for copy in seat.copies(cluster) if copy.replica not in without)
@@ -135,7 +146,9 @@ def flood_group() -> int:
     return limits.CLUSTERS + 1
 
 
-def _assignment(address: IPv4Address, cluster: Cluster, number: int, worker_id: int) -> TableEntry:
+def _assignment(
+    address: IPv4Address, cluster: Cluster, number: int, worker_id: int, port: int
+) -> TableEntry:
     params = {
         "cluster": cluster.index,
         "worker": worker_id,
@@ -143,18 +156,24 @@ def _assignment(address: IPv4Address, cluster: Cluster, number: int, worker_id: 
         "segments": cluster.segments,
         "member": number % MEMBER_NUMBERS,
         "epoch": cluster.epoch,
+        "port": port,
     }
     return TableEntry(WORKERS, {"worker_addr": int(address)}, ASSIGN, params)
+
+
+def _elsewhere(worker: Worker, seat: Seat) -> TableEntry:
+    """What keeps others from sending in the name of a worker whose updates do not pass here."""
+    return TableEntry(WORKERS, {"worker_addr": int(worker.ip)}, ELSEWHERE, {"port": seat.port_to(worker)})
 
 
 def _between_engines(cluster: Cluster, seat: Seat) -> Iterator[TableEntry]:
     """What VNP4₁ needs to know what comes down from the parent, and the sums of rounds from below."""
     own = seat.own_address(cluster)
     if own is not None:
-        yield _assignment(own, cluster, 0, 0)
+        yield _assignment(own, cluster, 0, 0, _NOWHERE)
     if cluster.mode is Mode.ISWITCH:
         for copy, number in seat.branches(cluster):
-            yield _assignment(copy.ip, cluster, number, 0)
+            yield _assignment(copy.ip, cluster, number, 0, copy.port)
 
 
 def _reaching_together(cluster: Cluster, seat: Seat) -> Iterator[TableEntry | MulticastGroup]:
@@ -182,10 +201,14 @@ def _copy(copy: Copy) -> TableEntry:
     return TableEntry(MEMBERS, {"member": copy.replica}, "deliver", params)
 
 
-def _identify(testbed: Testbed) -> Iterator[TableEntry]:
-    addresses = [server.ip for server in testbed.parameter_servers]
-    for address in (*addresses, *filter(None, [testbed.engine.address])):
-        yield TableEntry(PARAMETER_SERVERS, {"server_addr": int(address)}, "admit")
+def _identify(testbed: Testbed, seat: Seat) -> Iterator[TableEntry]:
+    places = {server.ip: seat.port_to(server) for server in testbed.parameter_servers}
+    if testbed.engine.address is not None:
+        places[testbed.engine.address] = _NOWHERE if seat.is_root else seat.port_up()
+    for address, port in places.items():
+        yield TableEntry(PARAMETER_SERVERS, {"server_addr": int(address)}, "admit", {"port": port})
+    for port in seat.ports_down():
+        yield TableEntry(LINKS, {"port": port}, "from_below")
     for reason in Refusal:
         yield TableEntry(REFUSALS, {"reason": reason}, "refuse")
 

@@ -56,6 +56,13 @@ class Seat:
         assert self.topology is not None
         return self.topology.up[self.engine].port
 
+    def ports_down(self) -> Sequence[int]:
+        """The ports to the engines right below."""
+        if self.topology is None:
+            return ()
+        children = self.topology.children[self.engine]
+        return [self.topology.port_towards(self.engine, child) for child in children]
+
     def is_home(self, host: Host) -> bool:
         """Whether a host is behind one of its front ports."""
         return self.topology is None or self.topology.home(host) == self.engine

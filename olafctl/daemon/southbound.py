@@ -15,7 +15,7 @@ from itertools import islice
 
 from olafctl.control import devices
 from olafctl.control.desired import desired, index_range, of_clusters
-from olafctl.control.pipeline import VNP4_1, VNP4_2, WORKERS
+from olafctl.control.pipeline import ASSIGN, VNP4_1, VNP4_2, WORKERS
 from olafctl.control.plan import Plan, QueuePlan, plan
 from olafctl.control.state import State
 from olafctl.daemon.checking import Check
@@ -215,6 +215,8 @@ class Southbound:
         for engine in self._site.testbed.engines:
             counted = self._sessions[self._device(engine.name, VNP4_1)].direct_counters(WORKERS)
             for entry, count in counted.items():
+                if entry.action != ASSIGN:
+                    continue
                 seen[_address(entry.match["worker_addr"])] += count.packets
         return seen
 
