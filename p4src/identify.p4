@@ -149,7 +149,7 @@ control Identify(inout headers_t hdr, inout metadata_t meta) {
                 strange_server = 1;
             }
             if (meta.kind == KIND_UPDATE
-                && (hdr.olaf.count != 1 || hdr.olaf.flags & OLAF_FLAG_AGGREGATED != 0)) {
+                && (hdr.olaf.count != 1 || (hdr.olaf.flags & OLAF_FLAG_AGGREGATED) != 0)) {
                 merged = 1;
             }
             if (strange_worker == 1 || merged == 1) {

@@ -146,9 +146,7 @@ def flood_group() -> int:
     return limits.CLUSTERS + 1
 
 
-def _assignment(
-    address: IPv4Address, cluster: Cluster, number: int, worker_id: int, port: int
-) -> TableEntry:
+def _assignment(address: IPv4Address, cluster: Cluster, number: int, worker_id: int, port: int) -> TableEntry:
     params = {
         "cluster": cluster.index,
         "worker": worker_id,

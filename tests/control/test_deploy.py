@@ -26,6 +26,7 @@ from olafctl.queue.internals import Mode
 from olafctl.queue.registers import IndexSettings
 from olafctl.targets import processes, testbeds
 from olafctl.testbed import limits
+from olafctl.wire.layouts import Refusal
 from tests.control.conftest import bed, quietly
 
 
@@ -168,13 +169,13 @@ def test_drift_is_seen_and_fixed(state: Path, tmp_path: Path) -> None:
     _, running = find(store)
     assert running is not None
     with devices.controlling(running) as sessions:
-        given = {"cluster": 3, "epoch": 0, "index": 3, "member": 0, "segments": 1, "worker": 3}
+        given = {"cluster": 3, "epoch": 0, "index": 3, "member": 0, "port": 2, "segments": 1, "worker": 3}
         intruder = TableEntry("workers", {"worker_addr": 7}, "assign", given)
         sessions["vnp4_1"].insert(intruder)
     running.registers.write("hold", 1)
     drift = [
         "- vnp4_1 workers worker_addr 0.0.0.7 -> "
-        "assign(cluster 3, epoch 0, index 3, member 0, segments 1, worker 3)",
+        "assign(cluster 3, epoch 0, index 3, member 0, port 2, segments 1, worker 3)",
         "~ queue register hold on => off",
     ]
     report = status(store)
@@ -214,8 +215,7 @@ def test_a_pipeline_lost_by_a_device_is_pushed_again(state: Path, tmp_path: Path
         "workers",
         "workers",
         "parameter_servers",
-        "refusals",
-        "refusals",
+        *["refusals"] * len(Refusal),
     ]
 
 
