@@ -7,6 +7,7 @@ and everything that had left the queue has arrived.
 
 import itertools
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -17,7 +18,10 @@ from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 from scapy.packet import Packet
 
+from olafctl.control import devices
+from olafctl.control.pipeline import REFUSALS, VNP4_1
 from olafctl.control.store import Store
+from olafctl.p4runtime.entities import TableEntry
 from olafctl.ports.host import HostPort, open_host_port
 from olafctl.queue.internals import Command
 from olafctl.queue.registers import DISPOSITIONS
@@ -25,6 +29,7 @@ from olafctl.targets.interface import Registers, Running, device_name
 from olafctl.testbed.hosts import default_mac
 from olafctl.testbed.model import Cluster, Host, Mode, Testbed, Worker
 from olafctl.testbed.topology import Topology
+from olafctl.wire.layouts import Refusal
 
 DEADLINE = 60.0
 """Seconds after which something that must happen is taken not to."""
@@ -229,6 +234,24 @@ class Live:
         yield grown
         now = registers.read_all()
         grown.update({name: now[name] - before[name] for name in now})
+
+    @contextmanager
+    def refusing(self, engine: str = "") -> Iterator[Counter[Refusal]]:
+        """How many frames VNP4₁ of an engine, or of the only one, refused inside is known after it, for each
+        reason that there was."""
+        self._queue(engine)
+        device = device_name(self.testbed, engine or self.testbed.engine.name, VNP4_1)
+        before = self._refused(device)
+        grown: Counter[Refusal] = Counter()
+        yield grown
+        grown.update(self._refused(device) - before)
+
+    def _refused(self, device: str) -> Counter[Refusal]:
+        with devices.watching(self.running) as sessions:
+            counted = sessions[device].direct_counters(REFUSALS)
+        packets = {entry.key: count.packets for entry, count in counted.items()}
+        entries = {reason: TableEntry(REFUSALS, {"reason": reason}, "refuse") for reason in Refusal}
+        return Counter({reason: packets[entry.key] for reason, entry in entries.items()})
 
     def wait(self, reached: Callable[[dict[str, int]], bool], engine: str = "") -> dict[str, int]:
         """Read the registers until ``reached`` says so. Fails after the deadline."""
