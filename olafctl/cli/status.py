@@ -49,6 +49,8 @@ def _show(report: dict[str, Any]) -> None:
         click.echo("what it wrote down about itself is damaged: olafctl deploy it again")
     if report["changing"]:
         click.echo("another olafctl is changing it right now")
+    for process in report["died"]:
+        click.echo(f"died: {process}")
     if report["interrupted"]:
         click.echo("a deploy was interrupted: run it again, or destroy")
     if not report["running"]:

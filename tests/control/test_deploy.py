@@ -362,3 +362,31 @@ def test_destroy_leaves_no_process_and_no_file(state: Path, tmp_path: Path) -> N
     assert list(state.iterdir()) == []
     assert not any(Path(f"/proc/{pid}").exists() for pid in before)
     assert store.record(Role.RUNNING) is None
+
+
+def test_what_cannot_start_is_told_before_anything_is_built(state: Path, tmp_path: Path) -> None:
+    broken = bed(
+        tmp_path / "broken.yaml",
+        ("name: uplink, transport: unix}", "name: uplink, transport: unix, path: /etc/hostname}"),
+    )
+    steps: list[str] = []
+    with pytest.raises(BadInput, match="/etc/hostname exists and is not a socket"):
+        deploy(broken, steps.append)
+    assert not steps
+    assert not folder_of("laptop").exists()
+
+
+def test_status_says_which_process_died(state: Path, tmp_path: Path) -> None:
+    quietly(bed(tmp_path / "bed.yaml"))
+    store = Store(folder_of("laptop"))
+    [twin] = processes.of(store.folder)
+    shell = twin.parent()
+    assert shell is not None
+    twin.kill()
+    shell.wait(20)
+    report = status(store)
+    [told] = report["died"]
+    assert "olafctl.targets.twin.process was ended by signal KILL (see queue.log)" in told
+    assert not report["running"]
+    assert quietly(bed(tmp_path / "bed.yaml")).started
+    assert not status(store)["died"]
