@@ -81,8 +81,11 @@ class Live:
         return [cluster for cluster in self.testbed.clusters if cluster.mode is not Mode.ISWITCH]
 
     def cluster(self, workers: int, nth: int = 0) -> Cluster:
-        """The ``nth`` cluster of at least so many workers, of those that have no rounds."""
+        """The ``nth`` cluster of at least so many workers, of those that have no rounds. Skips the test when
+        there are fewer."""
         fitting = [cluster for cluster in self.asynchronous if len(cluster.workers) >= workers]
+        if nth >= len(fitting):
+            pytest.skip(f"needs {nth + 1} clusters of {workers} workers without rounds")
         return fitting[nth]
 
     @property

@@ -10,14 +10,14 @@ from scapy.packet import Packet
 
 from olafctl.control import jobs
 from olafctl.errors import BadInput, OlafError
-from olafctl.queue.internals import Command
+from olafctl.queue.internals import Command, Mode
 from olafctl.testbed.model import Cluster, Worker
 from olafctl.wire import control
 from olafctl.wire.control import Action
 from olafctl.wire.frames import unpack
 from olafctl.wire.layouts import Flag, FrameType, Refusal
 from tests.packets.frames import Got, Gradient, at, contribution, gradient, update
-from tests.packets.live import Arrivals, Live, last_index
+from tests.packets.live import Arrivals, Live
 
 
 def results(live: Live, cluster: Cluster, arrived: Arrivals) -> list[Got]:
@@ -250,14 +250,9 @@ def test_clusters_of_both_modes_share_the_engine(live: Live) -> None:
 
 def test_leaving_the_mode_discards_the_partial_sum(live: Live) -> None:
     cluster = live.round_cluster(workers=2)
-    before = live.registers.settings()
     live.exchange(*_all(live, cluster.workers[:1], 1))
-    with live.counting() as counted:
-        try:
-            live.registers.configure(cluster.first, last_index(cluster), before[0].settings)
-        finally:
-            for part in before:
-                live.registers.configure(part.first, part.last, part.settings)
+    with live.counting() as counted, live.configured(cluster, mode=Mode.OLAF, threshold=1):
+        pass
     assert counted["dropped_reset"] == 1
     assert live.arrivals() == {}
 

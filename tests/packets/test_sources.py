@@ -8,6 +8,9 @@ from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 from scapy.packet import Packet, Raw
 
+from olafctl.control.pipeline import REFUSALS, VNP4_1
+from olafctl.control.status import status
+from olafctl.targets.interface import device_name
 from olafctl.testbed.model import Mode
 from olafctl.testbed.topology import Topology
 from olafctl.wire.layouts import Flag, Refusal
@@ -62,6 +65,21 @@ def test_an_ack_in_the_server_s_name_reaches_nobody(live: Live) -> None:
         assert live.arrivals() == {}
     assert refused == {Refusal.PORT: len(ports)}
     assert live.exchange((live.server, ack(live, worker, gradient(1))))
+
+
+def test_status_tells_what_was_refused_and_why(live: Live) -> None:
+    needs(live)
+    before = _shown(live)
+    live.send_at(live.server.port, update(live, live.cluster(1).workers[0], gradient(9)))
+    live.arrivals()
+    assert _shown(live) == {**before, "reason port": before["reason port"] + 1}
+
+
+def _shown(live: Live) -> dict[str, int]:
+    """The refused frames in a status, by reason; of several engines the root's."""
+    name = device_name(live.testbed, live.testbed.engine.name, VNP4_1)
+    table = status(live.store)["devices"][name]["tables"][REFUSALS]
+    return {entry["key"]: entry["packets"] for entry in table["entries"]}
 
 
 def _as_fragment(frame: Packet) -> Packet:
