@@ -10,11 +10,11 @@ from olafctl.control import devices
 from olafctl.control.deploy import find, ports_lost
 from olafctl.control.desired import desired
 from olafctl.control.devices import Sessions
+from olafctl.control.hosts import deployed as hosts
 from olafctl.control.locks import unless_changing
 from olafctl.control.pipeline import DEVICES, TABLES, block_of, show_action, show_key
 from olafctl.control.plan import plan
 from olafctl.control.store import Role, Store
-from olafctl.hosts import deployed as hosts
 from olafctl.p4runtime.dataplane import CounterData
 from olafctl.p4runtime.entities import TableEntry
 from olafctl.p4runtime.failures import P4RuntimeFailed

@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from olafctl.bench.switch_pair import PairRegisters
 from olafctl.control import handover
 from olafctl.control.deploy import Outcome, deploy, find
 from olafctl.control.store import Store, folder_of
@@ -20,6 +19,7 @@ from olafctl.testbed.hosts import default_mac
 from olafctl.testbed.model import Testbed
 from olafctl.wire.frames import Endpoint, OlafFrame
 from olafctl.wire.layouts import FrameType
+from olaflab.daemon.switch_pair import PairRegisters
 
 RACK = """
 name: rack

@@ -11,8 +11,6 @@ import grpc
 import pytest
 from p4.v1 import p4runtime_pb2, p4runtime_pb2_grpc
 
-from olafctl.bench import etcd_server
-from olafctl.bench.switch_pair import PairRegisters
 from olafctl.control import devices
 from olafctl.control.state import DeviceState
 from olafctl.daemon.controller import Controller
@@ -23,6 +21,8 @@ from olafctl.p4runtime.session import Change
 from olafctl.targets import registry, testbeds
 from olafctl.targets.interface import Running
 from olafctl.testbed.model import Testbed
+from olaflab.daemon import etcd_server
+from olaflab.daemon.switch_pair import PairRegisters
 from tests.daemon.pair import Pair
 
 DEADLINE = 60.0

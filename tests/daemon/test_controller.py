@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from olafctl.bench.switch_pair import PairRegisters
 from olafctl.control.desired import desired
 from olafctl.daemon.controller import Controller, Unavailable
 from olafctl.daemon.operations import ClusterWish, MemberWish, Operation, Operations
@@ -17,6 +16,7 @@ from olafctl.queue.internals import Command
 from olafctl.queue.internals import Mode as QueueMode
 from olafctl.queue.registers import IndexSettings
 from olafctl.testbed.model import Mode
+from olaflab.daemon.switch_pair import PairRegisters
 from tests.daemon.conftest import DEADLINE, Started, held, lab
 from tests.daemon.pair import Pair
 

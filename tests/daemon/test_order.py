@@ -7,7 +7,6 @@ from ipaddress import IPv4Address
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from olafctl.bench.switch_pair import PairRegisters, RunningPair
 from olafctl.control import devices
 from olafctl.control.desired import of_clusters
 from olafctl.control.pipeline import MEMBERS, VNP4_1, VNP4_2, WORKERS
@@ -18,6 +17,7 @@ from olafctl.queue.registers import IndexSettings
 from olafctl.queue.settings import Change as SettingsChange
 from olafctl.testbed.model import Cluster, Mode, Worker
 from olafctl.testbed.topology import Topology
+from olaflab.daemon.switch_pair import PairRegisters, RunningPair
 from tests.daemon.conftest import lab
 
 BED = lab("""

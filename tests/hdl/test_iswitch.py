@@ -8,12 +8,12 @@ import pytest
 
 from olafctl.errors import BadInput
 from olafctl.queue.internals import Command, Mode
-from olafctl.queue.model import Departure, QueueModel
 from olafctl.queue.registers import DISPOSITIONS, IndexSettings
-from olafctl.queue.traffic import Frame, update
 from olafctl.wire import layouts
 from olafctl.wire.frames import unpack
 from olafctl.wire.layouts import GRADIENT_OFFSET, Flag, Kind
+from olaflab.queue.model import Departure, QueueModel
+from olaflab.queue.traffic import Frame, update
 
 LIMIT = 200_000
 INDEX = 5

@@ -4,10 +4,10 @@ import pytest
 
 from olafctl.errors import BadInput
 from olafctl.queue.internals import Command, Mode
-from olafctl.queue.model import QueueModel
 from olafctl.queue.registers import BY_NAME, IndexSettings
-from olafctl.queue.traffic import update
 from olafctl.wire.geometry import Geometry
+from olaflab.queue.model import QueueModel
+from olaflab.queue.traffic import update
 
 from .conftest import NewQueue
 from .test_rules import LIMIT, gradients, olaf

@@ -7,7 +7,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from olafctl.engine.compile import engine_library
 from olafctl.errors import MissingTool, OlafError, Problem
 from olafctl.ports import interfaces
 from olafctl.ports.attachment import Attachment
@@ -17,6 +16,7 @@ from olafctl.targets.bmv2 import switch
 from olafctl.targets.bmv2.wiring import cables
 from olafctl.targets.control import ask
 from olafctl.targets.deployment import Deployment
+from olafctl.targets.engine.compile import engine_library
 from olafctl.targets.interface import Build, Device, Progress, TimedFrame, VirtualTime
 from olafctl.targets.queue_library import queue_library
 from olafctl.targets.queue_process import LOG, SOCKET, registers_of
