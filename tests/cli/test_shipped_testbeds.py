@@ -1,4 +1,4 @@
-"""Every testbed that is shipped does what its operator would check first: it deploys, and its packet tests pass."""
+"""Every testbed that is shipped does what its operator checks first: it deploys, its packet tests pass."""
 
 import json
 import os

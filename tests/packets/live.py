@@ -8,7 +8,7 @@ and everything that had left the queue has arrived.
 import itertools
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -132,12 +132,11 @@ class Live:
 
     def barrier(self) -> None:
         """Return once everything sent before has reached the queue, and what had left it has arrived."""
-        for sender in self.ports:
-            marker = _MARKER_HEADER + next(self._nonces).to_bytes(50, "big")
+        markers = {port: _MARKER_HEADER + next(self._nonces).to_bytes(50, "big") for port in self.ports}
+        for sender, marker in markers.items():
             self.send_at(sender, marker)
-            for receiver in self.ports:
-                if receiver != sender:
-                    self._read_until(receiver, marker)
+        for receiver in self.ports:
+            self._read_until(receiver, {marker for port, marker in markers.items() if port != receiver})
 
     def arrivals(self) -> Arrivals:
         """What has arrived since the last call, behind a barrier and with the queue at rest but for partial
@@ -160,7 +159,7 @@ class Live:
 
     def expect(self, port: int, frame: bytes) -> None:
         """Read a port until ``frame`` arrives. Fails after the deadline."""
-        self._read_until(port, frame)
+        self._read_until(port, {frame})
 
     def receive(self, port: int, timeout: float = DEADLINE) -> bytes | None:
         """The next frame at a port, whatever it is; None when none arrives within ``timeout`` seconds."""
@@ -278,15 +277,17 @@ class Live:
             pytest.skip("is about one queue, and the testbed has several engines")
         return self.running.registers
 
-    def _read_until(self, port: int, marker: bytes) -> None:
-        """Read a port up to ``marker``; frames of our hosts go to the inbox, the kernel's own nowhere."""
+    def _read_until(self, port: int, marks: Set[bytes]) -> None:
+        """Read a port until all of ``marks`` came; frames of our hosts go to the inbox, the kernel's own
+        nowhere."""
         end = time.monotonic() + DEADLINE
-        while True:
+        missing = set(marks)
+        while missing:
             frame = self._hosts[port].receive(max(end - time.monotonic(), 0))
             assert frame is not None, f"nothing more at port {port} within {DEADLINE} s"
-            if frame == marker:
-                return
-            if frame[12:14] != MARKER.to_bytes(2, "big") and frame[6:12].hex(":") in self._senders:
+            if frame in missing:
+                missing.remove(frame)
+            elif frame[12:14] != MARKER.to_bytes(2, "big") and frame[6:12].hex(":") in self._senders:
                 self._inbox[port].append(frame)
 
 
