@@ -15,7 +15,7 @@ test: $(VENV)/.test
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/vulture
-	$(BIN)/clang-format --dry-run --Werror $$(find olafctl lab tests -name '*.cpp' -o -name '*.h' | grep -v wire/native/tuser.h)
+	$(BIN)/clang-format --dry-run --Werror $$(find olafctl lab tests -name '*.cpp' -o -name '*.h' | grep -v wire/native/)
 	$(BIN)/olafctl generate --check
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 	cd sdk && ../$(BIN)/mypy && ../$(BIN)/python -m pytest -n 2 --dist worksteal

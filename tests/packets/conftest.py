@@ -56,7 +56,7 @@ def tree_session(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPa
     """A deployment of several engines."""
     if NAMED:
         with _seen(pick(NAMED)) as live:
-            if not live.testbed.others:
+            if len(live.testbed.engines) == 1:
                 pytest.skip("needs a testbed of several engines")
             yield live
         return
@@ -118,7 +118,7 @@ def _undisturbed(session: Live) -> Iterator[Live]:
 
 def needs(live: Live, *, clusters: int = 1, workers: int = 1, slots: int = 1) -> None:
     """Skip a test when the deployed testbed is too small for it."""
-    if live.testbed.engine.slots < slots:
+    if live.testbed.root.slots < slots:
         pytest.skip(f"needs {slots} slots")
     found = [cluster for cluster in live.asynchronous if len(cluster.workers) >= workers]
     if len(found) < clusters:

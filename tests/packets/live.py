@@ -25,11 +25,12 @@ from olafctl.p4runtime.entities import TableEntry
 from olafctl.ports.host import HostPort, open_host_port
 from olafctl.queue.internals import Command
 from olafctl.queue.registers import DISPOSITIONS
-from olafctl.targets.interface import Registers, Running, device_name
+from olafctl.targets.interface import Registers, Running, device_name, of_root
 from olafctl.testbed.hosts import default_mac
-from olafctl.testbed.model import Cluster, Host, Mode, Testbed, Worker
+from olafctl.testbed.model import Cluster, Host, Testbed, Worker
 from olafctl.testbed.topology import Topology
 from olafctl.wire.layouts import Refusal
+from olafctl.wire.modes import Mode
 
 DEADLINE = 60.0
 """Seconds after which something that must happen is taken not to."""
@@ -95,7 +96,7 @@ class Live:
     @property
     def engine(self) -> Host:
         """Where members of iswitch clusters send to."""
-        address = self.testbed.engine.address
+        address = self.testbed.root.address
         assert address is not None
         return Host("engine", 0, default_mac(address), address, self.testbed.udp_port)
 
@@ -180,8 +181,7 @@ class Live:
     @property
     def queues(self) -> Mapping[str, Registers]:
         """The registers of every engine's queue, by its name, each before its parent's."""
-        below = {engine.name: self.running.below[engine.name] for engine in reversed(self.testbed.others)}
-        return {**below, self.testbed.engine.name: self.running.registers}
+        return dict(reversed([*self.running.queues.items()]))
 
     @property
     def registers(self) -> Registers:
@@ -242,7 +242,7 @@ class Live:
         """How many frames VNP4₁ of an engine, or of the only one, refused inside is known after it, for each
         reason that there was."""
         self._queue(engine)
-        device = device_name(self.testbed, engine or self.testbed.engine.name, VNP4_1)
+        device = device_name(self.testbed, engine or self.testbed.root.name, VNP4_1)
         before = self._refused(device)
         grown: Counter[Refusal] = Counter()
         yield grown
@@ -273,9 +273,9 @@ class Live:
     def _queue(self, engine: str) -> Registers:
         if engine:
             return self.queues[engine]
-        if self.testbed.others:
+        if len(self.testbed.engines) > 1:
             pytest.skip("is about one queue, and the testbed has several engines")
-        return self.running.registers
+        return of_root(self.running.queues)
 
     def _read_until(self, port: int, marks: Set[bytes]) -> None:
         """Read a port until all of ``marks`` came; frames of our hosts go to the inbox, the kernel's own

@@ -1,7 +1,7 @@
 """FIFO mode (OLAF §8.1): the classical queue that does no aggregation, in the same memory."""
 
-from olafctl.queue.internals import Mode
 from olafctl.queue.registers import rate_word
+from olafctl.wire.modes import Mode
 from tests.packets.conftest import needs
 from tests.packets.frames import gradient, update
 from tests.packets.live import Live
@@ -13,7 +13,7 @@ PACED = 8_000_000
 def test_fifo_appends_every_update_and_drops_when_full(live: Live) -> None:
     """It neither merges nor replaces: what fits leaves unchanged in order, the rest is dropped."""
     needs(live, workers=2)
-    slots = live.testbed.engine.slots
+    slots = live.testbed.root.slots
     workers = live.cluster(2).workers[:2]
     sent = [
         (workers[nth % 2], update(live, workers[nth % 2], gradient(nth), seq=nth)) for nth in range(slots + 3)

@@ -11,9 +11,9 @@ from scapy.packet import Packet, Raw
 from olafctl.control.pipeline import REFUSALS, VNP4_1
 from olafctl.control.status import status
 from olafctl.targets.interface import device_name
-from olafctl.testbed.model import Mode
 from olafctl.testbed.topology import Topology
 from olafctl.wire.layouts import Flag, Refusal
+from olafctl.wire.modes import Mode
 from tests.packets.conftest import needs
 from tests.packets.frames import ack, gradient, update
 from tests.packets.live import Live
@@ -77,7 +77,7 @@ def test_status_tells_what_was_refused_and_why(live: Live) -> None:
 
 def _shown(live: Live) -> dict[str, int]:
     """The refused frames in a status, by reason; of several engines the root's."""
-    name = device_name(live.testbed, live.testbed.engine.name, VNP4_1)
+    name = device_name(live.testbed, live.testbed.root.name, VNP4_1)
     table = status(live.store)["devices"][name]["tables"][REFUSALS]
     return {entry["key"]: entry["packets"] for entry in table["entries"]}
 
