@@ -15,13 +15,13 @@ test: $(VENV)/.test
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/vulture
-	$(BIN)/clang-format --dry-run --Werror $$(find olafctl tests -name '*.cpp' -o -name '*.h' | grep -v wire/native/tuser.h)
+	$(BIN)/clang-format --dry-run --Werror $$(find olafctl lab tests -name '*.cpp' -o -name '*.h' | grep -v wire/native/)
 	$(BIN)/olafctl generate --check
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 	cd sdk && ../$(BIN)/mypy && ../$(BIN)/python -m pytest -n 2 --dist worksteal
 
 install: $(VENV)/.base
-	$(if $(EXTRAS),$(BIN)/pip install -q -q -e '.[$(EXTRAS)]')
+	$(if $(EXTRAS),$(BIN)/pip install -q -q -e . -e './lab[$(EXTRAS)]')
 
 generate: $(VENV)/.base
 	$(BIN)/olafctl generate
@@ -41,15 +41,15 @@ $(VENV)/.made:
 	@touch $@
 
 # -q -q leaves out pip's warnings, not its errors.
-$(VENV)/.base: setup.cfg pyproject.toml setup.py $(VENV)/.made | compiler
+$(VENV)/.base: setup.cfg pyproject.toml setup.py lab/pyproject.toml $(VENV)/.made | compiler
 	@echo "installing olaf and its packages into $(VENV): about a minute the first time"
-	$(BIN)/pip install -q -q -e .
+	$(BIN)/pip install -q -q -e . -e ./lab
 	$(BIN)/olafctl shell --install || echo "olafctl shell will try again"
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.base
 	@echo "installing what the tests need"
-	$(BIN)/pip install -q -q -e '.[test]' -e ./sdk
+	$(BIN)/pip install -q -q -e '.[test]' -e ./lab -e ./sdk
 	@touch $@
 
 clean:

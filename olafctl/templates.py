@@ -1,6 +1,7 @@
 """Jinja2 as Olaf uses it: an undefined variable is an error, and line ends stay as written."""
 
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -9,10 +10,10 @@ from olafctl import paths
 
 
 @cache
-def _environment() -> Environment:
+def _environment(folder: Path) -> Environment:
     # What is rendered is P4 and Verilog, never HTML.
     return Environment(
-        loader=FileSystemLoader(paths.sources() / "templates"),
+        loader=FileSystemLoader(folder),
         undefined=StrictUndefined,
         autoescape=False,
         keep_trailing_newline=True,
@@ -23,4 +24,9 @@ def _environment() -> Environment:
 
 def fill(template: str, /, **values: Any) -> str:
     """The template of that name below ``templates/``, filled with ``values``."""
-    return _environment().get_template(template).render(**values)
+    return fill_in(paths.sources() / "templates", template, **values)
+
+
+def fill_in(folder: Path, template: str, /, **values: Any) -> str:
+    """The template of that name below ``folder``, filled with ``values``."""
+    return _environment(folder).get_template(template).render(**values)

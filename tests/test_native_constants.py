@@ -6,20 +6,20 @@ from pathlib import Path
 import pytest
 
 import olafctl
-from olafctl.engine import engine
 from olafctl.ports import packet_socket
 from olafctl.targets.bmv2 import wiring
+from olafctl.targets.engine import engine
 
 
 @pytest.mark.parametrize(
     ("header", "name", "value"),
     [
         ("ports/native/ports.h", "MAX_FRAME", packet_socket.MAX_FRAME),
-        ("engine/native/packet_ins.h", "MAX_PACKET_IN", engine._MAX_PACKET_IN),
-        ("engine/native/wirings.h", "FIRST_FRONT", wiring.FIRST_FRONT),
-        ("engine/native/wirings.h", "SECOND_FRONT", wiring.SECOND_FRONT),
-        ("engine/native/wirings.h", "FROM_FIRST", wiring.FROM_FIRST),
-        ("engine/native/wirings.h", "TO_SECOND", wiring.TO_SECOND),
+        ("targets/engine/native/packet_ins.h", "MAX_PACKET_IN", engine._MAX_PACKET_IN),
+        ("targets/engine/native/wirings.h", "FIRST_FRONT", wiring.FIRST_FRONT),
+        ("targets/engine/native/wirings.h", "SECOND_FRONT", wiring.SECOND_FRONT),
+        ("targets/engine/native/wirings.h", "FROM_FIRST", wiring.FROM_FIRST),
+        ("targets/engine/native/wirings.h", "TO_SECOND", wiring.TO_SECOND),
     ],
 )
 def test_both_languages_say_the_same(header: str, name: str, value: int) -> None:

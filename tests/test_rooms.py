@@ -1,8 +1,10 @@
-"""Rooms depend one way, as docs/architecture.md says; no circle of rooms and none of files."""
+"""Packages and rooms depend one way, as docs/architecture.md says; no circle of rooms and none of files."""
 
 import re
+import sys
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -10,82 +12,181 @@ import grimp
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-PACKAGE = "olafctl"
 ROW = re.compile(r"^\| `(?P<room>\w+)` \| .* \| (?P<uses>[^|]*) \|$", re.MULTILINE)
+INCLUDE = re.compile(r'^\s*#include "([^"]+)"', re.MULTILINE)
+NATIVE = (".c", ".cpp", ".h")
+
+
+@dataclass(frozen=True)
+class Package:
+    """A package whose rooms a section of docs/architecture.md describes."""
+
+    name: str
+    folder: Path
+    section: str
+
+    def room(self, module: str) -> str:
+        """The room of a file; files of the package's top folder are the ground that all stand on."""
+        own, _, rest = module.partition(".")
+        first = rest.partition(".")[0]
+        return first if own == self.name and first and (self.folder / first).is_dir() else ""
+
+    def allowed(self) -> Mapping[str, frozenset[str]]:
+        """Which rooms each room may use: the table of docs/architecture.md."""
+        text = (
+            (ROOT / "docs" / "architecture.md").read_text().partition(self.section)[2].partition("\n## ")[0]
+        )
+        table = {row["room"]: row["uses"] for row in ROW.finditer(text)}
+        return {
+            room: frozenset(table) - {room}
+            if uses == "everything"
+            else frozenset(re.findall(r"`(\w+)`", uses))
+            for room, uses in table.items()
+        }
+
+
+PRODUCT = Package("olafctl", ROOT / "olafctl", "## The rooms of olafctl")
+LABORATORY = Package("olaflab", ROOT / "lab" / "olaflab", "## The subjects of olaflab")
+PACKAGES = pytest.mark.parametrize("package", [PRODUCT, LABORATORY], ids=lambda package: str(package.name))
+DOORS = {
+    "torch": {"olaf.distributed", "olaf.optimizer", "olaf.rllib"},
+    "ray": {"olaf.rllib"},
+}
+"""Of the SDK: the files that may import what only they need."""
 
 
 @pytest.fixture(scope="module")
 def graph() -> grimp.ImportGraph:
-    return grimp.build_graph(PACKAGE, cache_dir=None)
+    return grimp.build_graph("olafctl", "olaflab", cache_dir=None)
 
 
-def allowed() -> Mapping[str, frozenset[str]]:
-    """Which rooms each room may use: the table of docs/architecture.md."""
-    text = (ROOT / "docs" / "architecture.md").read_text()
-    table = {row["room"]: row["uses"] for row in ROW.finditer(text)}
-    return {
-        room: frozenset(table) - {room} if uses == "everything" else frozenset(re.findall(r"`(\w+)`", uses))
-        for room, uses in table.items()
-    }
+@pytest.fixture(scope="module")
+def sdk() -> grimp.ImportGraph:
+    return grimp.build_graph("olaf", include_external_packages=True, cache_dir=None)
 
 
 def imports(graph: grimp.ImportGraph) -> Iterable[tuple[str, str]]:
-    """Every import inside the package, as (importer, imported) files."""
+    """Every import, as (importer, imported) files."""
     for importer in graph.modules:
         for imported in graph.find_modules_directly_imported_by(importer):
             yield importer, imported
 
 
-def room(module: str) -> str:
-    """The room of a file; files of the package's top folder are the ground that all stand on."""
-    parts = module.split(".")
-    return parts[1] if len(parts) > 1 and (ROOT / PACKAGE / parts[1]).is_dir() else ""
+def includes(package: Package) -> Iterator[tuple[Path, Path]]:
+    """Every C++ file of a package, with each file of this repository that it includes by a path."""
+    for path in sorted(package.folder.rglob("*")):
+        if path.suffix in NATIVE:
+            for name in INCLUDE.findall(path.read_text()):
+                if (included := (path.parent / name).resolve()).is_file():
+                    yield path, included
+
+
+def module(path: Path) -> str:
+    """A file as a dotted name, from its package on."""
+    base = LABORATORY.folder.parent if path.is_relative_to(LABORATORY.folder) else ROOT
+    return ".".join(path.relative_to(base).parts)
+
+
+def uses(graph: grimp.ImportGraph, package: Package) -> Iterator[tuple[str, str]]:
+    """What uses what, in Python and in C++."""
+    yield from imports(graph)
+    yield from ((module(a), module(b)) for a, b in includes(package))
 
 
 def circle(edges: Iterable[tuple[str, str]]) -> list[str]:
     """The members of one circle, or nothing."""
-    uses: dict[str, set[str]] = defaultdict(set)
+    used: dict[str, set[str]] = defaultdict(set)
     for importer, imported in edges:
-        uses[importer].add(imported)
+        used[importer].add(imported)
     try:
-        TopologicalSorter(uses).prepare()
+        TopologicalSorter(used).prepare()
     except CycleError as error:
         return list(error.args[1])
     return []
 
 
-def test_every_room_is_described() -> None:
-    rooms = {path.parent.name for path in (ROOT / PACKAGE).glob("*/__init__.py")}
-    assert set(allowed()) == rooms
+@PACKAGES
+def test_every_room_is_described(package: Package) -> None:
+    rooms = {path.parent.name for path in package.folder.glob("*/__init__.py")}
+    assert set(package.allowed()) == rooms
 
 
-def test_a_room_uses_only_the_rooms_that_its_description_names(graph: grimp.ImportGraph) -> None:
+def test_the_product_has_at_most_twelve_rooms() -> None:
+    assert len(PRODUCT.allowed()) <= 12
+
+
+@PACKAGES
+def test_a_room_uses_only_the_rooms_that_its_description_names(
+    graph: grimp.ImportGraph, package: Package
+) -> None:
     used: dict[str, set[str]] = defaultdict(set)
-    for importer, imported in imports(graph):
-        source, target = room(importer), room(imported)
+    allowed = package.allowed()
+    for importer, imported in uses(graph, package):
+        source, target = package.room(importer), package.room(imported)
         if source and target and source != target:
-            assert target in allowed()[source], f"{importer} may not import {imported}"
+            assert target in allowed[source], f"{importer} may not use {imported}"
             used[source].add(target)
-    for name, uses in allowed().items():
+    for name, named in allowed.items():
         if name != "cli":
-            assert uses == used[name], f"docs/architecture.md: {name} uses {sorted(used[name])}"
+            assert named == used[name], f"docs/architecture.md: {name} uses {sorted(used[name])}"
 
 
-def test_the_ground_uses_no_room(graph: grimp.ImportGraph) -> None:
-    ground = [(a, b) for a, b in imports(graph) if not room(a) and room(b) and not a.endswith("__main__")]
+def test_the_product_knows_nothing_of_the_laboratory(graph: grimp.ImportGraph) -> None:
+    for importer, imported in uses(graph, PRODUCT):
+        assert not (importer.startswith("olafctl.") and imported.startswith("olaflab")), importer
+    named = [path for path in PRODUCT.folder.rglob("*.py") if "olaflab" in path.read_text()]
+    assert named == []
+
+
+def test_the_sdk_imports_numpy_alone_except_at_its_doors(sdk: grimp.ImportGraph) -> None:
+    for importer, imported in imports(sdk):
+        external = imported.partition(".")[0]
+        if external not in {"olaf", "numpy", *sys.stdlib_module_names}:
+            assert importer in DOORS.get(external, set()), f"{importer} may not import {imported}"
+
+
+@PACKAGES
+def test_the_ground_uses_no_room(graph: grimp.ImportGraph, package: Package) -> None:
+    ground = [
+        (a, b)
+        for a, b in imports(graph)
+        if a.partition(".")[0] == package.name
+        and not package.room(a)
+        and package.room(b)
+        and not a.endswith("__main__")
+    ]
     assert ground == []
 
 
-def test_there_is_no_circle_of_rooms() -> None:
-    assert circle((name, use) for name, uses in allowed().items() for use in uses) == []
+@PACKAGES
+def test_there_is_no_circle_of_rooms(package: Package) -> None:
+    assert circle((name, use) for name, named in package.allowed().items() for use in named) == []
 
 
 def test_there_is_no_circle_of_files(graph: grimp.ImportGraph) -> None:
-    files = {module for module in graph.modules if not graph.find_children(module)}
+    files = {name for name in graph.modules if not graph.find_children(name)}
     assert circle((a, b) for a, b in imports(graph) if a in files and b in files) == []
 
 
-def test_an_import_against_the_table_is_found(graph: grimp.ImportGraph) -> None:
+def test_an_import_against_the_contract_is_found() -> None:
+    graph = grimp.build_graph("olafctl", "olaflab", cache_dir=None)
     graph.add_import(importer="olafctl.wire.layouts", imported="olafctl.control.deploy")
-    with pytest.raises(AssertionError, match=r"olafctl\.wire\.layouts may not import"):
-        test_a_room_uses_only_the_rooms_that_its_description_names(graph)
+    with pytest.raises(AssertionError, match=r"olafctl\.wire\.layouts may not use"):
+        test_a_room_uses_only_the_rooms_that_its_description_names(graph, PRODUCT)
+    graph.add_import(importer="olafctl.wire.layouts", imported="olaflab.queue.traffic")
+    with pytest.raises(AssertionError, match=r"olafctl\.wire\.layouts"):
+        test_the_product_knows_nothing_of_the_laboratory(graph)
+    sdk = grimp.build_graph("olaf", include_external_packages=True, cache_dir=None)
+    sdk.add_module("psutil", is_squashed=True)
+    sdk.add_import(importer="olaf.worker", imported="psutil")
+    with pytest.raises(AssertionError, match=r"olaf\.worker may not import psutil"):
+        test_the_sdk_imports_numpy_alone_except_at_its_doors(sdk)
+
+
+def test_an_include_against_the_contract_is_found(tmp_path: Path) -> None:
+    (tmp_path / "wire").mkdir()
+    header = LABORATORY.folder / "model" / "native" / "rules.h"
+    (tmp_path / "wire" / "wrong.cpp").write_text(f'#include "{header}"\n')
+    found = list(includes(Package("olafctl", tmp_path, "")))
+    assert found == [(tmp_path / "wire" / "wrong.cpp", header)]
+    assert module(header).startswith("olaflab.")

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from olafctl.engine.compile import engine_library
 from olafctl.errors import MissingTool
 from olafctl.p4.compiler import compile_program, compile_text
 from olafctl.queue.verilate import build_adder
+from olafctl.targets.engine.compile import engine_library
 from olafctl.targets.twin.target import TARGET
 from olafctl.toolchain import cxx
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-NOT_SOURCES = shutil.ignore_patterns(".*", "build", "demo", "*.egg-info", "__pycache__")
+NOT_SOURCES = shutil.ignore_patterns(".*", "build", "*.egg-info", "__pycache__")
 OTHERS = ("protobuf", "grpcio", "ray")
 PROGRAM = """\
 #include <core.p4>
@@ -52,6 +52,11 @@ class Installed:
             line, cwd=self.folder, env=self._environment, stdout=subprocess.PIPE, text=True
         )
 
+    def install(self, name: str) -> None:
+        """The wheel of this repository's distribution ``name``."""
+        (wheel,) = (self.folder / "wheels").glob(f"{name}-*.whl")
+        self.run("pip", "install", "-q", str(wheel))
+
     def run(self, *words: str, expect: int = 0) -> str:
         """What a command prints; its exit code must be ``expect``."""
         line = [str(self._binaries / words[0]), *words[1:]]
@@ -69,10 +74,9 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installed]:
     shutil.copytree(ROOT, folder / "checkout", ignore=NOT_SOURCES)
     subprocess.run([sys.executable, "-m", "venv", folder / "environment"], check=True)
     environment = Installed(folder)
-    environment.run("pip", "wheel", "-q", "--no-deps", "-w", "wheels", "./checkout")
+    environment.run("pip", "wheel", "-q", "--no-deps", "-w", "wheels", "./checkout", "./checkout/lab")
     shutil.rmtree(folder / "checkout")
-    (wheel,) = (folder / "wheels").glob("olaf*.whl")
-    environment.run("pip", "install", "-q", str(wheel))
+    environment.install("olafctl")
     yield environment
     environment.run("olafctl", "destroy", "--all")
 
@@ -125,3 +129,17 @@ def test_every_source_that_a_checkout_reads_is_there(installed: Installed) -> No
         found = {path.relative_to(where) for path in (Path(where) / name).rglob("*") if path.is_file()}
         ignored = {path for path in expected | found if "__pycache__" in path.parts}
         assert found - ignored == expected - ignored
+
+
+def test_the_laboratory_is_a_wheel_of_its_own(installed: Installed) -> None:
+    """Last, because it stays installed."""
+    assert "Laboratory:" not in installed.run("olafctl", "--help")
+    installed.run("olafctl", "simulate", "multi-hop", expect=3)
+    installed.install("olaflab")
+    assert "Laboratory:" in installed.run("olafctl", "--help")
+    installed.run("olafctl", "simulate", "multi-hop", "--duration", "10ms", "--period", "10ms")
+    where = Path(installed.run("python", "-c", "import olaflab; print(olaflab.__path__[0])").strip())
+    package = ROOT / "lab" / "olaflab"
+    expected = {path.relative_to(package) for path in package.rglob("*") if path.is_file()}
+    missing = {path for path in expected if "__pycache__" not in path.parts and not (where / path).is_file()}
+    assert missing == set()

@@ -22,9 +22,9 @@ def command(deployment: str | None, host: str, program: tuple[str, ...]) -> None
     exit code is this one's. 127 when it is not found, 126 when it cannot be run. It goes on when the engine
     is started again; `olafctl destroy` ends what still runs.
     """
+    from olafctl.control.hosts import deployed
     from olafctl.control.store import pick
     from olafctl.errors import MissingTool, OlafError, Problem
-    from olafctl.hosts import deployed
     from olafctl.ports import interfaces, ip
 
     folder = pick(deployment).folder

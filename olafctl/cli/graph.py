@@ -10,8 +10,8 @@ import click
 from olafctl.cli.output import json_option, print_json
 
 if TYPE_CHECKING:
-    from olafctl.graph.tree import Rates
     from olafctl.targets.interface import Running
+    from olafctl.testbed.graph.tree import Rates
     from olafctl.testbed.model import Testbed
 
 
@@ -41,9 +41,9 @@ def command(name: str | None, file: Path | None, as_text: bool, seconds: float, 
     import dataclasses
 
     from olafctl.errors import OlafError, Problem
-    from olafctl.graph.svg import svg
-    from olafctl.graph.tree import tree
-    from olafctl.graph.words import text
+    from olafctl.testbed.graph.svg import svg
+    from olafctl.testbed.graph.tree import tree
+    from olafctl.testbed.graph.words import text
 
     testbed, running = _found(name)
     measured = {} if running is None else _measured(running, seconds)
@@ -81,7 +81,7 @@ def _found(name: str | None) -> tuple["Testbed", "Running | None"]:
 
 
 def _measured(running: "Running", seconds: float) -> Mapping[int, "Rates"]:
-    from olafctl.graph.tree import rates
+    from olafctl.testbed.graph.tree import rates
 
     begin, before = time.monotonic(), _counts(running)
     time.sleep(seconds)

@@ -6,7 +6,9 @@ import os
 import pkgutil
 import signal
 import sys
+from collections.abc import Mapping
 from contextlib import suppress
+from importlib.metadata import entry_points
 from types import FrameType
 from typing import Any, NoReturn
 
@@ -15,9 +17,12 @@ import click
 from olafctl import __version__, log
 from olafctl.cli import output
 from olafctl.cli.output import print_error, wants_json
-from olafctl.errors import EXIT_FAILED, BadInput, OlafError, Problem
+from olafctl.errors import EXIT_FAILED, BadInput, MissingTool, OlafError, Problem
 
 _NOT_VERBS = ("main", "numbers", "output", "secret")
+_GROUP = "olaf.verbs"
+_ELSEWHERE = ("bench", "demo", "gain", "record", "replay", "reproduce", "simulate", "train")
+"""The laboratory's verbs, to say what to install where it is not."""
 _TERMINATION_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -32,19 +37,62 @@ class VerbGroup(click.Group):
         self._package = package
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        package = importlib.import_module(self._package)
-        names = (module.name for module in pkgutil.iter_modules(package.__path__))
-        return [name for name in names if name not in _NOT_VERBS]
+        return _modules(self._package)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in self.list_commands(ctx):
-            return None
-        command = importlib.import_module(f"{self._package}.{cmd_name}").command
-        assert isinstance(command, click.Command)
-        return command
+        return _command(self._package, cmd_name) if cmd_name in _modules(self._package) else None
 
 
-@click.group(cls=VerbGroup, package="olafctl.cli", context_settings={"help_option_names": ["-h", "--help"]})
+class Verbs(VerbGroup):
+    """The verbs of a package and, in sections of their own, those of packages that other distributions add.
+
+    An entry point of the group ``olaf.verbs`` names such a section and its package.
+    """
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        added = (name for package in _added().values() for name in _modules(package))
+        return [*super().list_commands(ctx), *added]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        own = super().get_command(ctx, cmd_name)
+        if own is not None:
+            return own
+        for package in _added().values():
+            if cmd_name in _modules(package):
+                return _command(package, cmd_name)
+        if cmd_name in _ELSEWHERE:
+            what = f"{cmd_name} is a verb of the laboratory, which is not installed"
+            raise MissingTool(Problem(what, remedy="pip install 'olafctl[lab]'"))
+        return None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        sections = {"Commands": self._package, **{name.capitalize(): at for name, at in _added().items()}}
+        for title, package in sections.items():
+            names = _modules(package)
+            limit = formatter.width - 6 - max(map(len, names))
+            with formatter.section(title):
+                formatter.write_dl(
+                    [(name, _command(package, name).get_short_help_str(limit)) for name in names]
+                )
+
+
+def _added() -> Mapping[str, str]:
+    """Packages of verbs by the name of their section."""
+    return {each.name: each.value for each in entry_points(group=_GROUP)}
+
+
+def _modules(package: str) -> list[str]:
+    names = (module.name for module in pkgutil.iter_modules(importlib.import_module(package).__path__))
+    return [name for name in names if name not in _NOT_VERBS]
+
+
+def _command(package: str, name: str) -> click.Command:
+    command = importlib.import_module(f"{package}.{name}").command
+    assert isinstance(command, click.Command)
+    return command
+
+
+@click.group(cls=Verbs, package="olafctl.cli", context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__)
 @click.option(
     "--log-level", type=click.Choice(log.LEVELS), help="Log from this level on.  [default: warning]"

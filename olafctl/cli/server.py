@@ -114,7 +114,7 @@ def command(
     if checkpoint is not None and not checkpoint.parent.is_dir():
         raise BadInput(Problem(f"there is no folder {checkpoint.parent}", "--checkpoint"))
     try:
-        from olafctl.train import serving
+        from olafctl.control import serving
     except ImportError as error:
         raise MissingTool(
             Problem(f"a parameter server needs the SDK: {error}", remedy="pip install ./sdk")
@@ -182,7 +182,7 @@ def _tell_ages(daemon: str, deployment: str, figures: list[dict[str, Any]]) -> N
 
 
 def _assign(server: "ParameterServer", bed: "Testbed", clusters: "tuple[Cluster, ...]") -> None:
-    from olafctl.train import serving
+    from olafctl.control import serving
 
     server.assign(*serving.membership(serving.asynchronous(replace(bed, clusters=clusters))))
 

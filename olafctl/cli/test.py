@@ -43,9 +43,9 @@ def command(
     from olafctl import paths
     from olafctl.control import child
     from olafctl.control.deploy import using
+    from olafctl.control.hosts.deployed import paused
     from olafctl.control.store import pick
     from olafctl.errors import BadInput, OlafError, Problem
-    from olafctl.hosts.deployed import paused
 
     if junit is not None:
         _check_writable(junit)

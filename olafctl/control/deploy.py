@@ -10,21 +10,21 @@ from pathlib import Path
 
 from olafctl.control import devices
 from olafctl.control.desired import desired
+from olafctl.control.hosts import deployed as hosts
+from olafctl.control.hosts.network import everyone, network, without_stack
 from olafctl.control.locks import HOSTS, USE, held, locked
 from olafctl.control.membership import effective
 from olafctl.control.plan import Plan, plan
 from olafctl.control.state import State
 from olafctl.control.store import Record, Role, Store, claim, clear, folder_of, remedy_for
 from olafctl.errors import BadInput, MissingTool, OlafError, Problem
-from olafctl.hosts import deployed as hosts
-from olafctl.hosts.network import everyone, network, without_stack
 from olafctl.ports import interfaces
 from olafctl.targets import deployment, front_ports, registry, rendered, testbeds
 from olafctl.targets.front_ports import FrontPort
 from olafctl.targets.interface import Build, Progress, Running, Target
 from olafctl.testbed.model import Testbed
 
-_NOTHING = State({}, {})
+_NOTHING = State()
 
 
 @dataclass(frozen=True)
@@ -248,7 +248,7 @@ def _foresee(wanted: _Wanted, store: Store) -> Outcome:
         if not all(devices.has_pipeline(device, sessions) for device in running.devices):
             pushed = tuple(state.devices)
             return Outcome(wanted.testbed.name, False, pushed, plan(_NOTHING, state), 0, changed)
-        actual = devices.read(running, sessions, list(state.registers))
+        actual = devices.read(running, sessions, state)
     return Outcome(wanted.testbed.name, False, (), plan(actual, state), 0, changed)
 
 

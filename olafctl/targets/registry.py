@@ -1,4 +1,5 @@
-"""The targets by name: every sub-package with a module ``target`` that holds ``TARGET``.
+"""The targets by name: every sub-package with a module ``target`` that holds ``TARGET``, and those that
+installed distributions add as entry points of the group ``olaf.targets``.
 
 A package's name has an underscore where the target's has a hyphen.
 """
@@ -7,17 +8,19 @@ import importlib
 import importlib.util
 import pkgutil
 from collections.abc import Sequence
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
 
 from olafctl import targets
 from olafctl.errors import BadInput, Problem
 from olafctl.targets.interface import Target
 
+_GROUP = "olaf.targets"
+
 
 def names() -> Sequence[str]:
     """Every target's name."""
-    packages = (module.name for module in pkgutil.iter_modules(targets.__path__) if module.ispkg)
-    found = (name for name in packages if importlib.util.find_spec(f"olafctl.targets.{name}.target"))
-    return [name.replace("_", "-") for name in found]
+    return sorted({*_own(), *_added()})
 
 
 def get(name: str) -> Target:
@@ -27,5 +30,20 @@ def get(name: str) -> Target:
     """
     if name not in names():
         raise BadInput(Problem(f"there is no target {name!r}", "", f"one of: {', '.join(names())}"))
-    target: Target = importlib.import_module(f"olafctl.targets.{name.replace('-', '_')}.target").TARGET
+    target: Target
+    if name in _own():
+        target = importlib.import_module(f"olafctl.targets.{name.replace('-', '_')}.target").TARGET
+    else:
+        target = _added()[name].load()
     return target
+
+
+def _own() -> Sequence[str]:
+    packages = (module.name for module in pkgutil.iter_modules(targets.__path__) if module.ispkg)
+    found = (name for name in packages if importlib.util.find_spec(f"olafctl.targets.{name}.target"))
+    return [name.replace("_", "-") for name in found]
+
+
+@cache
+def _added() -> dict[str, EntryPoint]:
+    return {each.name: each for each in entry_points(group=_GROUP)}

@@ -1,6 +1,6 @@
 """A virtual-time session seen from Python: frames with times written to a stream, frames with times read.
 
-The record is ``olafctl/engine/native/replay.h``'s: time ns u64, port u32, length u32, then the frame.
+The record is ``olafctl/targets/engine/native/replay.h``'s: time ns u64, port u32, length u32, then the frame.
 """
 
 import select

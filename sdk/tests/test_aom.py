@@ -1,4 +1,4 @@
-"""Age-of-Model while it happens agrees with the one definition, olafctl.aom."""
+"""Age-of-Model while it happens agrees with the one definition, olafctl.verify.aom."""
 
 from __future__ import annotations
 
@@ -64,6 +64,6 @@ def olafctl_aom() -> object:
     checkout = str(Path(__file__).parents[2])
     sys.path.insert(0, checkout)
     try:
-        return pytest.importorskip("olafctl.aom")
+        return pytest.importorskip("olafctl.verify.aom")
     finally:
         sys.path.remove(checkout)

@@ -10,10 +10,8 @@ from pathlib import Path
 import grpc
 import pytest
 
-from olafctl.bench import etcd_server
-from olafctl.bench.switch_pair import PairRegisters
 from olafctl.control import devices
-from olafctl.control.state import DeviceState
+from olafctl.control.state import DeviceState, State
 from olafctl.daemon.controller import Controller
 from olafctl.daemon.store.sqlite import SqliteStore
 from olafctl.p4runtime.entities import Entity
@@ -23,6 +21,8 @@ from olafctl.p4runtime.session import Change
 from olafctl.targets import registry, testbeds
 from olafctl.targets.interface import Running
 from olafctl.testbed.model import Testbed
+from olaflab.daemon import etcd_server
+from olaflab.daemon.switch_pair import PairRegisters
 from tests.daemon.pair import Pair
 
 DEADLINE = 60.0
@@ -108,7 +108,7 @@ def held(pair: Pair) -> dict[str, DeviceState]:
     running = pair.running()
     assert running is not None
     with devices.watching(running) as sessions:
-        return dict(devices.read(running, sessions, []).devices)
+        return dict(devices.read(running, sessions, State()).devices)
 
 
 @contextmanager

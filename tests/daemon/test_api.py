@@ -22,6 +22,7 @@ from olafctl.daemon.messages.notices import Notices
 from olafctl.daemon.operations import Operations
 from olafctl.errors import BadInput, OlafError
 from olafctl.p4runtime.address import Tls
+from olafctl.wire.modes import Mode
 from tests.daemon.conftest import held, lab
 from tests.daemon.pair import Pair
 
@@ -180,6 +181,11 @@ def test_damaged_messages_are_refused_and_change_nothing(client: Client, server:
             channel.unary_unary(f"/{schema.SERVICE}/Join")(bytes(1 << 20), timeout=30)
         assert refused.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
     assert held(pair) == before
+
+
+def test_the_api_has_every_mode_by_the_number_it_has_elsewhere() -> None:
+    known = dict(olaf_pb2.Mode.items())
+    assert known == {"ENGINE_MODE": 0, **{mode.name: mode.number + 1 for mode in Mode}}
 
 
 # The command line

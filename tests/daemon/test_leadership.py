@@ -7,9 +7,6 @@ from typing import Any
 
 import pytest
 
-from olafctl.bench import etcd_server, failover
-from olafctl.bench.daemon_process import until
-from olafctl.bench.relay import Relay
 from olafctl.control import devices
 from olafctl.daemon.api.client import Client
 from olafctl.daemon.api.server import Server, unready
@@ -21,6 +18,9 @@ from olafctl.daemon.etcd.store import EtcdStore, leader_key, prefix
 from olafctl.daemon.leadership import NotLeader
 from olafctl.daemon.operations import ClusterWish
 from olafctl.targets import registry
+from olaflab.daemon import etcd_server, failover
+from olaflab.daemon.daemon_process import until
+from olaflab.daemon.relay import Relay
 from tests.daemon.conftest import DEADLINE
 from tests.daemon.pair import Pair
 from tests.daemon.test_api import owned

@@ -18,7 +18,6 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from olafctl import paths
-from olafctl.bench.daemon_process import until
 from olafctl.cli import main
 from olafctl.daemon.ages import KNOWN_SECONDS, Ages
 from olafctl.daemon.api.client import Client
@@ -31,6 +30,7 @@ from olafctl.daemon.operate.web import Web
 from olafctl.errors import BadInput, OlafError
 from olafctl.p4runtime.address import Tls
 from olafctl.queue.registers import REGISTERS, Access
+from olaflab.daemon.daemon_process import until
 from tests.daemon.conftest import DEADLINE
 from tests.daemon.pair import Pair
 from tests.daemon.test_api import TOKEN, Run, owned, run

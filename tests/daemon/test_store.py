@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from olafctl.bench import etcd_server
 from olafctl.daemon.certificates import issue
 from olafctl.daemon.etcd import messages
 from olafctl.daemon.etcd.client import Etcd
@@ -14,6 +13,7 @@ from olafctl.daemon.leadership import Alone, NotLeader
 from olafctl.daemon.store.interface import Compacted, Event, Intent, MembershipStore, Row
 from olafctl.daemon.store.sqlite import FILE, SqliteStore
 from olafctl.errors import BadInput, OlafError
+from olaflab.daemon import etcd_server
 from tests.daemon.conftest import DEADLINE, needs_etcd
 
 Open = Callable[[], MembershipStore]

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from olafctl.queue.model import QueueModel
 from olafctl.queue.verilate import build_queue
 from olafctl.wire.geometry import Geometry
+from olaflab.queue.model import QueueModel
 
 
 @pytest.fixture

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 
 import pytest
 
-from olafctl.bench.netlist import Netlist
-from olafctl.bench.synthesis import mapper, synthesize
 from olafctl.errors import MissingTool
 from olafctl.wire.geometry import Geometry
+from olaflab.queue.netlist import Netlist
+from olaflab.queue.synthesis import mapper, synthesize
 
 
 def test_fits_in_less_than_half_of_what_the_paper_takes() -> None:

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from olafctl.targets.opennic.sim.bench import Bench
-from olafctl.targets.opennic.sim.verilate import build
+from olaflab.opennic.bench import Bench
+from olaflab.opennic.verilate import build
 
 PERIOD = 4000
 MakeBench = Callable[..., Bench]

@@ -15,10 +15,10 @@ from olafctl.targets.opennic.box_registers import Copy
 from olafctl.targets.opennic.health import CMACS, RS_FEC, RX_ALIGNED, RX_OK, RX_STATUS
 from olafctl.targets.opennic.ips import IPS
 from olafctl.targets.opennic.registers import BOX_BASE, BY_NAME, REGISTERS, WINDOWS
-from olafctl.targets.opennic.sim import fake_driver
-from olafctl.targets.opennic.sim.card import build_info
-from olafctl.targets.opennic.sim.ip_registers import IpRegisters, Stored
 from olafctl.wire.geometry import Geometry
+from olaflab.opennic import fake_driver
+from olaflab.opennic.card import build_info
+from olaflab.opennic.ip_registers import IpRegisters, Stored
 from tests.opennic.test_plugin import p4
 
 GROUPS, COPIES, PORTS = 64, 32, 2

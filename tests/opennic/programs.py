@@ -7,10 +7,10 @@ from functools import cache
 from olafctl.p4.switch.native import NativeSwitch
 from olafctl.p4runtime.dataplane import Lpm, Replica
 from olafctl.targets.opennic.box_registers import Copy
-from olafctl.targets.opennic.sim.box import Box, Outcome
 from olafctl.wire import layouts
 from olafctl.wire.frames import Endpoint, mac_bits, pack, unpack
 from olafctl.wire.layouts import CPU_PORT, QUEUE_PORT, TUSER, Refusal
+from olaflab.opennic.box import Box, Outcome
 from tests.p4src.conftest import FLOOD_GROUP, Programmer, address
 from tests.p4src.frames import EPOCH, NEIGHBOUR, SERVER, STRANGER, WORKER
 

@@ -11,11 +11,11 @@ from scapy.layers.l2 import ARP, Ether
 from scapy.packet import Raw
 
 from olafctl.targets.opennic.registers import HOST_ETHER_TYPE, HOST_HEADER_BYTES
-from olafctl.targets.opennic.sim.bench import Received
-from olafctl.targets.opennic.sim.box import Box
 from olafctl.wire import layouts
 from olafctl.wire.geometry import Geometry
 from olafctl.wire.layouts import CPU_PORT, FrameType
+from olaflab.opennic.bench import Received
+from olaflab.opennic.box import Box
 from tests.opennic.programs import PROGRAMS, SERVERS_PORT, WORKERS_PORT, expected, set_tables
 from tests.p4src.frames import IPV4_TOS, NEIGHBOUR, SERVER, STRANGER, WORKER, ack, result, update, with_bytes
 

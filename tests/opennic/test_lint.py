@@ -6,10 +6,11 @@ import pytest
 
 from olafctl import paths
 from olafctl.queue.verilog import INSTANCE, instance
-from olafctl.targets.opennic.ips import IPS, stub
+from olafctl.targets.opennic.ips import IPS
 from olafctl.targets.opennic.registers import REGISTERS, WINDOWS
-from olafctl.targets.opennic.sim.verilate import lint
 from olafctl.wire.geometry import Geometry
+from olaflab.opennic.stand_ins import stub
+from olaflab.opennic.verilate import lint
 
 HDL = paths.sources() / "hdl"
 BOX = HDL / "opennic"

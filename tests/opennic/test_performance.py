@@ -2,9 +2,9 @@
 
 import pytest
 
-from olafctl.targets.opennic.sim.performance import latency, replication, throughput
 from olafctl.wire.geometry import Geometry
 from olafctl.wire.layouts import Kind
+from olaflab.opennic.performance import latency, replication, throughput
 
 QUEUE = Geometry(slots=8, beats=142)
 

@@ -1,6 +1,6 @@
 """Random frames through the whole box; `olafctl bench box --frames` sends more."""
 
-from olafctl.bench.box import account
+from olaflab.opennic.random_frames import account
 
 
 def test_every_frame_is_accounted_for() -> None:

@@ -8,7 +8,7 @@ from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 from scapy.packet import Raw
 
-from olafctl.targets.opennic.sim.bench import Bench, Signals, Sink, Source
+from olaflab.opennic.bench import Bench, Signals, Sink, Source
 from tests.opennic.conftest import MakeBench
 
 PULSES = (

@@ -4,11 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from olafctl.bench.box import QUEUE
 from olafctl.targets.opennic import plugin
-from olafctl.targets.opennic.ips import IPS, stub
-from olafctl.targets.opennic.sim.verilate import lint
+from olafctl.targets.opennic.ips import IPS
 from olafctl.wire.geometry import Geometry
+from olaflab.opennic.random_frames import QUEUE
+from olaflab.opennic.stand_ins import stub
+from olaflab.opennic.verilate import lint
 from tests.opennic.shell_box import MODELS, around
 from tests.opennic.test_plugin import SHELL, needs_shell, p4
 

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from olafctl.bench.box_synthesis import PAPER, synthesize_box
+from olaflab.opennic.box_synthesis import PAPER, synthesize_box
 
 
 @pytest.mark.skipif("OLAF_SYNTHESIS" not in os.environ, reason="some minutes: set OLAF_SYNTHESIS")

@@ -1,4 +1,4 @@
-"""``olafctl p4 compile``, ``olafctl p4 samples`` and ``olafctl bench p4``."""
+"""``olafctl p4 compile``, ``olafctl bench samples`` and ``olafctl bench p4``."""
 
 import json
 import subprocess
@@ -58,13 +58,13 @@ def test_samples_reports_each_outcome(tmp_path: Path) -> None:
         (tmp_path / f"{name}.stf").write_text(stf)
     (tmp_path / "broken.p4").write_text(text.replace("m.path = 1;", "m.path = y;"))
     (tmp_path / "broken.stf").write_text("")
-    done = _olafctl("p4", "samples", str(tmp_path), "--json")
+    done = _olafctl("bench", "samples", str(tmp_path), "--json")
     assert done.returncode == 1
     report = json.loads(done.stdout)
     outcomes = {row["name"]: row["outcome"] for row in report["samples"]}
     assert outcomes == {"good": "pass", "bad": "wrong", "broken": "refused"}
     assert (report["pass"], report["wrong"], report["refused"]) == (1, 1, 1)
-    assert _olafctl("p4", "samples", str(tmp_path), "good", "broken").returncode == 0
+    assert _olafctl("bench", "samples", str(tmp_path), "good", "broken").returncode == 0
 
 
 def test_bench_reports_rates() -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from olafctl.p4.samples.run import find, run
+from olaflab.pipeline.samples.run import find, run
 
 PROGRAMS = find(Path(__file__).parent / "programs")
 

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from olafctl.bench.entries import entries_per_second
 from olafctl.p4runtime.entities import (
     CounterData,
     DefaultAction,
@@ -23,6 +22,7 @@ from olafctl.p4runtime.entities import (
 )
 from olafctl.p4runtime.failures import P4RuntimeFailed, WriteFailed
 from olafctl.p4runtime.session import Session
+from olaflab.daemon.entries import entries_per_second
 from tests.p4runtime.controller import SECONDS
 
 P4SRC = Path(__file__).parents[2] / "p4src"

@@ -15,7 +15,6 @@ import grpc
 import pytest
 from google.rpc import code_pb2
 
-from olafctl.bench.entries import entries_per_second
 from olafctl.errors import BadInput, OlafError
 from olafctl.p4runtime.agent import Agent, serve
 from olafctl.p4runtime.dataplane import P4Info
@@ -37,6 +36,7 @@ from olafctl.p4runtime.entities import (
 from olafctl.p4runtime.failures import NotPrimary, P4RuntimeFailed, WriteFailed
 from olafctl.p4runtime.protocol import p4runtime_pb2
 from olafctl.p4runtime.session import Change, PushAction, Session, Update
+from olaflab.daemon.entries import entries_per_second
 from tests.p4runtime.conftest import DECLARED, P4INFO_FILE
 from tests.p4runtime.controller import SECONDS
 from tests.p4runtime.memory_plane import MemoryPlane

@@ -5,9 +5,9 @@ from contextlib import ExitStack
 
 import pytest
 
-from olafctl.queue.model import QueueModel
 from olafctl.queue.verilate import build_queue
 from olafctl.wire.geometry import Geometry
+from olaflab.queue.model import QueueModel
 
 NewQueue = Callable[[Geometry], QueueModel]
 

@@ -6,10 +6,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from olafctl.queue.model import QueueModel, Sidecar
 from olafctl.queue.registers import BY_NAME, rate_word
-from olafctl.queue.traffic import Frame, update
 from olafctl.wire.layouts import Kind
+from olaflab.queue.model import QueueModel, Sidecar
+from olaflab.queue.traffic import Frame, update
 
 from .test_rules import LIMIT, bits, conserved, gradients, held, released
 

@@ -6,11 +6,11 @@ from random import Random
 
 import pytest
 
-from olafctl.queue.conform import GEOMETRIES
-from olafctl.queue.model import Departure, Instant, QueueModel
 from olafctl.queue.registers import rate_word
-from olafctl.queue.traffic import Frame, Traffic
 from olafctl.wire.geometry import Geometry
+from olaflab.queue.conform import GEOMETRIES
+from olaflab.queue.model import Departure, Instant, QueueModel
+from olaflab.queue.traffic import Frame, Traffic
 
 from .conftest import NewQueue
 

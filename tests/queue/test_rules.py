@@ -8,13 +8,13 @@ import pytest
 from olafctl import paths
 from olafctl.errors import BadInput
 from olafctl.queue import generate
-from olafctl.queue.model import Departure, QueueModel, Sidecar, without_status
 from olafctl.queue.registers import BY_NAME, DISPOSITIONS, REGISTERS, Access, rate_word
-from olafctl.queue.traffic import Frame, update
 from olafctl.wire import layouts
 from olafctl.wire.frames import unpack
 from olafctl.wire.geometry import Geometry
 from olafctl.wire.layouts import Flag, Kind, StatusFlag
+from olaflab.queue.model import Departure, QueueModel, Sidecar, without_status
+from olaflab.queue.traffic import Frame, update
 
 from .conftest import NewQueue
 

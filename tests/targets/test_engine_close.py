@@ -10,12 +10,12 @@ from socket import socketpair
 
 import pytest
 
-from olafctl.engine.device import EngineSwitch
-from olafctl.engine.engine import Engine
-from olafctl.engine.tenancy import Tenancy
 from olafctl.errors import OlafError
 from olafctl.p4.compiler import compile_program
 from olafctl.queue.verilate import build_queue
+from olafctl.targets.engine.device import EngineSwitch
+from olafctl.targets.engine.engine import Engine
+from olafctl.targets.engine.tenancy import Tenancy
 from olafctl.wire.geometry import Geometry
 
 from .conftest import why_not

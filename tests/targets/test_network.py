@@ -9,12 +9,12 @@ from random import Random
 import numpy as np
 import pytest
 
-from olafctl.bench.twin import deployed
 from olafctl.targets import testbeds
 from olafctl.targets.interface import Running, TimedFrame
 from olafctl.testbed.model import Testbed, Worker
 from olafctl.wire.frames import Endpoint, OlafFrame
 from olafctl.wire.layouts import FrameType
+from olaflab.pipeline.twin import deployed
 from tests.targets.conftest import why_not
 
 BED = Path(__file__).parents[1] / "packets" / "two-engines.yaml"

@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from olafctl.engine.device import EngineSwitch
-from olafctl.engine.engine import Engine
 from olafctl.errors import OlafError
 from olafctl.p4.compiler import compile_program
 from olafctl.p4runtime.dataplane import Replica
 from olafctl.ports import interfaces, ip, steering
 from olafctl.ports.host import InterfaceHostPort
 from olafctl.ports.interfaces import Pair
+from olafctl.targets.engine.device import EngineSwitch
+from olafctl.targets.engine.engine import Engine
 
 from .test_socket_ports import CPU, PROGRAM
 
@@ -196,7 +196,7 @@ def test_a_killed_engine_leaves_no_program_and_the_next_one_has_its_place(lone: 
     lone.engine.close()
     assert xdp_of(lone.inner(1)) is None
     program = (
-        "import sys\nfrom olafctl.engine.engine import Engine\n"
+        "import sys\nfrom olafctl.targets.engine.engine import Engine\n"
         "engine = Engine()\nengine.wire_switch(510)\nengine.add_own_interface(1, sys.argv[1])\n"
         "print(flush=True)\nsys.stdin.read()\n"
     )

@@ -9,11 +9,11 @@ from socket import SOCK_SEQPACKET
 
 import pytest
 
-from olafctl.engine.device import EngineSwitch
-from olafctl.engine.engine import Engine
 from olafctl.p4.compiler import compile_program
 from olafctl.ports import unix
 from olafctl.ports.host import UnixHostPort
+from olafctl.targets.engine.device import EngineSwitch
+from olafctl.targets.engine.engine import Engine
 
 from .conftest import why_not
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from olafctl.cli.bench.verify import command as bench
 from olafctl.cli.verify import command
 from olafctl.errors import BadInput
+from olaflab.cli.bench.verify import command as bench
 
 pytest.importorskip("z3", reason="the verifier's solver (extra [verify]) is not installed")
 

@@ -4,8 +4,8 @@ from fractions import Fraction
 
 import pytest
 
-from olafctl.aom import ages
 from olafctl.errors import BadInput
+from olafctl.verify.aom import ages
 from olafctl.verify.question.system import Slope, SlotFreed, System, Transmission, periodic
 from olafctl.verify.simulation.engine import Disposition, Run, simulate
 from olafctl.verify.simulation.guesses import guesses

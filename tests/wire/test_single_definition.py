@@ -56,7 +56,7 @@ def test_the_width_of_a_tuser_field(tree: Path) -> None:
     change(tree / "olafctl/wire/layouts.py", 'Field("worker", 32,', 'Field("worker", 40,')
     generate_and_lint(tree)
     assert "bit<40> worker;" in (tree / "p4src/headers.p4").read_text()
-    size = "from olafctl.queue.model import _Tuser; print(_Tuser.worker.size)"
+    size = "from olaflab.queue.model import _Tuser; print(_Tuser.worker.size)"
     assert python(tree, "-c", size).strip() == "8"
 
 

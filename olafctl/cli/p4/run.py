@@ -52,12 +52,12 @@ def command(
     Exit codes: 0 when ended by a signal, 1 when a port or the address cannot be opened, 2 for a wrong option
     or program, 3 without a C++ compiler.
     """
-    from olafctl.engine import lone
     from olafctl.errors import BadInput, Problem
     from olafctl.p4.compiler import compile_program
     from olafctl.p4runtime import address as addresses
     from olafctl.ports import spec
     from olafctl.targets import main_thread
+    from olafctl.targets.engine import lone
 
     specs = spec.parse(ports, cpu_port)
     if (tls_cert is None) != (tls_key is None) or (tls_ca is not None and tls_cert is None):

@@ -37,7 +37,7 @@ PROBLEMS = "olaf-problems-bin"
 LEADER = "olaf-leader"
 TROUBLE = "olaf-trouble-bin"
 HEALTH = "grpc.health.v1.Health"
-_READS = ("GetStatus", "GetQueue")
+_READS = ("GetStatus", "GetQueues")
 """Calls that change nothing."""
 _UNNOTED = (*_READS, "ReportAges")
 """Calls that the audit log leaves out."""
@@ -283,20 +283,16 @@ class Server:
             deployments=[convert.status_message(owned.controller.status(request.summary)) for owned in chosen]
         )
 
-    def _queue(self, request: Any) -> Any:
+    def _queues(self, request: Any) -> Any:
         owned = self._chosen(request.deployment)
         queues: Mapping[str, Mapping[str, int]] = {}
         with suppress(OlafError):
             queues = owned.controller.southbound.queue_registers()
-        engines = [
-            olaf_pb2.EngineQueue(engine=engine, registers=_counts(registers))
-            for engine, registers in queues.items()
-        ]
-        root = engines[0] if engines else olaf_pb2.EngineQueue()
-        return olaf_pb2.Queue(
-            engine=root.engine,
-            registers=root.registers,
-            below=engines[1:],
+        return olaf_pb2.Queues(
+            queues=[
+                olaf_pb2.Queue(engine=engine, registers=_counts(registers))
+                for engine, registers in queues.items()
+            ],
             messages=_counts(dict(owned.messages)),
             ages=_counts(owned.ages.known()),
         )
@@ -349,7 +345,7 @@ _ANSWERS: Mapping[str, Callable[[Server, Any], Any]] = {
     "Halt": lambda self, r: self._halt(r, True),
     "Resume": lambda self, r: self._halt(r, False),
     "GetStatus": Server._status,
-    "GetQueue": Server._queue,
+    "GetQueues": Server._queues,
     "ReportAges": Server._report_ages,
 }
 

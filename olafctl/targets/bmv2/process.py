@@ -10,7 +10,6 @@ from pathlib import Path
 import click
 
 from olafctl import log
-from olafctl.engine.engine import Engine
 from olafctl.errors import OlafError
 from olafctl.p4runtime import address as addresses
 from olafctl.ports.interfaces import cables_of
@@ -18,6 +17,7 @@ from olafctl.ports.namespace import within
 from olafctl.targets import deployment, main_thread
 from olafctl.targets.bmv2.wiring import Cable, cables
 from olafctl.targets.control import ControlServer
+from olafctl.targets.engine.engine import Engine
 from olafctl.targets.processes import say_ready
 from olafctl.targets.queue_control import handlers
 from olafctl.targets.queue_process import SOCKET

@@ -7,7 +7,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from olafctl.engine.compile import engine_library
 from olafctl.errors import MissingTool, OlafError, Problem
 from olafctl.ports import interfaces
 from olafctl.ports.attachment import Attachment
@@ -17,9 +16,10 @@ from olafctl.targets.bmv2 import switch
 from olafctl.targets.bmv2.wiring import cables
 from olafctl.targets.control import ask
 from olafctl.targets.deployment import Deployment
+from olafctl.targets.engine.compile import engine_library
 from olafctl.targets.interface import Build, Device, Progress, TimedFrame, VirtualTime
 from olafctl.targets.queue_library import queue_library
-from olafctl.targets.queue_process import LOG, SOCKET, registers_of
+from olafctl.targets.queue_process import LOG, SOCKET, queues_of
 from olafctl.testbed.model import Testbed
 
 COMPILER = "p4c-bm2-ss"
@@ -36,7 +36,7 @@ class RunningBmv2:
             deployment.device(entry) for entry in ask(state / SOCKET, "devices")
         ]
         self.attachments: Sequence[Attachment] = recorded.attachments
-        self.registers, self.below = registers_of(state / SOCKET, recorded)
+        self.queues = queues_of(state / SOCKET, recorded)
 
     def alive(self) -> bool:
         """Whether the queue process and every switch answer."""

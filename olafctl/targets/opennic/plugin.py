@@ -47,7 +47,8 @@ IP_P4INFO = "agent/{}.ip.p4info.txtpb"
 DEVICE_CONFIG = "agent/{}.json"
 """What a controller pushes for an IP."""
 RUN = "run.tcl"
-_DRIVER = Path(__file__).parent / "native"
+DRIVER = Path(__file__).parent / "native"
+"""The shim around the driver that Vivado generates."""
 _NO_MAP = "// The box decodes its addresses itself: olaf_box_decoder.v.\n"
 _NO_CROSSBAR = "# The box decodes its addresses itself: it needs no crossbar.\n"
 _AXIL = (
@@ -80,7 +81,7 @@ def make(queue: Geometry, p4: Mapping[str, str]) -> Plugin:
     fixed = {
         **{f"hdl/{name}": text for name, text in _rtl(queue).items()},
         **{name: text for ip in IPS for name, text in _program(ip, p4).items()},
-        **{f"driver/{path.name}": path.read_text() for path in sorted(_DRIVER.iterdir())},
+        **{f"driver/{path.name}": path.read_text() for path in sorted(DRIVER.iterdir())},
         "ips.tcl": fill(
             "opennic/ips.tcl.j2", ips=IPS, fields=fields(), meta_bits=width(fields()), properties=PROPERTIES
         ),

@@ -5,11 +5,11 @@ import socket
 from collections.abc import Sequence
 from pathlib import Path
 
-from olafctl.engine.engine import Engine
 from olafctl.errors import OlafError, Problem
 from olafctl.ports import interfaces, steering, unix
 from olafctl.ports.tap import open_tap
 from olafctl.ports.transport import Transport
+from olafctl.targets.engine.engine import Engine
 from olafctl.targets.front_ports import FrontPort
 from olafctl.testbed.model import Link
 

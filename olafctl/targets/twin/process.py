@@ -12,13 +12,13 @@ from pathlib import Path
 import click
 
 from olafctl import log
-from olafctl.engine.device import EngineSwitch
-from olafctl.engine.engine import Engine
 from olafctl.errors import OlafError
 from olafctl.p4runtime import address as addresses
 from olafctl.p4runtime.agent import serve
 from olafctl.targets import deployment, main_thread
 from olafctl.targets.control import ControlServer, TakeOver
+from olafctl.targets.engine.device import EngineSwitch
+from olafctl.targets.engine.engine import Engine
 from olafctl.targets.processes import say_ready
 from olafctl.targets.queue_control import handlers
 from olafctl.targets.queue_process import SOCKET

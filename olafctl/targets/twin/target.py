@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from olafctl import toolchain
-from olafctl.engine.compile import engine_library
 from olafctl.errors import MissingTool, OlafError, Problem
 from olafctl.p4.compiler import own_digest
 from olafctl.targets import deployment, front_ports, processes, queue_process, rendered
 from olafctl.targets.deployment import Deployment
+from olafctl.targets.engine.compile import engine_library
 from olafctl.targets.interface import Build, Progress
 from olafctl.targets.queue_library import queue_library
 from olafctl.targets.twin.pipeline import CONFIG, P4INFO, compile_block

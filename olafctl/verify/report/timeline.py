@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from olafctl import plotting
-from olafctl.aom import ages
+from olafctl.verify.aom import ages
 from olafctl.verify.question.objective import duration
 from olafctl.verify.question.system import System
 from olafctl.verify.simulation.engine import Disposition, Run

@@ -51,6 +51,7 @@ def wire() -> str:
         "CONTROL_TOS": layouts.CONTROL_TOS,
         "ALL_SEGMENTS": control.ALL_SEGMENTS,
         "IP_UDP_BYTES": layouts.IPV4.size + layouts.UDP.size,
+        "EPOCHS": 1 << next(field.bits for field in OLAF.fields if field.name == "epoch"),
         "MAC_BYTES": control.ACK.fields[-1].bits // 8,
     }
     return "".join(

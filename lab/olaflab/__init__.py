@@ -1,0 +1,1 @@
+"""What measures, simulates, reproduces and proves Olaf; the product never imports it."""

@@ -1,0 +1,108 @@
+"""``olafctl bench twin``: frames a second through the whole pipeline."""
+
+from statistics import median
+from typing import Any
+
+import click
+
+from olafctl.cli.output import json_option, log_progress, print_json
+
+
+@click.command()
+@click.argument("testbed", default="laptop")
+@click.option(
+    "--frames", type=click.IntRange(1), default=20_000, show_default=True, help="To send in virtual time."
+)
+@click.option("--size", type=int, default=256, show_default=True, help="Bytes of each update.")
+@click.option(
+    "--window", type=click.IntRange(1, 4096), default=64, show_default=True, help="Frames under way on veths."
+)
+@click.option(
+    "--seconds", type=click.FloatRange(0.1), default=2.0, show_default=True, help="Of each run over veths."
+)
+@click.option("--runs", type=click.IntRange(1), default=5, show_default=True, help="Over veths, in turn.")
+@click.option(
+    "--compare", type=click.Choice(["bmv2"]), help="Measure this target's chain over veths as well."
+)
+@json_option("Print the measurements as JSON.")
+def command(
+    testbed: str,
+    frames: int,
+    size: int,
+    window: int,
+    seconds: float,
+    runs: int,
+    compare: str | None,
+    as_json: bool,
+) -> None:
+    """Measure frames/s through the twin, and next to BMv2.
+
+    Through VNP4₁ → queue → VNP4₂ of TESTBED, in virtual time and over veths. The queue is in FIFO mode, so
+    that every update that goes in comes out. Runs over veths follow a warm-up, and with --compare those of
+    the two targets take turns.
+    """
+    import dataclasses
+    from contextlib import ExitStack
+
+    from olafctl.targets import testbeds
+    from olaflab.pipeline import twin as throughput
+
+    bed = dataclasses.replace(testbeds.load(testbeds.locate(testbed)), target="twin")
+    updates = throughput.updates(bed, size)
+    results: dict[str, Any] = {}
+    with ExitStack() as stack:
+        running = stack.enter_context(throughput.deployed(bed, log_progress))
+        for name, gap in (("back to back", throughput.line_gap(updates)), ("1 µs apart", 1000)):
+            log_progress(f"measuring virtual time, frames {name}")
+            results[f"twin, virtual time, {name}"] = throughput.virtual(running, bed, updates, frames, gap)
+        if reason := throughput.why_no_veth(running):
+            results["twin, veth"] = reason
+        else:
+            targets = {"twin": running}
+            if compare is not None:
+                other = dataclasses.replace(bed, target=compare)
+                targets[compare] = stack.enter_context(throughput.deployed(other, log_progress))
+            log_progress(
+                f"measuring over veths: {runs} runs of {seconds:g} s of {', '.join(targets)} in turn"
+            )
+            measures = {
+                f"{name}, veth": lambda span, target=target: throughput.wall(
+                    target, bed, updates, span, window
+                )
+                for name, target in targets.items()
+            }
+            done = throughput.interleaved(runs, measures, seconds)
+            results |= done.runs
+            if compare is not None:
+                results[f"twin / {compare}, veth"] = done.ratios("twin, veth", f"{compare}, veth")
+    if as_json:
+        print_json({name: _as_json(result) for name, result in results.items()})
+        return
+    for name, result in results.items():
+        click.echo(f"{name:<34}{_line(result)}")
+
+
+def _as_json(result: Any) -> Any:
+    if isinstance(result, str):
+        return {"skipped": result}
+    if isinstance(result, list):
+        return [_as_json(each) for each in result]
+    if isinstance(result, float):
+        return result
+    return {**vars(result), "frames_per_second": result.per_second}
+
+
+def _line(result: Any) -> str:
+    if isinstance(result, str):
+        return f"skipped: {result}"
+    if not isinstance(result, list):
+        lost = result.frames - result.received
+        return (
+            f"{result.per_second:>12,.0f} frames/s  ({result.frames} in {result.seconds:.2f} s, {lost} lost)"
+        )
+    if isinstance(result[0], float):
+        return f"{median(result):>12.1f} ×         (median; {result[0]:.1f} … {result[-1]:.1f})"
+    rates = sorted(run.per_second for run in result)
+    lost = sum(run.frames - run.received for run in result)
+    spread = f"median of {len(rates)}; {rates[0]:,.0f} … {rates[-1]:,.0f}; {lost} lost"
+    return f"{median(rates):>12,.0f} frames/s  ({spread})"

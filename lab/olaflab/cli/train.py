@@ -1,0 +1,286 @@
+"""``olafctl train``: train LunarLander-v3 through a deployment."""
+
+import sys
+from collections.abc import Mapping
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from olafctl.cli.numbers import finite
+from olafctl.cli.output import json_option, print_json, table
+from olafctl.errors import MissingTool, OlafError, Problem
+from olafctl.targets.interface import of_root
+
+if TYPE_CHECKING:
+    from olafctl.targets.interface import Running
+    from olafctl.testbed.model import Testbed
+    from olaflab.training.journal import Journal
+    from olaflab.training.live import Gather
+    from olaflab.training.plan import Plan, Step, Trained
+
+_POLICIES = ("olaf", "plain")
+_ENGINE = ("in_updates", "merged", "replaced_worker", "dropped_full", "out_updates")
+
+
+@click.command()
+@click.argument("testbed", required=False)
+@click.option("--virtual", is_flag=True, help="In virtual time: exact to the cycle, repeats with its seed.")
+@click.option("--updates", type=click.IntRange(1), default=100, show_default=True, help="Of each worker.")
+@click.option("--episodes", type=click.IntRange(1), default=1, show_default=True, help="Behind each update.")
+@click.option(
+    "--step-cost",
+    type=click.FloatRange(0),
+    callback=finite,
+    help="Seconds a worker takes for one environment step: in virtual time exactly, in wall time at least.  "
+    "[default: 0.001 with --virtual, else 0]",
+)
+@click.option(
+    "--policy",
+    type=click.Choice(_POLICIES),
+    default="olaf",
+    show_default=True,
+    help="When an update moves the weights (docs/training.md).",
+)
+@click.option(
+    "--delta-t",
+    type=click.FloatRange(0, min_open=True),
+    callback=finite,
+    default=0.4,
+    show_default=True,
+    help="Transmission control: feedback older than so many seconds is obsolete.",
+)
+@click.option(
+    "--v",
+    type=click.FloatRange(0),
+    callback=finite,
+    help="Transmission control: v in 1/s.  [default: Δ_T's number]",
+)
+@click.option("--no-control", is_flag=True, help="Without transmission control: every update is sent.")
+@click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Of all that is random.")
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder of the training in wall time.  [default: training-TESTBED]",
+)
+@click.option("--resume", is_flag=True, help="Go on with the training in that folder.")
+@click.option(
+    "--report",
+    type=click.FloatRange(0, min_open=True),
+    callback=finite,
+    default=5.0,
+    show_default=True,
+    help="Seconds between two lines of progress in wall time.",
+)
+@click.option(
+    "--ray",
+    metavar="ADDRESS",
+    help="Run the workers as tasks of this Ray cluster, each on the node that has its address.",
+)
+@json_option("Print the figures and every update's reward as JSON.")
+def command(
+    testbed: str | None,
+    virtual: bool,
+    updates: int,
+    episodes: int,
+    step_cost: float | None,
+    policy: str,
+    delta_t: float,
+    v: float | None,
+    no_control: bool,
+    seed: int,
+    out: Path | None,
+    resume: bool,
+    report: float,
+    ray: str | None,
+    as_json: bool,
+) -> None:
+    """Train LunarLander-v3 through the deployed TESTBED.
+
+    Each cluster that is not of mode iswitch trains a policy of its own. In wall time every worker is a
+    process with kernel sockets in its host's namespace (olafctl deploy --hosts); Ctrl-C ends it, and --resume
+    goes on. With --virtual every datagram crosses the twin's P4 and Verilog, in one simulation. Needs the SDK
+    (pip install ./sdk) and the extra [train].
+    """
+    if virtual and (out is not None or resume or ray is not None):
+        raise click.UsageError("--out, --resume and --ray are for training in wall time")
+    try:
+        from olafctl.control import serving
+        from olaflab.training.plan import Pace, Plan
+    except ImportError as error:
+        raise MissingTool(
+            Problem(f"training needs a package: {error}", remedy="pip install ./sdk 'olaflab[train]'")
+        ) from error
+    from olafctl.control.deploy import acting, using
+    from olafctl.control.store import pick
+
+    if step_cost is None:
+        step_cost = 0.001 if virtual else 0.0
+    if virtual and step_cost == 0:
+        raise click.UsageError("with --virtual, --step-cost must be above 0: nothing else takes time")
+    make = serving.policy(policy, 0.001, {})
+    plan = Plan(updates, episodes, Pace(step_cost), seed, make, v, delta_t, not no_control)
+    store = pick(testbed)
+    if virtual:
+        with using(store) as (deployed, running):
+            trained = _virtual(deployed, running, plan)
+            counted = of_root(running.queues).read_all()
+    else:
+        with acting(store) as (deployed, running):
+            folder = out or Path(f"training-{deployed.name}")
+            trained, counted = _live(deployed, running, store.folder, plan, folder, resume, report, ray)
+    counters = {name: counted[name] for name in _ENGINE}
+    if as_json:
+        print_json({"clusters": [_as_json(cluster) for cluster in trained], "engine": counters})
+        return
+    _show([cluster for cluster in trained if cluster.steps], "virtual" if virtual else "wall")
+    click.echo("\nengine: " + ", ".join(f"{value} {name}" for name, value in counters.items()))
+
+
+def _virtual(deployed: "Testbed", running: "Running", plan: "Plan") -> list["Trained"]:
+    from olafctl.control import serving
+    from olaflab.training.virtual import train
+
+    with closing(running.virtual_time()) as engine:
+        return train(engine, deployed, serving.host_of(deployed, None), plan, _Line())
+
+
+def _live(
+    deployed: "Testbed",
+    running: "Running",
+    state: Path,
+    plan: "Plan",
+    folder: Path,
+    resume: bool,
+    report: float,
+    ray: str | None,
+) -> tuple[list["Trained"], dict[str, int]]:
+    """What came of it, and what the engine counted."""
+    from olafctl.control import serving
+    from olafctl.control.hosts.deployed import namespace_of, wanted
+    from olaflab.training.counting import Counting, lost
+    from olaflab.training.journal import Figures, Journal
+    from olaflab.training.live import train
+    from olaflab.training.team import Processes
+
+    gather: Gather = Processes
+    if ray is not None:
+        try:
+            from olaflab.training.machines import Machines
+        except ImportError as error:
+            what = f"--ray needs a package: {error}"
+            raise MissingTool(Problem(what, remedy="pip install 'olaflab[ray]'")) from error
+        gather = partial(Machines, ray)
+    server, clusters = serving.host_of(deployed, None), serving.asynchronous(deployed)
+    hosts = [server, *(worker for cluster in clusters for worker in cluster.workers)]
+    elsewhere = ray is not None and not wanted(state)
+    namespaces = {host.name: None if elsewhere else namespace_of(state, host.name) for host in hosts}
+    counting = Counting(of_root(running.queues))
+    journal = Journal(folder, clusters, resume)
+
+    def show(found: Mapping[str, Figures]) -> None:
+        for name, figures in found.items():
+            age = "unknown" if figures.age_of_model is None else f"{figures.age_of_model:.3f} s"
+            text = (
+                f"{figures.time:7.1f} s  {name}: {figures.updates} updates  reward {figures.reward:.0f}  "
+                f"sent {figures.sent:.0%}  P_s {figures.probability:.2f}  AoM {age}"
+            )
+            print(text, file=sys.stderr)
+        counted = counting.look()
+        said = f"engine: {lost(counted)} frames lost" if found else "waiting for the first update"
+        if not counting.answers:
+            said = f"the engine does not answer: olafctl deploy {deployed.name}; the training goes on then"
+        print(f"{'':9}  {said}", file=sys.stderr, flush=True)
+
+    try:
+        trained = train(deployed, server, plan, namespaces, journal, report, show, gather)
+        return trained, counting.look()
+    finally:
+        _end(journal, folder)
+
+
+def _end(journal: "Journal", folder: Path) -> None:
+    """Write what is left to write; a training does not fail for want of its picture."""
+    try:
+        picture = journal.close()
+    except OlafError as error:
+        print(f"warning: {error}", file=sys.stderr)
+        return
+    if picture is not None:
+        print(f"{picture}; tensorboard --logdir {folder}", file=sys.stderr)
+
+
+def _as_json(trained: "Trained") -> dict[str, Any]:
+    return {
+        "cluster": trained.cluster.name,
+        "sent": trained.sent,
+        "held": trained.held,
+        "received": trained.received,
+        "contained": trained.contained,
+        "applied": trained.applied,
+        "age_of_model": trained.age_of_model,
+        "steps": [vars(step) for step in trained.steps],
+    }
+
+
+def _show(trained: list["Trained"], time: str) -> None:
+    heads = (
+        "cluster",
+        "first reward",
+        "last reward",
+        "sent",
+        "held",
+        "received",
+        "in them",
+        "applied",
+        "P_s",
+        "AoM s",
+    )
+    rows = [
+        (
+            one.cluster.name,
+            round(fmean(step.reward for step in one.steps[: _tenth(one)]), 1),
+            round(fmean(step.reward for step in one.steps[-_tenth(one) :]), 1),
+            one.sent,
+            one.held,
+            one.received,
+            one.contained,
+            one.applied,
+            round(fmean(step.probability for step in one.steps), 3),
+            "unknown" if one.age_of_model is None else f"{one.age_of_model:.3f}",
+        )
+        for one in trained
+    ]
+    table(
+        f"Training in {time} time: rewards are means over the first and last tenth of the updates",
+        heads,
+        rows,
+    )
+
+
+def _tenth(trained: "Trained") -> int:
+    return max(1, len(trained.steps) // 10)
+
+
+class _Line:
+    """Progress on standard error, a line each twentieth of the way."""
+
+    def __init__(self) -> None:
+        self._steps: list[Step] = []
+
+    def __call__(self, step: "Step", done: int, total: int) -> None:
+        self._steps.append(step)
+        if done * 20 // total == (done - 1) * 20 // total:
+            return
+        rewards = fmean(each.reward for each in self._steps)
+        share = fmean(each.sent for each in self._steps)
+        probability = fmean(each.probability for each in self._steps)
+        text = (
+            f"{step.time:8.2f} s of virtual time  {done}/{total} updates  mean reward {rewards:.0f}  "
+            f"sent {share:.0%}  P_s {probability:.2f}"
+        )
+        print(text, file=sys.stderr, flush=True)
+        self._steps.clear()

@@ -1,0 +1,290 @@
+"""Two controllers over the same switches: the leader is killed or cut off from etcd while clients change
+memberships; then nothing that was acknowledged may be missing.
+
+The controllers are processes of their own, each with its own way to an etcd.
+"""
+
+import itertools
+import math
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from olafctl.control import devices
+from olafctl.daemon.api.client import Client
+from olafctl.daemon.controller import Unavailable
+from olafctl.daemon.etcd import messages
+from olafctl.daemon.etcd.client import Etcd
+from olafctl.daemon.etcd.store import leader_key
+from olafctl.daemon.leadership import NotLeader
+from olafctl.errors import BadInput, OlafError, Problem
+from olafctl.targets import testbeds
+from olaflab.daemon import etcd_server, pair_daemon
+from olaflab.daemon.daemon_process import TIMEOUT, DaemonProcess, until
+from olaflab.daemon.etcd_server import Cluster
+from olaflab.daemon.history import Call, Outcome, violations
+from olaflab.daemon.relay import Relay
+from olaflab.daemon.switch_pair import SwitchPair, switches
+
+_TESTBED = """
+name: failover
+engine: {indices: 16, slots: 4, beats: 24}
+ports: [{number: 1, name: ps}, {numbers: 2-4, name: tor}]
+parameter_servers: [{name: ps, port: ps, ip: 10.0.0.254}]
+clusters: []
+"""
+_CLIENTS = 4
+_CLUSTERS = [f"c{number}" for number in range(_CLIENTS)]
+"""One for each client: a cluster has at most 256 members."""
+_STAYS = 32
+"""One of so many workers does not leave again."""
+_TESTBED = """
+name: failover
+engine: {indices: 16, slots: 4, beats: 24}
+ports: [{number: 1, name: ps}, {numbers: 2-4, name: tor}]
+parameter_servers: [{name: ps, port: ps, ip: 10.0.0.254}]
+clusters: []
+"""
+
+
+@dataclass(frozen=True)
+class Report:
+    """Times are in seconds of wall time, of each round in order."""
+
+    served_after_kill: list[float]
+    """From the kill of the leader to the first change that the other acknowledged."""
+    served_after_cut: list[float]
+    """The same from the moment the leader lost etcd."""
+    stopped_before_lease: list[float]
+    """From the last change that a leader without etcd acknowledged to the end of its lease at etcd."""
+    primary: bool
+    """Whether at the end of every round the devices had seen the new leader's election id, and no higher."""
+    outcomes: dict[str, int]
+    lost: list[str]
+    """Workers about whom no order explains the answers."""
+
+
+def run(kills: int, cuts: int, losses: int, changes: int, progress: Callable[[str], None]) -> Report:
+    """Kill the leader ``kills`` times, cut it off from etcd ``cuts`` times, and kill a member of an etcd of
+    three ``losses`` times, after at least ``changes`` changes were acknowledged since the last time.
+
+    Raises OlafError when something does not come back.
+    """
+    bed = testbeds.load("failover.yaml", _TESTBED)
+    with (
+        etcd_server.cluster(3 if losses else 1) as etcd,
+        switches(bed) as pair,
+        _controllers(pair, etcd) as both,
+    ):
+        trial = _Trial(pair, both, etcd)
+        trial.begin()
+        for number in range(kills):
+            progress(f"kill {number + 1} of {kills}")
+            trial.kill(changes)
+        for number in range(cuts):
+            progress(f"cut {number + 1} of {cuts}")
+            trial.cut(changes)
+        for number in range(losses):
+            progress(f"loss {number + 1} of {losses}")
+            trial.lose(number % 3, changes)
+        return trial.end()
+
+
+@dataclass
+class _Controller:
+    daemon: DaemonProcess
+    relays: list[Relay]
+    """To each member of etcd."""
+
+
+@contextmanager
+def _controllers(pair: SwitchPair, etcd: Cluster) -> Iterator[list[_Controller]]:
+    both: list[_Controller] = []
+    try:
+        for name in ("a", "b"):
+            relays = [Relay.to(endpoint) for endpoint in etcd.endpoints]
+            endpoints = ",".join(relay.endpoint for relay in relays)
+            both.append(_Controller(pair_daemon.process(pair, name, endpoints), relays))
+            both[-1].daemon.start()
+        yield both
+    finally:
+        for each in both:
+            each.daemon.kill()
+            for relay in each.relays:
+                relay.close()
+
+
+class _Trial:
+    def __init__(self, pair: SwitchPair, both: list[_Controller], etcd: Cluster) -> None:
+        self._pair = pair
+        self._both = both
+        self._cluster = etcd
+        self._etcd = Etcd(etcd.endpoints)
+        self._steps = itertools.count()
+        self._calls: list[Call] = []
+        self._acknowledged: list[tuple[float, str]] = []
+        """When, and by which controller's address."""
+        self._ending = threading.Event()
+        self._progressed = threading.Condition()
+        self._clients: list[threading.Thread] = []
+        self._served_after_kill: list[float] = []
+        self._served_after_cut: list[float] = []
+        self._stopped: list[float] = []
+        self._primary = True
+
+    def begin(self) -> None:
+        for name in _CLUSTERS:
+            until(partial(self._created, name))
+        for number in range(_CLIENTS):
+            thread = threading.Thread(target=self._change_memberships, args=(number,), daemon=True)
+            self._clients.append(thread)
+            thread.start()
+
+    def kill(self, changes: int) -> None:
+        self._await(lambda: len(self._acknowledged), len(self._acknowledged) + changes)
+        leader, other = self._leader_first()
+        since = time.monotonic()
+        leader.daemon.kill()
+        self._served_after_kill.append(self._first_of(other, since) - since)
+        self._check_primary()
+        leader.daemon.start()
+
+    def cut(self, changes: int) -> None:
+        self._await(lambda: len(self._acknowledged), len(self._acknowledged) + changes)
+        leader, other = self._leader_first()
+        term = self._term()
+        since = time.monotonic()
+        for relay in leader.relays:
+            relay.freeze()
+        while self._term() == term:
+            time.sleep(0.01)
+        ended = time.monotonic()
+        self._served_after_cut.append(self._first_of(other, since) - since)
+        last = max(when for when, address in self._acknowledged if address == leader.daemon.address)
+        self._stopped.append(ended - last)
+        self._check_primary()
+        for relay in leader.relays:
+            relay.heal()
+
+    def lose(self, member: int, changes: int) -> None:
+        """Kill a member of etcd, and start it again, both under load."""
+        self._cluster.kill(member)
+        self._await(lambda: len(self._acknowledged), len(self._acknowledged) + changes)
+        self._cluster.start(member)
+        self._cluster.wait()
+        self._await(lambda: len(self._acknowledged), len(self._acknowledged) + changes)
+
+    def end(self) -> Report:
+        self._ending.set()
+        for thread in self._clients:
+            thread.join(TIMEOUT)
+        leader, _ = self._leader_first()
+        with Client(leader.daemon.address) as client:
+            [status] = client.call("GetStatus").deployments
+        found = {worker.name: worker.cluster for worker in status.workers}
+        for name in {call.worker for call in self._calls}:
+            step = next(self._steps)
+            self._calls.append(Call(name, "read", found.get(name, ""), step, step, Outcome.DONE))
+        return Report(
+            [round(each, 2) for each in self._served_after_kill],
+            [round(each, 2) for each in self._served_after_cut],
+            [round(each, 2) for each in self._stopped],
+            self._primary,
+            dict(Counter(call.outcome.value for call in self._calls if call.action != "read")),
+            violations(self._calls),
+        )
+
+    def _created(self, name: str) -> bool:
+        for each in self._both:
+            try:
+                with Client(each.daemon.address) as client:
+                    client.call("CreateCluster", name=name)
+                return True
+            except BadInput:
+                return True
+            except OlafError:
+                continue
+        return False
+
+    def _change_memberships(self, number: int) -> None:
+        """What one client does: it asks one controller until that says no, then the other."""
+        turn = number
+        clients = [Client(each.daemon.address, timeout=TIMEOUT) for each in self._both]
+        for worker in itertools.count():
+            asked = {"cluster": _CLUSTERS[number], "name": f"w{number}-{worker}"}
+            ip = f"10.{number + 1}.{worker // 250}.{worker % 250 + 1}"
+            for action in ("join", "leave") if worker % _STAYS else ("join",):
+                while not self._ending.is_set():
+                    done = self._call(clients[turn % 2], action, asked, ip)
+                    if done:
+                        break
+                    turn += 1
+                    self._ending.wait(0.02)
+            if self._ending.is_set():
+                break
+        for client in clients:
+            client.close()
+
+    def _call(self, client: Client, action: str, asked: dict[str, str], ip: str) -> bool:
+        """Whether the change was answered for good; if not the other controller is to be asked."""
+        began, outcome = next(self._steps), Outcome.DONE
+        try:
+            if action == "join":
+                client.call("Join", **asked, ip=ip, port=2)
+            else:
+                client.call("Leave", worker=asked["name"])
+        except BadInput:
+            outcome = Outcome.REFUSED
+        except (NotLeader, Unavailable):
+            return False  # it was told that nothing was changed
+        except OlafError:
+            outcome = Outcome.UNKNOWN
+        when = time.monotonic()
+        ended = math.inf if outcome is Outcome.UNKNOWN else next(self._steps)
+        with self._progressed:
+            self._calls.append(Call(asked["name"], action, asked["cluster"], began, ended, outcome))
+            if outcome is not Outcome.UNKNOWN:
+                self._acknowledged.append((when, client.address))
+            self._progressed.notify_all()
+        return outcome is not Outcome.UNKNOWN
+
+    def _await(self, figure: Callable[[], float], least: float) -> None:
+        with self._progressed:
+            if not self._progressed.wait_for(lambda: figure() >= least, TIMEOUT):
+                raise OlafError(Problem(f"no change was answered for {TIMEOUT:g} s", "the controllers"))
+
+    def _first_of(self, controller: _Controller, since: float) -> float:
+        """When it acknowledged its first change after ``since``."""
+        address = controller.daemon.address
+
+        def times() -> list[float]:
+            return [when for when, by in self._acknowledged if by == address and when > since]
+
+        self._await(lambda: len(times()), 1)
+        return min(times())
+
+    def _leader_first(self) -> list[_Controller]:
+        """The leader, and the other."""
+        until(lambda: self._term() > 0)
+        return sorted(self._both, key=lambda each: each.daemon.address.encode() not in self._leader().value)
+
+    def _term(self) -> int:
+        found = self._leader()
+        return int(found.create_revision) if found is not None else 0
+
+    def _leader(self) -> Any:
+        """The leader's key as etcd has it; None when there is none."""
+        answer = self._etcd.transact([], [messages.get(leader_key(self._pair.testbed.name))])
+        return next(iter(answer.responses[0].response_range.kvs), None)
+
+    def _check_primary(self) -> None:
+        running = self._pair.running()
+        assert running is not None
+        with devices.watching(running) as sessions:
+            seen = {session.highest_election_id for session in sessions.values()}
+        self._primary = self._primary and seen == {self._term() << 64}

@@ -1,0 +1,42 @@
+"""A daemon over two switches, as a process of its own:
+``python -m olaflab.daemon.pair_daemon PLACE NAME CHECK_EVERY [ETCD]``."""
+
+import sys
+from pathlib import Path
+
+from olafctl.daemon.controller import CHECK_SECONDS
+from olafctl.daemon.daemon import Shared, serving
+from olafctl.targets import main_thread, testbeds
+from olaflab.daemon.daemon_process import DaemonProcess
+from olaflab.daemon.switch_pair import SwitchPair
+
+_TESTBED = "testbed.yaml"
+
+
+def process(
+    pair: SwitchPair, name: str = "api", etcd: str = "", check_every: float = CHECK_SECONDS
+) -> DaemonProcess:
+    """A daemon of the switches of ``pair``, to be started; others share them by the endpoints of ``etcd``.
+
+    It compares them with its membership ``check_every`` seconds after the last time.
+    """
+    (pair.folder / _TESTBED).write_text(pair.testbed.text)
+    arguments = [str(pair.folder), name, str(check_every), *([etcd] if etcd else [])]
+    return DaemonProcess("olaflab.daemon.pair_daemon", arguments, _address(pair.folder, name))
+
+
+def _address(place: Path, name: str) -> str:
+    return f"unix:{place}/{name}/olaf.sock"
+
+
+def main() -> None:
+    """Serve until the end of the process."""
+    place, name, check_every, *etcd = Path(sys.argv[1]), *sys.argv[2:]
+    pair = SwitchPair(testbeds.load(place / _TESTBED), place, owns=False)
+    shared = Shared(etcd[0].split(",")) if etcd else None
+    with serving([pair], _address(place, name), shared=shared, check_every=float(check_every)) as server:
+        main_thread.serve(lambda: print(server.address, flush=True), lambda: None)
+
+
+if __name__ == "__main__":
+    main()

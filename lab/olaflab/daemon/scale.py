@@ -1,0 +1,201 @@
+"""What ``olafctl bench control`` measures: a daemon with thousands of members, over two switches."""
+
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from ipaddress import IPv4Address
+from pathlib import Path
+
+import psutil
+
+from olafctl import environments
+from olafctl.daemon.api.client import Client
+from olafctl.daemon.membership import Change, Membership
+from olafctl.daemon.operations import ClusterWish, MemberWish, Operations
+from olafctl.daemon.store.sqlite import SqliteStore
+from olafctl.errors import BadInput, OlafError, Problem
+from olafctl.targets import testbeds
+from olafctl.testbed import limits
+from olaflab.daemon import pair_daemon
+from olaflab.daemon.daemon_process import running, until
+from olaflab.daemon.switch_pair import SwitchPair, switches
+
+_TESTBED = """
+name: control
+engine: {indices: 1024, slots: 4, beats: 24}
+ports: [{number: 1, name: ps}, {numbers: 2-9, name: tor}]
+parameter_servers: [{name: ps, port: ps, ip: 10.0.0.254}]
+clusters: []
+"""
+_SHELL_WRITES = Path(__file__).with_name("shell_writes.py")
+_FIRST = IPv4Address("10.1.0.1")
+_CLIENTS = 16
+_CHECK_EVERY = 1.0
+"""Far more often than a daemon does by default, so that most joins meet a check."""
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Times in seconds, memory in bytes."""
+
+    members: int
+    clusters: int
+    reconcile: float
+    """From the start of the daemon's process until empty devices hold everything and were read back."""
+    reconcile_cpu: float
+    """Processor time of the daemon in it, the start of Python included."""
+    unchanged: float
+    """The same when the devices hold everything already."""
+    join_median: float
+    join_p99: float
+    """Of one client that waits for each answer."""
+    joins_per_second: float
+    """Of 16 clients at once."""
+    join_cpu: float
+    """Processor time of the daemon for each of these."""
+    memory: int
+    """Resident, after all of this."""
+    shell_member: float
+    """One member's writes one by one with p4runtime-shell."""
+
+
+def measure(members: int, clusters: int, joins: int, progress: Callable[[str], None]) -> Figures:
+    """Measure a daemon that begins with ``members`` in ``clusters``, and to which 5 · ``joins`` are added.
+
+    Raises OlafError.
+    """
+    if (total := members + 5 * joins) > limits.WORKERS:
+        raise BadInput(Problem(f"{total} members do not fit into tables of {limits.WORKERS}", "--joins"))
+    with switches(testbeds.load("control.yaml", _TESTBED)) as pair:
+        progress("writing members one by one with p4runtime-shell")
+        shell = _shell(pair, min(200, members))
+        pair.start([])
+        progress(f"storing {members} members")
+        _fill(pair, members, clusters)
+        progress("reconciling empty devices")
+        began = time.perf_counter()
+        with (
+            running(pair_daemon.process(pair, check_every=_CHECK_EVERY)) as daemon,
+            Client(daemon.address) as client,
+        ):
+            until(lambda: client.call("GetStatus", summary=True).deployments[0].ready)
+            reconcile = time.perf_counter() - began
+            process = psutil.Process(daemon.pid)
+            reconcile_cpu = _cpu(process)
+            progress(f"joining {joins} members, one after the other")
+            times = sorted(_joined(client, members + n, clusters) for n in range(joins))
+            progress(f"joining {4 * joins} members by {_CLIENTS} clients")
+            before = _cpu(process)
+            rate = _together(daemon.address, members + joins, 4 * joins, clusters)
+            join_cpu = (_cpu(process) - before) / (4 * joins)
+            memory = process.memory_info().rss
+        progress("reconciling devices that hold everything")
+        began = time.perf_counter()
+        with running(pair_daemon.process(pair)) as daemon, Client(daemon.address) as client:
+            until(lambda: client.call("GetStatus", summary=True).deployments[0].ready)
+            unchanged = time.perf_counter() - began
+    return Figures(
+        members=members,
+        clusters=clusters,
+        reconcile=reconcile,
+        reconcile_cpu=reconcile_cpu,
+        unchanged=unchanged,
+        join_median=times[len(times) // 2],
+        join_p99=times[min(len(times) * 99 // 100, len(times) - 1)],
+        joins_per_second=rate,
+        join_cpu=join_cpu,
+        memory=memory,
+        shell_member=shell,
+    )
+
+
+def _cpu(process: psutil.Process) -> float:
+    times = process.cpu_times()
+    return float(times.user + times.system)
+
+
+def _fill(pair: SwitchPair, members: int, clusters: int) -> None:
+    """Store the members, as if they had joined."""
+    ask = Operations(pair.testbed)
+    membership = Membership(pair.testbed.root.indices, {})
+    everything: Change = {}
+    for operation in (
+        *(ask.create_cluster(ClusterWish(f"cluster{n}")) for n in range(clusters)),
+        *(ask.join(_wish(n, clusters)) for n in range(members)),
+    ):
+        change = operation(membership).change
+        membership.apply(change)
+        everything.update(change)
+    store = SqliteStore(pair.folder)
+    store.finish(everything)
+    store.close()
+
+
+def _wish(number: int, clusters: int) -> MemberWish:
+    return MemberWish(f"cluster{number % clusters}", _FIRST + number, 2 + number % 8, 41000)
+
+
+def _joined(client: Client, number: int, clusters: int) -> float:
+    """The seconds that one join takes."""
+    wish = _wish(number, clusters)
+    began = time.perf_counter()
+    client.call("Join", cluster=wish.cluster, ip=str(wish.ip), port=wish.port, udp_port=wish.udp_port)
+    return time.perf_counter() - began
+
+
+def _together(address: str, first: int, count: int, clusters: int) -> float:
+    """Joins a second of several clients at once. Raises OlafError when one is refused."""
+    failures: list[OlafError] = []
+
+    def join(part: int) -> None:
+        try:
+            with Client(address) as client:
+                for number in range(first + part, first + count, _CLIENTS):
+                    _joined(client, number, clusters)
+        except OlafError as error:
+            failures.append(error)
+
+    began = time.perf_counter()
+    threads = [threading.Thread(target=join, args=(part,)) for part in range(_CLIENTS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if failures:
+        raise failures[0]
+    return count / (time.perf_counter() - began)
+
+
+def _shell(pair: SwitchPair, members: int) -> float:
+    """Seconds that p4runtime-shell takes for one member's writes, one by one."""
+    running = pair.running()
+    assert running is not None
+    python = environments.python(environments.SHELL, lambda step: None)
+    taken = 0.0
+    for device, script in zip(running.devices, ("workers", "members"), strict=True):
+        files = f"{device.p4info},{device.config}"
+        argv = [str(python), "-P", str(_SHELL_WRITES), script, device.address]
+        argv += [str(device.device_id), files, str(members)]
+        ended = subprocess.run(argv, capture_output=True, text=True, check=False)
+        if ended.returncode:
+            raise OlafError(Problem(ended.stderr[-500:], "p4runtime-shell"))
+        taken += float(ended.stdout.split()[-1])
+    return taken / members
+
+
+def lines(figures: Figures) -> Iterator[str]:
+    """The figures for people, those of p4runtime-shell next to the daemon's."""
+    everyone = figures.shell_member * figures.members
+    yield f"{figures.members} members in {figures.clusters} clusters"
+    shell = "p4runtime-shell, one by one"
+    yield f"cold reconcile           {figures.reconcile:9.2f} s     ({shell}: {everyone:.1f} s)"
+    yield f"  processor time         {figures.reconcile_cpu:9.2f} s"
+    yield f"reconcile, all there     {figures.unchanged:9.2f} s"
+    yield f"join, median             {figures.join_median * 1e3:9.2f} ms"
+    yield f"join, 99th percentile    {figures.join_p99 * 1e3:9.2f} ms"
+    one = 1 / figures.shell_member
+    yield f"joins, {_CLIENTS} clients        {figures.joins_per_second:9.0f} /s    ({shell}: {one:.0f} /s)"
+    yield f"  processor time of one  {figures.join_cpu * 1e3:9.2f} ms"
+    yield f"memory                   {figures.memory / 1e6:9.0f} MB"

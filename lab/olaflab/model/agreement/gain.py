@@ -1,0 +1,144 @@
+"""What ``olafctl gain`` predicts, compared with the twin: the same arrivals through P4 and Verilog."""
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from olafctl.targets.interface import Running, TimedFrame, of_root
+from olafctl.targets.testbeds import load
+from olafctl.testbed.model import Host, Testbed
+from olafctl.verify import aom
+from olafctl.wire.frames import Endpoint, OlafFrame
+from olafctl.wire.geometry import BEATS
+from olafctl.wire.layouts import BEAT_BYTES, FrameType
+from olafctl.wire.modes import Mode
+from olaflab.model.gain import Job, Way, scenario
+from olaflab.model.run import run
+from olaflab.model.scenario import Scenario
+from olaflab.pipeline.twin import deployed
+
+MS = 1_000_000
+_RATE = 1_953_125
+"""bit/s: the rate limiter's register holds its multiples exactly."""
+CASES = (
+    Job(300, 10 * MS, 10, 1, _RATE, 8, 0.0, 1500),
+    Job(300, 2 * MS, 10, 1, _RATE, 8, 0.0, 1500),
+    Job(300, 10 * MS, 3, 6, 5 * _RATE, 8, 0.0, 1500),
+    Job(300, 10 * MS, 3, 6, 15 * _RATE, 8, 0.0, 1500),
+    Job(300, 10 * MS, 3, 12, 5 * _RATE, 8, 0.0, 1500),
+    Job(300, 3 * MS, 5, 8, 20 * _RATE, 8, 0.0, 1500),
+    Job(60, 1 * MS, 4, 8, 3 * _RATE, 8, 0.0, 1500),
+    Job(60, 1 * MS, 4, 8, 3 * _RATE, 4, 0.0, 1500),
+    Job(1000, 20 * MS, 3, 2, 3 * _RATE, 8, 0.0, 1500),
+    Job(1000, 20 * MS, 3, 3, 3 * _RATE, 8, 0.0, 1500),
+)
+_INTERVALS = 120
+_INDICES = 16
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One case, one way; ages in ns."""
+
+    job: Job
+    way: Way
+    predicted_loss: float
+    measured_loss: float
+    """On the twin, as a share of the updates."""
+    predicted_age: float | None
+    measured_age: float | None
+
+    @property
+    def agrees(self) -> bool:
+        """Within 0.1 % of the updates, and of the age."""
+        if abs(self.predicted_loss - self.measured_loss) > 0.001:
+            return False
+        if self.predicted_age is None or self.measured_age is None:
+            return self.predicted_age is self.measured_age
+        return abs(self.predicted_age - self.measured_age) <= 0.001 * self.measured_age
+
+
+def compare(jobs: tuple[Job, ...], progress: Callable[[str], None]) -> Iterator[Compared]:
+    """Each job, with FIFO and with Olaf, in both models. Raises OlafError."""
+    for number, job in enumerate(jobs):
+        bed = testbed(job)
+        with deployed(bed, progress) as running:
+            for way, mode in ((Way.FIFO, Mode.FIFO), (Way.OLAF, Mode.OLAF)):
+                progress(f"case {number + 1} of {len(jobs)}: {way}")
+                of_root(running.queues).write("mode", mode.number)
+                yield _compared(job, way, bed, running, number)
+
+
+def testbed(job: Job) -> Testbed:
+    """The job's engine, workers and parameter server."""
+    beats = max(-(-job.frame_bytes // BEAT_BYTES), BEATS.default)
+    text = f"""
+name: gain
+engine: {{indices: {_INDICES}, slots: {job.slots}, beats: {beats}, output_rate: {job.rate} b/s}}
+ports: [{{number: 1, name: ps, transport: unix}}, {{number: 2, name: tor, transport: unix}}]
+parameter_servers: [{{name: ps, port: ps, ip: 10.0.0.254}}]
+clusters: [{{name: c, count: {job.clusters}, workers: {job.workers}, port: tor, ip: 10.1.0.1,
+             values: {job.values}}}]
+"""
+    return load("gain.yaml", text)
+
+
+def _compared(job: Job, way: Way, bed: Testbed, running: Running, seed: int) -> Compared:
+    length = _INTERVALS * job.interval
+    planned = _with_phases(scenario(job, way, seed), seed)
+    predicted = run(planned, length, warm_up=length // 10)
+    arrivals = list(_arrivals(planned, job, bed, length))
+    ages = _ages(running, arrivals, job, bed, length)
+    measured = of_root(running.queues).read("dropped_full") / max(len(arrivals), 1)
+    return Compared(job, way, predicted.loss, measured, predicted.average_age, ages)
+
+
+def _with_phases(planned: Scenario, seed: int) -> Scenario:
+    drawn = np.random.default_rng(seed)
+    sources = [replace(source, phase=int(drawn.integers(source.period))) for source in planned.sources]
+    return replace(planned, sources=tuple(sources))
+
+
+def _arrivals(planned: Scenario, job: Job, bed: Testbed, length: int) -> Iterator[TimedFrame]:
+    """Every frame of every update, in order of time; an update's segments follow each other at once."""
+    server = bed.parameter_servers[0]
+    size = -(-job.values // job.segments)
+    gradient = np.ones(size, np.float32)
+    times = []
+    for source in planned.sources:
+        worker = bed.clusters[source.cluster].workers[source.worker]
+        times += [
+            (when, worker, turn)
+            for turn, when in enumerate(range(source.phase or 0, length + 1, source.period))
+        ]
+    for when, worker, turn in sorted(times, key=lambda each: (each[0], each[1].member)):
+        for segment in range(job.segments):
+            update = OlafFrame(
+                _end(worker), _end(server), FrameType.UPDATE, 0, 1, turn, 1.0, when, gradient, segment=segment
+            )
+            yield TimedFrame(when, worker.port, update.encode())
+
+
+def _end(host: Host) -> Endpoint:
+    return Endpoint(host.mac, host.ip, host.udp_port)
+
+
+def _ages(running: Running, arrivals: list[TimedFrame], job: Job, bed: Testbed, length: int) -> float | None:
+    """ns: the mean over clusters of the average age of what reaches the parameter server."""
+    cluster_of = {worker.ip: worker.cluster for worker in bed.workers}
+    received: list[list[tuple[int, int, int]]] = [[] for _ in bed.clusters]
+    with closing(running.virtual_time()) as engine:
+        for frame in arrivals:
+            engine.arrive(frame)
+        for left in engine.advance(length).left:
+            update = OlafFrame.decode(left.frame)
+            received[cluster_of[update.source.ip]].append((update.segment, update.gen_time, left.time))
+    ages = []
+    for each in received:
+        segment, born, seen = np.array(each, np.int64).reshape(-1, 3).T
+        found = aom.ages_of_oldest_segment(segment, born, seen, job.segments, length // 10, length)
+        ages.append(found.average)
+    known = [age for age in ages if age is not None]
+    return sum(known) / len(known) if len(known) == len(ages) else None

@@ -1,0 +1,109 @@
+"""A testbed as a scenario: its engines, their links, and its workers, each updating periodically."""
+
+from collections.abc import Mapping
+
+from olafctl.errors import BadInput, Problem
+from olafctl.testbed import model
+from olafctl.testbed.model import Testbed
+from olafctl.testbed.topology import Topology
+from olafctl.wire.layouts import BEAT_BYTES, GRADIENT_OFFSET
+from olaflab.model.scenario import Control, Engine, Link, Scenario, Source
+
+
+def scenario_of(
+    testbed: Testbed,
+    period: int | None,
+    periods: Mapping[str, int],
+    *,
+    jitter: int = 0,
+    size: int | None = None,
+    control: Control | None = None,
+    seed: int = 0,
+) -> Scenario:
+    """Every worker of ``testbed`` sends each ``period`` ns, those of a cluster in ``periods`` each that long.
+
+    ``size`` is that of a frame in bytes, by default the smallest slot's. The reward rule does not apply: all
+    rewards are equal. In a cluster that sends in rounds the period is that from a result to the next update.
+    Raises BadInput for a cluster that has no period or does not exist, and for a frame beyond a slot.
+    """
+    room = min(engine.beats for engine in testbed.engines) * BEAT_BYTES
+    if size is not None and not GRADIENT_OFFSET <= size <= room:
+        what = f"frames of {size} bytes: the headers take {GRADIENT_OFFSET}, a slot holds {room}"
+        raise BadInput(Problem(what, "--frame-bytes", f"choose {GRADIENT_OFFSET} … {room}"))
+    _check(testbed, period, periods)
+    topology = Topology(testbed)
+    cables = {link.port: link for link in testbed.links if link.peer is None}
+    sources = tuple(
+        Source(
+            cluster=cluster.index,
+            worker=number,
+            engine=topology.home(worker),
+            period=periods.get(cluster.name, period or 0),
+            jitter=jitter,
+            delay=_travel(cables.get(worker.port), size or room),
+            size=size or room,
+            control=control,
+        )
+        for cluster in testbed.clusters
+        for number, worker in enumerate(cluster.workers)
+    )
+    return Scenario(
+        engines_of(testbed),
+        sources,
+        segments={cluster.index: cluster.segments for cluster in testbed.clusters},
+        seed=seed,
+    )
+
+
+def engines_of(testbed: Testbed) -> tuple[Engine, ...]:
+    """The testbed's engines, each with its link towards the parameter server."""
+    topology = Topology(testbed)
+    return tuple(_engine(topology, engine) for engine in testbed.engines)
+
+
+def _engine(topology: Topology, engine: model.Engine) -> Engine:
+    testbed = topology.testbed
+    servers = [server.port for server in testbed.parameter_servers[:1]]
+    up = topology.up.get(engine.name) or next(
+        (link for link in testbed.links if link.port in servers and link.peer is None), None
+    )
+    onward = topology.parent(engine.name)
+    link = Link(onward) if up is None else Link(onward, up.rate, up.delay, up.queue)
+    modes = {cluster.index: cluster.mode if cluster.own_mode else engine.mode for cluster in testbed.clusters}
+    return Engine(
+        engine.name,
+        engine.slots,
+        engine.output_rate,
+        link,
+        modes=modes,
+        adder_latency=engine.adder_latency,
+        active_window=engine.active_window,
+        accumulate_quota=engine.accumulate_quota,
+    )
+
+
+def _travel(cable: model.Link | None, size: int) -> int:
+    """ns of a frame on the cable of a front port."""
+    if cable is None:
+        return 0
+    return cable.delay + (0 if cable.rate is None else round(size * 8e9 / cable.rate))
+
+
+def _check(testbed: Testbed, period: int | None, periods: Mapping[str, int]) -> None:
+    names = {cluster.name for cluster in testbed.clusters}
+    problems = [
+        Problem(f"no cluster is called {name!r}", "--period", f"known: {', '.join(sorted(names))}")
+        for name in periods
+        if name not in names
+    ]
+    silent = [name for name in sorted(names) if period is None and name not in periods]
+    if silent:
+        problems.append(
+            Problem(
+                f"it does not say how often {', '.join(silent)} updates",
+                str(testbed.source),
+                "--period 100ms, or --period NAME=100ms",
+            )
+        )
+    if problems:
+        raise BadInput(*problems)

@@ -1,0 +1,162 @@
+"""A simulated card: the whole box in Verilator, hosts at its ports, BAR2 and the host function at sockets.
+
+Its clock runs while anything moves and during register accesses, and rests otherwise.
+"""
+
+import json
+import socket
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from olafctl import cache
+from olafctl.p4.compiler import Program, compile_text
+from olafctl.p4.switch.native import NativeSwitch
+from olafctl.p4.syntax.preprocess import preprocess_text
+from olafctl.ports import unix
+from olafctl.targets.opennic.bar import ALL_ONES, WRITE, Accesses
+from olafctl.targets.opennic.health import CMACS, RS_FEC, RX_ALIGNED, RX_OK, RX_STATUS
+from olafctl.targets.opennic.ips import IPS, Ip
+from olafctl.targets.opennic.plugin import MANIFEST
+from olafctl.targets.opennic.registers import BOX_BASE, BOX_BYTES, BY_NAME
+from olafctl.wire.geometry import Geometry
+from olaflab.opennic import fake_driver
+from olaflab.opennic.box import Box, Compiled
+from olaflab.opennic.front import Front, Segment, wait
+from olaflab.opennic.ip_registers import IpRegisters
+
+_SLICE = 200
+"""Cycles between two looks at the ports."""
+_QUIET = 2000
+"""Cycles without a beat after which only the queue can still hold frames."""
+_ROOM = 4096
+"""Beats that wait at an input before its port is read no more."""
+_IDLE_SECONDS = 60.0
+_PCAP_SECONDS = 0.002
+_BUILD_ID = BOX_BASE + BY_NAME["build_id"].offset
+
+
+def compile_ip(ip: Ip, plugin: Mapping[str, str]) -> Program:
+    """The program of an IP in a plug-in's files, compiled. Raises OlafError."""
+    name = f"p4/{ip.name}.p4"
+    return compile_text(preprocess_text(plugin[name], name), file=name)
+
+
+def build_info(program: Program) -> int:
+    """What the simulated IP and the stand-in for its driver know each other by."""
+    return int(cache.digest([program.device_config])[:8], 16)
+
+
+def build_drivers(plugin: Mapping[str, str], folder: Path) -> None:
+    """Write the stand-ins for the IPs' drivers to ``folder``. Raises MissingTool, OlafError."""
+    for ip in IPS:
+        program = compile_ip(ip, plugin)
+        library = fake_driver.build(ip.name, program.p4info, build_info(program))
+        (folder / library.name).write_bytes(library.read_bytes())
+
+
+class SimulatedCard:
+    """The card that runs the build in a plug-in's folder."""
+
+    def __init__(self, build: Path, fronts: Sequence[Front], state: Path) -> None:
+        """``fronts`` are the CMACs' ends; the sockets are made in ``state``. Raises OlafError."""
+        files = {f"p4/{ip.name}.p4": (build / f"p4/{ip.name}.p4").read_text() for ip in IPS}
+        manifest = json.loads((build / MANIFEST).read_text())
+        self._build_id = int(manifest["build_id"], 16)
+        self.ips = {ip.number: _program(ip, files) for ip in IPS}
+        self._box = Box(Geometry(**manifest["queue"]), self.ips, ports=len(fronts))
+        self._fronts = fronts
+        self._host = Segment(state / "host.sock")
+        self._accesses = Accesses(unix.listen(state / "bar.sock", socket.SOCK_STREAM))
+        self._other: dict[int, int] = {0: 0x20260101}
+        for base in CMACS[: len(fronts)]:
+            self._other.update({base + RX_STATUS: RX_OK | RX_ALIGNED, base + RS_FEC: 3})
+        self._written = False
+        self._awake, self._waker = socket.socketpair()
+        self.lost = 0
+        """Frames that a host did not take."""
+
+    def run(self) -> None:
+        """Move frames until :meth:`stop`. Raises OlafError when the box broke a rule of the IPs' ports."""
+        still = 0
+        idle = True
+        polled = any(not list(front.waitables()) for front in self._fronts)
+        while True:
+            seconds = 0.0 if not idle else _PCAP_SECONDS if polled else _IDLE_SECONDS
+            ready = wait(
+                (*self._fronts, self._host), [self._awake.fileno(), *self._accesses.waitables()], seconds
+            )
+            if self._awake.fileno() in ready:
+                return
+            self._accesses.answer(self.access)
+            if self._take_in() or self._written:
+                idle, still, self._written = False, 0, False
+            if idle:
+                continue
+            before = self._beats()
+            self._box.run(_SLICE)
+            self._hand_out()
+            still = still + _SLICE if self._beats() == before else 0
+            if still >= _QUIET:
+                idle, still = self._rests(), 0
+
+    def stop(self) -> None:
+        """End :meth:`run`, from any thread."""
+        self._waker.send(b"x")
+
+    def close(self) -> None:
+        """Free everything, after :meth:`run` has ended."""
+        for front in (*self._fronts, self._host):
+            front.close()
+        self._accesses.close()
+        self._box.close()
+
+    def access(self, kind: int, offset: int, value: int) -> int:
+        """One access to BAR2; what nothing answers reads all ones, as over PCI Express."""
+        if not BOX_BASE <= offset < BOX_BASE + BOX_BYTES:
+            if kind == WRITE:
+                self._other[offset] = value
+            return self._other.get(offset, ALL_ONES)
+        if kind == WRITE:
+            self._written = True
+            self._box.axil.write(offset - BOX_BASE, value)
+            return 0
+        if offset == _BUILD_ID:  # as if the bitstream had been built with it
+            return self._build_id
+        read, response = self._box.axil.read(offset - BOX_BASE)
+        return ALL_ONES if response else read
+
+    def _take_in(self) -> bool:
+        came = False
+        sources = (*self._box.rx, self._box.h2c)
+        for front, source in zip((*self._fronts, self._host), sources, strict=True):
+            if source.pending >= _ROOM:
+                continue
+            for frame in front.receive():
+                source.send(frame)
+                came = True
+        return came
+
+    def _hand_out(self) -> None:
+        sinks = (*self._box.tx, self._box.c2h)
+        for front, sink in zip((*self._fronts, self._host), sinks, strict=True):
+            for frame in sink.frames():
+                self.lost += not front.send(frame.data)
+
+    def _beats(self) -> int:
+        box = self._box
+        return sum(end.beats for end in (*box.rx, box.h2c, *box.tx, box.c2h))
+
+    def _rests(self) -> bool:
+        """Whether nothing more happens by itself: no update waits but those that are held or accumulate."""
+        queue = self._box.queue
+        now = queue.read_all()
+        waiting = now["resident_updates"] - now["accumulating"]
+        self._hand_out()
+        return not now["resident_bypass"] and (not waiting or bool(now["hold"]))
+
+
+def _program(ip: Ip, files: Mapping[str, str]) -> Compiled:
+    program = compile_ip(ip, files)
+    switch = NativeSwitch(architecture="xsa")
+    switch.commit(switch.prepare(program.p4info, program.device_config))
+    return Compiled(switch, IpRegisters(switch, program.p4info, build_info(program)))

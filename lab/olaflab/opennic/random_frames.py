@@ -1,0 +1,326 @@
+"""Random frames through the whole simulated box, each accounted for against the twin's programs.
+
+The box runs both XSA programs, compiled natively, behind stand-ins for the IPs; what must leave is what the
+v1model programs of the twin send for the same frame. Frames are unique, so each that leaves is traced to the
+one that it came from. Updates are not combined (mode FIFO), so that every frame in is a frame out.
+"""
+
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from ipaddress import IPv4Address
+
+import numpy as np
+
+from olafctl import paths
+from olafctl.errors import OlafError, Problem
+from olafctl.p4.compiler import compile_program
+from olafctl.p4.switch.native import NativeSwitch
+from olafctl.p4runtime.dataplane import ActionCall, Exact, Lpm, P4Info, Replica
+from olafctl.targets.opennic.box_registers import Copy
+from olafctl.targets.opennic.registers import HOST_ETHER_TYPE
+from olafctl.wire import layouts
+from olafctl.wire.frames import Datagram, Endpoint, OlafFrame, mac_bits, pack, unpack
+from olafctl.wire.geometry import Geometry
+from olafctl.wire.layouts import CPU_PORT, QUEUE_PORT, TUSER, FrameType, Refusal
+from olafctl.wire.modes import Mode
+from olaflab.opennic.box import Box, Compiled
+from olaflab.opennic.ip_registers import IpRegisters
+
+QUEUE = Geometry(slots=8, beats=142)
+WORKERS_PORT, SERVERS_PORT = 1, 2
+PORTS = (WORKERS_PORT, SERVERS_PORT)
+SIZES = (60, 64, 65, 128, 129, 1500, 9036)
+LONGEST = 9036
+EPOCH = 2
+_WORKER = Endpoint("02:00:00:00:00:01", IPv4Address("10.0.0.1"), 40001)
+_NEIGHBOUR = Endpoint("02:00:00:00:00:02", IPv4Address("10.0.0.2"), 40002)
+_SERVER = Endpoint("02:00:00:00:00:fe", IPv4Address("10.0.0.254"), layouts.UDP_PORT)
+_STRANGER = Endpoint("02:00:00:00:00:99", IPv4Address("10.0.0.99"), 5000)
+_NOWHERE = Endpoint("02:00:00:00:00:77", IPv4Address("10.9.9.9"), 5000)
+_CLUSTER_GROUP, _FLOOD_GROUP = 6, 100
+_MEMBERS = ((WORKERS_PORT, _WORKER), (WORKERS_PORT, _NEIGHBOUR), (SERVERS_PORT, _STRANGER))
+_BROADCAST = (1 << 48) - 1
+_BATCH = 64
+_RESET_EVERY = 16
+"""Batches after which the box is reset in the middle of one."""
+_UDP = layouts.ETHERNET.size + layouts.IPV4.size + layouts.UDP.size
+_CHECKSUM_AT = layouts.ETHERNET.size + 10
+
+Sent = tuple[int, bytes]
+
+
+class _Programmer:
+    """A program, native, whose entries are named as a controller names them."""
+
+    def __init__(self, file: str, architecture: str) -> None:
+        self.program = compile_program(paths.sources() / "p4src" / file)
+        self.switch = NativeSwitch(cpu_port=CPU_PORT, architecture=architecture)
+        self.switch.commit(self.switch.prepare(self.program.p4info, self.program.device_config))
+        self._place = 0
+
+    def add(self, table: str, match: int | Lpm, action: str, *values: int) -> None:
+        """An entry; a parameter more than the values is the place of its counter."""
+        info: P4Info = self.program.p4info
+        tables = {each.preamble.alias: each.preamble.id for each in info.tables}
+        form = next(each for each in info.actions if each.preamble.alias == action)
+        if len(form.params) > len(values):
+            values = (*values, self._place)
+            self._place += 1
+        key = (Exact(match) if isinstance(match, int) else match,)
+        self.switch.insert(tables[table], key, 0, ActionCall(form.preamble.id, values))
+
+
+def _first(file: str, architecture: str) -> _Programmer:
+    """A worker with an id in cluster 5, one without in cluster 6, one parameter server."""
+    made = _Programmer(file, architecture)
+    for reason in Refusal:
+        made.add("refusals", reason, "refuse")
+    made.add("workers", int(_WORKER.ip), "assign", 5, 77, 8, 4, 3, EPOCH)
+    made.add("workers", int(_NEIGHBOUR.ip), "assign", 6, 0, 12, 1, 0, 0)
+    made.add("parameter_servers", int(_SERVER.ip), "admit")
+    return made
+
+
+def _second(file: str, architecture: str) -> _Programmer:
+    made = _Programmer(file, architecture)
+    made.add("cluster_multicast", 5, "multicast", _CLUSTER_GROUP)
+    for port, endpoint in ((WORKERS_PORT, _WORKER), (WORKERS_PORT, _NEIGHBOUR), (SERVERS_PORT, _SERVER)):
+        made.add("forwarding", Lpm(int(endpoint.ip), 32), "forward", port)
+    made.add("bridging", mac_bits(_WORKER.mac), "forward", WORKERS_PORT)
+    made.add("bridging", _BROADCAST, "flood", _FLOOD_GROUP)
+    return made
+
+
+class Twin:
+    """What the twin's programs send for a frame that meets an empty queue."""
+
+    def __init__(self) -> None:
+        self._first = _first("vnp4_1.p4", "v1model").switch
+        second = _second("vnp4_2.p4", "v1model")
+        for member, (_, endpoint) in enumerate(_MEMBERS, start=1):
+            second.add("members", member, "deliver", *_delivery(endpoint))
+        self._second = second.switch
+        replicas = [Replica(port, member) for member, (port, _) in enumerate(_MEMBERS, start=1)]
+        self._second.set_multicast_group(_CLUSTER_GROUP, replicas)
+        self._second.set_multicast_group(_FLOOD_GROUP, [Replica(port, 0) for port in PORTS])
+
+    def sends(self, port: int, frame: bytes) -> list[Sent]:
+        """Port 510 is the host; its frames begin with the port that they came in by."""
+        sent: list[Sent] = []
+        for out, between in self._first.process(port, frame):
+            if out == CPU_PORT:
+                sent.append((CPU_PORT, between))
+                continue
+            values = {**unpack(TUSER, between), "slots": QUEUE.slots}
+            sent += self._second.process(QUEUE_PORT, pack(TUSER, values) + between[TUSER.size :])
+        return sent
+
+
+def _delivery(endpoint: Endpoint) -> tuple[int, int, int]:
+    return mac_bits(endpoint.mac), int(endpoint.ip), endpoint.port
+
+
+def compiled() -> Mapping[int, Compiled]:
+    """Both XSA programs with the entries that the twin's have."""
+    made = {1: _first("vnp4_1_xsa.p4", "xsa"), 2: _second("vnp4_2_xsa.p4", "xsa")}
+    return {
+        number: Compiled(each.switch, IpRegisters(each.switch, each.program.p4info, number))
+        for number, each in made.items()
+    }
+
+
+def prepare(box: Box) -> None:
+    """Write the twin's groups and members, and the queue's mode; after a reset as well."""
+    members = [Copy(port, *_delivery(endpoint)) for port, endpoint in _MEMBERS]
+    box.registers.set_group(_CLUSTER_GROUP, members)
+    box.registers.set_group(_FLOOD_GROUP, [Copy(port) for port in PORTS])
+    box.queue.write("mode", Mode.FIFO.number)
+
+
+@dataclass
+class Account:
+    """What became of all frames."""
+
+    frames: int = 0
+    """Good frames sent in, of all inputs."""
+    bad: int = 0
+    """Frames that a port must drop: too long, or with a hole."""
+    copies: int = 0
+    """Frames that left, each what the twin sends, byte for byte but for the queue's status in ACKs."""
+    dropped: dict[str, int] = field(default_factory=dict)
+    """Frames that a counter of the box or the queue says were dropped, by counter."""
+    resets: int = 0
+    cut: int = 0
+    """Frames that were inside when the box was reset: some or all of their copies did not leave."""
+
+
+def account(frames: int, seed: int, progress: Callable[[str], None] = lambda step: None) -> Account:
+    """Send ``frames`` random frames into two CMACs and the host, with pauses at every port and resets.
+
+    Raises OlafError for a frame that left and should not have, left twice, left (without a reset) in part of
+    its copies only, or is missing without a counter that says so.
+    """
+    pick = random.Random(seed)
+    box = Box(QUEUE, compiled(), seed=seed)
+    run = _Run(box, pick, Twin())
+    try:
+        prepare(box)
+        batch = 0
+        while run.total.frames < frames:
+            batch += 1
+            run.batch(min(_BATCH, frames - run.total.frames), reset=batch % _RESET_EVERY == 0)
+            if batch % 50 == 0:
+                progress(f"{run.total.frames:,} of {frames:,} frames")
+    finally:
+        box.close()
+    return run.total
+
+
+class _Run:
+    """One box and the account of its frames."""
+
+    def __init__(self, box: Box, pick: random.Random, twin: Twin) -> None:
+        self._box, self._pick, self._twin = box, pick, twin
+        self.total = Account()
+
+    def batch(self, frames: int, reset: bool) -> None:
+        """Send, let the box come to rest, and account for each frame."""
+        box, pick = self._box, self._pick
+        for end in (*box.rx, box.h2c):
+            end.pause(pick.choice([0.0, 0.2, 0.5]))
+        for sink in (*box.tx, box.c2h):
+            sink.pause(pick.choice([0.0, 0.0, 0.2, 0.6]))
+        box.registers.write("clear", 1)
+        box.queue.write("clear", 1)
+        due: list[list[Sent]] = []
+        bad = 0
+        for number in range(frames):
+            bad += self._spoil()
+            due.append(self._send(self.total.frames + number))
+            if number % 4 == 3:
+                box.run(pick.choice([100, 600, 2000]))
+        if reset:
+            box.run(pick.randint(1, 600))
+            box.reset()
+            prepare(box)
+        box.settle(quiet=1200)
+        missing = self._match(due, cut=reset)
+        self.total.frames += frames
+        self.total.bad += bad
+        if reset:
+            self.total.resets += 1
+            self.total.cut += missing
+            return
+        self._compare(missing, bad)
+
+    def _spoil(self) -> int:
+        """Now and then a frame that must be dropped; how many."""
+        pick = self._pick
+        kind = pick.randrange(40)
+        source = self._box.rx[pick.randrange(len(PORTS))]
+        if kind == 0:
+            source.beat(pick.randbytes(64), last=False, keep=(1 << 64) - 2)
+            source.beat(pick.randbytes(64), last=True)
+        elif kind == 1:
+            source.send(bytes(pick.randint(9217, 12_000)))
+        return int(kind < 2)
+
+    def _send(self, nonce: int) -> list[Sent]:
+        """Send a frame; what must leave for it."""
+        pick = self._pick
+        port = pick.choice(PORTS)
+        frame = random_frame(pick, nonce)
+        if pick.randrange(20) == 0:
+            header = bytes(12) + HOST_ETHER_TYPE.to_bytes(2, "big") + port.to_bytes(2, "big")
+            self._box.h2c.send(header + frame)
+            return [(port, blank(frame))]
+        self._box.rx[port - 1].send(frame)
+        return [(out, blank(sent)) for out, sent in self._twin.sends(port, frame)]
+
+    def _left(self) -> Iterator[Sent]:
+        for number, sink in enumerate(self._box.tx):
+            for frame in sink.frames():
+                if frame.user != (len(frame.data), 0, 1 << (6 + number)):
+                    raise OlafError(
+                        Problem(f"a frame of {len(frame.data)} bytes left with tuser {frame.user}")
+                    )
+                yield number + 1, blank(frame.data)
+        for frame in self._box.c2h.frames():
+            if frame.user[0] != len(frame.data):
+                raise OlafError(Problem(f"a packet-in left with size {frame.user[0]}"))
+            yield CPU_PORT, frame.data[layouts.ETHERNET.size :]
+
+    def _match(self, due: Sequence[Sequence[Sent]], cut: bool) -> int:
+        """Trace each frame that left to the one that it came from; how many of these did not leave whole.
+
+        Only a frame that a reset cut may leave some of its copies.
+        """
+        wanted: dict[Sent, list[int]] = {}
+        for number, sent in enumerate(due):
+            for each in sent:
+                wanted.setdefault(each, []).append(number)
+        arrived = [0] * len(due)
+        for left in self._left():
+            origins = wanted.get(left)
+            if not origins:
+                what = f"port {left[0]} sent a frame of {len(left[1])} bytes that the twin does not send"
+                raise OlafError(Problem(what, f"frames from {self.total.frames}"))
+            arrived[origins.pop()] += 1
+            self.total.copies += 1
+        for number, sent in enumerate(due):
+            if arrived[number] not in (0, len(sent)) and not cut:
+                what = f"{arrived[number]} of {len(sent)} copies left"
+                raise OlafError(Problem(what, f"frame {self.total.frames + number}"))
+        return sum(1 for number, sent in enumerate(due) if arrived[number] < len(sent))
+
+    def _compare(self, missing: int, bad: int) -> None:
+        """Every frame that is missing must be one that a counter says was dropped."""
+        counters, queue = self._box.registers.counters(), self._box.queue.read_all()
+        causes = {name: queue[name] for name in ("dropped_full", "dropped_bypass")}
+        causes["dropped_punt"] = counters["dropped_punt"]
+        # Of what the twin sends nowhere the queue may drop some as well.
+        if missing > sum(causes.values()):
+            what = f"{missing} frames left nothing, the counters say {sum(causes.values())}"
+            raise OlafError(Problem(what, f"frames from {self.total.frames}"))
+        told = sum(counters[f"{cause}_port_{n}"] for cause in ("oversize", "malformed") for n in range(2))
+        if told != bad:
+            raise OlafError(Problem(f"{bad} bad frames came, {told} are counted"))
+        for name, count in causes.items():
+            self.total.dropped[name] = self.total.dropped.get(name, 0) + count
+
+
+def random_frame(pick: random.Random, nonce: int) -> bytes:
+    """Any kind of frame of 60 to 9036 bytes; no two are alike."""
+    size = pick.choice([*SIZES, pick.randint(60, LONGEST), pick.randint(60, 1500)])
+    body = nonce.to_bytes(6, "big") + pick.randbytes(max(size - _UDP - 6, 12))
+    kind = pick.randrange(9)
+    if kind < 2:
+        worker = pick.choice([_WORKER, _NEIGHBOUR])
+        return _olaf(pick, nonce, worker, _SERVER, FrameType.UPDATE)
+    if kind < 4:
+        answer = _olaf(pick, nonce, _SERVER, _WORKER, pick.choice([FrameType.ACK, FrameType.RESULT]))
+        wrong = pick.random() < 0.3
+        return answer[:_CHECKSUM_AT] + b"\x12\x34" + answer[_CHECKSUM_AT + 2 :] if wrong else answer
+    if kind == 4:
+        return Datagram(_STRANGER, _SERVER, body, layouts.CONTROL_TOS).encode()
+    if kind < 7:
+        return Datagram(_STRANGER, pick.choice([_SERVER, _WORKER, _NOWHERE]), body).encode()
+    target = pick.choice(["ff:ff:ff:ff:ff:ff", _WORKER.mac])
+    ethernet = {"dst_addr": mac_bits(target), "src_addr": mac_bits(_STRANGER.mac), "ether_type": 0x1234}
+    return pack(layouts.ETHERNET, ethernet) + body.ljust(46, b"\0")
+
+
+def _olaf(pick: random.Random, nonce: int, source: Endpoint, target: Endpoint, kind: FrameType) -> bytes:
+    values = pick.choice([1, 3, 300, 2243, pick.randint(1, 2243)])
+    gradient = np.frombuffer(pick.randbytes(4 * values), dtype=np.uint32).view(np.float32)
+    epoch = EPOCH if _WORKER in (source, target) else 0
+    return OlafFrame(source, target, kind, 0, 1, nonce, 1.25, 1_000, gradient, epoch=epoch).encode()
+
+
+def blank(frame: bytes) -> bytes:
+    """A frame without the queue's status: what was waiting when an ACK passed, the twin's queue has not."""
+    at = layouts.GRADIENT_OFFSET
+    is_ipv4 = frame[12:14] == b"\x08\x00" and len(frame) > at
+    is_ack = is_ipv4 and frame[42] == layouts.VERSION << 4 | FrameType.ACK and frame[43] & 2
+    return frame[:at] + bytes(layouts.STATUS.size) + frame[at + layouts.STATUS.size :] if is_ack else frame

@@ -1,0 +1,96 @@
+"""The opennic-sim target: what is built for the card, and the card's agent, around the simulated box.
+
+The front ports are made as for the twin, as many as the testbed has.
+"""
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from olafctl import cache, toolchain
+from olafctl.errors import MissingTool, Problem
+from olafctl.targets import deployment, front_ports, queue_process
+from olafctl.targets.deployment import Deployment
+from olafctl.targets.interface import Build, Progress
+from olafctl.targets.opennic import build as builds
+from olafctl.targets.opennic import registers, running
+from olafctl.targets.opennic.process import write_settings
+from olafctl.targets.opennic.running import RunningCard
+from olafctl.targets.opennic.service import Settings, devices
+from olafctl.testbed.model import Testbed
+from olaflab.opennic import box
+from olaflab.opennic.card import build_drivers
+
+DRIVERS = "drivers"
+_PARALLEL = 2
+_CARD_LOG = "card.log"
+_LOGS = (queue_process.LOG, _CARD_LOG)
+_START_SECONDS = 120.0
+
+
+class OpennicSim:
+    """See :class:`olafctl.targets.interface.Target`."""
+
+    name = "opennic-sim"
+
+    def missing(self) -> Sequence[str]:
+        """The C++ compiler, when it does not run."""
+        try:
+            toolchain.cxx()
+        except MissingTool:
+            return [toolchain.NEEDED]
+        return []
+
+    def build(self, testbed: Testbed, progress: Progress) -> Build:
+        """The plug-in, the Verilated box, both programs, stand-ins for the drivers. Raises OlafError."""
+        made = builds.make(testbed)
+
+        def everything(folder: Path) -> None:
+            made.write(folder)
+            (folder / DRIVERS).mkdir()
+            with ThreadPoolExecutor(_PARALLEL) as pool:
+                library = pool.submit(
+                    box.library, testbed.root.geometry, len(testbed.ports), progress=progress
+                )
+                progress("compiling the IPs' programs")
+                build_drivers(made.files, folder / DRIVERS)
+                library.result()
+
+        parts = [str(toolchain.cxx()), str(len(testbed.ports))]
+        key = cache.digest([*parts, *(part for item in sorted(made.files.items()) for part in item)])
+        folder, fresh = cache.build_once(self.name, key, everything)
+        return Build(folder, folder.name, fresh)
+
+    def problems(self, testbed: Testbed, state: Path) -> Sequence[Problem]:
+        """More ports than a box can have, and front ports that cannot be made."""
+        found = list(front_ports.problems(testbed, state))
+        if len(testbed.ports) > registers.PORTS:
+            what = f"the testbed has {len(testbed.ports)} front ports, a box at most {registers.PORTS}"
+            where = f"{testbed.source}: target {self.name}"
+            found.append(Problem(what, where, "leave out ports, or use the target twin"))
+        return found
+
+    def start(self, testbed: Testbed, build: Build, state: Path, progress: Progress) -> RunningCard:
+        """Front ports, the simulated card's process and the agent's. Raises OlafError."""
+        ports = front_ports.plan(testbed, state, progress)
+        numbers = [port.number for port in ports]
+        recorded = Deployment(self.name, ports, devices(build.folder, ""), [], [])
+        settings = Settings(str(state.resolve()), build.folder, build.folder / DRIVERS, numbers)
+        with deployment.starting(state, recorded, progress):
+            write_settings(state, settings)
+            progress("starting the simulated card")
+            queue_process.start("olaflab.opennic.process", state, _CARD_LOG, _START_SECONDS)
+            progress("starting its agent")
+            queue_process.start("olafctl.targets.opennic.process", state, seconds=_START_SECONDS)
+            return RunningCard(state, recorded, testbed.root.name, _LOGS)
+
+    def find(self, testbed: Testbed, state: Path) -> RunningCard | None:
+        """What runs in ``state``, if it answers."""
+        return running.find(self.name, testbed.root.name, state, _LOGS)
+
+    def stop(self, state: Path) -> None:
+        """See :func:`olafctl.targets.deployment.undo`."""
+        deployment.undo(state)
+
+
+TARGET = OpennicSim()

@@ -1,0 +1,29 @@
+"""Every experiment by its name, in the order of the document."""
+
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+
+from olaflab.paper import fig6, fig7, fig10, table1, table2, table3, training
+from olaflab.paper.experiment import Experiment
+
+
+def experiments(trainings: Path) -> Mapping[str, Experiment]:
+    """Those of the event-level model, and the trainings whose summaries are in ``trainings``."""
+    simulated = [one.EXPERIMENT for one in (table1, fig6, fig7, table2, table3, fig10)]
+    learnt = [
+        Experiment(
+            name,
+            title,
+            (),
+            partial(_look_up, name, trainings),
+            training.section,
+            training.draw,
+        )
+        for name, title in training.TITLES.items()
+    ]
+    return {one.name: one for one in (*simulated, *learnt)}
+
+
+def _look_up(name: str, folder: Path, runs: int, progress: object) -> dict[str, object]:
+    return training.found(name, folder)

@@ -1,0 +1,93 @@
+"""OLAF figure 6: how many worker updates an outgoing frame holds, by the output's rate."""
+
+from collections import Counter
+from itertools import accumulate
+from pathlib import Path
+
+from olafctl import plotting
+from olafctl.wire.modes import Mode
+from olaflab.paper import table1
+from olaflab.paper.demo.experiment import AT_ONCE
+from olaflab.paper.experiment import Data, Experiment, Progress, Section, Table
+from olaflab.paper.microbenchmark import CLUSTERS, G, load, planned, replay
+
+RATES = (40, 20, 5)
+_SHOWN = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
+
+
+def measure(runs: int, progress: Progress) -> Data:
+    """Frames by the updates in them, all runs together: in turn as in table 1, and all clusters together."""
+    found: dict[str, dict[str, dict[str, int]]] = {}
+    for name, at_once, number in (("in turn", AT_ONCE, runs), ("together", None, 1)):
+        progress(name)
+        totals = {rate: Counter[int]() for rate in RATES}
+        for order in range(number):
+            wanted = load(at_once, order)
+            plan = planned(wanted)
+            for rate in RATES:
+                totals[rate] += replay(plan, wanted.frame_bytes, Mode.OLAF, rate * G).counts
+        found[name] = {
+            str(rate): {str(n): f for n, f in sorted(total.items())} for rate, total in totals.items()
+        }
+    return {"runs": runs, "frames": found}
+
+
+def section(data: Data) -> Section:
+    """The CDF at some counts."""
+    titles = {
+        "in turn": f"{AT_ONCE} clusters at a time, {data['runs']} runs",
+        "together": f"all {CLUSTERS} together",
+    }
+    rows = []
+    for name, by_rate in data["frames"].items():
+        for rate, frames in by_rate.items():
+            counts, shares = cdf(frames)
+            rows.append([titles[name], rate, *(f"{100 * _at(counts, shares, n):.1f}" for n in _SHOWN)])
+    heads = ("clusters", "output, Gb/s", *(f"≤ {n}" for n in _SHOWN))
+    return Section(
+        {"cdf": Table("Percent of outgoing frames that hold at most so many worker updates", heads, rows)}
+    )
+
+
+def cdf(frames: dict[str, int]) -> tuple[list[int], list[float]]:
+    """Counts in rising order, and the share of frames with at most as many."""
+    counts = sorted(int(count) for count in frames)
+    total = sum(frames.values())
+    return counts, [seen / total for seen in accumulate(frames[str(count)] for count in counts)]
+
+
+def _at(counts: list[int], shares: list[float], most: int) -> float:
+    return max((share for count, share in zip(counts, shares, strict=True) if count <= most), default=0.0)
+
+
+def draw(data: Data, path: Path) -> None:
+    """The CDFs of both kinds of traffic."""
+    figure = plotting.new_figure(10, 4)
+    for axes, (name, by_rate) in zip(figure.subplots(1, 2), data["frames"].items(), strict=True):
+        for number, (rate, frames) in enumerate(by_rate.items()):
+            counts, shares = cdf(frames)
+            axes.step(
+                counts,
+                shares,
+                plotting.LINES[number],
+                where="post",
+                color=plotting.COLOURS[number],
+                label=f"{rate} Gb/s",
+            )
+        axes.set(
+            xlabel="worker updates in an outgoing frame", ylabel="share of frames", title=f"clusters {name}"
+        )
+        axes.set_xlim(1, 32)
+        axes.grid(alpha=0.3)
+        axes.legend()
+    plotting.save(figure, path)
+
+
+EXPERIMENT = Experiment(
+    "fig6",
+    "Figure 6: aggregations per outgoing update",
+    (Path(__file__), *table1.CODE),
+    measure,
+    section,
+    draw,
+)

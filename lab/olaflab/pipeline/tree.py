@@ -1,0 +1,107 @@
+"""Frames a second through several engines in virtual time, and whether a run repeats."""
+
+import hashlib
+import struct
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from olafctl.errors import BadInput, Problem
+from olafctl.targets import processes
+from olafctl.targets.interface import Progress, Running, TimedFrame
+from olafctl.testbed.model import Engine, Host, Testbed, Worker
+from olafctl.testbed.topology import Topology
+from olafctl.wire import layouts
+from olafctl.wire.frames import Endpoint, OlafFrame
+from olafctl.wire.layouts import FrameType
+from olafctl.wire.modes import Mode
+from olaflab.pipeline.twin import deployed
+
+_KINDS = 64
+
+
+@dataclass(frozen=True)
+class Run:
+    """``frames`` went in, ``received`` came out at the parameter server."""
+
+    frames: int
+    received: int
+    seconds: float
+    """Of wall clock."""
+    cpu: float
+    """Seconds of CPU of the process that holds all engines."""
+    digest: str
+    """Of everything that came out, with times and ports."""
+
+
+def measure(testbed: Testbed, progress: Progress, *, runs: int, count: int, size: int, gap: int) -> list[Run]:
+    """``count`` updates of ``size`` bytes, ``gap`` ns from one to the next, from each engine's first worker
+    in turn; the same ``runs`` times. Queues are in FIFO mode and without a rate limit: every update counts.
+
+    Raises BadInput for an impossible size, OlafError when the twin cannot be deployed.
+    """
+    free = _free(testbed)
+    sent = [(worker.port, _updates(free, size, worker)) for worker in _senders(free)]
+    with deployed(free, progress) as running:
+        done = []
+        for number in range(1, runs + 1):
+            progress(f"run {number} of {runs}: {count} updates through {len(free.engines)} engines")
+            done.append(_run(running, list(_timed(sent, count, gap))))
+        return done
+
+
+def _run(running: Running, frames: Sequence[TimedFrame]) -> Run:
+    twin = processes.of(running.logs()[0].parent)
+    before = sum(sum(process.cpu_times()[:2]) for process in twin)
+    begin = time.perf_counter()
+    received = list(running.replay(iter(frames)))
+    seconds = time.perf_counter() - begin
+    cpu = sum(sum(process.cpu_times()[:2]) for process in twin) - before
+    digest = hashlib.sha256()
+    for frame in received:
+        digest.update(struct.pack("=QI", frame.time, frame.port) + frame.frame)
+    return Run(len(frames), len(received), seconds, cpu, digest.hexdigest())
+
+
+def _free(testbed: Testbed) -> Testbed:
+    def unlimited(engine: Engine) -> Engine:
+        return replace(engine, output_rate=None)
+
+    return replace(
+        testbed,
+        target="twin",
+        engines=tuple(map(unlimited, testbed.engines)),
+        clusters=tuple(replace(cluster, mode=Mode.FIFO, own_mode=True) for cluster in testbed.clusters),
+    )
+
+
+def _senders(testbed: Testbed) -> Sequence[Worker]:
+    """The first worker of each engine that has workers."""
+    topology = Topology(testbed)
+    return list({topology.home(worker): worker for worker in reversed(testbed.workers)}.values())
+
+
+def _timed(sent: Sequence[tuple[int, Sequence[bytes]]], count: int, gap: int) -> Iterator[TimedFrame]:
+    for index in range(count):
+        turn, place = divmod(index, len(sent))
+        port, frames = sent[place]
+        yield TimedFrame(index * gap, port, frames[turn % len(frames)])
+
+
+def _updates(testbed: Testbed, size: int, worker: Worker) -> Sequence[bytes]:
+    values, rest = divmod(size - layouts.GRADIENT_OFFSET, 4)
+    most = min(engine.beats for engine in testbed.engines) * layouts.BEAT_BYTES
+    if rest or values < 0 or size > most:
+        remedy = f"use {layouts.GRADIENT_OFFSET} … {most} in steps of 4"
+        raise BadInput(Problem(f"there are no updates of {size} bytes", str(testbed.source), remedy))
+    ends = _end(worker), _end(testbed.parameter_servers[0])
+    gradient = np.ones(values, np.float32)
+    return [
+        OlafFrame(*ends, FrameType.UPDATE, 0, 1, seq, 1.0, seq, gradient).encode() for seq in range(_KINDS)
+    ]
+
+
+def _end(host: Host) -> Endpoint:
+    return Endpoint(host.mac, host.ip, host.udp_port)

@@ -1,0 +1,146 @@
+"""Frames a second through a whole pipeline: in virtual time where the target has it, and over veths."""
+
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from olafctl import paths
+from olafctl.control import devices
+from olafctl.control.desired import desired
+from olafctl.control.locks import locked
+from olafctl.control.store import clear
+from olafctl.errors import BadInput, Problem
+from olafctl.ports import interfaces
+from olafctl.ports.transport import Transport
+from olafctl.targets import registry
+from olafctl.targets.interface import Progress, Running, TimedFrame, of_root
+from olafctl.testbed.model import Host, Testbed
+from olafctl.wire import layouts
+from olafctl.wire.frames import Endpoint, OlafFrame
+from olafctl.wire.layouts import FrameType
+from olafctl.wire.modes import Mode
+from olaflab.pipeline import veth_load
+
+_KINDS = 64
+_WARM_UP_SECONDS = 0.5
+NS_PER_BEAT = 4
+
+
+@dataclass(frozen=True)
+class Rate:
+    """``frames`` in, ``received`` out at the parameter server, in ``seconds`` of wall clock."""
+
+    frames: int
+    received: int
+    seconds: float
+
+    @property
+    def per_second(self) -> float:
+        """Frames a second that came out."""
+        return self.received / self.seconds if self.seconds else 0.0
+
+
+@contextmanager
+def deployed(testbed: Testbed, progress: Progress) -> Iterator[Running]:
+    """``testbed`` running and programmed, the queue in FIFO mode: every update counts.
+
+    In a state folder of its own, where ``olafctl destroy`` finds what an untimely end leaves.
+    Raises OlafError.
+    """
+    target = registry.get(testbed.target)
+    build = target.build(testbed, progress)
+    home = paths.state()
+    home.mkdir(parents=True, exist_ok=True)
+    folder = Path(tempfile.mkdtemp(prefix="bench-", dir=home))
+    with locked(folder):
+        try:
+            running = target.start(testbed, build, folder, progress)
+            with devices.controlling(running) as sessions:
+                devices.push_pipelines(running, sessions)
+                devices.converge(running, sessions, desired(testbed))
+            of_root(running.queues).write("mode", Mode.FIFO.number)
+            yield running
+        finally:
+            target.stop(folder)
+            clear(folder)
+
+
+def updates(testbed: Testbed, size: int) -> Sequence[bytes]:
+    """Updates of the testbed's first worker, ``size`` bytes each. Raises BadInput for an impossible size."""
+    values, rest = divmod(size - layouts.GRADIENT_OFFSET, 4)
+    most = testbed.root.beats * layouts.BEAT_BYTES
+    if rest or values < 0 or size > most:
+        remedy = f"use {layouts.GRADIENT_OFFSET} … {most} in steps of 4"
+        raise BadInput(Problem(f"there are no updates of {size} bytes", str(testbed.source), remedy))
+    ends = _end(testbed.workers[0]), _end(testbed.parameter_servers[0])
+    gradient = np.ones(values, np.float32)
+    return [
+        OlafFrame(*ends, FrameType.UPDATE, 0, 1, seq, 1.0, seq, gradient).encode() for seq in range(_KINDS)
+    ]
+
+
+def line_gap(frames: Sequence[bytes]) -> int:
+    """ns from frame to frame when one beat follows the other: 4 ns for each of them."""
+    return NS_PER_BEAT * -(-len(frames[0]) // layouts.BEAT_BYTES)
+
+
+def virtual(running: Running, testbed: Testbed, frames: Sequence[bytes], count: int, gap: int) -> Rate:
+    """``count`` frames in virtual time, ``gap`` ns from one to the next. Raises OlafError."""
+    port = testbed.workers[0].port
+    timed = (TimedFrame(index * gap, port, frames[index % len(frames)]) for index in range(count))
+    begin = time.perf_counter()
+    received = sum(1 for _ in running.replay(timed))
+    return Rate(count, received, time.perf_counter() - begin)
+
+
+def wall(running: Running, testbed: Testbed, frames: Sequence[bytes], seconds: float, window: int) -> Rate:
+    """Frames over veths for ``seconds``, never more than ``window`` under way. Raises OlafError."""
+    by_number = {attachment.number: attachment for attachment in running.attachments}
+    sender = by_number[testbed.workers[0].port]
+    receiver = by_number[testbed.parameter_servers[0].port]
+    measured = veth_load.measure(sender, receiver, frames, seconds, window)
+    return Rate(measured.sent, measured.received, measured.seconds)
+
+
+@dataclass(frozen=True)
+class Interleaved:
+    """Runs of several deployments in turn, so that what else the machine does falls on all alike."""
+
+    runs: Mapping[str, Sequence[Rate]]
+    """By the deployment's name, in order."""
+
+    def ratios(self, name: str, to: str) -> Sequence[float]:
+        """How many times as fast ``name`` was as ``to``, run by run, sorted."""
+        return sorted(
+            one.per_second / other.per_second
+            for one, other in zip(self.runs[name], self.runs[to], strict=True)
+            if other.per_second
+        )
+
+
+def interleaved(runs: int, measures: Mapping[str, Callable[[float], Rate]], seconds: float) -> Interleaved:
+    """``runs`` times, after a warm-up: each of ``measures``, for ``seconds``."""
+    for measure in measures.values():
+        measure(_WARM_UP_SECONDS)
+    done: dict[str, list[Rate]] = {name: [] for name in measures}
+    for _ in range(runs):
+        for name, measure in measures.items():
+            done[name].append(measure(seconds))
+    return Interleaved(done)
+
+
+def why_no_veth(running: Running) -> str | None:
+    """Why nothing can be measured over veths here, or None."""
+    if reason := interfaces.why_not():
+        return reason
+    others = [port for port in running.attachments if port.transport is not Transport.VETH]
+    return f"port {others[0].number} is {others[0].transport}" if others else None
+
+
+def _end(host: Host) -> Endpoint:
+    return Endpoint(host.mac, host.ip, host.udp_port)

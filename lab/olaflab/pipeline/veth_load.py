@@ -1,0 +1,66 @@
+"""Load over real interfaces: frames a second with never more than a window of them under way."""
+
+import ctypes
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from olafctl.errors import OlafError, Problem
+from olafctl.ports.attachment import Attachment
+from olafctl.ports.namespace import within
+from olafctl.targets.engine.engine import load_native
+
+_TIMEOUT_MS = 500
+
+
+@dataclass(frozen=True)
+class Load:
+    """What was sent and what arrived, in ``seconds`` from the first sent to the last arrived."""
+
+    sent: int
+    received: int
+    seconds: float
+
+    @property
+    def rate(self) -> float:
+        """Frames that arrived, a second."""
+        return self.received / self.seconds if self.seconds else 0.0
+
+
+def measure(
+    sender: Attachment, receiver: Attachment, frames: Sequence[bytes], seconds: float, window: int
+) -> Load:
+    """Send from ``sender`` for ``seconds``, in turn ``frames`` (all of one length); count at ``receiver``.
+
+    Raises OlafError when either is not an interface that can be opened.
+    """
+    if len({len(frame) for frame in frames}) != 1:
+        raise OlafError(Problem("frames of different lengths", "load"))
+    library = load_native()
+    result = (ctypes.c_uint64 * 3)()
+    with _interface(library, sender) as out, _interface(library, receiver) as into:
+        library.olaf_load_measure(
+            out,
+            into,
+            b"".join(frames),
+            len(frames),
+            len(frames[0]),
+            int(seconds * 1e9),
+            window,
+            _TIMEOUT_MS,
+            result,
+        )
+    return Load(result[0], result[1], result[2] / 1e9)
+
+
+@contextmanager
+def _interface(library: ctypes.CDLL, attachment: Attachment) -> Iterator[ctypes.c_void_p]:
+    port = ctypes.c_void_p()
+    name = attachment.path.encode()
+    message = within(attachment.namespace, lambda: library.olaf_load_open(name, ctypes.byref(port)))
+    if message is not None:
+        raise OlafError(Problem(message.decode(errors="replace"), f"port {attachment.number}"))
+    try:
+        yield port
+    finally:
+        library.olaf_load_close(port)

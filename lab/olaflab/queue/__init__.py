@@ -1,0 +1,1 @@
+"""The queue judged: a golden model, traffic, comparison, mutants, formal proofs, synthesis, speed."""

@@ -1,0 +1,229 @@
+"""Holds the Verilated queue to the golden model, on random traffic.
+
+Compared, of every frame that leaves: all bytes, all sidecar fields, the status. Of every run: each
+counter that says what became of frames. Frames that pass by the queue must leave in order, byte for byte;
+one may be refused only when the bypass had no room for it.
+
+``olafctl bench conform`` runs many seeds and prints how often each rule was met.
+"""
+
+import random
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from olafctl.queue.internals import Command
+from olafctl.queue.registers import IndexSettings, rate_word
+from olafctl.queue.verilate import build_queue
+from olafctl.wire.geometry import Geometry
+from olafctl.wire.modes import Mode
+from olaflab.queue.comparison import Comparison
+from olaflab.queue.golden import GoldenQueue, Unexplained
+from olaflab.queue.model import QueueModel
+from olaflab.queue.traffic import Traffic
+
+GEOMETRIES = (
+    Geometry(indices=16, slots=8, beats=24),
+    Geometry(indices=9, slots=8, beats=142, adder_latency=5),
+    Geometry(indices=1, slots=1, beats=6, members=1, adder_latency=3),
+    Geometry(indices=1024, slots=40, beats=24, members=64, adder_latency=6),
+    Geometry(indices=5, slots=3, beats=4, members=3),
+)
+"""From one index and one slot to a thousand, with and without jumbo frames, every adder latency."""
+_STROBES = ((0xF,), (1, 2, 4, 8), (0xC, 0x3), (8, 6, 1), (2, 0, 0xD))
+"""Ways to write a register, all bytes of it in the end."""
+
+
+@dataclass
+class Coverage:
+    """What a series of runs met."""
+
+    frames: int = 0
+    seeds: int = 0
+    rules: Counter[str] = field(default_factory=Counter)
+
+    def add(self, comparison: Comparison) -> None:
+        self.frames += comparison.frames
+        self.seeds += 1
+        self.rules.update(comparison.golden.counters)
+        self.rules.update(comparison.golden.cases)
+
+    @property
+    def unmet(self) -> list[str]:
+        """Rules that no frame met."""
+        return sorted(rule for rule in EXPECTED if not self.rules[rule])
+
+
+EXPECTED = (
+    *GoldenQueue(Geometry()).counters,
+    *("merged, newer", "merged, older", "contributed, newer", "contributed, older"),
+    *(f"cut through while {what}" for what in ("appended", "merged", "replaced_worker", "replaced_reward")),
+    *(f"repaired {end} while {what}" for end in ("truncated", "overlong") for what in ("appended", "merged")),
+    *(f"released by {what}" for what in ("the last contribution", "SET", "FBCAST")),
+    *("discarded by SET", "discarded by RESET"),
+    *(f"command {command.name}" for command in Command),
+    "command refused",
+)
+
+
+def run_seed(model: QueueModel, geometry: Geometry, seed: int, frames: int) -> Comparison:
+    """Random traffic under random settings in a new ``model``, episode by episode.
+
+    Raises Unexplained, naming the seed, when the queue and its golden model differ.
+    """
+    pick = random.Random(seed)
+    comparison = Comparison(model, geometry)
+    try:
+        _start_in_the_middle(comparison, geometry, pick)
+        comparison = Comparison(model, geometry)
+        comparison.set(active_window=pick.choice((50, 1000, 20_000)))
+        while comparison.frames < frames:
+            _episode(comparison, geometry, pick, min(frames - comparison.frames, 150))
+        comparison.set(hold=0, rate=0)
+        comparison.settle()
+        comparison.check_counters()
+        comparison.check_rest()
+    except Unexplained as error:
+        raise Unexplained(f"{geometry}, seed {seed}: {error}") from error
+    return comparison
+
+
+def _start_in_the_middle(comparison: Comparison, geometry: Geometry, pick: random.Random) -> None:
+    """Reset the queue while it works: what was under way must leave no trace."""
+    traffic = Traffic(pick.getrandbits(32), geometry, min(geometry.indices, 4), 64)
+    comparison.set(rate=rate_word(pick.choice((None, 1_000_000_000))))
+    comparison.command(
+        Command.SET,
+        0,
+        geometry.indices - 1 if geometry.indices < 99 else 9,
+        _settings(pick, traffic, Mode.ISWITCH),
+    )
+    for _ in range(30):
+        comparison.offer(*traffic.beats())
+    comparison.model.run(comparison.model.cycle + pick.randrange(20, 400))
+    comparison.model.reset()
+
+
+def _episode(comparison: Comparison, geometry: Geometry, pick: random.Random, frames: int) -> None:
+    longest = (geometry.beats - 1) * 16
+    if longest > 400 and pick.random() < 0.7:
+        longest = 400
+    indices = min(geometry.indices, pick.choice((1, 2, 4, 9, 16, 1024)))
+    # Short updates of few indices, back to back: merges wait for the adders while others come and go.
+    hasty = pick.random() < 0.3
+    if hasty:
+        longest, indices = pick.choice((1, 16, 17, 32)), min(geometry.indices, pick.choice((2, 3)))
+    # Updates of few indices wait long, and those that come are judged by their rewards; in some episodes
+    # by rewards and thresholds whose sums are beyond binary32's range.
+    draw = 1.0 if hasty else pick.random()
+    rivalry, extreme = draw < 0.3, draw < 0.1
+    if rivalry:
+        indices = min(geometry.indices, pick.choice((1, 2)))
+    traffic = Traffic(pick.getrandbits(32), geometry, indices, longest, extreme=extreme)
+    comparison.set(
+        rate=0, accumulate_quota=pick.choice((0, 1, geometry.slots // 2, geometry.slots, geometry.slots))
+    )
+    comparison.set(
+        rate=rate_word(
+            pick.choice((10**10, 2 * 10**10, 4 * 10**10, 6 * 10**10, 8 * 10**10))
+            if hasty
+            else pick.choice((None, None, 5 * 10**9, 2 * 10**10, 4 * 10**10))
+        ),
+        hold=int(not hasty and pick.random() < (0.7 if rivalry else 0.2)),
+    )
+    favourite = Mode.OLAF if hasty or rivalry else pick.choice((*Mode, None))
+    _configure(comparison, traffic, pick, favourite)
+    if rivalry:
+        rewarding = replace(
+            _settings(pick, traffic, Mode.OLAF), mode=Mode.OLAF, halted=False, reward_enable=1
+        )
+        for index in traffic.indices:
+            comparison.command(Command.SET, index, index, rewarding)
+    restless = 0.0 if hasty else pick.choice((0.0, 0.0, 0.02, 0.3))
+    stopping = pick.choice((0.0, 0.0, 0.02, 0.3))
+    comparison.model.disturb(pick.getrandbits(32), restless, stopping, pick.choice((0.02, 0.5)))
+    start = comparison.model.cycle
+    spread = 0 if hasty else pick.choice((0, 0, 30, 200))
+    for index in range(frames):
+        comparison.offer(*traffic.beats(), cycle=start + index * spread)
+    if pick.random() < 0.2:
+        comparison.model.block(True)
+        comparison.model.run(start + 3000)
+        comparison.model.block(False)
+        # A frame longer than it declares may wait for the output, so none may be left from before.
+        comparison.settle()
+        comparison.jam(traffic.filling())
+    for _ in range(pick.choice((0, 0, 2, 10, 30))):
+        comparison.model.run(comparison.model.cycle + pick.randrange(1 + 20 * max(10, spread)))
+        _command(comparison, geometry, traffic, pick, favourite)
+    comparison.settle()
+    if pick.random() < 0.5:
+        comparison.set(hold=0)
+        comparison.settle()
+    comparison.check_counters()
+
+
+def _settings(pick: random.Random, traffic: Traffic, favourite: Mode | None) -> IndexSettings:
+    """``favourite`` is the mode that most indices have."""
+    threshold = pick.choice(traffic.thresholds)
+    return IndexSettings(
+        favourite if favourite is not None and pick.random() < 0.9 else pick.choice(tuple(Mode)),
+        pick.random() < 0.05,
+        pick.choice((1, 2, 2, 3, 3, 5, 8, 65535)),
+        int(pick.random() < 0.5),
+        int(np.float32(threshold).view(np.uint32)),
+    )
+
+
+def _configure(comparison: Comparison, traffic: Traffic, pick: random.Random, favourite: Mode | None) -> None:
+    """Settings for some of the indices that take part; the others keep theirs."""
+    if pick.random() < 0.5:
+        first, last = min(traffic.indices), max(traffic.indices)
+        comparison.command(
+            Command.SET, first, last, _settings(pick, traffic, favourite), pick.choice(_STROBES)
+        )
+    for index in pick.sample(traffic.indices, min(len(traffic.indices), pick.choice((0, 3, 8)))):
+        comparison.command(
+            Command.SET, index, index, _settings(pick, traffic, favourite), pick.choice(_STROBES)
+        )
+
+
+def _command(
+    comparison: Comparison,
+    geometry: Geometry,
+    traffic: Traffic,
+    pick: random.Random,
+    favourite: Mode | None,
+) -> None:
+    """A command at this cycle, for one index that takes part or some; now and then a bad one."""
+    code = pick.choice((Command.SET, Command.SET, Command.FBCAST, Command.RESET, Command.GET))
+    first = pick.choice(traffic.indices)
+    last = first if code == Command.GET else min(geometry.indices - 1, first + pick.choice((0, 0, 1, 5)))
+    settings = _settings(pick, traffic, favourite)
+    ranged = pick.choice((Command.SET, Command.FBCAST, Command.RESET))
+    draw = pick.random()
+    if draw < 0.03:
+        comparison.bad_command(ranged, first + 1, first, settings)
+    elif draw < 0.06:
+        comparison.bad_command(ranged, first, geometry.indices + pick.choice((0, 1, 60_000)), settings)
+    elif draw < 0.08:
+        comparison.bad_command(pick.choice((0, 5, 255)), first, last, settings)
+    elif draw < 0.1:
+        unfit = replace(settings, threshold=pick.choice((0, 65536, (1 << 32) - 1)))
+        comparison.bad_command(Command.SET, first, last, unfit)
+    else:
+        comparison.command(code, first, last, settings, pick.choice(_STROBES))
+
+
+def run(frames: int, per_seed: int, progress: Callable[[Coverage], None] = lambda coverage: None) -> Coverage:
+    """Seeds over all GEOMETRIES until ``frames`` were compared. Raises Unexplained on any difference."""
+    libraries = [(geometry, build_queue(geometry)) for geometry in GEOMETRIES]
+    coverage = Coverage()
+    while coverage.frames < frames:
+        geometry, library = libraries[coverage.seeds % len(libraries)]
+        with QueueModel(library) as model:
+            coverage.add(run_seed(model, geometry, coverage.seeds, per_seed))
+        progress(coverage)
+    return coverage

@@ -1,0 +1,77 @@
+"""Synchronous aggregation, from iSwitch §3: an index sums until H worker updates are in, then sends once.
+
+What the paper leaves open is exactly-once: a round is told by ``seq``, a member by its number, and each
+member counts once in a round.
+"""
+
+from dataclasses import dataclass
+from dataclasses import field as member_of
+
+from olaflab.queue.golden.frames import Update, field
+from olaflab.queue.golden.waiting import Waiting, newer_or_same
+
+
+@dataclass
+class Rounds:
+    """The rounds of one index: what it sums now, and which one it finished last."""
+
+    partial: Waiting | None = None
+    """The partial sum."""
+    current: int = 0
+    """Its round."""
+    members: set[int] = member_of(default_factory=set)
+    """Who is in it."""
+    finished: int | None = None
+
+    def start(self, update: Update, sum_of_one: Waiting) -> None:
+        """Begin a round with its first contribution; a partial sum of an older one is gone."""
+        self.partial, self.current = sum_of_one, field(update.header, "seq")
+        self.members = {update.sidecar.member}
+
+    def complete(self, threshold: int) -> bool:
+        """Whether the worker updates that make a result are in."""
+        return self.partial is not None and self.partial.count >= threshold
+
+    def release(self) -> Waiting:
+        """The sum leaves; its round is finished."""
+        assert self.partial is not None
+        released, self.partial, self.finished = self.partial, None, self.current
+        return released
+
+    def reset(self) -> None:
+        """Forget the partial sum and the finished round."""
+        self.partial = self.finished = None
+
+
+@dataclass(frozen=True)
+class Room:
+    """What is free for a new round."""
+
+    members: int
+    quota_reached: bool
+    full: bool
+
+
+def disposition(update: Update, rounds: Rounds, room: Room) -> str:
+    """The counter of what becomes of a contribution; "dropped_superseded" counts the sum that it ends."""
+    number, member = field(update.header, "seq"), update.sidecar.member
+    if member >= room.members:
+        return "dropped_member"
+    if rounds.partial is not None:
+        if number == rounds.current:
+            return _of_current(update, rounds, member)
+        return "dropped_superseded" if newer_or_same(number, rounds.current, 32) else "dropped_late"
+    if rounds.finished is not None and (
+        number == rounds.finished or not newer_or_same(number, rounds.finished, 32)
+    ):
+        return "dropped_late"
+    if room.quota_reached:
+        return "dropped_quota"
+    return "dropped_full" if room.full else "appended"
+
+
+def _of_current(update: Update, rounds: Rounds, member: int) -> str:
+    assert rounds.partial is not None
+    if member in rounds.members:
+        return "dropped_duplicate"
+    return "merged" if update.sidecar.size == rounds.partial.sidecar.size else "dropped_mismatch"

@@ -1,0 +1,22 @@
+"""Algorithm 1 of OLAF with the reward rule of §3: what becomes of an update, by what waits."""
+
+from olaflab.queue.golden.frames import Update
+from olaflab.queue.golden.reward import Reward
+from olaflab.queue.golden.waiting import Waiting
+
+
+def disposition(
+    update: Update, reward: Reward, waiting: Waiting | None, full: bool, compare_rewards: bool
+) -> str:
+    """The counter of what becomes of ``update``; ``waiting`` is its index's unlocked update."""
+    if waiting is None:
+        return "dropped_full" if full else "appended"
+    if update.sidecar.size != waiting.sidecar.size:
+        return "dropped_mismatch"
+    if waiting.replaceable_by == update.sidecar.worker and not update.aggregated:
+        return "replaced_worker"
+    if compare_rewards and reward.above(waiting.reward):
+        return "replaced_reward"
+    if compare_rewards and reward.below(waiting.reward):
+        return "dropped_reward"
+    return "merged"

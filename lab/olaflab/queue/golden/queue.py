@@ -1,0 +1,338 @@
+"""The golden queue: told when things happen, it says what must have happened.
+
+The rules are Algorithm 1 of OLAF with the reward rule of §3 and the head lock of §12.1. What they decide
+depends on what still waits, hence on when updates begin to leave, which is the output's affair. So the
+model is told the queue's *instants* in order (an update's disposition was decided; it is settled, for it
+has arrived to its end; the update next in line began to leave; it left its slot; a frame's status was
+taken; a command reached the next index of its range) and predicts all else: what becomes of each update,
+every byte and sidecar field of every frame that leaves, the status in each, and every counter. An instant
+that cannot be (a decision with no frame, a departure from an empty queue, against ``hold`` or faster than
+``rate``) raises :class:`Unexplained`.
+"""
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from olafctl.queue.internals import Command
+from olafctl.queue.registers import BY_NAME, Access, IndexSettings
+from olafctl.wire.geometry import Geometry
+from olafctl.wire.layouts import Kind, StatusFlag
+from olafctl.wire.modes import Mode
+from olaflab.queue.golden import iswitch, opportunistic
+from olaflab.queue.golden.frames import Update
+from olaflab.queue.golden.reward import Reward
+from olaflab.queue.golden.settings import Index, Step, steps
+from olaflab.queue.golden.waiting import Waiting
+from olaflab.queue.model import Instant, Sidecar
+
+UNPREDICTED = ("cycle", "input_stalls")
+"""Counters that measure time, not what became of frames."""
+IN_PLACE = ("merged", "replaced_worker", "replaced_reward")
+"""Dispositions of an update that ends up where one waits already."""
+
+
+class Unexplained(AssertionError):
+    """The queue did something that no rule allows."""
+
+
+@dataclass
+class Arriving:
+    """An update whose disposition is decided and which has not arrived to its end."""
+
+    update: Update
+    reward: Reward
+    disposition: str
+    slot: Waiting | None
+    """Where it will be, once settled: its own place in line, or the waiting update's."""
+    after_locked: bool
+    index: Index
+    """Of its tables; any other one when it is faulty."""
+
+
+class GoldenQueue:
+    """The model of one queue from its reset on. Settings may change only while nothing is arriving."""
+
+    def __init__(self, geometry: Geometry) -> None:
+        self.geometry = geometry
+        self.accumulate_quota = max(1, geometry.slots // 2)
+        self.rate = 0
+        self.hold = 0
+        self.window: int = BY_NAME["active_window"].reset or 0
+        self.counters = {
+            name: 0
+            for name, register in BY_NAME.items()
+            if register.access is Access.COUNTER and name not in UNPREDICTED
+        }
+        self.cases: dict[str, int] = {}
+        """How often each case that is no counter of its own was met."""
+        self._offered: deque[Update] = deque()
+        self._arriving: Arriving | None = None
+        self._line: list[Waiting] = []
+        self._leaving: Waiting | None = None
+        self._begun: deque[Waiting] = deque()
+        self._seen: dict[int, int] = {}
+        self._indices: dict[int, Index] = {}
+        self._steps: deque[Step] = deque()
+        self.got: Index | None = None
+        """What the last GET found."""
+        self._owed = 0
+        self._owed_at = 0
+        self.statuses: deque[tuple[int, int]] = deque()
+        """(occupancy, active clusters) of the frames to leave, in order."""
+
+    # What the outside does.
+
+    def offer(self, sidecar: Sidecar, frame: bytes, keeps: Sequence[int] | None = None) -> None:
+        """An update is sent to the queue."""
+        self._offered.append(Update.read(sidecar, frame, keeps, self.geometry))
+
+    def limit_rate(self, rate: int, cycle: int) -> None:
+        """The ``rate`` register was written; nothing may be owed by an earlier rate."""
+        self.rate, self._owed, self._owed_at = rate, 0, cycle
+
+    def command(self, command: Command, first: int, last: int, settings: IndexSettings) -> None:
+        """A command of a good range is written; one before it has ended."""
+        _require(not self._steps, "a command ended before it reached its last index")
+        self._steps.extend(steps(command, first, last, settings))
+
+    def at(self, instant: Instant) -> None:
+        """The queue reports an instant. Raises Unexplained when it cannot be."""
+        occupancy = self.occupancy
+        leaver = self._leaving
+        if instant.status:
+            self.statuses.append((occupancy, self._active(instant.cycle)))
+        if instant.left:
+            self._leave()
+        if instant.begun:
+            self._begin(instant.cycle)
+        if instant.commanded:
+            _require(bool(self._steps), "a command went on beyond its last index")
+            self._command(self._steps.popleft())
+        if instant.decided:
+            self._decide(occupancy, leaver)
+        if instant.settled:
+            self._settle(instant.cycle)
+
+    def next_update(self) -> tuple[Sidecar, bytes]:
+        """The sidecar (but for its status) and the bytes of the next update to leave completely."""
+        _require(bool(self._begun), "an update left that never began to")
+        update = self._begun.popleft()
+        _require(update is not self._leaving, "an update left before its last beat was read")
+        self.counters["out_updates"] += 1
+        return update.sidecar, update.frame
+
+    def status(self) -> tuple[int, int, int, int]:
+        """Occupancy, active clusters, slots and status flags that the next frame out must carry."""
+        _require(bool(self.statuses), "a frame left whose status was never taken")
+        occupancy, active = self.statuses.popleft()
+        slots = self.geometry.slots
+        flags = (StatusFlag.FULL if occupancy == slots else 0) | (
+            StatusFlag.CONGESTED if active > slots else 0
+        )
+        return occupancy, active, slots, int(flags)
+
+    @property
+    def undecided(self) -> int:
+        """Updates offered that have not arrived."""
+        return len(self._offered) + (self._arriving is not None)
+
+    @property
+    def unsent(self) -> int:
+        """Updates that are to leave and have not."""
+        return len(self._line) + len(self._begun)
+
+    @property
+    def occupancy(self) -> int:
+        """Slots taken, by updates that wait or leave or accumulate."""
+        return len(self._line) + self.accumulating
+
+    @property
+    def accumulating(self) -> int:
+        """Slots taken by partial sums."""
+        return sum(index.rounds.partial is not None for index in self._indices.values())
+
+    def index(self, number: int) -> Index:
+        """The settings and the rounds of an index."""
+        return self._indices.setdefault(number, Index())
+
+    # What follows.
+
+    def _active(self, cycle: int) -> int:
+        """Indices counted as active at ``cycle``: a round robin look finds each one's window over."""
+        indices = self.geometry.indices
+
+        def ends(index: int, sent: int) -> int:
+            over = sent + self.window + 1
+            return over + (index - over) % indices
+
+        return sum(sent < cycle <= ends(index, sent) for index, sent in self._seen.items())
+
+    def _leave(self) -> None:
+        _require(self._leaving is not None and self._line[:1] == [self._leaving], "a slot was freed twice")
+        del self._line[0]
+        self._leaving = None
+
+    def _begin(self, cycle: int) -> None:
+        _require(self._leaving is None, "an update began to leave before the one ahead had left")
+        _require(not self.hold, "an update began to leave against hold")
+        arriving = self._arriving
+        if self._line:
+            head = self._line[0]
+        else:
+            _require(
+                arriving is not None and arriving.disposition == "appended", "an empty queue began to send"
+            )
+            assert arriving is not None and arriving.slot is not None
+            head = arriving.slot
+        if arriving is not None and arriving.slot is head:
+            self.counters["cut_through"] += 1
+            self.note(f"cut through while {arriving.disposition}")
+        head.begun = True
+        self._leaving = head
+        self._begun.append(head)
+        self._pay(cycle, head.sidecar.size)
+
+    def _pay(self, cycle: int, size: int) -> None:
+        """What is owed falls by the rate each cycle, to no less than 0 but for what the last one overpays."""
+        if not self.rate:
+            return
+        paid = min(cycle - self._owed_at, -(-max(self._owed, 0) // self.rate))
+        self._owed -= paid * self.rate
+        _require(self._owed <= 0, "an update began to leave faster than the rate")
+        self._owed = max(0, self._owed + (size * 8 << 16)) - self.rate
+        self._owed_at = cycle + 1
+
+    def _decide(self, occupancy: int, leaver: Waiting | None) -> None:
+        _require(bool(self._offered) and self._arriving is None, "a disposition was decided for no update")
+        update = self._offered.popleft()
+        if update.fault or update.headless:
+            self._arriving = Arriving(update, Reward(0, 0), update.fault or "torn", None, False, Index())
+            return
+        index = self.index(update.sidecar.index)
+        settings = index.settings
+        reward = update.reward(settings.reward_threshold)
+        full = occupancy == self.geometry.slots
+        after_locked = False
+        slot = None
+        if settings.halted:
+            what = "dropped_halted"
+        elif settings.mode == Mode.ISWITCH:
+            quota_reached = self.accumulating >= self.accumulate_quota
+            room = iswitch.Room(self.geometry.members, quota_reached, full)
+            what = iswitch.disposition(update, index.rounds, room)
+        elif settings.mode == Mode.FIFO:
+            what = "dropped_full" if full else "appended"
+        else:
+            of_index = self._of_index(update.sidecar.index, leaver)
+            slot = next((entry for entry in of_index if not entry.begun), None)
+            what = opportunistic.disposition(update, reward, slot, full, bool(settings.reward_enable))
+            after_locked = what == "appended" and any(entry.begun for entry in of_index)
+        if what == "appended":
+            slot = Waiting.alone(update, reward, settings.mode == Mode.OLAF)
+        elif what not in IN_PLACE:
+            slot = None
+        self._arriving = Arriving(update, reward, what, slot, after_locked, index)
+
+    def _of_index(self, number: int, leaver: Waiting | None) -> list[Waiting]:
+        """The updates of an index that its table knows of, in line; also one that leaves at this instant."""
+        leaving = [leaver] if leaver is not None and leaver not in self._line else []
+        return [entry for entry in leaving + self._line if entry.tracked and entry.sidecar.index == number]
+
+    def _settle(self, cycle: int) -> None:
+        arriving = self._arriving
+        _require(arriving is not None, "an update was settled that never arrived")
+        assert arriving is not None
+        self._arriving = None
+        self.counters["in_updates"] += 1
+        update, what, slot = arriving.update, arriving.disposition, arriving.slot
+        if update.fault is None and update.ending != "good":
+            if slot is None or not slot.begun:
+                self.counters[f"dropped_{update.ending}"] += 1
+                return
+            self.counters["repaired"] += 1
+            self.note(f"repaired {update.ending} while {what}")
+        self.counters[what] += 1
+        if update.fault is None:
+            self._seen[update.sidecar.index] = cycle
+        if arriving.index.settings.mode == Mode.ISWITCH:
+            self._contribute(arriving)
+        elif what == "appended":
+            assert slot is not None
+            self._line.append(slot)
+            self.counters["locked_appends"] += arriving.after_locked
+        elif what == "merged":
+            assert slot is not None
+            newer, saturated = slot.merge(update, arriving.reward)
+            self.note("merged, newer" if newer else "merged, older")
+            self.counters["saturations"] += saturated
+        elif slot is not None:
+            slot.replace(update, arriving.reward)
+
+    def _contribute(self, arriving: Arriving) -> None:
+        """A contribution is in: it begins or joins its index' round, and may be the last one missing."""
+        rounds, update = arriving.index.rounds, arriving.update
+        if arriving.disposition in ("appended", "dropped_superseded"):
+            sum_of_one = Waiting.alone(update, arriving.reward, tracked=False)
+            sum_of_one.aggregate()
+            rounds.start(update, sum_of_one)
+        elif arriving.disposition == "merged":
+            assert rounds.partial is not None
+            newer, saturated = rounds.partial.merge(update, arriving.reward)
+            rounds.members.add(update.sidecar.member)
+            self.note("contributed, newer" if newer else "contributed, older")
+            self.counters["saturations"] += saturated
+        else:
+            return
+        if rounds.complete(arriving.index.settings.threshold):
+            self._release(rounds, "released by the last contribution")
+
+    def _release(self, rounds: iswitch.Rounds, case: str) -> None:
+        self.note(case)
+        released = rounds.release()
+        released.sidecar = replace(released.sidecar, kind=Kind.RESULT)
+        self._line.append(released)
+
+    def _command(self, step: Step) -> None:
+        """A command at one index of its range."""
+        self.note(f"command {step.command.name}")
+        index = self.index(step.index)
+        rounds = index.rounds
+        match step.command:
+            case Command.SET:
+                index.settings = step.settings
+                if rounds.partial is not None and step.settings.mode != Mode.ISWITCH:
+                    rounds.partial = None
+                    self.counters["dropped_reset"] += 1
+                    self.note("discarded by SET")
+                elif not step.settings.halted and rounds.complete(step.settings.threshold):
+                    self._release(rounds, "released by SET")
+            case Command.FBCAST:
+                if rounds.partial is not None:
+                    self.counters["forced"] += 1
+                    self._release(rounds, "released by FBCAST")
+            case Command.RESET:
+                if rounds.partial is not None:
+                    self.counters["dropped_reset"] += 1
+                    self.note("discarded by RESET")
+                rounds.reset()
+            case Command.GET:
+                partial = rounds.partial and replace(rounds.partial)
+                self.got = replace(
+                    index, rounds=replace(rounds, members=set(rounds.members), partial=partial)
+                )
+
+    def note(self, case: str) -> None:
+        """Count a case."""
+        self.cases[case] = self.cases.get(case, 0) + 1
+
+
+def _require(holds: bool, otherwise: str) -> None:
+    if not holds:
+        raise Unexplained(otherwise)
+
+
+def with_status(sidecar: Sidecar, status: tuple[int, int, int, int]) -> Sidecar:
+    """``sidecar`` as it leaves, with the queue's status written into it."""
+    occupancy, active, slots, flags = status
+    return replace(sidecar, occupancy=occupancy, active_clusters=active, slots=slots, status_flags=flags)

@@ -1,0 +1,31 @@
+"""What an index does with its updates, and how commands change it."""
+
+from dataclasses import dataclass, field
+
+from olafctl.queue.internals import Command
+from olafctl.queue.registers import IndexSettings
+from olaflab.queue.golden.iswitch import Rounds
+
+
+@dataclass
+class Index:
+    """One index: its settings, and its rounds."""
+
+    settings: IndexSettings = field(default_factory=IndexSettings)
+    rounds: Rounds = field(default_factory=Rounds)
+
+
+@dataclass(frozen=True)
+class Step:
+    """A command at one index of its range."""
+
+    command: Command
+    index: int
+    settings: IndexSettings
+    """The staged ones; only SET applies them."""
+
+
+def steps(command: Command, first: int, last: int, settings: IndexSettings) -> list[Step]:
+    """A command index by index, in order."""
+    end = first if command is Command.GET else last
+    return [Step(command, index, settings) for index in range(first, end + 1)]

@@ -1,0 +1,89 @@
+"""An update in the queue, and how others are merged into it."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from olafctl.wire.layouts import Flag
+from olaflab.queue.golden.frames import Gradients, Update, field, with_fields, without_checksum
+from olaflab.queue.golden.reward import Reward
+from olaflab.queue.model import Sidecar
+
+COUNT_LIMIT = 65535
+_CANONICAL_NAN = np.uint32(0x7FC00000)
+
+
+def add(left: Gradients, right: Gradients) -> Gradients:
+    """binary32 sums, each NaN the canonical quiet one."""
+    with np.errstate(all="ignore"):
+        total = left + right
+    total.view(np.uint32)[np.isnan(total)] = _CANONICAL_NAN
+    return total
+
+
+def newer_or_same(one: int, other: int, bits: int) -> bool:
+    """Serial-number arithmetic: whether ``one`` is newer than or as new as ``other``."""
+    return (one - other) % (1 << bits) < 1 << bits - 1
+
+
+@dataclass(eq=False)
+class Waiting:
+    """An update in the queue, perhaps the sum of several."""
+
+    sidecar: Sidecar
+    header: bytes
+    gradients: Gradients
+    reward: Reward
+    replaceable_by: int | None
+    """The worker whose next update may replace it."""
+    tracked: bool
+    """Later updates of its index may be merged with it."""
+    begun: bool = False
+    """It has begun to leave."""
+
+    @classmethod
+    def alone(cls, update: Update, reward: Reward, tracked: bool) -> "Waiting":
+        """The update as it waits by itself."""
+        by = None if update.aggregated else update.sidecar.worker
+        return cls(update.sidecar, update.header, update.gradients, reward, by, tracked)
+
+    @property
+    def frame(self) -> bytes:
+        return self.header + self.gradients.astype("<f4").tobytes()
+
+    @property
+    def count(self) -> int:
+        return field(self.header, "count")
+
+    def aggregate(self) -> None:
+        """Mark it as a sum, also when it is of one update."""
+        flags = field(self.header, "flags") | Flag.AGGREGATED
+        self.header = without_checksum(with_fields(self.header, flags=flags))
+        self.replaceable_by = None
+
+    def replace(self, update: Update, reward: Reward) -> None:
+        """``update`` takes its place in line."""
+        alone = Waiting.alone(update, reward, self.tracked)
+        self.sidecar, self.header, self.gradients = alone.sidecar, alone.header, alone.gradients
+        self.reward, self.replaceable_by = alone.reward, alone.replaceable_by
+
+    def merge(self, update: Update, reward: Reward) -> tuple[bool, bool]:
+        """Add ``update``; whether it was the newer, and whether the count stopped at its limit."""
+        count = self.count + field(update.header, "count")
+        if reward.rank > self.reward.rank:
+            self.reward = reward
+        theirs, ours = (field(header, "policy") for header in (update.header, self.header))
+        newer = newer_or_same(field(update.header, "gen_time"), field(self.header, "gen_time"), 48)
+        if newer:
+            self.sidecar, self.header = update.sidecar, update.header
+        merged = {
+            "count": min(count, COUNT_LIMIT),
+            "reward": self.reward.bits,
+            "policy": ours if newer_or_same(theirs, ours, 16) else theirs,
+            "flags": field(self.header, "flags") | Flag.AGGREGATED,
+        }
+        self.header = without_checksum(with_fields(self.header, **merged))
+        # What did not arrive adds nothing: -0 leaves every number as it is.
+        self.gradients = add(self.gradients, np.where(update.arrived, update.gradients, np.float32("-0.0")))
+        self.replaceable_by = None
+        return newer, count > COUNT_LIMIT

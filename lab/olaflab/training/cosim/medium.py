@@ -1,0 +1,100 @@
+"""A medium of the SDK's virtual network: every datagram crosses a running engine, frame by frame.
+
+Two simulators agree about the time conservatively. A datagram needs ``delay`` from a host to the engine and
+as much from the engine to a host. So what hosts do from now on reaches the engine ``delay`` from now at the
+earliest: up to there the engine may run. And what leaves the engine after a step cannot reach a host before
+two delays have passed since that step began: only then the next step is due. An idle engine is not stepped.
+"""
+
+from collections import Counter
+from ipaddress import IPv4Address
+
+from olaf.port import Address
+from olaf.virtual import VirtualNetwork
+
+from olafctl.errors import BadInput, Problem
+from olafctl.targets.interface import TimedFrame, VirtualTime
+from olafctl.testbed import hosts
+from olafctl.testbed.model import Host, Testbed
+from olafctl.wire.frames import Datagram, Endpoint
+
+NS = 1_000_000_000
+DELAY = 50_000
+"""ns between a host and the engine: some cable, a NIC and a kernel."""
+
+
+class EngineMedium:
+    """Carries each datagram as an Ethernet frame through the engine; a host takes what is addressed to it."""
+
+    def __init__(self, engine: VirtualTime, testbed: Testbed, delay: int = DELAY) -> None:
+        """``engine`` is at virtual time 0 and serves ``testbed``; ``delay`` in ns, above 0."""
+        self._engine, self._delay = engine, delay
+        everyone = (*testbed.parameter_servers, *testbed.workers, *testbed.hosts)
+        self._hosts = {host.ip: host for host in everyone}
+        self._macs = {host.ip: host.mac for host in everyone}
+        if testbed.root.address is not None:
+            self._macs[testbed.root.address] = hosts.default_mac(testbed.root.address)
+        self._stepping = False
+        self.refused: Counter[str] = Counter()
+        """Frames that a host's network card or kernel would not accept, by reason."""
+
+    def carry(self, network: VirtualNetwork, source: Address, to: Address, datagram: bytes, tos: int) -> None:
+        """A port has sent. Raises BadInput for an address that the testbed does not have."""
+        begin = self._host(source[0])
+        frame = Datagram(
+            Endpoint(begin.mac, begin.ip, source[1]),
+            Endpoint(self._mac(to[0]), IPv4Address(to[0]), to[1]),
+            datagram,
+            tos,
+        )
+        self._engine.arrive(TimedFrame(_ns(network) + self._delay, begin.port, frame.encode()))
+        if not self._stepping:
+            self._stepping = True
+            self._step_later(network)
+
+    def _step_later(self, network: VirtualNetwork) -> None:
+        network.at((_ns(network) + 2 * self._delay) / NS, lambda: self._step(network))
+
+    def _step(self, network: VirtualNetwork) -> None:
+        advanced = self._engine.advance(_ns(network) + self._delay)
+        for left in advanced.left:
+            self._deliver(network, left)
+        self._stepping = advanced.waiting
+        if advanced.waiting:
+            self._step_later(network)
+
+    def _deliver(self, network: VirtualNetwork, left: TimedFrame) -> None:
+        try:
+            received = Datagram.decode(left.frame)
+        except ValueError as error:
+            self.refused[str(error)] += 1
+            return
+        host = self._hosts.get(received.destination.ip)
+        if host is None or (host.port, host.mac) != (left.port, received.destination.mac):
+            self.refused[f"addressed to {received.destination.mac} at port {left.port}"] += 1
+            return
+        source = str(received.source.ip), received.source.port
+        to = str(host.ip), received.destination.port
+        network.arrive((left.time + self._delay) / NS, source, to, received.body)
+
+    def _host(self, ip: str) -> Host:
+        host = self._hosts.get(IPv4Address(ip))
+        if host is None:
+            raise BadInput(Problem(f"no host has the address {ip}", "testbed", "add it under hosts"))
+        return host
+
+    def _mac(self, ip: str) -> str:
+        """What the host's neighbour table would say."""
+        mac = self._macs.get(IPv4Address(ip))
+        if mac is None:
+            raise BadInput(Problem(f"no host has the address {ip}", "testbed", "add it under hosts"))
+        return mac
+
+
+def address(host: Host) -> Address:
+    """Where a host of a testbed has its port in the virtual network."""
+    return str(host.ip), host.udp_port
+
+
+def _ns(network: VirtualNetwork) -> int:
+    return round(network.time * NS)

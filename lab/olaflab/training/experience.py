@@ -1,0 +1,93 @@
+"""Experience: whole episodes of LunarLander-v3 played with one set of parameters."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from olaflab.training import network
+
+ENVIRONMENT = "LunarLander-v3"
+EPISODE_STEPS = 500
+"""An episode is cut here; the value of its last state stands for the rest."""
+
+DISCOUNT = 0.99
+TRACE_DECAY = 0.95
+REWARD_SCALE = 0.02
+"""Brings returns, some hundreds, to the size a value head learns quickly."""
+
+
+@dataclass(frozen=True)
+class Experience:
+    """Steps of whole episodes, one row a step, and the mean episode reward."""
+
+    observations: npt.NDArray[np.float32]
+    """(steps, OBSERVATION)"""
+    actions: npt.NDArray[np.int64]
+    log_probabilities: npt.NDArray[np.float32]
+    """Of each action, when it was taken."""
+    advantages: npt.NDArray[np.float32]
+    """Generalised advantage estimates."""
+    returns: npt.NDArray[np.float32]
+    """What the value head should say, in units of REWARD_SCALE."""
+    mean_reward: float
+
+
+def collect(
+    environment: Any, parameters: network.Vector, episodes: int, random: np.random.Generator
+) -> Experience:
+    """Play ``episodes`` episodes, sampling each action from the policy."""
+    views = network.layers(parameters)
+    played = [_episode(environment, views, random) for _ in range(episodes)]
+    columns = [np.concatenate(column) for column in zip(*(rows for rows, _ in played), strict=True)]
+    observations, actions, log_probabilities, advantages, returns = columns
+    return Experience(
+        observations=observations,
+        actions=actions,
+        log_probabilities=log_probabilities,
+        advantages=advantages,
+        returns=returns,
+        mean_reward=float(np.mean([total for _, total in played])),
+    )
+
+
+def _episode(
+    environment: Any, views: list[Any], random: np.random.Generator
+) -> tuple[tuple[npt.NDArray[Any], ...], float]:
+    observation, _ = environment.reset(seed=int(random.integers(1 << 31)))
+    observations, actions, chances, values, rewards = [], [], [], [], []
+    while True:
+        preferences, value = network.forward(views, observation, np.tanh)
+        weights = np.exp(preferences - preferences.max())
+        ladder = np.cumsum(weights)
+        action = min(int(np.searchsorted(ladder, random.random() * ladder[-1])), network.ACTIONS - 1)
+        observations.append(observation)
+        actions.append(action)
+        chances.append(weights[action] / ladder[-1])
+        values.append(float(value))
+        observation, reward, ended, cut, _ = environment.step(action)
+        rewards.append(float(reward))
+        if ended or cut:
+            break
+    last = 0.0 if ended else float(network.forward(views, observation, np.tanh)[1])
+    advantages = _advantages(np.array(rewards) * REWARD_SCALE, np.array([*values, last]))
+    rows = (
+        np.array(observations, dtype=np.float32),
+        np.array(actions, dtype=np.int64),
+        np.log(np.array(chances, dtype=np.float32)),
+        advantages.astype(np.float32),
+        (advantages + values).astype(np.float32),
+    )
+    return rows, sum(rewards)
+
+
+def _advantages(rewards: npt.NDArray[np.float64], values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Generalised advantage estimation; ``values`` has one more entry, the last state's."""
+    surprise = rewards + DISCOUNT * values[1:] - values[:-1]
+    advantages = np.empty_like(surprise)
+    total = 0.0
+    for step in range(len(surprise) - 1, -1, -1):
+        total = surprise[step] + DISCOUNT * TRACE_DECAY * total
+        advantages[step] = total
+    return advantages

@@ -1,0 +1,130 @@
+"""A twin for training in virtual time: brought up once, and given another queue for each run."""
+
+import struct
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from olafctl.queue.registers import DISPOSITIONS, rate_word
+from olafctl.targets import testbeds
+from olafctl.targets.interface import Progress, Running, of_root
+from olafctl.testbed.model import Testbed
+from olafctl.wire.modes import Mode
+from olaflab.pipeline.twin import deployed
+from olaflab.training import network
+from olaflab.training.plan import Plan, Trained
+from olaflab.training.virtual import train
+
+_TESTBED = """
+name: {name}
+engine: {{indices: 16, slots: {slots}, beats: 142, active_window: 8 s}}
+ports:
+  - {{number: 1, name: ps, transport: unix}}
+  - {{number: 2, name: tor, transport: unix}}
+parameter_servers: [{{name: ps, port: ps, ip: 10.0.0.254}}]
+clusters: [{{count: {clusters}, workers: {workers}, name: lander, port: 2, ip: 10.0.1.1, values: {values}}}]
+"""
+
+
+@dataclass(frozen=True)
+class Queue:
+    """What the engine does in a run."""
+
+    mode: Mode
+    rate: int | None = None
+    """Of its output in bit/s; None is no limit."""
+    comparable: float | None = None
+    """Updates whose rewards differ by more are not merged: the better stays (OLAF §3). None is no rule."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One training: its workers' rewards and times, and what became of their updates."""
+
+    rewards: list[float]
+    """By update number: the mean over all workers."""
+    seconds: list[float]
+    """By update number: when it was ready, in virtual time, the mean over all workers."""
+    sent: int
+    received: int
+    """Frames at the parameter server."""
+    contained: int
+    """Workers' updates in them."""
+    refused: int
+    """Frames that the policy refused."""
+    lost: int
+    """Updates that the engine dropped."""
+    replaced: int
+    age_of_model: float
+    """Seconds, the mean over the clusters."""
+
+
+class Lab:
+    """A running twin."""
+
+    def __init__(self, running: Running, testbed: Testbed) -> None:
+        self.running = running
+        self.testbed = testbed
+
+    def train(self, queue: Queue, plan: Plan) -> Run:
+        """One training from its beginning. Raises OlafError."""
+        of_root(self.running.queues).write("mode", queue.mode.number)
+        of_root(self.running.queues).write("rate", rate_word(queue.rate))
+        of_root(self.running.queues).write("reward_enable", int(queue.comparable is not None))
+        (word,) = struct.unpack(">I", struct.pack(">f", queue.comparable or 0.0))
+        of_root(self.running.queues).write("reward_threshold", word)
+        with closing(self.running.virtual_time()) as engine:
+            server = self.testbed.parameter_servers[0]
+            trained = train(engine, self.testbed, server, plan, lambda step, done, total: None)
+        return _run(trained, of_root(self.running.queues).read_all(), plan.updates)
+
+
+@contextmanager
+def lab(
+    name: str,
+    clusters: int,
+    workers: int,
+    slots: int,
+    progress: Progress,
+    values: int = network.parameters(network.HIDDEN),
+) -> Iterator[Lab]:
+    """A twin for ``clusters`` of ``workers`` each that train ``values`` values, and a queue of ``slots``.
+
+    Raises OlafError.
+    """
+    text = _TESTBED.format(name=name, clusters=clusters, workers=workers, slots=slots, values=values)
+    testbed = testbeds.load(Path(f"{name}.yaml"), text)
+    with deployed(testbed, progress) as running:
+        yield Lab(running, testbed)
+
+
+def _run(trained: list[Trained], counters: dict[str, int], updates: int) -> Run:
+    rewards, seconds = _by_worker(trained, updates)
+    ages = [cluster.age_of_model for cluster in trained if cluster.age_of_model is not None]
+    dropped = [name for name in DISPOSITIONS if name.startswith("dropped_")]
+    return Run(
+        rewards=rewards.mean(axis=0).tolist(),
+        seconds=seconds.mean(axis=0).tolist(),
+        sent=sum(cluster.sent for cluster in trained),
+        received=sum(cluster.received for cluster in trained),
+        contained=sum(cluster.contained for cluster in trained),
+        refused=sum(cluster.refused for cluster in trained),
+        lost=sum(counters[name] for name in dropped),
+        replaced=counters["replaced_worker"] + counters["replaced_reward"],
+        age_of_model=float(np.mean(ages)) if ages else float("nan"),
+    )
+
+
+def _by_worker(trained: list[Trained], updates: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Rewards and times, each of shape (workers, updates)."""
+    steps: dict[str, list[tuple[float, float]]] = {}
+    for cluster in trained:
+        for step in cluster.steps:
+            steps.setdefault(step.worker, []).append((step.reward, step.time))
+    both = np.array(list(steps.values()))
+    assert both.shape == (len(steps), updates, 2)
+    return both[..., 0], both[..., 1]

@@ -1,0 +1,186 @@
+"""What a training in wall time leaves in its folder: every update, TensorBoard's events, and a picture."""
+
+import csv
+import logging
+from collections import Counter, deque
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import astuple, dataclass, fields
+from pathlib import Path
+from statistics import fmean
+
+from torch.utils.tensorboard import SummaryWriter
+
+from olafctl import plotting
+from olafctl.errors import BadInput, OlafError, Problem
+from olafctl.testbed.model import Cluster
+from olaflab.training.plan import Step
+
+UPDATES, CHECKPOINT, PICTURE = "updates.csv", "checkpoint.npz", "reward.png"
+_OPTIMISERS = "optimisers"
+_LOG = logging.getLogger("olafctl")
+_COLUMNS = ("number", *(field.name for field in fields(Step)))
+_RECENT = 20
+"""Updates that a shown mean is over."""
+
+
+@dataclass(frozen=True)
+class Figures:
+    """How a cluster does at this moment."""
+
+    time: float
+    """Seconds since the training began."""
+    updates: int
+    reward: float
+    """Like the two that follow, the mean over the last updates."""
+    sent: float
+    """Share of updates that were sent when they were ready."""
+    probability: float
+    age_of_model: float | None
+
+
+class Journal:
+    """The folder of one training, which may have begun earlier."""
+
+    def __init__(self, folder: Path, clusters: Sequence[Cluster], resume: bool) -> None:
+        """Raises BadInput when there is a training already, or none to resume, OlafError for a bad file."""
+        known = (folder / UPDATES).exists()
+        if known and not resume:
+            remedy = "add --resume to go on with it, or choose another folder with --out"
+            raise BadInput(Problem("holds a training already", str(folder), remedy))
+        if resume and not known:
+            raise BadInput(Problem("there is no training to resume", str(folder), "leave --resume out"))
+        self._folder = folder
+        self._clusters = clusters
+        self.steps: list[Step] = []
+        """All, those of earlier runs too."""
+        self.done: Counter[str] = Counter()
+        """Updates by worker."""
+        self._recent: dict[int, deque[Step]] = {one.index: deque(maxlen=_RECENT) for one in clusters}
+        self._ages: list[tuple[int, float, float]] = []
+        self._full = False
+        """Whether it was logged that something cannot be written."""
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            if known:
+                self._read()
+                if self.steps and not self.checkpoint.exists():
+                    _LOG.warning("%s is not there: the weights begin again", self.checkpoint)
+            self._file = (folder / UPDATES).open("a", newline="")
+            self._lines = csv.writer(self._file)
+            if not self._file.tell():
+                self._lines.writerow(_COLUMNS)
+            self._events = SummaryWriter(str(folder))
+        except OSError as error:
+            raise OlafError(Problem(f"cannot be written: {error.strerror}", str(folder))) from error
+
+    @property
+    def checkpoint(self) -> Path:
+        """Where the parameter server keeps its weights."""
+        return self._folder / CHECKPOINT
+
+    def memory(self, worker: str) -> Path:
+        """Where a worker keeps its optimiser, absolute: a worker may be in another folder."""
+        return self._folder.resolve() / _OPTIMISERS / f"{worker}.npz"
+
+    @property
+    def begin(self) -> float:
+        """Seconds that earlier runs took."""
+        return self.steps[-1].time if self.steps else 0.0
+
+    def write(self, step: Step) -> None:
+        """One more update."""
+        self._keep(step)
+        with self._going_on():
+            self._lines.writerow((self.done[step.worker], *astuple(step)))
+
+    def report(self, cluster: Cluster, time: float, age_of_model: float | None) -> Figures | None:
+        """A cluster's figures, also to TensorBoard; None before its first update."""
+        recent = self._recent[cluster.index]
+        with self._going_on():
+            self._file.flush()
+        if not recent:
+            return None
+        figures = Figures(
+            time=time,
+            updates=sum(self.done[worker.name] for worker in cluster.workers),
+            reward=fmean(step.reward for step in recent),
+            sent=fmean(step.sent for step in recent),
+            probability=fmean(step.probability for step in recent),
+            age_of_model=age_of_model,
+        )
+        with self._going_on():
+            for name, value in vars(figures).items():
+                if name != "updates" and value is not None:
+                    self._events.add_scalar(f"{cluster.name}/{name}", value, figures.updates)
+        if age_of_model is not None:
+            self._ages.append((cluster.index, time, age_of_model))
+        return figures
+
+    def close(self) -> Path | None:
+        """Draw the picture, if there was any update. Raises OlafError when it cannot be written."""
+        with self._going_on():
+            self._file.close()
+        with self._going_on():
+            self._events.close()
+        if not self.steps:
+            return None
+        drawing = plotting.new_figure(11, 4.2)
+        rewards, ages = drawing.subplots(1, 2)
+        for number, cluster in enumerate(self._clusters):
+            colour = plotting.COLOURS[number % len(plotting.COLOURS)]
+            steps = [step for step in self.steps if step.cluster == cluster.index]
+            window = [steps[max(0, place - _RECENT) : place + 1] for place in range(len(steps))]
+            means = [fmean(step.reward for step in part) for part in window]
+            rewards.plot([step.time for step in steps], means, color=colour, label=cluster.name)
+            aged = [(time, age) for index, time, age in self._ages if index == cluster.index]
+            ages.plot([time for time, _ in aged], [age for _, age in aged], color=colour)
+        rewards.set(xlabel="s", ylabel=f"mean reward of {_RECENT} updates")
+        ages.set(xlabel="s", ylabel="average Age-of-Model, s")
+        rewards.legend()
+        plotting.save(drawing, self._folder / PICTURE)
+        return self._folder / PICTURE
+
+    @contextmanager
+    def _going_on(self) -> Iterator[None]:
+        """A disk without room does not stop the training; it is logged once."""
+        try:
+            yield
+        except OSError as error:
+            if not self._full:
+                _LOG.warning("%s: cannot be written: %s; the training goes on", self._folder, error.strerror)
+            self._full = True
+
+    def _keep(self, step: Step) -> None:
+        self.steps.append(step)
+        self.done[step.worker] += 1
+        if step.cluster in self._recent:
+            self._recent[step.cluster].append(step)
+
+    def _read(self) -> None:
+        path = self._folder / UPDATES
+        _drop_torn_line(path)
+        with path.open(newline="") as file:
+            for line, row in enumerate(csv.DictReader(file), 2):
+                try:
+                    step = Step(
+                        float(row["time"]),
+                        int(row["cluster"]),
+                        row["worker"],
+                        float(row["reward"]),
+                        float(row["probability"]),
+                        row["sent"] == "True",
+                    )
+                except (KeyError, TypeError, ValueError):
+                    what = "is no update of a training"
+                    raise OlafError(Problem(what, f"{path}:{line}", "remove that line")) from None
+                self._keep(step)
+
+
+def _drop_torn_line(path: Path) -> None:
+    """Take away the end of a last line that a kill cut off. Raises OSError."""
+    text = path.read_bytes()
+    whole = text.rfind(b"\n") + 1
+    if whole < len(text):
+        with path.open("r+b") as file:
+            file.truncate(whole)

@@ -1,0 +1,129 @@
+"""LunarLander-v3 over a deployment's real ports, in wall time: the parameter server here, workers as a team.
+
+A worker that dies does not stop the others.
+"""
+
+import logging
+import signal
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import replace
+
+from olaf import ParameterServer
+from olaf.udp import UdpPort
+
+from olafctl.control.serving import asynchronous, parameter_server
+from olafctl.errors import BadInput, Problem
+from olafctl.ports.namespace import within
+from olafctl.testbed.model import Cluster, Host, Testbed
+from olaflab.training.cosim.medium import address
+from olaflab.training.journal import Figures, Journal
+from olaflab.training.plan import Plan, Trained, trained, values_of
+from olaflab.training.team import Job, Processes, Team
+
+_LOG = logging.getLogger("olafctl")
+_LINGER = 30.0
+"""Seconds that workers have to end what they are at."""
+_CHECKPOINT = 5.0
+"""Seconds of training that a kill -9 may cost."""
+
+Show = Callable[[Mapping[str, Figures]], None]
+"""Given every cluster's figures now and then, by name."""
+
+
+Gather = Callable[[Sequence[Job]], Team]
+"""Brings the workers up."""
+
+
+def train(
+    testbed: Testbed,
+    server: Host,
+    plan: Plan,
+    namespaces: Mapping[str, str | None],
+    journal: Journal,
+    report: float,
+    show: Show,
+    gather: Gather = Processes,
+) -> list[Trained]:
+    """Train every cluster that is not of iswitch mode until each worker has made its updates, or Ctrl-C.
+
+    ``namespaces`` are the hosts' by name, None this process's own; ``show`` is called every ``report``
+    seconds. Raises BadInput for a cluster that no network fits, and for addresses that cannot be used.
+    """
+    clusters = asynchronous(testbed)
+    values = {cluster.name: values_of(cluster, testbed) for cluster in clusters}
+    serving = _serve(testbed, server, plan, namespaces[server.name], journal, values)
+    begin = time.monotonic() - journal.begin
+    jobs = [
+        Job(
+            cluster,
+            worker,
+            namespaces[worker.name],
+            server,
+            plan,
+            journal.done[worker.name],
+            journal.memory(worker.name),
+        )
+        for cluster in clusters
+        for worker in cluster.workers
+    ]
+    with closing(serving), gather(jobs) as team:
+        until = due = time.monotonic() + report
+        ending = False
+        while team.left and (not ending or time.monotonic() < until):
+            try:
+                for step in team.steps(max(due - time.monotonic(), 0.0)):
+                    journal.write(replace(step, time=time.monotonic() - begin))
+                if time.monotonic() >= due:
+                    due += report
+                    show(_figures(clusters, serving, journal, begin))
+            except KeyboardInterrupt:
+                if ending:
+                    raise
+                # The command line lets only the first one through, for commands that clean up then.
+                signal.signal(signal.SIGINT, signal.default_int_handler)
+                _LOG.warning("every worker finishes what it is at; Ctrl-C again ends at once")
+                ending, until = True, time.monotonic() + _LINGER
+                team.stop()
+        show(_figures(clusters, serving, journal, begin))
+        return [
+            trained(one, journal.steps, [team.counters[w.name] for w in one.workers], serving)
+            for one in clusters
+        ]
+
+
+def _serve(
+    testbed: Testbed,
+    server: Host,
+    plan: Plan,
+    namespace: str | None,
+    journal: Journal,
+    values: Mapping[str, int],
+) -> ParameterServer:
+    """With models of so many ``values`` by cluster, whatever the checkpoint holds."""
+    host, number = address(server)
+    try:
+        port = within(namespace, lambda: UdpPort((host, number)))
+    except OSError as error:
+        what = error.strerror or str(error)
+        raise BadInput(Problem(what, f"parameter server {server.name}", "is another one running?")) from error
+    serving = parameter_server(
+        testbed, f"{host}:{number}", plan.policy, port=port, checkpoint=journal.checkpoint, every=_CHECKPOINT
+    )
+    for name, wanted in values.items():
+        weights = serving.weights(name)
+        if weights is not None and len(weights) != wanted:
+            port.close()  # and leave the checkpoint as it is
+            what = f"has {len(weights)} values of {name}, which has {wanted} in the testbed"
+            raise BadInput(Problem(what, str(journal.checkpoint), "choose another folder with --out"))
+    return serving
+
+
+def _figures(
+    clusters: tuple[Cluster, ...], serving: ParameterServer, journal: Journal, begin: float
+) -> Mapping[str, Figures]:
+    """Of those that have any."""
+    now = time.monotonic() - begin
+    found = {one.name: journal.report(one, now, serving.age_of_model(one.name)) for one in clusters}
+    return {name: figures for name, figures in found.items() if figures is not None}

@@ -1,0 +1,119 @@
+"""Workers on several machines, by Ray: each where its address is (extra ``ray``)."""
+
+import logging
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import ray
+from olaf.worker import Counters
+from ray.exceptions import RayError
+
+from olafctl.errors import OlafError, Problem
+from olaflab.training.plan import Step
+from olaflab.training.team import Job, Said, work
+
+_LOG = logging.getLogger("olafctl")
+_LOOK = 0.1
+"""Seconds between two looks at what workers said."""
+HERE = "local"
+"""An address: a cluster of this machine alone, for the time of the training."""
+
+
+class Machines:
+    """A team whose workers are Ray tasks. One whose address is that of a Ray node runs there."""
+
+    def __init__(self, cluster: str, jobs: Sequence[Job]) -> None:
+        """``cluster`` is Ray's address of it, or ``local``. Raises OlafError when it does not answer."""
+        here: dict[str, Any] = {"num_cpus": len(jobs) + 1, "include_dashboard": False}
+        try:
+            ray.init(address=cluster, log_to_driver=False, **(here if cluster == HERE else {}))
+        except (RayError, ConnectionError, ValueError, RuntimeError) as error:
+            what = f"no Ray cluster answers: {error}"
+            raise OlafError(Problem(what, f"--ray {cluster}", "start it with: ray start")) from error
+        self.counters = {job.worker.name: Counters() for job in jobs}
+        self._mailbox: Any = ray.remote(num_cpus=0)(_Mailbox).remote()
+        nodes = ray.cluster_resources()
+        self._tasks: dict[Any, str] = {}
+        for job in jobs:
+            node = f"node:{job.worker.ip}"
+            task = ray.remote(num_cpus=1, max_retries=0, resources={node: 0.001} if node in nodes else {})(
+                _run
+            )
+            # Another machine has no such folder.
+            self._tasks[task.remote(replace(job, memory=None), self._mailbox)] = job.worker.name
+
+    def __enter__(self) -> "Machines":
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        ray.shutdown()
+
+    @property
+    def left(self) -> bool:
+        """Whether any worker is still at it."""
+        return bool(self._tasks)
+
+    def steps(self, timeout: float) -> Sequence[Step]:
+        """What workers said within ``timeout`` seconds."""
+        ended, _ = ray.wait(list(self._tasks), timeout=min(timeout, _LOOK))
+        found = []
+        for name, said in ray.get(self._mailbox.take.remote()):
+            if isinstance(said, Step):
+                found.append(said)
+            elif isinstance(said, Counters):
+                self.counters[name] = said
+            else:
+                _LOG.warning("worker %s: %s; the others go on", name, said)
+        for task in ended:
+            name = self._tasks.pop(task)
+            try:
+                ray.get(task)
+            except RayError:
+                _LOG.warning("worker %s has died; the others go on", name)
+        return found
+
+    def stop(self) -> None:
+        """Every worker ends after what it is at."""
+        ray.get(self._mailbox.stop.remote())
+
+
+class _Mailbox:
+    """An actor between the workers and the one who started them."""
+
+    def __init__(self) -> None:
+        self._said: list[tuple[str, Said]] = []
+        self._stopped = False
+
+    def say(self, name: str, said: Said) -> None:
+        self._said.append((name, said))
+
+    def take(self) -> list[tuple[str, Said]]:
+        said, self._said = self._said, []
+        return said
+
+    def stop(self) -> None:
+        self._stopped = True
+
+    def stopped(self) -> bool:
+        return self._stopped
+
+
+class _Asking:
+    """Whether to stop, asked of the mailbox."""
+
+    def __init__(self, mailbox: Any) -> None:
+        self._mailbox = mailbox
+
+    def is_set(self) -> bool:
+        return bool(ray.get(self._mailbox.stopped.remote()))
+
+    def wait(self, timeout: float) -> bool:
+        time.sleep(timeout)
+        return False
+
+
+def _run(job: Job, mailbox: Any) -> None:
+    """A Ray task."""
+    work(job, lambda said: ray.get(mailbox.say.remote(job.worker.name, said)), _Asking(mailbox))

@@ -1,0 +1,187 @@
+"""From a schedule to the frames on the wire, and from the frames at the PS back to arrays."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from olafctl.errors import BadInput, OlafError, Problem
+from olafctl.targets.interface import TimedFrame
+from olafctl.testbed.model import Cluster, Testbed, Worker
+from olafctl.verify import aom
+from olafctl.wire import layouts
+from olafctl.wire.frames import Endpoint, OlafFrame
+from olafctl.wire.layouts import FrameType, Layout
+from olafctl.wire.modes import Mode
+from olaflab.training.replay.schedule import Blocks, Schedule
+from olaflab.training.replay.trace import Trace
+
+Bytes = npt.NDArray[np.uint8]
+Indices = npt.NDArray[np.int64]
+
+_BATCH_BYTES = 1 << 22
+_OLAF_START = layouts.GRADIENT_OFFSET - layouts.OLAF.size
+_SOURCE_START = layouts.ETHERNET.size + layouts.IPV4.offset("src_addr") // 8
+
+
+@dataclass(frozen=True)
+class Receptions:
+    """Updates received at the parameter server, in order; arrays of one length."""
+
+    time: Indices
+    """Virtual ns at which the last byte had left."""
+    cluster: Indices
+    count: Indices
+    """Worker updates merged into each."""
+    generated: Indices
+    """Virtual ns at which the newest constituent was generated."""
+    segment: Indices
+
+
+def asynchronous(testbed: Testbed) -> Sequence[Cluster]:
+    """The clusters whose members send to a parameter server, without rounds."""
+    return [cluster for cluster in testbed.clusters if cluster.mode is not Mode.ISWITCH]
+
+
+def senders(testbed: Testbed) -> Sequence[Worker]:
+    """The workers that a training is replayed by.
+
+    Raises BadInput when there are none.
+    """
+    found = [worker for cluster in asynchronous(testbed) for worker in cluster.workers]
+    if not found:
+        remedy = "replay into a cluster of mode olaf or fifo"
+        raise BadInput(Problem("has no worker that sends to a parameter server", testbed.name, remedy))
+    return found
+
+
+def whole_model(testbed: Testbed) -> int:
+    """Values of the models that the senders train.
+
+    Raises BadInput when the testbed does not say, or they differ.
+    """
+    lengths = {cluster.values for cluster in asynchronous(testbed)}
+    if len(lengths) != 1 or 0 in lengths:
+        remedy = "give every cluster that sends to a parameter server the same `values`"
+        raise BadInput(Problem("does not say one length of all models", testbed.name, remedy))
+    return lengths.pop()
+
+
+def values_in(frame_bytes: int, trace: Trace) -> int:
+    """Gradient values in a frame of ``frame_bytes``.
+
+    Raises BadInput when the frame cannot hold one value, or would need more than the trace has.
+    """
+    values, rest = divmod(frame_bytes - layouts.GRADIENT_OFFSET, 4)
+    if rest or not 0 < values <= trace.values:
+        most = layouts.GRADIENT_OFFSET + 4 * trace.values
+        raise BadInput(
+            Problem(
+                f"frames of {frame_bytes} bytes",
+                remedy=f"use {layouts.GRADIENT_OFFSET + 4} … {most}, in steps of 4: "
+                f"{layouts.GRADIENT_OFFSET} bytes of headers and 4 for each gradient value",
+            )
+        )
+    return values
+
+
+def updates(testbed: Testbed, trace: Trace, schedule: Schedule, blocks: Blocks) -> Iterator[TimedFrame]:
+    """The scheduled updates as frames of the senders, each at its front port and time.
+
+    An update is generated when its first frame is sent, so its ``gen_time`` is that virtual time. A gradient
+    longer than the trace's repeats it.
+    """
+    workers = senders(testbed)
+    ports = [worker.port for worker in workers]
+    sizes, last = blocks.frame_bytes, blocks.segments - 1
+    headers = np.stack(
+        [[_headers(worker, testbed, int(size)) for size in sizes[[0, -1]]] for worker in workers]
+    )
+    batch = max(_BATCH_BYTES // int(sizes[0]), 1)
+    for start in range(0, len(schedule.time), batch):
+        part = slice(start, start + batch)
+        segment = schedule.segment[part]
+        frames = np.empty((len(segment), sizes[0]), dtype=np.uint8)
+        frames[:, : layouts.GRADIENT_OFFSET] = headers[schedule.worker[part], (segment == last).astype(int)]
+        _set(frames, layouts.OLAF, "seq", schedule.seq[part])
+        _set(frames, layouts.OLAF, "segment", segment)
+        rewards = trace.reward[schedule.source[part], schedule.update[part]]
+        _set(frames, layouts.OLAF, "reward", rewards.view(np.uint32).astype(np.int64))
+        _set(frames, layouts.OLAF, "gen_time", schedule.generated[part])
+        gradient = trace.gradients(
+            schedule.source[part], schedule.update[part], blocks.width, segment * blocks.each
+        )
+        frames[:, layouts.GRADIENT_OFFSET :] = gradient.astype("<f4").view(np.uint8)
+        times, rows = schedule.time[part].tolist(), schedule.worker[part].tolist()
+        for time, row, size, frame in zip(times, rows, sizes[segment].tolist(), frames, strict=True):
+            yield TimedFrame(time, ports[row], frame[:size].tobytes())
+
+
+def receptions(testbed: Testbed, leaving: Iterable[TimedFrame]) -> Receptions:
+    """What arrived at the parameter server's port, of all that left the engine.
+
+    Raises OlafError when a frame there is no update of one of the testbed's workers.
+    """
+    port = testbed.parameter_servers[0].port
+    times, heads = [], bytearray()
+    for frame in leaving:
+        if frame.port == port:
+            times.append(frame.time)
+            heads += frame.frame[: layouts.GRADIENT_OFFSET]
+    head = np.frombuffer(bytes(heads), np.uint8).reshape(len(times), layouts.GRADIENT_OFFSET)
+    cluster_of = {int(worker.ip): worker.cluster for worker in testbed.workers}
+    try:
+        clusters = [cluster_of[address] for address in _number(head[:, _SOURCE_START:][:, :4]).tolist()]
+    except KeyError as error:
+        raise OlafError(
+            Problem(f"a frame from {error.args[0]:#010x}, no worker, reached the server")
+        ) from error
+    time = np.array(times, dtype=np.int64)
+    return Receptions(
+        time=time,
+        cluster=np.array(clusters, dtype=np.int64),
+        count=_get(head, layouts.OLAF, "count"),
+        generated=aom.nearest_time(_get(head, layouts.OLAF, "gen_time"), time),
+        segment=_get(head, layouts.OLAF, "segment"),
+    )
+
+
+def _headers(worker: Worker, testbed: Testbed, frame_bytes: int) -> Bytes:
+    server = testbed.parameter_servers[0]
+    epoch = next(cluster.epoch for cluster in testbed.clusters if cluster.index == worker.cluster)
+    frame = OlafFrame(
+        source=Endpoint(worker.mac, worker.ip, worker.udp_port),
+        destination=Endpoint(server.mac, server.ip, testbed.udp_port),
+        frame_type=FrameType.UPDATE,
+        flags=0,
+        count=1,
+        seq=0,
+        reward=0.0,
+        gen_time=0,
+        gradient=np.zeros((frame_bytes - layouts.GRADIENT_OFFSET) // 4, dtype=np.float32),
+        epoch=epoch,
+    )
+    return np.frombuffer(frame.encode()[: layouts.GRADIENT_OFFSET], np.uint8)
+
+
+def _columns(layout: Layout, name: str) -> slice:
+    start = _OLAF_START + layout.offset(name) // 8
+    return slice(start, start + layout.field(name).bits // 8)
+
+
+def _set(frames: Bytes, layout: Layout, name: str, values: Indices) -> None:
+    columns = _columns(layout, name)
+    wide = values.astype(">i8").view(np.uint8).reshape(-1, 8)
+    frames[:, columns] = wide[:, 8 - (columns.stop - columns.start) :]
+
+
+def _get(frames: Bytes, layout: Layout, name: str) -> Indices:
+    return _number(frames[:, _columns(layout, name)])
+
+
+def _number(columns: Bytes) -> Indices:
+    total = np.zeros(len(columns), dtype=np.int64)
+    for column in columns.T:
+        total = total << 8 | column
+    return total

@@ -1,0 +1,206 @@
+"""Workers as processes of this machine: each has a pipe, so that one that is killed disturbs no other."""
+
+import logging
+import multiprocessing
+import signal
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from multiprocessing.synchronize import Event
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+import torch
+from olaf.errors import OlafError as SdkError
+from olaf.udp import UdpPort
+from olaf.worker import Counters
+
+from olafctl.ports.namespace import within
+from olafctl.testbed.model import Cluster, Host, Worker
+from olaflab.training import network
+from olaflab.training.cosim.medium import address
+from olaflab.training.member import Member
+from olaflab.training.memory import Memory
+from olaflab.training.plan import Plan, Step
+
+_LOG = logging.getLogger("olafctl")
+_LINGER = 30.0
+"""Seconds that workers have to end what they are at."""
+_LOOK = 1.0
+"""Seconds between two looks whether to go on waiting for the first weights."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """What one worker is to do."""
+
+    cluster: Cluster
+    worker: Worker
+    namespace: str | None
+    server: Host
+    plan: Plan
+    done: int
+    """Updates of earlier runs."""
+    memory: Path | None
+    """The file of its optimiser; None where it has no place of its own."""
+
+
+Said = Step | Counters | str
+"""What a worker says: each update, with a time of no meaning; its counters at the end; or why it cannot."""
+
+
+class Team(Protocol):
+    """The workers of a training; a context manager that leaves none behind."""
+
+    counters: dict[str, Counters]
+    """By worker; zero until it has ended."""
+
+    @property
+    def left(self) -> bool:
+        """Whether any worker is still at it."""
+
+    def steps(self, timeout: float) -> Sequence[Step]:
+        """What workers said within ``timeout`` seconds."""
+
+    def stop(self) -> None:
+        """Every worker ends after what it is at."""
+
+    def __enter__(self) -> "Team": ...
+
+    def __exit__(self, *failure: object) -> None: ...
+
+
+class Stop(Protocol):
+    """Says a worker when to end."""
+
+    def is_set(self) -> bool: ...
+
+    def wait(self, timeout: float) -> bool:
+        """Sleep for so many seconds, or until it is set."""
+
+
+def work(job: Job, say: Callable[[Said], None], stop: Stop) -> None:
+    """One worker, until it has made its updates or ``stop`` is set."""
+    torch.set_num_threads(1)
+    host, number = address(job.worker)
+    try:
+        port = within(job.namespace, lambda: UdpPort((host, number)))
+    except OSError as error:
+        say(error.strerror or str(error))
+        return
+    weights = network.initial(
+        np.random.default_rng((job.plan.seed, job.cluster.index)),
+        network.width(job.cluster.values or network.parameters(network.HIDDEN)),
+    )
+    random = np.random.default_rng((job.plan.seed, job.worker.member, job.done))
+    member = Member(port, address(job.server), job.cluster, job.worker.name, weights, job.plan, random)
+    memory = None if job.memory is None else Memory(job.memory, member.learner)
+    try:
+        while not stop.is_set() and not member.end.wait(_LOOK):
+            pass
+        member.adopt()
+        for _ in range(job.done, job.plan.updates):
+            if stop.is_set():
+                break
+            say(_update(member, job.plan, stop))
+            if memory is not None:
+                memory.keep()
+        if memory is not None:
+            memory.keep(now=True)
+        say(replace(member.end.counters))
+    except SdkError as error:
+        say(str(error))
+    finally:
+        member.close()
+
+
+def _update(member: Member, plan: Plan, stop: Stop) -> Step:
+    """One update, offered no sooner than the plan's pace allows."""
+    begin = time.monotonic()
+    gradient, played = member.work(plan.episodes)
+    least = plan.pace.update + plan.pace.step * len(played.actions)
+    stop.wait(max(begin + least - time.monotonic(), 0.0))
+    probability = member.end.probability
+    sent = member.offer(gradient, played.mean_reward)
+    return Step(0.0, member.cluster.index, member.name, played.mean_reward, probability, sent)
+
+
+class Processes:
+    """A team on this machine."""
+
+    def __init__(self, jobs: Sequence[Job]) -> None:
+        context = multiprocessing.get_context("forkserver")
+        context.set_forkserver_preload([__name__])  # what takes long to import is imported once
+        self._stop = context.Event()
+        self.counters = {job.worker.name: Counters() for job in jobs}
+        self._pipes: dict[Connection, str] = {}
+        self._processes: list[BaseProcess] = []
+        for job in jobs:
+            ours, theirs = context.Pipe(duplex=False)
+            process = context.Process(target=_run, args=(job, theirs, self._stop), daemon=True)
+            process.start()
+            theirs.close()
+            self._pipes[ours] = job.worker.name
+            self._processes.append(process)
+
+    def __enter__(self) -> "Processes":
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self.stop()
+        for process in self._processes:
+            process.join(_LINGER if failure[0] is None else 0)
+            if process.is_alive():
+                process.terminate()
+                process.join()
+
+    @property
+    def left(self) -> bool:
+        """Whether any worker is still at it."""
+        return bool(self._pipes)
+
+    def steps(self, timeout: float) -> Sequence[Step]:
+        """What workers said within ``timeout`` seconds."""
+        found = []
+        for pipe in wait(list(self._pipes), timeout):
+            assert isinstance(pipe, Connection)
+            try:
+                said = pipe.recv()
+            except (EOFError, OSError):
+                _LOG.warning("worker %s has died; the others go on", self._pipes.pop(pipe))
+                continue
+            if isinstance(said, Step):
+                found.append(said)
+            elif isinstance(said, Counters):
+                self.counters[self._pipes.pop(pipe)] = said
+            else:
+                _LOG.warning("worker %s: %s; the others go on", self._pipes.pop(pipe), said)
+        return found
+
+    def stop(self) -> None:
+        """Every worker ends after what it is at."""
+        self._stop.set()
+
+
+class _UntilParentEnds:
+    """Set by the parent, and by its end."""
+
+    def __init__(self, event: Event) -> None:
+        self._event, self._parent = event, multiprocessing.parent_process()
+
+    def is_set(self) -> bool:
+        return self._event.is_set() or (self._parent is not None and not self._parent.is_alive())
+
+    def wait(self, timeout: float) -> bool:
+        return self._event.wait(timeout)
+
+
+def _run(job: Job, pipe: Connection, stop: Event) -> None:
+    """A worker process."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to all; the parent says when
+    with suppress(BrokenPipeError):  # the parent was killed
+        work(job, pipe.send, _UntilParentEnds(stop))

@@ -1,0 +1,108 @@
+"""One cluster's asynchronous training: workers, each on a machine of its own, and their parameter server.
+
+Every worker has its own clock. An update takes the CPU time that playing its episodes and computing its
+gradient really took here, times the machine's slowdown; the worker that finishes first on its own clock is
+served first. So the order, the staleness and the times are those of as many machines as there are workers,
+whatever this machine is doing meanwhile. The network is ideal: no delay, no loss.
+"""
+
+import heapq
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+from olaflab.training import experience, network, ppo
+from olaflab.training.server import RunningAverage
+
+
+@dataclass(frozen=True)
+class Speed:
+    """What makes clusters heterogeneous (OLAF §8.2): their hardware and their experience per update."""
+
+    slowdown: int
+    episodes: int
+
+
+@dataclass(frozen=True)
+class Update:
+    """What one worker sent, and what became of it."""
+
+    worker: int
+    number: int
+    """Of its worker, from 0."""
+    seconds: float
+    """Since the training began."""
+    gradient: network.Vector
+    reward: float
+    """Mean over its episodes."""
+    steps: int
+    """Environment steps behind it."""
+    accepted: bool
+    """Whether it moved the global weights."""
+
+
+_Result = tuple[network.Vector, float, int]
+"""Gradient, mean reward, environment steps."""
+
+_Pending = tuple[float, int, _Result]
+"""When on its own clock, which worker, and what it then sends."""
+
+
+@dataclass
+class _Worker:
+    speed: Speed
+    environment: Any
+    random: np.random.Generator
+    learner: ppo.Learner
+    seconds: float = 0.0
+
+    def work(self, weights: network.Vector) -> _Result:
+        """One update with these weights; advances the worker's clock."""
+        begin = time.thread_time()
+        played = experience.collect(self.environment, weights, self.speed.episodes, self.random)
+        gradient = self.learner.gradient(weights, played)
+        self.seconds += (time.thread_time() - begin) * self.speed.slowdown
+        return gradient, played.mean_reward, len(played.actions)
+
+
+def training(
+    workers: int, speed: Speed, updates: int, random: np.random.Generator, hidden: int = network.HIDDEN
+) -> Iterator[Update]:
+    """Train until every worker has sent ``updates`` updates; yields each when the server has it."""
+    team = [_worker(speed, random, hidden) for _ in range(workers)]
+    weights = network.initial(random, hidden)
+    server = RunningAverage(weights)
+    sent = [0] * workers
+    pending: list[_Pending] = []
+    for index, worker in enumerate(team):
+        result = worker.work(weights)
+        heapq.heappush(pending, (worker.seconds, index, result))
+    while pending:
+        seconds, index, (gradient, reward, steps) = heapq.heappop(pending)
+        accepted = server.receive(gradient, reward)
+        yield Update(index, sent[index], seconds, gradient, reward, steps, accepted)
+        sent[index] += 1
+        if sent[index] < updates:
+            result = team[index].work(server.weights)
+            heapq.heappush(pending, (team[index].seconds, index, result))
+
+
+def warm(hidden: int = network.HIDDEN) -> None:
+    """First calls load and allocate; no worker's first update should pay for that."""
+    random = np.random.default_rng(0)
+    _worker(Speed(1, 1), random, hidden).work(network.initial(random, hidden))
+
+
+def _worker(speed: Speed, random: np.random.Generator, hidden: int) -> _Worker:
+    return _Worker(
+        speed=speed,
+        environment=gymnasium.make(
+            experience.ENVIRONMENT, max_episode_steps=experience.EPISODE_STEPS, disable_env_checker=True
+        ),
+        random=np.random.default_rng(random.integers(1 << 63)),
+        learner=ppo.Learner(int(random.integers(1 << 31)), network.parameters(hidden)),
+    )

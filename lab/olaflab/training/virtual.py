@@ -1,0 +1,129 @@
+"""LunarLander-v3 through a deployed twin: workers, the engine and the parameter server in virtual time.
+
+A worker plays its episodes and computes its gradient at once, and is busy for a stated cost; only then its
+update is offered. So a run depends on its seed and on nothing else.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import cycle
+
+import numpy as np
+import torch
+from olaf.virtual import VirtualNetwork
+
+from olafctl.control.serving import asynchronous, parameter_server
+from olafctl.errors import OlafError, Problem
+from olafctl.targets.interface import VirtualTime
+from olafctl.testbed.model import Cluster, Host, Testbed
+from olaflab.training import network
+from olaflab.training.cosim.medium import EngineMedium, address
+from olaflab.training.member import Member
+from olaflab.training.plan import Plan, Step, Tell, Trained, trained, values_of
+
+_BEGIN_SECONDS = 30.0
+"""Within which every worker must have the first weights; one asks again four times a second."""
+_DRAIN_SECONDS = 1.0
+"""After the last update, for what is still on its way."""
+_LOOK_AGAIN = 0.001
+"""Between two looks of a worker that waits for weights."""
+
+
+def train(engine: VirtualTime, testbed: Testbed, server: Host, plan: Plan, tell: Tell) -> list[Trained]:
+    """Train every cluster of ``testbed`` that is not of iswitch mode, to the end of ``plan``.
+
+    Raises BadInput for a cluster whose values or segments do not fit a network, OlafError when a
+    worker does not get its first weights.
+    """
+    torch.set_num_threads(1)  # sums in one order
+    clusters = asynchronous(testbed)
+    values = {cluster.index: values_of(cluster, testbed) for cluster in clusters}
+    simulated = VirtualNetwork(EngineMedium(engine, testbed))
+    listen = address(server)
+    serving = parameter_server(testbed, f"{listen[0]}:{listen[1]}", plan.policy, port=simulated.port(listen))
+    random = np.random.default_rng(plan.seed)
+    training = _Training(simulated, plan, tell)
+    slowdowns = cycle(plan.pace.slowdowns)
+    for cluster in clusters:
+        weights = network.initial(random, network.width(values[cluster.index]))
+        for worker in cluster.workers:
+            port = simulated.port(address(worker))
+            member = Member(port, listen, cluster, worker.name, weights, plan, random)
+            training.add(member, next(slowdowns))
+    training.run()
+    return [
+        trained(cluster, training.steps, [member.end.counters for member in training.of(cluster)], serving)
+        for cluster in clusters
+    ]
+
+
+@dataclass
+class _Training:
+    """The members' turns, as events of the network."""
+
+    simulated: VirtualNetwork
+    plan: Plan
+    tell: Tell
+    members: list[Member] = field(default_factory=list)
+    slowdowns: dict[str, float] = field(default_factory=dict)
+    """By worker."""
+    steps: list[Step] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._random = np.random.default_rng((self.plan.seed, 1))
+
+    def add(self, member: Member, slowdown: float) -> None:
+        self.members.append(member)
+        self.slowdowns[member.name] = slowdown
+
+    def run(self) -> None:
+        if not self.simulated.run(_BEGIN_SECONDS, lambda: all(member.end.begun for member in self.members)):
+            raise OlafError(
+                Problem(
+                    "a worker was given no weights by the parameter server", "train", "see olafctl status"
+                )
+            )
+        for member in self.members:
+            member.adopt()
+            self._work(member, 0)
+        total = len(self.members) * self.plan.updates
+        self.simulated.run(stop=lambda: len(self.steps) == total)
+        self.simulated.run(self.simulated.time + _DRAIN_SECONDS)
+        for member in self.members:
+            member.close()
+
+    def of(self, cluster: Cluster) -> Iterator[Member]:
+        return (member for member in self.members if member.cluster == cluster)
+
+    def _work(self, member: Member, done: int) -> None:
+        if done == self.plan.updates:
+            return
+        gradient, played = member.work(self.plan.episodes)
+        self.simulated.at(
+            self.simulated.time + self._busy(member, len(played.actions)),
+            lambda: self._offer(member, done, gradient, played.mean_reward),
+        )
+
+    def _busy(self, member: Member, steps: int) -> float:
+        pace = self.plan.pace
+        drawn = 1 + pace.jitter * self._random.uniform(-1, 1)
+        return (pace.update + pace.step * steps) * self.slowdowns[member.name] * drawn
+
+    def _offer(self, member: Member, done: int, gradient: network.Vector, reward: float) -> None:
+        probability = member.end.probability
+        sent = member.offer(gradient, reward)
+        step = Step(self.simulated.time, member.cluster.index, member.name, reward, probability, sent)
+        self.steps.append(step)
+        self.tell(step, len(self.steps), len(self.members) * self.plan.updates)
+        if self.plan.waits:
+            self._wait(member, done + 1, member.end.counters.newer + member.end.segments.count)
+        else:
+            self._work(member, done + 1)
+
+    def _wait(self, member: Member, done: int, newer: int) -> None:
+        """Go on when every segment has newer weights than before."""
+        if member.end.counters.newer >= newer or done == self.plan.updates:
+            member.adopt()
+            self._work(member, done)
+        else:
+            self.simulated.at(self.simulated.time + _LOOK_AGAIN, lambda: self._wait(member, done, newer))

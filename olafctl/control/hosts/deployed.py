@@ -1,0 +1,174 @@
+"""The hosts of a deployment: brought to what its testbed says, whatever a crash left, and written down first.
+
+The record says which hosts are whole and is there as long as hosts are wanted. A namespace is named after its
+host, so that what is not in the record is found all the same, and made again or removed.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from olafctl.control.hosts import namespaces
+from olafctl.control.hosts.network import Network, Route, Stack, Surroundings
+from olafctl.errors import BadInput, OlafError, Problem
+from olafctl.ports import interfaces
+
+_RECORD = "hosts.json"
+_NOTHING = Network((), Surroundings((), (), ()))
+
+
+@dataclass(frozen=True)
+class Changes:
+    """What has to be done to the hosts, by name."""
+
+    make: tuple[Stack, ...]
+    remove: tuple[str, ...]
+    adapt: tuple[Stack, ...]
+    """Those that only learn other routes and neighbours."""
+    plug: tuple[Stack, ...] = ()
+    """Those whose interface is made again, in the namespace that they have: what runs in it stays."""
+
+    def lines(self) -> Sequence[str]:
+        """One line each, as of a diff; a host that is made again is one that changes."""
+        again = {stack.name for stack in self.make} & set(self.remove)
+        return [
+            *(f"- host {name}" for name in self.remove if name not in again),
+            *(f"{'~' if each.name in again else '+'} host {each.name} {each.ip}" for each in self.make),
+            *(f"~ host {each.name} {each.ip}" for each in self.plug),
+            *(f"~ host {stack.name} routes and neighbours" for stack in self.adapt),
+        ]
+
+
+def wanted(state: Path) -> bool:
+    """Whether the deployment in ``state`` is to have hosts."""
+    return (state / _RECORD).exists()
+
+
+def changes(state: Path, network: Network) -> Changes:
+    """What makes the hosts of ``state`` those of ``network``."""
+    known, there = _load(state), interfaces.hosts_of(state)
+    homes = {stack.name: stack for stack in known.stacks if stack.name in there}
+    whole = {name: stack for name, stack in homes.items() if namespaces.is_whole(state, name)}
+    kept = tuple(stack for stack in network.stacks if whole.get(stack.name) == stack)
+    plug = tuple(
+        stack
+        for stack in network.stacks
+        if stack not in kept and stack.name in homes and stack.is_host(homes[stack.name])
+    )
+    make = tuple(stack for stack in network.stacks if stack not in (*kept, *plug))
+    names = {stack.name for stack in (*kept, *plug)}
+    remove = tuple(name for name in there if name not in names)
+    return Changes(make, remove, () if network.surroundings == known.surroundings else kept, plug)
+
+
+def bring(state: Path, network: Network) -> Changes:
+    """Make the hosts of ``state`` those of ``network``; those that fit are left alone. Returns what it did.
+
+    Raises OlafError; the record tells what is whole then.
+    """
+    todo = changes(state, network)
+    if wanted(state) and not todo.lines():
+        return todo
+    kept = [stack for stack in network.stacks if stack not in (*todo.make, *todo.plug)]
+    unplugged = [replace(stack, parent="") for stack in todo.plug]
+    _save(state, Network((*kept, *unplugged), _NOTHING.surroundings if todo.adapt else network.surroundings))
+    for name in todo.remove:
+        namespaces.remove(state, name)
+    namespaces.unplug(state, todo.plug)
+    namespaces.adapt(state, todo.adapt, network.surroundings)
+    namespaces.make(state, todo.make)
+    namespaces.plug(state, (*todo.plug, *todo.make), network.surroundings)
+    _save(state, network)
+    return todo
+
+
+def take_away(state: Path) -> Changes:
+    """Remove every host of ``state``, and what runs in it. Returns what it did. Raises OlafError."""
+    todo = Changes((), tuple(interfaces.hosts_of(state)), ())
+    for name in todo.remove:
+        namespaces.remove(state, name)
+    (state / _RECORD).unlink(missing_ok=True)
+    return todo
+
+
+def missing(state: Path) -> Sequence[Stack]:
+    """The hosts that should be there and are not whole."""
+    return [stack for stack in _load(state).stacks if not namespaces.is_whole(state, stack.name)]
+
+
+def show(state: Path) -> list[dict[str, str]]:
+    """Each host's name, address and namespace, as JSON."""
+    return [
+        {
+            "name": stack.name,
+            "ip": stack.ip,
+            "mac": stack.mac,
+            "behind": stack.parent,
+            "namespace": interfaces.host_namespace_of(state, stack.name),
+        }
+        for stack in _load(state).stacks
+    ]
+
+
+def namespace_of(state: Path, host: str) -> str:
+    """The namespace of ``host``. Raises BadInput when it has none."""
+    known = {stack.name for stack in _load(state).stacks}
+    if not known:
+        what = "its hosts have no namespaces of their own"
+        raise BadInput(Problem(what, state.name, "as root: olafctl deploy --hosts TESTBED"))
+    if host not in known:
+        shown = ", ".join(sorted(known)[:10]) + (", …" if len(known) > 10 else "")
+        raise BadInput(Problem(f"there is no host {host!r}", state.name, f"one of {shown}"))
+    return interfaces.host_namespace_of(state, host)
+
+
+@contextmanager
+def paused(state: Path) -> Iterator[None]:
+    """The hosts hear and say nothing meanwhile: frames that a test sends in their name are not answered by
+    their kernels. Raises OlafError; those that can be are connected again then too."""
+    known = _load(state)
+    try:
+        for stack in known.stacks:
+            namespaces.set_up(state, stack.name, False)
+        yield
+    finally:
+        _connect(state, known)
+
+
+def _connect(state: Path, known: Network) -> None:
+    """End the pause of every host. Raises OlafError for those that are gone."""
+    problems: list[Problem] = []
+    for stack in known.stacks:
+        try:
+            namespaces.set_up(state, stack.name, True)
+            namespaces.adapt(state, [stack], known.surroundings)
+        except OlafError as error:
+            problems.extend(error.problems)
+    if problems:
+        raise OlafError(*problems)
+
+
+def _save(state: Path, network: Network) -> None:
+    new = state / f"{_RECORD}.new"
+    new.write_text(json.dumps(asdict(network), indent=1) + "\n")
+    new.replace(state / _RECORD)
+
+
+def _load(state: Path) -> Network:
+    """What was written down; nothing when it cannot be read, so that all is made again."""
+    try:
+        record = json.loads((state / _RECORD).read_text())
+        around = record["surroundings"]
+        return Network(
+            tuple(Stack(**stack) for stack in record["stacks"]),
+            replace(
+                _NOTHING.surroundings,
+                on_link=tuple(around["on_link"]),
+                neighbours=tuple((address, mac) for address, mac in around["neighbours"]),
+                routes=tuple(Route(**route) for route in around["routes"]),
+            ),
+        )
+    except (OSError, ValueError, KeyError, TypeError):
+        return _NOTHING

@@ -1,0 +1,107 @@
+"""The SDK's parameter server for a testbed's clusters."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from olaf import ParameterServer, policies
+from olaf.errors import OlafError as SdkError
+from olaf.policies import PolicyMaker
+from olaf.port import Port
+
+from olafctl.errors import BadInput, Problem
+from olafctl.testbed.model import Cluster, Host, Testbed
+from olafctl.wire.modes import Mode
+
+POLICIES: dict[str, tuple[type[policies.Policy], tuple[str, ...]]] = {
+    "olaf": (policies.RewardGated, ()),
+    "synchronous": (policies.Synchronous, ("workers", "deadline")),
+    "periodic": (policies.Periodic, ("updates", "seconds")),
+    "plain": (policies.Plain, ()),
+}
+"""By name: the policy, and what it takes besides its rate."""
+
+
+def policy(name: str, rate: float, options: dict[str, float | None]) -> PolicyMaker:
+    """The policy ``name`` with γ = ``rate`` and those of ``options`` that are not None.
+
+    Raises BadInput for an option of another policy, and for values that the policy refuses.
+    """
+    kind, takes = POLICIES[name]
+    given: dict[str, Any] = {option: value for option, value in options.items() if value is not None}
+    for option in given:
+        if option not in takes:
+            owner = next(other for other, (_, its) in POLICIES.items() if option in its)
+            raise BadInput(Problem(f"is of the policy {owner}", f"--{option}", f"add --policy {owner}"))
+    if name == "periodic" and not given:
+        raise BadInput(Problem("has no period", "--policy periodic", "give --updates, --seconds or both"))
+    make: Callable[..., policies.Policy] = partial(kind, rate=rate, **given)
+    try:
+        make(np.zeros(1, np.float32))
+    except ValueError as error:
+        raise BadInput(Problem(str(error), f"--policy {name}")) from error
+    return make
+
+
+def asynchronous(testbed: Testbed) -> tuple[Cluster, ...]:
+    """The clusters that a parameter server is for: rounds of iswitch mode need none."""
+    return tuple(cluster for cluster in testbed.clusters if cluster.mode is not Mode.ISWITCH)
+
+
+def host_of(testbed: Testbed, name: str | None) -> Host:
+    """The testbed's parameter server ``name``; without a name, its only one. Raises BadInput."""
+    servers = {server.name: server for server in testbed.parameter_servers}
+    if name is None and len(servers) == 1:
+        return testbed.parameter_servers[0]
+    if name is None or name not in servers:
+        what = (
+            "there are several parameter servers" if name is None else f"there is no parameter server {name}"
+        )
+        raise BadInput(Problem(what, testbed.name, f"give --name: {', '.join(servers)}"))
+    return servers[name]
+
+
+def parameter_server(
+    testbed: Testbed | None,
+    listen: str,
+    make: PolicyMaker,
+    *,
+    port: Port | None = None,
+    checkpoint: Path | None = None,
+    every: float = 30.0,
+) -> ParameterServer:
+    """A parameter server at ``listen`` (or ``port``) for a testbed's clusters behind its engine.
+
+    Without a testbed it serves any worker, all as one cluster, and no engine copies its ACKs. Raises
+    BadInput for an address that cannot be used or a checkpoint that cannot be continued from.
+    """
+    behind: dict[str, Any] = {}
+    if testbed is not None:
+        members, epochs = membership(asynchronous(testbed))
+        behind = {"members": members, "epochs": epochs, "multicast": True}
+    try:
+        return ParameterServer(listen, policy=make, checkpoint=checkpoint, every=every, port=port, **behind)
+    except SdkError as error:
+        raise BadInput(Problem(str(error), "server")) from error
+    except OSError as error:
+        what = error.strerror or str(error)
+        raise BadInput(Problem(what, "server", "give --listen an address of this machine")) from error
+
+
+def membership(clusters: Sequence[Cluster]) -> tuple[dict[str, str], dict[str, int]]:
+    """The cluster of each worker by its address, and each cluster's epoch."""
+    members = {str(worker.ip): cluster.name for cluster in clusters for worker in cluster.workers}
+    return members, {cluster.name: cluster.epoch for cluster in clusters}
+
+
+def figures(server: ParameterServer, cluster: str) -> dict[str, Any]:
+    """What happened to a cluster's frames, its newest version, and its Age-of-Model in seconds."""
+    versions = server.versions(cluster)
+    return {
+        "cluster": cluster,
+        **vars(server.counters(cluster)),
+        "versions": versions,
+        "age_of_model": server.age_of_model(cluster),
+    }

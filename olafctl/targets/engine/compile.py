@@ -1,0 +1,54 @@
+"""Compiles the native engine, once for each state of its sources and compiler."""
+
+import subprocess
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from olafctl import cache
+from olafctl.errors import OlafError, Problem
+from olafctl.toolchain import cxx
+
+_PACKAGE = Path(__file__).resolve().parents[2]
+_SOURCES = (_PACKAGE / "ports/native", _PACKAGE / "targets/engine/native")
+_CONTRACTS = (
+    _PACKAGE / "wire/native/tuser.h",
+    _PACKAGE / "p4/native/switch_abi.h",
+    _PACKAGE / "queue/native/queue_model.h",
+)
+_FLAGS = ("-std=c++20", "-O2", "-fPIC", "-pthread", "-Wall", "-Wextra")
+_PARALLEL = 2
+
+
+def engine_library() -> Path:
+    """The engine's shared library, built when it is not in the cache.
+
+    Raises MissingTool without a C++ compiler, OlafError when the compiler refuses.
+    """
+    compiler = cxx()
+    sources = [path for folder in _SOURCES for path in sorted(folder.iterdir())]
+    key = cache.digest([str(compiler), " ".join(_FLAGS), *sources, *_CONTRACTS])
+
+    def build(folder: Path) -> None:
+        units = [path for path in sources if path.suffix == ".cpp"]
+        objects = [folder / f"{path.stem}.o" for path in units]
+        with ThreadPoolExecutor(_PARALLEL) as pool:
+            for done in [
+                pool.submit(_run, [*compiler.command, *_FLAGS, "-c", str(unit), "-o", str(target)])
+                for unit, target in zip(units, objects, strict=True)
+            ]:
+                done.result()
+        output = ["-shared", "-o", str(folder / "engine.so"), *map(str, objects), "-ldl"]
+        _run([*compiler.command, *_FLAGS, *output])
+        for path in objects:
+            path.unlink()
+
+    folder, _ = cache.build_once("engine", key, build)
+    return folder / "engine.so"
+
+
+def _run(command: Sequence[str]) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        problem = done.stderr.strip().splitlines()[:5] or [f"exit code {done.returncode}"]
+        raise OlafError(*(Problem(line, "compiling the engine") for line in problem))

@@ -1,0 +1,81 @@
+"""One P4 switch with real ports: any v1model program, served over P4Runtime."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from socket import SOCK_SEQPACKET
+
+from olafctl.errors import OlafError, Problem
+from olafctl.p4.compiler import Program
+from olafctl.p4runtime.address import Tls
+from olafctl.p4runtime.agent import serve
+from olafctl.ports import unix
+from olafctl.ports.pcap import why_not_written
+from olafctl.ports.spec import PortSpec
+from olafctl.ports.tap import open_tap
+from olafctl.ports.transport import Transport
+from olafctl.targets.engine.device import EngineSwitch
+from olafctl.targets.engine.engine import Engine
+
+
+@dataclass(frozen=True)
+class LoneSwitch:
+    """A switch that runs: where it serves P4Runtime, and the engine that moves its packets."""
+
+    address: str
+    engine: Engine
+
+
+@contextmanager
+def running(
+    program: Program,
+    ports: Sequence[PortSpec],
+    address: str,
+    tls: Tls | None,
+    device_id: int,
+    cpu_port: int,
+) -> Iterator[LoneSwitch]:
+    """``program`` forwarding between ``ports`` at once, with its own entries, and served at ``address``.
+
+    Raises BadInput for an address beyond loopback without TLS, OlafError when a port cannot be opened or
+    the address cannot be bound.
+    """
+    with ExitStack() as stack:
+        engine = Engine()
+        stack.callback(engine.close)
+        engine.wire_switch(cpu_port)
+        switch = EngineSwitch(engine, 0, cpu_port)
+        stack.callback(switch.close)
+        agent = serve({device_id: switch}, address, tls)
+        stack.callback(agent.stop)
+        agent.load(device_id, program.p4info, program.device_config)
+        for port in ports:
+            _open(engine, port)
+            if port.transport is Transport.UNIX:
+                stack.callback(Path(port.where).unlink, missing_ok=True)
+        engine.start()
+        yield LoneSwitch(agent.address, engine)
+
+
+def _open(engine: Engine, port: PortSpec) -> None:
+    try:
+        match port.transport:
+            case Transport.VETH:
+                engine.add_interface(port.number, port.where)
+            case Transport.TAP:
+                engine.add_tap(port.number, open_tap(port.where))
+            case Transport.UNIX:
+                engine.add_socket(port.number, unix.listen(Path(port.where), SOCK_SEQPACKET))
+            case Transport.PCAP:
+                into, _, out = port.where.partition(",")
+                if out and (reason := why_not_written(Path(out))):
+                    raise OlafError(
+                        Problem(
+                            reason, f"--port {port.number}={port.transport}:{port.where}", "name another file"
+                        )
+                    )
+                engine.add_pcap(port.number, Path(into) if into else None, Path(out) if out else None)
+    except OSError as error:
+        where = f"--port {port.number}={port.transport}:{port.where}"
+        raise OlafError(Problem(f"cannot be opened: {error}", where)) from error

@@ -1,0 +1,143 @@
+"""The topology as SVG: workers on the left, what the root serves on the right, updates flow rightwards."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from xml.sax.saxutils import escape
+
+from olafctl.testbed.graph.tree import Behind, Node, named
+from olafctl.testbed.graph.words import about, about_cable, text, traffic
+
+_BOX = 190
+_GAP = 210
+"""Between columns: room for a link's two lines of rates."""
+_ROW = 64
+_NAME_LETTERS, _SMALL_LETTERS = 22, 30
+"""That fit a box."""
+_MARGIN = 24
+_HEAD = 64
+_STYLE = """\
+text { font: 13px Helvetica, Arial, sans-serif; fill: #223; text-anchor: middle }
+.title { font-size: 17px; font-weight: bold; text-anchor: start }
+.name { font-weight: bold }
+.small { font-size: 11px }
+.engine { fill: #fbe9d9; stroke: #334; stroke-width: 1.5 }
+.hosts { fill: #f4f6fb; stroke: #334; stroke-width: 1.5 }
+.link { stroke: #334; stroke-width: 1.5; fill: none }
+.right { fill: #1f5fa8 }
+.left { fill: #b4552d }"""
+
+
+@dataclass(frozen=True)
+class _Place:
+    """A box: its left edge and the middle of its height."""
+
+    left: float
+    middle: float
+
+    @property
+    def right(self) -> float:
+        return self.left + _BOX
+
+
+def svg(title: str, root: Node) -> str:
+    """A drawing of the tree, with the same as text in its description."""
+    depth, rows = _depth(root), max(_rows(root), len(root.sinks))
+    columns = depth + 1 + bool(root.sinks)
+    width = 2 * _MARGIN + columns * _BOX + (columns - 1) * _GAP
+    height = _HEAD + rows * _ROW + _MARGIN
+    middle = _HEAD + rows * _ROW / 2
+    shapes = [*_engine(root, depth, middle - _rows(root) * _ROW / 2), *_sinks(root, depth, middle)]
+    return "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img">',
+            f"<title>{escape(title)}</title>",
+            f"<desc>{escape(text(root))}</desc>",
+            f"<style>{_STYLE}</style>",
+            f'<rect width="{width}" height="{height}" fill="#fff"/>',
+            f'<text class="title" x="{_MARGIN}" y="30">{escape(title)}</text>',
+            *shapes,
+            "</svg>",
+            "",
+        ]
+    )
+
+
+def _depth(node: Node) -> int:
+    """Columns to the left of an engine."""
+    deepest = max((_depth(child) for child in node.children), default=0)
+    return max(deepest + bool(node.children), 1 if node.sources else 0)
+
+
+def _rows(node: Node) -> int:
+    """Rows that an engine and what is to its left need."""
+    return max(sum(_rows(child) for child in node.children) + len(node.sources), 1)
+
+
+def _column(number: int) -> float:
+    return _MARGIN + number * (_BOX + _GAP)
+
+
+def _engine(node: Node, column: int, top: float) -> Iterator[str]:
+    """An engine in ``column`` whose rows begin at ``top``, and everything to its left."""
+    place = _Place(_column(column), top + _rows(node) * _ROW / 2)
+    for child in node.children:
+        assert child.cable is not None
+        there = _Place(_column(column - 1), top + _rows(child) * _ROW / 2)
+        into, out = traffic(child.cable.rates)
+        yield from _link(there.right, there.middle, place.left, place.middle, out, into)
+        yield _text("small", (there.right + place.left) / 2, there.middle + 29, about_cable(child.cable))
+        yield from _engine(child, column - 1, top)
+        top += _rows(child) * _ROW
+    for port in node.sources:
+        there = _Place(_column(column - 1), top + _ROW / 2)
+        into, out = traffic(port.rates)
+        yield from _link(there.right, there.middle, place.left, place.middle, into, out)
+        yield from _hosts(port, there)
+        top += _ROW
+    yield from _box("engine", place, node.name, about(node))
+
+
+def _sinks(root: Node, column: int, middle: float) -> Iterator[str]:
+    """What is to the right of the root, around its middle."""
+    place = _Place(_column(column), middle)
+    first = middle - (len(root.sinks) - 1) * _ROW / 2
+    for row, port in enumerate(root.sinks):
+        there = _Place(_column(column + 1), first + row * _ROW)
+        into, out = traffic(port.rates)
+        yield from _link(there.left, there.middle, place.right, place.middle, out, into)
+        yield from _hosts(port, there)
+
+
+def _hosts(port: Behind, place: _Place) -> Iterator[str]:
+    counted = f"{port.workers} workers" if port.workers > 1 else named(port)
+    if counted == port.port:
+        counted = "host"
+    yield from _box("hosts", place, port.port, counted, f"{port.port}: {', '.join(port.hosts)}")
+
+
+def _link(
+    x: float, y: float, engine_x: float, engine_y: float, rightwards: str, leftwards: str
+) -> Iterator[str]:
+    """A cable from a box at (x, y) to an engine; what flows is written on the box's own row, where cables of
+    one engine are apart."""
+    bend = engine_x + (20 if x > engine_x else -20)
+    yield f'<path class="link" d="M{x} {y}H{bend}V{engine_y}H{engine_x}"/>'
+    if rightwards:
+        yield _text("small right", (x + bend) / 2, y - 6, f"→ {rightwards}")
+        yield _text("small left", (x + bend) / 2, y + 15, f"← {leftwards}")
+
+
+def _box(kind: str, place: _Place, name: str, below: str, full: str = "") -> Iterator[str]:
+    x, y = place.left + _BOX / 2, place.middle
+    yield f"<g><title>{escape(full or name)}</title>"
+    yield f'<rect class="{kind}" x="{place.left}" y="{y - 22}" width="{_BOX}" height="44" rx="6"/>'
+    yield _text("name", x, y - 4, _cut(name, _NAME_LETTERS))
+    yield _text("small", x, y + 13, _cut(below, _SMALL_LETTERS)) + "</g>"
+
+
+def _text(kind: str, x: float, y: float, words: str) -> str:
+    return f'<text class="{kind}" x="{x}" y="{y}">{escape(words)}</text>'
+
+
+def _cut(words: str, most: int) -> str:
+    return words if len(words) <= most else f"{words[: most - 1]}…"

@@ -1,0 +1,113 @@
+"""What is drawn: the engines as a tree from the root down, and the hosts behind each front port."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from olafctl.testbed.model import Engine, Host, Link, Testbed
+from olafctl.testbed.topology import Topology
+
+_NAMED = 3
+"""Hosts of a port that are named; the others are counted."""
+
+
+@dataclass(frozen=True)
+class Rates:
+    """What passes a port in a second, from the port's point of view."""
+
+    frames_in: float
+    bits_in: float
+    frames_out: float
+    bits_out: float
+
+
+@dataclass(frozen=True)
+class Behind:
+    """A front port and the hosts behind it."""
+
+    port: str
+    hosts: tuple[str, ...]
+    workers: int
+    rates: Rates | None
+
+
+@dataclass(frozen=True)
+class Cable:
+    """The link of an engine to its parent."""
+
+    rate: int | None
+    delay: int
+    rates: Rates | None
+    """At the lower engine's port."""
+
+
+@dataclass(frozen=True)
+class Node:
+    """An engine with what is below it (``sources``, ``children``) and, at the root, above it (``sinks``)."""
+
+    name: str
+    slots: int
+    output_rate: int | None
+    sources: tuple[Behind, ...]
+    """Front ports with workers, and of engines below the root all others."""
+    sinks: tuple[Behind, ...]
+    """The root's front ports without workers: parameter servers and other hosts."""
+    children: tuple["Node", ...]
+    cable: Cable | None
+    """None at the root."""
+
+
+Counts = Mapping[int, Mapping[str, int]]
+"""By port: counters by name."""
+
+
+def rates(before: Counts, after: Counts, seconds: float) -> Mapping[int, Rates]:
+    """What passed each port a second between two readings."""
+    found = {}
+    for number, counters in after.items():
+        grown = {name: (value - before[number][name]) / seconds for name, value in counters.items()}
+        found[number] = Rates(
+            grown["rx_frames"], grown["rx_bytes"] * 8, grown["tx_frames"], grown["tx_bytes"] * 8
+        )
+    return found
+
+
+def tree(testbed: Testbed, rates: Mapping[int, Rates]) -> Node:
+    """The engines of ``testbed``, from the root; ports that ``rates`` does not know have none."""
+    topology = Topology(testbed)
+    engines = {engine.name: engine for engine in testbed.engines}
+
+    def node(engine: Engine) -> Node:
+        ports = [
+            _behind(testbed, port.number, port.name, rates)
+            for port in testbed.ports
+            if port.engine == engine.name
+        ]
+        root = engine is testbed.root
+        return Node(
+            engine.name if len(testbed.engines) > 1 else testbed.name,
+            engine.slots,
+            engine.output_rate,
+            sources=tuple(port for port in ports if port.workers or not root),
+            sinks=tuple(port for port in ports if root and not port.workers),
+            children=tuple(node(engines[child]) for child in topology.children[engine.name]),
+            cable=None if root else _cable(topology.up[engine.name], rates),
+        )
+
+    return node(testbed.root)
+
+
+def named(behind: Behind) -> str:
+    """A port's hosts in a few words: ``red0, red1, red2 and 24 more``."""
+    shown = ", ".join(behind.hosts[:_NAMED]) or "no hosts"
+    more = len(behind.hosts) - _NAMED
+    return f"{shown} and {more} more" if more > 0 else shown
+
+
+def _behind(testbed: Testbed, number: int, name: str, rates: Mapping[int, Rates]) -> Behind:
+    workers: list[Host] = [worker for worker in testbed.workers if worker.port == number]
+    others = [host for host in (*testbed.parameter_servers, *testbed.hosts) if host.port == number]
+    return Behind(name, tuple(host.name for host in (*others, *workers)), len(workers), rates.get(number))
+
+
+def _cable(link: Link, rates: Mapping[int, Rates]) -> Cable:
+    return Cable(link.rate, link.delay, rates.get(link.port))

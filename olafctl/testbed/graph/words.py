@@ -1,0 +1,71 @@
+"""Figures as people read them, and the topology as text."""
+
+from collections.abc import Iterator, Sequence
+
+from olafctl.testbed.graph.tree import Behind, Cable, Node, Rates, named
+
+_UNITS = ("", "k", "M", "G", "T")
+
+
+def quantity(value: float, unit: str) -> str:
+    """``1.24 Gb/s``, ``870 b/s``: three digits."""
+    for prefix in _UNITS:
+        if value < 999.5 or prefix == _UNITS[-1]:
+            digits = f"{value:.0f}" if value >= 99.95 or value == 0 else f"{value:.3g}"
+            return f"{digits} {prefix}{unit}"
+        value /= 1000
+    raise AssertionError("the last unit takes every value")
+
+
+def traffic(rates: Rates | None) -> tuple[str, str]:
+    """What goes into a port and what comes out of it; empty when that is not known."""
+    if rates is None:
+        return "", ""
+    return _flow(rates.frames_in, rates.bits_in), _flow(rates.frames_out, rates.bits_out)
+
+
+def about(node: Node) -> str:
+    """An engine's queue."""
+    limit = "" if node.output_rate is None else f", {quantity(node.output_rate, 'b/s')} out"
+    return f"{node.slots} slots{limit}"
+
+
+def about_cable(cable: Cable) -> str:
+    """A link's rate and delay."""
+    rate = "no limit" if cable.rate is None else quantity(cable.rate, "b/s")
+    for unit, scale in (("s", 10**9), ("ms", 10**6), ("µs", 10**3)):
+        if cable.delay >= scale:
+            return f"{rate}, {cable.delay / scale:.3g} {unit}"
+    return f"{rate}, {cable.delay} ns"
+
+
+def text(node: Node) -> str:
+    """The tree in lines, the root and what is above it first."""
+    return "\n".join(_lines(node))
+
+
+def _flow(frames: float, bits: float) -> str:
+    return f"{quantity(frames, '').rstrip()} frames/s, {quantity(bits, 'b/s')}"
+
+
+def _lines(node: Node) -> Iterator[str]:
+    yield f"{node.name} ({about(node)})"
+    below: list[Sequence[str]] = [[_port(port)] for port in (*node.sinks, *node.sources)]
+    for child in node.children:
+        assert child.cable is not None
+        first, *rest = _lines(child)
+        below.append([f"{first}, link of {about_cable(child.cable)}{_rates(child.cable.rates)}", *rest])
+    for number, block in enumerate(below):
+        last = number == len(below) - 1
+        yield f"{'└' if last else '├'}─ {block[0]}"
+        yield from (f"{' ' if last else '│'}  {line}" for line in block[1:])
+
+
+def _port(port: Behind) -> str:
+    workers = f" ({port.workers} workers)" if port.workers > 1 else ""
+    return f"{port.port}: {named(port)}{workers}{_rates(port.rates)}"
+
+
+def _rates(rates: Rates | None) -> str:
+    into, out = traffic(rates)
+    return f"; in {into}; out {out}" if rates is not None else ""

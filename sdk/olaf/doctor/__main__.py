@@ -1,0 +1,103 @@
+"""``olaf-doctor`` or ``python -m olaf.doctor``: from a worker's host, why training would not work."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+
+from olaf.address import host_port
+from olaf.doctor.examine import Worker, examine
+from olaf.doctor.finding import Verdict
+from olaf.errors import BadAddress, OlafError
+
+_MARKS = {
+    Verdict.OK: "ok     ",
+    Verdict.WARNING: "warning",
+    Verdict.FAULT: "FAULT  ",
+    Verdict.SKIPPED: "-      ",
+}
+_ABOUT = """\
+Find out why a worker on this host cannot train with SERVER.
+
+SERVER is what a training script gives olaf.Worker: a parameter server's HOST:PORT, or olaf://CLUSTER@ENGINE,
+with the cluster's key in OLAF_KEY. Examined are the route, the MTU, checksum offload, membership, the epoch,
+the model, whether the server answers, and whether the engine knows this worker and its ACK comes back.
+Weights are not changed: the update has a gradient of zeros.
+
+Run it while no worker trains here: it uses the same address, and joins and leaves as one would.
+
+Exit code 1 when there is a fault; each is printed with its remedy.
+"""
+_EXAMPLES = """\
+examples:
+  olaf-doctor 10.0.0.254:20300 --local 0.0.0.0:41001 --values 9797
+  olafctl exec lander-w0 -- olaf-doctor olaf://lander@10.0.0.254 --values 9797
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Examine as the command line says; returns the exit code."""
+    given = _parser().parse_args(arguments)
+    key = os.environ.get("OLAF_KEY", "").encode()
+    found = []
+    try:
+        local = host_port(given.local)
+        worker = Worker(given.server, local, given.values, given.segments, given.mtu, given.epoch, key)
+        for finding in examine(worker, given.wait):
+            found.append(finding)
+            if not given.json:
+                remedy = f"\n           → {finding.remedy}" if finding.remedy else ""
+                print(f"{_MARKS[finding.verdict]}  {finding.check}: {finding.what}{remedy}", flush=True)
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return 130
+    except (OlafError, ValueError) as error:
+        print(f"{error} (see olaf-doctor --help)", file=sys.stderr)
+        return 2 if isinstance(error, (BadAddress, ValueError)) else 1
+    if given.json:
+        print(json.dumps([asdict(finding) for finding in found], indent=1, ensure_ascii=False))
+    return 1 if any(finding.verdict is Verdict.FAULT for finding in found) else 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    as_written = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(
+        "olaf-doctor", description=_ABOUT, epilog=_EXAMPLES, formatter_class=as_written
+    )
+    parser.add_argument("server", metavar="SERVER", help="HOST:PORT or olaf://CLUSTER@ENGINE")
+    local = "where the worker binds: the testbed's UDP port of it, if it has one there (%(default)s)"
+    parser.add_argument("--local", metavar="ADDRESS:PORT", default="0.0.0.0:0", help=local)
+    values = "length of the model, which is needed to try an update"
+    parser.add_argument("--values", metavar="N", type=_from(1, 1 << 32), help=values)
+    segments = "segments of it; else as few as fit --mtu"
+    parser.add_argument("--segments", metavar="N", type=_from(1, 65535), help=segments)
+    parser.add_argument("--mtu", metavar="BYTES", type=_from(68, 65535), default=1500, help="(%(default)s)")
+    epoch = "the job's; a Join's answer tells it (%(default)s)"
+    parser.add_argument("--epoch", metavar="N", type=_from(0, 15), default=0, help=epoch)
+    wait = "for each answer (%(default)s)"
+    parser.add_argument("--wait", metavar="SECONDS", type=_seconds, default=2.0, help=wait)
+    parser.add_argument("--json", action="store_true", help="print a JSON list of what was examined")
+    return parser
+
+
+def _from(low: int, high: int) -> Callable[[str], int]:
+    def number(text: str) -> int:
+        if not low <= int(text) <= high:
+            raise argparse.ArgumentTypeError(f"{text} is not in {low} … {high}")
+        return int(text)
+
+    return number
+
+
+def _seconds(text: str) -> float:
+    if not 0.1 <= float(text) <= 60:
+        raise argparse.ArgumentTypeError(f"{text} is not in 0.1 … 60")
+    return float(text)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,56 @@
+"""Deployments whose hosts have namespaces of their own, and kernel sockets in those."""
+
+import socket
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from olafctl.control.deploy import Outcome, deploy
+from olafctl.control.destroy import destroy
+from olafctl.control.hosts import deployed
+from olafctl.control.store import Store, all_names, folder_of
+from olafctl.ports import interfaces
+from olafctl.ports.namespace import within
+from olafctl.targets import testbeds
+
+BED = Path(__file__).parent / "testbed.yaml"
+SOON = 60.0
+needs_interfaces = pytest.mark.skipif(interfaces.why_not() is not None, reason=str(interfaces.why_not()))
+
+
+def bring_up(name: str, *changes: tuple[str, str], with_hosts: bool | None = True) -> Outcome:
+    """Deploy the testbed of these tests as ``name``, texts in it replaced."""
+    text = BED.read_text()
+    for old, new in (("name: hosts", f"name: {name}"), *changes):
+        assert text.count(old) == 1, old
+        text = text.replace(old, new)
+    return deploy(testbeds.load(BED, text), lambda step: None, with_hosts=with_hosts)
+
+
+def udp(folder: Path, host: str, port: int = 20300) -> socket.socket:
+    """A kernel UDP socket of ``host``."""
+
+    def opened() -> socket.socket:
+        made = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        made.bind(("", port))
+        made.settimeout(SOON)
+        return made
+
+    return within(deployed.namespace_of(folder, host), opened)
+
+
+def exec_line(deployment: str, host: str, *words: object) -> list[str]:
+    """The command line that runs ``words`` as ``host``."""
+    return [sys.executable, "-m", "olafctl", "exec", "--deployment", deployment, host, *map(str, words)]
+
+
+@pytest.fixture
+def state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The state folder; whatever is deployed in it is destroyed afterwards."""
+    folder = tmp_path_factory.mktemp("s")
+    monkeypatch.setenv("OLAF_STATE", str(folder))
+    yield folder
+    for name in all_names():
+        destroy(Store(folder_of(name)))

@@ -1,0 +1,158 @@
+"""``olafctl server``: a parameter server as a process of its own."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import olaflab.training as train_room
+from olafctl.cli.server import command
+from olafctl.errors import MissingTool
+
+pytest.importorskip("olaf", reason="needs the SDK: pip install ./sdk")
+
+import olaf
+from olaf.udp import UdpPort
+
+SOON = 60.0
+VALUES = 20
+
+
+class Process:
+    """A server that listens on loopback, and what it prints."""
+
+    def __init__(self, *arguments: str) -> None:
+        line = [sys.executable, "-m", "olafctl", "server", "--listen", "127.0.0.1:0", "--json", *arguments]
+        self._child = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        assert self._child.stdout is not None
+        self.first: dict[str, Any] = json.loads(self._child.stdout.readline() or self.wait()[1])
+
+    def signal(self, number: signal.Signals) -> tuple[int, list[dict[str, Any]]]:
+        """Its exit code and its last reports."""
+        self._child.send_signal(number)
+        code, out = self.wait()
+        return code, [json.loads(line) for line in out.splitlines()]
+
+    def wait(self) -> tuple[int, str]:
+        out, err = self._child.communicate(timeout=SOON)
+        assert not err
+        return self._child.returncode, out
+
+    def kill(self) -> None:
+        self._child.kill()
+        self._child.communicate()
+
+
+@contextmanager
+def serving(*arguments: str) -> Iterator[Process]:
+    process = Process(*arguments)
+    try:
+        yield process
+    finally:
+        process.kill()
+
+
+def answered(worker: olaf.Worker, updates: int) -> bool:
+    """Whether weights have come since the first ones for each of so many updates."""
+    return worker.counters.newer > updates
+
+
+def train(address: str, updates: int) -> tuple[list[int], np.ndarray[Any, np.dtype[np.float32]]]:
+    """Send so many updates of ones, each when the one before is answered: the versions and last weights."""
+    port = UdpPort(("127.0.0.1", 0))
+    worker = olaf.Worker(address, VALUES, port=port, seed=1)
+    weights = np.zeros(VALUES, np.float32)
+    worker.begin(weights)
+    assert worker.wait(SOON)
+    versions = []
+    (block,) = worker.poll()
+    for number in range(1, updates + 1):
+        worker.offer(np.ones(VALUES, np.float32), float(number))
+        assert port.wait(partial(answered, worker, number), SOON)
+        (block,) = worker.poll()
+        weights[block.place] = block.values
+        versions.append(block.version)
+    worker.close()
+    return versions, weights
+
+
+@pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGINT])
+def test_it_trains_and_ends_cleanly_with_the_counters(end: signal.Signals) -> None:
+    with serving("--policy", "plain", "--rate", "0.5") as server:
+        versions, weights = train(server.first["listening"], 3)
+        code, reports = server.signal(end)
+    assert code == 0
+    assert versions == sorted(set(versions))
+    assert weights.tolist() == [1.5] * VALUES
+    (cluster,) = reports[-1]["clusters"]
+    assert (cluster["cluster"], cluster["received"], cluster["applied"]) == ("default", 3, 3)
+    assert cluster["age_of_model"] > 0
+
+
+def test_killed_it_continues_with_versions_it_never_gave_out(tmp_path: Path) -> None:
+    checkpoint = tmp_path / "lander.npz"
+    arguments = ("--policy", "plain", "--rate", "0.5", "--checkpoint", str(checkpoint))
+    with serving(*arguments) as server:
+        train(server.first["listening"], 2)
+        code, _ = server.signal(signal.SIGTERM)
+        assert code == 0
+    with serving(*arguments) as server:
+        given, weights = train(server.first["listening"], 1)
+        assert weights.tolist() == [1.5] * VALUES
+    # killed, not ended
+    with serving(*arguments) as server:
+        later, _ = train(server.first["listening"], 1)
+    assert min(later) > max(given)
+
+
+def test_a_testbed_says_who_belongs_to_which_cluster() -> None:
+    with serving("laptop") as server:
+        assert server.first["clusters"] == ["lander"]
+        _, reports = server.signal(signal.SIGTERM)
+    assert reports[-1]["garbage"] == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        ([], 2, ["TESTBED", "--listen"]),
+        (["nowhere.yaml"], 2, ["nowhere.yaml"]),
+        (["laptop", "--name", "second"], 2, ["second", "ps"]),
+        (["--listen", "127.0.0.1:99999"], 2, ["127.0.0.1:99999", "host:port"]),
+        (["--listen", "192.0.2.1:1"], 2, ["192.0.2.1:1", "--listen"]),
+        (["--listen", "127.0.0.1:0", "--policy", "periodic"], 2, ["period", "--updates", "--seconds"]),
+        (["--listen", "127.0.0.1:0", "--policy", "synchronous"], 2, ["--workers"]),
+        (["--listen", "127.0.0.1:0", "--policy", "plain", "--rate", "nan"], 2, ["--rate", "not a finite"]),
+        (["--listen", "127.0.0.1:0", "--every", "inf"], 2, ["--every", "not a finite"]),
+        (["--listen", "127.0.0.1:0", "--updates", "4"], 2, ["--updates", "periodic"]),
+        (["--listen", "127.0.0.1:0", "--checkpoint", "/nowhere/at/all"], 2, ["/nowhere/at"]),
+        (["--listen", "127.0.0.1:0", "--checkpoint", __file__], 2, ["test_serving.py"]),
+    ],
+)
+def test_what_is_wrong_is_said_and_nothing_is_started(
+    arguments: list[str], code: int, words: list[str]
+) -> None:
+    line = [sys.executable, "-m", "olafctl", "server", *arguments]
+    environment = {key: value for key, value in os.environ.items() if key != "OLAF_DEBUG"}
+    ended = subprocess.run(line, capture_output=True, text=True, timeout=SOON, env=environment)
+    assert ended.returncode == code
+    assert "Traceback" not in ended.stderr
+    for word in words:
+        assert word in ended.stderr
+
+
+def test_without_the_sdk_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "olaf", None)
+    monkeypatch.delitem(sys.modules, "olafctl.control.serving", raising=False)
+    monkeypatch.delattr(train_room, "serving", raising=False)
+    with pytest.raises(MissingTool, match=r"pip install \./sdk"):
+        command.main(["--listen", "127.0.0.1:0"], standalone_mode=False)

@@ -1,0 +1,20 @@
+"""The prediction of a job's gain, next to the twin."""
+
+import pytest
+
+from olaflab.model.agreement.gain import CASES, compare
+from olaflab.model.gain import Way
+from tests.targets.conftest import why_not
+
+
+def test_a_congested_job_is_predicted_as_the_twin_has_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    if reason := why_not("twin"):
+        pytest.skip(reason)
+    monkeypatch.setenv("OLAF_STATE", str(tmp_path_factory.mktemp("s")))
+    fifo, olaf = compare(CASES[2:3], lambda step: None)
+    assert (fifo.way, olaf.way) == (Way.FIFO, Way.OLAF)
+    assert fifo.agrees and olaf.agrees
+    assert fifo.measured_loss > 0.4
+    assert olaf.measured_loss == 0

@@ -1,0 +1,68 @@
+"""What a training job gains is predicted from what is known before anything is built."""
+
+import json
+from dataclasses import replace
+
+import pytest
+from click.testing import CliRunner
+
+from olafctl.errors import BadInput
+from olaflab.cli.gain import command
+from olaflab.model.gain import Job, Way, gain
+
+MS = 1_000_000
+JOB = Job(300, 10 * MS, 3, 6, 10_000_000, 8, 0.1, 1500)
+
+
+def test_a_congested_job_gains() -> None:
+    found = gain(JOB)
+    fifo, olaf = found.outcomes[Way.FIFO], found.outcomes[Way.OLAF]
+    assert found.congested
+    assert fifo.lost > 0.4 and olaf.lost < 0.01
+    assert found.younger is not None and found.younger < 0.6
+    assert olaf.updates == pytest.approx(1800, rel=0.02), "all that 18 workers send every 10 ms"
+
+
+def test_an_idle_link_gains_nothing() -> None:
+    found = gain(replace(JOB, rate=100_000_000))
+    assert not found.congested
+    assert {outcome.lost for outcome in found.outcomes.values()} == {0.0}
+
+
+def test_a_large_model_travels_in_segments() -> None:
+    job = replace(JOB, values=9797)
+    assert (job.segments, job.frame_bytes) == (28, 64 + 4 * 350)
+    assert replace(job, mtu=9022).segments == 5
+
+
+def test_transmission_control_holds_back_where_more_indices_send_than_slots() -> None:
+    outcome = gain(replace(JOB, clusters=16)).outcomes[Way.CONTROL]
+    assert outcome.held > 0.1
+
+
+def test_the_verdict_is_in_words_and_in_json() -> None:
+    options = ["--values", "300", "--interval", "10ms", "--workers", "3", "--clusters", "6"]
+    said = CliRunner().invoke(command, [*options, "--rate", "10Mb/s"])
+    assert said.exit_code == 0
+    assert "Yes: FIFO loses" in said.output
+    said = CliRunner().invoke(command, [*options, "--rate", "10Mb/s", "--json"])
+    assert json.loads(said.output)["congested"] is True
+    said = CliRunner().invoke(command, [*options, "--rate", "1Gb/s"])
+    assert "Little to gain" in said.output
+
+
+@pytest.mark.parametrize(
+    ("option", "text", "what"),
+    [("--rate", "off", "never congested"), ("--interval", "soon", "soon"), ("--rate", "0Mb/s", "0Mb/s")],
+)
+def test_what_cannot_be_read_is_refused(option: str, text: str, what: str) -> None:
+    options = {"--values": "300", "--interval": "10ms", "--workers": "3", "--rate": "10Mb/s", option: text}
+    result = CliRunner().invoke(command, [word for pair in options.items() for word in pair])
+    assert isinstance(result.exception, BadInput)
+    assert option in str(result.exception)
+    assert what in str(result.exception)
+
+
+def test_what_is_too_large_to_simulate_is_refused() -> None:
+    with pytest.raises(BadInput, match="frames would have to be simulated"):
+        gain(replace(JOB, values=10_000_000, clusters=1000))

@@ -1,0 +1,362 @@
+"""Scenarios in virtual time: by hand, against the verifier's own model, and what holds of every run."""
+
+import random
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from olafctl.errors import BadInput
+from olafctl.verify import aom
+from olafctl.verify.question.system import Cluster, System
+from olafctl.verify.simulation.engine import simulate
+from olafctl.verify.simulation.schedule import Schedule, Update
+from olafctl.wire.modes import Mode
+from olaflab.model.run import Result, run
+from olaflab.model.scenario import Engine, Link, Scenario, Source, Trace
+
+US, SECOND = 1_000, 10**9
+IDLE = 40
+"""ns that a frame of one beat takes through an idle engine."""
+NEAR = 200
+"""ns within which the cycles decide."""
+
+
+def source(cluster: int, worker: int = 0, engine: str = "e", **changes: Any) -> Source:
+    return replace(Source(cluster, worker, engine, period=100 * US, phase=0, size=64), **changes)
+
+
+def rate(service: int) -> float:
+    """bit/s at which a frame of 64 bytes takes ``service`` ns, rounded to the nearest cycle."""
+    return 64 * 8 * SECOND / (service - 1)
+
+
+def receptions(result: Result) -> list[tuple[int, int, int, int]]:
+    """(cluster, generated, received, count), in ns."""
+    assert result.receptions is not None
+    columns = (
+        result.receptions.cluster,
+        result.receptions.generated // 1000,
+        result.receptions.time // 1000,
+        result.receptions.count,
+    )
+    return list(zip(*(column.tolist() for column in columns), strict=True))
+
+
+def test_an_update_takes_its_beats_the_link_and_the_delays() -> None:
+    link = Link(rate=rate(31), delay=500)
+    scenario = Scenario((Engine("e", link=link),), (source(0, delay=100),))
+    result = run(scenario, 150 * US, record=True)
+    assert receptions(result)[0] == (0, 0, 100 + IDLE + 30 + 500, 1)
+    (cluster,) = result.clusters
+    assert (cluster.generated, cluster.frames, cluster.lost) == (2, 2, 0)
+    assert cluster.mean_peak == 100 * US + 630 + IDLE
+
+
+def test_a_jumbo_frame_takes_142_beats_and_nine_cycles_through_an_idle_engine() -> None:
+    """`olafctl bench queue` counts 600 ns from the first beat in to the last one out, which takes 4."""
+    scenario = Scenario((Engine("e"),), (source(0, size=9036, period=SECOND),))
+    assert receptions(run(scenario, SECOND // 2, record=True)) == [(0, 0, 604, 1)]
+
+
+def test_an_input_takes_one_update_after_the_other() -> None:
+    scenario = Scenario((Engine("e"),), tuple(source(c, size=1024, period=SECOND) for c in range(3)))
+    times = [row[2] for row in receptions(run(scenario, SECOND // 2, record=True))]
+    assert np.diff(times).tolist() == [64, 64]
+
+
+def test_what_waits_is_replaced_by_its_worker_and_merged_with_others_until_it_begins_to_leave() -> None:
+    """Departures 10 µs apart: cluster 1 waits behind cluster 0, and meets its own updates meanwhile."""
+    scenario = Scenario(
+        (Engine("e", rate=rate(10 * US)),),
+        (
+            source(0, phase=0),
+            source(1, 0, phase=1 * US, period=2 * US),  # at 1, 3, 5, 7, 9 and 11 µs
+            source(1, 1, phase=8 * US),
+        ),
+    )
+    result = run(scenario, 12 * US, record=True)
+    assert receptions(result) == [(0, 0, IDLE, 1), (1, 9 * US, 10 * US + IDLE, 3)]
+    assert result.engines["e"]["replaced_worker"] == 3
+    assert result.engines["e"]["merged"] == 2
+    assert (result.clusters[1].replaced, result.clusters[1].aggregated) == (3, 2)
+    assert result.under_way == 1
+
+
+def test_fifo_neither_replaces_nor_merges_and_drops_when_full() -> None:
+    scenario = Scenario(
+        (Engine("e", slots=2, rate=rate(10 * US), mode=Mode.FIFO),),
+        (source(0, period=2 * US),),
+    )
+    result = run(scenario, 11 * US, record=True)
+    assert receptions(result) == [(0, 0, IDLE, 1), (0, 2 * US, 10 * US + IDLE, 1)]
+    assert result.engines["e"]["dropped_full"] == 3  # the third at 10 µs, 4 ns before a slot is free
+    assert result.clusters[0].lost == 3
+
+
+def test_one_engine_serves_clusters_of_both_modes() -> None:
+    engine = Engine("e", slots=8, rate=rate(10 * US), modes={1: Mode.FIFO})
+    scenario = Scenario((engine,), (source(0, period=2 * US, phase=1), source(1, period=2 * US)))
+    result = run(scenario, 9 * US)
+    assert result.engines["e"]["replaced_worker"] == 4
+    assert result.engines["e"]["appended"] == 6
+
+
+def test_a_frame_merged_by_one_engine_is_merged_again_by_the_next_and_never_replaced() -> None:
+    engines = (
+        Engine("a", rate=rate(10 * US), link=Link("c")),
+        Engine("b", rate=rate(10 * US), link=Link("c")),
+        Engine("c", rate=rate(50 * US)),
+    )
+    sources = (
+        source(9, engine="c", phase=0, period=SECOND),  # occupies the last output for 50 µs
+        source(5, engine="a", phase=1 * US, period=SECOND),
+        source(0, 0, "a", phase=2 * US, period=SECOND),
+        source(0, 1, "a", phase=3 * US, period=SECOND),
+        source(6, engine="b", phase=1 * US, period=SECOND),
+        source(0, 2, "b", phase=4 * US, period=SECOND),
+        source(0, 3, "b", phase=5 * US, period=SECOND),
+        source(0, 4, "c", phase=30 * US, period=SECOND),
+    )
+    result = run(Scenario(engines, sources), 400 * US, record=True)
+    assert [row for row in receptions(result) if row[0] == 0] == [(0, 30 * US, 150 * US + IDLE, 5)]
+    assert result.engines["a"]["merged"] == result.engines["b"]["merged"] == 1
+    assert result.engines["c"]["merged"] == 2
+    assert result.engines["c"]["replaced_worker"] == 0
+
+
+def test_a_lost_aggregate_loses_all_its_worker_updates() -> None:
+    engines = (
+        Engine("a", rate=rate(10 * US), link=Link("c")),
+        Engine("c", slots=1, rate=rate(SECOND)),
+    )
+    sources = (
+        source(1, engine="c", phase=0, period=SECOND),
+        source(2, engine="c", phase=5 * US, period=SECOND),
+        source(3, engine="a", phase=0, period=SECOND),
+        source(0, 0, "a", phase=1 * US, period=SECOND),
+        source(0, 1, "a", phase=2 * US, period=SECOND),
+    )
+    result = run(Scenario(engines, sources), 100 * US)
+    assert result.clusters[0].lost == 2
+
+
+def test_a_link_drops_what_its_queue_has_no_room_for() -> None:
+    link = Link(rate=rate(100 * US), capacity=2)
+    scenario = Scenario((Engine("e", link=link),), tuple(source(c, phase=c * US) for c in range(4)))
+    result = run(scenario, 90 * US)
+    assert result.engines["e"]["link_dropped"] == 2
+    assert [cluster.lost for cluster in result.clusters] == [0, 0, 1, 1]
+
+
+def random_scenario(pick: random.Random) -> Scenario:
+    """Two engines before a third, at loads from idle to far too much."""
+    mode = pick.choice((Mode.OLAF, Mode.FIFO))
+    engines = tuple(
+        Engine(
+            name,
+            slots=pick.randint(1, 4),
+            rate=rate(pick.randint(1, 60) * US),
+            link=Link(
+                to, pick.choice((None, rate(7 * US))), pick.randint(0, 9) * US, pick.choice((None, 1, 3))
+            ),
+            mode=mode,
+            modes={0: pick.choice((Mode.OLAF, Mode.FIFO))},
+        )
+        for name, to in (("a", "c"), ("b", "c"), ("c", None))
+    )
+    sources = tuple(
+        Source(
+            cluster=cluster,
+            worker=worker,
+            engine=pick.choice("abc"),
+            period=pick.randint(20, 200) * US,
+            jitter=pick.choice((0, 5 * US, 400 * US)),
+            size=64,
+        )
+        for cluster in range(pick.randint(1, 6))
+        for worker in range(pick.randint(1, 3))
+    )
+    return Scenario(engines, sources, seed=pick.getrandbits(32))
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 2**32), st.integers(0, 3000))
+def test_the_ages_are_those_of_the_definition_that_all_of_olaf_shares(seed: int, warm_up: int) -> None:
+    """And no update is unaccounted for, or the run would have failed."""
+    duration = 20_000 * US
+    result = run(random_scenario(random.Random(seed)), duration, warm_up=warm_up * US, record=True)
+    assert result.receptions is not None
+    for cluster in result.clusters:
+        mine = result.receptions.cluster == cluster.cluster
+        curve = aom.ages(
+            result.receptions.generated[mine],
+            result.receptions.time[mine],
+            warm_up * US * 1000,
+            duration * 1000,
+        )
+        for found, expected in (
+            (cluster.average_age, curve.average),
+            (cluster.mean_peak, curve.mean_peak),
+            (cluster.highest_peak, curve.valid_peaks.max() if len(curve.valid_peaks) else None),
+        ):
+            assert found == (None if expected is None else pytest.approx(expected / 1000, rel=1e-12))
+
+
+def test_one_seed_repeats_exactly_and_another_does_not() -> None:
+    sources = tuple(source(c, w, phase=None, jitter=9 * US) for c in range(5) for w in range(3))
+    scenario = Scenario((Engine("e", slots=3, rate=rate(9 * US)),), sources, seed=4)
+    first, again = (run(scenario, 5_000 * US, record=True) for _ in range(2))
+    other = run(replace(scenario, seed=5), 5_000 * US, record=True)
+    assert receptions(first) == receptions(again) != receptions(other)
+
+
+def periodic_workers(pick: random.Random) -> tuple[System, tuple[Source, ...], Schedule]:
+    """A system as the verifier has it, the same workers here, and what they generate."""
+    clusters, sources = [], []
+    for index in range(pick.randint(2, 6)):
+        workers, period = pick.randint(1, 3), pick.randint(50, 200) * US
+        phases = sorted(pick.sample(range(period), workers))
+        clusters.append(Cluster(f"c{index}", period, (0, period - 1), workers))
+        sources += [source(index, worker, period=period, phase=phase) for worker, phase in enumerate(phases)]
+    service, slots = pick.randint(10_000, 60_000), pick.randint(1, 4)
+    system = System(tuple(clusters), service=service, slots=slots, updates=30)
+    updates = [
+        Update((one.phase or 0) + seq * one.period, one.cluster, one.worker + 1, seq, True)
+        for one in sources
+        for seq in range(system.rounds[one.cluster])
+    ]
+    end = min(system.rounds[one.cluster] * one.period for one in sources)
+    kept = sorted((update for update in updates if update.time <= end), key=lambda update: update.time)
+    return system, tuple(sources), Schedule(system, tuple(kept))
+
+
+@pytest.mark.parametrize(("second", "dropped"), [(996, 1), (1000, 0)])
+def test_a_link_has_room_for_what_leaves_the_engine_when_the_frame_before_was_sent(
+    second: int, dropped: int
+) -> None:
+    """The first frame leaves the engine at 40 ns and the link at 1040."""
+    engine = Engine("e", link=Link(rate=512e6, capacity=1))
+    result = run(Scenario((engine,), (source(0), source(1, phase=second))), 90 * US)
+    assert result.engines["e"]["link_dropped"] == dropped
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_verifiers_simulation_of_the_same_workers_agrees(seed: int) -> None:
+    """Same departures and losses, where no two events lie so near that the cycles decide."""
+    pick = random.Random(seed)
+    while True:
+        system, sources, schedule = periodic_workers(pick)
+        seen = simulate(schedule)
+        arrivals = np.array([update.time for update in schedule.updates])
+        apart = np.abs(arrivals[:, None] - np.array([departure.time for departure in seen.departures]))
+        if (np.diff(arrivals) > NEAR).all() and not ((apart > 0) & (apart < NEAR)).any():
+            break
+    end = schedule.updates[-1].time
+    engine = Engine("e", slots=system.slots, rate=rate(system.service + 1))
+    ours = receptions(run(Scenario((engine,), sources), end + NEAR, record=True))
+    gone = [(one.cluster, one.arrival, one.time) for one in seen.departures if one.time <= end]
+    assert [row[:2] for row in ours[: len(gone)]] == [row[:2] for row in gone]
+    assert all(0 <= row[2] - time <= NEAR for row, (_, _, time) in zip(ours, gone, strict=False))
+    lost = {cluster.cluster: cluster.lost for cluster in run(Scenario((engine,), sources), end).clusters}
+    assert [lost[index] for index in range(len(system.clusters))] == list(seen.outcome.lost)
+
+
+def test_jain_is_undefined_while_a_cluster_has_no_age() -> None:
+    scenario = Scenario((Engine("e"),), (source(0), source(1, phase=99 * US)))
+    assert run(scenario, 50 * US).fairness == 1.0
+    late = run(scenario, 99 * US)
+    assert late.clusters[1].average_age is None
+    assert late.fairness is None and late.average_age is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"engines": ()}, "no engine"),
+        ({"sources": ()}, "no worker"),
+        ({"engines": (Engine("e"), Engine("e"))}, "engine e: two engines have this name"),
+        ({"engines": (Engine("e", link=Link("x")),)}, "leads to 'x'"),
+        ({"engines": (Engine("e", link=Link("e")),)}, "circle: e → e"),
+        (
+            {"engines": (Engine("e", link=Link("f")), Engine("f", link=Link("e")))},
+            "circle: e → f → e",
+        ),
+        ({"engines": (Engine("e", rate=0),)}, "rate of 0"),
+        ({"engines": (Engine("e", link=Link(rate=-1)),)}, "link: has a rate of -1"),
+        ({"engines": (Engine("e", link=Link(capacity=0)),)}, "room for 0 frames"),
+        ({"engines": (Engine("e", slots=0),)}, "0 slots"),
+        ({"sources": (source(0, engine="x"),)}, "engine 'x', which does not exist"),
+        ({"sources": (source(0), source(0))}, "sends from two places"),
+        ({"sources": (source(0, period=0),)}, "period of 0"),
+        ({"sources": (source(0, jitter=-1),)}, "jitter of -1"),
+        ({"sources": (source(0, size=63),)}, "frames of 63 bytes"),
+        ({"sources": (source(0, retry=0),)}, "sends again after 0 ns"),
+        ({"engines": (Engine("e", accumulate_quota=0),)}, "room for 0 incomplete sums"),
+    ],
+)
+def test_a_wrong_topology_is_one_clear_line(changes: dict[str, Any], says: str) -> None:
+    fields: dict[str, Any] = {"engines": (Engine("e"),), "sources": (source(0),)}
+    with pytest.raises(BadInput) as caught:
+        Scenario(**{**fields, **changes})
+    assert says in str(caught.value)
+    assert len(caught.value.problems) == 1
+
+
+def trace(**changes: Any) -> Trace:
+    """Two updates of cluster 0, of whose model there are two segments."""
+    two = np.array([0, 1])
+    return replace(Trace("e", two * US, two * 0, two, 64, segment=two), **changes)
+
+
+def test_a_trace_says_of_which_segment_an_update_is() -> None:
+    result = run(Scenario((Engine("e"),), trace=trace(), segments={0: 2}), 10 * US, record=True)
+    assert result.receptions is not None
+    assert result.receptions.index.tolist() == [0, 1]
+    assert result.clusters[0].average_age == pytest.approx((US + IDLE + 10 * US) / 2)
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"time": np.zeros(0, np.int64)}, "times of shape (0,)"),
+        ({"worker": np.array([1])}, "workers of shape (1,)"),
+        ({"engine": np.array(["e"])}, "engines of shape (1,)"),
+        ({"round": np.array([1, 2, 3])}, "rounds of shape (3,)"),
+        ({"segment": np.array([0])}, "segments of shape (1,)"),
+        ({"segment": np.array([0, 2])}, "segments 0 … 2, its model has 2"),
+        ({"segment": np.array([-1, 0])}, "segments -1 … 0"),
+        ({"segment": None}, "which of 2 segments"),
+        ({"engine": "x"}, "engine 'x', which does not exist"),
+        ({"time": np.array([1, 0])}, "descend"),
+        ({"size": 63}, "frames of 63 bytes"),
+    ],
+)
+def test_a_wrong_trace_is_one_clear_line(changes: dict[str, Any], says: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        Scenario((Engine("e"),), trace=trace(**changes), segments={0: 2})
+    assert says in str(caught.value)
+    assert len(caught.value.problems) == 1
+
+
+def test_a_worker_of_a_trace_may_have_any_number() -> None:
+    far = trace(worker=np.array([4_000_000_000, 1]))
+    result = run(Scenario((Engine("e"),), trace=far, segments={0: 2}), 10 * US, each_worker=True)
+    assert [(worker.worker, worker.delivered) for worker in result.workers] == [(1, 1), (4_000_000_000, 1)]
+
+
+def test_a_run_of_no_time_is_refused() -> None:
+    scenario = Scenario((Engine("e"),), (source(0),))
+    with pytest.raises(BadInput, match="warm-up of 5"):
+        run(scenario, 5, warm_up=5)
+
+
+def test_every_phase_left_open_is_drawn_within_the_period() -> None:
+    sources = tuple(source(c, phase=None, period=10 * US) for c in range(200))
+    result = run(Scenario((Engine("e", slots=200),), sources), 10 * US, record=True)
+    generated = np.array([row[1] for row in receptions(result)])
+    assert 190 < len(generated) <= 200
+    assert len(np.unique(generated // US)) == 10

@@ -1,0 +1,67 @@
+"""Random traffic: the Verilated queue and the golden model agree on every byte and every counter.
+
+The long run is ``olafctl bench conform``: 200,000 frames.
+"""
+
+from dataclasses import replace
+
+import pytest
+
+from olafctl.queue.verilate import build_queue
+from olafctl.wire.geometry import Geometry
+from olaflab.queue import conform
+from olaflab.queue.comparison import Comparison
+from olaflab.queue.golden import GoldenQueue, Unexplained
+from olaflab.queue.model import Instant, QueueModel
+from olaflab.queue.traffic import Frame, Traffic
+
+
+def test_every_byte_and_every_counter_agree() -> None:
+    coverage = conform.run(frames=16_000, per_seed=1_000)
+    assert coverage.frames >= 16_000
+    rare = {rule for rule in coverage.unmet if rule.startswith("repaired ")}
+    assert set(coverage.unmet) <= rare
+
+
+@pytest.mark.parametrize("what", ["byte", "sidecar", "counter"])
+def test_a_difference_is_seen(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The comparison itself: falsify what the golden model expects, and it must object."""
+    geometry = Geometry()
+    with QueueModel(build_queue(geometry)) as model:
+        comparison = Comparison(model, geometry)
+        traffic = Traffic(3, geometry, 4, 100)
+        for _ in range(50):
+            comparison.offer(*traffic.frame())
+        if what == "counter":
+            comparison.golden.counters["merged"] += 1
+        expected = comparison.golden.next_update
+
+        def falsified() -> Frame:
+            sidecar, frame = expected()
+            if what == "byte":
+                return sidecar, frame[:-1] + bytes([frame[-1] ^ 1])
+            return replace(sidecar, size=sidecar.size + 1), frame
+
+        if what != "counter":
+            monkeypatch.setattr(comparison.golden, "next_update", falsified)
+        with pytest.raises(Unexplained):
+            comparison.settle()
+            comparison.check_counters()
+
+
+def _instant(cycle: int, **what: bool) -> Instant:
+    names = ("begun", "left", "decided", "settled", "status", "admitted", "refused")
+    return Instant(cycle, *(what.get(name, False) for name in names))
+
+
+@pytest.mark.parametrize("impossible", ["begun", "left", "decided", "settled"])
+def test_the_golden_model_objects_to_what_cannot_be(impossible: str) -> None:
+    with pytest.raises(Unexplained):
+        GoldenQueue(Geometry()).at(_instant(5, **{impossible: True}))
+
+
+def test_a_frame_longer_than_it_declares_may_wait_for_a_blocked_output() -> None:
+    """In this seed one is still to be offered when the output is blocked; that is no difference."""
+    geometry = Geometry()
+    with QueueModel(build_queue(geometry)) as model:
+        assert conform.run_seed(model, geometry, seed=1016, frames=1000).frames >= 1000

@@ -1,0 +1,90 @@
+"""Proofs about the Verilog: what is proved holds, and with a defect put back it does not."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from olafctl.errors import MissingTool, OlafError
+from olaflab.queue.formal import abc, design, proofs
+from olaflab.queue.synthesis import yosys, yowasp
+
+
+def _tools() -> str | None:
+    try:
+        yosys(), abc.available()
+    except MissingTool as error:
+        return str(error)
+    return None
+
+
+needs_tools = pytest.mark.skipif(_tools() is not None, reason=f"{_tools()}")
+OVERFLOW = {
+    "olaf_ingress": (
+        "{1'b0, size} != size_by_length || !whole_gradients",
+        "size != size_by_length[15:0] || size[1:0] != 2'd0",
+    )
+}
+"""A sum of too few bits: then a size of 0 passes as that of 65502 bytes of UDP."""
+
+
+def _proof(name: str) -> proofs.Proof:
+    return next(proof for proof in proofs.PROOFS if proof.name == name)
+
+
+@needs_tools
+def test_a_length_that_overflows_is_found() -> None:
+    whole = _proof("whole")
+    broken = replace(whole, design=replace(whole.design, changed=OVERFLOW), cycles=12)
+    outcome = proofs.run(broken)
+    assert outcome.failed_at is not None and outcome.failed_at < 12
+
+
+@needs_tools
+def test_an_update_that_is_sent_at_every_beat_is_found() -> None:
+    conservation = _proof("conservation")
+    changed = {
+        "olaf_output": ("m_tready && m_tlast && wire_update;", "m_tready && wire_update;"),
+    }
+    outcome = proofs.run(replace(conservation, design=replace(conservation.design, changed=changed)))
+    assert outcome.failed_at is not None
+
+
+@needs_tools
+def test_conservation_is_proved_for_ever() -> None:
+    conservation = _proof("conservation")
+    outcome = proofs.run(conservation)
+    assert conservation.cycles is None and outcome.failed_at is None and outcome.checks > 1
+
+
+@needs_tools
+def test_the_control_is_proved_for_ever_in_every_mode_and_with_every_command() -> None:
+    control = _proof("control")
+    outcome = proofs.run(control)
+    assert control.cycles is None and not control.design.assumed
+    assert outcome.failed_at is None and outcome.checks > 50
+
+
+@needs_tools
+def test_a_lock_that_is_forgotten_is_not_proved() -> None:
+    control = _proof("control")
+    changed = {"olaf_enqueue": ("d_locked <= f_locked || f_locks;", "d_locked <= f_locked;")}
+    with pytest.raises(OlafError, match="neither a proof nor a failure"):
+        proofs.run(replace(control, design=replace(control.design, changed=changed)))
+
+
+@needs_tools
+def test_every_check_of_the_simulations_is_an_assertion(tmp_path: Path) -> None:
+    assert design.circuit(proofs.WHOLE, tmp_path) >= 5
+    made = "".join(path.read_text() for path in (tmp_path / "hdl").glob("*.v"))
+    assert "$stop" not in made and made.count("assert(1'b0)") >= 5
+
+
+@needs_tools
+def test_the_abc_that_pip_installs_proves_as_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if yowasp() is None:
+        pytest.skip("YoWASP's Yosys is missing: pip install 'olaflab[synth]'")
+    design.circuit(_proof("conservation").design, tmp_path)
+    natively = abc.prove(tmp_path, "ind -F 4 -C 0")
+    monkeypatch.setattr(abc, "_installed", lambda: None)
+    assert abc.prove(tmp_path, "ind -F 4 -C 0")[0] == natively[0] == "UNSAT"

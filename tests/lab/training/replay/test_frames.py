@@ -1,0 +1,83 @@
+from dataclasses import replace
+from ipaddress import IPv4Address
+
+import numpy as np
+import pytest
+
+from olafctl.errors import BadInput, OlafError
+from olafctl.targets.interface import TimedFrame
+from olafctl.wire.frames import OlafFrame
+from olafctl.wire.layouts import FrameType
+from olaflab.training.replay.frames import receptions, updates, values_in
+from olaflab.training.replay.schedule import Blocks, Load, schedule
+from tests.lab.training.replay import small
+
+
+def test_a_scheduled_update_becomes_its_workers_frame() -> None:
+    testbed, trace = small.testbed("laptop"), small.trace()
+    plan = schedule(trace, np.arange(2), Load(1e9, 1e15, 76))
+    sent = list(updates(testbed, trace, plan, Blocks(3, 3)))
+    assert [frame.time for frame in sent] == plan.time.tolist()
+    for index, timed in enumerate(sent):
+        frame = OlafFrame.decode(timed.frame)
+        worker = testbed.workers[plan.worker[index]]
+        assert timed.port == worker.port
+        assert (frame.source.ip, frame.source.mac) == (worker.ip, worker.mac)
+        assert frame.destination.ip == testbed.parameter_servers[0].ip
+        assert frame.destination.port == testbed.udp_port
+        assert (frame.frame_type, frame.count, frame.flags) == (FrameType.UPDATE, 1, 0)
+        assert (frame.seq, frame.gen_time) == (plan.seq[index], plan.time[index])
+        assert frame.reward == trace.reward[plan.source[index], plan.update[index]]
+        expected = trace.gradients(plan.source[index : index + 1], plan.update[index : index + 1], 3)[0]
+        assert frame.gradient.tobytes() == expected.tobytes()
+        assert frame.encode() == timed.frame
+
+
+def test_negative_rewards_and_whole_models_travel() -> None:
+    testbed, trace = small.testbed("laptop"), small.trace()
+    trace = replace(trace, reward=-1.5 * trace.reward - np.float32(0.1))
+    plan = schedule(trace, np.arange(2), Load(1e9, 1e15, 76))
+    for index, timed in enumerate(updates(testbed, trace, plan, Blocks(3, 3))):
+        assert OlafFrame.decode(timed.frame).reward == trace.reward[plan.source[index], plan.update[index]]
+
+
+def test_receptions_are_what_reached_the_servers_port() -> None:
+    testbed = small.testbed("nine-clusters")
+    plan = schedule(small.trace(), np.arange(27), Load(1e9, 1e15, 76))
+    sent = list(updates(testbed, small.trace(), plan, Blocks(3, 3)))
+    port = testbed.parameter_servers[0].port
+    merged = replace(OlafFrame.decode(sent[9].frame), count=7, flags=1).encode()
+    leaving = [
+        TimedFrame(50, port, sent[0].frame),
+        TimedFrame(60, port + 1, b"something else"),
+        TimedFrame(70, port, merged),
+    ]
+    seen = receptions(testbed, leaving)
+    assert seen.time.tolist() == [50, 70]
+    assert seen.count.tolist() == [1, 7]
+    assert seen.cluster.tolist() == [testbed.workers[plan.worker[index]].cluster for index in (0, 9)]
+    assert seen.generated.tolist() == [plan.time[0], plan.time[9]]
+
+
+def test_nothing_received_is_empty() -> None:
+    assert len(receptions(small.testbed("laptop"), []).time) == 0
+
+
+def test_a_stranger_at_the_server_is_told() -> None:
+    testbed, trace = small.testbed("laptop"), small.trace()
+    sent = next(updates(testbed, trace, schedule(trace, np.arange(2), Load(1e9, 1e15, 76)), Blocks(3, 3)))
+    frame = OlafFrame.decode(sent.frame)
+    stranger = replace(frame, source=replace(frame.source, ip=IPv4Address("192.0.2.1"))).encode()
+    with pytest.raises(OlafError, match="no worker, reached the server"):
+        receptions(testbed, [TimedFrame(0, testbed.parameter_servers[0].port, stranger)])
+
+
+@pytest.mark.parametrize(("size", "values"), [(68, 1), (76, 3)])
+def test_frame_sizes_hold_whole_values(size: int, values: int) -> None:
+    assert values_in(size, small.trace()) == values
+
+
+@pytest.mark.parametrize("size", [-4, 0, 64, 69, 80])
+def test_other_frame_sizes_are_refused(size: int) -> None:
+    with pytest.raises(BadInput, match=r"use 68 … 76, in steps of 4"):
+        values_in(size, small.trace())

@@ -1,0 +1,47 @@
+"""The paper's microbenchmark through the Verilog queue itself, without the P4 around it."""
+
+from pathlib import Path
+
+import pytest
+
+from olafctl.queue.verilate import build_queue
+from olafctl.wire.geometry import Geometry
+from olafctl.wire.modes import Mode
+from olaflab.paper.demo.experiment import TOGETHER, in_turn
+from olaflab.queue.model import QueueModel
+from olaflab.training.replay import trace as traces
+from olaflab.training.replay.measure import Measurement, reduction
+from olaflab.training.replay.run import Setting, clusters_of, replay
+from olaflab.training.replay.schedule import Load, schedule
+from tests.lab.training.replay import small
+from tests.lab.training.replay.verilated import VerilatedQueue
+
+IN_TURN = in_turn()[0]
+
+
+@pytest.fixture(scope="module")
+def library() -> Path:
+    return build_queue(Geometry())
+
+
+@pytest.mark.parametrize(
+    ("load", "rate", "fresher"),
+    [(IN_TURN, 40, 0.6), (IN_TURN, 20, 0.7), (TOGETHER, 40, 0.45), (TOGETHER, 20, 0.6), (TOGETHER, 5, 0.7)],
+)
+def test_olaf_loses_five_times_less_and_is_fresher(
+    library: Path, load: Load, rate: int, fresher: float
+) -> None:
+    fifo, olaf = (_measured(library, load, mode, rate * 10**9) for mode in (Mode.FIFO, Mode.OLAF))
+    assert fifo.violations == olaf.violations == ()
+    assert 5 * olaf.lost <= fifo.lost
+    less = reduction(fifo.average_age, olaf.average_age)
+    assert less is not None and less > fresher
+
+
+def _measured(library: Path, load: Load, mode: Mode, rate: int) -> Measurement:
+    testbed, trace = small.testbed("nine-clusters"), traces.load(small.SHIPPED)
+    plan = schedule(trace, clusters_of(testbed), load)
+    with QueueModel(library) as model:
+        return replay(
+            VerilatedQueue(testbed, model), testbed, trace, plan, load.blocks, Setting(mode, rate)
+        ).measurement

@@ -1,0 +1,80 @@
+"""The Verilated queue alone as a Running target: what the two P4 blocks would say is said here."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from olafctl.ports.attachment import Attachment
+from olafctl.queue.registers import QueueRegisters
+from olafctl.queue.settings import Ranges, of_all
+from olafctl.targets.interface import Device, Registers, TimedFrame
+from olafctl.testbed.model import Testbed
+from olafctl.wire import layouts
+from olafctl.wire.layouts import Kind
+from olaflab.queue.model import CYCLE_NS, QueueModel, Sidecar
+
+_SOURCE = slice(26, 30)
+_SEGMENT = slice(60, 62)
+
+
+class _Registers:
+    """The model's registers as a target shows them."""
+
+    def __init__(self, registers: QueueRegisters) -> None:
+        self._registers = registers
+        self.read, self.write = registers.read, registers.write
+        self.read_all = registers.read_all
+        self.configure, self.command = registers.configure, registers.command
+
+    def settings(self) -> Ranges:
+        return of_all(self._registers)
+
+
+class VerilatedQueue:
+    """Each replay goes through one queue; register settings are made once, before."""
+
+    devices: Sequence[Device] = ()
+    attachments: Sequence[Attachment] = ()
+
+    def __init__(self, testbed: Testbed, model: QueueModel) -> None:
+        self._model = model
+        self._port = testbed.parameter_servers[0].port
+        self._workers = {worker.ip.packed: worker for worker in testbed.workers}
+
+        self._first = {cluster.index: cluster.first for cluster in testbed.clusters}
+
+    @property
+    def queues(self) -> Mapping[str, Registers]:
+        return {"engine": _Registers(self._model.registers)}
+
+    def alive(self) -> bool:
+        return True
+
+    def logs(self) -> Sequence[Path]:
+        return ()
+
+    def replay(self, frames: Iterator[TimedFrame]) -> Iterator[TimedFrame]:
+        self._model.registers.write("clear", 1)
+        origin = self._model.cycle + 1
+        for timed in frames:
+            worker = self._workers[timed.frame[_SOURCE]]
+            cycle = origin + timed.time // CYCLE_NS
+            sidecar = Sidecar(
+                size=len(timed.frame),
+                kind=Kind.UPDATE,
+                cluster=worker.cluster,
+                index=self._first[worker.cluster] + int.from_bytes(timed.frame[_SEGMENT], "big"),
+                member=worker.number,
+                worker=worker.member,
+            )
+            self._model.offer(sidecar, timed.frame, cycle)
+            self._model.run(cycle)
+            yield from self._left(origin)
+        self._model.settle(10_000_000)
+        yield from self._left(origin)
+
+    def _left(self, origin: int) -> Iterator[TimedFrame]:
+        for departure in self._model.take():
+            yield TimedFrame((departure.last + 1 - origin) * CYCLE_NS, self._port, departure.frame)
+
+
+assert layouts.ETHERNET.size + layouts.IPV4.offset("src_addr") // 8 == _SOURCE.start

@@ -1,0 +1,154 @@
+"""What a training that is resumed finds of the one before, whatever became of its files meanwhile."""
+
+import logging
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("olaf", reason="needs the SDK: pip install ./sdk")
+pytest.importorskip("torch", reason="the extra [train] is not installed")
+pytest.importorskip("gymnasium", reason="the extra [train] is not installed")
+pytest.importorskip("tensorboard", reason="the extra [train] is not installed")
+
+from olafctl.errors import OlafError
+from olafctl.targets import testbeds
+from olaflab.training import network
+from olaflab.training.experience import Experience
+from olaflab.training.journal import UPDATES, Journal
+from olaflab.training.memory import Memory
+from olaflab.training.plan import Step
+from olaflab.training.ppo import Learner
+from tests.control.test_full_disk import disk
+
+VALUES = network.parameters(network.HIDDEN)
+STEP = Step(1.0, 0, "w0", 2.0, 0.5, True)
+
+
+def played() -> Experience:
+    """Three steps of some episode."""
+    random = np.random.default_rng(1)
+    rows = 3
+    return Experience(
+        observations=random.standard_normal((rows, 8), np.float32),
+        actions=np.arange(rows),
+        log_probabilities=np.full(rows, -1.4, np.float32),
+        advantages=np.array([1, -1, 2], np.float32),
+        returns=np.array([1, 2, 3], np.float32),
+        mean_reward=1.0,
+    )
+
+
+def learnt(path: Path) -> Learner:
+    """A learner that has made an update, and kept its state."""
+    learner = Learner(1, VALUES)
+    memory = Memory(path, learner)
+    learner.gradient(network.initial(np.random.default_rng(1), network.width(VALUES)), played())
+    memory.keep(now=True)
+    return learner
+
+
+def test_an_optimiser_goes_on_with_its_moments(tmp_path: Path) -> None:
+    before = learnt(tmp_path / "optimisers" / "w0.npz")
+    after = Learner(2, VALUES)
+    Memory(tmp_path / "optimisers" / "w0.npz", after)
+    assert after.state().keys() == before.state().keys() == {"step", "exp_avg", "exp_avg_sq"}
+    for name, value in before.state().items():
+        np.testing.assert_array_equal(after.state()[name], value)
+    assert after.state()["step"] == 4
+    weights = network.initial(np.random.default_rng(2), network.width(VALUES))
+    after.gradient(weights, played())
+    assert after.state()["step"] == 8
+    assert [path.name for path in (tmp_path / "optimisers").iterdir()] == ["w0.npz"]
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04 torn", b"no file of ours"])
+def test_a_damaged_optimiser_begins_again(
+    content: bytes, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "w0.npz"
+    path.write_bytes(content)
+    learner = Learner(1, VALUES)
+    Memory(path, learner)
+    assert learner.state() == {}
+    assert f"{path}" in caplog.text
+    assert "begins again" in caplog.text
+
+
+def test_an_optimiser_of_another_model_is_left(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    learnt(tmp_path / "w0.npz")
+    learner = Learner(1, VALUES + 1)
+    Memory(tmp_path / "w0.npz", learner)
+    assert learner.state() == {}
+    assert "begins again" in caplog.text
+
+
+def test_an_optimiser_that_cannot_be_written_is_told_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "file").touch()
+    memory = Memory(tmp_path / "other" / "w0.npz", Learner(1, VALUES))
+    (tmp_path / "other").touch()
+    with caplog.at_level(logging.WARNING):
+        memory.keep(now=True)
+        memory.keep(now=True)
+    assert caplog.text.count("cannot be written") == 1
+
+
+def journal(folder: Path, *, resume: bool) -> Journal:
+    clusters = testbeds.load(testbeds.locate("lander")).clusters
+    return Journal(folder, clusters, resume)
+
+
+def test_a_line_that_a_kill_cut_off_is_dropped(tmp_path: Path) -> None:
+    first = journal(tmp_path, resume=False)
+    first.write(STEP)
+    first.write(STEP)
+    first.close()
+    whole = (tmp_path / UPDATES).read_bytes()
+    (tmp_path / UPDATES).write_bytes(whole + b"3,1.0,0,w0,2")
+    resumed = journal(tmp_path, resume=True)
+    resumed.write(STEP)
+    resumed.close()
+    assert resumed.done["w0"] == 3
+    assert (tmp_path / UPDATES).read_bytes().splitlines()[-1].startswith(b"3,1.0,0,w0,2.0")
+    assert journal(tmp_path, resume=True).done["w0"] == 3
+
+
+def test_a_training_killed_before_its_first_line_is_resumed(tmp_path: Path) -> None:
+    (tmp_path / UPDATES).touch()
+    resumed = journal(tmp_path, resume=True)
+    resumed.write(STEP)
+    resumed.close()
+    assert journal(tmp_path, resume=True).done["w0"] == 1
+
+
+def test_weights_that_were_never_kept_are_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    first = journal(tmp_path, resume=False)
+    first.write(STEP)
+    first.close()
+    journal(tmp_path, resume=True).close()
+    assert "checkpoint.npz is not there: the weights begin again" in caplog.text
+
+
+def test_a_damaged_line_is_named(tmp_path: Path) -> None:
+    (tmp_path / UPDATES).write_text("number,time\n1,then\n")
+    with pytest.raises(OlafError, match=r"updates\.csv:2: is no update"):
+        journal(tmp_path, resume=True)
+
+
+def test_a_disk_without_room_is_told_once_and_stops_nothing(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    small = tmp_path / "small"
+    with disk(small, 8):
+        full = journal(small / "training", resume=False)
+        (small / "filling").write_bytes(bytes(4096))
+        for _ in range(500):
+            full.write(STEP)
+        for cluster in testbeds.load(testbeds.locate("lander")).clusters:
+            full.report(cluster, 1.0, 0.1)
+        with pytest.raises(OlafError, match="picture"):
+            full.close()
+        assert len(full.steps) == 500
+    assert caplog.text.count("cannot be written: No space left on device; the training goes on") == 1

@@ -1,0 +1,110 @@
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+pytest.importorskip("torch", reason="the extra [train] is not installed")
+pytest.importorskip("gymnasium", reason="the extra [train] is not installed")
+pytest.importorskip("Box2D", reason="the extra [train] is not installed")
+
+from olafctl.errors import BadInput
+from olaflab.cli.record import command
+from olaflab.training.record import record
+from olaflab.training.replay import trace as traces
+from olaflab.training.replay.schedule import Load, schedule
+from olaflab.training.replay.trace import Trace
+from tests.lab.training.replay.small import SHIPPED
+
+told: list[tuple[int, int]] = []
+
+
+@pytest.fixture(scope="module")
+def recorded() -> Trace:
+    return record(2, 2, 3, 5, lambda _, done, total, __: told.append((done, total)))
+
+
+def test_every_worker_is_recorded_whole(recorded: Trace) -> None:
+    assert (recorded.workers, recorded.updates, recorded.values) == (4, 3, 2205)
+    assert np.all(np.diff(recorded.time, axis=1) > 0)
+    assert recorded.time.min() > 0
+    assert recorded.steps.min() > 0
+    assert recorded.norm.min() > 0
+    assert recorded.accepted.any()
+    assert told == [(done, 12) for done in range(1, 13)]
+
+
+def test_clusters_differ_in_hardware_and_in_experience_per_update(recorded: Trace) -> None:
+    clusters = recorded.header["clusters"]
+    assert {cluster["slowdown"] for cluster in clusters} == {1, 2}
+    assert {cluster["episodes"] for cluster in clusters} == {1, 2}
+
+
+def test_nine_clusters_have_every_hardware_with_every_experience() -> None:
+    clusters = traces.load(SHIPPED).header["clusters"]
+    dealt = {(cluster["slowdown"], cluster["episodes"]) for cluster in clusters}
+    assert dealt == {(slowdown, episodes) for slowdown in (1, 2, 4) for episodes in (1, 2, 3)}
+
+
+def test_every_cluster_trains_from_its_own_beginning(recorded: Trace) -> None:
+    """Its server takes its first update, whatever the other clusters' servers have seen."""
+    for first in (0, 2):
+        team = slice(first, first + 2)
+        assert recorded.accepted[team][np.unravel_index(recorded.time[team].argmin(), (2, 3))]
+
+
+def test_provenance_is_recorded(recorded: Trace) -> None:
+    assert recorded.header["environment"] == "LunarLander-v3"
+    assert recorded.header["seed"] == 5
+    assert set(recorded.header["versions"]) == {"python", "numpy", "torch", "gymnasium", "box2d"}
+
+
+def test_a_recording_survives_its_file(recorded: Trace, tmp_path: Path) -> None:
+    traces.save(recorded, tmp_path / "t.npz")
+    assert np.array_equal(traces.load(tmp_path / "t.npz").pool, recorded.pool)
+
+
+def test_the_command_records(tmp_path: Path) -> None:
+    result = CliRunner().invoke(
+        command, ["-o", str(tmp_path / "t.npz"), "--clusters", "1", "--cluster-size", "1", "--updates", "1"]
+    )
+    assert result.exit_code == 0, result.output
+    assert "1 workers × 1 updates of 2205 values" in result.output
+    assert traces.load(tmp_path / "t.npz").updates == 1
+
+
+def test_the_command_records_and_says_so_as_json(tmp_path: Path) -> None:
+    words = ["--clusters", "1", "--cluster-size", "2", "--updates", "1", "--json"]
+    result = CliRunner().invoke(command, ["-o", str(tmp_path / "t.npz"), *words])
+    said = json.loads(result.stdout)
+    assert (said["workers"], said["updates"], said["values"]) == (2, 1, 2205)
+    assert said["bytes"] == (tmp_path / "t.npz").stat().st_size
+    assert said["header"]["clusters"] == traces.load(tmp_path / "t.npz").header["clusters"]
+
+
+def test_nothing_is_overwritten_unasked(tmp_path: Path) -> None:
+    (tmp_path / "t.npz").write_text("mine")
+    result = CliRunner().invoke(command, ["-o", str(tmp_path / "t.npz")])
+    assert (result.exit_code, (tmp_path / "t.npz").read_text()) == (2, "mine")
+
+
+def test_a_folder_that_is_not_there_is_told_before_training(tmp_path: Path) -> None:
+    result = CliRunner().invoke(command, ["-o", str(tmp_path / "absent" / "t.npz")])
+    assert result.exit_code == 2
+    assert "there is no folder" in result.output
+
+
+def test_more_gradients_than_a_trace_can_index_are_refused() -> None:
+    with pytest.raises(BadInput, match="at most 65536"):
+        record(1000, 3, 60_000, 1, lambda *_: None)
+
+
+def test_a_wider_network_is_recorded_whole(tmp_path: Path) -> None:
+    """5061 values take 14 segments of an engine of 24 beats; a replay sends all of them."""
+    trace = record(1, 2, 2, 3, lambda *_: None, hidden=64)
+    assert trace.values == trace.header["parameters"] == 5061
+    load = Load(1e9, 1e10, 24 * 64, model=trace.values)
+    assert load.blocks.segments == 14
+    plan = schedule(trace, np.zeros(2, dtype=np.int64), load)
+    assert len(plan.time) == 2 * 2 * 14
