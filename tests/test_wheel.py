@@ -83,7 +83,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installed]:
 
 def test_it_holds_back_no_other_package(installed: Installed) -> None:
     """The newest protobuf, grpcio and Ray that go together go together with it too."""
-    (wheel,) = (installed.folder / "wheels").glob("olaf*.whl")
+    (wheel,) = (installed.folder / "wheels").glob("olafctl-*.whl")
 
     def chosen(*more: str) -> dict[str, str]:
         line = ("pip", "install", "-q", "--dry-run", "--ignore-installed", "--report", "-", *OTHERS, *more)
