@@ -53,14 +53,21 @@ class _Deadline(grpc.UnaryUnaryClientInterceptor, grpc.UnaryStreamClientIntercep
 class Client:
     """One device's client; ``election_id`` is (high, low), None for one that never becomes primary.
 
-    ``timeout`` is in seconds, for the connection and for every call. Raises StreamEnded.
+    Elections are among the controllers of one ``role``; empty is the default role. ``timeout`` is in seconds,
+    for the connection and for every call. Raises StreamEnded.
     """
 
     def __init__(
-        self, device_id: int, address: str, election_id: tuple[int, int] | None, timeout: float
+        self,
+        device_id: int,
+        address: str,
+        election_id: tuple[int, int] | None,
+        timeout: float,
+        role: str = "",
     ) -> None:
         self.device_id = device_id
         self.election_id = election_id or (0, 0)
+        self.role = role
         self.timeout = timeout
         self._elects = election_id is not None
         name, self._folder = _short(address)
@@ -95,6 +102,8 @@ class Client:
     def _arbitrate(self, is_answer: Callable[[Any], bool]) -> None:
         request = p4runtime_pb2.StreamMessageRequest()
         request.arbitration.device_id = self.device_id
+        if self.role:
+            request.arbitration.role.name = self.role
         if self._elects:
             request.arbitration.election_id.high, request.arbitration.election_id.low = self.election_id
         with self.changed:
@@ -111,6 +120,7 @@ class Client:
     def write(self, request: Any, rollback: bool) -> None:
         """Write the updates of a WriteRequest as one batch. Raises grpc.RpcError."""
         request.device_id = self.device_id
+        request.role = self.role
         if rollback:
             request.atomicity = p4runtime_pb2.WriteRequest.ROLLBACK_ON_ERROR
         request.election_id.high, request.election_id.low = self.election_id

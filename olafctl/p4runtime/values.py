@@ -49,7 +49,10 @@ def put_action(message: Any, program: Program, action: ActionSpec) -> None:
     """Fill a TableAction."""
     match action:
         case ActionCall(action_id, values):
-            put_call(message.action, program.actions[action_id], values)
+            if action_id in program.actions:
+                put_call(message.action, program.actions[action_id], values)
+            else:
+                message.action.action_id = action_id  # of a @hidden action only the id is known
         case MemberRef(member_id):
             message.action_profile_member_id = member_id
         case GroupRef(group_id):
