@@ -32,7 +32,7 @@ def _vnp4_1(number: int) -> None:
     entry = shell.TableEntry("workers")(action="assign")
     entry.match["worker_addr"] = _ip(number)
     values = {"cluster": number // 10, "worker": 0, "index": number // 10, "segments": 1}
-    for name, value in {**values, "member": number % 10, "epoch": 1}.items():
+    for name, value in {**values, "member": number % 10, "epoch": 1, "port": 1}.items():
         entry.action[name] = str(value)
     entry.insert()
 
