@@ -4,7 +4,6 @@ import json
 import os
 import stat
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -29,6 +28,7 @@ from olafctl.testbed import limits
 from olafctl.wire.layouts import Refusal
 from olafctl.wire.modes import Mode
 from tests.control.conftest import bed, quietly
+from tests.shells import shell_python
 
 
 def pids(store: Store) -> list[int]:
@@ -138,7 +138,7 @@ def test_a_shell_that_has_left_locks_no_one_out(state: Path, tmp_path: Path) -> 
     _, running = find(Store(folder_of("laptop")))
     assert running is not None
     device = running.devices[0]
-    shell = [sys.executable, "-m", "p4runtime_sh", "--grpc-addr", device.address]
+    shell = [str(shell_python()), "-m", "p4runtime_sh", "--grpc-addr", device.address]
     shell += ["--device-id", str(device.device_id)]
     script = "print(len(list(table_entry['workers'].read())), 'workers')\nexit()\n"
     ended = subprocess.run(shell, input=script, capture_output=True, text=True, timeout=60, check=False)

@@ -11,12 +11,12 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from p4.config.v1 import p4info_pb2
 
 from olafctl import paths
 from olafctl.p4.compiler import compile_program
 from olafctl.p4.switch.native import NativeSwitch
 from olafctl.p4runtime.dataplane import ActionCall, Exact, Key, Lpm, Replica
+from olafctl.p4runtime.protocol import p4info_pb2
 from olafctl.wire import layouts
 from olafctl.wire.frames import mac_bits, pack, unpack
 from olafctl.wire.layouts import CPU_PORT, QUEUE_PORT, Kind

@@ -1,7 +1,6 @@
-"""The same writes as the daemon's, one by one with p4runtime-shell, in a process of its own: it is global.
+"""The same writes as the daemon's, one by one with p4runtime-shell, as a script of that shell's environment.
 
-``python -m olaflab.daemon.shell_writes workers|members ADDRESS DEVICE_ID P4INFO,CONFIG COUNT`` prints
-seconds.
+``shell_writes.py workers|members ADDRESS DEVICE_ID P4INFO,CONFIG COUNT`` prints seconds.
 """
 
 import sys
