@@ -23,7 +23,7 @@ test: $(VENV)/.test
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/vulture
-	$(BIN)/clang-format --dry-run --Werror $$(find olafctl lab tests -name '*.cpp' -o -name '*.h' | grep -v wire/native/tuser.h)
+	$(BIN)/clang-format --dry-run --Werror $$(find olafctl lab tests -name '*.cpp' -o -name '*.h' | grep -v wire/native/)
 	$(BIN)/olafctl generate --check
 	OLAF_SKIPPED_TO=$(VENV)/skipped $(BIN)/$(PYTEST)
 	cd sdk && ../$(BIN)/mypy

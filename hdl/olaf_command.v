@@ -66,7 +66,7 @@ module olaf_command #(
     wire in_range = range_first < INDICES
                && (code == `OLAF_COMMAND_GET || (range_last < INDICES && range_first <= range_last));
     wire sound = code != `OLAF_COMMAND_SET
-              || (set_mode[7:0] <= {6'd0, `OLAF_MODE_ISWITCH} && set_mode[31:9] == 23'd0
+              || (set_mode[7:0] <= {6'd0, `OLAF_MODE_GREATEST} && set_mode[31:9] == 23'd0
                   && set_threshold != 32'd0 && ~|set_threshold[31:COUNT_BITS]);
     wire accepted = request && state == IDLE && known && in_range && sound;
     assign busy = state != IDLE;

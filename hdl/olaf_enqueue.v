@@ -280,7 +280,7 @@ module olaf_enqueue #(
     wire [`OLAF_OLAF_COUNT_WIDTH:0] counts = {1'b0, d_count} + {1'b0, old_count};
     wire        too_many = counts[`OLAF_OLAF_COUNT_WIDTH];
     wire        iswitch = d_settings[`OLAF_SETTINGS_MODE] == `OLAF_MODE_ISWITCH;
-    wire        tracks = d_settings[`OLAF_SETTINGS_MODE] == `OLAF_MODE_OLAF;
+    wire        tracks = !iswitch && d_settings[`OLAF_SETTINGS_MODE] != `OLAF_MODE_FIFO;
     wire [`OLAF_OLAF_COUNT_WIDTH-1:0] enough = d_settings[`OLAF_SETTINGS_THRESHOLD];
 
     // In force.

@@ -6,11 +6,12 @@ import click
 
 from olafctl.cli.output import json_option, print_json, table
 from olafctl.daemon.api.command_line import as_dict, cluster_names, connection_options, line
+from olafctl.wire.modes import Mode
 
 if TYPE_CHECKING:
     from olafctl.daemon.api.client import Client
 
-_MODES = click.Choice(["olaf", "fifo", "iswitch"])
+_MODES = click.Choice([mode.value for mode in Mode])
 
 
 @click.group()

@@ -21,6 +21,7 @@ def generated() -> Mapping[Path, str]:
         Path("p4src/headers.p4"): p4.headers(),
         Path("p4src/params.p4"): params(),
         Path("olafctl/wire/native/tuser.h"): cpp.tuser(),
+        Path("olafctl/wire/native/modes.h"): cpp.modes(),
         Path("docs/wire-format.md"): markdown.page(),
         Path(schema.FILE): schema.proto(),
         Path("sdk/olaf/wire.py"): sdk.wire(),

@@ -74,10 +74,9 @@ def _show(report: dict[str, Any]) -> None:
         table("hosts", ("host", "address", "behind", "namespace"), rows)
     table("tables", ("device", "table", "entries", "of", "packets", "missed"), _table_rows(report))
     table("groups", ("device", "groups", "replicas"), _group_rows(report))
-    root = f"{report['engines'][0]['name']}/" if report["below"] else ""
-    _show_queue(root, report["queue"], _index_rows(report["indices"], report["clusters"]))
-    for name, held in report["below"].items():
-        _show_queue(f"{name}/", held["queue"], _index_rows(held["indices"], report["clusters"]))
+    for engine, queue in report["queues"].items():
+        place = f"{engine}/" if len(report["queues"]) > 1 else ""
+        _show_queue(place, queue["registers"], _index_rows(queue["indices"], report["clusters"]))
     for line in report["drift"]:
         click.echo(f"differs from what was deployed: {line}")
 

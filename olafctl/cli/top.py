@@ -52,16 +52,16 @@ def _read(client: "Client", deployment: str) -> list[dict[str, Any]]:
     """Each deployment with its ``queues`` by engine, ``messages`` and ``ages`` (ns) by name."""
     found = []
     for each in client.call("GetStatus", deployment=deployment).deployments:
-        queue = client.call("GetQueue", deployment=each.name)
+        told = client.call("GetQueues", deployment=each.name)
         found.append(
             {
                 "status": each,
                 "queues": {
-                    each.engine: {count.name: count.value for count in each.registers}
-                    for each in ([queue] if queue.registers else []) + list(queue.below)
+                    queue.engine: {count.name: count.value for count in queue.registers}
+                    for queue in told.queues
                 },
-                "messages": {count.name: count.value for count in queue.messages},
-                "ages": {count.name: count.value for count in queue.ages},
+                "messages": {count.name: count.value for count in told.messages},
+                "ages": {count.name: count.value for count in told.ages},
             }
         )
     return found
@@ -69,14 +69,12 @@ def _read(client: "Client", deployment: str) -> list[dict[str, Any]]:
 
 def _as_json(each: dict[str, Any]) -> dict[str, Any]:
     shown = as_dict(each["status"])
-    queues = [
-        {"send_probability": _send_probability(registers), "queue": registers}
-        for registers in each["queues"].values()
-    ]
     return {
         **shown,
-        **(queues[0] if queues else {"send_probability": None, "queue": {}}),
-        "below": dict(zip(list(each["queues"])[1:], queues[1:], strict=True)),
+        "queues": {
+            engine: {"send_probability": _send_probability(registers), "registers": registers}
+            for engine, registers in each["queues"].items()
+        },
         "ages_of_model": each["ages"],
         "messages": each["messages"],
     }

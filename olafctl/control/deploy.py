@@ -24,7 +24,7 @@ from olafctl.targets.front_ports import FrontPort
 from olafctl.targets.interface import Build, Progress, Running, Target
 from olafctl.testbed.model import Testbed
 
-_NOTHING = State({}, {})
+_NOTHING = State()
 
 
 @dataclass(frozen=True)
@@ -248,7 +248,7 @@ def _foresee(wanted: _Wanted, store: Store) -> Outcome:
         if not all(devices.has_pipeline(device, sessions) for device in running.devices):
             pushed = tuple(state.devices)
             return Outcome(wanted.testbed.name, False, pushed, plan(_NOTHING, state), 0, changed)
-        actual = devices.read(running, sessions, list(state.registers))
+        actual = devices.read(running, sessions, state)
     return Outcome(wanted.testbed.name, False, (), plan(actual, state), 0, changed)
 
 

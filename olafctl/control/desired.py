@@ -1,6 +1,6 @@
 """Desired state: what a testbed asks of the tables, the groups and the queue's registers."""
 
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import replace
 from ipaddress import IPv4Address
 
@@ -16,29 +16,22 @@ from olafctl.control.pipeline import (
     RESULTS,
     WORKERS,
 )
-from olafctl.control.seat import Copy, Seat
 from olafctl.control.state import QueueState, State, device_state, merged
 from olafctl.p4runtime.entities import Lpm, MulticastGroup, Replica, TableEntry
-from olafctl.queue import internals
 from olafctl.queue.registers import CLOCK_HZ, IndexSettings, rate_word
 from olafctl.queue.settings import IndexRange, with_default
 from olafctl.targets.interface import device_name
 from olafctl.testbed import limits
 from olafctl.testbed.hosts import default_mac
-from olafctl.testbed.model import Cluster, Engine, Host, Mode, Testbed
-from olafctl.testbed.topology import Topology
+from olafctl.testbed.model import Cluster, Engine, Host, Testbed
+from olafctl.testbed.topology import Copy, Topology
 from olafctl.wire.frames import float_bits, mac_bits
 from olafctl.wire.layouts import TUSER, Refusal
+from olafctl.wire.modes import Mode
 
 BROADCAST = (1 << 48) - 1
 MEMBER_NUMBERS = 1 << TUSER.field("member").bits
 """Only rounds tell members apart, and their clusters are smaller; others may have more members."""
-
-_MODES = {
-    Mode.OLAF: internals.Mode.OLAF,
-    Mode.FIFO: internals.Mode.FIFO,
-    Mode.ISWITCH: internals.Mode.ISWITCH,
-}
 
 
 def desired(testbed: Testbed) -> State:
@@ -46,49 +39,53 @@ def desired(testbed: Testbed) -> State:
     topology = Topology(testbed)
     members = of_clusters(testbed.clusters, topology=topology).devices
     devices = {}
-    for seat in _seats(topology):
-        first, second = (_device(seat, block) for block in DEVICES)
+    for engine in testbed.engines:
+        first, second = (device_name(testbed, engine.name, block) for block in DEVICES)
         devices[first] = merged(members[first], device_state(_identify(testbed)))
-        devices[second] = merged(members[second], device_state(_forward(testbed, seat)))
-    queues = {engine.name: _queue(testbed, engine, topology) for engine in testbed.engines}
-    root = queues.pop(testbed.engine.name)
-    return State(devices, root.registers, root.settings, queues)
+        devices[second] = merged(members[second], device_state(_forward(topology, engine)))
+    return State(devices, {engine.name: _queue(engine, topology) for engine in testbed.engines})
 
 
 def of_clusters(
     clusters: Iterable[Cluster],
     without: Container[int] = (),
     *,
-    topology: Topology | None = None,
+    topology: Topology,
     passing_by: Container[IPv4Address] = (),
 ) -> State:
     """The part of the devices' desired state that these clusters and their workers ask for. No two clusters
     share an entry or a group.
 
-    The entries of workers whose replica ids are in ``without`` are left out; their groups are whole. Without
-    a topology there is one engine. VNP4₁ of the engines above their own does not know workers whose addresses
-    are in ``passing_by``.
+    The entries of workers whose replica ids are in ``without`` are left out; their groups are whole. VNP4₁ of
+    the engines above their own does not know workers whose addresses are in ``passing_by``.
     """
-    seats = _seats(topology)
+    testbed = topology.testbed
+    names = {
+        engine.name: [device_name(testbed, engine.name, block) for block in DEVICES]
+        for engine in testbed.engines
+    }
     entities: dict[str, list[TableEntry | MulticastGroup]] = {
-        _device(seat, block): [] for seat in seats for block in DEVICES
+        device: [] for blocks in names.values() for device in blocks
     }
     for cluster in clusters:
-        for seat in seats:
-            first, second = (entities[_device(seat, block)] for block in DEVICES)
+        for engine, blocks in names.items():
+            first, second = (entities[device] for device in blocks)
             passing = [
                 worker
-                for worker in seat.members(cluster)
-                if worker.member not in without and (worker.ip not in passing_by or seat.is_home(worker))
+                for worker in topology.members_below(engine, cluster)
+                if worker.member not in without
+                and (worker.ip not in passing_by or topology.home(worker) == engine)
             ]
             first += (_assignment(worker.ip, cluster, worker.number, worker.worker_id) for worker in passing)
-            first += _between_engines(cluster, seat)
-            second += _reaching_together(cluster, seat)
-            second += (_copy(copy) for copy in seat.copies(cluster) if copy.replica not in without)
+            first += _between_engines(cluster, engine, topology)
+            second += _reaching_together(cluster, engine, topology)
+            second += (
+                _copy(copy) for copy in topology.copies(engine, cluster) if copy.replica not in without
+            )
             for worker in cluster.workers:
                 if worker.member not in without:
-                    second += _route(worker, seat)
-    return State({name: device_state(held) for name, held in entities.items()}, {})
+                    second += _route(worker, engine, topology)
+    return State({name: device_state(held) for name, held in entities.items()})
 
 
 def registers(engine: Engine) -> dict[str, int]:
@@ -111,7 +108,7 @@ def index_range(cluster: Cluster, engine: Engine, topology: Topology) -> IndexRa
         if cluster.own_reward_threshold
         else engine.reward_threshold,
     )
-    if here.mode is Mode.ISWITCH and topology.testbed.others:
+    if here.mode is Mode.ISWITCH:
         below = len(topology.members_below(engine.name, cluster))
         if below and topology.top(cluster) != engine.name:
             here = replace(here, threshold=below)
@@ -122,7 +119,7 @@ def settings(cluster: Cluster) -> IndexSettings:
     """What the queue does with a cluster's updates, whatever their segment."""
     limit = cluster.reward_threshold
     return IndexSettings(
-        mode=_MODES[cluster.mode],
+        mode=cluster.mode,
         halted=cluster.halted,
         threshold=cluster.threshold if cluster.mode is Mode.ISWITCH else 1,
         reward_enable=0 if limit is None else 1,
@@ -147,19 +144,21 @@ def _assignment(address: IPv4Address, cluster: Cluster, number: int, worker_id: 
     return TableEntry(WORKERS, {"worker_addr": int(address)}, ASSIGN, params)
 
 
-def _between_engines(cluster: Cluster, seat: Seat) -> Iterator[TableEntry]:
+def _between_engines(cluster: Cluster, engine: str, topology: Topology) -> Iterator[TableEntry]:
     """What VNP4₁ needs to know what comes down from the parent, and the sums of rounds from below."""
-    own = seat.own_address(cluster)
+    own = topology.address_as_member(engine, cluster)
     if own is not None:
         yield _assignment(own, cluster, 0, 0)
     if cluster.mode is Mode.ISWITCH:
-        for copy, number in seat.branches(cluster):
+        for copy, number in topology.branches(engine, cluster):
             yield _assignment(copy.ip, cluster, number, 0)
 
 
-def _reaching_together(cluster: Cluster, seat: Seat) -> Iterator[TableEntry | MulticastGroup]:
+def _reaching_together(
+    cluster: Cluster, engine: str, topology: Topology
+) -> Iterator[TableEntry | MulticastGroup]:
     """What VNP4₂ needs to reach all members of a cluster at once, and to pass on the sum of a round."""
-    copies = [Replica(copy.port, copy.replica) for copy in seat.copies(cluster)]
+    copies = [Replica(copy.port, copy.replica) for copy in topology.copies(engine, cluster)]
     if not copies:
         return
     yield MulticastGroup(cluster.group, copies)
@@ -168,8 +167,8 @@ def _reaching_together(cluster: Cluster, seat: Seat) -> Iterator[TableEntry | Mu
     yield TableEntry(CLUSTER_MULTICAST, key, "multicast", group)
     if cluster.mode is not Mode.ISWITCH:
         return
-    address, own = seat.address(), seat.own_address(cluster)
-    if seat.is_top(cluster) or address is None or own is None:
+    address, own = topology.testbed.root.address, topology.address_as_member(engine, cluster)
+    if topology.top(cluster) == engine or address is None or own is None:
         yield TableEntry(RESULTS, key, "broadcast", group)
     else:
         params = {"mac": mac_bits(default_mac(address)), "dst_addr": int(address), "src_addr": int(own)}
@@ -184,28 +183,30 @@ def _copy(copy: Copy) -> TableEntry:
 
 def _identify(testbed: Testbed) -> Iterator[TableEntry]:
     addresses = [server.ip for server in testbed.parameter_servers]
-    for address in (*addresses, *filter(None, [testbed.engine.address])):
+    for address in (*addresses, *filter(None, [testbed.root.address])):
         yield TableEntry(PARAMETER_SERVERS, {"server_addr": int(address)}, "admit")
     for reason in Refusal:
         yield TableEntry(REFUSALS, {"reason": reason}, "refuse")
 
 
-def _forward(testbed: Testbed, seat: Seat) -> Iterator[TableEntry | MulticastGroup]:
+def _forward(topology: Topology, engine: Engine) -> Iterator[TableEntry | MulticastGroup]:
+    testbed = topology.testbed
     for host in (*testbed.parameter_servers, *testbed.hosts):
-        yield from _route(host, seat)
-    address = testbed.engine.address
-    if address is not None and not seat.is_root:
-        yield from _way(address, default_mac(address), seat.port_up())
+        yield from _route(host, engine.name, topology)
+    address = testbed.root.address
+    up = topology.up.get(engine.name)
+    if address is not None and up is not None:
+        yield from _way(address, default_mac(address), up.port)
     for route in testbed.routes:
         prefix = Lpm(int(route.prefix.network_address), route.prefix.prefixlen)
-        port = {"port": seat.port_towards(route.port)}
+        port = {"port": topology.port_towards(engine.name, route.port)}
         yield TableEntry(FORWARDING, {"dst_addr": prefix}, "forward", port)
     yield TableEntry(BRIDGING, {"dst_mac": BROADCAST}, "flood", {"group": flood_group()})
-    yield MulticastGroup(flood_group(), [Replica(number, 0) for number in seat.ports(testbed)])
+    yield MulticastGroup(flood_group(), [Replica(port.number, 0) for port in topology.ports_of(engine)])
 
 
-def _route(host: Host, seat: Seat) -> Iterator[TableEntry]:
-    return _way(host.ip, host.mac, seat.port_to(host))
+def _route(host: Host, engine: str, topology: Topology) -> Iterator[TableEntry]:
+    return _way(host.ip, host.mac, topology.port_towards(engine, host.port))
 
 
 def _way(address: IPv4Address, mac: str, port: int) -> Iterator[TableEntry]:
@@ -213,17 +214,6 @@ def _way(address: IPv4Address, mac: str, port: int) -> Iterator[TableEntry]:
     yield TableEntry(BRIDGING, {"dst_mac": mac_bits(mac)}, "forward", {"port": port})
 
 
-def _seats(topology: Topology | None) -> Sequence[Seat]:
-    """Every engine's place, each behind its parent's."""
-    if topology is None or not topology.testbed.others:
-        return [Seat("engine", None)]
-    return [Seat(engine.name, topology) for engine in topology.testbed.engines]
-
-
-def _device(seat: Seat, block: str) -> str:
-    return block if seat.topology is None else device_name(seat.topology.testbed, seat.engine, block)
-
-
-def _queue(testbed: Testbed, engine: Engine, topology: Topology) -> QueueState:
-    parts = (index_range(cluster, engine, topology) for cluster in testbed.clusters)
+def _queue(engine: Engine, topology: Topology) -> QueueState:
+    parts = (index_range(cluster, engine, topology) for cluster in topology.testbed.clusters)
     return QueueState(registers(engine), with_default(engine.indices, parts))

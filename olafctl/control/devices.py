@@ -2,13 +2,14 @@
 
 import hashlib
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from itertools import islice
 from typing import Protocol
 
 from olafctl.control import handover
+from olafctl.control.pipeline import VNP4_1, block_of
 from olafctl.control.plan import Op, Plan, plan
 from olafctl.control.state import QueueState, State, device_state
 from olafctl.errors import OlafError, Problem
@@ -26,10 +27,7 @@ class Programmable(Protocol):
     def devices(self) -> Sequence[Device]: ...
 
     @property
-    def registers(self) -> Registers: ...
-
-    @property
-    def below(self) -> Mapping[str, Registers]: ...
+    def queues(self) -> Mapping[str, Registers]: ...
 
 
 _CHANGES = {Op.INSERT: Change.INSERT, Op.MODIFY: Change.MODIFY, Op.DELETE: Change.DELETE}
@@ -104,19 +102,22 @@ def has_pipeline(device: Device, sessions: Sessions) -> bool:
     return sessions[device.name].cookie() == cookie
 
 
-def read(running: Programmable, sessions: Sessions, names: Iterable[str]) -> State:
-    """The state of every device, of each queue's registers ``names`` and of its indices. Raises OlafError."""
-    known = list(names)
+def read(running: Programmable, sessions: Sessions, wanted: State) -> State:
+    """The state of every device, and of each queue's indices and the registers that ``wanted`` names.
+
+    Raises OlafError.
+    """
     return State(
         devices={
             name: device_state([*session.entries(), *session.multicast_groups()])
             for name, session in sessions.items()
         },
-        registers={name: running.registers.read(name) for name in known},
-        settings=running.registers.settings(),
-        below={
-            engine: QueueState({name: registers.read(name) for name in known}, registers.settings())
-            for engine, registers in running.below.items()
+        queues={
+            engine: QueueState(
+                {name: registers.read(name) for name in wanted.queues.get(engine, QueueState()).registers},
+                registers.settings(),
+            )
+            for engine, registers in running.queues.items()
         },
     )
 
@@ -128,21 +129,20 @@ def converge(running: Programmable, sessions: Sessions, wanted: State) -> Plan:
     entries at once, the old ones are removed first.
     Raises OlafError when a write is refused or what is read back differs.
     """
-    names = list(wanted.registers)
-    actual = read(running, sessions, names)
+    actual = read(running, sessions, wanted)
     changes = plan(actual, wanted)
     if changes.size:
         todo = changes
         if _clear_indices(actual, wanted, running, sessions):
-            todo = plan(read(running, sessions, names), wanted)
+            todo = plan(read(running, sessions, wanted), wanted)
         try:
             carry_out(todo, running, sessions)
         except WriteFailed as error:
             if any(failure.code != "RESOURCE_EXHAUSTED" for failure in error.failures):
                 raise
             # Old and new entries together do not fit: remove the old ones first.
-            carry_out(plan(read(running, sessions, names), wanted).removals, running, sessions)
-            carry_out(plan(read(running, sessions, names), wanted), running, sessions)
+            carry_out(plan(read(running, sessions, wanted), wanted).removals, running, sessions)
+            carry_out(plan(read(running, sessions, wanted), wanted), running, sessions)
         verify(running, sessions, wanted)
     return changes
 
@@ -152,10 +152,11 @@ def _clear_indices(actual: State, wanted: State, running: Programmable, sessions
     renewed = handover.renewed(actual, wanted)
     refusal = handover.refusal(actual, renewed)
     carry_out(refusal, running, sessions)
-    for name in reversed(list(wanted.devices)):  # from below: what one queue sends, the next has to clear
+    firsts = [name for name in wanted.devices if block_of(name) == VNP4_1]
+    queues = [*zip(firsts, running.queues.values(), strict=True)]
+    for name, registers in reversed(queues):  # from below: what one queue sends, the next has to clear
         if name in renewed:
-            engine = name.rpartition("/")[0]
-            handover.clear(running.below.get(engine, running.registers), renewed[name], f"queue of {name}")
+            handover.clear(registers, renewed[name], f"queue of {name}")
     return refusal.size > 0
 
 
@@ -165,16 +166,14 @@ def carry_out(changes: Plan, running: Programmable, sessions: Sessions) -> None:
     Indices come first: no frame must find an index that is not what its cluster asks for. Those of an engine
     come before its parent's, which must not wait for more updates of a round than are sent up to it.
     """
-    queues = [(running.registers, changes.registers, changes.settings)]
-    queues += [(running.below[name], part.registers, part.settings) for name, part in changes.below.items()]
-    for registers, _, settings in reversed(queues):
-        for part in settings:
-            registers.configure(part.first, part.last, part.after)
+    for engine, queue in reversed([*changes.queues.items()]):
+        for part in queue.settings:
+            running.queues[engine].configure(part.first, part.last, part.after)
     for step in changes.steps:
         sessions[step.device].write(Update(_CHANGES[change.op], change.entity) for change in step.changes)
-    for registers, values, _ in queues:
-        for change in values:
-            registers.write(change.name, change.after)
+    for engine, queue in changes.queues.items():
+        for register in queue.registers:
+            running.queues[engine].write(register.name, register.after)
 
 
 def verify(running: Programmable, sessions: Sessions, wanted: State) -> None:
@@ -182,7 +181,7 @@ def verify(running: Programmable, sessions: Sessions, wanted: State) -> None:
 
     Raises OlafError with the differences.
     """
-    left = plan(read(running, sessions, list(wanted.registers)), wanted)
+    left = plan(read(running, sessions, wanted), wanted)
     if left.size:
         shown = [Problem(line, "read back differs") for line in islice(left.lines(), _SHOWN)]
         if left.size > _SHOWN:

@@ -58,7 +58,7 @@ def refusal(actual: State, ranges: Mapping[str, Sequence[Range]]) -> Plan:
         entries = actual.devices.get(name, DeviceState()).entries.values()
         gone = [each for each in entries if _has_job(each) and _touches(Job.of(each), renewing)]
         steps.append(Step(name, tuple(EntryChange(Op.DELETE, each, None) for each in gone)))
-    return Plan(tuple(step for step in steps if step.changes), ())
+    return Plan(tuple(step for step in steps if step.changes))
 
 
 def clear(registers: Registers, ranges: Sequence[Range], queue: str) -> None:

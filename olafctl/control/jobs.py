@@ -16,8 +16,9 @@ from olafctl.control.store import Controlled, Store
 from olafctl.errors import BadInput, Problem
 from olafctl.queue.internals import Command
 from olafctl.targets.interface import Registers, Running, device_name
-from olafctl.testbed.model import Cluster, Mode, Testbed, Worker
+from olafctl.testbed.model import Cluster, Testbed, Worker
 from olafctl.testbed.topology import Topology
+from olafctl.wire.modes import Mode
 
 
 @dataclass(frozen=True)
@@ -108,7 +109,7 @@ def _job(store: Store, cluster: str) -> Iterator[_Job]:
 
 def _check_rounds(cluster: Cluster) -> None:
     if cluster.mode is not Mode.ISWITCH:
-        what = f"the cluster {cluster.name} is of mode {cluster.mode.value}"
+        what = f"the cluster {cluster.name} is of mode {cluster.mode}"
         raise BadInput(Problem(what, remedy="H and partial sums are of mode iswitch alone"))
 
 
@@ -147,9 +148,7 @@ def _indices(job: _Job, segment: int | None) -> tuple[int, int]:
 
 def _from_below(job: _Job) -> Iterator[Registers]:
     """Every engine's queue, each before its parent's: a partial sum of one is part of the other's."""
-    for engine in reversed(job.testbed.others):
-        yield job.running.below[engine.name]
-    yield job.running.registers
+    yield from reversed([*job.running.queues.values()])
 
 
 def _send(job: _Job, payload: bytes, members: Iterable[Worker]) -> None:

@@ -32,7 +32,7 @@ def frame(testbed: Testbed, member: Host, payload: bytes) -> bytes:
 
     It comes from the engine's address, or from the parameter server's where the engine has none.
     """
-    address = testbed.engine.address or testbed.parameter_servers[0].ip
+    address = testbed.root.address or testbed.parameter_servers[0].ip
     udp = {
         "src_port": testbed.udp_port,
         "dst_port": member.udp_port,

@@ -101,8 +101,8 @@ class RegisterChange:
 class QueuePlan:
     """Changes of one queue."""
 
-    registers: tuple[RegisterChange, ...]
-    settings: tuple[SettingsChange, ...]
+    registers: tuple[RegisterChange, ...] = ()
+    settings: tuple[SettingsChange, ...] = ()
 
     @property
     def size(self) -> int:
@@ -114,16 +114,14 @@ class QueuePlan:
 class Plan:
     """The settings of indices, then the steps in order, then the registers."""
 
-    steps: tuple[Step, ...]
-    registers: tuple[RegisterChange, ...]
-    settings: tuple[SettingsChange, ...] = ()
-    below: Mapping[str, QueuePlan] = field(default_factory=dict)
-    """Of the queues of the engines below the root, by the engine's name."""
+    steps: tuple[Step, ...] = ()
+    queues: Mapping[str, QueuePlan] = field(default_factory=dict)
+    """By the engine's name, each behind its parent's, those without changes included."""
 
     @property
     def size(self) -> int:
         """The number of changes."""
-        queues = len(self.registers) + len(self.settings) + sum(part.size for part in self.below.values())
+        queues = sum(queue.size for queue in self.queues.values())
         return sum(len(step.changes) for step in self.steps) + queues
 
     @property
@@ -133,23 +131,25 @@ class Plan:
             Step(step.device, tuple(change for change in step.changes if change.op is Op.DELETE))
             for step in self.steps
         )
-        return Plan(tuple(step for step in steps if step.changes), ())
+        return Plan(tuple(step for step in steps if step.changes))
 
     def lines(self) -> Iterator[str]:
         """The plan as a diff, one change a line."""
-        queues = [("queue", self.registers, self.settings)]
-        queues += [(f"{name}/queue", part.registers, part.settings) for name, part in self.below.items()]
-        for queue, _, of_indices in queues:
-            for settings in of_indices:
-                yield f"~ {queue} {show_indices(settings.first, settings.last)} {_from_to(settings)}"
+        queues = {
+            f"{engine}/queue" if len(self.queues) > 1 else "queue": queue
+            for engine, queue in self.queues.items()
+        }
+        for name, queue in queues.items():
+            for settings in queue.settings:
+                yield f"~ {name} {show_indices(settings.first, settings.last)} {_from_to(settings)}"
         for step in self.steps:
             for change in step.changes:
                 sign, _, rest = str(change).partition(" ")
                 yield f"{sign} {step.device} {rest}"
-        for queue, registers, _ in queues:
-            for register in registers:
+        for name, queue in queues.items():
+            for register in queue.registers:
                 sign, _, rest = str(register).partition(" ")
-                yield f"{sign} {queue} {rest}"
+                yield f"{sign} {name} {rest}"
 
 
 def plan(actual: State, wanted: State) -> Plan:
@@ -177,16 +177,11 @@ def plan(actual: State, wanted: State) -> Plan:
         *(groups(name, shrink=True) for name in second),
         *(entries(name, lambda change: not _adds(change) and _is_member(change)) for name in second),
     )
-    root = _queue(actual.root, wanted.root)
-    below = {
-        name: _queue(actual.below.get(name, QueueState({})), queue) for name, queue in wanted.below.items()
+    queues = {
+        engine: _queue(actual.queues.get(engine, QueueState()), queue)
+        for engine, queue in wanted.queues.items()
     }
-    return Plan(
-        tuple(step for step in steps if step.changes),
-        root.registers,
-        root.settings,
-        {name: part for name, part in below.items() if part.size},
-    )
+    return Plan(tuple(step for step in steps if step.changes), queues)
 
 
 def _queue(actual: QueueState, wanted: QueueState) -> QueuePlan:

@@ -12,7 +12,8 @@ from olaf.policies import PolicyMaker
 from olaf.port import Port
 
 from olafctl.errors import BadInput, Problem
-from olafctl.testbed.model import Cluster, Host, Mode, Testbed
+from olafctl.testbed.model import Cluster, Host, Testbed
+from olafctl.wire.modes import Mode
 
 POLICIES: dict[str, tuple[type[policies.Policy], tuple[str, ...]]] = {
     "olaf": (policies.RewardGated, ()),

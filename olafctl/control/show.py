@@ -1,8 +1,8 @@
 """Register values as an operator writes and reads them."""
 
-from olafctl.queue.internals import Mode
 from olafctl.queue.registers import CLOCK_HZ, IndexSettings, rate_of
 from olafctl.wire.frames import bits_float
+from olafctl.wire.modes import Mode
 
 
 def show_register(name: str, value: int) -> str:
@@ -24,7 +24,7 @@ def show_register(name: str, value: int) -> str:
 
 def show_settings(settings: IndexSettings) -> str:
     """An index's settings: ``olaf``, ``olaf, reward rule 5``, ``iswitch, H 4, halted``."""
-    parts = [settings.mode.name.lower()]
+    parts = [str(settings.mode)]
     if settings.mode is Mode.ISWITCH or settings.threshold != 1:
         parts.append(f"H {settings.threshold}")
     if settings.reward_enable:

@@ -19,25 +19,17 @@ class DeviceState:
 class QueueState:
     """What a queue holds: global settings by register name, and the settings of its indices."""
 
-    registers: Mapping[str, int]
+    registers: Mapping[str, int] = field(default_factory=dict)
     settings: Ranges = ()
 
 
 @dataclass(frozen=True)
 class State:
-    """What a whole deployment holds: devices by name, each engine's behind its parent's, and the queue's
-    global settings and those of its indices."""
+    """What a whole deployment holds: devices by name, and queues by the engine's name; each engine's behind
+    its parent's."""
 
-    devices: Mapping[str, DeviceState]
-    registers: Mapping[str, int]
-    settings: Ranges = ()
-    below: Mapping[str, QueueState] = field(default_factory=dict)
-    """Of several engines, the queues of those below the root by the engine's name."""
-
-    @property
-    def root(self) -> QueueState:
-        """What the queue holds; of several engines the root's."""
-        return QueueState(self.registers, self.settings)
+    devices: Mapping[str, DeviceState] = field(default_factory=dict)
+    queues: Mapping[str, QueueState] = field(default_factory=dict)
 
 
 def device_state(entities: Iterable[TableEntry | MulticastGroup]) -> DeviceState:

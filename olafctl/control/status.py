@@ -22,8 +22,9 @@ from olafctl.p4runtime.session import Session
 from olafctl.queue.registers import is_staging
 from olafctl.targets import deployment, processes
 from olafctl.targets.interface import Registers, Running, device_name
-from olafctl.testbed.model import Cluster, Mode, Testbed
+from olafctl.testbed.model import Cluster, Testbed
 from olafctl.testbed.topology import Topology
+from olafctl.wire.modes import Mode
 
 _MOST_DRIFT = 100
 
@@ -81,12 +82,7 @@ def status(store: Store, kept: Kept | None = None) -> Json:
         report["hosts"] = hosts.show(store.folder)
         report["links"] = _links(testbed, running)
         report["devices"] = _devices(running, sessions)
-        report["queue"] = _queue(running.registers)
-        report["indices"] = [part.as_json() for part in running.registers.settings()]
-        report["below"] = {
-            name: {"queue": _queue(queue), "indices": [part.as_json() for part in queue.settings()]}
-            for name, queue in running.below.items()
-        }
+        report["queues"] = {engine: _queue(queue) for engine, queue in running.queues.items()}
         report["drift"] = _drift(testbed, store.folder, running, sessions)
     return report
 
@@ -103,7 +99,7 @@ def _clusters(testbed: Testbed, store: Store) -> list[Json]:
             "index": cluster.index,
             "name": cluster.name,
             "group": cluster.group,
-            "mode": cluster.mode.value,
+            "mode": cluster.mode,
             "first": cluster.first,
             "segments": cluster.segments,
             "threshold": cluster.threshold if cluster.mode is Mode.ISWITCH else None,
@@ -144,8 +140,10 @@ def _engines(testbed: Testbed) -> list[Json]:
 
 
 def _queue(registers: Registers) -> Json:
-    """Status, counters and global settings; what a command for indices is given says nothing."""
-    return {name: value for name, value in registers.read_all().items() if not is_staging(name)}
+    """``registers``: status, counters and global settings, but not what a command for indices is given, which
+    says nothing; ``indices``: the settings of all, as ranges."""
+    shown = {name: value for name, value in registers.read_all().items() if not is_staging(name)}
+    return {"registers": shown, "indices": [part.as_json() for part in registers.settings()]}
 
 
 def _processes(folder: Path) -> list[Json]:
@@ -261,6 +259,6 @@ def _drift(testbed: Testbed, folder: Path, running: Running, sessions: Sessions)
     if lacking:
         return [f"+ {device.name} pipeline" for device in lacking]
     wanted = desired(testbed)
-    changes = plan(devices.read(running, sessions, list(wanted.registers)), wanted)
+    changes = plan(devices.read(running, sessions, wanted), wanted)
     absent = (f"+ host {stack.name} {stack.ip}" for stack in hosts.missing(folder))
     return list(islice((*absent, *changes.lines()), _MOST_DRIFT))

@@ -141,7 +141,7 @@ class Admission:
                 Cluster(name, period, (0, period - 1), workers) for name, (period, workers) in sending.items()
             ),
             service=parse.service_of(self._testbed, None),
-            slots=self._testbed.engine.slots,
+            slots=self._testbed.root.slots,
             updates=_UPDATES,
             transmission=Transmission.ANY,
         )

@@ -63,7 +63,7 @@ class Check:
         self._missing: dict[str, set[bytes]] = {name: set() for name in sessions}
         """Wanted, and not yet found at the device."""
         self._extra: dict[str, list[Entity]] = {name: [] for name in sessions}
-        self._of_queues = Plan((), ())
+        self._of_queues: Mapping[str, QueuePlan] = {}
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name=f"check {testbed.name}", daemon=True)
         self._thread.start()
@@ -77,7 +77,7 @@ class Check:
         """These changes are about to be carried out, and these ranges of indices to be reset."""
         for step in changes.steps:
             self._written.update((step.device, _place(change.entity)) for change in step.changes)
-        parts = chain(changes.settings, *(queue.settings for queue in changes.below.values()))
+        parts = chain.from_iterable(queue.settings for queue in changes.queues.values())
         for first, last in chain(reset, ((part.first, part.last) for part in parts)):
             self._written_indices.update(range(first, last + 1))
 
@@ -88,13 +88,11 @@ class Check:
             for name, session in self._sessions.items()
         }
         actual = {name: self._unwritten(name, extra) for name, extra in self._extra.items()}
-        rows = plan(State(actual, {}), State(wanted, {}))
-        below = {
-            name: QueuePlan(queue.registers, self._unwritten_settings(queue.settings))
-            for name, queue in self._of_queues.below.items()
+        queues = {
+            engine: QueuePlan(queue.registers, self._unwritten_settings(queue.settings))
+            for engine, queue in self._of_queues.items()
         }
-        root = self._unwritten_settings(self._of_queues.settings)
-        return Plan(rows.steps, self._of_queues.registers, root, below)
+        return Plan(plan(State(actual), State(wanted)).steps, queues)
 
     def stop(self) -> None:
         """Compare no more than what is under way; its sessions may be closed."""
@@ -130,17 +128,11 @@ class Check:
                 yield from self._compare(name, session.encoded_entries(table.alias))
             yield from self._compare(name, session.encoded_groups())
         actual, wanted = {}, {}
-        globals_ = {self._testbed.engine.name: base.root, **base.below}
         for engine, parts in zip(engines, indices, strict=True):
-            queue, asked = self._queues[engine.name], globals_[engine.name].registers
+            queue, asked = self._queues[engine.name], base.queues[engine.name].registers
             actual[engine.name] = QueueState({name: queue.read(name) for name in asked}, queue.settings())
             wanted[engine.name] = QueueState(asked, settings.with_default(engine.indices, parts))
-        self._of_queues = plan(self._queues_alone(actual), self._queues_alone(wanted))
-
-    def _queues_alone(self, queues: Mapping[str, QueueState]) -> State:
-        below = dict(queues)
-        root = below.pop(self._testbed.engine.name)
-        return State({}, root.registers, root.settings, below)
+        self._of_queues = plan(State(queues=actual), State(queues=wanted)).queues
 
     def _want(self, state: State) -> Iterator[None]:
         for name, device in state.devices.items():

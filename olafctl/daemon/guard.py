@@ -46,11 +46,10 @@ class Guarded:
     """The part of a running target that a controller programs."""
 
     devices: Sequence[Device]
-    registers: GuardedRegisters
-    below: Mapping[str, GuardedRegisters]
+    queues: Mapping[str, GuardedRegisters]
 
     @classmethod
     def of(cls, running: Running, permit: Callable[[], None]) -> "Guarded":
         """``running``, with ``permit`` asked before each write to its queues."""
-        below = {name: GuardedRegisters(queue, permit) for name, queue in running.below.items()}
-        return cls(running.devices, GuardedRegisters(running.registers, permit), below)
+        queues = {engine: GuardedRegisters(queue, permit) for engine, queue in running.queues.items()}
+        return cls(running.devices, queues)

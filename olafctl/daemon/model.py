@@ -11,6 +11,7 @@ from typing import Any
 
 from olafctl.testbed import model as testbed
 from olafctl.testbed.topology import Topology
+from olafctl.wire.modes import Mode
 
 Row = dict[str, Any]
 
@@ -66,7 +67,7 @@ class Cluster:
     """Length of its model in values; 0 leaves it open, up to one segment."""
     first: int
     segments: int
-    mode: testbed.Mode
+    mode: Mode
     threshold: int
     """H of iswitch mode; 0: as many as it has members."""
     reward_threshold: float | None
@@ -94,7 +95,7 @@ class Cluster:
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> "Cluster":
         """The reverse of :meth:`to_row`."""
-        return cls(**{**row, "mode": testbed.Mode(row["mode"])})
+        return cls(**{**row, "mode": Mode(row["mode"])})
 
     def shown(self) -> Row:
         """What others may see of it: everything but the key."""
@@ -173,7 +174,7 @@ def of_testbed(bed: testbed.Testbed) -> tuple[list[Cluster], list[Member]]:
 
 def parent_at(port: int, topology: Topology) -> str:
     """The parent of a member behind front port ``port``."""
-    return topology.engine_at[port] if topology.testbed.others else topology.testbed.name
+    return topology.engine_at[port] if len(topology.testbed.engines) > 1 else topology.testbed.name
 
 
 def _worker(member: Member, cluster: Cluster) -> testbed.Worker:

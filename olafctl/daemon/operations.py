@@ -15,10 +15,11 @@ from olafctl.errors import BadInput, Problem
 from olafctl.queue.internals import Command
 from olafctl.testbed import limits, quantities
 from olafctl.testbed.hosts import default_mac
-from olafctl.testbed.model import Mode, Testbed
+from olafctl.testbed.model import Testbed
 from olafctl.testbed.topology import Topology
 from olafctl.wire.geometry import MEMBERS, segment_values
 from olafctl.wire.layouts import ETHERNET, GRADIENT_OFFSET
+from olafctl.wire.modes import Mode
 
 _EPOCH = "meta/epoch"
 
@@ -89,15 +90,16 @@ class Operations:
     def __init__(self, testbed: Testbed) -> None:
         self._testbed = testbed
         self._topology = Topology(testbed)
-        children = self._topology.children.values() if testbed.others else ()
-        self._between = max((len(below) + 1 for below in children), default=0)
+        root = testbed.root.name
+        children = self._topology.children.items()
+        self._between = max(len(below) + (name != root) for name, below in children)
         """Entries that an engine may need for a cluster to reach those next to it."""
         self._ports = {port.number for port in testbed.ports}
         self._others = {host.ip: host.name for host in (*testbed.parameter_servers, *testbed.hosts)}
         self._other_macs = {host.mac: host.name for host in (*testbed.parameter_servers, *testbed.hosts)}
         self._names = set(self._others.values())
-        if testbed.engine.address is not None:
-            self._others[testbed.engine.address] = "the engine"
+        if testbed.root.address is not None:
+            self._others[testbed.root.address] = "the engine"
 
     # Clusters
 
@@ -130,7 +132,7 @@ class Operations:
                 values=wish.values,
                 first=first,
                 segments=segments,
-                mode=wish.mode or self._testbed.engine.mode,
+                mode=wish.mode or self._testbed.root.mode,
                 threshold=wish.threshold,
                 reward_threshold=wish.reward_threshold,
                 epoch=epoch,
@@ -303,13 +305,13 @@ class Operations:
 
     def _check_mode(self, cluster: Cluster) -> None:
         modes = [cluster.mode] if cluster.own_mode else [engine.mode for engine in self._testbed.engines]
-        if Mode.ISWITCH in modes and self._testbed.engine.address is None:
+        if Mode.ISWITCH in modes and self._testbed.root.address is None:
             what = "iswitch needs an address to send to"
             raise BadInput(Problem(what, "mode", "give the engine one in its testbed: address: 10.0.0.250"))
 
     def _check_rounds(self, membership: Membership, cluster: Cluster, joins: Member | None = None) -> None:
         """Whether a cluster's H is one that rounds over several engines can have, with ``joins`` in it."""
-        if cluster.mode is not Mode.ISWITCH or not cluster.threshold or not self._testbed.others:
+        if cluster.mode is not Mode.ISWITCH or not cluster.threshold:
             return
         members = {member.name: member for member in membership.members_of(cluster.name)}
         if joins is not None:
@@ -382,7 +384,7 @@ class Operations:
             raise BadInput(
                 Problem(f"{member.ip} is no host's address", "ip", "give the worker's own address")
             )
-        if self._testbed.others and member.ip in limits.BETWEEN_ENGINES:
+        if len(self._testbed.engines) > 1 and member.ip in limits.BETWEEN_ENGINES:
             what = f"{member.ip}, but engines use {limits.BETWEEN_ENGINES} among themselves"
             raise BadInput(Problem(what, "ip", "give the worker an address of its own network"))
         _check_mac(member.mac)

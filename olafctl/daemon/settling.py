@@ -39,7 +39,7 @@ class Settling:
 
     def __init__(self, testbed: Testbed, clock: Callable[[], float] = time.monotonic) -> None:
         self._topology = Topology(testbed)
-        self._below = [engine.name for engine in testbed.others]
+        self._below = [engine.name for engine in testbed.engines[1:]]
         self._seconds = _MARGIN_SECONDS + max(map(self._under_way, self._below), default=0.0)
         self._clock = clock
         self._next = 0.0

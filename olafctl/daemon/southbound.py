@@ -92,15 +92,11 @@ class Southbound:
             known, held = held, self._rows(before, stays)
             self._carry_out(plan(known, held))
         rows = plan(held, self._rows(after, stays))
-        root, *others = (
-            tuple(self._changed_settings(before, after, engine)) for engine in self._site.testbed.engines
-        )
-        below = {
-            engine.name: QueuePlan((), changed)
-            for engine, changed in zip(self._site.testbed.others, others, strict=True)
-            if changed
+        queues = {
+            engine.name: QueuePlan(settings=tuple(self._changed_settings(before, after, engine)))
+            for engine in self._site.testbed.engines
         }
-        changes = replace(rows, settings=root, below=below)
+        changes = replace(rows, queues=queues)
         gone = set(map(_span, before)) - set(map(_span, after))
         self._carry_out(changes, gone)
         # What waits now was sent before.
@@ -171,7 +167,7 @@ class Southbound:
         """
         check = self._check
         if check is None or not check.over:
-            return Plan((), ())
+            return Plan()
         assert self._running is not None
         self._check = None
         self._equal = False
@@ -186,7 +182,7 @@ class Southbound:
     def command(self, command: Command, first: int, last: int) -> None:
         """FBCAST or RESET at every queue, each before its parent's: a partial sum of one is part of the
         other's. Raises OlafError."""
-        for registers in reversed(self._queues().values()):
+        for registers in reversed([*self._queues().values()]):
             registers.command(command, first, last)
 
     def queue_registers(self) -> dict[str, dict[str, int]]:
@@ -230,13 +226,12 @@ class Southbound:
     def _device(self, engine: str, block: str) -> str:
         return device_name(self._site.testbed, engine, block)
 
-    def _queues(self) -> dict[str, Registers]:
+    def _queues(self) -> Mapping[str, Registers]:
         """Each engine's queue by the engine's name, each behind its parent's. Raises OlafError."""
         running = self._running
         if running is None:
             raise OlafError(Problem("its queue is not reached", self._site.testbed.name))
-        below = {engine.name: running.below[engine.name] for engine in self._site.testbed.others}
-        return {self._site.testbed.engine.name: running.registers, **below}
+        return running.queues
 
     def _end_check(self) -> None:
         if self._check is not None:

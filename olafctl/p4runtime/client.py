@@ -59,15 +59,21 @@ class _Deadline(grpc.UnaryUnaryClientInterceptor, grpc.UnaryStreamClientIntercep
 class Client(P4RuntimeClient):  # type: ignore[misc]  # p4runtime-shell has no types
     """One device's client; ``election_id`` is (high, low), None for one that never becomes primary.
 
-    ``timeout`` is in seconds, for the connection and for every call. Raises StreamEnded.
+    Elections are among the controllers of one ``role``; empty is the default role. ``timeout`` is in seconds,
+    for the connection and for every call. Raises StreamEnded.
     """
 
     def __init__(
-        self, device_id: int, address: str, election_id: tuple[int, int] | None, timeout: float
+        self,
+        device_id: int,
+        address: str,
+        election_id: tuple[int, int] | None,
+        timeout: float,
+        role: str = "",
     ) -> None:
         self.device_id = device_id
         self.election_id = election_id or (0, 0)
-        self.role_name = None
+        self.role_name = role or None
         self.timeout = timeout
         self._elects = election_id is not None
         name, self._folder = _short(address)
@@ -104,6 +110,8 @@ class Client(P4RuntimeClient):  # type: ignore[misc]  # p4runtime-shell has no t
     def _arbitrate(self, is_answer: Callable[[Any], bool]) -> None:
         request = p4runtime_pb2.StreamMessageRequest()
         request.arbitration.device_id = self.device_id
+        if self.role_name:
+            request.arbitration.role.name = self.role_name
         if self._elects:
             request.arbitration.election_id.high, request.arbitration.election_id.low = self.election_id
         with self.changed:
@@ -127,6 +135,8 @@ class Client(P4RuntimeClient):  # type: ignore[misc]  # p4runtime-shell has no t
             *(fast_path.message(4, update) for update in updates),
             fast_path.number(5, atomicity),
         ]
+        if self.role_name:
+            request.append(fast_path.message(6, self.role_name.encode()))
         self._write(b"".join(request))
 
     def read_entities(self, queries: Iterable[bytes]) -> Iterator[bytes]:

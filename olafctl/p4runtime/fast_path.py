@@ -292,7 +292,8 @@ def action_call(action: Action, values: Sequence[int]) -> bytes:
 def table_action(program: Program, action: ActionSpec) -> bytes:
     """A TableAction."""
     if isinstance(action, ActionCall):
-        return message(1, action_call(program.actions[action.action_id], action.params))
+        known = program.actions.get(action.action_id)  # of a @hidden action only the id is known
+        return message(1, action_call(known, action.params) if known else number(1, action.action_id))
     if isinstance(action, MemberRef):
         return number(2, action.member_id)
     if isinstance(action, GroupRef):

@@ -17,13 +17,14 @@ from typing import Any
 import grpc
 from google.protobuf import text_format
 from p4.config.v1 import p4info_pb2
-from p4.v1 import p4runtime_pb2
+from p4.v1 import p4data_pb2, p4runtime_pb2
 
 from olafctl.errors import BadInput, Problem
 from olafctl.p4runtime import bytestrings, messages
 from olafctl.p4runtime.client import Client, StreamEnded
 from olafctl.p4runtime.dataplane import P4Info
 from olafctl.p4runtime.entities import (
+    CounterData,
     DigestMessage,
     Entity,
     PacketIn,
@@ -79,16 +80,18 @@ class Session(Reader):
         election_id: int | None = 1,
         name: str = "",
         timeout: float = 10.0,
+        role: str = "",
     ) -> "Session":
         """Open the stream and arbitrate; ``address`` is host:port or unix:path.
 
         ``election_id`` is up to 128 bits; None asks for a backup that never becomes primary. Whether
-        this session is primary says :attr:`is_primary`. ``timeout`` in seconds bounds every call.
+        this session is primary says :attr:`is_primary`, among those of its ``role``. ``timeout`` in seconds
+        bounds every call.
         """
         name = name or f"device {device_id}"
         where = f"{name} at {address}"
         try:
-            client = Client(device_id, address, _halves(election_id), timeout)
+            client = Client(device_id, address, _halves(election_id), timeout, role)
         except StreamEnded as error:
             raise P4RuntimeFailed(where, error.code, error.message, "connecting") from None
         return cls(client, where)
@@ -240,6 +243,41 @@ class Session(Reader):
                 failures += self._failures(error, wanted[start : start + size], start)
         if failures:
             raise WriteFailed(self.name, failures)
+
+    def set_register(self, name: str, indices: Iterable[int], value: int) -> None:
+        """Set cells of a register of plain integers. Raises BadInput for a name that the program lacks."""
+        register_id = self._resolved(self.program.register_named, name)
+        data = p4data_pb2.P4Data(bitstring=bytestrings.encode(value))
+        entries = (
+            p4runtime_pb2.RegisterEntry(
+                register_id=register_id, index=p4runtime_pb2.Index(index=index), data=data
+            )
+            for index in indices
+        )
+        self._modify_raw([p4runtime_pb2.Entity(register_entry=entry) for entry in entries])
+
+    def set_counter(self, name: str, indices: Iterable[int], value: CounterData) -> None:
+        """Set cells of an indirect counter. Raises BadInput for a name that the program lacks."""
+        counter_id = self._resolved(self.program.counter_named, name)
+        data = p4runtime_pb2.CounterData(packet_count=value.packets, byte_count=value.bytes)
+        entries = (
+            p4runtime_pb2.CounterEntry(
+                counter_id=counter_id, index=p4runtime_pb2.Index(index=index), data=data
+            )
+            for index in indices
+        )
+        self._modify_raw([p4runtime_pb2.Entity(counter_entry=entry) for entry in entries])
+
+    def _modify_raw(self, entities: Sequence[Any]) -> None:
+        for start in range(0, len(entities), _BATCH):
+            batch = entities[start : start + _BATCH]
+            self._ask_permit()
+            updates = [p4runtime_pb2.Update(type=Change.MODIFY.value, entity=each) for each in batch]
+            encoded = [update.SerializeToString() for update in updates]
+            try:
+                self._client.write_updates(encoded, False)
+            except grpc.RpcError as error:
+                raise self._failed(error, "writing") from None
 
     # Packets and digests
 

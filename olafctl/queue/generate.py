@@ -14,7 +14,6 @@ from olafctl.queue.internals import (
     Disposition,
     End,
     Fault,
-    Mode,
 )
 from olafctl.queue.registers import ADDRESS_BITS, DISPOSITIONS, REGISTERS, Access, Register
 from olafctl.templates import fill
@@ -33,6 +32,8 @@ change them, write the `set_…` registers and the range, then SET to `command`,
 while traffic flows. A command that is refused changes nothing and sets `command_error`: an unknown
 code, a range that is not within the indices, a mode or an H that does not exist, or another command
 still at work.
+
+In FIFO mode every update is appended, and none is merged.
 
 In ISWITCH mode an index sums one contribution of each member to the round in `seq`. The sum leaves
 once, as a RESULT, when the counts in it reach H. SET applies a new H at once; out of ISWITCH mode it
@@ -89,7 +90,7 @@ def _meta() -> str:
             *verilog.packed("OLAF_KEPT", KEPT),
             "",
             *verilog.packed("OLAF_SETTINGS", SETTINGS),
-            *verilog.codes("OLAF_MODE", Mode, SETTINGS.field("mode").bits),
+            *verilog.modes(),
             *verilog.codes("OLAF_COMMAND", Command, 8),
         ],
     )

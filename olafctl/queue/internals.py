@@ -6,6 +6,7 @@ from the wire's layouts.
 
 from enum import IntEnum
 
+from olafctl.wire import modes
 from olafctl.wire.layouts import OLAF, TUSER, Field, Layout
 
 
@@ -75,19 +76,11 @@ class Fault(IntEnum):
 FAULT_BITS = 3
 
 
-class Mode(IntEnum):
-    """What an index does with its updates."""
-
-    OLAF = 0
-    FIFO = 1
-    ISWITCH = 2
-
-
 SETTINGS = Layout(
     "settings",
     "The settings of an index",
     (
-        Field("mode", 2, "0 OLAF, 1 FIFO, 2 ISWITCH"),
+        Field("mode", modes.BITS, modes.NUMBERS),
         Field("halted", 1, "every update is dropped"),
         _from(OLAF, "count", "H: worker updates that make a result", "threshold"),
         Field("reward_enable", 1, "the reward rule applies"),

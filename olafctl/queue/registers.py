@@ -11,8 +11,10 @@ from enum import Enum
 from itertools import groupby
 
 from olafctl.errors import BadInput, OlafError, Problem
-from olafctl.queue.internals import Command, Mode
+from olafctl.queue.internals import Command
+from olafctl.wire import modes
 from olafctl.wire.layouts import BEAT_BYTES, LANES
+from olafctl.wire.modes import Mode
 
 CLOCK_HZ = 250_000_000
 IDENTITY = 0x4F4C4146  # "OLAF"
@@ -80,7 +82,7 @@ REGISTERS: tuple[Register, ...] = (
         0x048,
         Access.SETTING,
         0,
-        "for SET: 0 OLAF; 1 FIFO: every update appended, none merged; 2 ISWITCH; bit 8: halted, all dropped",
+        f"for SET: {modes.NUMBERS}; bit 8: halted, all dropped",
     ),
     Register(
         "rate",
@@ -300,7 +302,7 @@ class QueueRegisters:
 
     def configure(self, first: int, last: int, settings: IndexSettings) -> None:
         """Give the indices ``first`` … ``last`` these settings. Raises BadInput when refused."""
-        self.write("set_mode", int(settings.mode) | (_HALTED if settings.halted else 0))
+        self.write("set_mode", settings.mode.number | (_HALTED if settings.halted else 0))
         self.write("set_threshold", settings.threshold)
         self.write("set_reward_enable", settings.reward_enable)
         self.write("set_reward_threshold", settings.reward_threshold)
@@ -311,7 +313,7 @@ class QueueRegisters:
         self.command(Command.GET, index, index)
         mode = self.read("get_mode")
         return IndexSettings(
-            Mode(mode & (_HALTED - 1)),
+            Mode.numbered(mode & (_HALTED - 1)),
             bool(mode & _HALTED),
             self.read("get_threshold"),
             self.read("get_reward_enable"),
@@ -342,7 +344,7 @@ class QueueRegisters:
 
     def _common(self, name: str) -> int:
         """One setting that all indices have in common. Raises BadInput when they differ."""
-        first, *others = (int(getattr(self.settings(each), name)) for each in range(self.read("indices")))
+        first, *others = (_setting(self.settings(each), name) for each in range(self.read("indices")))
         for index, value in enumerate(others, 1):
             if value != first:
                 what = f"the indices differ in {name}: 0 has {first}, {index} has {value}"
@@ -354,11 +356,16 @@ class QueueRegisters:
         return sum(words)
 
 
+def _setting(settings: IndexSettings, name: str) -> int:
+    return settings.mode.number if name == "mode" else int(getattr(settings, name))
+
+
 def _changed(settings: IndexSettings, name: str, value: int) -> IndexSettings:
     if name == "mode":
-        if value not in list(Mode):
-            raise BadInput(Problem(f"{value} is not a mode", remedy="give 0 OLAF, 1 FIFO or 2 ISWITCH"))
-        return replace(settings, mode=Mode(value))
+        try:
+            return replace(settings, mode=Mode.numbered(value))
+        except ValueError as error:
+            raise BadInput(Problem(str(error), remedy=f"give one of {modes.NUMBERS}")) from None
     if not 0 <= value < 1 << 32:
         raise BadInput(Problem(f"{value} does not fit {name}", remedy="give 0 … 4294967295"))
     values = {key: getattr(settings, key) for key in ("threshold", "reward_enable", "reward_threshold")}

@@ -5,8 +5,8 @@ from dataclasses import asdict, dataclass
 from itertools import groupby
 from typing import Any
 
-from olafctl.queue.internals import Mode
 from olafctl.queue.registers import IndexSettings, QueueRegisters
+from olafctl.wire.modes import Mode
 
 
 @dataclass(frozen=True)

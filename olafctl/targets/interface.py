@@ -3,7 +3,7 @@
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from olafctl.errors import Problem
 from olafctl.ports.attachment import Attachment
@@ -12,6 +12,7 @@ from olafctl.queue.registers import IndexSettings
 from olafctl.queue.settings import Ranges
 from olafctl.testbed.model import Testbed
 
+_T = TypeVar("_T")
 Progress = Callable[[str], None]
 """Called with each step of long work, in a few words, as it begins."""
 
@@ -32,7 +33,7 @@ class Device:
 
 def device_name(testbed: Testbed, engine: str, block: str) -> str:
     """The name of an engine's device: the block's own when there is one engine only."""
-    return f"{engine}/{block}" if testbed.others else block
+    return f"{engine}/{block}" if len(testbed.engines) > 1 else block
 
 
 @dataclass(frozen=True)
@@ -90,6 +91,11 @@ class Registers(Protocol):
         """FBCAST or RESET the indices ``first`` … ``last``, and return when that is done."""
 
 
+def of_root(queues: Mapping[str, _T]) -> _T:
+    """What ``queues``, by engine, hold of the root's."""
+    return next(iter(queues.values()))
+
+
 class Running(Protocol):
     """A target that runs."""
 
@@ -100,12 +106,8 @@ class Running(Protocol):
     def attachments(self) -> Sequence[Attachment]: ...
 
     @property
-    def registers(self) -> Registers:
-        """The queue's; of several engines the root's."""
-
-    @property
-    def below(self) -> Mapping[str, Registers]:
-        """The queues' of the engines below the root, by the engine's name."""
+    def queues(self) -> Mapping[str, Registers]:
+        """The registers of each engine's queue by the engine's name, each behind its parent's."""
 
     def alive(self) -> bool:
         """Whether every process of it answers."""

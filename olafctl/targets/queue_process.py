@@ -15,7 +15,7 @@ from olafctl.targets.deployment import Deployment
 SOCKET = "queue.sock"
 LOG = "queue.log"
 ONLY = "engine"
-"""The engine's name where there can be one only."""
+"""What a process calls its engine where it can have one only."""
 _START_SECONDS = 60.0
 
 
@@ -54,10 +54,9 @@ class SocketRegisters:
         return ask(self._path, what, queue=self._engine, **arguments)
 
 
-def registers_of(path: Path, recorded: Deployment) -> tuple[SocketRegisters, Mapping[str, SocketRegisters]]:
-    """The registers of the root's queue, and of the others' by name, of the process at ``path``."""
-    root, *others = (part.name for part in recorded.engines)
-    return SocketRegisters(path, root), {name: SocketRegisters(path, name) for name in others}
+def queues_of(path: Path, recorded: Deployment) -> Mapping[str, SocketRegisters]:
+    """The registers of each engine's queue, of the process at ``path``."""
+    return {part.name: SocketRegisters(path, part.name) for part in recorded.engines}
 
 
 def start(module: str, state: Path, log: str = LOG, seconds: float = _START_SECONDS) -> Any:

@@ -7,12 +7,13 @@ from ipaddress import IPv4Address, IPv4Network
 
 from olafctl.testbed import hosts, limits, quantities
 from olafctl.testbed.hosts import Directory
-from olafctl.testbed.model import Cluster, Engine, Mode, Testbed, Worker
+from olafctl.testbed.model import Cluster, Engine, Testbed, Worker
 from olafctl.testbed.ports import FrontPorts
 from olafctl.testbed.quantities import Unreadable, choice, whole
 from olafctl.testbed.source import Place, Report, Section, attempt
 from olafctl.testbed.topology import Topology
 from olafctl.wire.geometry import MEMBERS, segment_values
+from olafctl.wire.modes import Mode
 
 _worker_id = whole(0, (1 << 32) - 1)
 

@@ -4,9 +4,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from olafctl.testbed import engine, limits, ports, quantities
-from olafctl.testbed.model import Engine, Host, Mode
+from olafctl.testbed.model import Engine, Host
 from olafctl.testbed.ports import FrontPorts
 from olafctl.testbed.source import Place, Section
+from olafctl.wire.modes import Mode
 
 _EACH = "give each of the engines its own"
 

@@ -7,9 +7,10 @@ from pathlib import Path
 from olafctl.testbed import clusters, engines, hosts, limits, quantities, routes, source
 from olafctl.testbed.engines import Declared
 from olafctl.testbed.links import Links
-from olafctl.testbed.model import Engine, Host, Mode, Testbed
+from olafctl.testbed.model import Engine, Host, Testbed
 from olafctl.testbed.source import Report, Section
 from olafctl.wire import layouts
+from olafctl.wire.modes import Mode
 
 
 def load(path: Path | str, text: str | None = None, *, targets: Sequence[str]) -> Testbed:
@@ -43,7 +44,7 @@ def load(path: Path | str, text: str | None = None, *, targets: Sequence[str]) -
         name=name,
         source=path,
         target=target,
-        engine=root,
+        engines=(root, *cables.ordered(root, links)),
         udp_port=udp_port,
         control_tos=control_tos,
         ports=front.all,
@@ -51,7 +52,6 @@ def load(path: Path | str, text: str | None = None, *, targets: Sequence[str]) -
         clusters=groups,
         hosts=others,
         routes=prefixes,
-        others=cables.ordered(root, links),
         links=links,
         trunks=front.trunks,
         text=text,

@@ -1,21 +1,13 @@
 """What a testbed says, as values: already checked, every default filled in, every range expanded."""
 
 from dataclasses import dataclass, field
-from enum import StrEnum
 from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
 
 from olafctl.ports.netem import Impairment
 from olafctl.ports.transport import Transport
 from olafctl.wire.geometry import Geometry
-
-
-class Mode(StrEnum):
-    """What OlafQueue does with the updates of a cluster (OLAF §4; iSwitch §3)."""
-
-    OLAF = "olaf"
-    FIFO = "fifo"
-    ISWITCH = "iswitch"
+from olafctl.wire.modes import Mode
 
 
 @dataclass(frozen=True)
@@ -154,8 +146,8 @@ class Testbed:
     name: str
     source: Path
     target: str
-    engine: Engine
-    """The engine in front of the parameter servers; of several, the root of their tree."""
+    engines: tuple[Engine, ...]
+    """The tree of engines, each behind its parent: first the root, in front of the parameter servers."""
     udp_port: int
     control_tos: int
     ports: tuple[Port, ...]
@@ -165,8 +157,6 @@ class Testbed:
     hosts: tuple[Host, ...]
     """Hosts that are neither workers nor parameter servers."""
     routes: tuple[Route, ...]
-    others: tuple[Engine, ...] = ()
-    """The engines below the root, each behind its parent."""
     links: tuple[Link, ...] = ()
     """Every link between engines, and those at front ports that the testbed describes."""
     trunks: tuple[Port, ...] = ()
@@ -175,9 +165,9 @@ class Testbed:
     """The YAML it was read from."""
 
     @property
-    def engines(self) -> tuple[Engine, ...]:
-        """All engines: the root, then the others, each behind its parent."""
-        return (self.engine, *self.others)
+    def root(self) -> Engine:
+        """The engine in front of the parameter servers."""
+        return self.engines[0]
 
     @property
     def indices(self) -> int:

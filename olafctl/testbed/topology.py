@@ -1,15 +1,33 @@
 """The tree of a testbed's engines: updates go up to the root, ACKs and results come down from it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from ipaddress import IPv4Address
 
+from olafctl.testbed import limits
+from olafctl.testbed.hosts import default_mac
 from olafctl.testbed.model import Cluster, Engine, Host, Link, Port, Testbed, Worker
+
+_FIRST_BRANCH = 1 << 15
+"""The first replica id of copies to engines; workers' are lower."""
+
+
+@dataclass(frozen=True)
+class Copy:
+    """A copy of what goes to a whole cluster."""
+
+    port: int
+    replica: int
+    mac: str
+    ip: IPv4Address
+    udp_port: int
 
 
 @dataclass(frozen=True)
 class Topology:
-    """Which engine is behind which, seen from a testbed."""
+    """Which engine is behind which, and who is behind which of an engine's ports. One engine is a tree of
+    one."""
 
     testbed: Testbed
 
@@ -45,7 +63,12 @@ class Topology:
         """The engine that a host is attached to."""
         return self.engine_at[host.port]
 
-    def port_towards(self, here: str, there: str) -> int:
+    def port_towards(self, here: str, port: int) -> int:
+        """The port of engine ``here`` that leads to front port ``port``, wherever that is."""
+        home = self.engine_at[port]
+        return port if home == here else self._port_between(here, home)
+
+    def _port_between(self, here: str, there: str) -> int:
         """The port of engine ``here`` that leads to another engine ``there``."""
         path = self.path_up(there)
         if here in path:
@@ -54,20 +77,17 @@ class Topology:
             return peer
         return self.up[here].port
 
-    def port_to(self, here: str, host: Host) -> int:
-        """The port of engine ``here`` by which a host is reached."""
-        home = self.home(host)
-        return host.port if home == here else self.port_towards(here, home)
-
     def members_below(self, engine: str, cluster: Cluster) -> Sequence[Worker]:
-        """The workers of a cluster whose updates pass ``engine``."""
+        """The workers of a cluster whose updates pass ``engine``: all of them pass the root."""
+        if engine == self.testbed.root.name:
+            return cluster.workers
         return [worker for worker in cluster.workers if engine in self.path_up(self.home(worker))]
 
     def top(self, cluster: Cluster) -> str:
         """The engine where the updates of all members of a cluster first meet; the root of an empty one."""
         paths = [self.path_up(self.home(worker)) for worker in cluster.workers]
         if not paths:
-            return self.testbed.engine.name
+            return self.testbed.root.name
         return next(name for name in paths[0] if all(name in path for path in paths))
 
     def is_spread(self, cluster: Cluster) -> bool:
@@ -78,3 +98,35 @@ class Topology:
         """An engine's ports, front ports and those of its links, by number."""
         ports = (*self.testbed.ports, *self.testbed.trunks)
         return sorted((port for port in ports if port.engine == engine.name), key=lambda port: port.number)
+
+    def copies(self, engine: str, cluster: Cluster) -> Iterator[Copy]:
+        """Where what is for all members of a cluster goes: to each member that is attached to ``engine``, and
+        to each engine right below it that has members."""
+        for worker in cluster.workers:
+            if self.home(worker) == engine:
+                yield Copy(worker.port, worker.member, worker.mac, worker.ip, worker.udp_port)
+        yield from (copy for copy, _ in self.branches(engine, cluster))
+
+    def branches(self, engine: str, cluster: Cluster) -> Iterator[tuple[Copy, int]]:
+        """The engines right below ``engine`` that have members of a cluster: each has an address of its own
+        as a member there, and the member number of the first of its workers."""
+        udp_port = self.testbed.udp_port
+        for nth, child in enumerate(self.children[engine]):
+            below = self.members_below(child, cluster)
+            if below:
+                replica = _FIRST_BRANCH + cluster.index * limits.CHILDREN + nth
+                address = self._address_between(child, cluster)
+                port = self._port_between(engine, child)
+                yield Copy(port, replica, default_mac(address), address, udp_port), below[0].number
+
+    def address_as_member(self, engine: str, cluster: Cluster) -> IPv4Address | None:
+        """The address under which an engine is its parent's member of a cluster; None when it is not."""
+        if self.parent(engine) is None or not self.members_below(engine, cluster):
+            return None
+        return self._address_between(engine, cluster)
+
+    def _address_between(self, engine: str, cluster: Cluster) -> IPv4Address:
+        """It does not change when workers move, so that no copy on its way between engines is taken for
+        another cluster's."""
+        names = [each.name for each in self.testbed.engines]
+        return limits.BETWEEN_ENGINES[cluster.index << 8 | names.index(engine)]

@@ -49,7 +49,11 @@ def test_deploy_again_status_and_destroy(deployed: Run, state: Path) -> None:
         assert line in shown.out
     report = json.loads(deployed("status", "--json").out)
     assert [port["name"] for port in report["ports"]] == ["ps", "tor2", "tor3", "tor4", "uplink"]
-    assert (report["queue"]["slots"], report["drift"], report["running"]) == (2, [], True)
+    assert (report["queues"]["engine"]["registers"]["slots"], report["drift"], report["running"]) == (
+        2,
+        [],
+        True,
+    )
     assert len(report["devices"]["vnp4_1"]["tables"]["workers"]["entries"]) == 14
     ended = deployed("destroy", "packets")
     assert (ended.code, ended.out, list(state.iterdir())) == (0, "destroyed packets\n", [])

@@ -18,7 +18,7 @@ def test_what_it_writes_loads_and_explains_itself(
     assert (ended.code, ended.out) == (0, f"wrote {path}; next: olafctl deploy {path}\n")
     bed = testbeds.load(path)
     assert (bed.name, len(bed.clusters), len(bed.workers)) == ("mine", clusters, clusters * workers)
-    assert (bed.engine.slots, bed.engine.indices >= clusters) == (5, True)
+    assert (bed.root.slots, bed.root.indices >= clusters) == (5, True)
     assert path.read_text().count("#") > 20
 
 

@@ -22,10 +22,11 @@ from olafctl.control.store import Role, Store, all_names, folder_of
 from olafctl.errors import BadInput, OlafError
 from olafctl.p4runtime.entities import TableEntry
 from olafctl.p4runtime.session import Session
-from olafctl.queue.internals import Mode
 from olafctl.queue.registers import IndexSettings
 from olafctl.targets import processes, testbeds
+from olafctl.targets.interface import of_root
 from olafctl.testbed import limits
+from olafctl.wire.modes import Mode
 from tests.control.conftest import bed, quietly
 
 
@@ -72,7 +73,8 @@ def test_a_dry_run_says_what_a_deploy_then_does(state: Path, tmp_path: Path) -> 
     assert {line for line in done.changes.lines() if " queue " not in line} == said
     fifo = bed(tmp_path / "fifo.yaml", ("mode: olaf", "mode: fifo"))
     assert list(quietly(fifo, dry_run=True).changes.lines()) == ["~ queue index 0 olaf => fifo"]
-    assert find(Store(folder_of("laptop")))[1].registers.read("mode") == 0  # type: ignore[union-attr]  # it runs
+    running = find(Store(folder_of("laptop")))[1]
+    assert running is not None and of_root(running.queues).read("mode") == 0
 
 
 def test_what_can_be_changed_in_place_is(state: Path, tmp_path: Path) -> None:
@@ -156,9 +158,9 @@ def test_another_primary_is_named_and_displaced_on_request_only(state: Path, tmp
         told = rf"another controller is primary.* pid {os.getpid()} .*--take-over"
         with pytest.raises(OlafError, match=told):
             quietly(fifo)
-        assert running.registers.read("mode") == 0
+        assert of_root(running.queues).read("mode") == 0
         deploy(fifo, lambda step: None, take_over=True)
-        assert running.registers.settings()[0].settings.mode is Mode.FIFO
+        assert of_root(running.queues).settings()[0].settings.mode is Mode.FIFO
 
 
 def test_drift_is_seen_and_fixed(state: Path, tmp_path: Path) -> None:
@@ -171,7 +173,7 @@ def test_drift_is_seen_and_fixed(state: Path, tmp_path: Path) -> None:
         given = {"cluster": 3, "epoch": 0, "index": 3, "member": 0, "segments": 1, "worker": 3}
         intruder = TableEntry("workers", {"worker_addr": 7}, "assign", given)
         sessions["vnp4_1"].insert(intruder)
-    running.registers.write("hold", 1)
+    of_root(running.queues).write("hold", 1)
     drift = [
         "- vnp4_1 workers worker_addr 0.0.0.7 -> "
         "assign(cluster 3, epoch 0, index 3, member 0, segments 1, worker 3)",
@@ -190,9 +192,9 @@ def test_one_index_that_was_set_apart_is_seen_and_fixed(state: Path, tmp_path: P
     _, running = find(store)
     assert running is not None
     for index in (0, 5):
-        running.registers.configure(index, index, IndexSettings(Mode.FIFO, threshold=3))
+        of_root(running.queues).configure(index, index, IndexSettings(Mode.FIFO, threshold=3))
         with pytest.raises(OlafError, match="indices differ in mode: 0 has"):
-            running.registers.read("mode")
+            of_root(running.queues).read("mode")
         report = status(store)
         (drift,) = report["drift"]
         assert (f"queue index {index} " in drift, healthy(report)) == (True, False)

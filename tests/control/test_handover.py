@@ -14,7 +14,7 @@ from olafctl.ports.host import HostPort, open_host_port
 from olafctl.queue.internals import Command
 from olafctl.queue.registers import rate_word
 from olafctl.targets import testbeds
-from olafctl.targets.interface import Running
+from olafctl.targets.interface import Running, of_root
 from olafctl.testbed.hosts import default_mac
 from olafctl.testbed.model import Testbed
 from olafctl.wire.frames import Endpoint, OlafFrame
@@ -62,7 +62,7 @@ class Rack:
     def send(self, worker: str, epoch: int, seq: int, value: float) -> None:
         """An update of 16 times ``value``; a contribution to round ``seq``."""
         found = next(each for each in self.testbed.workers if each.name == worker)
-        address = self.testbed.engine.address
+        address = self.testbed.root.address
         server = self.testbed.parameter_servers[0]
         assert address is not None
         to = (
@@ -84,7 +84,7 @@ class Rack:
 
     def taken(self, updates: int) -> None:
         """Wait until the queue has taken so many updates."""
-        while self.running.registers.read("in_updates") < updates:
+        while of_root(self.running.queues).read("in_updates") < updates:
             pass
 
     def close(self) -> None:
@@ -120,12 +120,12 @@ def test_rounds_that_the_job_before_finished_are_made_by_the_new_one(rack: Rack)
 
 
 def test_what_waits_has_left_before_the_new_job_is_let_in(rack: Rack) -> None:
-    rack.running.registers.write("rate", rate_word(4000))  # a third of a second for each
+    of_root(rack.running.queues).write("rate", rate_word(4000))  # a third of a second for each
     for seq in (1, 2, 3):
         rack.send("g0", 3, seq, 100.0)
     rack.taken(3)
     rack.deploy(epoch=4)
-    assert rack.running.registers.read("occupancy") == 0
+    assert of_root(rack.running.queues).read("occupancy") == 0
     rack.send("g1", 4, 1, 1.0)
     left: list[tuple[int, int, int, float]] = []
     while not left or left[-1][0] == 3:
@@ -137,7 +137,7 @@ def test_what_waits_has_left_before_the_new_job_is_let_in(rack: Rack) -> None:
 def test_a_deploy_of_the_same_job_keeps_its_partial_sums(rack: Rack) -> None:
     rack.send("r0", 3, 0, 1.0)
     rack.taken(1)
-    rack.running.registers.write("rate", 1 << 20)  # something to repair
+    of_root(rack.running.queues).write("rate", 1 << 20)  # something to repair
     assert rack.deploy(epoch=3).changes.size == 1
     rack.send("r1", 3, 0, 2.0)
     assert [rack.received(port) for port in (2, 3)] == [(3, 0, 2, 3.0)] * 2

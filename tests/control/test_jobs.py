@@ -8,14 +8,15 @@ from olafctl.control import jobs
 from olafctl.control.deploy import find
 from olafctl.control.desired import desired
 from olafctl.control.plan import plan
-from olafctl.control.state import State
+from olafctl.control.state import QueueState, State
 from olafctl.control.status import status
 from olafctl.control.store import Store, folder_of
 from olafctl.errors import BadInput
-from olafctl.queue.internals import Mode
 from olafctl.queue.registers import IndexSettings
 from olafctl.targets import testbeds
+from olafctl.targets.interface import of_root
 from olafctl.testbed.model import Testbed
+from olafctl.wire.modes import Mode
 from tests.control.conftest import quietly
 
 TEXT = """
@@ -34,14 +35,15 @@ def bed(folder: Path, text: str = TEXT) -> Testbed:
 
 
 def test_a_plan_shows_indices_by_ranges_and_with_units(tmp_path: Path) -> None:
-    lines = list(plan(State({}, {}), desired(bed(tmp_path))).lines())
+    lines = list(plan(State(), desired(bed(tmp_path))).lines())
     assert [line for line in lines if "queue ind" in line] == [
         "~ queue indices 0-2 => iswitch, H 3, reward rule 5",
         "~ queue indices 3-4 => olaf, reward rule 5",
         "~ queue indices 5-15 => olaf",
     ]
     assert "~ queue register accumulate_quota => 2 slots" in lines
-    same = State({}, {}, desired(bed(tmp_path)).settings)
+    settings = desired(bed(tmp_path)).queues["engine"].settings
+    same = State(queues={"engine": QueueState(settings=settings)})
     assert not [line for line in plan(same, desired(bed(tmp_path))).lines() if "queue ind" in line]
 
 
@@ -53,14 +55,14 @@ def test_what_is_controlled_lasts_and_is_no_drift(state: Path, tmp_path: Path) -
     _, running = find(store)
     assert running is not None
     wanted = IndexSettings(Mode.ISWITCH, True, 2, 1, 0x40A00000)
-    assert running.registers.settings()[0].settings == wanted
+    assert of_root(running.queues).settings()[0].settings == wanted
     report = status(store)
     assert report["drift"] == []
     assert (report["clusters"][0]["threshold"], report["clusters"][0]["halted"]) == (2, True)
-    assert report["indices"][0] == {
+    assert report["queues"]["engine"]["indices"][0] == {
         "first": 0,
         "last": 2,
-        "mode": 2,
+        "mode": "iswitch",
         "halted": True,
         "threshold": 2,
         "reward_enable": 1,
@@ -76,11 +78,11 @@ def test_what_is_controlled_lasts_and_is_no_drift(state: Path, tmp_path: Path) -
     assert find(store)[0].clusters[0].threshold == 1
     assert store.controlled() == ()
 
-    settings = running.registers.settings()
-    running.registers.configure(4, 4, IndexSettings(Mode.FIFO))
+    settings = of_root(running.queues).settings()
+    of_root(running.queues).configure(4, 4, IndexSettings(Mode.FIFO))
     assert status(store)["drift"] == ["~ queue index 4 fifo => olaf, reward rule 5"]
     quietly(edited)
-    assert running.registers.settings() == settings
+    assert of_root(running.queues).settings() == settings
 
     for wrong, said in (
         (lambda: jobs.set_threshold(store, "loose", 1), "is of mode olaf"),
@@ -92,4 +94,4 @@ def test_what_is_controlled_lasts_and_is_no_drift(state: Path, tmp_path: Path) -
     ):
         with pytest.raises(BadInput, match=said):
             wrong()
-    assert running.registers.settings() == settings
+    assert of_root(running.queues).settings() == settings

@@ -12,11 +12,12 @@ from olafctl.control.desired import desired
 from olafctl.control.membership import with_worker_in
 from olafctl.control.pipeline import DEVICES, MEMBERS, VNP4_2
 from olafctl.control.plan import EntryChange, Op, Plan, plan
-from olafctl.control.state import DeviceState, State, device_state
+from olafctl.control.state import DeviceState, QueueState, State, device_state
 from olafctl.p4runtime.entities import Exact, MulticastGroup, TableEntry
 from olafctl.queue.settings import ranges
 from olafctl.targets import testbeds
-from olafctl.testbed.model import Cluster, Engine, Host, Mode, Port, Testbed, Worker
+from olafctl.testbed.model import Cluster, Engine, Host, Port, Testbed, Worker
+from olafctl.wire.modes import Mode
 
 EMPTY = State({device: DeviceState() for device in DEVICES}, {})
 
@@ -57,7 +58,7 @@ def bed(workers: list[tuple[int, int, int]], engine: Engine) -> Testbed:
         name="bed",
         source=Path("bed.yaml"),
         target="twin",
-        engine=engine,
+        engines=(engine,),
         udp_port=20300,
         control_tos=0xFC,
         ports=tuple(Port(number, f"p{number}", None, None) for number in range(1, 5)),
@@ -94,13 +95,17 @@ beds = st.builds(
 
 def follow(start: State, changes: Plan) -> list[State]:
     """The states that a device set goes through, indices first, Write by Write, registers last."""
-    known = [part.settings for part in start.settings for _ in range(part.first, part.last + 1)]
-    for part in changes.settings:
-        known[part.first : part.last + 1] = [part.after] * (part.last - part.first + 1)
-    states = [State(start.devices, start.registers, ranges(known))]
+    queues = {}
+    for engine, queue in changes.queues.items():
+        before = start.queues.get(engine, QueueState())
+        known = [part.settings for part in before.settings for _ in range(part.first, part.last + 1)]
+        for part in queue.settings:
+            known[part.first : part.last + 1] = [part.after] * (part.last - part.first + 1)
+        queues[engine] = QueueState(before.registers, ranges(known))
+    states = [State(start.devices, queues)]
     for step in changes.steps:
-        before = states[-1].devices[step.device]
-        entries, groups = dict(before.entries), dict(before.groups)
+        held = states[-1].devices[step.device]
+        entries, groups = dict(held.entries), dict(held.groups)
         for change in step.changes:
             if isinstance(change, EntryChange):
                 assert (change.op is Op.INSERT) == (change.entity.key not in entries)
@@ -115,9 +120,15 @@ def follow(start: State, changes: Plan) -> list[State]:
                 else:
                     groups[change.entity.group_id] = change.entity
         devices = {**states[-1].devices, step.device: DeviceState(entries, groups)}
-        states.append(State(devices, states[-1].registers, states[-1].settings))
-    registers = {**states[-1].registers, **{change.name: change.after for change in changes.registers}}
-    return [*states, State(states[-1].devices, registers, states[-1].settings)]
+        states.append(State(devices, queues))
+    ended = {
+        engine: QueueState(
+            {**queue.registers, **{change.name: change.after for change in changes.queues[engine].registers}},
+            queue.settings,
+        )
+        for engine, queue in queues.items()
+    }
+    return [*states, State(states[-1].devices, ended)]
 
 
 def assert_nothing_dangles(state: DeviceState) -> None:

@@ -3,8 +3,8 @@
 import pytest
 
 from olafctl.control.show import show_indices, show_register, show_settings
-from olafctl.queue.internals import Mode
 from olafctl.queue.registers import IndexSettings, rate_word
+from olafctl.wire.modes import Mode
 
 
 @pytest.mark.parametrize(

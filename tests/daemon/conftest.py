@@ -12,7 +12,7 @@ import pytest
 from p4.v1 import p4runtime_pb2, p4runtime_pb2_grpc
 
 from olafctl.control import devices
-from olafctl.control.state import DeviceState
+from olafctl.control.state import DeviceState, State
 from olafctl.daemon.controller import Controller
 from olafctl.daemon.store.sqlite import SqliteStore
 from olafctl.p4runtime.entities import Entity
@@ -108,7 +108,7 @@ def held(pair: Pair) -> dict[str, DeviceState]:
     running = pair.running()
     assert running is not None
     with devices.watching(running) as sessions:
-        return dict(devices.read(running, sessions, []).devices)
+        return dict(devices.read(running, sessions, State()).devices)
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from olafctl.errors import OlafError
 from olafctl.p4runtime.entities import Entity, Lpm, MulticastGroup, Replica, TableEntry
 from olafctl.p4runtime.session import Change
 from olafctl.queue.registers import IndexSettings
-from olafctl.testbed.model import Mode
+from olafctl.wire.modes import Mode
 from tests.daemon.conftest import DEADLINE, behind_its_back, held, lab
 from tests.daemon.pair import Pair
 from tests.daemon.test_controller import ASK, done, worker

@@ -13,9 +13,8 @@ from olafctl.daemon.store.sqlite import SqliteStore
 from olafctl.errors import BadInput, OlafError
 from olafctl.p4runtime.entities import MulticastGroup, Replica
 from olafctl.queue.internals import Command
-from olafctl.queue.internals import Mode as QueueMode
 from olafctl.queue.registers import IndexSettings
-from olafctl.testbed.model import Mode
+from olafctl.wire.modes import Mode
 from olaflab.daemon.switch_pair import PairRegisters
 from tests.daemon.conftest import DEADLINE, Started, held, lab
 from tests.daemon.pair import Pair
@@ -116,15 +115,15 @@ def test_what_is_wrong_is_refused_before_anything_is_written(
 def test_settings_reach_every_index_of_the_cluster(controller: Controller, registers: PairRegisters) -> None:
     done(controller, ASK.create_cluster(ClusterWish("other")))
     done(controller, ASK.create_cluster(ClusterWish("red", values=366 * 3, mode=Mode.ISWITCH)))
-    assert registers.of_indices[1:4] == [IndexSettings(QueueMode.ISWITCH)] * 3
+    assert registers.of_indices[1:4] == [IndexSettings(Mode.ISWITCH)] * 3
     done(controller, worker(1))
     done(controller, worker(2))
-    two = IndexSettings(QueueMode.ISWITCH, threshold=2)  # H follows the members
+    two = IndexSettings(Mode.ISWITCH, threshold=2)  # H follows the members
     assert registers.of_indices[:5] == [IndexSettings(), two, two, two, IndexSettings()]
     done(controller, ASK.set_threshold("red", 7))
     done(controller, ASK.set_reward("red", 0.5))
     done(controller, ASK.halt("red", True))
-    assert registers.of_indices[1:4] == [IndexSettings(QueueMode.ISWITCH, True, 7, 1, 0x3F000000)] * 3
+    assert registers.of_indices[1:4] == [IndexSettings(Mode.ISWITCH, True, 7, 1, 0x3F000000)] * 3
     done(controller, ASK.command(Command.FBCAST, "red", 1))
     done(controller, ASK.command(Command.RESET, "red", None))
     assert registers.commands[-2:] == [(Command.FBCAST, 2, 2), (Command.RESET, 1, 3)]

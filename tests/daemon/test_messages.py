@@ -19,11 +19,11 @@ from olafctl.daemon.messages.notices import Notices
 from olafctl.daemon.messages.rates import Rates
 from olafctl.daemon.operations import ClusterWish, Operations
 from olafctl.queue.internals import Command
-from olafctl.testbed.model import Mode
 from olafctl.wire import control
 from olafctl.wire.control import Action, Reason
 from olafctl.wire.frames import Values, pack, unpack
 from olafctl.wire.layouts import CONTROL_TOS, QUEUE_PORT, TUSER, FrameType, Kind, Layout
+from olafctl.wire.modes import Mode
 from olafctl.wire.scapy_layers import Olaf
 from olaflab.daemon.switch_pair import PairRegisters
 from tests.daemon.conftest import DEADLINE, held, lab

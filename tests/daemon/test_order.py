@@ -1,7 +1,6 @@
 """The order in which a change of a membership reaches a tree of engines: at no moment does one of them send
 on what the next one cannot deal with."""
 
-from dataclasses import replace
 from ipaddress import IPv4Address
 
 from hypothesis import given, settings
@@ -15,8 +14,9 @@ from olafctl.control.state import DeviceState, device_state
 from olafctl.p4runtime.entities import Exact
 from olafctl.queue.registers import IndexSettings
 from olafctl.queue.settings import Change as SettingsChange
-from olafctl.testbed.model import Cluster, Mode, Worker
+from olafctl.testbed.model import Cluster, Worker
 from olafctl.testbed.topology import Topology
+from olafctl.wire.modes import Mode
 from olaflab.daemon.switch_pair import PairRegisters, RunningPair
 from tests.daemon.conftest import lab
 
@@ -96,7 +96,7 @@ def test_at_no_moment_is_anything_sent_to_an_engine_that_is_not_ready_for_it(
 
 def updates_are_known_upwards(now: dict[str, DeviceState], before: Places, after: Places) -> None:
     """Whom one engine counts to a cluster, its parent counts to the same, but for who changes its cluster."""
-    for engine in BED.others:
+    for engine in BED.engines[1:]:
         parent = TOPOLOGY.parent(engine.name)
         above = assigned(now[f"{parent}/{VNP4_1}"])
         for worker, cluster in assigned(now[f"{engine.name}/{VNP4_1}"]).items():
@@ -118,7 +118,7 @@ def copies_arrive_at_members_alone(now: dict[str, DeviceState], before: Places, 
                 else:  # to an engine below, which makes its members' copies of it
                     [child] = [
                         each for each in TOPOLOGY.children[engine.name]
-                        if TOPOLOGY.port_towards(engine.name, each) == replica.egress_port
+                        if TOPOLOGY.up[each].peer == replica.egress_port
                     ]  # fmt: skip
                     assert now[f"{child}/{VNP4_2}"].groups[number].replicas
 
@@ -138,12 +138,10 @@ def test_a_parent_is_told_of_a_higher_h_after_its_children() -> None:
     """Otherwise a child may end a round with the old H that its parent waits to be filled to the new one."""
     told: list[str] = []
     change = (SettingsChange(0, 0, None, IndexSettings(threshold=3)),)
-    below = {engine.name: QueuePlan((), change) for engine in BED.others}
-    registers = {engine.name: Noted(engine.name, told) for engine in BED.engines}
-    root = registers.pop(BED.engine.name)
-    running = replace(RunningPair((), root), below=registers)
-    devices.carry_out(Plan((), (), change, below), running, {})
-    for engine in BED.others:
+    changes = {engine.name: QueuePlan(settings=change) for engine in BED.engines}
+    running = RunningPair((), {engine.name: Noted(engine.name, told) for engine in BED.engines})
+    devices.carry_out(Plan(queues=changes), running, {})
+    for engine in BED.engines[1:]:
         parent = TOPOLOGY.parent(engine.name)
         assert parent is not None
         assert told.index(engine.name) < told.index(parent)

@@ -4,7 +4,8 @@ from dataclasses import replace
 from ipaddress import IPv4Address
 
 from olafctl.daemon.settling import Settling
-from olafctl.testbed.model import Cluster, Mode
+from olafctl.testbed.model import Cluster
+from olafctl.wire.modes import Mode
 from tests.daemon.test_order import BED, clusters
 
 ADDRESS = IPv4Address("10.0.1.1")
@@ -73,5 +74,5 @@ def test_another_engine_of_the_same_cluster_and_places_at_the_root_leave_nothing
 
 
 def test_with_one_engine_no_one_settles() -> None:
-    settling = Settling(replace(BED, others=(), links=()))
+    settling = Settling(replace(BED, engines=BED.engines[:1], links=()))
     assert settling.leaving(at(0), at(1)) == {}

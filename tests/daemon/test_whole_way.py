@@ -26,7 +26,7 @@ from olafctl.daemon.following import follow
 from olafctl.daemon.site import Deployment
 from olafctl.ports.host import HostPort, open_host_port
 from olafctl.targets import registry
-from olafctl.targets.interface import Running
+from olafctl.targets.interface import Running, of_root
 from olafctl.testbed.model import Cluster, Testbed
 from olafctl.wire import control
 from olafctl.wire.control import Action, Reason
@@ -96,13 +96,13 @@ class Lab:
 
     def await_register(self, name: str, value: int) -> None:
         end = time.monotonic() + DEADLINE
-        while self.running.registers.read_all()[name] != value:
+        while of_root(self.running.queues).read_all()[name] != value:
             assert time.monotonic() < end, f"{name} never became {value}"
 
     def has_nothing_left(self) -> bool:
         wanted = desired(self.testbed)
         with devices.watching(self.running) as sessions:
-            actual = devices.read(self.running, sessions, list(wanted.registers))
+            actual = devices.read(self.running, sessions, wanted)
         return actual == wanted
 
 
@@ -223,7 +223,7 @@ def test_reset_discards_what_was_summed(whole: Lab, rounds: int) -> None:
 
 
 def test_halt_drops_updates_and_tells_the_others_until_resumed(whole: Lab, rounds: int) -> None:
-    dropped = whole.running.registers.read_all()["dropped_halted"]
+    dropped = of_root(whole.running.queues).read_all()["dropped_halted"]
     assert whole.ask(0, Action.HALT, halted=1)["reason"] == Reason.OK
     assert unpack(control.HALT, whole.heard(3))["halted"] == 1
     whole.contribute(1, rounds, 0, 50.0)

@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 
 from olafctl.errors import BadInput
-from olafctl.queue.internals import Command, Mode
+from olafctl.queue.internals import Command
 from olafctl.queue.registers import DISPOSITIONS, IndexSettings
 from olafctl.wire import layouts
 from olafctl.wire.frames import unpack
 from olafctl.wire.layouts import GRADIENT_OFFSET, Flag, Kind
+from olafctl.wire.modes import Mode
 from olaflab.queue.model import Departure, QueueModel
 from olaflab.queue.traffic import Frame, update
 

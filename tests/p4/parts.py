@@ -31,10 +31,14 @@ V1Switch(MyParser(), MyVerify(), MyIngress(), MyEgress(), MyCompute(), MyDeparse
 """
 
 
+def parts_text(**parts: str) -> str:
+    """The program's source with the ``parts`` in their places."""
+    return FRAME.format(**{"top": "", "state": "", "local": "", "body": "", **parts})
+
+
 def compile_parts(**parts: str) -> p4info_pb2.P4Info:
     """The program up to its C++, which is not compiled; its P4Info. Raises Refused."""
-    text = FRAME.format(**{"top": "", "state": "", "local": "", "body": "", **parts})
-    return describe_text(preprocess_text(text, "case.p4"))
+    return describe_text(preprocess_text(parts_text(**parts), "case.p4"))
 
 
 def describe_text(text: str, file: str = "case.p4") -> p4info_pb2.P4Info:

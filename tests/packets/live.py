@@ -21,10 +21,11 @@ from olafctl.control.store import Store
 from olafctl.ports.host import HostPort, open_host_port
 from olafctl.queue.internals import Command
 from olafctl.queue.registers import DISPOSITIONS
-from olafctl.targets.interface import Registers, Running, device_name
+from olafctl.targets.interface import Registers, Running, device_name, of_root
 from olafctl.testbed.hosts import default_mac
-from olafctl.testbed.model import Cluster, Host, Mode, Testbed, Worker
+from olafctl.testbed.model import Cluster, Host, Testbed, Worker
 from olafctl.testbed.topology import Topology
+from olafctl.wire.modes import Mode
 
 DEADLINE = 60.0
 """Seconds after which something that must happen is taken not to."""
@@ -87,7 +88,7 @@ class Live:
     @property
     def engine(self) -> Host:
         """Where members of iswitch clusters send to."""
-        address = self.testbed.engine.address
+        address = self.testbed.root.address
         assert address is not None
         return Host("engine", 0, default_mac(address), address, self.testbed.udp_port)
 
@@ -173,8 +174,7 @@ class Live:
     @property
     def queues(self) -> Mapping[str, Registers]:
         """The registers of every engine's queue, by its name, each before its parent's."""
-        below = {engine.name: self.running.below[engine.name] for engine in reversed(self.testbed.others)}
-        return {**below, self.testbed.engine.name: self.running.registers}
+        return dict(reversed([*self.running.queues.items()]))
 
     @property
     def registers(self) -> Registers:
@@ -248,9 +248,9 @@ class Live:
     def _queue(self, engine: str) -> Registers:
         if engine:
             return self.queues[engine]
-        if self.testbed.others:
+        if len(self.testbed.engines) > 1:
             pytest.skip("is about one queue, and the testbed has several engines")
-        return self.running.registers
+        return of_root(self.running.queues)
 
     def _read_until(self, port: int, marker: bytes) -> None:
         """Read a port up to ``marker``; frames of our hosts go to the inbox, the kernel's own nowhere."""

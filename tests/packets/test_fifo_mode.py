@@ -2,7 +2,7 @@
 
 import pytest
 
-from olafctl.queue.internals import Mode
+from olafctl.wire.modes import Mode
 from tests.packets.conftest import needs
 from tests.packets.frames import gradient, update
 from tests.packets.live import Live
@@ -11,7 +11,7 @@ from tests.packets.live import Live
 def test_fifo_appends_every_update_and_drops_when_full(live: Live) -> None:
     """It neither merges nor replaces: what fits leaves unchanged in order, the rest is dropped."""
     needs(live, workers=2)
-    slots = live.testbed.engine.slots
+    slots = live.testbed.root.slots
     workers = live.cluster(2).workers[:2]
     sent = [
         (workers[nth % 2], update(live, workers[nth % 2], gradient(nth), seq=nth)) for nth in range(slots + 3)
@@ -27,7 +27,7 @@ def test_fifo_appends_every_update_and_drops_when_full(live: Live) -> None:
 def test_the_reward_rule_is_no_matter_to_fifo(live: Live) -> None:
     needs(live, workers=2)
     first, second = live.cluster(2).workers[:2]
-    if live.testbed.engine.slots < 2:
+    if live.testbed.root.slots < 2:
         pytest.skip("needs two slots")
     sent = [update(live, first, gradient(1), reward=100.0), update(live, second, gradient(2), reward=-100.0)]
     with live.configured(mode=Mode.FIFO, reward_enable=1, reward_threshold=0):

@@ -54,7 +54,7 @@ def test_an_update_longer_than_its_length_says_is_counted_and_dropped(live: Live
 def test_an_update_larger_than_a_slot_is_counted_and_dropped(live: Live) -> None:
     needs(live)
     worker = live.cluster(1).workers[0]
-    values = live.testbed.engine.beats * 16
+    values = live.testbed.root.beats * 16
     if HEADERS + values * 4 > 9036:
         pytest.skip("needs a slot smaller than a front port's largest frame")
     with live.counting() as counted:

@@ -10,9 +10,10 @@ from scapy.packet import Packet
 
 from olafctl.control import jobs
 from olafctl.errors import BadInput
-from olafctl.testbed.model import Cluster, Mode, Worker
+from olafctl.testbed.model import Cluster, Worker
 from olafctl.testbed.topology import Topology
 from olafctl.wire.layouts import Flag, FrameType
+from olafctl.wire.modes import Mode
 from tests.packets.frames import Got, Gradient, at, contribution, gradient
 from tests.packets.live import Arrivals, Live
 
@@ -60,7 +61,7 @@ def total(tree: Live, cluster: Cluster) -> Gradient:
 def from_below(tree: Live, cluster: Cluster) -> list[Worker]:
     """The members, those at lower engines first."""
     topology = Topology(tree.testbed)
-    order = [engine.name for engine in (*tree.testbed.others, tree.testbed.engine)]
+    order = [engine.name for engine in reversed(tree.testbed.engines)]
     return sorted(cluster.workers, key=lambda worker: order.index(topology.home(worker)))
 
 

@@ -214,7 +214,7 @@ def test_an_aggregated_contribution_counts_the_workers_in_it(live: Live) -> None
 def test_segments_of_a_round_finish_by_themselves(live: Live) -> None:
     cluster = live.round_cluster(workers=2, segments=2)
     *others, last = cluster.workers
-    with live.settings(accumulate_quota=live.testbed.engine.slots):
+    with live.settings(accumulate_quota=live.testbed.root.slots):
         assert live.exchange(*_all(live, others, 1, 0), *_all(live, others, 1, 1)) == {}
         [second] = results(live, cluster, live.exchange(*_all(live, [last], 1, 1)))
         [first] = results(live, cluster, live.exchange(*_all(live, [last], 1, 0)))
@@ -263,7 +263,7 @@ def test_leaving_the_mode_discards_the_partial_sum(live: Live) -> None:
 
 
 def test_a_command_beyond_the_indices_is_refused_and_changes_nothing(live: Live) -> None:
-    indices = live.testbed.engine.indices
+    indices = live.testbed.root.indices
     before = live.registers.settings()
     with pytest.raises(OlafError, match=f"0 … {indices - 1}"):
         live.registers.command(Command.RESET, 0, indices)

@@ -32,7 +32,7 @@ def group(tree: Live) -> Group:
     topology = Topology(tree.testbed)
     found = []
     for cluster in tree.asynchronous:
-        for engine in tree.testbed.others:
+        for engine in tree.testbed.engines[1:]:
             here = [worker for worker in cluster.workers if topology.home(worker) == engine.name]
             apart = [worker for worker in cluster.workers if worker not in here]
             if len(here) >= 2 and apart and topology.top(cluster) == root(tree):
@@ -45,7 +45,7 @@ def group(tree: Live) -> Group:
 
 
 def root(tree: Live) -> str:
-    return tree.testbed.engine.name
+    return tree.testbed.root.name
 
 
 def received(tree: Live) -> list[Got]:

@@ -99,7 +99,7 @@ def test_a_full_slot_of_gradients_is_summed_to_its_last_value(live: Live) -> Non
     needs(live, workers=2)
     first, second = live.cluster(2).workers[:2]
     mtu = 1500 - 20 - 8 - 22
-    values = min((live.testbed.engine.beats - 1) * 16, mtu // 4)
+    values = min((live.testbed.root.beats - 1) * 16, mtu // 4)
     one, other = gradient(3, values), gradient(4, values)
     with live.held():
         live.exchange((first, update(live, first, one)), (second, update(live, second, other)))

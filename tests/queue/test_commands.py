@@ -3,9 +3,10 @@
 import pytest
 
 from olafctl.errors import BadInput
-from olafctl.queue.internals import Command, Mode
+from olafctl.queue.internals import Command
 from olafctl.queue.registers import BY_NAME, IndexSettings
 from olafctl.wire.geometry import Geometry
+from olafctl.wire.modes import Mode
 from olaflab.queue.model import QueueModel
 from olaflab.queue.traffic import update
 
@@ -100,7 +101,7 @@ def test_what_is_read_of_all_indices_they_have_in_common(queue: QueueModel) -> N
         with pytest.raises(BadInput, match=told):
             queue.registers.read(name)
     assert queue.registers.read("reward_enable") == 0
-    queue.registers.write("mode", Mode.ISWITCH)
-    assert queue.registers.read("mode") == Mode.ISWITCH
+    queue.registers.write("mode", Mode.ISWITCH.number)
+    assert queue.registers.read("mode") == Mode.ISWITCH.number
     assert queue.registers.settings(2) == IndexSettings(Mode.ISWITCH)
     assert queue.registers.settings(3) == IndexSettings(Mode.ISWITCH, halted=True, threshold=7)

@@ -6,9 +6,9 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as some
 
-from olafctl.queue.internals import Mode
 from olafctl.queue.registers import IndexSettings
 from olafctl.queue.settings import Change, IndexRange, changes, ranges, with_default
+from olafctl.wire.modes import Mode
 
 ISWITCH = IndexSettings(Mode.ISWITCH, threshold=4)
 HALTED = IndexSettings(Mode.FIFO, halted=True)

@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 
 from olafctl.errors import OlafError
-from olafctl.queue.internals import Mode
 from olafctl.queue.registers import IndexSettings
+from olafctl.targets.interface import of_root
 from olafctl.testbed.model import Host, Worker
 from olafctl.wire.frames import Endpoint, OlafFrame
 from olafctl.wire.layouts import FrameType
+from olafctl.wire.modes import Mode
 
 from .conftest import Live
 
@@ -36,7 +37,7 @@ def ack(live: Live, worker: Worker) -> bytes:
 def quiet_and_clear(live: Live) -> None:
     for port in live.ports.values():
         assert port.receive(0.0) is None
-    live.running.registers.write("clear", 1)
+    of_root(live.running.queues).write("clear", 1)
 
 
 def test_an_update_reaches_the_parameter_server_unchanged(live: Live) -> None:
@@ -47,7 +48,7 @@ def test_an_update_reaches_the_parameter_server_unchanged(live: Live) -> None:
 
 def test_held_updates_of_two_workers_leave_as_one(live: Live) -> None:
     first, second = live.testbed.workers
-    registers = live.running.registers
+    registers = of_root(live.running.queues)
     registers.write("hold", 1)
     try:
         live.ports[FIRST].send(update(live, first, 1, 1.0))
@@ -72,7 +73,7 @@ def test_an_ack_reaches_every_worker_of_the_cluster_with_the_status(live: Live) 
         received = OlafFrame.decode(frame)
         assert received.destination == endpoint(worker)
         assert received.status is not None
-        assert received.status["slots"] == live.testbed.engine.slots
+        assert received.status["slots"] == live.testbed.root.slots
     assert live.ports[UPLINK].receive(NEVER) is None
 
 
@@ -84,8 +85,8 @@ def test_a_jumbo_frame_bypasses_untouched(live: Live) -> None:
 
 
 def test_registers_are_named(live: Live) -> None:
-    registers = live.running.registers
-    assert registers.read("slots") == live.testbed.engine.slots
+    registers = of_root(live.running.queues)
+    assert registers.read("slots") == live.testbed.root.slots
     for act in (lambda: registers.read("slot"), lambda: registers.write("slots", 3)):
         with pytest.raises(OlafError):
             act()
@@ -96,7 +97,7 @@ def test_registers_are_named(live: Live) -> None:
 
 
 def test_a_range_of_indices_is_configured_and_read_back_in_one_request(live: Live) -> None:
-    registers, indices = live.running.registers, live.testbed.engine.indices
+    registers, indices = of_root(live.running.queues), live.testbed.root.indices
     before = registers.settings()
     rounds = IndexSettings(Mode.ISWITCH, threshold=2, reward_enable=1, reward_threshold=0x3F800000)
     registers.configure(1, 3, rounds)

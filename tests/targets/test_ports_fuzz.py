@@ -14,6 +14,7 @@ from olafctl.ports.host import HostPort, open_host_port
 from olafctl.ports.transport import Transport
 from olafctl.queue.registers import DISPOSITIONS
 from olafctl.targets import registry
+from olafctl.targets.interface import of_root
 
 from .conftest import Live, program, quietly, why_not
 from .test_live import SOON, update
@@ -93,7 +94,7 @@ def came_in(live: Live) -> int:
 
 def test_every_frame_is_accounted_for(bench: tuple[Live, Transport]) -> None:
     live, kind = bench
-    random, registers, sizes = Random(3), live.running.registers, []
+    random, registers, sizes = Random(3), of_root(live.running.queues), []
     for _ in range(400):
         frame = malformed(live, random)
         if sent(live.ports[random.choice(list(live.ports))], frame):

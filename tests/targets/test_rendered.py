@@ -70,9 +70,9 @@ def test_the_shipped_testbeds_fit_the_modules(
     monkeypatch.setenv("OLAF_CACHE", str(tmp_path))
     bed = testbeds.load(paths.sources() / "testbeds" / f"{name}.yaml")
     rendered.check(bed)
-    instance = (verilog.folder(bed.engine.geometry) / verilog.INSTANCE).read_text()
-    assert f".INDICES({bed.engine.indices})" in instance
-    assert f".BEATS({bed.engine.beats})" in instance
+    instance = (verilog.folder(bed.root.geometry) / verilog.INSTANCE).read_text()
+    assert f".INDICES({bed.root.indices})" in instance
+    assert f".BEATS({bed.root.beats})" in instance
     assert (p4.folder(bed) / "vnp4_1.p4").is_file()
 
 

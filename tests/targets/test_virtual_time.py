@@ -14,7 +14,7 @@ from olafctl.errors import OlafError
 from olafctl.ports.transport import Transport
 from olafctl.queue.registers import DISPOSITIONS, rate_word
 from olafctl.targets import registry
-from olafctl.targets.interface import Advanced, TimedFrame
+from olafctl.targets.interface import Advanced, TimedFrame, of_root
 from olafctl.wire.frames import Datagram, OlafFrame
 from olafctl.wire.layouts import CONTROL_TOS, FrameType
 
@@ -98,12 +98,12 @@ def test_uncongested_frames_all_leave_in_order_and_are_counted_anew(twin: Live) 
         left = list(twin.running.replay(iter(frames)))
         assert [item.frame for item in left] == [item.frame for item in frames]
         assert [item.time for item in left] == sorted(item.time for item in left)
-        counted = twin.running.registers.read_all()
+        counted = of_root(twin.running.queues).read_all()
         assert (counted["in_updates"], counted["out_updates"]) == (500, 500)
 
 
 def test_a_narrow_output_merges_and_conserves(twin: Live) -> None:
-    registers = twin.running.registers
+    registers = of_root(twin.running.queues)
     registers.write("rate", rate_word(1_000_000_000))
     try:
         frames = stream(twin, 600, 100)
@@ -138,7 +138,7 @@ def test_acks_are_copied_to_every_member_at_one_time(twin: Live) -> None:
 
 
 def test_driven_step_by_step_everything_leaves_as_in_a_replay(twin: Live) -> None:
-    registers = twin.running.registers
+    registers = of_root(twin.running.queues)
     registers.write("rate", rate_word(1_000_000_000))
     frames = stream(twin, 300, 700)
     stepwise: list[TimedFrame] = []
@@ -247,7 +247,7 @@ def test_one_session_at_a_time(twin: Live) -> None:
     next(leaving)
     with pytest.raises(OlafError, match="another replay"):
         list(twin.running.replay(iter([])))
-    assert twin.running.registers.read("slots") == twin.testbed.engine.slots
+    assert of_root(twin.running.queues).read("slots") == twin.testbed.root.slots
     leaving.close()
 
 
@@ -276,7 +276,7 @@ def test_damaged_frames_change_nothing_but_counters(twin: Live) -> None:
             yield TimedFrame(500 * index, random.randrange(1, 5), bytes(frame[:cut]) or b"\0")
 
     assert 0 < sum(1 for _ in twin.running.replay(damaged())) < 3000
-    counted = twin.running.registers.read_all()
+    counted = of_root(twin.running.queues).read_all()
     outcomes = sum(counted[name] for name in DISPOSITIONS)
     assert counted["in_updates"] == counted["out_updates"] + counted["merged"] + outcomes
     assert counted["resident_updates"] == 0

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from olafctl.queue.internals import Mode
 from olafctl.queue.registers import CLOCK_HZ, rate_word
 from olafctl.targets import processes
+from olafctl.targets.interface import of_root
+from olafctl.wire.modes import Mode
 
 from .conftest import Live
 from .test_live import FIRST, PS, SOON, UPLINK, update
@@ -15,7 +16,7 @@ from .test_live import FIRST, PS, SOON, UPLINK, update
 
 @pytest.fixture(autouse=True)
 def as_it_was(live: Live) -> None:
-    live.running.registers.write("clear", 1)
+    of_root(live.running.queues).write("clear", 1)
 
 
 def seconds_of_processor(live: Live) -> float:
@@ -28,8 +29,8 @@ def seconds_of_processor(live: Live) -> float:
 
 
 def test_a_limited_rate_takes_its_time(live: Live) -> None:
-    registers, worker = live.running.registers, live.testbed.workers[0]
-    registers.write("mode", Mode.FIFO)
+    registers, worker = of_root(live.running.queues), live.testbed.workers[0]
+    registers.write("mode", Mode.FIFO.number)
     registers.write("rate", rate_word(100_000))
     try:
         begin = time.monotonic()
@@ -40,12 +41,12 @@ def test_a_limited_rate_takes_its_time(live: Live) -> None:
         assert time.monotonic() - begin > 5 * 1024 / 100_000 - 0.001
     finally:
         registers.write("rate", 0)
-        registers.write("mode", Mode.OLAF)
+        registers.write("mode", Mode.OLAF.number)
 
 
 def test_the_queue_s_clock_keeps_pace_while_an_update_waits_for_the_output(live: Live) -> None:
-    registers, worker = live.running.registers, live.testbed.workers[0]
-    registers.write("mode", Mode.FIFO)
+    registers, worker = of_root(live.running.queues), live.testbed.workers[0]
+    registers.write("mode", Mode.FIFO.number)
     registers.write("rate", rate_word(10_000))
     try:
         for seq in range(3):
@@ -59,11 +60,11 @@ def test_the_queue_s_clock_keeps_pace_while_an_update_waits_for_the_output(live:
         assert passed == pytest.approx(time.monotonic() - begin, rel=0.25)
     finally:
         registers.write("rate", 0)
-        registers.write("mode", Mode.OLAF)
+        registers.write("mode", Mode.OLAF.number)
 
 
 def test_while_updates_are_held_nothing_spins_and_bypass_flows(live: Live) -> None:
-    registers = live.running.registers
+    registers = of_root(live.running.queues)
     registers.write("hold", 1)
     try:
         live.ports[FIRST].send(update(live, live.testbed.workers[0], 1, 1.0))
@@ -80,7 +81,7 @@ def test_while_updates_are_held_nothing_spins_and_bypass_flows(live: Live) -> No
 
 
 def test_a_cluster_is_active_for_its_window_of_real_time(live: Live) -> None:
-    registers = live.running.registers
+    registers = of_root(live.running.queues)
     window = registers.read("active_window")
     registers.write("active_window", 2**31 - 1)
     live.ports[FIRST].send(update(live, live.testbed.workers[0], 1, 1.0))

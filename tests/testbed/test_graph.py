@@ -44,7 +44,7 @@ def test_every_engine_and_port_is_named_once(name: str) -> None:
     root = tree(testbed, {})
     drawn = ElementTree.fromstring(svg(name, root))
     names = [words.text for words in drawn.iter(f"{SVG}text") if words.attrib["class"] == "name"]
-    engines = [engine.name for engine in testbed.engines] if testbed.others else [testbed.name]
+    engines = [engine.name for engine in testbed.engines] if len(testbed.engines) > 1 else [testbed.name]
     assert sorted(map(str, names)) == sorted([*engines, *(port.name for port in testbed.ports)])
     lines = text(root).splitlines()
     assert len(lines) == len(testbed.engines) + len(testbed.ports)

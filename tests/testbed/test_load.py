@@ -9,7 +9,8 @@ import pytest
 from olafctl import paths
 from olafctl.ports.transport import Transport
 from olafctl.targets import testbeds
-from olafctl.testbed.model import Mode, Testbed
+from olafctl.testbed.model import Testbed
+from olafctl.wire.modes import Mode
 
 HEAD = """
 ports: [{numbers: 1-4, name: tor}]
@@ -35,7 +36,7 @@ def load(tmp_path: Path, text: str) -> Testbed:
 )
 def test_the_shipped_testbeds_are_right(name: str, clusters: int, workers: int, slots: int) -> None:
     bed = testbeds.load(paths.sources() / "testbeds" / f"{name}.yaml")
-    assert (bed.name, len(bed.clusters), len(bed.workers), bed.engine.slots) == (
+    assert (bed.name, len(bed.clusters), len(bed.workers), bed.root.slots) == (
         name,
         clusters,
         workers,
@@ -48,7 +49,7 @@ def test_the_shipped_testbeds_are_right(name: str, clusters: int, workers: int, 
 def test_left_out_fields_have_defaults(tmp_path: Path) -> None:
     bed = load(tmp_path, "clusters: []")
     assert (bed.name, bed.target, bed.udp_port, bed.control_tos) == ("bed", "twin", 20300, 0xFC)
-    assert asdict(bed.engine) == {
+    assert asdict(bed.root) == {
         "indices": 16,
         "slots": 8,
         "beats": 24,
@@ -78,14 +79,14 @@ def test_left_out_fields_have_defaults(tmp_path: Path) -> None:
     ],
 )
 def test_rates(written: str, rate: int | None, tmp_path: Path) -> None:
-    assert load(tmp_path, f"clusters: []\nengine: {{output_rate: {written}}}").engine.output_rate == rate
+    assert load(tmp_path, f"clusters: []\nengine: {{output_rate: {written}}}").root.output_rate == rate
 
 
 @pytest.mark.parametrize(
     ("written", "ns"), [("10 ms", 10_000_000), ("1.5us", 1500), ("2 µs", 2000), ("40 ns", 40), ("1 s", 10**9)]
 )
 def test_durations(written: str, ns: int, tmp_path: Path) -> None:
-    assert load(tmp_path, f"clusters: []\nengine: {{active_window: {written}}}").engine.active_window == ns
+    assert load(tmp_path, f"clusters: []\nengine: {{active_window: {written}}}").root.active_window == ns
 
 
 def test_workers_are_dealt_over_ports_in_turn(tmp_path: Path) -> None:

@@ -8,8 +8,9 @@ import pytest
 from olafctl import paths
 from olafctl.errors import EXIT_BAD_INPUT, BadInput
 from olafctl.targets import testbeds
-from olafctl.testbed.model import Link, Mode, Testbed
+from olafctl.testbed.model import Link, Testbed
 from olafctl.testbed.topology import Topology
+from olafctl.wire.modes import Mode
 
 RIGHT = """\
 name: tree
@@ -194,7 +195,7 @@ def test_the_topology_says_which_way_everything_goes(tmp_path: Path) -> None:
     assert [topology.parent(name) for name in ("sw1", "sw2", "sw3")] == ["sw3", "sw3", None]
     assert topology.children == {"sw3": ["sw1", "sw2"], "sw1": [], "sw2": []}
     assert topology.path_up("sw2") == ["sw2", "sw3"]
-    assert [topology.port_to(name, red.workers[1]) for name in ("sw1", "sw2", "sw3")] == [13, 21, 3]
+    assert [topology.port_towards(name, red.workers[1].port) for name in ("sw1", "sw2", "sw3")] == [13, 21, 3]
     assert (topology.top(red), topology.top(blue)) == ("sw3", "sw1")
     assert [worker.name for worker in topology.members_below("sw1", red)] == ["red-w0"]
     assert topology.is_spread(red) and not topology.is_spread(blue)
@@ -213,7 +214,7 @@ def test_the_root_is_where_the_parameter_server_is_and_without_one_where_the_add
     with pytest.raises(BadInput, match="no engine with an address"):
         load(tmp_path, text)
     text = text.replace("name: sw2", "name: sw2\n    address: 10.0.0.250")
-    assert load(tmp_path, text).engine.name == "sw2"
+    assert load(tmp_path, text).root.name == "sw2"
 
 
 def test_engine_stays_the_short_form_of_one_engine(tmp_path: Path) -> None:

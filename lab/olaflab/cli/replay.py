@@ -79,8 +79,8 @@ def command(
 
     from olafctl.control.deploy import using
     from olafctl.control.store import pick
-    from olafctl.testbed.model import Mode
     from olafctl.wire.layouts import BEAT_BYTES
+    from olafctl.wire.modes import Mode
     from olaflab.training.replay import report
     from olaflab.training.replay import trace as traces
     from olaflab.training.replay.frames import asynchronous, values_in, whole_model
@@ -94,11 +94,11 @@ def command(
         clusters = asynchronous(deployed)
         setting = Setting(
             mode=clusters[0].mode if clusters and mode is None else Mode(mode or "olaf"),
-            rate=deployed.engine.output_rate if rate is None else out_rate,
+            rate=deployed.root.output_rate if rate is None else out_rate,
         )
         load = Load(mean, most, frame_bytes, at_once, order)
         if whole:
-            size = deployed.engine.beats * BEAT_BYTES
+            size = deployed.root.beats * BEAT_BYTES
             load = replace(load, frame_bytes=size, model=whole_model(deployed))
         plan = schedule(trace, clusters_of(deployed), load, updates)
         log_progress(f"replaying {plan.updates} updates")

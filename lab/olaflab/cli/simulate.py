@@ -9,7 +9,8 @@ from olafctl.cli import numbers
 from olafctl.cli.output import json_option, log_progress, print_json, table
 from olafctl.errors import BadInput, Problem
 from olafctl.testbed import limits, quantities
-from olafctl.testbed.model import Engine, Mode, Testbed
+from olafctl.testbed.model import Engine, Testbed
+from olafctl.wire.modes import Mode
 
 if TYPE_CHECKING:
     from olaflab.model.run import Result
@@ -125,7 +126,7 @@ def _with_rates(testbed: Testbed, rates: tuple[str, ...]) -> Testbed:
         every = given.get(None, engine.output_rate)
         return replace(engine, output_rate=given.get(engine.name, every))
 
-    return replace(testbed, engine=changed(testbed.engine), others=tuple(map(changed, testbed.others)))
+    return replace(testbed, engines=tuple(map(changed, testbed.engines)))
 
 
 def _show(result: "Result", names: dict[int, str]) -> None:

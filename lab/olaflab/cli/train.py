@@ -13,6 +13,7 @@ import click
 from olafctl.cli.numbers import finite
 from olafctl.cli.output import json_option, print_json, table
 from olafctl.errors import MissingTool, OlafError, Problem
+from olafctl.targets.interface import of_root
 
 if TYPE_CHECKING:
     from olafctl.targets.interface import Running
@@ -126,7 +127,7 @@ def command(
     if virtual:
         with using(store) as (deployed, running):
             trained = _virtual(deployed, running, plan)
-            counted = running.registers.read_all()
+            counted = of_root(running.queues).read_all()
     else:
         with acting(store) as (deployed, running):
             folder = out or Path(f"training-{deployed.name}")
@@ -177,7 +178,7 @@ def _live(
     hosts = [server, *(worker for cluster in clusters for worker in cluster.workers)]
     elsewhere = ray is not None and not wanted(state)
     namespaces = {host.name: None if elsewhere else namespace_of(state, host.name) for host in hosts}
-    counting = Counting(running.registers)
+    counting = Counting(of_root(running.queues))
     journal = Journal(folder, clusters, resume)
 
     def show(found: Mapping[str, Figures]) -> None:

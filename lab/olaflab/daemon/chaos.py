@@ -320,7 +320,7 @@ class _Chaos:
         assert twin is not None
         wanted = desired(replace(testbed, clusters=clusters))
         with devices.watching(twin) as sessions:
-            actual = devices.read(twin, sessions, list(wanted.registers))
+            actual = devices.read(twin, sessions, wanted)
         return list(plan(actual, wanted).lines())
 
 

@@ -16,6 +16,7 @@ from olafctl.daemon.api.client import Client
 from olafctl.errors import OlafError, Problem
 from olafctl.ports.host import HostPort, open_host_port
 from olafctl.targets import testbeds
+from olafctl.targets.interface import of_root
 from olafctl.testbed.model import Host, Worker
 from olafctl.wire import layouts
 from olafctl.wire.frames import Endpoint, OlafFrame, unpack
@@ -207,7 +208,7 @@ class _Traffic:
 
     def report(self, twin: KeptTwin, moves: int, seconds: float) -> Report:
         """The account of every frame."""
-        registers, stats = twin.running().registers.read_all(), twin.running().stats()
+        registers, stats = of_root(twin.running().queues).read_all(), twin.running().stats()
         losses = Counter(stats["losses"])
         for port in stats["ports"].values():
             losses.update({name: count for name, count in port.items() if name.endswith("_dropped")})
@@ -247,7 +248,7 @@ def _traffic(twin: KeptTwin) -> Iterator[_Traffic]:
     try:
         yield traffic
     finally:
-        traffic.finish(lambda: running.registers.read_all()["resident_updates"] == 0)
+        traffic.finish(lambda: of_root(running.queues).read_all()["resident_updates"] == 0)
         for host in hosts.values():
             host.close()
 

@@ -117,7 +117,7 @@ def _cpu(process: psutil.Process) -> float:
 def _fill(pair: SwitchPair, members: int, clusters: int) -> None:
     """Store the members, as if they had joined."""
     ask = Operations(pair.testbed)
-    membership = Membership(pair.testbed.engine.indices, {})
+    membership = Membership(pair.testbed.root.indices, {})
     everything: Change = {}
     for operation in (
         *(ask.create_cluster(ClusterWish(f"cluster{n}")) for n in range(clusters)),

@@ -7,7 +7,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -62,9 +62,8 @@ class RunningPair:
     """See :class:`olafctl.targets.interface.Running`."""
 
     devices: Sequence[Device]
-    registers: PairRegisters
+    queues: Mapping[str, Registers]
     attachments: Sequence[Attachment] = ()
-    below: Mapping[str, Registers] = field(default_factory=dict)
 
     def alive(self) -> bool:
         return True
@@ -93,7 +92,7 @@ class SwitchPair:
         unless :attr:`folder` is set to elsewhere."""
         self.testbed = testbed
         self.folder = place
-        self.registers = PairRegisters(testbed.engine.indices)
+        self.registers = PairRegisters(testbed.root.indices)
         self.starts = 0
         self._place = place
         self._owns = owns
@@ -101,7 +100,7 @@ class SwitchPair:
         self._devices = [self._built(name, number) for number, name in enumerate(DEVICES, 1)]
 
     def running(self) -> RunningPair | None:
-        running = RunningPair(self._devices, self.registers)
+        running = RunningPair(self._devices, {self.testbed.root.name: self.registers})
         if not self._owns:
             return running
         alive = [process for process in self._processes.values() if process.poll() is None]
@@ -116,7 +115,7 @@ class SwitchPair:
             self._begin(device)
         for device in self._devices:
             self._await(device)
-        return RunningPair(self._devices, self.registers)
+        return RunningPair(self._devices, {self.testbed.root.name: self.registers})
 
     def close(self) -> None:
         pass

@@ -29,10 +29,9 @@ class Relayed:
         self._running = running
         self.devices: Sequence[Device] = [replace(device, address=address) for device in running.devices]
         self.attachments: Sequence[Attachment] = running.attachments
-        self.registers = queue_process.SocketRegisters(place / QUEUE, testbed.engine.name)
-        self.below: Mapping[str, Registers] = {
+        self.queues: Mapping[str, Registers] = {
             engine.name: queue_process.SocketRegisters(place / QUEUE, engine.name)
-            for engine in testbed.others
+            for engine in testbed.engines
         }
 
     def alive(self) -> bool:

@@ -92,7 +92,7 @@ def settings(scenario: Scenario) -> NDArray[np.void]:
             below = members.get((engine.name, cluster), set())
             row = rows[place, index]
             row["engine"], row["index"] = place, index
-            row["mode"] = library.MODES[engine.mode_of(cluster)]
+            row["mode"] = engine.mode_of(cluster).number
             row["wanted"], row["member"] = max(len(below), 1), min(below, default=0)
             row["distributes"] = engine.link.to is None or below == everyone[cluster]
     return rows.reshape(-1)

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from olafctl.errors import BadInput, Problem
-from olafctl.testbed.model import Mode
 from olafctl.wire import layouts
 from olafctl.wire.geometry import BEATS
 from olafctl.wire.layouts import BEAT_BYTES, GRADIENT_OFFSET
+from olafctl.wire.modes import Mode
 from olaflab.model.run import Result, run
 from olaflab.model.scenario import Control, Engine, Scenario, Source
 

@@ -7,13 +7,14 @@ from pathlib import Path
 
 import numpy as np
 
-from olafctl import cache
+from olafctl import cache, wire
 from olafctl.errors import OlafError, Problem
-from olafctl.testbed.model import Mode
 from olafctl.toolchain import cxx
 
 NATIVE = Path(__file__).parent / "native"
 """The sources, which ``olaflab.model.agreement.ns3`` builds upon too."""
+MODES = Path(wire.__file__).parent / "native" / "modes.h"
+"""A header that they include."""
 _FLAGS = ("-std=c++20", "-O2", "-fPIC", "-shared", "-fvisibility=default", "-Wall", "-Wextra")
 
 DISPOSITIONS = (
@@ -31,9 +32,6 @@ DISPOSITIONS = (
     "dropped_quota",
 )
 """What becomes of an update at an engine, in the order of the native enumeration."""
-
-MODES = {Mode.OLAF: 0, Mode.FIFO: 1, Mode.ISWITCH: 2}
-"""The numbers of the native enumeration."""
 
 
 def _layout(*fields: tuple[str, str]) -> np.dtype[np.void]:
@@ -181,12 +179,12 @@ def _build() -> Path:
 
     def build(work: Path) -> None:
         units = [str(source) for source in sources if source.suffix == ".cpp"]
-        command = [*compiler.command, *_FLAGS, *units, "-o", str(work / "simulate.so")]
+        command = [*compiler.command, *_FLAGS, f"-I{MODES.parent}", *units, "-o", str(work / "simulate.so")]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
             lines = done.stderr.strip().splitlines()[:5] or [f"exit code {done.returncode}"]
             raise OlafError(*(Problem(line, "compiling the event-level model") for line in lines))
 
-    key = cache.digest([str(compiler), " ".join(_FLAGS), *sources])
+    key = cache.digest([str(compiler), " ".join(_FLAGS), *sources, MODES])
     folder, _ = cache.build_once("simulate", key, build)
     return folder / "simulate.so"

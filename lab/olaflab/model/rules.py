@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from olafctl.testbed.model import Mode
-from olaflab.model.library import DISPOSITIONS, MODES, UPDATE, load
+from olafctl.wire.modes import Mode
+from olaflab.model.library import DISPOSITIONS, UPDATE, load
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Rules:
     def set(self, mode: Mode, *, reward_rule: bool = False, threshold: float = 0.0, wanted: int = 1) -> None:
         """Settings of all indices from now on; ``wanted`` is H of rounds."""
         for index in range(self._indices):
-            self._library.olaf_rules_set(self._queue, index, MODES[mode], reward_rule, threshold, wanted)
+            self._library.olaf_rules_set(self._queue, index, mode.number, reward_rule, threshold, wanted)
 
     def offer(self, update: Update) -> str:
         """An update arrives; one of DISPOSITIONS."""

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from olafctl.errors import BadInput, Problem
-from olafctl.testbed.model import Mode
 from olafctl.wire.geometry import ADDER_LATENCY, MEMBERS, SLOTS
 from olafctl.wire.layouts import GRADIENT_OFFSET
+from olafctl.wire.modes import Mode
 
 MAX_TIME = (1 << 63) // 1000 - 1
 """ns: the model counts picoseconds in 63 bits."""

@@ -12,6 +12,7 @@ from olafctl.wire import layouts
 from olafctl.wire.frames import Endpoint, OlafFrame
 from olafctl.wire.geometry import Geometry
 from olafctl.wire.layouts import FrameType, Kind
+from olafctl.wire.modes import Mode
 from olaflab.opennic.bench import BEAT, Bench, Received, Signals, Sink, Source
 from olaflab.opennic.box import Box, Outcome
 from olaflab.opennic.verilate import build
@@ -20,7 +21,6 @@ WARM_UP = 10
 """Frames that leave before counting begins."""
 OUT_PORT = 2
 GROUP = 1
-_FIFO_MODE = 1
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def throughput(
     """
     box = Box(queue, _programs(kind))
     try:
-        box.queue.write("mode", _FIFO_MODE)
+        box.queue.write("mode", Mode.FIFO.number)
         frame = _frame(size)
         for source in inputs:
             for _ in range(frames):

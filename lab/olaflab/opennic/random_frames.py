@@ -23,6 +23,7 @@ from olafctl.wire import layouts
 from olafctl.wire.frames import Datagram, Endpoint, OlafFrame, mac_bits, pack, unpack
 from olafctl.wire.geometry import Geometry
 from olafctl.wire.layouts import CPU_PORT, QUEUE_PORT, TUSER, FrameType, Refusal
+from olafctl.wire.modes import Mode
 from olaflab.opennic.box import Box, Compiled
 from olaflab.opennic.ip_registers import IpRegisters
 
@@ -40,7 +41,6 @@ _NOWHERE = Endpoint("02:00:00:00:00:77", IPv4Address("10.9.9.9"), 5000)
 _CLUSTER_GROUP, _FLOOD_GROUP = 6, 100
 _MEMBERS = ((WORKERS_PORT, _WORKER), (WORKERS_PORT, _NEIGHBOUR), (SERVERS_PORT, _STRANGER))
 _BROADCAST = (1 << 48) - 1
-_FIFO = 1
 _BATCH = 64
 _RESET_EVERY = 16
 """Batches after which the box is reset in the middle of one."""
@@ -135,7 +135,7 @@ def prepare(box: Box) -> None:
     members = [Copy(port, *_delivery(endpoint)) for port, endpoint in _MEMBERS]
     box.registers.set_group(_CLUSTER_GROUP, members)
     box.registers.set_group(_FLOOD_GROUP, [Copy(port) for port in PORTS])
-    box.queue.write("mode", _FIFO)
+    box.queue.write("mode", Mode.FIFO.number)
 
 
 @dataclass

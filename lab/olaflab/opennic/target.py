@@ -50,7 +50,7 @@ class OpennicSim:
             (folder / DRIVERS).mkdir()
             with ThreadPoolExecutor(_PARALLEL) as pool:
                 library = pool.submit(
-                    box.library, testbed.engine.geometry, len(testbed.ports), progress=progress
+                    box.library, testbed.root.geometry, len(testbed.ports), progress=progress
                 )
                 progress("compiling the IPs' programs")
                 build_drivers(made.files, folder / DRIVERS)
@@ -82,11 +82,11 @@ class OpennicSim:
             queue_process.start("olaflab.opennic.process", state, _CARD_LOG, _START_SECONDS)
             progress("starting its agent")
             queue_process.start("olafctl.targets.opennic.process", state, seconds=_START_SECONDS)
-            return RunningCard(state, recorded, _LOGS)
+            return RunningCard(state, recorded, testbed.root.name, _LOGS)
 
     def find(self, testbed: Testbed, state: Path) -> RunningCard | None:
         """What runs in ``state``, if it answers."""
-        return running.find(self.name, state, _LOGS)
+        return running.find(self.name, testbed.root.name, state, _LOGS)
 
     def stop(self, state: Path) -> None:
         """See :func:`olafctl.targets.deployment.undo`."""

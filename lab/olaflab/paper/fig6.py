@@ -5,7 +5,7 @@ from itertools import accumulate
 from pathlib import Path
 
 from olafctl import plotting
-from olafctl.testbed.model import Mode
+from olafctl.wire.modes import Mode
 from olaflab.paper import table1
 from olaflab.paper.demo.experiment import AT_ONCE
 from olaflab.paper.experiment import Data, Experiment, Progress, Section, Table

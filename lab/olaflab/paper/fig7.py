@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from olafctl import paths, plotting
 from olafctl.errors import OlafError, Problem
-from olafctl.testbed.model import Mode
+from olafctl.wire.modes import Mode
 from olaflab.model.run import run
 from olaflab.model.scenario import Engine, Scenario, Trace
 from olaflab.paper import statistics

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from olafctl import paths
-from olafctl.testbed.model import Mode
 from olafctl.verify import aom
+from olafctl.wire.modes import Mode
 from olaflab.model import library
 from olaflab.model.run import Receptions, run
 from olaflab.model.scenario import Engine, Scenario, Trace

@@ -12,8 +12,8 @@ from enum import StrEnum
 import numpy as np
 from olaf.transmission import TOLERANCE
 
-from olafctl.testbed.model import Mode
 from olafctl.verify import aom
+from olafctl.wire.modes import Mode
 from olaflab.model.run import run
 from olaflab.model.scenario import Control, Engine, Link, Scenario, Source
 from olaflab.paper.statistics import Figures, over

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from olafctl import paths
-from olafctl.testbed.model import Mode
+from olafctl.wire.modes import Mode
 from olaflab.paper import microbenchmark, statistics
 from olaflab.paper.demo.experiment import AT_ONCE, TRACE
 from olaflab.paper.demo.table1 import PAPER

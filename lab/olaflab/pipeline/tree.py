@@ -11,11 +11,12 @@ import numpy as np
 from olafctl.errors import BadInput, Problem
 from olafctl.targets import processes
 from olafctl.targets.interface import Progress, Running, TimedFrame
-from olafctl.testbed.model import Engine, Host, Mode, Testbed, Worker
+from olafctl.testbed.model import Engine, Host, Testbed, Worker
 from olafctl.testbed.topology import Topology
 from olafctl.wire import layouts
 from olafctl.wire.frames import Endpoint, OlafFrame
 from olafctl.wire.layouts import FrameType
+from olafctl.wire.modes import Mode
 from olaflab.pipeline.twin import deployed
 
 _KINDS = 64
@@ -71,8 +72,7 @@ def _free(testbed: Testbed) -> Testbed:
     return replace(
         testbed,
         target="twin",
-        engine=unlimited(testbed.engine),
-        others=tuple(map(unlimited, testbed.others)),
+        engines=tuple(map(unlimited, testbed.engines)),
         clusters=tuple(replace(cluster, mode=Mode.FIFO, own_mode=True) for cluster in testbed.clusters),
     )
 

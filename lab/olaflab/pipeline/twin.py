@@ -17,13 +17,13 @@ from olafctl.control.store import clear
 from olafctl.errors import BadInput, Problem
 from olafctl.ports import interfaces
 from olafctl.ports.transport import Transport
-from olafctl.queue.internals import Mode
 from olafctl.targets import registry
-from olafctl.targets.interface import Progress, Running, TimedFrame
+from olafctl.targets.interface import Progress, Running, TimedFrame, of_root
 from olafctl.testbed.model import Host, Testbed
 from olafctl.wire import layouts
 from olafctl.wire.frames import Endpoint, OlafFrame
 from olafctl.wire.layouts import FrameType
+from olafctl.wire.modes import Mode
 from olaflab.pipeline import veth_load
 
 _KINDS = 64
@@ -63,7 +63,7 @@ def deployed(testbed: Testbed, progress: Progress) -> Iterator[Running]:
             with devices.controlling(running) as sessions:
                 devices.push_pipelines(running, sessions)
                 devices.converge(running, sessions, desired(testbed))
-            running.registers.write("mode", Mode.FIFO)
+            of_root(running.queues).write("mode", Mode.FIFO.number)
             yield running
         finally:
             target.stop(folder)
@@ -73,7 +73,7 @@ def deployed(testbed: Testbed, progress: Progress) -> Iterator[Running]:
 def updates(testbed: Testbed, size: int) -> Sequence[bytes]:
     """Updates of the testbed's first worker, ``size`` bytes each. Raises BadInput for an impossible size."""
     values, rest = divmod(size - layouts.GRADIENT_OFFSET, 4)
-    most = testbed.engine.beats * layouts.BEAT_BYTES
+    most = testbed.root.beats * layouts.BEAT_BYTES
     if rest or values < 0 or size > most:
         remedy = f"use {layouts.GRADIENT_OFFSET} … {most} in steps of 4"
         raise BadInput(Problem(f"there are no updates of {size} bytes", str(testbed.source), remedy))

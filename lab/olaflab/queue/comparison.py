@@ -171,7 +171,7 @@ class Comparison:
         self.golden.note("command refused")
 
     def _stage(self, first: int, last: int, settings: IndexSettings, order: Sequence[int]) -> None:
-        mode = int(settings.mode) | (0x100 if settings.halted else 0)
+        mode = settings.mode.number | (0x100 if settings.halted else 0)
         staged = {
             **{"range_first": first, "range_last": last, "set_mode": mode},
             **{"set_threshold": settings.threshold, "set_reward_enable": settings.reward_enable},
@@ -196,7 +196,7 @@ class Comparison:
         settings, rounds = got.settings, got.rounds
         accumulates = rounds.partial is not None
         expected = {
-            "get_mode": int(settings.mode) | (0x100 if settings.halted else 0),
+            "get_mode": settings.mode.number | (0x100 if settings.halted else 0),
             "get_threshold": settings.threshold,
             "get_reward_enable": settings.reward_enable,
             "get_reward_threshold": settings.reward_threshold,

@@ -14,10 +14,11 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from olafctl.queue.internals import Command, Mode
+from olafctl.queue.internals import Command
 from olafctl.queue.registers import IndexSettings, rate_word
 from olafctl.queue.verilate import build_queue
 from olafctl.wire.geometry import Geometry
+from olafctl.wire.modes import Mode
 from olaflab.queue.comparison import Comparison
 from olaflab.queue.golden import GoldenQueue, Unexplained
 from olaflab.queue.model import QueueModel

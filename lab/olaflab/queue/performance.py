@@ -8,9 +8,9 @@ from random import Random
 
 import numpy as np
 
-from olafctl.queue.internals import Mode
 from olafctl.queue.registers import IndexSettings, rate_word
 from olafctl.wire.layouts import GRADIENT_OFFSET
+from olafctl.wire.modes import Mode
 from olaflab.queue.model import CYCLE_NS, QueueModel
 from olaflab.queue.traffic import Frame, update
 

@@ -98,7 +98,7 @@ def values_of(cluster: Cluster, testbed: Testbed) -> int:
     values = cluster.values or network.parameters(network.HIDDEN)
     width = network.width(values)
     is_network = width > 0 and values == network.parameters(width)
-    fits = Segments(values, cluster.segments).length(0) <= segment_values(testbed.engine.beats)
+    fits = Segments(values, cluster.segments).length(0) <= segment_values(testbed.root.beats)
     if not is_network or not fits:
         usual = network.parameters(network.HIDDEN)
         raise BadInput(

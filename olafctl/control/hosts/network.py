@@ -91,8 +91,8 @@ def _is_here(attachment: Attachment) -> bool:
 
 def _surroundings(testbed: Testbed) -> Surroundings:
     known = {host.ip: host.mac for host in everyone(testbed)}
-    if testbed.engine.address is not None:
-        known[testbed.engine.address] = default_mac(testbed.engine.address)
+    if testbed.root.address is not None:
+        known[testbed.root.address] = default_mac(testbed.root.address)
     nets = collapse_addresses(IPv4Network(address) for address in known)
     return Surroundings(
         tuple(str(net) for net in nets),

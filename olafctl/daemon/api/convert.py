@@ -10,7 +10,7 @@ from olafctl.daemon.operations import ClusterWish, MemberWish
 from olafctl.daemon.store.interface import Event
 from olafctl.errors import BadInput, Problem
 from olafctl.testbed import model as testbed
-from olafctl.testbed.model import Mode
+from olafctl.wire.modes import WORDS, Mode
 
 
 def cluster_message(row: Row) -> Any:
@@ -110,7 +110,7 @@ def _fields(message: Any) -> Row:
 def mode_of(request: Any) -> Mode:
     """The mode that a request names. Raises BadInput."""
     if not request.mode:
-        raise BadInput(Problem("is missing", "mode", "give olaf, fifo or iswitch"))
+        raise BadInput(Problem("is missing", "mode", f"give one of {WORDS}"))
     return Mode(_name("Mode", request.mode))
 
 

@@ -11,6 +11,8 @@ from typing import Any
 
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
+from olafctl.wire.modes import Mode
+
 PACKAGE = "olaf.v1"
 SERVICE = f"{PACKAGE}.Olaf"
 FILE = "olafctl/daemon/api/olaf.proto"
@@ -42,7 +44,7 @@ _OF_CLUSTER = (_DEPLOYMENT, _Field("cluster", "string"))
 _SEGMENT = _Field("segment", "optional uint32", "without it every segment of the model")
 
 ENUMS: Mapping[str, tuple[str, ...]] = {
-    "Mode": ("ENGINE_MODE", "OLAF", "FIFO", "ISWITCH"),
+    "Mode": ("ENGINE_MODE", *(mode.name for mode in Mode)),
     "Kind": ("WORKER", "SWITCH"),
 }
 
@@ -140,17 +142,17 @@ MESSAGES: Mapping[str, tuple[_Field, ...]] = {
         _Field("cluster", "Cluster", "as it is now; absent when it was removed"),
         _Field("worker", "Worker", "as it is now; absent when it was removed"),
     ),
-    "GetQueueRequest": (_DEPLOYMENT,),
-    "Queue": (
-        _Field("registers", "repeated Count", "of the queue, at one instant; none while it is not reached"),
+    "GetQueuesRequest": (_DEPLOYMENT,),
+    "Queues": (
+        _Field(
+            "queues", "repeated Queue", "of every engine, each behind its parent's; none while not reached"
+        ),
         _Field("messages", "repeated Count", "control messages by what became of them"),
         _Field("ages", "repeated Count", "ns: Age-of-Model by cluster, as the parameter server told last"),
-        _Field("engine", "string", "whose queue it is; of several engines the root"),
-        _Field("below", "repeated EngineQueue", "of several engines, the queues of those below the root"),
     ),
-    "EngineQueue": (
-        _Field("engine", "string", "its name"),
-        _Field("registers", "repeated Count", "of its queue, at one instant"),
+    "Queue": (
+        _Field("engine", "string", "the name of the engine"),
+        _Field("registers", "repeated Count", "at one instant"),
     ),
     "ReportAgesRequest": (
         _DEPLOYMENT,
@@ -192,7 +194,7 @@ CALLS: Mapping[str, tuple[str, str]] = {
     "LetGo": ("LetGoRequest", "LetGoAnswer"),
     "Watch": ("WatchRequest", "stream Event"),
     "GetStatus": ("GetStatusRequest", "GetStatusAnswer"),
-    "GetQueue": ("GetQueueRequest", "Queue"),
+    "GetQueues": ("GetQueuesRequest", "Queues"),
     "ReportAges": ("ReportAgesRequest", "ReportAgesAnswer"),
 }
 """Request and answer of every call."""

@@ -43,7 +43,7 @@ _HEALTH = protobuf.classes(
     {"HealthCheckRequest": {"service": (1, "string")}, "HealthCheckResponse": {"status": (1, "int32")}},
 )
 _SERVING, _NOT_SERVING = 1, 2
-_READS = ("GetStatus", "GetQueue")
+_READS = ("GetStatus", "GetQueues")
 """Calls that change nothing."""
 _UNNOTED = (*_READS, "ReportAges")
 """Calls that the audit log leaves out."""
@@ -289,20 +289,16 @@ class Server:
             deployments=[convert.status_message(owned.controller.status(request.summary)) for owned in chosen]
         )
 
-    def _queue(self, request: Any) -> Any:
+    def _queues(self, request: Any) -> Any:
         owned = self._chosen(request.deployment)
         queues: Mapping[str, Mapping[str, int]] = {}
         with suppress(OlafError):
             queues = owned.controller.southbound.queue_registers()
-        engines = [
-            CLASSES["EngineQueue"](engine=engine, registers=_counts(registers))
-            for engine, registers in queues.items()
-        ]
-        root = engines[0] if engines else CLASSES["EngineQueue"]()
-        return CLASSES["Queue"](
-            engine=root.engine,
-            registers=root.registers,
-            below=engines[1:],
+        return CLASSES["Queues"](
+            queues=[
+                CLASSES["Queue"](engine=engine, registers=_counts(registers))
+                for engine, registers in queues.items()
+            ],
             messages=_counts(dict(owned.messages)),
             ages=_counts(owned.ages.known()),
         )
@@ -355,7 +351,7 @@ _ANSWERS: Mapping[str, Callable[[Server, Any], Any]] = {
     "Halt": lambda self, r: self._halt(r, True),
     "Resume": lambda self, r: self._halt(r, False),
     "GetStatus": Server._status,
-    "GetQueue": Server._queue,
+    "GetQueues": Server._queues,
     "ReportAges": Server._report_ages,
 }
 

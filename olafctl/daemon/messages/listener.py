@@ -28,9 +28,10 @@ from olafctl.daemon.operate.audit import AuditLog
 from olafctl.daemon.operations import MemberWish, NoRoom, Operation, Operations, Planned
 from olafctl.errors import BadInput, OlafError, Problem
 from olafctl.queue.internals import Command
-from olafctl.testbed.model import Mode, Testbed
+from olafctl.testbed.model import Testbed
 from olafctl.wire.control import ALL_SEGMENTS, Action, Reason, Role
 from olafctl.wire.frames import Values
+from olafctl.wire.modes import Mode
 
 _log = logging.getLogger(__name__)
 _TIMEOUT = 0.2
@@ -333,8 +334,8 @@ class Listener:
 
     def _server(self, cluster: Cluster) -> Values:
         """Where the cluster's members send their updates."""
-        if cluster.mode is Mode.ISWITCH and self._testbed.engine.address is not None:
-            return {"server_addr": int(self._testbed.engine.address), "server_port": self._testbed.udp_port}
+        if cluster.mode is Mode.ISWITCH and self._testbed.root.address is not None:
+            return {"server_addr": int(self._testbed.root.address), "server_port": self._testbed.udp_port}
         for server in self._testbed.parameter_servers:
             return {"server_addr": int(server.ip), "server_port": server.udp_port}
         return {}

@@ -63,7 +63,7 @@ class Notices:
         return tuple(member.name for member in members)
 
     def _send(self, member: Member, action: Action, values: Values, key: str) -> None:
-        address = self._testbed.engine.address or self._testbed.parameter_servers[0].ip
+        address = self._testbed.root.address or self._testbed.parameter_servers[0].ip
         to = Sender(
             port=member.port,
             mac=member.mac,

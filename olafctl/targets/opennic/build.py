@@ -29,10 +29,10 @@ def build(testbed: Testbed, progress: Progress) -> Build:
 
 def make(testbed: Testbed) -> Plugin:
     """The plug-in's files. Raises as :func:`build` does."""
-    if testbed.others:
+    if len(testbed.engines) > 1:
         what = f"has {len(testbed.engines)} engines, and a card is one"
         raise BadInput(Problem(what, str(testbed.source), "use the target twin or bmv2"))
-    made = plugin.make(testbed.engine.geometry, p4_sources.sources(testbed))
+    made = plugin.make(testbed.root.geometry, p4_sources.sources(testbed))
     for ip in IPS:
         name = f"p4/{ip.name}.p4"
         if problems := vitis_check(preprocess_text(made.files[name], name), name):

@@ -15,15 +15,16 @@ from olafctl.targets.interface import Device, Registers, TimedFrame, VirtualTime
 class RunningCard:
     """See :class:`olafctl.targets.interface.Running`."""
 
-    def __init__(self, state: Path, recorded: Deployment, logs: Sequence[str]) -> None:
+    def __init__(self, state: Path, recorded: Deployment, engine: str, logs: Sequence[str]) -> None:
         """Raises OlafError when the agent in ``state`` does not answer."""
         self._state = state
         self._socket = state / queue_process.SOCKET
         self._logs = logs
         self.devices: Sequence[Device] = [deployment.device(entry) for entry in ask(self._socket, "devices")]
         self.attachments: Sequence[Attachment] = recorded.attachments
-        self.registers = queue_process.SocketRegisters(self._socket, queue_process.ONLY)
-        self.below: Mapping[str, Registers] = {}
+        self.queues: Mapping[str, Registers] = {
+            engine: queue_process.SocketRegisters(self._socket, queue_process.ONLY)
+        }
 
     def alive(self) -> bool:
         """Whether the agent answers and the card answers it."""
@@ -49,13 +50,13 @@ class RunningCard:
         raise _no_virtual_time()
 
 
-def find(name: str, state: Path, logs: Sequence[str]) -> RunningCard | None:
-    """What target ``name`` runs in ``state``, if it answers."""
+def find(name: str, engine: str, state: Path, logs: Sequence[str]) -> RunningCard | None:
+    """What target ``name`` runs of an engine in ``state``, if it answers."""
     recorded = deployment.load(state)
     if recorded is None or recorded.target != name or not processes.of(state):
         return None
     try:
-        return RunningCard(state, recorded, logs)
+        return RunningCard(state, recorded, engine, logs)
     except OlafError:
         return None
 

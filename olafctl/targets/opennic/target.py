@@ -76,14 +76,14 @@ class Opennic:
             write_settings(state, settings)
             progress(f"starting the agent of card {settings.card}")
             queue_process.start("olafctl.targets.opennic.process", state)
-            return RunningCard(state, recorded, LOGS)
+            return RunningCard(state, recorded, testbed.root.name, LOGS)
         except BaseException:
             deployment.undo(state)
             raise
 
     def find(self, testbed: Testbed, state: Path) -> RunningCard | None:
         """What runs in ``state``, if it answers."""
-        return running.find(self.name, state, LOGS)
+        return running.find(self.name, testbed.root.name, state, LOGS)
 
     def stop(self, state: Path) -> None:
         """End the agent; the card forwards on with the tables that it has."""

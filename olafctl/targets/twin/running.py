@@ -22,7 +22,7 @@ class RunningTwin:
         self._socket = state / queue_process.SOCKET
         self.devices: Sequence[Device] = [device(entry) for entry in ask(self._socket, "devices")]
         self.attachments: Sequence[Attachment] = recorded.attachments
-        self.registers, self.below = queue_process.registers_of(self._socket, recorded)
+        self.queues = queue_process.queues_of(self._socket, recorded)
 
     def alive(self) -> bool:
         """Whether the process answers."""

@@ -82,9 +82,9 @@ def tree(testbed: Testbed, rates: Mapping[int, Rates]) -> Node:
             for port in testbed.ports
             if port.engine == engine.name
         ]
-        root = engine is testbed.engine
+        root = engine is testbed.root
         return Node(
-            engine.name if testbed.others else testbed.name,
+            engine.name if len(testbed.engines) > 1 else testbed.name,
             engine.slots,
             engine.output_rate,
             sources=tuple(port for port in ports if port.workers or not root),
@@ -93,7 +93,7 @@ def tree(testbed: Testbed, rates: Mapping[int, Rates]) -> Node:
             cable=None if root else _cable(topology.up[engine.name], rates),
         )
 
-    return node(testbed.engine)
+    return node(testbed.root)
 
 
 def named(behind: Behind) -> str:

@@ -7,10 +7,11 @@ from fractions import Fraction
 
 from olafctl.errors import BadInput, Problem
 from olafctl.queue.registers import CLOCK_HZ
-from olafctl.testbed.model import Mode, Testbed
+from olafctl.testbed.model import Testbed
 from olafctl.verify.question.objective import Kind, Objective
 from olafctl.verify.question.system import Cluster, Transmission
 from olafctl.wire.layouts import BEAT_BYTES
+from olafctl.wire.modes import Mode
 
 _UNITS = {"ns": 1, "us": 10**3, "µs": 10**3, "ms": 10**6, "s": 10**9}
 _TIME = re.compile(r"(-?\d+(?:\.\d+)?)\s*(ns|us|µs|ms|s)")
@@ -106,7 +107,7 @@ def from_testbed(testbed: Testbed, periods: Iterable[str], tick: int) -> tuple[C
 def _check_described(testbed: Testbed) -> None:
     remedy = "leave it out, or describe the others with --clusters"
     problems = []
-    if testbed.others:
+    if len(testbed.engines) > 1:
         what = f"has {len(testbed.engines)} engines, and a proof is about one queue"
         remedy_of_one = "describe one engine with --clusters, --service and --slots"
         problems.append(Problem(what, str(testbed.source), remedy_of_one))
@@ -123,8 +124,8 @@ def _check_described(testbed: Testbed) -> None:
 
 def service_of(testbed: Testbed, frame_bytes: int | None) -> int:
     """p/C in ns, rounded up: a frame (by default one that fills a slot) at the engine's output rate."""
-    size = frame_bytes or testbed.engine.beats * BEAT_BYTES
-    rate = testbed.engine.output_rate
+    size = frame_bytes or testbed.root.beats * BEAT_BYTES
+    rate = testbed.root.output_rate
     if rate is None:
         return -(-size // BEAT_BYTES) * _CYCLE
     return -(-size * 8 * 10**9 // rate)

@@ -46,7 +46,7 @@ class Request:
         slots = self.slots
         if self.testbed:
             clusters = parse.from_testbed(self.testbed, self.periods, tick)
-            slots = self.testbed.engine.slots if slots is None else slots
+            slots = self.testbed.root.slots if slots is None else slots
             service = parse.service_of(self.testbed, self.frame_bytes) if given is None else given
         else:
             clusters = parse.clusters(self.clusters, tick)

@@ -161,9 +161,9 @@ def test_addresses_that_engines_use_among_themselves_and_ports_of_links_are_refu
 
 
 def test_each_engines_queue_is_told(tree: Tree) -> None:
-    told = tree.client.call("GetQueue")
-    assert [told.engine, *(each.engine for each in told.below)] == ["root", "left", "right"]
-    for queue in (told, *told.below):
+    told = tree.client.call("GetQueues").queues
+    assert [each.engine for each in told] == ["root", "left", "right"]
+    for queue in told:
         assert {"slots", "in_updates"} <= {count.name for count in queue.registers}
 
 
@@ -208,7 +208,7 @@ def test_a_restarted_daemon_repairs_what_others_changed_at_lower_engines(
             prefix = {"dst_addr": Lpm(0x0A090000, 16)}
             stray = TableEntry("forwarding", prefix, "forward", {"port": 12})
             behind_its_back(tree.running, "left/vnp4_2", Change.INSERT, stray)
-            tree.running.below["right"].configure(1, 1, IndexSettings())
+            tree.running.queues["right"].configure(1, 1, IndexSettings())
             tree.settle()
         client.call("DeleteCluster", cluster="red")
         assert tree.against(tree.testbed) == []

@@ -1,6 +1,7 @@
 """A tree of three engines that a daemon keeps, as tests use it."""
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -117,8 +118,8 @@ class Tree:
     def ready(self) -> bool:
         return bool(self.client.call("GetStatus").deployments[0].ready)
 
-    def queues(self) -> dict[str, Registers]:
-        return {"root": self.running.registers, **self.running.below}
+    def queues(self) -> Mapping[str, Registers]:
+        return self.running.queues
 
     def await_register(self, engine: str, name: str, value: int) -> None:
         end = time.monotonic() + DEADLINE
@@ -138,5 +139,5 @@ class Tree:
     def against(self, testbed: Testbed) -> list[str]:
         wanted = desired(testbed)
         with watching(self.running) as sessions:
-            actual = devices.read(self.running, sessions, list(wanted.registers))
+            actual = devices.read(self.running, sessions, wanted)
         return list(plan(actual, wanted).lines())

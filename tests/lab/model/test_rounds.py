@@ -12,7 +12,7 @@ import pytest
 
 from olafctl.errors import BadInput
 from olafctl.targets import testbeds
-from olafctl.testbed.model import Mode
+from olafctl.wire.modes import Mode
 from olaflab.model.from_testbed import scenario_of
 from olaflab.model.run import Result, run
 from olaflab.model.scenario import Engine, Link, Scenario, Source

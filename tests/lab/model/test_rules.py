@@ -10,11 +10,10 @@ import numpy as np
 import pytest
 
 from olafctl.queue.internals import Command
-from olafctl.queue.internals import Mode as QueueMode
 from olafctl.queue.registers import IndexSettings
-from olafctl.testbed.model import Mode
 from olafctl.wire.geometry import Geometry
 from olafctl.wire.layouts import GRADIENT_OFFSET, Flag
+from olafctl.wire.modes import Mode
 from olaflab.model.library import DISPOSITIONS
 from olaflab.model.rules import Rules, Update
 from olaflab.queue.golden import GoldenQueue
@@ -23,7 +22,6 @@ from olaflab.queue.model import Instant
 from olaflab.queue.traffic import update as frame_of
 
 SLOTS, CLUSTERS = 3, 5
-CODES = {Mode.OLAF: QueueMode.OLAF, Mode.FIFO: QueueMode.FIFO, Mode.ISWITCH: QueueMode.ISWITCH}
 REWARDS = [0.0, -0.0, 1.0, 1.5, -1.0, 2.5, float("inf"), float("-inf"), float("nan")]
 
 OF_ROUNDS = {f"dropped_{why}" for why in ("member", "duplicate", "late", "superseded", "quota")}
@@ -39,7 +37,7 @@ class Golden:
     def set(self, mode: Mode, *, reward_rule: bool = False, threshold: float = 0.0, wanted: int = 1) -> None:
         bits = int(np.float32(threshold).view(np.uint32))
         settings = IndexSettings(
-            CODES[mode], threshold=wanted, reward_enable=int(reward_rule), reward_threshold=bits
+            mode, threshold=wanted, reward_enable=int(reward_rule), reward_threshold=bits
         )
         self._queue.command(Command.SET, 0, CLUSTERS - 1, settings)
         for _ in range(CLUSTERS):

@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from olafctl.errors import BadInput
-from olafctl.testbed.model import Mode
 from olafctl.verify import aom
 from olafctl.verify.question.system import Cluster, System
 from olafctl.verify.simulation.engine import simulate
 from olafctl.verify.simulation.schedule import Schedule, Update
+from olafctl.wire.modes import Mode
 from olaflab.model.run import Result, run
 from olaflab.model.scenario import Engine, Link, Scenario, Source, Trace
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from olafctl.errors import BadInput
-from olafctl.testbed.model import Mode
 from olafctl.verify import aom
+from olafctl.wire.modes import Mode
 from olaflab.model.run import Result, run
 from olaflab.model.scenario import Engine, Link, Scenario, Source
 

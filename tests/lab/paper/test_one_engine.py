@@ -5,7 +5,7 @@ import pytest
 
 pytest.importorskip("olaf", reason="the SDK is not installed (pip install ./sdk)")
 
-from olafctl.testbed.model import Mode
+from olafctl.wire.modes import Mode
 from olaflab.paper import fig6, fig7, table1
 from olaflab.paper.microbenchmark import G, load, planned, replay
 

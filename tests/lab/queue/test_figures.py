@@ -2,9 +2,9 @@
 
 import pytest
 
-from olafctl.queue.internals import Mode
 from olafctl.queue.verilate import build_queue
 from olafctl.wire.geometry import Geometry
+from olafctl.wire.modes import Mode
 from olaflab.queue import performance
 
 FRAMES = 150

@@ -30,6 +30,7 @@ from olafctl.control.destroy import destroy
 from olafctl.control.store import Store, folder_of
 from olafctl.ports import interfaces
 from olafctl.targets import processes
+from olafctl.targets.interface import of_root
 from olafctl.targets.testbeds import load
 from tests.targets.conftest import why_not
 
@@ -152,7 +153,7 @@ def test_a_worker_dies_ctrl_c_ends_it_and_it_resumes(tmp_path: Path) -> None:
 def engines_updates() -> int:
     _, running = find(Store(folder_of("live")))
     assert running is not None
-    return running.registers.read("out_updates")
+    return of_root(running.queues).read("out_updates")
 
 
 def begun(out: Path) -> None:

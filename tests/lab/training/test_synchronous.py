@@ -18,6 +18,7 @@ from olafctl.control.destroy import destroy
 from olafctl.control.store import Store, folder_of
 from olafctl.ports import interfaces
 from olafctl.targets import registry
+from olafctl.targets.interface import of_root
 from olafctl.targets.testbeds import load
 from tests.targets.conftest import why_not
 
@@ -78,7 +79,7 @@ def test_weights_are_gloos_bits_with_a_hundredth_of_frames_lost_and_in_a_second_
         load(Path("rounds.yaml"), TESTBED.replace("EPOCH", "2")), folder_of(NAME)
     )
     assert running is not None
-    assert running.registers.read_all()["merged"] >= 50
+    assert of_root(running.queues).read_all()["merged"] >= 50
 
 
 def _rank(number: int, loss: float) -> "subprocess.Popen[str]":

@@ -22,6 +22,7 @@ from olafctl.control.deploy import deploy
 from olafctl.control.destroy import destroy
 from olafctl.control.store import Store, folder_of
 from olafctl.errors import BadInput, MissingTool
+from olafctl.targets.interface import of_root
 from olafctl.targets.testbeds import load
 from olaflab.cli.train import command
 from olaflab.training.plan import Pace, Plan, Step, Trained
@@ -69,7 +70,7 @@ def trained(lab: Lab, seed: int, told: list[Step] | None = None) -> tuple[Traine
 def test_weights_move_by_what_the_engine_lets_through(lab: Lab) -> None:
     told: list[Step] = []
     cluster, _ = trained(lab, 1, told)
-    counted = lab.running.registers.read_all()
+    counted = of_root(lab.running.queues).read_all()
     assert tuple(told) == cluster.steps
     assert len(cluster.steps) == 9
     assert cluster.sent == counted["in_updates"]

@@ -35,9 +35,9 @@ def command(frames: int, indices: int, slots: int, fifo: bool, as_json: bool) ->
     workers; and iSwitch rounds of 4 and 12 workers. The paper's figures stand next to ours. Exit code 1 when
     a goal of the design is missed.
     """
-    from olafctl.queue.internals import Mode
     from olafctl.queue.verilate import build_queue
     from olafctl.wire.geometry import Geometry
+    from olafctl.wire.modes import Mode
     from olaflab.queue import performance
 
     def tell(step: str) -> None:

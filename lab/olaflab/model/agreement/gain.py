@@ -6,14 +6,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from olafctl.queue.internals import Mode as QueueMode
-from olafctl.targets.interface import Running, TimedFrame
+from olafctl.targets.interface import Running, TimedFrame, of_root
 from olafctl.targets.testbeds import load
 from olafctl.testbed.model import Host, Testbed
 from olafctl.verify import aom
 from olafctl.wire.frames import Endpoint, OlafFrame
 from olafctl.wire.geometry import BEATS
 from olafctl.wire.layouts import BEAT_BYTES, FrameType
+from olafctl.wire.modes import Mode
 from olaflab.model.gain import Job, Way, scenario
 from olaflab.model.run import run
 from olaflab.model.scenario import Scenario
@@ -65,9 +65,9 @@ def compare(jobs: tuple[Job, ...], progress: Callable[[str], None]) -> Iterator[
     for number, job in enumerate(jobs):
         bed = testbed(job)
         with deployed(bed, progress) as running:
-            for way, mode in ((Way.FIFO, QueueMode.FIFO), (Way.OLAF, QueueMode.OLAF)):
+            for way, mode in ((Way.FIFO, Mode.FIFO), (Way.OLAF, Mode.OLAF)):
                 progress(f"case {number + 1} of {len(jobs)}: {way}")
-                running.registers.write("mode", mode)
+                of_root(running.queues).write("mode", mode.number)
                 yield _compared(job, way, bed, running, number)
 
 
@@ -91,7 +91,7 @@ def _compared(job: Job, way: Way, bed: Testbed, running: Running, seed: int) -> 
     predicted = run(planned, length, warm_up=length // 10)
     arrivals = list(_arrivals(planned, job, bed, length))
     ages = _ages(running, arrivals, job, bed, length)
-    measured = running.registers.read("dropped_full") / max(len(arrivals), 1)
+    measured = of_root(running.queues).read("dropped_full") / max(len(arrivals), 1)
     return Compared(job, way, predicted.loss, measured, predicted.average_age, ages)
 
 

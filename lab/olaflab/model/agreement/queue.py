@@ -9,13 +9,12 @@ from ipaddress import IPv4Address
 import numpy as np
 from numpy.typing import NDArray
 
-from olafctl.queue.internals import Mode as QueueMode
 from olafctl.queue.registers import IndexSettings, rate_of, rate_word
 from olafctl.queue.verilate import build_queue
-from olafctl.testbed.model import Mode
 from olafctl.wire.frames import Endpoint, OlafFrame
 from olafctl.wire.geometry import Geometry
 from olafctl.wire.layouts import BEAT_BYTES, GRADIENT_OFFSET, FrameType, Kind
+from olafctl.wire.modes import Mode
 from olaflab.model.run import Result, run
 from olaflab.model.scenario import Engine, Scenario, Source, Trace
 from olaflab.queue.model import CYCLE_NS, QueueModel, Sidecar
@@ -25,7 +24,6 @@ BEATS = (3, 4, 5, 8, 16, 24)
 """Lengths of the frames that are compared."""
 RATES = (None, 2, 5, 20, 40, 100)
 """Gb/s."""
-_MODES = {Mode.OLAF: QueueMode.OLAF, Mode.FIFO: QueueMode.FIFO, Mode.ISWITCH: QueueMode.ISWITCH}
 _SECOND = 10**9
 _PERIOD = _SECOND // 10
 _HOST = Endpoint("02:00:00:00:00:01", IPv4Address("10.0.0.1"), 20300)
@@ -109,7 +107,7 @@ def _speed(name: str, clusters: int, workers: int, share: float, duration: int) 
 def _compare(model: QueueModel, pick: random.Random, updates: int) -> Agreement:
     """One random load, through ``model`` from its reset on, which is closed at the end."""
     beats, gigabits = pick.choice(BEATS), pick.choice(RATES)
-    mode = pick.choices(list(_MODES), (0.6, 0.2, 0.2))[0]
+    mode = pick.choices(list(Mode), (0.6, 0.2, 0.2))[0]
     word = rate_word(None if gigabits is None else gigabits * 10**9)
     trace = _arrivals(pick, updates, beats)
     engine = Engine("engine", GEOMETRY.slots, rate_of(word), mode=mode)
@@ -117,7 +115,7 @@ def _compare(model: QueueModel, pick: random.Random, updates: int) -> Agreement:
     with model:
         for index in range(GEOMETRY.indices):
             members = len(np.unique(trace.worker[trace.cluster == index]))
-            settings = IndexSettings(_MODES[mode], threshold=max(members, 1))
+            settings = IndexSettings(mode, threshold=max(members, 1))
             model.registers.configure(index, index, settings)
         model.registers.write("accumulate_quota", engine.quota)
         model.registers.write("rate", word)

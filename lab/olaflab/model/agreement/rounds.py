@@ -14,10 +14,11 @@ from olafctl.control.desired import index_range
 from olafctl.queue.registers import rate_word
 from olafctl.targets.interface import Registers, Running, TimedFrame
 from olafctl.testbed.hosts import default_mac
-from olafctl.testbed.model import Mode, Testbed
+from olafctl.testbed.model import Testbed
 from olafctl.testbed.topology import Topology
 from olafctl.wire.frames import Endpoint, OlafFrame
 from olafctl.wire.layouts import BEAT_BYTES, GRADIENT_OFFSET, FrameType
+from olafctl.wire.modes import Mode
 from olaflab.model.agreement.tree import DRAINED, FASTER, FIRST, difference, end_of, engines_at
 from olaflab.model.run import Result, run
 from olaflab.model.scenario import Engine, Scenario, Trace
@@ -106,11 +107,11 @@ def _in_rounds(testbed: Testbed, far: bool) -> Testbed:
         )
         for cluster in testbed.clusters
     )
-    root = replace(testbed.engine, address=testbed.engine.address or _ADDRESS)
+    root = replace(testbed.root, address=testbed.root.address or _ADDRESS)
     links = tuple(
         replace(link, delay=_FAR) if far and link.peer is not None else link for link in testbed.links
     )
-    return replace(testbed, engine=root, clusters=clusters, links=links)
+    return replace(testbed, engines=(root, *testbed.engines[1:]), clusters=clusters, links=links)
 
 
 def _compare(testbed: Testbed, running: Running, pick: random.Random, contributions: int) -> RoundsAgreement:
@@ -130,9 +131,8 @@ def _compare(testbed: Testbed, running: Running, pick: random.Random, contributi
     segments = {cluster.index: cluster.segments for cluster in testbed.clusters}
     length = int(trace.time[-1]) + DRAINED + sum(engine.link.delay for engine in engines)
     ours = run(Scenario(engines, trace=trace, segments=segments), length, record=True)
-    registers = {engine.name: running.below.get(engine.name, running.registers) for engine in engines}
     for engine in engines:
-        _set(registers[engine.name], testbed, engine)
+        _set(running.queues[engine.name], testbed, engine)
     theirs = _through(running, testbed, trace)
     mine = _results(ours)
     of_members = [
@@ -144,7 +144,7 @@ def _compare(testbed: Testbed, running: Running, pick: random.Random, contributi
         results=sum(len(theirs[cluster.workers[0].member]) for cluster in testbed.clusters),
         copies=sum(map(len, theirs.values())),
         different_copies=len(theirs[_STRAY]) + sum(different for (different, _), _ in of_members),
-        different_counts=sum(difference(ours, name, one) for name, one in registers.items()),
+        different_counts=sum(difference(ours, name, one) for name, one in running.queues.items()),
         latest=max(
             (
                 late
@@ -259,7 +259,7 @@ def _through(running: Running, testbed: Testbed, trace: Trace) -> Mapping[int, S
 
 
 def _contributions(testbed: Testbed, trace: Trace) -> Iterator[TimedFrame]:
-    address = testbed.engine.address
+    address = testbed.root.address
     assert address is not None and trace.round is not None and trace.segment is not None
     to = Endpoint(default_mac(address), address, testbed.udp_port)
     gradient = np.zeros((trace.size - GRADIENT_OFFSET) // 4, np.float32)

@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from olafctl.queue.internals import Mode as QueueMode
 from olafctl.queue.registers import CLOCK_HZ, IndexSettings, rate_of, rate_word
 from olafctl.targets.interface import Registers, Running, TimedFrame
-from olafctl.testbed.model import Cluster, Host, Mode, Testbed, Worker
+from olafctl.testbed.model import Cluster, Host, Testbed, Worker
 from olafctl.testbed.topology import Topology
 from olafctl.wire.frames import Endpoint, OlafFrame
 from olafctl.wire.layouts import BEAT_BYTES, GRADIENT_OFFSET, FrameType
+from olafctl.wire.modes import Mode
 from olaflab.model.from_testbed import engines_of
 from olaflab.model.run import Result, run
 from olaflab.model.scenario import Engine, Scenario, Trace
@@ -86,9 +86,8 @@ def _compare(testbed: Testbed, running: Running, pick: random.Random, updates: i
     segments = {cluster.index: cluster.segments for cluster in testbed.clusters}
     length = int(trace.time[-1]) + DRAINED
     ours = run(Scenario(engines, trace=trace, segments=segments), length, record=True)
-    registers = {engine.name: running.below.get(engine.name, running.registers) for engine in engines}
     for engine in engines:
-        _set(registers[engine.name], engine, _opportunistic(testbed))
+        _set(running.queues[engine.name], engine, _opportunistic(testbed))
     theirs = _through(running, testbed, trace, sent)
     mine = _received(ours)
     missing = Counter(frame for frame, _ in theirs)
@@ -98,7 +97,7 @@ def _compare(testbed: Testbed, running: Running, pick: random.Random, updates: i
         updates=updates,
         frames=len(theirs),
         different_frames=sum(abs(count) for count in missing.values()),
-        different_counts=sum(difference(ours, name, one) for name, one in registers.items()),
+        different_counts=sum(difference(ours, name, one) for name, one in running.queues.items()),
         latest=max(
             (
                 abs(ours_at - when)
@@ -161,9 +160,8 @@ def _arrivals(
 
 
 def _set(registers: Registers, engine: Engine, clusters: Sequence[Cluster]) -> None:
-    mode = QueueMode.FIFO if engine.mode is Mode.FIFO else QueueMode.OLAF
     for cluster in clusters:
-        registers.configure(cluster.first, cluster.first + cluster.segments - 1, IndexSettings(mode))
+        registers.configure(cluster.first, cluster.first + cluster.segments - 1, IndexSettings(engine.mode))
     registers.write("rate", rate_word(round(engine.rate or 0)))
 
 

@@ -18,7 +18,7 @@ void olaf_rules_free(void *queue) { delete static_cast<Queue *>(queue); }
 void olaf_rules_set(void *queue, uint32_t index, uint32_t mode, uint32_t reward_rule, float threshold,
                     uint32_t wanted) {
     static_cast<Queue *>(queue)->Set(index,
-                                     {static_cast<olaf::Mode>(mode), reward_rule != 0, threshold, wanted});
+                                     {static_cast<olaf_mode>(mode), reward_rule != 0, threshold, wanted});
 }
 
 uint32_t olaf_rules_offer(void *queue, const olaf::Update *update) {

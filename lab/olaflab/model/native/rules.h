@@ -10,14 +10,13 @@
 #include <stdexcept>
 #include <vector>
 
+#include "modes.h"
 #include "rounds.h"
 
 namespace olaf {
 
 constexpr std::uint32_t kCountLimit = 65535;
 constexpr std::uint64_t kGenTimeMask = (std::uint64_t{1} << 48) - 1;
-
-enum class Mode : std::uint8_t { kOlaf, kFifo, kRounds };
 
 // In the order of DISPOSITIONS in library.py.
 enum class Disposition : std::uint8_t {
@@ -79,7 +78,7 @@ struct Reward {
 class Queue {
   public:
     struct Setting {
-        Mode mode = Mode::kOlaf;
+        olaf_mode mode = OLAF_MODE_OLAF;
         bool reward_rule = false;
         float threshold = 0.0f;
         std::uint32_t wanted = 1;  // worker updates that make a round's result
@@ -91,9 +90,9 @@ class Queue {
 
     void Set(std::uint32_t index, const Setting &setting) {
         settings_.at(index) = setting;
-        if (setting.mode == Mode::kRounds && rounds_.empty()) rounds_.resize(settings_.size());
+        if (setting.mode == OLAF_MODE_ISWITCH && rounds_.empty()) rounds_.resize(settings_.size());
         if (rounds_.empty() || !rounds_[index].rounds.accumulating()) return;
-        if (setting.mode != Mode::kRounds) {
+        if (setting.mode != OLAF_MODE_ISWITCH) {
             Discard(index);
         } else {
             ReleaseComplete(&rounds_[index], setting);
@@ -108,7 +107,7 @@ class Queue {
     // Whether the last update that was offered completed a round: its sum is now in line.
     bool released() const { return released_; }
 
-    bool Sums(std::uint32_t index) const { return settings_[index].mode == Mode::kRounds; }
+    bool Sums(std::uint32_t index) const { return settings_[index].mode == OLAF_MODE_ISWITCH; }
 
     // The update that one of `index` would be combined with, or nullptr.
     const Update *Waiting(std::uint32_t index) const {
@@ -125,9 +124,9 @@ class Queue {
         *displaced = 0;
         released_ = false;
         const Setting &setting = settings_.at(update.index);
-        if (setting.mode == Mode::kRounds) return Contribute(update, setting, closing, displaced);
+        if (setting.mode == OLAF_MODE_ISWITCH) return Contribute(update, setting, closing, displaced);
         const Reward reward = Reward::Of(update.reward, setting.threshold);
-        const bool fifo = setting.mode == Mode::kFifo;
+        const bool fifo = setting.mode == OLAF_MODE_FIFO;
         if (fifo || waiting_[update.index] == kNone) {
             if (occupancy() + closing >= line_.size()) return Disposition::kDroppedFull;
             const std::size_t place = Append({update, reward, update.aggregated == 0});

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from olafctl import paths
 from olafctl.targets.interface import Progress
-from olafctl.testbed.model import Mode, Testbed
+from olafctl.testbed.model import Testbed
+from olafctl.wire.modes import Mode
 from olaflab.training.replay import trace as traces
 from olaflab.training.replay.frames import values_in
 from olaflab.training.replay.run import InVirtualTime, Outcome, Setting, clusters_of, replay

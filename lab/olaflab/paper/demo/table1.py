@@ -4,7 +4,7 @@ from dataclasses import asdict, dataclass
 from statistics import mean
 from typing import Any
 
-from olafctl.testbed.model import Mode
+from olafctl.wire.modes import Mode
 from olaflab.paper.demo.experiment import Experiment, G
 from olaflab.training.replay.measure import reduction
 from olaflab.training.replay.report import as_json, mode_text

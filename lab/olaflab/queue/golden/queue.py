@@ -14,10 +14,11 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from olafctl.queue.internals import Command, Mode
+from olafctl.queue.internals import Command
 from olafctl.queue.registers import BY_NAME, Access, IndexSettings
 from olafctl.wire.geometry import Geometry
 from olafctl.wire.layouts import Kind, StatusFlag
+from olafctl.wire.modes import Mode
 from olaflab.queue.golden import iswitch, opportunistic
 from olaflab.queue.golden.frames import Update
 from olaflab.queue.golden.reward import Reward

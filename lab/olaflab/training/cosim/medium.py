@@ -32,8 +32,8 @@ class EngineMedium:
         everyone = (*testbed.parameter_servers, *testbed.workers, *testbed.hosts)
         self._hosts = {host.ip: host for host in everyone}
         self._macs = {host.ip: host.mac for host in everyone}
-        if testbed.engine.address is not None:
-            self._macs[testbed.engine.address] = hosts.default_mac(testbed.engine.address)
+        if testbed.root.address is not None:
+            self._macs[testbed.root.address] = hosts.default_mac(testbed.root.address)
         self._stepping = False
         self.refused: Counter[str] = Counter()
         """Frames that a host's network card or kernel would not accept, by reason."""

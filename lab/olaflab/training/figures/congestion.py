@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from olaf.policies import Periodic, Plain, PolicyMaker, RewardGated
 
-from olafctl.queue.internals import Mode
 from olafctl.targets.interface import Progress
+from olafctl.wire.modes import Mode
 from olaflab.training.figures.curves import COLUMNS, drawn, points
 from olaflab.training.figures.ends import IDEAL, ORIGINS, PAIRS, TENTH, Ends, Rewards, by_end
 from olaflab.training.figures.lab import Lab, Queue, Run, lab

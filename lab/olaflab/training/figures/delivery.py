@@ -25,12 +25,12 @@ from olaf.transmission import TOLERANCE, TransmissionControl
 
 from olafctl.errors import OlafError, Problem
 from olafctl.ports.transport import Transport
-from olafctl.queue.internals import Mode
 from olafctl.queue.registers import rate_word
-from olafctl.targets.interface import Progress, Running, TimedFrame, VirtualTime
+from olafctl.targets.interface import Progress, Running, TimedFrame, VirtualTime, of_root
 from olafctl.testbed.model import Host, Testbed, Worker
 from olafctl.wire.frames import Endpoint, OlafFrame
 from olafctl.wire.layouts import ETHERNET, GRADIENT_OFFSET, IPV4, OLAF, FrameType
+from olafctl.wire.modes import Mode
 from olaflab.pipeline.twin import deployed
 from olaflab.training.replay.trace import Trace
 
@@ -104,8 +104,8 @@ class Lab:
 
     def run(self, case: Case, gigabits: float, updates: int, seed: int) -> Delivery:
         """Until each worker has delivered ``updates``. Raises OlafError when that does not end."""
-        registers = self._running.registers
-        registers.write("mode", case.mode)
+        registers = of_root(self._running.queues)
+        registers.write("mode", case.mode.number)
         registers.write("rate", rate_word(round(gigabits * 1e9)))
         with closing(self._running.virtual_time()) as engine:
             run = _Run(engine, self._testbed, self._intervals, case, updates, seed, self.scale)

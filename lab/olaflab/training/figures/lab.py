@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from olafctl.queue.internals import Mode
 from olafctl.queue.registers import DISPOSITIONS, rate_word
 from olafctl.targets import testbeds
-from olafctl.targets.interface import Progress, Running
+from olafctl.targets.interface import Progress, Running, of_root
 from olafctl.testbed.model import Testbed
+from olafctl.wire.modes import Mode
 from olaflab.pipeline.twin import deployed
 from olaflab.training import network
 from olaflab.training.plan import Plan, Trained
@@ -72,15 +72,15 @@ class Lab:
 
     def train(self, queue: Queue, plan: Plan) -> Run:
         """One training from its beginning. Raises OlafError."""
-        self.running.registers.write("mode", queue.mode)
-        self.running.registers.write("rate", rate_word(queue.rate))
-        self.running.registers.write("reward_enable", int(queue.comparable is not None))
+        of_root(self.running.queues).write("mode", queue.mode.number)
+        of_root(self.running.queues).write("rate", rate_word(queue.rate))
+        of_root(self.running.queues).write("reward_enable", int(queue.comparable is not None))
         (word,) = struct.unpack(">I", struct.pack(">f", queue.comparable or 0.0))
-        self.running.registers.write("reward_threshold", word)
+        of_root(self.running.queues).write("reward_threshold", word)
         with closing(self.running.virtual_time()) as engine:
             server = self.testbed.parameter_servers[0]
             trained = train(engine, self.testbed, server, plan, lambda step, done, total: None)
-        return _run(trained, self.running.registers.read_all(), plan.updates)
+        return _run(trained, of_root(self.running.queues).read_all(), plan.updates)
 
 
 @contextmanager

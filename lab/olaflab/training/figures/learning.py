@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from olaf.policies import Periodic, Plain, PolicyMaker, RewardGated, Synchronous
 
-from olafctl.queue.internals import Mode
 from olafctl.targets.interface import Progress
+from olafctl.wire.modes import Mode
 from olaflab.training.figures.curves import COLUMNS, drawn, points
 from olaflab.training.figures.lab import Lab, Queue, Run, lab
 from olaflab.training.figures.report import Figure, estimate

@@ -24,7 +24,7 @@ from olafctl.control.hosts import deployed
 from olafctl.control.store import Store, folder_of
 from olafctl.errors import OlafError, Problem
 from olafctl.ports.namespace import within
-from olafctl.targets.interface import Registers
+from olafctl.targets.interface import Registers, of_root
 from olafctl.targets.testbeds import load
 from olafctl.testbed.model import Host, Testbed
 from olafctl.wire.layouts import GRADIENT_OFFSET
@@ -113,7 +113,7 @@ def _deployed(bed: Testbed, progress: Callable[[str], None]) -> Iterator[Registe
         _, running = find(store)
         if running is None:
             raise OlafError(Problem("does not run", _NAME))
-        yield running.registers
+        yield of_root(running.queues)
     finally:
         destroy(store)
 

@@ -24,9 +24,9 @@ from olaf.virtual import VirtualNetwork
 from olafctl import paths
 from olafctl.control.serving import parameter_server
 from olafctl.errors import BadInput, Problem
-from olafctl.queue.internals import Mode
-from olafctl.targets.interface import Progress
+from olafctl.targets.interface import Progress, of_root
 from olafctl.testbed.model import Worker
+from olafctl.wire.modes import Mode
 from olaflab.training.cosim.medium import EngineMedium, address
 from olaflab.training.cosim.scripts import Script
 from olaflab.training.figures.curves import COLUMNS, drawn, points
@@ -120,7 +120,7 @@ def _alone(iterations: int, seed: int) -> Run:
 
 
 def _attached(twin: Lab, workers: int, iterations: int, seed: int) -> Run:
-    twin.running.registers.write("mode", Mode.OLAF)
+    of_root(twin.running.queues).write("mode", Mode.OLAF.number)
     (cluster,) = twin.testbed.clusters
     said: list[tuple[float, float]] = []
     with closing(twin.running.virtual_time()) as engine:
@@ -147,7 +147,7 @@ def _attached(twin: Lab, workers: int, iterations: int, seed: int) -> Run:
             scripts[-1].begin(_BEGIN * number)
         network.run(stop=lambda: all(script.done for script in scripts))
         counted, age = server.counters(cluster.name), server.age_of_model(cluster.name)
-    lost = twin.running.registers.read_all()["dropped_full"]
+    lost = of_root(twin.running.queues).read_all()["dropped_full"]
     run = _run([mean for _, mean in said], [time for time, _ in said])
     return replace(
         run, received=counted.received, contained=counted.updates, lost=lost, age_of_model=age or 0.0

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from olafctl import paths, plotting
-from olafctl.queue.internals import Mode
 from olafctl.targets import testbeds
 from olafctl.targets.interface import Progress
+from olafctl.wire.modes import Mode
 from olaflab.training.figures.delivery import FRAME_BYTES, OFFERED, TRACE, Case, Control, Delivery, lab
 from olaflab.training.figures.report import Figure, estimate
 from olaflab.training.figures.runs import Runs

@@ -8,11 +8,12 @@ import numpy.typing as npt
 
 from olafctl.errors import BadInput, OlafError, Problem
 from olafctl.targets.interface import TimedFrame
-from olafctl.testbed.model import Cluster, Mode, Testbed, Worker
+from olafctl.testbed.model import Cluster, Testbed, Worker
 from olafctl.verify import aom
 from olafctl.wire import layouts
 from olafctl.wire.frames import Endpoint, OlafFrame
 from olafctl.wire.layouts import FrameType, Layout
+from olafctl.wire.modes import Mode
 from olaflab.training.replay.schedule import Blocks, Schedule
 from olaflab.training.replay.trace import Trace
 

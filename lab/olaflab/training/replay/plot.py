@@ -8,8 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from olafctl import plotting
-from olafctl.testbed.model import Mode, Testbed
+from olafctl.testbed.model import Testbed
 from olafctl.verify import aom
+from olafctl.wire.modes import Mode
 from olaflab.training.replay.frames import Receptions
 from olaflab.training.replay.measure import cdf
 from olaflab.training.replay.report import mode_text, rate_text, scenario_text

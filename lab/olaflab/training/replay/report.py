@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from olafctl.testbed.model import Mode, Testbed
+from olafctl.testbed.model import Testbed
+from olafctl.wire.modes import Mode
 from olaflab.training.replay.measure import Measurement
 from olaflab.training.replay.run import Setting
 from olaflab.training.replay.schedule import Load, Schedule
@@ -33,7 +34,7 @@ def scenario_text(testbed: Testbed, schedule: Schedule, load: Load) -> str:
         f"{testbed.name}: {len(testbed.workers)} workers in {len(testbed.clusters)} clusters{at_once},"
         f" {schedule.updates} updates of {_size_text(load)}\n"
         f"{_offered(schedule, load):.1f} Gb/s offered on average over a link of {rate_text(load.link)},"
-        f" a queue of {testbed.engine.slots} slots"
+        f" a queue of {testbed.root.slots} slots"
     )
 
 

@@ -8,18 +8,16 @@ from typing import Protocol
 import numpy as np
 
 from olafctl.errors import BadInput, Problem
-from olafctl.queue import internals
 from olafctl.queue.registers import DISPOSITIONS, rate_word
 from olafctl.targets.interface import Registers, TimedFrame
-from olafctl.testbed.model import Mode, Testbed
+from olafctl.testbed.model import Testbed
 from olafctl.wire.layouts import BEAT_BYTES
+from olafctl.wire.modes import Mode
 from olaflab.training.replay.frames import Receptions, asynchronous, receptions, senders, updates
 from olaflab.training.replay.measure import Measurement, measure
 from olaflab.training.replay.schedule import Blocks, Indices, Schedule
 from olaflab.training.replay.sums import Sums
 from olaflab.training.replay.trace import Trace
-
-_MODES = {Mode.OLAF: internals.Mode.OLAF, Mode.FIFO: internals.Mode.FIFO}
 
 
 @dataclass(frozen=True)
@@ -44,10 +42,7 @@ class InVirtualTime(Protocol):
     """What a replay needs of a running target."""
 
     @property
-    def registers(self) -> Registers: ...
-
-    @property
-    def below(self) -> Mapping[str, Registers]: ...
+    def queues(self) -> Mapping[str, Registers]: ...
 
     def replay(self, frames: Iterator[TimedFrame]) -> Iterator[TimedFrame]: ...
 
@@ -86,9 +81,9 @@ def replay(
         )
     sums = Sums(testbed)
     with ExitStack() as stack:
-        stack.enter_context(_set(running.registers, testbed, setting.mode, rate_word(setting.rate)))
-        for registers in running.below.values():
-            stack.enter_context(_set(registers, testbed, setting.mode, registers.read("rate")))
+        for engine, registers in running.queues.items():
+            rate = rate_word(setting.rate) if engine == testbed.root.name else registers.read("rate")
+            stack.enter_context(_set(registers, testbed, setting.mode, rate))
         sent = sums.sending(updates(testbed, trace, schedule, blocks))
         arrived = receptions(testbed, sums.checking(running.replay(sent)))
         counters = _counters(running)
@@ -97,7 +92,7 @@ def replay(
         schedule.time, clusters, arrived, counters, blocks.segments, engines=len(testbed.engines)
     )
     # Partial sums of several engines are added up in an order that what leaves does not tell.
-    wrong = () if testbed.others else sums.wrong
+    wrong = () if len(testbed.engines) > 1 else sums.wrong
     return Outcome(setting, replace(figures, violations=(*figures.violations, *wrong)), arrived)
 
 
@@ -108,9 +103,8 @@ def clusters_of(testbed: Testbed) -> Indices:
 
 def _counters(running: InVirtualTime) -> dict[str, int]:
     """What the queues have counted, taken together: what a lower one lets out comes in at the next."""
-    together = running.registers.read_all()
-    for registers in running.below.values():
-        own = registers.read_all()
+    together, *others = (registers.read_all() for registers in running.queues.values())
+    for own in others:
         together["in_updates"] += own["in_updates"] - own["out_updates"]
         for name in ("merged", "appended", "resident_updates", *DISPOSITIONS):
             together[name] += own[name]
@@ -129,7 +123,7 @@ def _set(registers: Registers, testbed: Testbed, mode: Mode, rate_now: int) -> I
                     registers.configure(
                         max(part.first, cluster.first),
                         min(part.last, last),
-                        replace(part.settings, mode=_MODES[mode], halted=False),
+                        replace(part.settings, mode=mode, halted=False),
                     )
         yield
     finally:

@@ -40,7 +40,14 @@ _CODES = {code: next(each for each in grpc.StatusCode if each.value[0] == code.v
 class Agent:
     """A running P4Runtime server; see :func:`serve`."""
 
-    def __init__(self, devices: Mapping[int, DataPlane], address: str, tls: Tls | None, token: str) -> None:
+    def __init__(
+        self,
+        devices: Mapping[int, DataPlane],
+        address: str,
+        tls: Tls | None,
+        token: str,
+        others: Sequence[str],
+    ) -> None:
         addresses.check(address, tls)
         path = addresses.socket_of(address)
         if path is not None:
@@ -55,6 +62,9 @@ class Agent:
         )
         self._folder: int | None = None
         port = self._listen(address, tls)
+        for other in others:
+            addresses.check(other, None)
+            self._listen(other, None)
         self.address = address if path else f"{address.rpartition(':')[0]}:{port}"
         self._server.start()
 
@@ -222,13 +232,20 @@ def _turn_away_stream(requests: Any, context: Any) -> Iterator[bytes]:
     yield b""
 
 
-def serve(devices: Mapping[int, DataPlane], address: str, tls: Tls | None = None, token: str = "") -> Agent:
-    """Serve devices by their ids at unix:PATH, for the owner alone, or HOST:PORT (port 0: see ``.address``).
+def serve(
+    devices: Mapping[int, DataPlane],
+    address: str,
+    tls: Tls | None = None,
+    token: str = "",
+    others: Sequence[str] = (),
+) -> Agent:
+    """Serve devices by their ids at unix:PATH, for the owner alone, or HOST:PORT (port 0: see ``.address``),
+    and at ``others``, each HOST:PORT of loopback without TLS.
 
     With ``token``, to calls that carry it. Raises BadInput for an address beyond loopback without TLS,
     OlafError when it cannot be bound.
     """
-    return Agent(devices, address, tls, token)
+    return Agent(devices, address, tls, token, others)
 
 
 def _answers(entities: Iterable[bytes]) -> Iterator[bytes]:

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from olafctl.testbed.model import Mode
+from olafctl.wire.modes import Mode
 from olaflab.paper.demo import experiment, table1
 from olaflab.paper.demo.experiment import Experiment
 from tests.lab.training.replay import small

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from olafctl.testbed.model import Mode
+from olafctl.targets.interface import of_root
+from olafctl.wire.modes import Mode
 
 from .conftest import Lab, Recorded
 
@@ -22,7 +23,7 @@ REDUCTIONS = 5
 
 def test_every_member_has_the_exact_sum_of_every_round(lab: Lab) -> None:
     (cluster,) = (one for one in lab.testbed.clusters if one.mode is Mode.ISWITCH)
-    engine = lab.testbed.engine.address
+    engine = lab.testbed.root.address
     assert engine is not None
     session = Recorded(lab.running.virtual_time())
     network = VirtualNetwork(EngineMedium(session, lab.testbed))
@@ -52,6 +53,6 @@ def test_every_member_has_the_exact_sum_of_every_round(lab: Lab) -> None:
     chunks = -(-VALUES // 336) * REDUCTIONS
     assert [member.counters.results for member in members] == [chunks] * len(members)
     assert [member.counters.partial for member in members] == [0] * len(members)
-    counted = lab.running.registers.read_all()
+    counted = of_root(lab.running.queues).read_all()
     assert counted["out_updates"] == chunks
     assert counted["merged"] == chunks * (len(members) - 1)

@@ -10,10 +10,11 @@ import numpy.typing as npt
 import pytest
 
 from olafctl.errors import BadInput
-from olafctl.targets.interface import TimedFrame
-from olafctl.testbed.model import Mode, Worker
+from olafctl.targets.interface import TimedFrame, of_root
+from olafctl.testbed.model import Worker
 from olafctl.wire.frames import OlafFrame
 from olafctl.wire.layouts import FrameType
+from olafctl.wire.modes import Mode
 
 from .conftest import Lab, Recorded
 
@@ -125,7 +126,7 @@ def training(lab: Lab) -> Training:
 @pytest.fixture(scope="module")
 def counted(lab: Lab, training: Training) -> dict[str, int]:
     assert training.offers
-    return lab.running.registers.read_all()
+    return of_root(lab.running.queues).read_all()
 
 
 def test_it_converges_though_the_queue_drops(training: Training, counted: dict[str, int]) -> None:

@@ -16,8 +16,8 @@ pytest.importorskip("olaf", reason="needs the SDK: pip install ./sdk")
 
 from olafctl import paths
 from olafctl.errors import OlafError
-from olafctl.queue.internals import Mode
 from olafctl.targets import testbeds
+from olafctl.wire.modes import Mode
 from olaflab.training.figures import delivery, speedup
 from olaflab.training.figures.report import Figure, Table, as_json, estimate, write
 from olaflab.training.replay import trace as traces

@@ -6,12 +6,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from olafctl.ports.attachment import Attachment
-from olafctl.queue.internals import Command, Mode
+from olafctl.queue.internals import Command
 from olafctl.queue.registers import REGISTERS, Access, IndexSettings, rate_of
 from olafctl.queue.settings import Ranges, ranges
 from olafctl.targets.interface import Device, Registers, TimedFrame
 from olafctl.testbed.model import Testbed
 from olafctl.wire.frames import OlafFrame
+from olafctl.wire.modes import Mode
 
 
 @dataclass
@@ -33,15 +34,11 @@ class StandIn:
         self._values = {register.name: 0 for register in REGISTERS}
         self._workers = {worker.ip: worker for worker in testbed.workers}
         self._first = {cluster.index: cluster.first for cluster in testbed.clusters}
-        self._settings = [IndexSettings()] * testbed.engine.indices
+        self._settings = [IndexSettings()] * testbed.root.indices
 
     @property
-    def registers(self) -> "StandIn":
-        return self
-
-    @property
-    def below(self) -> Mapping[str, Registers]:
-        return {}
+    def queues(self) -> Mapping[str, Registers]:
+        return {"engine": self}
 
     def alive(self) -> bool:
         return True
@@ -99,7 +96,7 @@ class StandIn:
         index = self._first[self._workers[frame.source.ip].cluster] + frame.segment
         mate = next((waiting for waiting in queue[1:] if waiting.index == index), None)
         if mate is None or self._settings[index].mode == Mode.FIFO:
-            if len(queue) == self._testbed.engine.slots:
+            if len(queue) == self._testbed.root.slots:
                 self._values["dropped_full"] += 1
                 return
             self._values["appended"] += 1

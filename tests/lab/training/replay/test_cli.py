@@ -6,7 +6,7 @@ from click.testing import CliRunner, Result
 
 from olafctl.cli.main import olafctl
 from olafctl.errors import OlafError
-from olafctl.queue.internals import Mode
+from olafctl.wire.modes import Mode
 from tests.lab.training.replay import small
 
 
@@ -61,8 +61,8 @@ def test_a_deployed_engine_is_replayed_through_and_put_back(tmp_path: Path) -> N
         assert figures["received"] + figures["lost"] == 100
         assert (tmp_path / "ages.png").read_bytes().startswith(b"\x89PNG")
         status = json.loads(runner.invoke(olafctl, ["status", "--json"]).stdout)
-        assert {part["mode"] for part in status["indices"]} == {Mode.OLAF}
-        assert (status["queue"]["rate"], status["drift"]) == (0, [])
+        assert {part["mode"] for part in status["queues"]["engine"]["indices"]} == {Mode.OLAF}
+        assert (status["queues"]["engine"]["registers"]["rate"], status["drift"]) == (0, [])
         text = run(str(small.SHIPPED), "--updates", "50", "--testbed", "laptop").stdout
         assert "Olaf, output" in text and "NOT CONSERVED" not in text
     finally:

@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 
 from olafctl.errors import BadInput, OlafError
-from olafctl.queue.internals import Mode as QueueMode
 from olafctl.queue.registers import IndexSettings, rate_word
 from olafctl.queue.settings import IndexRange
 from olafctl.targets.interface import TimedFrame
-from olafctl.testbed.model import Mode
+from olafctl.wire.modes import Mode
 from olaflab.training.replay import plot, report
 from olaflab.training.replay import trace as traces
 from olaflab.training.replay.run import Outcome, Setting, replay
@@ -64,10 +63,10 @@ def test_olaf_loses_less_and_is_fresher_than_fifo(outcomes: dict[Mode, Outcome])
 
 def test_the_engine_is_put_back_as_it_was(trace: Trace, plan: Schedule) -> None:
     engine = StandIn(TESTBED)
-    engine.configure(0, 15, IndexSettings(QueueMode.FIFO))
+    engine.configure(0, 15, IndexSettings(Mode.FIFO))
     engine.write("rate", rate_word(5 * 10**9))
     replay(engine, TESTBED, trace, plan, LOAD.blocks, Setting(Mode.OLAF, None))
-    assert engine.settings() == (IndexRange(0, 15, IndexSettings(QueueMode.FIFO)),)
+    assert engine.settings() == (IndexRange(0, 15, IndexSettings(Mode.FIFO)),)
     assert engine.read("rate") == rate_word(5 * 10**9)
 
 
@@ -77,14 +76,14 @@ def test_the_engine_is_put_back_after_a_failure(trace: Trace, plan: Schedule) ->
             raise OlafError("has no virtual time")
 
     engine = Broken(TESTBED)
-    engine.configure(0, 15, IndexSettings(QueueMode.FIFO))
+    engine.configure(0, 15, IndexSettings(Mode.FIFO))
     with pytest.raises(OlafError, match="no virtual time"):
         replay(engine, TESTBED, trace, plan, LOAD.blocks, Setting(Mode.OLAF, None))
-    assert engine.settings() == (IndexRange(0, 15, IndexSettings(QueueMode.FIFO)),)
+    assert engine.settings() == (IndexRange(0, 15, IndexSettings(Mode.FIFO)),)
 
 
 def test_frames_that_fit_no_slot_are_refused_before_any_is_sent(trace: Trace, plan: Schedule) -> None:
-    narrow = replaced(TESTBED, engine=replaced(TESTBED.engine, beats=3))
+    narrow = replaced(TESTBED, engines=(replaced(TESTBED.root, beats=3),))
     engine = StandIn(narrow)
     with pytest.raises(BadInput, match="frames of 256 bytes, but a slot of the engine holds 192"):
         replay(engine, narrow, trace, plan, LOAD.blocks, Setting(Mode.OLAF, None))

@@ -11,8 +11,9 @@ from olafctl.errors import BadInput
 from olafctl.queue.verilate import build_queue
 from olafctl.targets import testbeds
 from olafctl.targets.interface import TimedFrame
-from olafctl.testbed.model import Mode, Testbed
+from olafctl.testbed.model import Testbed
 from olafctl.wire.frames import OlafFrame
+from olafctl.wire.modes import Mode
 from olaflab.queue.model import QueueModel
 from olaflab.training.replay import plot, report
 from olaflab.training.replay import trace as traces
@@ -149,7 +150,7 @@ def test_through_the_verilog_queue_olaf_loses_less_and_is_fresher(
 ) -> None:
     """Every sum is exact to the bit; a model is as old as its oldest segment."""
     plan = schedule(trace, np.zeros(3, dtype=np.int64), LOAD, updates=12)
-    library = build_queue(testbed.engine.geometry)
+    library = build_queue(testbed.root.geometry)
     figures = {}
     for mode in (Mode.OLAF, Mode.FIFO):
         with QueueModel(library) as model:

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from olafctl.queue.verilate import build_queue
-from olafctl.testbed.model import Mode
 from olafctl.wire.geometry import Geometry
+from olafctl.wire.modes import Mode
 from olaflab.paper.demo.experiment import TOGETHER, in_turn
 from olaflab.queue.model import QueueModel
 from olaflab.training.replay import trace as traces

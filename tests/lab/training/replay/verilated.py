@@ -43,12 +43,8 @@ class VerilatedQueue:
         self._first = {cluster.index: cluster.first for cluster in testbed.clusters}
 
     @property
-    def registers(self) -> Registers:
-        return _Registers(self._model.registers)
-
-    @property
-    def below(self) -> Mapping[str, Registers]:
-        return {}
+    def queues(self) -> Mapping[str, Registers]:
+        return {"engine": _Registers(self._model.registers)}
 
     def alive(self) -> bool:
         return True

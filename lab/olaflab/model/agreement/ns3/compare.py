@@ -135,6 +135,7 @@ def _build(progress: Callable[[str], None]) -> Path:
             *compiler.command,
             *_FLAGS,
             f"-I{library.NATIVE}",
+            f"-I{library.MODES.parent}",
             "-isystem",
             str(home / "include"),
             str(_SOURCE),
@@ -149,6 +150,8 @@ def _build(progress: Callable[[str], None]) -> Path:
             raise OlafError(*(Problem(line, "compiling the scenario for ns-3") for line in lines))
 
     headers = sorted(library.NATIVE.glob("*.h"))
-    key = cache.digest([str(compiler), " ".join(_FLAGS), distribution.version, str(home), _SOURCE, *headers])
+    key = cache.digest(
+        [str(compiler), " ".join(_FLAGS), distribution.version, str(home), _SOURCE, library.MODES, *headers]
+    )
     folder, _ = cache.build_once("ns3", key, build)
     return folder / "tree"

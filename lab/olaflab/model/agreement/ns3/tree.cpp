@@ -166,7 +166,7 @@ class Tree {
             auto queue = ns3::CreateObject<OlafQueue>(engine.slots, world_.indices);
             for (const OlafSetting &one : settings_) {
                 if (one.engine != each) continue;
-                queue->Set(one.index, {static_cast<olaf::Mode>(one.mode), one.reward_rule != 0, one.threshold,
+                queue->Set(one.index, {static_cast<olaf_mode>(one.mode), one.reward_rule != 0, one.threshold,
                                        one.wanted});
             }
             ns3::DynamicCast<ns3::PointToPointNetDevice>(devices.Get(0))->SetQueue(queue);

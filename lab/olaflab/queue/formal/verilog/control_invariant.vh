@@ -169,7 +169,7 @@
     // What was looked up for an update under way still holds.
     function looked_up(input [INDEX_BITS-1:0] index, input [1:0] its_mode, input [SLOT_BITS-1:0] slot,
                        input present, input locked);
-        looked_up = its_mode != 2'd3
+        looked_up = its_mode <= `OLAF_MODE_GREATEST
             && (its_mode == `OLAF_MODE_ISWITCH ? slot == sum_slot(index)
                 : slot == newest(index) && (present || updates(index) == 2'd0)
                   && (!present || (locked ? !unlocked(index)

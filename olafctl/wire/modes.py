@@ -1,0 +1,32 @@
+"""What OlafQueue can do with the updates of a cluster: the words of testbeds and the numbers of registers."""
+
+from enum import StrEnum
+from typing import Self
+
+
+class Mode(StrEnum):
+    """What an index does with its updates (OLAF §4; iSwitch §3), in the order of the numbers, from 0."""
+
+    OLAF = "olaf"
+    FIFO = "fifo"
+    ISWITCH = "iswitch"
+
+    @property
+    def number(self) -> int:
+        """The mode in registers, in the Verilog and in native code."""
+        return tuple(Mode).index(self)
+
+    @classmethod
+    def numbered(cls, number: int) -> Self:
+        """The mode with a number. Raises ValueError when there is none."""
+        if not 0 <= number < len(cls):
+            raise ValueError(f"{number} is not a mode")
+        return tuple(cls)[number]
+
+
+NUMBERS = ", ".join(f"{mode.number} {mode.name}" for mode in Mode)
+"""Every number and its name, for documents and errors."""
+WORDS = ", ".join(Mode)
+"""Every word, for errors."""
+BITS = (len(Mode) - 1).bit_length()
+"""Bits of a mode's number."""
