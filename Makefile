@@ -6,12 +6,14 @@ BIN := $(VENV)/bin
 EXTRAS ?=
 
 ALL := .venv-all
-FINSY := .venv-finsy
+# For what conflicts with the rest: finsy's protobuf, tclint's pathspec.
+APART := .venv-apart
 # The programs that tests run and pip does not bring.
 DEBIAN := iverilog protobuf-compiler etcd-server tshark iperf3 tcl openssl iproute2 ethtool
 PYTEST := python -m pytest -n 2 --dist worksteal
 PYTEST_SDK := $(PYTEST) -p skips
-EVERYTHING := OLAF_TEST_ALL=yes OLAF_BOX=yes OLAF_SYNTHESIS=yes OLAF_FINSY_PYTHON=$(CURDIR)/$(FINSY)/bin/python
+EVERYTHING := OLAF_TEST_ALL=yes OLAF_BOX=yes OLAF_SYNTHESIS=yes \
+	OLAF_FINSY_PYTHON=$(CURDIR)/$(APART)/bin/python PATH=$$PATH:$(CURDIR)/$(APART)/bin
 
 .PHONY: demo test test-all install check generate clean
 
@@ -68,9 +70,9 @@ $(VENV)/.test: $(VENV)/.base
 $(ALL)/.made: setup.cfg lab/pyproject.toml sdk/pyproject.toml $(VENV)/.made | compiler
 	@echo "installing everything that any test needs into $(ALL): some minutes the first time"
 	$(PYTHON) -m venv $(ALL)
-	$(ALL)/bin/pip install -q -q -e '.[test]' -e './lab[train,ray,ns3,synth]' -e './sdk[examples,rllib]' tclint
-	$(PYTHON) -m venv $(FINSY)
-	$(FINSY)/bin/pip install -q -q finsy
+	$(ALL)/bin/pip install -q -q -e '.[test]' -e './lab[train,ray,ns3,synth]' -e './sdk[examples,rllib]'
+	$(PYTHON) -m venv $(APART)
+	$(APART)/bin/pip install -q -q finsy tclint
 	@touch $@
 
 # Without a service of etcd's: the tests start their own. Where it fails, the tests say what they lack.
@@ -81,4 +83,4 @@ programs:
 		echo "apt-get could not install all of: $(DEBIAN)"
 
 clean:
-	rm -rf $(VENV) $(ALL) $(FINSY) build *.egg-info
+	rm -rf $(VENV) $(ALL) $(APART) build *.egg-info
