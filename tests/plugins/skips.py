@@ -1,6 +1,6 @@
 """What was skipped, one line for each reason; with everything installed only some reasons are allowed.
 
-A plug-in of both suites: ``tests/conftest.py`` takes its hooks, and ``make`` gives it to the SDK's with ``-p``.
+A plug-in of both suites: ``tests/conftest.py`` names it, and ``make`` gives it to the SDK's with ``-p``.
 """
 
 import os
@@ -75,8 +75,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.section("skipped")
         for reason, nodes in sorted(by_reason.items(), key=lambda item: -len(item[1])):
             files = sum("::" not in node for node in nodes)
-            counts = [f"{count} {what}" for count, what in ((len(nodes) - files, ""), (files, "files ")) if count]
-            terminalreporter.write_line(f"{' and '.join(counts).strip()} skipped: {reason}")
+            counts = {"test": len(nodes) - files, "file": files}
+            said = " and ".join(f"{n} {what}{'s' * (n > 1)}" for what, n in counts.items() if n)
+            terminalreporter.write_line(f"{said} skipped: {reason}")
     for reason, nodes in _forbidden(terminalreporter).items():
         terminalreporter.section(f"must not skip with everything installed: {reason}", red=True)
         terminalreporter.write_line("\n".join(nodes))

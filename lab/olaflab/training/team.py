@@ -191,7 +191,7 @@ class Processes:
 class _UntilClosed:
     """Set once the parent has closed its end of the pipe, or has ended.
 
-    Not an event: its lock would stay locked by a worker that is killed, or by a parent that Ctrl-C interrupts.
+    Not an event: a killed worker would leave its lock locked, and so would a parent that Ctrl-C interrupts.
     """
 
     def __init__(self, pipe: Connection) -> None:
