@@ -6,10 +6,9 @@ from enum import Enum
 from functools import cached_property
 from typing import Any, Protocol, TypeVar
 
-from p4.config.v1 import p4info_pb2
-
 from olafctl.p4runtime import bytestrings
 from olafctl.p4runtime.dataplane import ActionCall, P4Info
+from olafctl.p4runtime.protocol import p4info_pb2
 
 
 class MatchKind(Enum):

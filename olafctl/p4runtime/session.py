@@ -1,6 +1,6 @@
 """A controller's session with one P4Runtime device, in the program's own names.
 
-Built on p4runtime-shell's client. Works with Olaf's agent and with BMv2's simple_switch_grpc.
+Works with Olaf's agent and with BMv2's simple_switch_grpc.
 
     with Session.connect("127.0.0.1:9559", device_id=1, election_id=1, name="vnp4_1") as session:
         session.push(p4info, config)
@@ -16,8 +16,6 @@ from typing import Any
 
 import grpc
 from google.protobuf import text_format
-from p4.config.v1 import p4info_pb2
-from p4.v1 import p4data_pb2, p4runtime_pb2
 
 from olafctl.errors import BadInput, Problem
 from olafctl.p4runtime import bytestrings, messages
@@ -31,6 +29,7 @@ from olafctl.p4runtime.entities import (
 )
 from olafctl.p4runtime.failures import Failure, NotPrimary, P4RuntimeFailed, WriteFailed, details
 from olafctl.p4runtime.program import Program
+from olafctl.p4runtime.protocol import p4data_pb2, p4info_pb2, p4runtime_pb2
 from olafctl.p4runtime.reader import Reader
 
 _BATCH = 1000
@@ -232,15 +231,16 @@ class Session(Reader):
         """
         wanted = list(updates)
         program = self.program
-        encoded = [self._encoded(program, update) for update in wanted]
-        failures: list[Failure] = []
         size = len(wanted) if rollback else _BATCH
-        for start in range(0, len(wanted), max(size, 1)):
+        batches = [wanted[start : start + size] for start in range(0, len(wanted), max(size, 1))]
+        requests = [self._request(program, batch) for batch in batches]
+        failures: list[Failure] = []
+        for number, (batch, request) in enumerate(zip(batches, requests, strict=True)):
             self._ask_permit()
             try:
-                self._client.write_updates(encoded[start : start + size], rollback)
+                self._client.write(request, rollback)
             except grpc.RpcError as error:
-                failures += self._failures(error, wanted[start : start + size], start)
+                failures += self._failures(error, batch, number * size)
         if failures:
             raise WriteFailed(self.name, failures)
 
@@ -273,9 +273,8 @@ class Session(Reader):
             batch = entities[start : start + _BATCH]
             self._ask_permit()
             updates = [p4runtime_pb2.Update(type=Change.MODIFY.value, entity=each) for each in batch]
-            encoded = [update.SerializeToString() for update in updates]
             try:
-                self._client.write_updates(encoded, False)
+                self._client.write(p4runtime_pb2.WriteRequest(updates=updates), False)
             except grpc.RpcError as error:
                 raise self._failed(error, "writing") from None
 
@@ -352,11 +351,16 @@ class Session(Reader):
             if code != "OK"
         ]
 
-    def _encoded(self, program: Program, update: Update) -> bytes:
-        try:
-            return messages.to_update(program, update.change.value, update.entity)
-        except ValueError as error:
-            raise BadInput(Problem(str(error), f"{self.name}: {update}")) from None
+    def _request(self, program: Program, batch: Sequence[Update]) -> Any:
+        request = p4runtime_pb2.WriteRequest()
+        for update in batch:
+            message = request.updates.add()
+            message.type = update.change.value
+            try:
+                messages.put_entity(message.entity, program, update.entity)
+            except ValueError as error:
+                raise BadInput(Problem(str(error), f"{self.name}: {update}")) from None
+        return request
 
 
 def _halves(election_id: int | None) -> tuple[int, int] | None:

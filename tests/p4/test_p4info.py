@@ -1,13 +1,13 @@
 """P4Info: ids, names, match kinds, what is attached to what."""
 
 import pytest
-from p4.config.v1 import p4info_pb2
 
 from olafctl import paths
 from olafctl.p4.compiler import compile_program
 from olafctl.p4.p4info.ids import name_hash
 from olafctl.p4.switch.pipeline import prepare
 from olafctl.p4runtime.dataplane import PipelineRefused
+from olafctl.p4runtime.protocol import p4info_pb2
 from tests.p4.parts import compile_parts
 from tests.p4.switches import PROGRAMS
 

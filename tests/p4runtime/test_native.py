@@ -213,9 +213,17 @@ def test_the_projects_programs(switch: NativeSwitch, agent: Agent) -> None:
     vnp4_1, vnp4_2 = (compile_program(P4SRC / f"{name}.p4", optimize="-O0") for name in ("vnp4_1", "vnp4_2"))
     with Session.connect(agent.address, 1) as session:
         session.push(vnp4_1.p4info, vnp4_1.device_config)
-        assigned = {"cluster": 3, "worker": 70000, "index": 3, "segments": 1, "member": 0, "epoch": 0}
+        assigned = {
+            "cluster": 3,
+            "worker": 70000,
+            "index": 3,
+            "segments": 1,
+            "member": 0,
+            "epoch": 0,
+            "port": 1,
+        }
         worker = TableEntry("workers", {"worker_addr": 1}, "assign", assigned)
-        session.insert(worker, TableEntry("parameter_servers", {"server_addr": 2}, "admit"))
+        session.insert(worker, TableEntry("parameter_servers", {"server_addr": 2}, "admit", {"port": 2}))
         assert session.entries("workers") == {worker}
         assert session.default_action("workers") == DefaultAction("workers", "unknown_worker")
         size = session.program.table_named("workers").size

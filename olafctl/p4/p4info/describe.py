@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from google.protobuf import text_format
-from p4.config.v1 import p4info_pb2
 
 from olafctl.p4.emit.places import Places
 from olafctl.p4.ir import nodes as ir
@@ -20,6 +19,7 @@ from olafctl.p4.refuse import Refused
 from olafctl.p4.syntax import tree
 from olafctl.p4.syntax.annotations import control_plane_name, only_number
 from olafctl.p4.syntax.tree import Annotations
+from olafctl.p4runtime.protocol import p4info_pb2
 
 
 def _name(param: ir.Parameter) -> str:

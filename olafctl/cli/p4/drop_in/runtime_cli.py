@@ -64,13 +64,13 @@ def runtime_cli(thrift_port: int, thrift_ip: str, device_id: int | None, **unuse
 def _device(address: str) -> int:
     """The lowest id of a device at ``address``. Raises OlafError."""
     import grpc
-    from p4.v1 import p4runtime_pb2, p4runtime_pb2_grpc
 
     from olafctl.errors import OlafError, Problem
+    from olafctl.p4runtime.protocol import p4runtime_pb2, p4runtime_stub
 
     kind = p4runtime_pb2.GetForwardingPipelineConfigRequest
     with grpc.insecure_channel(address) as channel:
-        stub = p4runtime_pb2_grpc.P4RuntimeStub(channel)
+        stub = p4runtime_stub(channel)
         for number in range(_DEVICES):
             try:
                 stub.GetForwardingPipelineConfig(

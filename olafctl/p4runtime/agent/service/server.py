@@ -8,11 +8,10 @@ from typing import Any, NoReturn
 
 import grpc
 from google.rpc import status_pb2
-from p4.v1 import p4runtime_pb2
 
 from olafctl.errors import OlafError, Problem
 from olafctl.p4runtime import address as addresses
-from olafctl.p4runtime import fast_path, limits
+from olafctl.p4runtime import limits
 from olafctl.p4runtime.address import Tls
 from olafctl.p4runtime.agent.device.device import Device, Outcome
 from olafctl.p4runtime.agent.service.controller_stream import ControllerStream
@@ -20,7 +19,7 @@ from olafctl.p4runtime.agent.service.threads import DaemonPool
 from olafctl.p4runtime.agent.state.refusal import Code, Refusal, invalid, not_found
 from olafctl.p4runtime.agent.stream.arbitration import role_name
 from olafctl.p4runtime.dataplane import DataPlane, P4Info
-from olafctl.p4runtime.fast_path import Malformed
+from olafctl.p4runtime.protocol import SERVICE, Malformed, p4runtime_pb2, parse
 
 API_VERSION = "1.4.1"
 _THREADS = limits.STREAMS + 16  # a stream holds its thread, so calls always find one
@@ -57,9 +56,7 @@ class Agent:
         self._free_streams = threading.BoundedSemaphore(limits.STREAMS)
         guards = [_TokenGuard(token)] if token else []
         self._server = grpc.server(DaemonPool(_THREADS, "p4runtime"), options=_OPTIONS, interceptors=guards)
-        self._server.add_generic_rpc_handlers(
-            (grpc.method_handlers_generic_handler("p4.v1.P4Runtime", self._calls()),)
-        )
+        self._server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(SERVICE, self._calls()),))
         self._folder: int | None = None
         port = self._listen(address, tls)
         for other in others:
@@ -130,7 +127,7 @@ class Agent:
 
     def _write(self, data: bytes, context: Any) -> bytes:
         try:
-            request = fast_path.request(p4runtime_pb2.WriteRequest, data)
+            request = parse(p4runtime_pb2.WriteRequest, data)
             device = self._device(request.device_id)
             outcomes = device.write(request, role_name(request.role, request.role_id))
         except (Refusal, Malformed) as error:
@@ -141,10 +138,10 @@ class Agent:
 
     def _read(self, data: bytes, context: Any) -> Iterator[bytes]:
         try:
-            if fast_path.count(data, 2) > limits.READ_REQUESTS:
+            request = parse(p4runtime_pb2.ReadRequest, data)
+            if len(request.entities) > limits.READ_REQUESTS:
                 most = f"a ReadRequest has at most {limits.READ_REQUESTS} entities; divide it"
                 raise Refusal(Code.RESOURCE_EXHAUSTED, most)
-            request = fast_path.parse(p4runtime_pb2.ReadRequest, data)
             selections, outcomes = self._device(request.device_id).read(request.entities)
         except (Refusal, Malformed) as error:
             _abort(context, error)
@@ -153,20 +150,17 @@ class Agent:
             _abort_batch(context, "Read failure.", outcomes)
 
     def _set_pipeline(self, data: bytes, context: Any) -> bytes:
-        kind = p4runtime_pb2.SetForwardingPipelineConfigRequest
         try:
-            sender = fast_path.request(kind, data)
-            device, role = self._device(sender.device_id), role_name(sender.role, sender.role_id)
-            # Decoding a P4Info takes long: not for a sender that may not set it.
-            device.arbitration.check_primary(role, sender.election_id)
-            device.set_pipeline(fast_path.parse(kind, data), role)
+            request = parse(p4runtime_pb2.SetForwardingPipelineConfigRequest, data)
+            device = self._device(request.device_id)
+            device.set_pipeline(request, role_name(request.role, request.role_id))
         except (Refusal, Malformed) as error:
             _abort(context, error)
         return b""
 
     def _get_pipeline(self, data: bytes, context: Any) -> bytes:
         try:
-            request = fast_path.parse(p4runtime_pb2.GetForwardingPipelineConfigRequest, data)
+            request = parse(p4runtime_pb2.GetForwardingPipelineConfigRequest, data)
             response = self._device(request.device_id).get_pipeline(request.response_type)
         except (Refusal, Malformed) as error:
             _abort(context, error)
@@ -249,11 +243,11 @@ def serve(
 
 
 def _answers(entities: Iterable[bytes]) -> Iterator[bytes]:
-    """ReadResponse messages, each encoded when the one before has gone."""
+    """ReadResponse messages of those of one entity, each encoded when the one before has gone."""
     parts: list[bytes] = []
     size = 0
     for entity in entities:
-        parts.append(fast_path.message(1, entity))
+        parts.append(entity)
         size += len(entity)
         if size >= limits.ANSWER_BYTES:
             yield b"".join(parts)
