@@ -102,9 +102,9 @@ def list_all(client: "Caller", deployment: str, as_json: bool) -> None:
 @connection_options
 @json_option("Print the cluster as JSON.")
 def seth(client: "Caller", deployment: str, name: str, threshold: int, as_json: bool) -> None:
-    """Set H of CLUSTER, the worker updates that make a result; 0: as many as it has members.
+    """Set H of CLUSTER, the updates that make a result.
 
-    It applies at once, also to the round that accumulates.
+    0: as many as it has members. It applies at once, also to the round that accumulates.
     """
     _show(client.call("SetThreshold", deployment=deployment, cluster=name, threshold=threshold), as_json)
 
@@ -125,7 +125,10 @@ def mode(client: "Caller", deployment: str, name: str, mode: str, as_json: bool)
 @connection_options
 @json_option("Print the cluster as JSON.")
 def reward(client: "Caller", deployment: str, name: str, threshold: str, as_json: bool) -> None:
-    """Set the reward rule of CLUSTER to THRESHOLD, `off`, or `engine`: as each engine has it."""
+    """Set the reward rule of CLUSTER.
+
+    THRESHOLD is a number, `off`, or `engine`: as each engine has it.
+    """
     asked = {"engines_own": True} if threshold == "engine" else _reward(threshold, "")
     _show(client.call("SetReward", deployment=deployment, cluster=name, **asked), as_json)
 
@@ -146,7 +149,10 @@ def reset(client: "Caller", deployment: str, name: str, segment: int | None, as_
 @connection_options
 @json_option("Print the cluster as JSON.")
 def fbcast(client: "Caller", deployment: str, name: str, segment: int | None, as_json: bool) -> None:
-    """Send the partial sums of CLUSTER now, with as many updates as have come."""
+    """Send the partial sums of CLUSTER now.
+
+    They have as many updates as have come.
+    """
     _show(client.call("FBcast", deployment=deployment, cluster=name, segment=segment), as_json)
 
 
@@ -177,7 +183,10 @@ def ask(
 @connection_options
 @json_option("Print the cluster as JSON.")
 def halt(client: "Caller", deployment: str, name: str, as_json: bool) -> None:
-    """Suspend CLUSTER: tell its workers, and drop what they still send; what is dropped is counted."""
+    """Suspend CLUSTER: its workers are told, and its updates dropped.
+
+    What is dropped is counted.
+    """
     _show(client.call("Halt", deployment=deployment, cluster=name), as_json)
 
 
@@ -186,7 +195,10 @@ def halt(client: "Caller", deployment: str, name: str, as_json: bool) -> None:
 @connection_options
 @json_option("Print the cluster as JSON.")
 def resume(client: "Caller", deployment: str, name: str, as_json: bool) -> None:
-    """Resume CLUSTER, and tell its workers; its partial sums are where they were."""
+    """Resume CLUSTER, and tell its workers.
+
+    Partial sums are where they were.
+    """
     _show(client.call("Resume", deployment=deployment, cluster=name), as_json)
 
 
@@ -211,9 +223,9 @@ def watch(client: "Caller", deployment: str, token: str, count: int | None, as_j
 
 
 def _mode(name: str | None) -> int | None:
-    from olafctl.daemon.api.schema import ENUMS
+    from olafctl.daemon.api import olaf_pb2
 
-    return None if name is None else ENUMS["Mode"].index(name.upper())
+    return None if name is None else olaf_pb2.Mode.Value(name.upper())
 
 
 def _reward(text: str | None, off: str) -> dict[str, Any]:

@@ -12,10 +12,9 @@ from olafctl.control import members
 from olafctl.control.deploy import find
 from olafctl.control.store import Store
 from olafctl.daemon.admission import Admission
-from olafctl.daemon.api import convert
+from olafctl.daemon.api import convert, olaf_pb2
 from olafctl.daemon.api.calls import Calls, Owned
 from olafctl.daemon.api.client import request_of
-from olafctl.daemon.api.schema import CLASSES
 from olafctl.daemon.controller import Controller, Status
 from olafctl.daemon.leadership import Alone
 from olafctl.daemon.messages.notices import Notices
@@ -45,7 +44,7 @@ class Once:
         """As :meth:`Client.call`."""
         request = request_of(name, {**fields, "deployment": self._name})
         if name == "GetStatus":
-            return CLASSES["GetStatusAnswer"](deployments=[convert.status_message(self._status())])
+            return olaf_pb2.GetStatusAnswer(deployments=[convert.status_message(self._status())])
         if name == "GetQueues":
             return self._queues()
         with self._owned() as owned:

@@ -90,7 +90,7 @@ def test_what_the_verifier_does_not_describe_is_refused_beside_an_objective(
     for wish in (
         ClusterWish("silent"),
         ClusterWish("fifo", mode=Mode.FIFO, period=MS),
-        ClusterWish("long", values=366 * 3, period=MS),
+        ClusterWish("long", values=360 * 3, period=MS),
     ):
         done(ask.create_cluster(wish))
     revision = controller.status().revision
@@ -112,7 +112,7 @@ def test_what_the_verifier_does_not_describe_is_refused_beside_an_objective(
     done(join(ask, 2, "silent"))
 
 
-@pytest.mark.parametrize("more", [{"mode": Mode.FIFO}, {"mode": Mode.ISWITCH}, {"values": 366 * 3}])
+@pytest.mark.parametrize("more", [{"mode": Mode.FIFO}, {"mode": Mode.ISWITCH}, {"values": 360 * 3}])
 def test_an_objective_of_what_the_verifier_does_not_describe_is_refused(
     admission: Admission, slow: Testbed, more: dict[str, Any]
 ) -> None:

@@ -97,7 +97,7 @@ def test_a_move_takes_one_group_to_the_other(controller: Controller, pair: Pair)
         ),
         (ASK.join(MemberWish("red", IPv4Address("224.0.0.1"), 2, 1)), "is no host's address"),
         (ASK.create_cluster(ClusterWish("red")), "there is a cluster 'red' already"),
-        (ASK.create_cluster(ClusterWish("big", values=366 * 20)), "20 consecutive indices, but 14"),
+        (ASK.create_cluster(ClusterWish("big", values=360 * 20)), "20 consecutive indices, but 14"),
         (ASK.create_cluster(ClusterWish("big", key="abcd")), "key: is no key"),
         (ASK.delete_cluster("green"), "there is no cluster 'green'"),
         (ASK.leave("absent"), "there is no worker 'absent'"),
@@ -119,7 +119,7 @@ def test_what_is_wrong_is_refused_before_anything_is_written(
 
 def test_settings_reach_every_index_of_the_cluster(controller: Controller, registers: PairRegisters) -> None:
     done(controller, ASK.create_cluster(ClusterWish("other")))
-    done(controller, ASK.create_cluster(ClusterWish("red", values=366 * 3, mode=Mode.ISWITCH)))
+    done(controller, ASK.create_cluster(ClusterWish("red", values=360 * 3, mode=Mode.ISWITCH)))
     assert registers.of_indices[1:4] == [IndexSettings(Mode.ISWITCH)] * 3
     done(controller, worker(1))
     done(controller, worker(2))
@@ -171,7 +171,7 @@ def test_an_interrupted_change_is_undone_at_start(started: Started, pair: Pair) 
 def test_a_switch_that_vanished_returns_with_everything(
     controller: Controller, pair: Pair, block: str
 ) -> None:
-    done(controller, ASK.create_cluster(ClusterWish("red", values=366 * 2, mode=Mode.ISWITCH)))
+    done(controller, ASK.create_cluster(ClusterWish("red", values=360 * 2, mode=Mode.ISWITCH)))
     done(controller, worker(1))
     before, settings = held(pair), list(pair.registers.of_indices)
     pair.kill(block)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from olafctl.control import devices
 from olafctl.control.desired import of_clusters
-from olafctl.control.pipeline import MEMBERS, VNP4_1, VNP4_2, WORKERS
+from olafctl.control.pipeline import ASSIGN, MEMBERS, VNP4_1, VNP4_2, WORKERS
 from olafctl.control.plan import Plan, QueuePlan, plan
 from olafctl.control.state import DeviceState, device_state
 from olafctl.membership.model import Cluster, Member
@@ -68,7 +68,7 @@ def assigned(held: DeviceState) -> dict[int, int]:
     """The cluster of each worker that VNP4₁ knows, by the last byte of its address."""
     found = {}
     for entry in held.entries.values():
-        if entry.table == WORKERS:
+        if entry.table == WORKERS and entry.action == ASSIGN:
             match = entry.match["worker_addr"]
             assert isinstance(match, Exact)
             if match.value >> 24 == 10:  # not one of those between engines

@@ -8,8 +8,7 @@ from typing import Any
 
 from olafctl.daemon.admission import Admission
 from olafctl.daemon.ages import Ages
-from olafctl.daemon.api import convert
-from olafctl.daemon.api.schema import CLASSES
+from olafctl.daemon.api import convert, olaf_pb2
 from olafctl.daemon.controller import Controller
 from olafctl.daemon.messages.notices import Notices
 from olafctl.errors import BadInput, OlafError, Problem
@@ -100,21 +99,21 @@ class Calls:
     def _help(self, request: Any) -> Any:
         notices = self._chosen(request.deployment).notices
         asked = notices.help(request.cluster, request.segment, request.round, request.worker)
-        return CLASSES["HelpAnswer"](asked=asked)
+        return olaf_pb2.HelpAnswer(asked=asked)
 
     def _let_go(self, request: Any) -> Any:
         owned = self._chosen(request.deployment)
         if self.owned.pop(owned.controller.name, None) is not None:
             owned.let_go()
-        return CLASSES["LetGoAnswer"]()
+        return olaf_pb2.LetGoAnswer()
 
     def _delete_cluster(self, request: Any) -> Any:
         answer = self._done(request, lambda ask: ask.delete_cluster(request.cluster))
-        return CLASSES["DeleteClusterAnswer"](members=answer["members"])
+        return olaf_pb2.DeleteClusterAnswer(members=answer["members"])
 
     def _status(self, request: Any) -> Any:
         chosen = [self._chosen(request.deployment)] if request.deployment else self.owned.values()
-        return CLASSES["GetStatusAnswer"](
+        return olaf_pb2.GetStatusAnswer(
             deployments=[convert.status_message(owned.controller.status(request.summary)) for owned in chosen]
         )
 
@@ -129,7 +128,7 @@ class Calls:
         owned = self._chosen(request.deployment)
         known = {cluster["name"] for cluster in owned.controller.status().clusters}
         owned.ages.tell({each.name: each.value for each in request.ages if each.name in known})
-        return CLASSES["ReportAgesAnswer"]()
+        return olaf_pb2.ReportAgesAnswer()
 
 
 _ANSWERS: Mapping[str, Callable[[Calls, Any], Any]] = {

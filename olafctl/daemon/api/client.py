@@ -11,8 +11,8 @@ import grpc
 
 from olafctl import paths
 from olafctl.daemon import credentials
-from olafctl.daemon.api import trouble
-from olafctl.daemon.api.schema import CALLS, CLASSES, SERVICE, answer_of
+from olafctl.daemon.api import olaf_pb2, trouble
+from olafctl.daemon.api.schema import CALLS, SERVICE
 from olafctl.daemon.api.server import LEADER, PROBLEMS, TOKEN, TROUBLE
 from olafctl.daemon.controller import Unavailable
 from olafctl.daemon.leadership import NotLeader
@@ -95,7 +95,7 @@ class Client:
             data = call(request.SerializeToString(), timeout=self._timeout, metadata=self._metadata)
         except grpc.RpcError as error:
             raise self._problem(error) from None
-        return CLASSES[answer_of(name)[0]].FromString(data)
+        return CALLS[name].answer.FromString(data)
 
     def watch(self, deployment: str = "", resume_token: str = "") -> Iterator[Any]:
         """Events as they come. Raises OlafError when the daemon ends or refuses."""
@@ -105,7 +105,7 @@ class Client:
         )
         try:
             for data in stream:
-                yield CLASSES["Event"].FromString(data)
+                yield olaf_pb2.Event.FromString(data)
         except grpc.RpcError as error:
             raise self._problem(error) from None
         finally:
@@ -142,6 +142,6 @@ def request_of(name: str, fields: dict[str, Any]) -> Any:
     """A call's request with these fields; None leaves one out. Raises BadInput."""
     given = {field: value for field, value in fields.items() if value is not None}
     try:
-        return CLASSES[CALLS[name][0]](**given)
+        return CALLS[name].request(**given)
     except (TypeError, ValueError) as error:
         raise BadInput(Problem(f"does not fit the request: {error}", name)) from None

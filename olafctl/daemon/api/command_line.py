@@ -92,7 +92,7 @@ def as_dict(message: Any) -> dict[str, Any]:
     """A message as JSON has it, every field of its own included; a cluster's mode and reward rule are None
     where each engine's own count."""
     shown: dict[str, Any] = MessageToDict(
-        message, preserving_proto_field_name=True, including_default_value_fields=True
+        message, preserving_proto_field_name=True, always_print_fields_with_no_presence=True
     )
     _complete(shown)
     return shown

@@ -6,7 +6,7 @@ from ipaddress import AddressValueError, IPv4Address
 from operator import itemgetter
 from typing import Any
 
-from olafctl.daemon.api.schema import CLASSES, ENUMS
+from olafctl.daemon.api import olaf_pb2
 from olafctl.daemon.controller import Status
 from olafctl.errors import BadInput, Problem
 from olafctl.membership.model import Cluster, Kind, Member, Reward, Row
@@ -19,15 +19,15 @@ _ENGINES_OWN = "engine_mode"
 
 def cluster_message(row: Row) -> Any:
     """A cluster as :meth:`Cluster.shown` shows it."""
-    fields = {**row, "mode": _number("Mode", row["mode"] or _ENGINES_OWN)}
+    fields = {**row, "mode": _number(olaf_pb2.Mode, row["mode"] or _ENGINES_OWN)}
     if fields["reward_threshold"] == "off":
         fields |= {"reward_threshold": None, "reward_off": True}
-    return CLASSES["Cluster"](**_present(fields))
+    return olaf_pb2.Cluster(**_present(fields))
 
 
 def worker_message(row: Row) -> Any:
     """A member's row."""
-    return CLASSES["Worker"](**{**row, "kind": _number("Kind", row["kind"])})
+    return olaf_pb2.Worker(**{**row, "kind": _number(olaf_pb2.Kind, row["kind"])})
 
 
 def event_messages(event: Event) -> list[Any]:
@@ -36,16 +36,16 @@ def event_messages(event: Event) -> list[Any]:
     token = str(event.revision)
     if prefix == "cluster":
         row = event.row and cluster_message(Cluster.from_row(event.row).shown())
-        return [CLASSES["Event"](resume_token=token, kind="cluster", name=name, cluster=row)]
+        return [olaf_pb2.Event(resume_token=token, kind="cluster", name=name, cluster=row)]
     if prefix == "member":
         row = event.row and worker_message(event.row)
-        return [CLASSES["Event"](resume_token=token, kind="worker", name=name, worker=row)]
+        return [olaf_pb2.Event(resume_token=token, kind="worker", name=name, worker=row)]
     return []
 
 
 def status_message(status: Status) -> Any:
     """A deployment's status."""
-    return CLASSES["Deployment"](
+    return olaf_pb2.Deployment(
         name=status.name,
         ready=status.ready,
         problem=status.problem,
@@ -61,9 +61,9 @@ def queues_message(
     queues: Mapping[str, Mapping[str, int]], messages: Mapping[str, int], ages: Mapping[str, int]
 ) -> Any:
     """Registers by engine, control messages by what became of them, and ages in ns by cluster."""
-    return CLASSES["Queues"](
+    return olaf_pb2.Queues(
         queues=[
-            CLASSES["Queue"](engine=engine, registers=_counts(registers))
+            olaf_pb2.Queue(engine=engine, registers=_counts(registers))
             for engine, registers in queues.items()
         ],
         messages=_counts(messages),
@@ -95,7 +95,7 @@ def member_wish(request: Any, udp_port: int) -> MemberWish:
         udp_port=request.udp_port or udp_port,
         name=request.name,
         mac=request.mac,
-        kind=Kind(_name("Kind", request.kind)),
+        kind=Kind(_name(olaf_pb2.Kind, request.kind)),
         worker_id=request.worker_id,
         values=request.values,
         mtu=request.mtu,
@@ -107,11 +107,11 @@ def clusters_of(deployment: Any) -> tuple[Cluster, ...]:
     """The clusters of a deployment's status, with their members."""
     workers: dict[str, list[Member]] = {}
     for message in deployment.workers:
-        row = {**_fields(message), "kind": _name("Kind", message.kind)}
+        row = {**_fields(message), "kind": _name(olaf_pb2.Kind, message.kind)}
         workers.setdefault(message.cluster, []).append(Member.from_row(row))
     clusters = []
     for message in deployment.clusters:
-        mode = _name("Mode", message.mode) if message.mode else None
+        mode = _name(olaf_pb2.Mode, message.mode) if message.mode else None
         row = {**_fields(message), "mode": mode, "key": ""}
         del row["keyed"]
         if row.pop("reward_off"):
@@ -136,7 +136,7 @@ def mode_of(request: Any) -> Mode:
     """The mode that a request names. Raises BadInput."""
     if not request.mode:
         raise BadInput(Problem("is missing", "mode", f"give one of {WORDS}"))
-    return Mode(_name("Mode", request.mode))
+    return Mode(_name(olaf_pb2.Mode, request.mode))
 
 
 def reward_of(request: Any) -> Reward | None:
@@ -169,15 +169,15 @@ def _present(row: Row) -> Row:
     return {name: value for name, value in row.items() if value is not None}
 
 
-def _number(enum: str, value: str) -> int:
-    return ENUMS[enum].index(value.upper())
+def _number(enum: Any, value: str) -> int:
+    return int(enum.Value(value.upper()))
 
 
-def _name(enum: str, number: int) -> str:
-    if not 0 <= number < len(ENUMS[enum]):
-        known = ", ".join(ENUMS[enum])
-        raise BadInput(Problem(f"{number} is none of {enum}", enum.lower(), f"one of: {known}"))
-    return ENUMS[enum][number].lower()
+def _name(enum: Any, number: int) -> str:
+    if number not in enum.values():
+        known, what = ", ".join(enum.keys()), enum.DESCRIPTOR.name
+        raise BadInput(Problem(f"{number} is none of {what}", what.lower(), f"one of: {known}"))
+    return str(enum.Name(number)).lower()
 
 
 def _address(text: str) -> IPv4Address:
@@ -190,4 +190,4 @@ def _address(text: str) -> IPv4Address:
 
 
 def _counts(counted: Mapping[str, int]) -> list[Any]:
-    return [CLASSES["Count"](name=name, value=value) for name, value in counted.items()]
+    return [olaf_pb2.Count(name=name, value=value) for name, value in counted.items()]

@@ -14,9 +14,9 @@ import grpc
 from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import DecodeError
 
-from olafctl.daemon import protobuf
+from olafctl.daemon.api import health_pb2
 from olafctl.daemon.api.calls import Calls, Owned
-from olafctl.daemon.api.schema import CALLS, CLASSES, SERVICE, answer_of
+from olafctl.daemon.api.schema import CALLS, SERVICE
 from olafctl.daemon.controller import Busy, Unavailable
 from olafctl.daemon.leadership import NotLeader
 from olafctl.daemon.operate.audit import AuditLog
@@ -29,11 +29,6 @@ PROBLEMS = "olaf-problems-bin"
 LEADER = "olaf-leader"
 TROUBLE = "olaf-trouble-bin"
 HEALTH = "grpc.health.v1.Health"
-_HEALTH = protobuf.classes(
-    "grpc.health.v1",
-    {"HealthCheckRequest": {"service": (1, "string")}, "HealthCheckResponse": {"status": (1, "int32")}},
-)
-_SERVING, _NOT_SERVING = 1, 2
 _READS = ("GetStatus", "GetQueues")
 """Calls that change nothing."""
 _UNNOTED = (*_READS, "ReportAges")
@@ -141,15 +136,14 @@ class Server:
 
     def _handler(self, name: str) -> Any:
         """How gRPC calls ``name``; messages are parsed here, so that damaged ones are refused like others."""
-        request_class = CLASSES[CALLS[name][0]]
-        _, streams = answer_of(name)
+        asked = CALLS[name].request
 
         def parsed(data: bytes, context: Any) -> Any:
             self._authenticate(context)
             try:
-                return request_class.FromString(data)
-            except (DecodeError, ValueError, TypeError, IndexError, RecursionError) as error:
-                _refuse(context, BadInput(Problem(f"is no {CALLS[name][0]}: {error}")))
+                return asked.FromString(data)
+            except DecodeError as error:
+                _refuse(context, BadInput(Problem(f"is no {asked.DESCRIPTOR.name}: {error}")))
 
         def answer(data: bytes, context: Any) -> bytes:
             began, outcome, request = time.monotonic(), "rejected", None
@@ -175,7 +169,7 @@ class Server:
             except OlafError as error:
                 _refuse(context, error)
 
-        if streams:
+        if CALLS[name].streams:
             return grpc.unary_stream_rpc_method_handler(stream)
         return grpc.unary_unary_rpc_method_handler(answer)
 
@@ -195,13 +189,14 @@ class Server:
         """gRPC's health protocol: of the whole (no service), and of this API."""
         self._authenticate(context)
         try:
-            service = _HEALTH["HealthCheckRequest"].FromString(data).service
+            service = health_pb2.HealthCheckRequest.FromString(data).service
         except DecodeError:
             service = "?"
         if service not in ("", SERVICE):
             context.abort(grpc.StatusCode.NOT_FOUND, "no such service")
-        status = _NOT_SERVING if unready(self._owned) else _SERVING
-        return bytes(_HEALTH["HealthCheckResponse"](status=status).SerializeToString())
+        kind = health_pb2.HealthCheckResponse
+        answer = kind(status=kind.NOT_SERVING if unready(self._owned) else kind.SERVING)
+        return bytes(answer.SerializeToString())
 
     def _watch(self, request: Any, context: Any) -> Iterator[Any]:
         if not self._watchers.acquire(blocking=False):
