@@ -62,15 +62,20 @@ class _Output:
 
     mode: Mode
     less: float | None
+    control: bool = False
+    """Transmission control (OLAF §5) at the workers."""
 
 
 OUTPUTS = {
     IDEAL: _Output(Mode.FIFO, None),
     "FIFO, 55 % lost": _Output(Mode.FIFO, 0.55),
     "FIFO, 74 % lost": _Output(Mode.FIFO, 0.74),
-    "Olaf, 55 % less output": _Output(Mode.OLAF, 0.55),
-    "Olaf, 74 % less output": _Output(Mode.OLAF, 0.74),
+    "Olaf, 55 % less output": _Output(Mode.OLAF, 0.55, control=True),
+    "Olaf, 74 % less output": _Output(Mode.OLAF, 0.74, control=True),
+    "FIFO with transmission control, 55 % less output": _Output(Mode.FIFO, 0.55, control=True),
+    "FIFO with transmission control, 74 % less output": _Output(Mode.FIFO, 0.74, control=True),
 }
+"""The paper has transmission control with Olaf alone: the last two tell what of the gain is the queue's."""
 Curves = dict[str, list[Run]]
 """By the queue's name; a run a seed."""
 _TITLE = f"{OWN.clusters} clusters of {OWN.workers} workers"
@@ -171,10 +176,12 @@ def _run(
         Pace(update=UPDATE, jitter=JITTER),
         seed,
         POLICIES[setting.policy],
-        control=output.mode is Mode.OLAF,
+        control=output.control,
         local_rate=setting.local_rate,
     )
     made_with = {**_settings(setting, updates), "mode": output.mode.name, "rate": rate}
+    if output.control != (output.mode is Mode.OLAF):
+        made_with["control"] = output.control
     return runs.of(curve, seed, made_with, partial(twin.train, queue, plan))
 
 
