@@ -145,7 +145,7 @@ def gain(job: Job, seeds: Sequence[int] = SEEDS) -> Gain:
     check(job, len(seeds))
     found = {way: [_figures(job, way, seed) for seed in seeds] for way in Way}
     pairs = zip(found[Way.FIFO], found[Way.OLAF], strict=True)
-    younger = [None if None in (fifo.age, olaf.age) else olaf.age / fifo.age for fifo, olaf in pairs]
+    younger = [olaf.age / fifo.age if olaf.age and fifo.age else None for fifo, olaf in pairs]
     return Gain({way: _outcome(way, each) for way, each in found.items()}, spread(younger))
 
 

@@ -35,7 +35,7 @@ def command(as_json: bool) -> None:
     else:
         _show_arrivals(arrivals)
         _show_sdk(sdk)
-    if any(not each.agrees for each in (*arrivals, *sdk)):
+    if not all([each.agrees for each in arrivals] + [each.agrees for each in sdk]):
         raise OlafError(Problem("the predictions and the twin differ", "bench gain"))
 
 

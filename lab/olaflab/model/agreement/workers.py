@@ -76,7 +76,6 @@ def trained(job: Job, way: Way, bed: Testbed, running: Running, seed: int) -> tu
     """The share of frames lost, and the mean of the clusters' average ages in ns. Raises OlafError."""
     registers = of_root(running.queues)
     registers.write("mode", (Mode.FIFO if way is Way.FIFO else Mode.OLAF).number)
-    before = registers.read("dropped_full")
     tolerance = 3 * job.interval / 1e9
     random = Random(seed)
     with closing(running.virtual_time()) as engine:
@@ -107,7 +106,7 @@ def trained(job: Job, way: Way, bed: Testbed, running: Running, seed: int) -> tu
         ages = [server.age_of_model(cluster.name) for cluster in bed.clusters]
         sent = sum(worker.counters.sent for worker in workers)
     known = [age for age in ages if age is not None]
-    lost = registers.read("dropped_full") - before
+    lost = registers.read("dropped_full")
     age = None if len(known) < len(ages) else sum(known) / len(known) * 1e9
     return lost / max(sent, 1), age
 

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from olaf.policies import RATE, Periodic, Plain, PolicyMaker, RewardGated, Synchronous
 
 from olafctl.targets.interface import Progress
@@ -176,7 +175,7 @@ def _ordered(curves: Curves) -> Iterator[tuple[tuple[str, float], list[Run]]]:
 
 def _row(name: str, rate: str, found: list[Run]) -> tuple[Any, ...]:
     times = np.array([reached(run) for run in found])
-    known = times[np.isfinite(times)]
+    known = np.array([time for time in times if np.isfinite(time)])
     time: Estimate | str = estimate(known) if len(known) else "–"
     return (
         name,
@@ -197,9 +196,10 @@ def _statements(found: Mapping[str, list[Run]]) -> Iterator[tuple[str, bool]]:
 
 def _sooner(claim: str, ours: list[Run], theirs: list[Run]) -> tuple[str, bool]:
     """A claim with the difference in seconds, over the seeds in which both got there."""
-    times: NDArray[np.float64] = np.array([[reached(run) for run in runs] for runs in (ours, theirs)])
-    both = np.isfinite(times).all(axis=0)
-    if both.sum() < 2:
-        return f"{claim}: both got there in {both.sum()} of {len(both)} seeds", False
-    text, holds = above(claim, times[1, both], times[0, both])
-    return f"{text} s, in {both.sum()} of {len(both)} seeds", holds
+    times = [(reached(mine), reached(other)) for mine, other in zip(ours, theirs, strict=True)]
+    both = np.array([pair for pair in times if np.isfinite(pair).all()]).reshape(-1, 2)
+    said = f"in {len(both)} of {len(times)} seeds"
+    if len(both) < 2:
+        return f"{claim}: both got there {said}", False
+    text, holds = above(claim, both[:, 1], both[:, 0])
+    return f"{text} s, {said}", holds
