@@ -224,7 +224,8 @@ def _draw(speedups: Speedups, drawing: Drawing) -> None:
         places = np.arange(len(RATES)) + number * width
         heights, spreads = [one.mean for one in found], [one.interval for one in found]
         axes.bar(places, heights, width, yerr=spreads, label=case.name, color=plotting.COLOURS[number])
-    axes.set_xticks(np.arange(len(RATES)) + width, [f"{gigabits} Gb/s" for gigabits in RATES])
+    middle = width * (len(CASES) - 2) / 2
+    axes.set_xticks(np.arange(len(RATES)) + middle, [f"{gigabits} Gb/s" for gigabits in RATES])
     _label(drawing, axes, "output")
 
 
@@ -237,6 +238,8 @@ def _draw_sweep(speedups: Speedups, drawing: Drawing) -> None:
             colour = plotting.COLOURS[number]
             axes.plot(TOLERANCES, heights, style, marker="o", color=colour, label=f"v {slope}{counted}")
     axes.set(xscale="log")
+    axes.set_xticks(TOLERANCES, [f"{delta_t:g}" for delta_t in TOLERANCES])
+    axes.set_xticks([], minor=True)
     _label(drawing, axes, "Δ_T, s of the recording")
 
 
