@@ -91,7 +91,7 @@ def _files(experiment: Experiment, data: Data, folder: Path) -> Sequence[Path]:
     if experiment.draw is not None:
         picture = _picture(experiment, folder)
         experiment.draw(data, picture)
-        kinds = (".png", ".svg", ".json")
+        kinds = (".png", ".svg", ".json", ".csv")
         paths += [path for kind in kinds if (path := picture.with_suffix(kind)).is_file()]
     return paths
 

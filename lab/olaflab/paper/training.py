@@ -19,8 +19,8 @@ TITLES = {
     "fig8": "Figure 8: reward under congestion",
     "fig8-settings": "Figure 8 with other settings",
 }
-KINDS = (".png", ".svg")
-"""Of pictures, by the ends of their names."""
+KINDS = (".png", ".svg", ".csv")
+"""Of files beside a summary: the picture, and every point."""
 _FIGURES = {"fig7-twin": "7"}
 """``--figure`` of those where it is not the name after ``fig``."""
 
@@ -68,13 +68,13 @@ def found(name: str, folder: Path, kept: Path) -> Data:
     for path in places:
         summary = load(path)
         if summary is not None:
-            pictures = [str(each) for kind in KINDS if (each := path.with_suffix(kind)).is_file()]
-            return {"name": name, "summary": vars(summary), "pictures": pictures}
-    return {"name": name, "summary": None, "pictures": []}
+            files = [str(each) for kind in KINDS if (each := path.with_suffix(kind)).is_file()]
+            return {"name": name, "summary": vars(summary), "files": files}
+    return {"name": name, "summary": None, "files": []}
 
 
 def draw(data: Data, path: Path) -> None:
-    """The training's pictures as ``path``, and its summary beside; without one, what is there stays.
+    """The training's picture as ``path``; its summary and points beside it. Without one, all stays as it is.
 
     So a checkout without the trainings has what they found, and shows it again.
     """
@@ -83,7 +83,7 @@ def draw(data: Data, path: Path) -> None:
     _replace(
         path.with_suffix(".json"), (json.dumps(data["summary"], indent=1, ensure_ascii=False) + "\n").encode()
     )
-    sources = {Path(each).suffix: Path(each).read_bytes() for each in data["pictures"]}
+    sources = {Path(each).suffix: Path(each).read_bytes() for each in data["files"]}
     for kind in KINDS if sources else ():
         if kind in sources:
             _replace(path.with_suffix(kind), sources[kind])
