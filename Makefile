@@ -44,6 +44,7 @@ $(VENV)/.made:
 $(VENV)/.base: setup.cfg pyproject.toml setup.py lab/pyproject.toml $(VENV)/.made | compiler
 	@echo "installing olaf and its packages into $(VENV): about a minute the first time"
 	$(BIN)/pip install -q -q -e . -e ./lab
+	$(BIN)/olafctl shell --install || echo "olafctl shell will try again"
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.base

@@ -28,7 +28,7 @@ module olaf_command #(
     output reg                   error,
 
     output reg                   pause,      // no update may come to be decided
-    input  wire                  quiet,      // and none is under way
+    input  wire                  quiet,      // and none is under way, and the tables are not being cleared
     output reg  [INDEX_BITS-1:0] index,
 
     input  wire [`OLAF_SETTINGS_BITS-1:0] settings,      // of `index`
@@ -52,12 +52,12 @@ module olaf_command #(
     output reg  [`OLAF_OLAF_COUNT_WIDTH-1:0] get_count,
     output reg  [63:0]           get_members
 );
-    localparam [2:0] IDLE = 3'd0, PAUSE = 3'd1, ACT = 3'd2, GAP = 3'd3;
+    localparam [2:0] IDLE = 3'd0, PAUSE = 3'd1, WEIGH = 3'd2, ACT = 3'd3, GAP = 3'd4;
     localparam COUNT_BITS = `OLAF_OLAF_COUNT_WIDTH;
     localparam ROUND_BITS = `OLAF_OLAF_SEQ_WIDTH;
 
     reg [2:0]            state;
-    reg [7:0]            command;
+    reg [2:0]            at_work;    // a command that is known has no other bits
     reg [INDEX_BITS-1:0] last;
     reg [3:0]            gap;
 
@@ -68,6 +68,7 @@ module olaf_command #(
     wire sound = code != `OLAF_COMMAND_SET
               || (set_mode[7:0] <= {6'd0, `OLAF_MODE_GREATEST} && set_mode[31:9] == 23'd0
                   && set_threshold != 32'd0 && ~|set_threshold[31:COUNT_BITS]);
+    wire [7:0] command = {5'd0, at_work};
     wire accepted = request && state == IDLE && known && in_range && sound;
     assign busy = state != IDLE;
 
@@ -80,15 +81,13 @@ module olaf_command #(
     wire [MEMBERS+63:0] padded = {64'd0, members};
 
     wire acts = state == ACT;
+    // What the command does to it, known a cycle before it acts.
+    reg releases, discards;
+    wire sets = command == `OLAF_COMMAND_SET;
     wire leaves_mode = new_settings[`OLAF_SETTINGS_MODE] != `OLAF_MODE_ISWITCH;
     wire reached = !new_settings[`OLAF_SETTINGS_HALTED] && count >= new_settings[`OLAF_SETTINGS_THRESHOLD];
-    wire releases = accumulates && (command == `OLAF_COMMAND_FBCAST
-                                    || (command == `OLAF_COMMAND_SET && !leaves_mode && reached));
-    wire discards = accumulates && (command == `OLAF_COMMAND_RESET
-                                    || (command == `OLAF_COMMAND_SET && leaves_mode));
-
     assign applied = acts && !(discards && depart);
-    assign set = applied && command == `OLAF_COMMAND_SET;
+    assign set = applied && sets;
     assign release_sum = applied && releases;
     assign discard = applied && discards;
     assign forced = release_sum && command == `OLAF_COMMAND_FBCAST;
@@ -109,7 +108,8 @@ module olaf_command #(
                     state <= PAUSE;
                     pause <= 1'b1;
                 end
-                PAUSE: if (pause && quiet) state <= ACT;
+                PAUSE: if (pause && quiet) state <= WEIGH;
+                WEIGH: state <= ACT;
                 ACT: if (applied) begin
                     state <= index == last ? IDLE : GAP;
                     pause <= 1'b0;
@@ -125,7 +125,7 @@ module olaf_command #(
 
     always @(posedge clk) begin
         if (accepted) begin
-            command <= code;
+            at_work <= code[2:0];
             index <= range_first[INDEX_BITS-1:0];
             last <= code == `OLAF_COMMAND_GET ? range_first[INDEX_BITS-1:0] : range_last[INDEX_BITS-1:0];
             new_settings[`OLAF_SETTINGS_MODE] <= set_mode[`OLAF_SETTINGS_MODE_WIDTH-1:0];
@@ -135,6 +135,8 @@ module olaf_command #(
             new_settings[`OLAF_SETTINGS_REWARD_THRESHOLD] <= set_reward_threshold;
         end else if (state == GAP && &gap) index <= index + 1'b1;
         if (state == PAUSE) {accumulates, slot, round, members, count, finished, finished_round} <= row;
+        releases <= accumulates && (command == `OLAF_COMMAND_FBCAST || (sets && !leaves_mode && reached));
+        discards <= accumulates && (command == `OLAF_COMMAND_RESET || (sets && leaves_mode));
         gap <= state == GAP ? gap + 4'd1 : 4'd0;
         if (applied && command == `OLAF_COMMAND_GET) begin
             get_settings <= settings;

@@ -145,11 +145,16 @@ module olaf_enqueue #(
     reg [`OLAF_KEPT_BITS-1:0] kept [0:(1<<SLOT_BITS)-1];
     reg [`OLAF_KEPT_BITS-1:0] d_kept;
     wire [`OLAF_KEPT_COUNT_WIDTH-1:0]    old_count = d_kept[`OLAF_KEPT_COUNT];
-    wire [`OLAF_KEPT_SIZE_WIDTH-1:0]     old_size = d_kept[`OLAF_KEPT_SIZE];
     wire [`OLAF_KEPT_POLICY_WIDTH-1:0]   old_policy = d_kept[`OLAF_KEPT_POLICY];
     wire [`OLAF_KEPT_REWARD_WIDTH-1:0]   old_reward = d_kept[`OLAF_KEPT_REWARD];
     wire [`OLAF_KEPT_KEY_WIDTH-1:0]      old_key = d_kept[`OLAF_KEPT_KEY];
     wire [`OLAF_KEPT_GEN_TIME_WIDTH-1:0] old_time = d_kept[`OLAF_KEPT_GEN_TIME];
+
+    // How the update compares with them, found out as they are fetched: the decision has no time for it.
+    wire [`OLAF_KEPT_BITS-1:0] f_kept = kept[f_slot];
+    wire [`OLAF_OLAF_GEN_TIME_WIDTH-1:0] later = `OLAF_OLAF_GEN_TIME_VALUE(f_data) - f_kept[`OLAF_KEPT_GEN_TIME];
+    wire [`OLAF_OLAF_POLICY_WIDTH-1:0] policy_ahead = `OLAF_OLAF_POLICY_VALUE(f_data) - f_kept[`OLAF_KEPT_POLICY];
+    reg         same_size, higher, newer, older_policy;
 
     wire [`OLAF_KEPT_KEY_WIDTH-1:0] f_key;
     olaf_reward_key incoming_key (.value(`OLAF_OLAF_REWARD_VALUE(f_data)), .key(f_key));
@@ -207,7 +212,11 @@ module olaf_enqueue #(
                 d_replaceable <= f_replaceable;
                 d_same_worker <= f_replaceable_by == f_user[`OLAF_TUSER_WORKER];
                 d_key <= f_key;
-                d_kept <= kept[f_slot];
+                d_kept <= f_kept;
+                same_size <= f_user[`OLAF_TUSER_SIZE] == f_kept[`OLAF_KEPT_SIZE];
+                higher <= f_key > f_kept[`OLAF_KEPT_KEY];
+                newer <= !later[`OLAF_OLAF_GEN_TIME_WIDTH-1];
+                older_policy <= policy_ahead[`OLAF_OLAF_POLICY_WIDTH-1];
                 d_settings <= f_settings;
                 d_accumulates <= f_accumulates;
                 d_same_round <= ahead == 0;
@@ -263,7 +272,7 @@ module olaf_enqueue #(
         .replaceable(d_replaceable),
         .same_worker(d_same_worker),
         .aggregated(d_aggregated),
-        .same_size(d_user[`OLAF_TUSER_SIZE] == old_size),
+        .same_size(same_size),
         .reward_enable(d_settings[`OLAF_SETTINGS_REWARD_ENABLE]),
         .reward_above(reward_above),
         .reward_below(reward_below),
@@ -272,11 +281,6 @@ module olaf_enqueue #(
 
     wire        appends = decision == `OLAF_APPEND;
     wire        merging = decision == `OLAF_MERGE;
-    wire        higher = d_key > old_key;
-    wire [`OLAF_OLAF_GEN_TIME_WIDTH-1:0] later = d_time - old_time;
-    wire        newer = !later[`OLAF_OLAF_GEN_TIME_WIDTH-1];
-    wire [`OLAF_OLAF_POLICY_WIDTH-1:0] policy_ahead = d_policy - old_policy;
-    wire        older_policy = policy_ahead[`OLAF_OLAF_POLICY_WIDTH-1];
     wire [`OLAF_OLAF_COUNT_WIDTH:0] counts = {1'b0, d_count} + {1'b0, old_count};
     wire        too_many = counts[`OLAF_OLAF_COUNT_WIDTH];
     wire        iswitch = d_settings[`OLAF_SETTINGS_MODE] == `OLAF_MODE_ISWITCH;
@@ -360,6 +364,6 @@ module olaf_enqueue #(
         if (keep_pending) kept[at_slot] <= now_kept;
     end
 
-    wire unused = &{1'b0, d_settings[`OLAF_SETTINGS_REWARD_THRESHOLD], f_accumulates_in, f_sum_count, later, policy_ahead, in_user, f_user[`OLAF_TUSER_KIND], d_user[`OLAF_TUSER_KIND]};
+    wire unused = &{1'b0, d_settings[`OLAF_SETTINGS_REWARD_THRESHOLD], f_accumulates_in, f_sum_count, later, policy_ahead, d_kept[`OLAF_KEPT_SIZE], in_user, f_user[`OLAF_TUSER_KIND], d_user[`OLAF_TUSER_KIND]};
 endmodule
 `default_nettype wire

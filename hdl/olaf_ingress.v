@@ -56,7 +56,7 @@ module olaf_ingress #(
     reg  [1:0]  state;
     reg  [`OLAF_END_BITS-1:0] verdict;
     reg         more;          // the frame goes on after its declared end
-    reg         fill;          // it ended before its last declared beat
+    reg         fill;          // it ended before its last declared beat; of no matter with a fault
     reg         torn;          // a beat before the last came incomplete
     reg  [9:0]  index;         // beats of the frame before this one
     reg  [9:0]  last_index;    // of the last declared beat
@@ -66,7 +66,12 @@ module olaf_ingress #(
     wire [`OLAF_TUSER_INDEX_WIDTH-1:0] of_index = user[`OLAF_TUSER_INDEX];
     wire [`OLAF_UDP_LENGTH_WIDTH-1:0] udp_length = `OLAF_UDP_LENGTH_VALUE(data);
     wire        of_update = inner ? inner_update : user[`OLAF_TUSER_KIND] == `OLAF_KIND_UPDATE;
-    wire [`OLAF_UDP_LENGTH_WIDTH:0] size_by_length = {1'b0, udp_length} + `OLAF_UDP_OFFSET;
+    // Whether the size is the UDP length and what comes before it, bit by bit without a carry that runs through:
+    // each bit of the sum needs the carry that the bit below must have made for the size to be right.
+    localparam [`OLAF_UDP_LENGTH_WIDTH:0] OFFSET = `OLAF_UDP_OFFSET;
+    wire [`OLAF_UDP_LENGTH_WIDTH:0] addend = {1'b0, udp_length}, sum = {1'b0, size};
+    wire [`OLAF_UDP_LENGTH_WIDTH:0] carries = (addend & OFFSET) | ((addend | OFFSET) & ~sum);
+    wire        size_by_length = (addend ^ OFFSET ^ sum) == {carries[`OLAF_UDP_LENGTH_WIDTH-1:0], 1'b0};
     wire        whole_gradients = size >= `OLAF_HEADER_BYTES && size[1:0] == 2'd0;
     wire        headless = !(&keep);   // of a first beat: its headers are not whole
 
@@ -76,26 +81,29 @@ module olaf_ingress #(
                  : data[`OLAF_OLAF_VERSION] != `OLAF_VERSION
                 || data[`OLAF_OLAF_FRAME_TYPE] != `OLAF_TYPE_UPDATE
                 || ~|data[`OLAF_OLAF_COUNT] ? `OLAF_FAULT_HEADER
-                 : {1'b0, size} != size_by_length || !whole_gradients ? `OLAF_FAULT_LENGTH
+                 : !size_by_length || !whole_gradients ? `OLAF_FAULT_LENGTH
                  : {16'd0, size} > `OLAF_BEAT_BYTES * BEATS ? `OLAF_FAULT_OVERSIZE
                  : {16'd0, of_index} >= INDICES ? `OLAF_FAULT_INDEX
                  : `OLAF_FAULT_NONE;
     wire faulty = first && fault != `OLAF_FAULT_NONE;
 
-    // What the frame declares, from its first beat.
+    // What the frame declares, from its first beat. What is judged by it waits for no subtraction.
     wire [15:0] size_less_one = size - 16'd1;
     wire [9:0]  declared_last = size_less_one[15:6];
-    wire [`OLAF_BEAT_BYTES-1:0] declared_keep = ~(64'hfffffffffffffffe << size_less_one[5:0]);
+    wire        unused = &{1'b0, size_less_one[5:0], carries[`OLAF_UDP_LENGTH_WIDTH]};
+    wire        whole_beats = ~|size[5:0];
+    wire        one_beat = ~|size[15:7] && size[6] == whole_beats;
+    wire [`OLAF_BEAT_BYTES-1:0] declared_keep = {64{whole_beats}} | ~({64{1'b1}} << size[5:0]);
     wire [9:0]  at = update_first ? 10'd0 : index;
-    wire        at_last = at == (first ? declared_last : last_index);
-    wire [`OLAF_BEAT_BYTES-1:0] due = !at_last ? {64{1'b1}} : first ? declared_keep : tail_keep;
-    wire [`OLAF_BEAT_BYTES-1:0] lacking = due & ~keep;
-    wire        incomplete = |lacking;
-    wire        excess = |(keep & ~due);
+    wire        at_last = first ? one_beat : index == last_index;
+    wire [`OLAF_BEAT_BYTES-1:0] due_last = first ? declared_keep : tail_keep;
+    wire [`OLAF_BEAT_BYTES-1:0] lacking = at_last ? due_last & ~keep : ~keep;
+    wire        incomplete = at_last ? |(due_last & ~keep) : headless;
+    wire        excess = |(keep & ~due_last);   // of the last declared beat
 
-    // Without its headers whole an update must not begin to leave: it is bad at once.
-    wire [`OLAF_END_BITS-1:0] judged = faulty ? `OLAF_END_GOOD
-                       : first && headless || !at_last ? `OLAF_END_TRUNCATED
+    // Without its headers whole an update must not begin to leave: it is bad at once. Of one with a fault the
+    // fault alone counts, so that what it is judged to be need not wait for that.
+    wire [`OLAF_END_BITS-1:0] judged = first && headless || !at_last ? `OLAF_END_TRUNCATED
                        : !last ? `OLAF_END_OVERLONG
                        : incomplete || torn && inner ? `OLAF_END_TRUNCATED
                        : excess ? `OLAF_END_OVERLONG
@@ -158,7 +166,7 @@ module olaf_ingress #(
             torn <= (inner && torn) || incomplete;
             verdict <= judged;
             more <= !last;
-            fill <= !at_last && !faulty;
+            fill <= !at_last;
         end
     end
 endmodule

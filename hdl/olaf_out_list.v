@@ -10,7 +10,7 @@ module olaf_out_list #(
     input  wire                 append,
     input  wire [SLOT_BITS-1:0] appended,
     input  wire                 remove,    // the first
-    output wire [SLOT_BITS-1:0] first,
+    output reg  [SLOT_BITS-1:0] first,
     output reg                  waiting    // there is a first
 );
     localparam [SLOT_BITS:0] FULL = SLOTS[SLOT_BITS:0];
@@ -25,10 +25,15 @@ module olaf_out_list #(
         next = at == LAST ? {SLOT_BITS{1'b0}} : at + 1'b1;
     endfunction
 
-    assign first = out_mem_addrs[head];
+    // The first is kept out of the memory, for much is decided by it.
+    wire [SLOT_BITS-1:0] second = out_mem_addrs[next(head)];
+    wire [SLOT_BITS:0] one = {{SLOT_BITS{1'b0}}, 1'b1};
     wire [SLOT_BITS:0] count_next = count + {{SLOT_BITS{1'b0}}, append} - {{SLOT_BITS{1'b0}}, remove};
 
-    always @(posedge clk) if (append) out_mem_addrs[tail] <= appended;
+    always @(posedge clk) begin
+        if (append) out_mem_addrs[tail] <= appended;
+        if (remove || !waiting) first <= waiting && count != one ? second : appended;
+    end
 
     always @(posedge clk)
         if (rst) begin

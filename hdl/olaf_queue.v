@@ -5,8 +5,8 @@
 //   s_axis ─ skid ─ ingress ─┬─ enqueue ─ merge ─ payload store ─ dequeue ─┬─ output ─ m_axis
 //                            └───────────────── bypass ────────────────────┘
 //
-// After reset the input waits until the tables are empty: max(INDICES, SLOTS) cycles. From then on it takes
-// one beat a cycle, but at least four cycles for each update, that is 256 bytes.
+// After reset the input, and a command, wait until the tables are empty: max(INDICES, SLOTS) cycles. From then
+// on it takes one beat a cycle, but at least four cycles for each update, that is 256 bytes.
 `default_nettype none
 `include "olaf_layout.vh"
 `include "olaf_dispositions.vh"
@@ -381,11 +381,11 @@ module olaf_queue #(
     olaf_command #(
         .INDICES(INDICES), .INDEX_BITS(INDEX_BITS), .SLOT_BITS(SLOT_BITS), .MEMBERS(MEMBERS), .ROW_BITS(ROW_BITS)
     ) commands (
-        .clk(aclk), .rst(queue_rst),
+        .clk(aclk), .rst(rst),
         .request(do_command), .code(command_code), .range_first(range_first), .range_last(range_last),
         .set_mode(set_mode), .set_threshold(set_threshold), .set_reward_enable(set_reward_enable[0]),
         .set_reward_threshold(set_reward_threshold), .busy(command_busy), .error(command_error),
-        .pause(pause), .quiet(enqueue_idle), .index(command_index),
+        .pause(pause), .quiet(enqueue_idle && !queue_rst), .index(command_index),
         .settings(command_settings), .set(set), .new_settings(new_settings),
         .row(command_row), .set_row(command_set_row), .new_row(command_new_row),
         .depart(depart), .release_sum(release_sum), .discard(discard), .forced(forced), .slot(command_slot),

@@ -15,7 +15,14 @@
 #define KIND_RESULT 8w3
 #define REFUSED_EPOCH 8w1
 #define REFUSED_SEGMENT 8w2
+#define REFUSED_PORT 8w3
+#define REFUSED_MERGED 8w4
+#define REFUSED_LENGTH 8w5
+#define REFUSED_CHECKSUM 8w6
+#define REFUSED_TTL 8w7
+#define ANY_PORT 16w65535
 #define OLAF_STATUS_BYTES 16w8
+#define IPV4_BYTES 16w20
 #define PACKET_OUT_BYTES 16w2
 
 // Ethernet II.

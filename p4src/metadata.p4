@@ -18,7 +18,7 @@ struct metadata_t {
     bit<32> server_addr;   // the parameter server's address: an update's destination, an ACK's source
     bit<16> group;         // multicast group that the frame goes to; 0 is none
     bit<16> segments;      // of the worker's model
-    bit<8>  refusal;       // why a known worker's frame is refused; 0: it is not
+    bit<8>  refusal;       // why a frame is refused; 0: it is not
     bit<4>  epoch;         // of the worker's job
     bit<1>  known_worker;
     bit<1>  known_server;

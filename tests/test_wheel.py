@@ -1,5 +1,6 @@
 """What an installed wheel does, outside of any checkout: everything that a checkout does."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -11,6 +12,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 NOT_SOURCES = shutil.ignore_patterns(".*", "build", "*.egg-info", "__pycache__")
+OTHERS = ("protobuf", "grpcio", "ray")
 PROGRAM = """\
 #include <core.p4>
 #include <v1model.p4>
@@ -79,10 +81,25 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installed]:
     environment.run("olafctl", "destroy", "--all")
 
 
+def test_it_holds_back_no_other_package(installed: Installed) -> None:
+    """The newest protobuf, grpcio and Ray that go together go together with it too."""
+    (wheel,) = (installed.folder / "wheels").glob("olafctl-*.whl")
+
+    def chosen(*more: str) -> dict[str, str]:
+        line = ("pip", "install", "-q", "--dry-run", "--ignore-installed", "--report", "-", *OTHERS, *more)
+        packages = [each["metadata"] for each in json.loads(installed.run(*line))["install"]]
+        return {each["name"]: each["version"] for each in packages if each["name"] in OTHERS}
+
+    alone = chosen()
+    assert set(alone) == set(OTHERS)
+    assert chosen(str(wheel)) == alone
+
+
 def test_a_deployment_lives_from_init_to_destroy(installed: Installed) -> None:
     installed.run("olafctl", "init", "mine.yaml")
     installed.run("olafctl", "deploy", "mine.yaml")
     assert "mine" in installed.run("olafctl", "status")
+    assert "-m p4runtime_sh" in installed.run("olafctl", "shell", "vnp4_1", "--print")
     assert " passed" in installed.run("olafctl", "test", "-k", "test_ack_status")
     installed.run("olafctl", "destroy")
     installed.run("olafctl", "status", expect=2)

@@ -363,6 +363,8 @@ module olaf_box_250mhz #(
         .s_tdata(data2), .s_tkeep(keep2), .s_tlast(last2), .s_src(meta2[`OLAF_BOX_META_SRC]),
         .s_dst(meta2[`OLAF_BOX_META_DST]), .s_group(meta2[`OLAF_BOX_META_GROUP]),
         .s_addressed(kind2 != `OLAF_BOX_KIND_BYPASS && kind2 != `OLAF_BOX_KIND_UPDATE),
+        // What OlafQueue lets out as an update is as long as it says, and VNP4₂ leaves it so.
+        .s_declared(kind2 == `OLAF_BOX_KIND_UPDATE ? meta2[`OLAF_BOX_META_SIZE] : 16'd0),
         .s_tvalid(valid2), .s_tready(ready2),
         .m_tdata(copy_data), .m_tkeep(copy_keep), .m_tlast(copy_last), .m_size(copy_size), .m_port(copy_to),
         .m_tvalid(copy_valid), .m_tready(|(copy_to & tx_ready)),

@@ -29,8 +29,9 @@ module olaf_box_copies #(
     input  wire [31:0]            copy_addr,
     input  wire [15:0]            copy_udp_port,
 
-    // A frame that is whole in the store.
+    // A frame that is in the store, whole or but its beginning.
     input  wire                   frame,
+    input  wire                   frame_early,      // more of it comes: it has one copy
     input  wire [PLACE_BITS-1:0]  frame_start,
     input  wire [15:0]            frame_size,
     input  wire [15:0]            frame_src,
@@ -42,6 +43,7 @@ module olaf_box_copies #(
     output wire                   copy_valid,
     input  wire                   copy_ready,
     output wire                   send,
+    output wire                   early,            // of the frame more comes, sent or not
     output wire                   last,
     output wire [PORTS-1:0]       port,             // one bit
     output wire [PLACE_BITS-1:0]  start,
@@ -55,7 +57,7 @@ module olaf_box_copies #(
     output wire                   dropped_group,    // a frame for a group without copies
     output wire                   pruned            // a copy that would have gone back
 );
-    localparam FRAME_WIDTH = PLACE_BITS + 16 * 4 + 1;
+    localparam FRAME_WIDTH = PLACE_BITS + 16 * 4 + 2;
     localparam COPY_WIDTH = 16 + 1 + 48 + 32 + 16;
     localparam [16:0] GROUPS = 1 << GROUP_BITS;
 
@@ -86,7 +88,7 @@ module olaf_box_copies #(
 
     always @(posedge clk) begin
         if (frame)
-            frames[put[FRAMES_BITS-1:0]] <= {frame_addressed, frame_start, frame_size, frame_src, frame_group, frame_dst};
+            frames[put[FRAMES_BITS-1:0]] <= {frame_early, frame_addressed, frame_start, frame_size, frame_src, frame_group, frame_dst};
         if (advance) begin
             frame1 <= frames[got[FRAMES_BITS-1:0]];
             frame2 <= frame1;
@@ -121,20 +123,20 @@ module olaf_box_copies #(
     reg                   valid4, valid5, last4, some4;
     reg [FRAME_WIDTH-1:0] frame4;
     reg [COPY_WIDTH-1:0]  copy4;
-    reg                   send5, last5, rewrite5, port_missing5, group_missing5, back5;
+    reg                   send5, last5, early5, rewrite5, port_missing5, group_missing5, back5;
     reg [PORTS-1:0]       port5;
     reg [PLACE_BITS-1:0]  start5;
     reg [15:0]            size5, udp_port5;
     reg [47:0]            mac5;
     reg [31:0]            addr5;
 
-    wire        addressed4;
+    wire        addressed4, early4;
     wire [PLACE_BITS-1:0] start4;
     wire [15:0] size4, src4, group4, dst4, port4, udp_port4;
     wire        rewrite4;
     wire [47:0] mac4;
     wire [31:0] addr4;
-    assign {addressed4, start4, size4, src4, group4, dst4} = frame4;
+    assign {early4, addressed4, start4, size4, src4, group4, dst4} = frame4;
     assign {port4, rewrite4, mac4, addr4, udp_port4} = copy4;
 
     wire        unicast4 = group4 == 16'd0;
@@ -153,6 +155,7 @@ module olaf_box_copies #(
         some4 <= left != {(COPY_BITS + 1){1'b0}};
         send5 <= any4 && exists4 && !back4;
         last5 <= last4;
+        early5 <= early4;
         port5 <= one_hot4;
         start5 <= start4;
         size5 <= size4;
@@ -174,16 +177,16 @@ module olaf_box_copies #(
 
     // A few copies ahead of the sender, so that frames of one beat leave one per cycle. What neither is sent nor
     // ends its frame does not go in.
-    localparam OUT_WIDTH = 2 + PORTS + PLACE_BITS + 16 + 1 + 48 + 32 + 16;
+    localparam OUT_WIDTH = 3 + PORTS + PLACE_BITS + 16 + 1 + 48 + 32 + 16;
     reg [OUT_WIDTH-1:0] ahead [0:7];
     reg [3:0] ahead_put, ahead_got;
     wire [3:0] ahead_count = ahead_put - ahead_got;
     assign room = ahead_count < 4'd5;   // two may be on their way
     assign copy_valid = ahead_count != 4'd0;
-    assign {send, last, port, start, size, rewrite, mac, addr, udp_port} = ahead[ahead_got[2:0]];
+    assign {send, last, early, port, start, size, rewrite, mac, addr, udp_port} = ahead[ahead_got[2:0]];
 
     always @(posedge clk)
-        if (valid5) ahead[ahead_put[2:0]] <= {send5, last5, port5, start5, size5, rewrite5, mac5, addr5, udp_port5};
+        if (valid5) ahead[ahead_put[2:0]] <= {send5, last5, early5, port5, start5, size5, rewrite5, mac5, addr5, udp_port5};
     always @(posedge clk)
         if (rst) begin
             ahead_put <= 4'd0;

@@ -3,6 +3,9 @@
 // A frame's size is what its tkeep says, never what came with it: the shell's sizes shift by a frame after
 // a receive error. A frame becomes visible to the reader when its last beat is in the ring; one that proves
 // too long or has a hole in its tkeep is taken back as if it had never come.
+//
+// A frame whose size is known beforehand (`s_declared`) need not wait: it becomes visible with its first beat.
+// Should a later beat show that it is not as declared, it ends with that beat and counts as malformed.
 `default_nettype none
 module olaf_box_intake #(
     parameter DEPTH_BITS = 9,      // log2 of the ring's beats; the ring must hold MAX_BYTES and 8 beats more
@@ -17,6 +20,7 @@ module olaf_box_intake #(
     input  wire [511:0]          s_tdata,
     input  wire [63:0]           s_tkeep,
     input  wire [USER_BITS-1:0]  s_tuser,
+    input  wire [15:0]           s_declared,   // with a frame's first beat: its bytes, or 0 if they are not known
     input  wire                  s_tlast,
     input  wire                  s_tvalid,
     output reg                   s_tready,
@@ -25,9 +29,11 @@ module olaf_box_intake #(
     output wire [DEPTH_BITS-1:0] write_addr,
     output wire [576:0]          write_beat,   // tlast, tkeep, tdata
 
-    output wire                  commit,       // a whole frame is in, as of the next cycle
+    output wire                  commit,       // a frame is visible, as of the next cycle
+    output wire                  commit_early, // and more of it comes
     output reg  [DEPTH_BITS:0]   commit_start, // its first beat; one bit more than an address
-    output wire [DEPTH_BITS:0]   commit_end,   // the place after its last beat
+    output wire [DEPTH_BITS:0]   commit_end,   // the place after its last beat, if it is whole
+    output reg  [DEPTH_BITS:0]   filled,       // the place after the last beat that is in
     output wire [15:0]           commit_size,  // bytes
     output wire [USER_BITS-1:0]  commit_user,
     input  wire [DEPTH_BITS:0]   freed,        // beats before this one are not needed any more
@@ -56,6 +62,8 @@ module olaf_box_intake #(
     reg                 a_valid, b_valid;
     reg [576:0]         a_beat, b_beat;
     reg [USER_BITS-1:0] a_user, b_user;
+    reg [15:0]          a_declared, b_declared;
+    reg                 b_known; // its size is, and it is no longer than it may be
     reg [6:0]           b_bytes;
     reg                 b_whole; // no hole, and full unless last
 
@@ -84,6 +92,9 @@ module olaf_box_intake #(
         a_user <= s_tuser;
         b_beat <= a_beat;
         b_user <= a_user;
+        a_declared <= s_declared;
+        b_declared <= a_declared;
+        b_known <= a_declared != 16'd0 && {16'd0, a_declared} <= MAX_BYTES;
         b_bytes <= length(a_keep);
         b_whole <= a_last ? a_packed : &a_keep;
     end
@@ -97,46 +108,60 @@ module olaf_box_intake #(
         end
 
     // The frame so far.
-    reg [DEPTH_BITS:0] next;      // where the next beat goes
     reg [15:0]         beats;
     reg [15:0]         bytes;
     reg                malformed, oversize, starved;
+    reg                begun;    // its first beat is in
+    reg                early;     // it is visible before its end
+    reg [15:0]         declared;
 
     wire               last = b_beat[576];
-    wire [DEPTH_BITS:0] used = next - freed;
+    wire [DEPTH_BITS:0] used = filled - freed;
     wire               full = used == BEATS;
     wire [15:0]        total = bytes + {9'd0, b_bytes};
-    wire               now_malformed = malformed || !b_whole;
+    wire [15:0]        due = begun ? declared : b_declared;
+    wire               unlike = (begun ? early : b_known) && (last ? total != due : total >= due);
+    wire               now_malformed = malformed || !b_whole || unlike;
     wire               now_oversize = oversize || {16'd0, beats} >= MAX_BEATS || {16'd0, total} > MAX_BYTES;
     wire               now_starved = starved || full;
+    wire               now_early = begun ? early : b_known && !now_malformed;
     wire               good = !now_malformed && !now_oversize && !now_starved;
+    wire               ends = last || (now_early && now_malformed); // as the ring has it
 
-    assign write = b_valid && good;
-    assign write_addr = next[DEPTH_BITS-1:0];
-    assign write_beat = b_beat;
-    assign commit = write && last;
-    assign commit_end = next + 1'b1;
-    assign commit_size = total;
+    assign write = b_valid && (now_early ? !malformed : good);
+    assign write_addr = filled[DEPTH_BITS-1:0];
+    assign write_beat = {ends, b_beat[575:0]};
+    assign commit = write && (now_early ? !begun : last);
+    assign commit_early = now_early;
+    assign commit_end = filled + 1'b1;
+    assign commit_size = now_early ? due : total;
     assign commit_user = b_user;
     assign dropped_oversize = b_valid && last && now_oversize;
     assign dropped_malformed = b_valid && last && now_malformed && !now_oversize;
     assign dropped_full = b_valid && last && now_starved && !now_malformed && !now_oversize;
 
     always @(posedge clk)
+        if (b_valid && !begun) begin
+            early <= now_early;
+            declared <= b_declared;
+        end
+    always @(posedge clk)
         if (rst) begin
-            next <= {(DEPTH_BITS + 1){1'b0}};
+            filled <= {(DEPTH_BITS + 1){1'b0}};
             commit_start <= {(DEPTH_BITS + 1){1'b0}};
             beats <= 16'd0;
             bytes <= 16'd0;
             malformed <= 1'b0;
             oversize <= 1'b0;
             starved <= 1'b0;
+            begun <= 1'b0;
             s_tready <= 1'b0;
         end else begin
             s_tready <= DROP_WHEN_FULL != 0 || used < BEATS - IN_FLIGHT;
             if (b_valid) begin
-                next <= good ? next + 1'b1 : last ? commit_start : next;
-                if (commit) commit_start <= commit_end;
+                filled <= write ? commit_end : last && !now_early ? commit_start : filled;
+                if (write && ends) commit_start <= commit_end;
+                begun <= !last;
                 beats <= last ? 16'd0 : now_oversize ? beats : beats + 16'd1;
                 bytes <= last ? 16'd0 : now_oversize ? bytes : total;
                 malformed <= !last && now_malformed;

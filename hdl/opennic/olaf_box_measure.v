@@ -34,7 +34,8 @@ module olaf_box_measure #(
     wire                  write, commit;
     wire [DEPTH_BITS-1:0] write_addr;
     wire [576:0]          write_beat;
-    wire [DEPTH_BITS:0]   start, finish;
+    wire [DEPTH_BITS:0]   start, finish, filled;
+    wire                  early;
     wire [15:0]           size;
     wire [USER_BITS-1:0]  user;
     reg  [DEPTH_BITS:0]   at;       // the next beat to read
@@ -45,10 +46,11 @@ module olaf_box_measure #(
         .DROP_WHEN_FULL(DROP_WHEN_FULL), .OUTSIDE(OUTSIDE)
     ) intake (
         .clk(clk), .rst(rst),
-        .s_tdata(s_tdata), .s_tkeep(s_tkeep), .s_tuser(s_tuser), .s_tlast(s_tlast),
+        .s_tdata(s_tdata), .s_tkeep(s_tkeep), .s_tuser(s_tuser), .s_declared(16'd0), .s_tlast(s_tlast),
         .s_tvalid(s_tvalid), .s_tready(s_tready),
         .write(write), .write_addr(write_addr), .write_beat(write_beat),
-        .commit(commit), .commit_start(start), .commit_end(finish), .commit_size(size),
+        .commit(commit), .commit_early(early), .commit_start(start), .commit_end(finish), .filled(filled),
+        .commit_size(size),
         .commit_user(user), .freed(at),
         .dropped_oversize(dropped_oversize), .dropped_malformed(dropped_malformed),
         .dropped_full(dropped_full), .dropped_cut(dropped_cut)
@@ -90,6 +92,6 @@ module olaf_box_measure #(
 
     assign {m_tlast, m_tkeep, m_tdata} = beat;
     assign {m_tuser, m_size} = frame;
-    wire unused = &{1'b0, start[DEPTH_BITS]};
+    wire unused = &{1'b0, start[DEPTH_BITS], filled, early};
 endmodule
 `default_nettype wire

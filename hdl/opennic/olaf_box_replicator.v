@@ -1,5 +1,6 @@
 // Stores each frame once and sends it once for each of its copies, one beat per cycle without a gap between
 // copies. Every copy goes to one port and may be addressed to a member of its cluster; its size is measured.
+// A frame for one port whose size is known beforehand leaves as it comes.
 `default_nettype none
 module olaf_box_replicator #(
     parameter PORTS = 2,          // front ports
@@ -33,6 +34,7 @@ module olaf_box_replicator #(
     input  wire [15:0]           s_dst,        // the front port it leaves by, if group is 0
     input  wire [15:0]           s_group,      // multicast group, or 0
     input  wire                  s_addressed,  // its copies are addressed to members
+    input  wire [15:0]           s_declared,   // bytes that it certainly has, or 0: it is measured
     input  wire                  s_tvalid,
     output wire                  s_tready,
 
@@ -55,7 +57,8 @@ module olaf_box_replicator #(
     wire                  write, commit;
     wire [DEPTH_BITS-1:0] write_addr;
     wire [576:0]          write_beat;
-    wire [DEPTH_BITS:0]   begun, finish;
+    wire [DEPTH_BITS:0]   begun, finish, filled;
+    wire                  begins_early;
     wire [15:0]           measured;
     wire [48:0]           user;
     reg  [DEPTH_BITS:0]   freed;
@@ -65,17 +68,18 @@ module olaf_box_replicator #(
         .DEPTH_BITS(DEPTH_BITS), .MAX_BYTES(MAX_BYTES), .USER_BITS(49), .DROP_WHEN_FULL(0), .OUTSIDE(0)
     ) intake (
         .clk(clk), .rst(rst),
-        .s_tdata(s_tdata), .s_tkeep(s_tkeep), .s_tuser({s_addressed, s_group, s_dst, s_src}), .s_tlast(s_tlast),
-        .s_tvalid(s_tvalid), .s_tready(s_tready),
+        .s_tdata(s_tdata), .s_tkeep(s_tkeep), .s_tuser({s_addressed, s_group, s_dst, s_src}),
+        .s_declared(s_group == 16'd0 ? s_declared : 16'd0), .s_tlast(s_tlast), .s_tvalid(s_tvalid), .s_tready(s_tready),
         .write(write), .write_addr(write_addr), .write_beat(write_beat),
-        .commit(commit), .commit_start(begun), .commit_end(finish), .commit_size(measured),
+        .commit(commit), .commit_early(begins_early), .commit_start(begun), .commit_end(finish), .filled(filled),
+        .commit_size(measured),
         .commit_user(user), .freed(freed),
         .dropped_oversize(dropped_oversize), .dropped_malformed(dropped_malformed),
         .dropped_full(dropped_full), .dropped_cut(dropped_cut)
     );
     assign accepted = commit;
 
-    wire                copy_valid, copy_ready, send, last, rewrite;
+    wire                copy_valid, copy_ready, send, early, last, rewrite;
     wire [PORTS-1:0]    port;
     wire [DEPTH_BITS:0] start;
     wire [15:0]         size, udp_port;
@@ -91,14 +95,15 @@ module olaf_box_replicator #(
         .group_count(group_count), .write_copy(write_copy), .copy_index(copy_index), .copy_port(copy_port),
         .copy_rewrite(copy_rewrite), .copy_mac(copy_mac), .copy_addr(copy_addr),
         .copy_udp_port(copy_udp_port),
-        .frame(commit), .frame_start(begun), .frame_size(measured), .frame_src(user[15:0]),
+        .frame(commit), .frame_early(begins_early), .frame_start(begun), .frame_size(measured), .frame_src(user[15:0]),
         .frame_dst(user[31:16]), .frame_group(user[47:32]), .frame_addressed(user[48]),
-        .copy_valid(copy_valid), .copy_ready(copy_ready), .send(send), .last(last), .port(port),
+        .copy_valid(copy_valid), .copy_ready(copy_ready), .send(send), .early(early), .last(last), .port(port),
         .start(start), .size(size), .rewrite(rewrite), .mac(mac), .addr(addr), .udp_port(udp_port),
         .dropped_port(dropped_port), .dropped_group(dropped_group), .pruned(pruned)
     );
 
-    // One beat read per cycle; a frame's beats are free when its last copy has read them.
+    // One beat read per cycle, of a frame that leaves as it comes when it is in; a frame's beats are free when its
+    // last copy has read them. What comes and goes nowhere is read as well: only then is it known where it ends.
     wire                enable;       // the pipeline behind the store moves
     reg                 sending;      // in the middle of a copy
     reg  [9:0]          index;        // the beat read next
@@ -106,13 +111,14 @@ module olaf_box_replicator #(
     wire [9:0]          last_index = size_less_one[15:6];
     wire                go = copy_valid && (sending || !pause);
     wire [9:0]          at = sending ? index : 10'd0;
-    wire                read = go && send && enable;
-    wire                read_last = at == last_index;
     wire [15:0]         begins_at = {{(15 - DEPTH_BITS){1'b0}}, start};
     wire [15:0]         place = begins_at + {6'd0, at};
     wire [15:0]         beyond = begins_at + {6'd0, last_index} + 16'd1;
-    assign copy_ready = go && enable && (!send || read_last);
-    assign copied = read && !sending;
+    wire                runs = send || early;  // through its beats
+    wire                read = go && runs && enable && place[DEPTH_BITS:0] != filled;
+    wire                read_last = ends[place[DEPTH_BITS-1:0]];
+    assign copy_ready = runs ? read && read_last : go && enable;
+    assign copied = read && send && !sending;
 
     always @(posedge clk)
         if (rst) begin
@@ -120,11 +126,12 @@ module olaf_box_replicator #(
             freed <= {(DEPTH_BITS + 1){1'b0}};
         end else begin
             if (read) sending <= !read_last;
-            if (copy_ready && last) freed <= beyond[DEPTH_BITS:0];
+            if (copy_ready && last) freed <= early ? place[DEPTH_BITS:0] + 1'b1 : beyond[DEPTH_BITS:0];
         end
     always @(posedge clk) if (read) index <= at + 10'd1;
 
     (* ram_style = "block" *) reg [576:0] beats [0:(1<<DEPTH_BITS)-1];
+    (* ram_style = "distributed" *) reg ends [0:(1<<DEPTH_BITS)-1];  // a frame with this beat
     reg [576:0]      beat;
     reg              beat_valid, beat_rewrite;
     reg [PORTS-1:0]  beat_port;
@@ -134,6 +141,7 @@ module olaf_box_replicator #(
 
     always @(posedge clk) begin
         if (write) beats[write_addr] <= write_beat;
+        if (write) ends[write_addr] <= write_beat[576];
         if (enable) begin
             beat <= beats[place[DEPTH_BITS-1:0]];
             beat_rewrite <= rewrite && !sending;
@@ -146,7 +154,7 @@ module olaf_box_replicator #(
     end
     always @(posedge clk)
         if (rst) beat_valid <= 1'b0;
-        else if (enable) beat_valid <= read;
+        else if (enable) beat_valid <= read && send;
 
     wire                out_valid, out_ready;
     wire [576:0]        out_beat;

@@ -36,10 +36,12 @@ module olaf_box_reset #(
     initial held = 1'b1;
     initial mod_rst_done = 1'b0;
 
+    reg rests, takes;     // what crosses comes out of a flip-flop
+    always @(posedge axis_aclk) {rests, takes} <= {resting, ready};
     (* async_reg = "true" *) reg [1:0] resting_here, ready_here;
     always @(posedge axil_aclk) begin
-        resting_here <= {resting_here[0], resting};
-        ready_here <= {ready_here[0], ready};
+        resting_here <= {resting_here[0], rests};
+        ready_here <= {ready_here[0], takes};
     end
 
     wire [15:0] limit = state == DRAIN ? DRAIN_CYCLES : state == HOLD ? HOLD_CYCLES : READY_CYCLES;

@@ -176,9 +176,9 @@ def watch(client: "Client", deployment: str, token: str, count: int | None, as_j
 
 
 def _mode(name: str | None) -> int | None:
-    from olafctl.daemon.api.schema import ENUMS
+    from olafctl.daemon.api import olaf_pb2
 
-    return None if name is None else ENUMS["Mode"].index(name.upper())
+    return None if name is None else olaf_pb2.Mode.Value(name.upper())
 
 
 def _show(cluster: Any, as_json: bool) -> None:

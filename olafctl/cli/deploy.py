@@ -34,8 +34,11 @@ def command(
     from olafctl.control.store import Store, folder_of
     from olafctl.daemon.keeper import keeper
     from olafctl.targets import testbeds
+    from olafctl.testbed.scarcity import scarcities
 
     bed = testbeds.load(testbeds.locate(testbed), target=target)
+    for note in scarcities(bed):
+        click.echo(f"note: {note}", err=True)
     store = Store(folder_of(bed.name))
     with keeper(store.folder) as daemon:
         if daemon is not None:

@@ -1,17 +1,18 @@
 """``olafctl generate``: write, or check, everything that is generated from the one definition of it."""
 
+import subprocess
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
 import click
 
-from olafctl import paths
+from olafctl import environments, paths
 from olafctl.errors import OlafError, Problem
 
 
 def generated() -> Mapping[Path, str]:
     """Every generated file's text, by its place relative to the sources."""
-    from olafctl.daemon.api import schema
     from olafctl.queue import generate
     from olafctl.targets.opennic import generate as opennic
     from olafctl.targets.p4_sources import params
@@ -23,11 +24,24 @@ def generated() -> Mapping[Path, str]:
         Path("olafctl/wire/native/tuser.h"): cpp.tuser(),
         Path("olafctl/wire/native/modes.h"): cpp.modes(),
         Path("docs/wire-format.md"): markdown.page(),
-        Path(schema.FILE): schema.proto(),
         Path("sdk/olaf/wire.py"): sdk.wire(),
         **generate.generated(),
         **opennic.generated(),
+        **_messages(),
     }
+
+
+def _messages() -> Mapping[Path, str]:
+    """The modules of the .proto files."""
+    home = paths.sources()
+    protos = [str(place.relative_to(home)) for place in sorted((home / "olafctl").rglob("*.proto"))]
+    python = environments.python(environments.PROTOC, lambda step: click.echo(step, err=True))
+    with tempfile.TemporaryDirectory() as made:
+        compiler = [str(python), "-m", "grpc_tools.protoc", f"--proto_path={home}", f"--python_out={made}"]
+        ended = subprocess.run([*compiler, *protos], capture_output=True, text=True, check=False)
+        if ended.returncode:
+            raise OlafError(*(Problem(line) for line in ended.stderr.splitlines()))
+        return {place.relative_to(made): place.read_text() for place in Path(made).rglob("*_pb2.py")}
 
 
 @click.command()
@@ -35,7 +49,7 @@ def generated() -> Mapping[Path, str]:
 def command(check: bool) -> None:
     """Write the generated files of this repository.
 
-    They follow from the header layouts, the register map and the templates' defaults.
+    They follow from the header layouts, the register map, the templates' defaults and the .proto files.
     """
     home = paths.sources()
     stale = {place: text for place, text in generated().items() if _text(home / place) != text}

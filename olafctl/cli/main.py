@@ -6,7 +6,7 @@ import os
 import pkgutil
 import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from importlib.metadata import entry_points
 from types import FrameType
@@ -29,7 +29,8 @@ _TERMINATION_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 class VerbGroup(click.Group):
     """A group whose sub-commands are the modules of a package, each imported only when named.
 
-    A module ``init.py`` holding ``command`` is the verb ``init``; there is nothing to register.
+    A module ``init.py`` holding ``command`` is the verb ``init``, ``drop_in`` the verb ``drop-in``; there is
+    nothing to register.
     """
 
     def __init__(self, *args: Any, package: str, **kwargs: Any) -> None:
@@ -83,11 +84,11 @@ def _added() -> Mapping[str, str]:
 
 def _modules(package: str) -> list[str]:
     names = (module.name for module in pkgutil.iter_modules(importlib.import_module(package).__path__))
-    return [name for name in names if name not in _NOT_VERBS]
+    return [name.replace("_", "-") for name in names if name not in _NOT_VERBS]
 
 
 def _command(package: str, name: str) -> click.Command:
-    command = importlib.import_module(f"{package}.{name}").command
+    command = importlib.import_module(f"{package}.{name.replace('-', '_')}").command
     assert isinstance(command, click.Command)
     return command
 
@@ -114,6 +115,13 @@ def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
 
 def main() -> None:
     """Run the command line; an :class:`OlafError` becomes one line per problem and its exit code."""
+    run(olafctl, _show_usage_error)
+
+
+def run(
+    command: click.Command, show: Callable[[click.ClickException], None], words: Sequence[str] | None = None
+) -> NoReturn:
+    """Run ``command`` with ``words``, by default this process's, and exit; ``show`` prints wrong usage."""
     output.begin()
     if isinstance(sys.stdout, io.TextIOWrapper):  # None when closed
         # What a terminal's encoding cannot show, or a file name that is not text, is no reason to fail.
@@ -122,11 +130,11 @@ def main() -> None:
         if signal.getsignal(each) is not signal.SIG_IGN:  # nohup ignores SIGHUP, and so do we then
             signal.signal(each, _interrupt)
     try:
-        code = olafctl.main(standalone_mode=False)
+        code = command.main(words, command.name, standalone_mode=False)
         sys.exit(code if isinstance(code, int) else 0)
     except click.ClickException as error:
         with suppress(OSError):
-            _show_usage_error(error)
+            show(error)
         sys.exit(error.exit_code)
     except (click.Abort, KeyboardInterrupt):
         with suppress(OSError):

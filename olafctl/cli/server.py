@@ -41,7 +41,7 @@ _MEANINGS = {
     type=click.Choice(_POLICIES),
     default="olaf",
     show_default=True,
-    help="When an update moves the weights (sdk/README.md).",
+    help="When an update moves the weights (sdk/README.md). plain adds every worker's step.",
 )
 @click.option(
     "--rate",
@@ -51,7 +51,12 @@ _MEANINGS = {
     show_default=True,
     help="γ: how far an update moves the weights.",
 )
-@click.option("--workers", type=click.IntRange(1), help="Policy synchronous: contributions that end a round.")
+@click.option(
+    "--workers",
+    type=click.IntRange(1),
+    help="Policy synchronous: contributions that end a round. Policy plain: move by the mean of so many "
+    "workers' steps instead of by each whole step.",
+)
 @click.option(
     "--deadline",
     type=float,
@@ -131,6 +136,12 @@ def command(
         sizes = {len(cluster.workers) for cluster in serving.asynchronous(bed)}
         if policy == "synchronous" and workers is None and len(sizes) == 1:
             workers = sizes.pop()
+        if policy == "plain" and workers is None and max(sizes, default=1) > 1:
+            click.echo(
+                f"note: policy plain adds the steps of all workers: with {max(sizes)} of them the effective "
+                f"rate is {max(sizes)} times one's; --workers {max(sizes)} takes their mean",
+                err=True,
+            )
     if policy == "synchronous" and workers is None:
         raise BadInput(Problem("how many workers make a round?", "--policy synchronous", "give --workers"))
     options = {"workers": workers, "deadline": deadline, "updates": updates, "seconds": seconds}

@@ -2,40 +2,53 @@
 
 import os
 import shlex
-import sys
 import time
 
 import click
 
 
 @click.command()
-@click.argument("device", metavar="DEVICE")
+@click.argument("device", metavar="DEVICE", required=False)
 @click.option("--deployment", "--name", metavar="NAME", help="The deployment, when there are several.")
 @click.option("--print", "show", is_flag=True, help="Print the command line instead of running it.")
-def command(device: str, deployment: str | None, show: bool) -> None:
+@click.option("--install", is_flag=True, help="Install p4runtime-shell, and open nothing.")
+def command(device: str | None, deployment: str | None, show: bool, install: bool) -> None:
     """Open p4runtime-shell on DEVICE of a deployment.
 
     DEVICE is vnp4_1 or vnp4_2; of several engines ENGINE/vnp4_1 or ENGINE/vnp4_2. The shell is its primary
     controller: another one is displaced. What is changed there is changed back by the next deploy.
+
+    p4runtime-shell needs an old protobuf, so it has an environment of its own, which is installed the first
+    time.
     """
+    from olafctl import environments
     from olafctl.control.deploy import find_running
     from olafctl.control.store import pick
     from olafctl.errors import BadInput, Problem
     from olafctl.p4runtime import address as addresses
     from olafctl.p4runtime.session import Session
 
+    def ready() -> str:
+        return str(environments.python(environments.SHELL, lambda step: click.echo(step, err=True)))
+
+    if install:
+        ready()
+        return
+    if device is None:
+        raise click.UsageError("Missing argument 'DEVICE'.")
     store = pick(deployment)
     _, running = find_running(store)
     chosen = next((each for each in running.devices if each.name == device), None)
     if chosen is None:
         known = ", ".join(each.name for each in running.devices)
         raise BadInput(Problem(f"there is no device {device!r}", store.folder.name, f"one of {known}"))
+    python = ready()
     with Session.connect(chosen.address, chosen.device_id, election_id=None, name=device) as session:
         election = max(session.next_election_id, time.time_ns())
     address, folder = (chosen.address, None) if show else addresses.short(chosen.address)
     if folder is not None:
         os.set_inheritable(folder, True)
-    line = [sys.executable, "-m", "p4runtime_sh", "--grpc-addr", address]
+    line = [python, "-m", "p4runtime_sh", "--grpc-addr", address]
     line += ["--device-id", str(chosen.device_id)]
     line += ["--election-id", f"{election >> 64},{election & (1 << 64) - 1}"]
     if show:

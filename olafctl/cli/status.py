@@ -49,6 +49,8 @@ def _show(report: dict[str, Any]) -> None:
         click.echo("what it wrote down about itself is damaged: olafctl deploy it again")
     if report["changing"]:
         click.echo("another olafctl is changing it right now")
+    for process in report["died"]:
+        click.echo(f"died: {process}")
     if report["interrupted"]:
         click.echo("a deploy was interrupted: run it again, or destroy")
     if not report["running"]:
@@ -73,6 +75,8 @@ def _show(report: dict[str, Any]) -> None:
         rows = [(host["name"], host["ip"], host["behind"], host["namespace"]) for host in report["hosts"]]
         table("hosts", ("host", "address", "behind", "namespace"), rows)
     table("tables", ("device", "table", "entries", "of", "packets", "missed"), _table_rows(report))
+    if refused := _refused_rows(report):
+        table("refused frames", ("device", "reason", "frames"), refused)
     table("groups", ("device", "groups", "replicas"), _group_rows(report))
     for engine, queue in report["queues"].items():
         place = f"{engine}/" if len(report["queues"]) > 1 else ""
@@ -119,6 +123,15 @@ def _table_rows(report: dict[str, Any]) -> list[tuple[Any, ...]]:
             missed = content["missed"]["packets"] if content["missed"] else "-"
             rows.append((device, name, len(content["entries"]), content["size"], packets, missed))
     return rows
+
+
+def _refused_rows(report: dict[str, Any]) -> list[tuple[Any, ...]]:
+    return [
+        (device, entry["key"].removeprefix("reason "), entry["packets"])
+        for device, held in report["devices"].items()
+        for entry in held["tables"].get("refusals", {"entries": ()})["entries"]
+        if entry["packets"]
+    ]
 
 
 def _index_rows(indices: list[dict[str, Any]], clusters: list[dict[str, Any]]) -> list[tuple[Any, ...]]:

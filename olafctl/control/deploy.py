@@ -79,15 +79,19 @@ def deploy(
     claim(store.folder)
     before_hosts = hosts.wanted(store.folder)
     chosen = before_hosts if with_hosts is None else with_hosts
-    wanted = _prepare(effective(testbed, store), store.folder, progress, chosen)
-    _check_hosts(wanted)
+    testbed = effective(testbed, store)
+    if chosen:
+        _check_hosts(testbed)
+    if store.record(Role.RUNNING) is None:  # before minutes of compiling
+        _check_startable(_target(testbed), testbed, store.folder)
+    wanted = _prepare(testbed, store.folder, progress, chosen)
     if dry_run:
         return _foresee(wanted, store)
     with locked(store.folder):
         before = store.record(Role.RUNNING)
         reusable = _reusable(wanted, store)
         if reusable is None:
-            _check_startable(wanted)
+            _check_startable(wanted.target, testbed, store.folder)
         _remember(wanted, store)
         try:
             outcome = _bring_up(wanted, reusable, store, progress, take_over)
@@ -172,7 +176,8 @@ def stop(store: Store) -> None:
         registry.get(name).stop(store.folder)
 
 
-def _prepare(testbed: Testbed, state: Path, progress: Progress, with_hosts: bool = False) -> _Wanted:
+def _target(testbed: Testbed) -> Target:
+    """Raises MissingTool when a program that it needs is not installed."""
     target = registry.get(testbed.target)
     missing = target.missing()
     if missing:
@@ -184,6 +189,11 @@ def _prepare(testbed: Testbed, state: Path, progress: Progress, with_hosts: bool
                 for tool in missing
             )
         )
+    return target
+
+
+def _prepare(testbed: Testbed, state: Path, progress: Progress, with_hosts: bool = False) -> _Wanted:
+    target = _target(testbed)
     progress("rendering and checking")
     rendered.check(testbed)
     return _Wanted(testbed, target, target.build(testbed, progress), state, with_hosts)
@@ -235,7 +245,7 @@ def _foresee(wanted: _Wanted, store: Store) -> Outcome:
     state = desired(wanted.testbed)
     running = _reusable(wanted, store)
     if running is None:
-        _check_startable(wanted)
+        _check_startable(wanted.target, wanted.testbed, wanted.state)
         there = interfaces.hosts_of(wanted.state)
         made = tuple(
             f"+ host {host.name} {host.ip}"
@@ -270,10 +280,17 @@ def _bring_up(
     with devices.controlling(running, take_over=take_over) as sessions:
         pushed = devices.push_pipelines(running, sessions)
         progress("programming tables and groups")
+        state = desired(wanted.testbed)
         begin = time.monotonic()
-        changes = devices.converge(running, sessions, desired(wanted.testbed))
+        changes, rest = devices.approach(running, sessions, state)
         took = time.monotonic() - begin
-    changed = _bring_hosts(wanted, running, progress)
+        changed = _bring_hosts(wanted, running, progress)
+        if rest.size:
+            progress("closing the ports that hosts have left")
+        if changes.size:
+            begin = time.monotonic()
+            devices.arrive(running, sessions, state, rest)
+            took += time.monotonic() - begin
     return Outcome(wanted.testbed.name, started, pushed, changes, took, changed)
 
 
@@ -288,16 +305,16 @@ def _bring_hosts(wanted: _Wanted, running: Running, progress: Progress) -> tuple
     return tuple(hosts.bring(wanted.state, network(wanted.testbed, running.attachments)).lines())
 
 
-def _check_hosts(wanted: _Wanted) -> None:
+def _check_hosts(testbed: Testbed) -> None:
     """Raises BadInput where there can be no hosts."""
-    if wanted.hosts and (reason := interfaces.why_not()):
-        where = f"{wanted.testbed.source}: hosts"
+    if reason := interfaces.why_not():
+        where = f"{testbed.source}: hosts"
         raise BadInput(Problem(reason, where, "run as root, or deploy with --no-hosts"))
 
 
-def _check_startable(wanted: _Wanted) -> None:
+def _check_startable(target: Target, testbed: Testbed, state: Path) -> None:
     """Raises BadInput for what cannot start here, while what runs still does."""
-    if problems := wanted.target.problems(wanted.testbed, wanted.state):
+    if problems := target.problems(testbed, state):
         raise BadInput(*problems)
 
 

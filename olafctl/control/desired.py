@@ -9,7 +9,9 @@ from olafctl.control.pipeline import (
     BRIDGING,
     CLUSTER_MULTICAST,
     DEVICES,
+    ELSEWHERE,
     FORWARDING,
+    LINKS,
     MEMBERS,
     PARAMETER_SERVERS,
     REFUSALS,
@@ -33,6 +35,9 @@ BROADCAST = (1 << 48) - 1
 MEMBER_NUMBERS = 1 << TUSER.field("member").bits
 """Only rounds tell members apart, and their clusters are smaller; others may have more members."""
 
+_NOWHERE = 0
+"""Of an address of the engine's own: no frame comes in from it."""
+
 
 def desired(testbed: Testbed) -> State:
     """The state that makes a pipeline serve ``testbed``; a pure function of it."""
@@ -41,7 +46,7 @@ def desired(testbed: Testbed) -> State:
     devices = {}
     for engine in testbed.engines:
         first, second = (device_name(testbed, engine.name, block) for block in DEVICES)
-        devices[first] = merged(members[first], device_state(_identify(testbed)))
+        devices[first] = merged(members[first], device_state(_identify(topology, engine.name)))
         devices[second] = merged(members[second], device_state(_forward(topology, engine)))
     return State(devices, {engine.name: _queue(engine, topology) for engine in testbed.engines})
 
@@ -57,7 +62,8 @@ def of_clusters(
     share an entry or a group.
 
     The entries of workers whose replica ids are in ``without`` are left out; their groups are whole. VNP4₁ of
-    the engines above their own does not know workers whose addresses are in ``passing_by``.
+    the engines above their own takes no updates of workers whose addresses are in
+    ``passing_by``.
     """
     testbed = topology.testbed
     names = {
@@ -70,13 +76,19 @@ def of_clusters(
     for cluster in clusters:
         for engine, blocks in names.items():
             first, second = (entities[device] for device in blocks)
-            passing = [
-                worker
+            passing = {
+                worker.ip
                 for worker in topology.members_below(engine, cluster)
-                if worker.member not in without
-                and (worker.ip not in passing_by or topology.home(worker) == engine)
-            ]
-            first += (_assignment(worker.ip, cluster, worker.number, worker.worker_id) for worker in passing)
+                if worker.ip not in passing_by or topology.home(worker) == engine
+            }
+            for worker in cluster.workers:
+                if worker.member not in without:
+                    port = topology.port_towards(engine, worker.port)
+                    first.append(
+                        _assignment(worker.ip, cluster, worker.number, worker.worker_id, port)
+                        if worker.ip in passing
+                        else TableEntry(WORKERS, {"worker_addr": int(worker.ip)}, ELSEWHERE, {"port": port})
+                    )
             first += _between_engines(cluster, engine, topology)
             second += _reaching_together(cluster, engine, topology)
             second += (
@@ -132,7 +144,7 @@ def flood_group() -> int:
     return limits.CLUSTERS + 1
 
 
-def _assignment(address: IPv4Address, cluster: Cluster, number: int, worker_id: int) -> TableEntry:
+def _assignment(address: IPv4Address, cluster: Cluster, number: int, worker_id: int, port: int) -> TableEntry:
     params = {
         "cluster": cluster.index,
         "worker": worker_id,
@@ -140,6 +152,7 @@ def _assignment(address: IPv4Address, cluster: Cluster, number: int, worker_id: 
         "segments": cluster.segments,
         "member": number % MEMBER_NUMBERS,
         "epoch": cluster.epoch,
+        "port": port,
     }
     return TableEntry(WORKERS, {"worker_addr": int(address)}, ASSIGN, params)
 
@@ -148,10 +161,10 @@ def _between_engines(cluster: Cluster, engine: str, topology: Topology) -> Itera
     """What VNP4₁ needs to know what comes down from the parent, and the sums of rounds from below."""
     own = topology.address_as_member(engine, cluster)
     if own is not None:
-        yield _assignment(own, cluster, 0, 0)
+        yield _assignment(own, cluster, 0, 0, _NOWHERE)
     if cluster.mode is Mode.ISWITCH:
         for copy, number in topology.branches(engine, cluster):
-            yield _assignment(copy.ip, cluster, number, 0)
+            yield _assignment(copy.ip, cluster, number, 0, copy.port)
 
 
 def _reaching_together(
@@ -181,10 +194,15 @@ def _copy(copy: Copy) -> TableEntry:
     return TableEntry(MEMBERS, {"member": copy.replica}, "deliver", params)
 
 
-def _identify(testbed: Testbed) -> Iterator[TableEntry]:
-    addresses = [server.ip for server in testbed.parameter_servers]
-    for address in (*addresses, *filter(None, [testbed.root.address])):
-        yield TableEntry(PARAMETER_SERVERS, {"server_addr": int(address)}, "admit")
+def _identify(topology: Topology, engine: str) -> Iterator[TableEntry]:
+    testbed, up = topology.testbed, topology.up.get(engine)
+    places = {server.ip: topology.port_towards(engine, server.port) for server in testbed.parameter_servers}
+    if testbed.root.address is not None:
+        places[testbed.root.address] = _NOWHERE if up is None else up.port
+    for address, port in places.items():
+        yield TableEntry(PARAMETER_SERVERS, {"server_addr": int(address)}, "admit", {"port": port})
+    for port in topology.ports_down(engine):
+        yield TableEntry(LINKS, {"port": port}, "from_below")
     for reason in Refusal:
         yield TableEntry(REFUSALS, {"reason": reason}, "refuse")
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import Protocol
 
-from olafctl.control import handover
+from olafctl.control import handover, places
 from olafctl.control.pipeline import VNP4_1, block_of
 from olafctl.control.plan import Op, Plan, plan
 from olafctl.control.state import QueueState, State, device_state
@@ -125,26 +125,48 @@ def read(running: Programmable, sessions: Sessions, wanted: State) -> State:
 def converge(running: Programmable, sessions: Sessions, wanted: State) -> Plan:
     """Make the actual state equal ``wanted`` and read it back; returns what had to be changed.
 
+    Raises OlafError as :func:`approach` and :func:`arrive`.
+    """
+    changes, rest = approach(running, sessions, wanted)
+    if changes.size:
+        arrive(running, sessions, wanted, rest)
+    return changes
+
+
+def approach(running: Programmable, sessions: Sessions, wanted: State) -> tuple[Plan, Plan]:
+    """Go from the actual state to ``wanted``, but for the old places of hosts that move, which stay open.
+
     Indices that go to another job are cleared of the one before. Where a table cannot hold old and new
     entries at once, the old ones are removed first.
-    Raises OlafError when a write is refused or what is read back differs.
+    Returns what had to be changed in all, and what is left of that for :func:`arrive`. Raises OlafError when
+    a write is refused.
     """
     actual = read(running, sessions, wanted)
     changes = plan(actual, wanted)
-    if changes.size:
-        todo = changes
-        if _clear_indices(actual, wanted, running, sessions):
-            todo = plan(read(running, sessions, wanted), wanted)
-        try:
-            carry_out(todo, running, sessions)
-        except WriteFailed as error:
-            if any(failure.code != "RESOURCE_EXHAUSTED" for failure in error.failures):
-                raise
-            # Old and new entries together do not fit: remove the old ones first.
-            carry_out(plan(read(running, sessions, wanted), wanted).removals, running, sessions)
-            carry_out(plan(read(running, sessions, wanted), wanted), running, sessions)
-        verify(running, sessions, wanted)
-    return changes
+    if not changes.size:
+        return changes, changes
+    between = places.both(actual, wanted)
+    todo = plan(actual, between)
+    if _clear_indices(actual, wanted, running, sessions):
+        todo = plan(read(running, sessions, wanted), between)
+    try:
+        carry_out(todo, running, sessions)
+    except WriteFailed as error:
+        if any(failure.code != "RESOURCE_EXHAUSTED" for failure in error.failures):
+            raise
+        # Old and new entries together do not fit: remove the old ones first.
+        carry_out(plan(read(running, sessions, wanted), between).removals, running, sessions)
+        carry_out(plan(read(running, sessions, wanted), between), running, sessions)
+    return changes, plan(between, wanted)
+
+
+def arrive(running: Programmable, sessions: Sessions, wanted: State, rest: Plan) -> None:
+    """Carry out what :func:`approach` left and read everything back.
+
+    Raises OlafError when a write is refused or what is read back differs.
+    """
+    carry_out(rest, running, sessions)
+    verify(running, sessions, wanted)
 
 
 def _clear_indices(actual: State, wanted: State, running: Programmable, sessions: Sessions) -> bool:

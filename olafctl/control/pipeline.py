@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from ipaddress import IPv4Address, IPv4Network
 
 from olafctl.p4runtime.entities import Exact, Lpm, Match, MulticastGroup, TableEntry
+from olafctl.wire.layouts import Refusal
 
 VNP4_1 = "vnp4_1"
 VNP4_2 = "vnp4_2"
@@ -11,9 +12,12 @@ DEVICES = (VNP4_1, VNP4_2)
 
 WORKERS = "workers"
 ASSIGN = "assign"
-"""The action of a worker's entry."""
+"""The action of a worker's entry where its updates pass."""
+ELSEWHERE = "elsewhere"
+"""The action of a worker's entry at other engines."""
 PARAMETER_SERVERS = "parameter_servers"
 REFUSALS = "refusals"
+LINKS = "links"
 CLUSTER_MULTICAST = "cluster_multicast"
 RESULTS = "results"
 MEMBERS = "members"
@@ -21,7 +25,7 @@ FORWARDING = "forwarding"
 BRIDGING = "bridging"
 
 TABLES: Mapping[str, tuple[str, ...]] = {
-    VNP4_1: (WORKERS, PARAMETER_SERVERS, REFUSALS),
+    VNP4_1: (WORKERS, PARAMETER_SERVERS, LINKS, REFUSALS),
     VNP4_2: (CLUSTER_MULTICAST, RESULTS, MEMBERS, FORWARDING, BRIDGING),
 }
 
@@ -41,6 +45,8 @@ def show_value(field: str, value: int) -> str:
         return str(IPv4Address(value))
     if field in _MACS:
         return value.to_bytes(6, "big").hex(":")
+    if field == "reason" and value in set(Refusal):
+        return Refusal(value).name.lower()
     return str(value)
 
 

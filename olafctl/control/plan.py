@@ -12,7 +12,16 @@ from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
-from olafctl.control.pipeline import MEMBERS, VNP4_1, VNP4_2, block_of, show_action, show_key, show_replicas
+from olafctl.control.pipeline import (
+    ELSEWHERE,
+    MEMBERS,
+    VNP4_1,
+    VNP4_2,
+    block_of,
+    show_action,
+    show_key,
+    show_replicas,
+)
 from olafctl.control.show import show_indices, show_register, show_settings
 from olafctl.control.state import DeviceState, QueueState, State
 from olafctl.p4runtime.entities import MulticastGroup, TableEntry
@@ -230,7 +239,8 @@ def _group_changes(
 
 
 def _adds(change: EntryChange) -> bool:
-    return change.op is not Op.DELETE
+    """Whether frames are taken after it that were not before; a worker that is elsewhere now has gone."""
+    return change.after is not None and change.after.action != ELSEWHERE
 
 
 def _is_member(change: EntryChange) -> bool:

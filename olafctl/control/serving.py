@@ -19,7 +19,7 @@ POLICIES: dict[str, tuple[type[policies.Policy], tuple[str, ...]]] = {
     "olaf": (policies.RewardGated, ()),
     "synchronous": (policies.Synchronous, ("workers", "deadline")),
     "periodic": (policies.Periodic, ("updates", "seconds")),
-    "plain": (policies.Plain, ()),
+    "plain": (policies.Plain, ("workers",)),
 }
 """By name: the policy, and what it takes besides its rate."""
 
@@ -33,8 +33,9 @@ def policy(name: str, rate: float, options: dict[str, float | None]) -> PolicyMa
     given: dict[str, Any] = {option: value for option, value in options.items() if value is not None}
     for option in given:
         if option not in takes:
-            owner = next(other for other, (_, its) in POLICIES.items() if option in its)
-            raise BadInput(Problem(f"is of the policy {owner}", f"--{option}", f"add --policy {owner}"))
+            owners = [other for other, (_, its) in POLICIES.items() if option in its]
+            what = f"is of the policy {' and '.join(owners)}"
+            raise BadInput(Problem(what, f"--{option}", f"add --policy {owners[0]}"))
     if name == "periodic" and not given:
         raise BadInput(Problem("has no period", "--policy periodic", "give --updates, --seconds or both"))
     make: Callable[..., policies.Policy] = partial(kind, rate=rate, **given)
@@ -79,8 +80,8 @@ def parameter_server(
     """
     behind: dict[str, Any] = {}
     if testbed is not None:
-        members, epochs = membership(asynchronous(testbed))
-        behind = {"members": members, "epochs": epochs, "multicast": True}
+        members, epochs, divisions = membership(asynchronous(testbed))
+        behind = {"members": members, "epochs": epochs, "divisions": divisions, "multicast": True}
     try:
         return ParameterServer(listen, policy=make, checkpoint=checkpoint, every=every, port=port, **behind)
     except SdkError as error:
@@ -90,10 +91,11 @@ def parameter_server(
         raise BadInput(Problem(what, "server", "give --listen an address of this machine")) from error
 
 
-def membership(clusters: Sequence[Cluster]) -> tuple[dict[str, str], dict[str, int]]:
-    """The cluster of each worker by its address, and each cluster's epoch."""
+def membership(clusters: Sequence[Cluster]) -> tuple[dict[str, str], dict[str, int], dict[str, int]]:
+    """The cluster of each worker by its address, and each cluster's epoch and segments."""
     members = {str(worker.ip): cluster.name for cluster in clusters for worker in cluster.workers}
-    return members, {cluster.name: cluster.epoch for cluster in clusters}
+    epochs = {cluster.name: cluster.epoch for cluster in clusters}
+    return members, epochs, {cluster.name: cluster.segments for cluster in clusters}
 
 
 def figures(server: ParameterServer, cluster: str) -> dict[str, Any]:

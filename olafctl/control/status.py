@@ -68,6 +68,7 @@ def status(store: Store, kept: Kept | None = None) -> Json:
         "changing": not quiet and kept is None,
         "daemon": kept.address if kept else None,
         "interrupted": interrupted,
+        "died": list(processes.died(store.folder)),
         "engines": _engines(testbed),
         "clusters": _clusters(testbed, store),
         "parameter_servers": [

@@ -15,7 +15,7 @@ from itertools import islice
 
 from olafctl.control import devices
 from olafctl.control.desired import desired, index_range, of_clusters
-from olafctl.control.pipeline import VNP4_1, VNP4_2, WORKERS
+from olafctl.control.pipeline import ASSIGN, REFUSALS, VNP4_1, VNP4_2, WORKERS
 from olafctl.control.plan import Plan, QueuePlan, plan
 from olafctl.control.state import State
 from olafctl.daemon.checking import Check
@@ -33,6 +33,7 @@ from olafctl.queue.settings import Change as SettingsChange
 from olafctl.targets.interface import Registers, device_name
 from olafctl.testbed.model import Cluster, Engine
 from olafctl.testbed.topology import Topology
+from olafctl.wire.layouts import Refusal
 
 _log = logging.getLogger(__name__)
 _SHOWN = 20
@@ -211,8 +212,21 @@ class Southbound:
         for engine in self._site.testbed.engines:
             counted = self._sessions[self._device(engine.name, VNP4_1)].direct_counters(WORKERS)
             for entry, count in counted.items():
-                seen[_address(entry.match["worker_addr"])] += count.packets
+                if entry.action != ASSIGN:
+                    continue
+                seen[_exact(entry.match["worker_addr"])] += count.packets
         return seen
+
+    def frames_refused(self) -> dict[str, dict[Refusal, int]]:
+        """How many frames each engine's VNP4₁ refused, by reason. Raises OlafError."""
+        refused = {}
+        for engine in self._site.testbed.engines:
+            session = self._sessions.get(self._device(engine.name, VNP4_1))
+            counted = session.direct_counters(REFUSALS) if session is not None and session.alive else {}
+            refused[engine.name] = {
+                Refusal(_exact(entry.match["reason"])): count.packets for entry, count in counted.items()
+            }
+        return refused
 
     def close(self) -> None:
         """End the sessions; what the devices hold stays."""
@@ -265,7 +279,7 @@ class Southbound:
             _log.info("%s: and %d more changes", self._site.testbed.name, changes.size - _SHOWN)
 
 
-def _address(match: Match | int) -> int:
+def _exact(match: Match | int) -> int:
     assert isinstance(match, Exact)
     return match.value
 

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from google.protobuf import text_format
-from p4.config.v1 import p4info_pb2
 
 from olafctl.cache import build_once, digest
 from olafctl.errors import BadInput, OlafError, Problem
@@ -27,6 +26,7 @@ from olafctl.p4.emit.program import Emitter
 from olafctl.p4.p4info.describe import Describer, as_text
 from olafctl.p4.syntax.parse import parse
 from olafctl.p4.syntax.preprocess import preprocess
+from olafctl.p4runtime.protocol import p4info_pb2
 from olafctl.toolchain import Compiler, cxx
 
 _HOME = Path(__file__).parent

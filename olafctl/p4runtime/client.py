@@ -1,24 +1,18 @@
-"""p4runtime-shell's client, for a long-lived process.
-
-``P4RuntimeClient`` ends the process when a switch does not answer, waits for calls without a limit, and its
-receiving thread outlives a failure. Here a refused stream is an exception, every call has a deadline
-and the thread is a daemon; the requests themselves stay the shell's.
-"""
+"""A P4Runtime client for a long-lived process: a refused stream is an exception, every call has a deadline,
+and the receiving thread ends with the process."""
 
 import contextlib
 import os
 import queue
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import grpc
 from google.rpc import code_pb2
-from p4.v1 import p4runtime_pb2, p4runtime_pb2_grpc
-from p4runtime_sh.p4runtime import P4RuntimeClient
 
 from olafctl.p4runtime import address as addresses
-from olafctl.p4runtime import fast_path
+from olafctl.p4runtime.protocol import p4runtime_pb2, p4runtime_stub
 
 _OPTIONS = [
     ("grpc.max_receive_message_length", -1),
@@ -56,27 +50,31 @@ class _Deadline(grpc.UnaryUnaryClientInterceptor, grpc.UnaryStreamClientIntercep
         return details if details.timeout is not None else details._replace(timeout=self._seconds)
 
 
-class Client(P4RuntimeClient):  # type: ignore[misc]  # p4runtime-shell has no types
+class Client:
     """One device's client; ``election_id`` is (high, low), None for one that never becomes primary.
 
-    ``timeout`` is in seconds, for the connection and for every call. Raises StreamEnded.
+    Elections are among the controllers of one ``role``; empty is the default role. ``timeout`` is in seconds,
+    for the connection and for every call. Raises StreamEnded.
     """
 
     def __init__(
-        self, device_id: int, address: str, election_id: tuple[int, int] | None, timeout: float
+        self,
+        device_id: int,
+        address: str,
+        election_id: tuple[int, int] | None,
+        timeout: float,
+        role: str = "",
     ) -> None:
         self.device_id = device_id
         self.election_id = election_id or (0, 0)
-        self.role_name = None
+        self.role = role
         self.timeout = timeout
         self._elects = election_id is not None
         name, self._folder = _short(address)
         program = ("grpc.primary_user_agent", f"olafctl pid {os.getpid()}")
         self._bare_channel = grpc.insecure_channel(name, options=[*_OPTIONS, program])
         self.channel = grpc.intercept_channel(self._bare_channel, _Deadline(timeout))
-        self.stub = p4runtime_pb2_grpc.P4RuntimeStub(self.channel)
-        self._write = self.channel.unary_unary("/p4.v1.P4Runtime/Write")
-        self._read = self.channel.unary_stream("/p4.v1.P4Runtime/Read")
+        self.stub = p4runtime_stub(self.channel)
         self.ended: StreamEnded | None = None
         self.arbitration: Any = None
         self.changed = threading.Condition()
@@ -104,6 +102,8 @@ class Client(P4RuntimeClient):  # type: ignore[misc]  # p4runtime-shell has no t
     def _arbitrate(self, is_answer: Callable[[Any], bool]) -> None:
         request = p4runtime_pb2.StreamMessageRequest()
         request.arbitration.device_id = self.device_id
+        if self.role:
+            request.arbitration.role.name = self.role
         if self._elects:
             request.arbitration.election_id.high, request.arbitration.election_id.low = self.election_id
         with self.changed:
@@ -117,29 +117,20 @@ class Client(P4RuntimeClient):  # type: ignore[misc]  # p4runtime-shell has no t
         if not answered:
             raise StreamEnded("UNAVAILABLE", f"no P4Runtime server answers in {self.timeout:g} s")
 
-    def write_updates(self, updates: Iterable[bytes], rollback: bool) -> None:
-        """Write serialised ``p4.v1.Update`` messages as one batch. Raises grpc.RpcError."""
-        high, low = self.election_id
-        atomicity = p4runtime_pb2.WriteRequest.ROLLBACK_ON_ERROR if rollback else 0
-        request = [
-            fast_path.number(1, self.device_id),
-            fast_path.message(3, fast_path.number(1, high) + fast_path.number(2, low)),
-            *(fast_path.message(4, update) for update in updates),
-            fast_path.number(5, atomicity),
-        ]
-        self._write(b"".join(request))
+    def write(self, request: Any, rollback: bool) -> None:
+        """Write the updates of a WriteRequest as one batch. Raises grpc.RpcError."""
+        request.device_id = self.device_id
+        request.role = self.role
+        if rollback:
+            request.atomicity = p4runtime_pb2.WriteRequest.ROLLBACK_ON_ERROR
+        request.election_id.high, request.election_id.low = self.election_id
+        self.stub.Write(request)
 
-    def read_entities(self, queries: Iterable[bytes]) -> Iterator[bytes]:
-        """Read with serialised ``p4.v1.Entity`` queries; gives such entities. Raises grpc.RpcError."""
-        request = fast_path.number(1, self.device_id) + b"".join(
-            fast_path.message(2, query) for query in queries
-        )
-        for answer in self._read(request):
-            try:
-                yield from (value for _, value in fast_path.fields(answer) if isinstance(value, bytes))
-            except fast_path.Unusual:
-                for entity in p4runtime_pb2.ReadResponse.FromString(answer).entities:
-                    yield entity.SerializeToString()
+    def read_entities(self, query: Any) -> Iterator[Any]:
+        """The ``p4.v1.Entity`` messages that one such query selects. Raises grpc.RpcError."""
+        request = p4runtime_pb2.ReadRequest(device_id=self.device_id, entities=[query])
+        for answer in self.stub.Read(request):
+            yield from answer.entities
 
     def elect(self, election_id: tuple[int, int]) -> None:
         """Arbitrate again with another election id. Raises StreamEnded."""

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
-from p4.config.v1 import p4info_pb2
+from olafctl.p4runtime.protocol import p4info_pb2
 
 P4Info: TypeAlias = p4info_pb2.P4Info
 

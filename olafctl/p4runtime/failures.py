@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from google.rpc import code_pb2, status_pb2
-from p4.v1 import p4runtime_pb2
 
 from olafctl.errors import OlafError, Problem
+from olafctl.p4runtime.protocol import p4runtime_pb2
 
 _REMEDIES = {
     "UNAVAILABLE": "check that the switch runs and that the address is right",

@@ -6,9 +6,7 @@ What has no name in the P4Info, or a value too wide for its field, raises ValueE
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from p4.v1 import p4runtime_pb2
-
-from olafctl.p4runtime import bytestrings, fast_path
+from olafctl.p4runtime import bytestrings, values
 from olafctl.p4runtime.dataplane import (
     CounterData,
     Exact,
@@ -26,41 +24,36 @@ from olafctl.p4runtime.plain import EntryRequest, FieldRequest, entry_request
 from olafctl.p4runtime.program import Action, MatchField, MatchKind, Program, Table
 
 
-def to_update(program: Program, change: int, entity: Entity) -> bytes:
-    """The ``p4.v1.Update`` of a named entity; ``change`` is its Update.Type. Raises ValueError."""
-    return fast_path.number(1, change) + fast_path.message(2, to_entity(program, entity))
-
-
-def to_entity(program: Program, entity: Entity) -> bytes:
-    """The ``p4.v1.Entity`` of a named entity. Raises ValueError."""
+def put_entity(message: Any, program: Program, entity: Entity) -> None:
+    """Fill a ``p4.v1.Entity`` with a named entity. Raises ValueError."""
     match entity:
         case TableEntry():
-            return fast_path.message(2, _entry(program, entity))
+            _put_entry(message.table_entry, program, entity)
         case DefaultAction():
             table = _table(program, entity.table)
-            action = _call(table, entity.action, entity.params) if entity.action else b""
-            return fast_path.message(2, fast_path.number(1, table.id) + action + fast_path.number(8, True))
+            message.table_entry.table_id = table.id
+            message.table_entry.is_default_action = True
+            if entity.action:
+                _put_call(message.table_entry, table, entity.action, entity.params)
         case MulticastGroup():
-            group = fast_path.number(1, entity.group_id) + _replica_bytes(entity.replicas)
-            return fast_path.message(9, fast_path.message(1, group))
+            group = message.packet_replication_engine_entry.multicast_group_entry
+            group.multicast_group_id = entity.group_id
+            _put_replicas(group, entity.replicas)
         case CloneSession():
-            length = fast_path.number(4, entity.packet_length)
-            session = fast_path.number(1, entity.session_id) + _replica_bytes(entity.replicas) + length
-            return fast_path.message(9, fast_path.message(2, session))
+            session = message.packet_replication_engine_entry.clone_session_entry
+            session.session_id = entity.session_id
+            session.packet_length_bytes = entity.packet_length
+            _put_replicas(session, entity.replicas)
 
 
-def counted_from_entity(program: Program, entity: bytes) -> tuple[Entity, CounterData | None]:
-    """The named entity of a serialised ``p4.v1.Entity``, and a table entry's direct counter if it has one.
+def counted_from_entity(program: Program, entity: Any) -> tuple[Entity, CounterData | None]:
+    """The named entity of a ``p4.v1.Entity``, and a table entry's direct counter if it has one.
 
     Raises ValueError for what has no typed form.
     """
-    try:
-        plain = fast_path.table_entry(entity)
-    except fast_path.Unusual:
-        message = p4runtime_pb2.Entity.FromString(entity)
-        if message.WhichOneof("entity") != "table_entry":
-            return _replication(message), None
-        plain = entry_request(message.table_entry)
+    if entity.WhichOneof("entity") != "table_entry":
+        return _replication(entity), None
+    plain = entry_request(entity.table_entry)
     return _named_entry(program, plain), plain.counter
 
 
@@ -89,11 +82,11 @@ def _named_entry(program: Program, plain: EntryRequest) -> TableEntry | DefaultA
             group = group_id
         case list():
             raise ValueError(f"table {table.alias}: one-shot action sets have no typed form")
-        case (action_id, values):
+        case (action_id, sent):
             called = program.actions.get(action_id)
             if called is None:
                 raise ValueError(f"the switch has an action {action_id:#x} that the P4Info does not")
-            given = dict(values)
+            given = dict(sent)
             action = called.alias
             params = {param.name: int.from_bytes(given[param.id], "big") for param in called.params}
     if plain.is_default:
@@ -103,26 +96,25 @@ def _named_entry(program: Program, plain: EntryRequest) -> TableEntry | DefaultA
     return TableEntry(table.alias, matches, action, params, plain.priority, member, group)
 
 
-def _entry(program: Program, entry: TableEntry) -> bytes:
+def _put_entry(message: Any, program: Program, entry: TableEntry) -> None:
     table = _table(program, entry.table)
-    parts = [fast_path.number(1, table.id)]
+    message.table_id = table.id
     for field in table.fields:
         match = entry.match.get(field.name)
         if match is not None:
-            parts.append(fast_path.message(2, fast_path.field_match(field.id, _checked(field, match))))
+            values.put_match(message.match.add(), field.id, _checked(field, match))
         elif field.kind is MatchKind.EXACT:
             raise ValueError(f"table {table.alias}: the exact key field {field.name} is missing")
     known = [field.name for field in table.fields]
     if unknown := [name for name in entry.match if name not in known]:
         raise ValueError(f"table {table.alias} has no key field {unknown[0]} (known: {', '.join(known)})")
     if entry.action:
-        parts.append(_call(table, entry.action, entry.params))
+        _put_call(message, table, entry.action, entry.params)
     elif entry.member:
-        parts.append(fast_path.message(3, fast_path.number(2, entry.member)))
+        message.action.action_profile_member_id = entry.member
     elif entry.group:
-        parts.append(fast_path.message(3, fast_path.number(3, entry.group)))
-    parts.append(fast_path.signed(4, entry.priority))
-    return b"".join(parts)
+        message.action.action_profile_group_id = entry.group
+    message.priority = entry.priority
 
 
 def _checked(field: MatchField, match: Match | int) -> Match:
@@ -167,8 +159,8 @@ def _match_from(request: FieldRequest) -> Match:
             raise ValueError("a match of an unknown kind has no typed form")
 
 
-def _call(table: Table, name: str, params: Mapping[str, int]) -> bytes:
-    """The TableAction field of a TableEntry."""
+def _put_call(message: Any, table: Table, name: str, params: Mapping[str, int]) -> None:
+    """Make an action the one that a TableEntry calls."""
     action = _action(table, name)
     if len(params) != len(action.params) or any(param.name not in params for param in action.params):
         known = ", ".join(param.name for param in action.params) or "none"
@@ -176,16 +168,14 @@ def _call(table: Table, name: str, params: Mapping[str, int]) -> bytes:
         raise ValueError(f"action {action.alias} has the parameters {known}; given were {given}")
     for param in action.params:
         _fits(params[param.name], param.bits, f"parameter {param.name}")
-    values = [params[param.name] for param in action.params]
-    return fast_path.message(3, fast_path.message(1, fast_path.action_call(action, values)))
+    given_values = [params[param.name] for param in action.params]
+    values.put_call(message.action.action, action, given_values)
 
 
-def _replica_bytes(replicas: Iterable[Replica]) -> bytes:
+def _put_replicas(message: Any, replicas: Iterable[Replica]) -> None:
     # egress_port is the deprecated field: every server takes it, and older ones take nothing else.
-    return b"".join(
-        fast_path.message(2, fast_path.number(1, replica.egress_port) + fast_path.number(2, replica.instance))
-        for replica in replicas
-    )
+    for replica in replicas:
+        message.replicas.add(egress_port=replica.egress_port, instance=replica.instance)
 
 
 def _replicas(message: Any) -> list[Replica]:

@@ -6,10 +6,9 @@ from enum import Enum
 from functools import cached_property
 from typing import Any, Protocol, TypeVar
 
-from p4.config.v1 import p4info_pb2
-
 from olafctl.p4runtime import bytestrings
 from olafctl.p4runtime.dataplane import ActionCall, P4Info
+from olafctl.p4runtime.protocol import p4info_pb2
 
 
 class MatchKind(Enum):
@@ -28,6 +27,9 @@ class Scope(Enum):
     TABLE_AND_DEFAULT = 0
     TABLE_ONLY = 1
     DEFAULT_ONLY = 2
+
+
+_ACTION = 0x01  # the first byte of an action's id
 
 
 class InvalidP4Info(Exception):
@@ -165,11 +167,6 @@ class Program:
         }
         self.tables = _by_id(self._table(table) for table in p4info.tables)
         self._tables_named: dict[str, Table] = {}
-        for profile in self.profiles.values():
-            if unknown := [hex(id) for id in profile.table_ids if id not in self.tables]:
-                raise InvalidP4Info(
-                    f"action profile {profile.name} names unknown tables {', '.join(unknown)}"
-                )
         headers = {meta.preamble.name: meta.metadata for meta in p4info.controller_packet_metadata}
         self.packet_in = tuple(_parameter(field, "packet_in") for field in headers.get("packet_in", ()))
         self.packet_out = tuple(_parameter(field, "packet_out") for field in headers.get("packet_out", ()))
@@ -190,11 +187,10 @@ class Program:
 
     def _table(self, table: Any) -> Table:
         where = f"table {table.preamble.name}"
-        if unknown := [hex(ref.id) for ref in table.action_refs if ref.id not in self.actions]:
-            raise InvalidP4Info(f"{where} refers to unknown actions {', '.join(unknown)}")
-        actions = {ref.id: self.actions[ref.id] for ref in table.action_refs}
-        if table.const_default_action_id and table.const_default_action_id not in self.actions:
-            raise InvalidP4Info(f"{where} has an unknown constant default action")
+        if unknown := [hex(ref.id) for ref in table.action_refs if ref.id >> 24 != _ACTION]:
+            raise InvalidP4Info(f"{where} refers to {', '.join(unknown)}, not the ids of actions")
+        # A P4Info lists the ids of @hidden actions and does not describe them: no write may call one.
+        actions = {ref.id: self.actions[ref.id] for ref in table.action_refs if ref.id in self.actions}
         if table.implementation_id and table.implementation_id not in self.profiles:
             raise InvalidP4Info(f"{where} has an unknown implementation")
         return Table(
@@ -219,7 +215,7 @@ class Program:
         if not id:
             return None
         if id not in self.actions:
-            raise InvalidP4Info(f"{where} has an unknown default action")
+            return ActionCall(id, ())
         action = self.actions[id]
         given = {argument.param_id: argument.value for argument in table.initial_default_action.arguments}
         if action.params and not given:

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from typing import Any
 
 import grpc
-from p4.v1 import p4runtime_pb2
 
 from olafctl.errors import BadInput, OlafError, Problem
 from olafctl.p4runtime import messages
@@ -13,6 +12,7 @@ from olafctl.p4runtime.dataplane import CounterData, P4Info
 from olafctl.p4runtime.entities import CloneSession, DefaultAction, Entity, MulticastGroup, TableEntry
 from olafctl.p4runtime.failures import P4RuntimeFailed, details
 from olafctl.p4runtime.program import InvalidP4Info, Program
+from olafctl.p4runtime.protocol import p4runtime_pb2
 
 
 class Reader:
@@ -52,23 +52,25 @@ class Reader:
         """The entries of one table as ``p4.v1.Entity`` messages, for :meth:`decoded`."""
         query = p4runtime_pb2.Entity()
         query.table_entry.table_id = self._table_id(table)
-        return self._read(query)
+        return self._serialized(query)
 
     def encoded_groups(self) -> list[bytes]:
         """The multicast groups as ``p4.v1.Entity`` messages, for :meth:`decoded`."""
-        return self._read(_all_groups())
+        return self._serialized(_all_groups())
 
     def encoded(self, entity: Entity) -> bytes:
         """``entity`` as a ``p4.v1.Entity``, as a write carries it. Raises BadInput for what has no place in
         the program."""
+        message = p4runtime_pb2.Entity()
         try:
-            return messages.to_entity(self.program, entity)
+            messages.put_entity(message, self.program, entity)
         except ValueError as error:
             raise BadInput(Problem(str(error), f"{self.name}: {entity}")) from None
+        return bytes(message.SerializeToString())
 
     def decoded(self, entity: bytes) -> Entity:
         """The entity of a ``p4.v1.Entity``. Raises OlafError for what has no name in the program."""
-        return self._named(entity)[0]
+        return self._named(p4runtime_pb2.Entity.FromString(entity))[0]
 
     def default_action(self, table: str) -> DefaultAction:
         """A table's default action as it is now."""
@@ -113,9 +115,7 @@ class Reader:
         """The values of an indirect counter, by index."""
         query = p4runtime_pb2.Entity()
         query.counter_entry.counter_id = self._resolved(self.program.counter_named, name)
-        found = {
-            e.counter_entry.index.index: _counter_data(e.counter_entry.data) for e in self._messages(query)
-        }
+        found = {e.counter_entry.index.index: _counter_data(e.counter_entry.data) for e in self._read(query)}
         return [found[index] for index in sorted(found)]
 
     def register(self, name: str) -> list[int]:
@@ -124,7 +124,7 @@ class Reader:
         query.register_entry.register_id = self._resolved(self.program.register_named, name)
         found = {
             e.register_entry.index.index: int.from_bytes(e.register_entry.data.bitstring, "big")
-            for e in self._messages(query)
+            for e in self._read(query)
         }
         return [found[index] for index in sorted(found)]
 
@@ -134,14 +134,14 @@ class Reader:
         except grpc.RpcError as error:
             raise self._failed(error, doing) from None
 
-    def _read(self, query: Any) -> list[bytes]:
+    def _read(self, query: Any) -> list[Any]:
         try:
-            return list(self._client.read_entities([query.SerializeToString()]))
+            return list(self._client.read_entities(query))
         except grpc.RpcError as error:
             raise self._failed(error, f"reading {_kind(query)}") from None
 
-    def _messages(self, query: Any) -> list[Any]:
-        return [p4runtime_pb2.Entity.FromString(entity) for entity in self._read(query)]
+    def _serialized(self, query: Any) -> list[bytes]:
+        return [entity.SerializeToString() for entity in self._read(query)]
 
     def _typed(self, query: Any) -> list[Entity]:
         return [entity for entity, _ in self._counted(query)]
@@ -149,7 +149,7 @@ class Reader:
     def _counted(self, query: Any) -> list[tuple[Entity, CounterData | None]]:
         return [self._named(entity) for entity in self._read(query)]
 
-    def _named(self, entity: bytes) -> tuple[Entity, CounterData | None]:
+    def _named(self, entity: Any) -> tuple[Entity, CounterData | None]:
         try:
             return messages.counted_from_entity(self.program, entity)
         except (ValueError, KeyError) as error:

@@ -1,6 +1,6 @@
 """A controller's session with one P4Runtime device, in the program's own names.
 
-Built on p4runtime-shell's client. Works with Olaf's agent and with BMv2's simple_switch_grpc.
+Works with Olaf's agent and with BMv2's simple_switch_grpc.
 
     with Session.connect("127.0.0.1:9559", device_id=1, election_id=1, name="vnp4_1") as session:
         session.push(p4info, config)
@@ -16,20 +16,20 @@ from typing import Any
 
 import grpc
 from google.protobuf import text_format
-from p4.config.v1 import p4info_pb2
-from p4.v1 import p4runtime_pb2
 
 from olafctl.errors import BadInput, Problem
 from olafctl.p4runtime import bytestrings, messages
 from olafctl.p4runtime.client import Client, StreamEnded
 from olafctl.p4runtime.dataplane import P4Info
 from olafctl.p4runtime.entities import (
+    CounterData,
     DigestMessage,
     Entity,
     PacketIn,
 )
 from olafctl.p4runtime.failures import Failure, NotPrimary, P4RuntimeFailed, WriteFailed, details
 from olafctl.p4runtime.program import Program
+from olafctl.p4runtime.protocol import p4data_pb2, p4info_pb2, p4runtime_pb2
 from olafctl.p4runtime.reader import Reader
 
 _BATCH = 1000
@@ -79,16 +79,18 @@ class Session(Reader):
         election_id: int | None = 1,
         name: str = "",
         timeout: float = 10.0,
+        role: str = "",
     ) -> "Session":
         """Open the stream and arbitrate; ``address`` is host:port or unix:path.
 
         ``election_id`` is up to 128 bits; None asks for a backup that never becomes primary. Whether
-        this session is primary says :attr:`is_primary`. ``timeout`` in seconds bounds every call.
+        this session is primary says :attr:`is_primary`, among those of its ``role``. ``timeout`` in seconds
+        bounds every call.
         """
         name = name or f"device {device_id}"
         where = f"{name} at {address}"
         try:
-            client = Client(device_id, address, _halves(election_id), timeout)
+            client = Client(device_id, address, _halves(election_id), timeout, role)
         except StreamEnded as error:
             raise P4RuntimeFailed(where, error.code, error.message, "connecting") from None
         return cls(client, where)
@@ -229,17 +231,52 @@ class Session(Reader):
         """
         wanted = list(updates)
         program = self.program
-        encoded = [self._encoded(program, update) for update in wanted]
-        failures: list[Failure] = []
         size = len(wanted) if rollback else _BATCH
-        for start in range(0, len(wanted), max(size, 1)):
+        batches = [wanted[start : start + size] for start in range(0, len(wanted), max(size, 1))]
+        requests = [self._request(program, batch) for batch in batches]
+        failures: list[Failure] = []
+        for number, (batch, request) in enumerate(zip(batches, requests, strict=True)):
             self._ask_permit()
             try:
-                self._client.write_updates(encoded[start : start + size], rollback)
+                self._client.write(request, rollback)
             except grpc.RpcError as error:
-                failures += self._failures(error, wanted[start : start + size], start)
+                failures += self._failures(error, batch, number * size)
         if failures:
             raise WriteFailed(self.name, failures)
+
+    def set_register(self, name: str, indices: Iterable[int], value: int) -> None:
+        """Set cells of a register of plain integers. Raises BadInput for a name that the program lacks."""
+        register_id = self._resolved(self.program.register_named, name)
+        data = p4data_pb2.P4Data(bitstring=bytestrings.encode(value))
+        entries = (
+            p4runtime_pb2.RegisterEntry(
+                register_id=register_id, index=p4runtime_pb2.Index(index=index), data=data
+            )
+            for index in indices
+        )
+        self._modify_raw([p4runtime_pb2.Entity(register_entry=entry) for entry in entries])
+
+    def set_counter(self, name: str, indices: Iterable[int], value: CounterData) -> None:
+        """Set cells of an indirect counter. Raises BadInput for a name that the program lacks."""
+        counter_id = self._resolved(self.program.counter_named, name)
+        data = p4runtime_pb2.CounterData(packet_count=value.packets, byte_count=value.bytes)
+        entries = (
+            p4runtime_pb2.CounterEntry(
+                counter_id=counter_id, index=p4runtime_pb2.Index(index=index), data=data
+            )
+            for index in indices
+        )
+        self._modify_raw([p4runtime_pb2.Entity(counter_entry=entry) for entry in entries])
+
+    def _modify_raw(self, entities: Sequence[Any]) -> None:
+        for start in range(0, len(entities), _BATCH):
+            batch = entities[start : start + _BATCH]
+            self._ask_permit()
+            updates = [p4runtime_pb2.Update(type=Change.MODIFY.value, entity=each) for each in batch]
+            try:
+                self._client.write(p4runtime_pb2.WriteRequest(updates=updates), False)
+            except grpc.RpcError as error:
+                raise self._failed(error, "writing") from None
 
     # Packets and digests
 
@@ -314,11 +351,16 @@ class Session(Reader):
             if code != "OK"
         ]
 
-    def _encoded(self, program: Program, update: Update) -> bytes:
-        try:
-            return messages.to_update(program, update.change.value, update.entity)
-        except ValueError as error:
-            raise BadInput(Problem(str(error), f"{self.name}: {update}")) from None
+    def _request(self, program: Program, batch: Sequence[Update]) -> Any:
+        request = p4runtime_pb2.WriteRequest()
+        for update in batch:
+            message = request.updates.add()
+            message.type = update.change.value
+            try:
+                messages.put_entity(message.entity, program, update.entity)
+            except ValueError as error:
+                raise BadInput(Problem(str(error), f"{self.name}: {update}")) from None
+        return request
 
 
 def _halves(election_id: int | None) -> tuple[int, int] | None:

@@ -46,8 +46,15 @@ def try_to(arguments: Sequence[str]) -> None:
 
 def _run(program: str, arguments: Sequence[str], given: str | None, state: Path | None) -> str:
     environment = None if state is None else {**os.environ, OWNER: str(state.resolve())}
+    # `ip netns add` makes /run/netns for everyone on this machine, whatever may be seen of our own files.
     done = subprocess.run(
-        [program, *arguments], input=given, capture_output=True, text=True, check=False, env=environment
+        [program, *arguments],
+        input=given,
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment,
+        umask=0o022,
     )
     if done.returncode:
         message = " ".join(done.stderr.split()) or f"exit code {done.returncode}"

@@ -14,8 +14,8 @@ T = TypeVar("T")
 
 
 def exists(namespace: str) -> bool:
-    """Whether there is a namespace of that name."""
-    return (HOME / namespace).exists()
+    """Whether there is a namespace of that name, as far as this user may see."""
+    return _identity(HOME / namespace) is not None
 
 
 def processes_in(namespaces: Iterable[str], processes: Iterable[int]) -> set[int]:

@@ -31,7 +31,8 @@ change them, write the `set_…` registers and the range, then SET to `command`,
 `command_busy` is 0. A command is applied to one index after the other, to each between two updates,
 while traffic flows. A command that is refused changes nothing and sets `command_error`: an unknown
 code, a range that is not within the indices, a mode or an H that does not exist, or another command
-still at work.
+still at work. One that comes while the tables are cleared after reset waits until they are, and is busy
+until then.
 
 In FIFO mode every update is appended, and none is merged.
 

@@ -38,10 +38,12 @@ def params(udp_port: int = layouts.UDP_PORT, control_tos: int = layouts.CONTROL_
         control_tos=control_tos,
         queue_port=layouts.QUEUE_PORT,
         cpu_port=layouts.CPU_PORT,
+        between_engines=limits.BETWEEN_ENGINES.network_address.packed[0],
         workers_size=limits.WORKERS,
         parameter_servers_size=limits.PARAMETER_SERVERS,
         clusters_size=limits.CLUSTERS,
         refusals_size=limits.REFUSALS,
+        links_size=limits.CHILDREN,
         forwarding_size=limits.FORWARDING,
         bridging_size=limits.BRIDGING,
     )

@@ -26,12 +26,16 @@ from olafctl.ports.namespace import processes_in
 
 _TERMINATION_SECONDS = 5.0
 _LAST_LINES = 5
+_LIFE = ".life"
 _WATCH = """\
-mark=$1; name=$2; shift 2
+mark=$1; life=$2; name=$3; shift 3
+printf 'runs as %s\n' "$$" > "$life"
 env "$mark" "$@"
 code=$?
 [ "$code" -gt 128 ] && how="was ended by signal $(kill -l "$code")" || how="exited with code $code"
-printf '%s  %s %s\\n' "$(date -u +%Y-%m-%dT%H:%M:%SZ)" "$name" "$how"
+end=$(printf '%s  %s %s' "$(date -u +%Y-%m-%dT%H:%M:%SZ)" "$name" "$how")
+printf '%s\\n' "$end"
+[ "$(cat "$life" 2>/dev/null)" = "runs as $$" ] && printf '%s\\n' "$end" > "$life"
 exit "$code"
 """
 """Without the mark in its own environment: ending a deployment leaves this shell to log how that went."""
@@ -40,7 +44,8 @@ exit "$code"
 def spawn(
     argv: Sequence[str], state: Path, log: Path, pass_fds: Sequence[int] = (), folder: Path | None = None
 ) -> subprocess.Popen[bytes]:
-    """Start ``argv`` in a session of its own (and in ``folder``), its output going to ``log``.
+    """Start ``argv`` in a session of its own (and in ``folder``), its output going to ``log``; what becomes
+    of it is told by :func:`died`.
 
     Raises OlafError.
     """
@@ -50,7 +55,7 @@ def spawn(
     try:
         with log.open("ab") as output:
             return subprocess.Popen(
-                ["/bin/sh", "-c", _WATCH, "olaf", mark, _name(argv), *argv],
+                ["/bin/sh", "-c", _WATCH, "olaf", mark, str(_life(log).resolve()), _name(argv), *argv],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
@@ -112,6 +117,21 @@ def of_engine(state: Path) -> Sequence[psutil.Process]:
     return [process for process in of(state) if _is_of_engine(process)]
 
 
+def died(state: Path) -> Sequence[str]:
+    """What was started in ``state`` and has ended by itself, each with how, when and its log."""
+    found = []
+    for life in sorted(state.glob(f"*{_LIFE}")):
+        log = life.name.removesuffix(_LIFE)
+        with suppress(OSError):
+            told = life.read_text().strip()
+            watcher = told.removeprefix("runs as ")
+            if watcher == told:
+                found.append(f"{told} (see {log})")
+            elif not psutil.pid_exists(int(watcher)):
+                found.append(f"what wrote {log} is gone without a word")
+    return found
+
+
 def states() -> set[Path]:
     """The state folders, there or deleted, of every process of a deployment that this user may look at."""
     found = (_deployment(process) for process in psutil.process_iter())
@@ -135,6 +155,7 @@ def end_all(state: Path) -> None:
     Raises OlafError when one stays.
     """
     _end(lambda: of(state))
+    _forget(state)
 
 
 def end_engine(state: Path) -> None:
@@ -143,6 +164,7 @@ def end_engine(state: Path) -> None:
     Raises OlafError when one stays.
     """
     _end(lambda: of_engine(state))
+    _forget(state)
 
 
 def end_in(namespace: str) -> None:
@@ -182,6 +204,17 @@ def _end(find: Callable[[], Sequence[psutil.Process]]) -> None:
 def _others() -> Sequence[psutil.Process]:
     """Every process but the caller."""
     return [process for process in psutil.process_iter() if process.pid != os.getpid()]
+
+
+def _life(log: Path) -> Path:
+    """Where it is noted how the process that writes ``log`` is."""
+    return log.with_name(log.name + _LIFE)
+
+
+def _forget(state: Path) -> None:
+    """What is ended on purpose has not died."""
+    for life in state.glob(f"*{_LIFE}"):
+        life.unlink(missing_ok=True)
 
 
 def _name(argv: Sequence[str]) -> str:

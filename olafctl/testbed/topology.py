@@ -68,6 +68,10 @@ class Topology:
         home = self.engine_at[port]
         return port if home == here else self._port_between(here, home)
 
+    def ports_down(self, engine: str) -> Sequence[int]:
+        """The ports of ``engine`` at which the engines right below it are."""
+        return [self._port_between(engine, child) for child in self.children[engine]]
+
     def _port_between(self, here: str, there: str) -> int:
         """The port of engine ``here`` that leads to another engine ``there``."""
         path = self.path_up(there)

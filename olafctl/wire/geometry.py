@@ -7,7 +7,7 @@ generated) all take them from here.
 from dataclasses import dataclass
 
 from olafctl.errors import BadInput, Problem
-from olafctl.wire.layouts import BEAT_BYTES, GRADIENT_OFFSET
+from olafctl.wire.layouts import BEAT_BYTES, GRADIENT_OFFSET, IPV4, OLAF, STATUS, UDP
 
 
 @dataclass(frozen=True)
@@ -27,9 +27,25 @@ MEMBERS = Bounds(1, 64, 32, "members of a cluster that an iSwitch round tells ap
 ADDER_LATENCY = Bounds(3, 6, 4, "cycles through a binary32 adder; 4 merges 256-byte updates without a gap")
 
 
+STANDARD_MTU = 1500
+"""Bytes of an IP packet where nobody has set another MTU; slots of up to 24 beats are for these."""
+JUMBO_MTU = 9022
+"""Of Ethernet frames of 9036 bytes (OLAF §12.1), which longer slots are for."""
+
+
+def packet_values(mtu: int) -> int:
+    """Gradient values that fit an IP packet of ``mtu`` bytes, as an update and as an ACK with a status."""
+    return (mtu - IPV4.size - UDP.size - OLAF.size - STATUS.size) // 4
+
+
 def segment_values(beats: int) -> int:
-    """Gradient values in a segment, the block of a model that one slot of ``beats`` holds."""
-    return (beats * BEAT_BYTES - GRADIENT_OFFSET) // 4
+    """Gradient values in a segment: the block of a model that a slot of ``beats`` holds and a packet carries.
+
+    The SDK divides by the packet alone, from the same sizes: where a slot is as long as the MTU (24 and 142
+    beats) both give the same segments.
+    """
+    slot = (beats * BEAT_BYTES - GRADIENT_OFFSET) // 4
+    return min(slot, packet_values(STANDARD_MTU if beats <= BEATS.default else JUMBO_MTU))
 
 
 @dataclass(frozen=True)

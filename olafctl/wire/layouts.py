@@ -83,10 +83,22 @@ class Kind(IntEnum):
 
 
 class Refusal(IntEnum):
-    """Why VNP4₁ drops a known worker's frame: the key of its table ``refusals``."""
+    """Why VNP4₁ drops a frame: the key of its table ``refusals``."""
 
     EPOCH = 1
+    """Of another job than its worker's."""
     SEGMENT = 2
+    """Beyond its worker's model."""
+    PORT = 3
+    """From a worker's or a parameter server's address, but not from where that is."""
+    MERGED = 4
+    """A worker's update that counts others in, where no engine can have merged them."""
+    LENGTH = 5
+    """IPv4 and UDP disagree on it."""
+    CHECKSUM = 6
+    """Of the IPv4 header, wrong."""
+    TTL = 7
+    """Used up."""
 
 
 class StatusFlag(IntEnum):
@@ -106,6 +118,8 @@ LANES = 16
 MAX_FRONT_PORT = 499
 QUEUE_PORT = 500
 CPU_PORT = 510
+ANY_PORT = 0xFFFF
+"""Instead of a port's number: whichever that is."""
 
 ETHERNET = Layout(
     "ethernet",

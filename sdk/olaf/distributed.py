@@ -6,7 +6,7 @@ the environment:
 
     OLAF_ADDRESS   parameter server address of the cluster, host:port, or olaf://cluster@engine to join
     OLAF_KEY       the cluster's key, if it has one
-    OLAF_LOCAL     this member's address, host:port, where the engine knows it by one (default: any)
+    OLAF_LOCAL     this member's address, host:port (default: as ``olaf.udp.usual`` finds it)
     OLAF_MTU       bytes of an IP packet (default 1500)
     OLAF_EPOCH, OLAF_SEGMENTS    for a fixed address: the job's epoch and the cluster's segments (0, 1)
 """
@@ -14,6 +14,7 @@ the environment:
 from __future__ import annotations
 
 import atexit
+import json
 import os
 import time
 from datetime import timedelta
@@ -26,32 +27,14 @@ from olaf.address import host_port, parse
 from olaf.errors import BadAddress, NoAnswer
 from olaf.rounds import Rounds
 from olaf.segments import STANDARD_MTU
-from olaf.udp import UdpPort
+from olaf.serial import ROUND_BITS
+from olaf.udp import open_port
 
 _LINGER = 5.0
 """Seconds a member that is done stays for others that may have missed the last result."""
 _LOOK_AGAIN = 0.01
-
-_THROUGH_GLOO = (
-    "allgather",
-    "_allgather_base",
-    "allgather_coalesced",
-    "allgather_into_tensor_coalesced",
-    "allreduce_coalesced",
-    "alltoall",
-    "alltoall_base",
-    "barrier",
-    "broadcast",
-    "gather",
-    "recv",
-    "recv_anysource",
-    "reduce",
-    "reduce_scatter",
-    "_reduce_scatter_base",
-    "reduce_scatter_tensor_coalesced",
-    "scatter",
-    "send",
-)
+_OPENING = 2.0
+"""Seconds for the first sum, each of three times."""
 
 
 class Member:
@@ -60,16 +43,18 @@ class Member:
     def __init__(self, store: Any, rank: int, size: int, timeout: timedelta) -> None:
         """Collective over all ranks; ``store`` is a torch.distributed store. A sum fails after ``timeout``.
 
-        Raises BadAddress, JoinRefused, NoAnswer, and OSError when OLAF_LOCAL cannot be bound.
+        Raises BadAddress, JoinRefused, NoAnswer (also when the engine does not make a first sum of all
+        members in seconds), and OSError when OLAF_LOCAL cannot be bound.
         """
         text = os.environ.get("OLAF_ADDRESS")
         if not text:
             raise BadAddress("set OLAF_ADDRESS to the cluster: host:port or olaf://cluster@engine")
-        port = UdpPort(host_port(os.environ.get("OLAF_LOCAL", "0.0.0.0:0")))
+        where = parse(text)
+        port = open_port(None, where)
         try:
             self.rounds = Rounds(
                 port,
-                parse(text),
+                where,
                 size,
                 segments=_number("OLAF_SEGMENTS", 1),
                 mtu=_number("OLAF_MTU", STANDARD_MTU),
@@ -81,6 +66,7 @@ class Member:
             store.set(f"olaf/{rank}", f"{host}:{number}")
             everyone = [store.get(f"olaf/{other}").decode() for other in range(size)]  # waits for all
             self.rounds.peers = [host_port(peer) for other, peer in enumerate(everyone) if other != rank]
+            _open(self.rounds, store, rank, size)
         except BaseException:
             port.close()
             raise
@@ -88,18 +74,14 @@ class Member:
         self._left = False
         atexit.register(self.leave)
 
-    def sum(self, tensor: torch.Tensor) -> torch.futures.Future[list[torch.Tensor]]:
-        """Replace a contiguous binary32 tensor by its sum over all members; done when the future is."""
-        future: torch.futures.Future[list[torch.Tensor]] = torch.futures.Future()
+    def sum(self, tensor: torch.Tensor) -> Sum:
+        """Replace a contiguous binary32 tensor by its sum over all members.
 
-        def end(failure: NoAnswer | None) -> None:
-            if failure is None:
-                future.set_result([tensor])
-            else:
-                future.set_exception(failure)
-
-        self.rounds.start(tensor.detach().view(-1).numpy(), end)
-        return future
+        Raises NoAnswer when an earlier sum has failed.
+        """
+        work = Sum(tensor)
+        self.rounds.start(tensor.detach().view(-1).numpy(), work.end)
+        return work
 
     def leave(self) -> None:
         """Stay until all are done, at most ``_LINGER`` seconds, so that each can have the last result."""
@@ -117,16 +99,47 @@ class Member:
 
 
 class Sum(dist.Work):
-    """What torch waits on; unlike torch's own wrapper of a future, waiting raises the future's failure."""
+    """What torch waits on.
 
-    def __init__(self, future: torch.futures.Future[list[torch.Tensor]]) -> None:
+    DDP reads its future in C++, which takes what Python calls an exception of a future for a value, and
+    crashes: so the failure is raised within ``then``, which C++ understands too.
+    """
+
+    def __init__(self, tensor: torch.Tensor) -> None:
         super().__init__()
-        self._future = future
+        self.failure: NoAnswer | None = None
+        self._ended: torch.futures.Future[None] = torch.futures.Future()
+
+        def outcome(ended: torch.futures.Future[None]) -> list[torch.Tensor]:
+            if self.failure is not None:
+                raise self.failure
+            return [tensor]
+
+        self._future = self._ended.then(outcome)
+
+    def end(self, failure: NoAnswer | None) -> None:
+        """The sum is here, or never will be."""
+        self.failure = failure
+        self._ended.set_result(None)
 
     def wait(self, timeout: timedelta | None = None) -> bool:
         """Until the sum is here; raises what ended it otherwise."""
-        self._future.wait()
+        self._ended.wait()
+        if self.failure is not None:
+            raise self.failure
         return True
+
+    def is_completed(self) -> bool:
+        """Whether ``wait`` returns, or raises, at once."""
+        return bool(self._future.done())
+
+    def is_success(self) -> bool:
+        """Whether the sum is here."""
+        return self.is_completed() and self.failure is None
+
+    def exception(self) -> NoAnswer | None:
+        """What ended it otherwise."""
+        return self.failure
 
     def get_future(self) -> torch.futures.Future[list[torch.Tensor]]:
         """DDP's way to wait."""
@@ -140,6 +153,8 @@ class OlafGroup(dist.ProcessGroup):
         """``engine``: whether this group is the one that the cluster serves."""
         super().__init__(rank, size)
         self._gloo = dist.ProcessGroupGloo(dist.PrefixStore("gloo", store), rank, size, timeout)
+        # Every collective that is not defined here, now and in later versions of torch.
+        self._register_backend(torch.device("cpu"), dist.ProcessGroup.BackendType.GLOO, self._gloo)
         self.member = Member(store, rank, size, timeout) if engine and size > 1 else None
 
     def allreduce(self, tensors: list[torch.Tensor], options: Any = None) -> Any:
@@ -155,7 +170,7 @@ class OlafGroup(dist.ProcessGroup):
             or not tensor.is_contiguous()
         ):
             return self._gloo.allreduce(tensors, options)
-        return Sum(self.member.sum(tensor))
+        return self.member.sum(tensor)
 
     def getBackendName(self) -> str:  # noqa: N802 - torch's name
         """As registered."""
@@ -169,17 +184,6 @@ class OlafGroup(dist.ProcessGroup):
         if _world is self:
             _world = None
 
-
-def _through_gloo(name: str) -> Any:
-    def collective(self: OlafGroup, *arguments: Any, **keywords: Any) -> Any:
-        return getattr(self._gloo, name)(*arguments, **keywords)
-
-    collective.__name__ = name
-    return collective
-
-
-for _name in _THROUGH_GLOO:
-    setattr(OlafGroup, _name, _through_gloo(_name))
 
 _world: OlafGroup | None = None
 """The group that the cluster serves; further groups would mix their rounds with its."""
@@ -205,11 +209,34 @@ def hook(member: Member, bucket: Any) -> torch.futures.Future[torch.Tensor]:
     As DDP does by itself: gradients are divided by the number of members, then summed.
     """
     gradients = bucket.buffer().div_(member.rounds.members)
-    return member.sum(gradients).then(lambda future: future.value()[0])
+    return member.sum(gradients).get_future().then(lambda future: future.value()[0])
 
 
 # DDP compares the hook's annotations with these objects; written in the signature they would be strings.
 hook.__annotations__.update({"bucket": dist.GradBucket, "return": torch.futures.Future[torch.Tensor]})
+
+
+def _open(rounds: Rounds, store: Any, rank: int, size: int) -> None:
+    """Find, for each segment, a round that the engine takes for a new one; collective.
+
+    What was there before (another job, one that failed in the middle of a round) has left round numbers in
+    the engine, and takes older ones for late duplicates. Of three that are 3/8 of the circle apart, one is
+    newer than any other. The clock comes first: it is ahead of a job that began earlier.
+
+    Raises NoAnswer on every rank, with what the engine did not do.
+    """
+    if rank == 0:
+        store.set("olaf/first", str(time.time_ns() // 1_000_000))
+    first, missing = int(store.get("olaf/first")), set(range(rounds.segments))
+    for turn in range(3):
+        failed = rounds.open(sorted(missing), first + turn * 3 * (1 << ROUND_BITS) // 8, _OPENING)
+        store.set(f"olaf/opened/{turn}/{rank}", json.dumps(failed))
+        everyone = [json.loads(store.get(f"olaf/opened/{turn}/{other}")) for other in range(size)]
+        missing = {int(segment) for failures in everyone for segment in failures}
+        if not missing:
+            return
+    counts = sorted({count for failures in everyone for count in failures.values() if count})
+    raise NoAnswer(rounds.unopened(sorted(missing), counts))
 
 
 def _number(name: str, default: int) -> int:

@@ -1,4 +1,4 @@
-"""What can go wrong before training begins; nothing of it is raised by a training step."""
+"""What can go wrong. A training step raises OtherParameters alone, and a synchronous sum NoAnswer."""
 
 from __future__ import annotations
 
@@ -25,3 +25,11 @@ class OtherModel(OlafError):
 
 class BadCheckpoint(OlafError):
     """A checkpoint that cannot be continued from."""
+
+
+class Taken(OlafError):
+    """The address belongs to another optimiser of this program."""
+
+
+class OtherParameters(OlafError):
+    """The optimiser trains parameters that it did not have when it was attached."""

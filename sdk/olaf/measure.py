@@ -13,7 +13,7 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -26,6 +26,8 @@ from olaf.worker import Worker
 MODELS = (2205, 137_477)
 WINDOW = 4
 _TIMEOUT = 5.0
+_DRAINED = 0.2
+"""Seconds until what was not answered is lost."""
 _BLAS_THREADS = "OPENBLAS_NUM_THREADS"
 
 
@@ -41,8 +43,10 @@ class Cost:
     """Of the whole worker process, its receiving thread included."""
     server: float
     """Of the server process: receive, decide, answer."""
+    sent: float
+    """Share of the updates that travelled by themselves; the others were added to a later one."""
     lost: float
-    """Share of the frames that were not answered."""
+    """Share of the frames sent that were not answered."""
 
 
 def measure(values: int, policy: str, updates: int) -> Cost:
@@ -60,18 +64,16 @@ def measure(values: int, policy: str, updates: int) -> Cost:
         if not worker.wait(_TIMEOUT):
             raise RuntimeError("the parameter server did not answer over loopback")
         _train(worker, max(WINDOW, updates // 10))
-        server_before, received_before = _asked(ours, "count")
-        acknowledged = worker.counters.acks
+        before, begun = _asked(ours, "count"), replace(worker.counters)
         training, whole = _train(worker, updates)
-        acknowledged = worker.counters.acks - acknowledged
+        sent = worker.counters.sent - begun.sent
+        lost = 1 - (worker.counters.acks - begun.acks) / sent
         worker.close()
-        server_after, received_after = _asked(ours, "stop")
+        served = (_asked(ours, "stop") - before) / updates
     finally:
         process.join()
-    frames = updates * Segments.of(values, JUMBO_MTU).count
-    received = (received_after - received_before) / worker.segments.count
-    served = (server_after - server_before) / received
-    return Cost(values, policy, training / updates, whole / updates, served, 1 - acknowledged / frames)
+    share = sent / (updates * worker.segments.count)
+    return Cost(values, policy, training / updates, whole / updates, served, share, lost)
 
 
 @contextmanager
@@ -91,11 +93,11 @@ def without_blas_threads() -> Iterator[None]:
             os.environ[_BLAS_THREADS] = before
 
 
-def _asked(server: multiprocessing.connection.Connection, what: str) -> tuple[float, int]:
-    """CPU seconds of the server's process so far, and the frames it received."""
+def _asked(server: multiprocessing.connection.Connection, what: str) -> float:
+    """CPU seconds of the server's process so far."""
     server.send(what)
-    seconds, received = server.recv()
-    return seconds, received
+    seconds: float = server.recv()
+    return seconds
 
 
 def _train(worker: Worker, updates: int) -> tuple[float, float]:
@@ -103,13 +105,12 @@ def _train(worker: Worker, updates: int) -> tuple[float, float]:
     gradient = np.full(worker.segments.values, 1e-3, np.float32)
     training, begun = 0.0, time.process_time()
     for number in range(0, updates, WINDOW):
-        wanted = worker.counters.acks + WINDOW * worker.segments.count
         begin = time.thread_time()
         for step in range(WINDOW):
             worker.offer(gradient, float(number + step))
             worker.poll()
         training += time.thread_time() - begin
-        worker._port.wait(lambda: worker.counters.acks >= wanted, 0.2)  # noqa: B023
+        worker.drain(_DRAINED)
     return training, time.process_time() - begun
 
 
@@ -118,7 +119,7 @@ def _serve(connection: multiprocessing.connection.Connection, policy: str) -> No
     connection.send(server.address[1])
     while True:
         asked = connection.recv()
-        connection.send((time.process_time(), server.counters().received))
+        connection.send(time.process_time())
         if asked == "stop":
             break
     server.close()
@@ -139,7 +140,7 @@ def main() -> None:
         print(
             f"{values:>9} values, {Segments.of(values, JUMBO_MTU).count:>3} frames"
             f"{cost.training * 1e6:>12.0f} µs{cost.worker * 1e6:>14.0f} µs{cost.server * 1e6:>14.0f} µs"
-            f"{1 / cost.server:>13.0f}/s    {cost.lost:.1%} of frames lost"
+            f"{1 / cost.server:>13.0f}/s    {cost.sent:.0%} sent singly, {cost.lost:.1%} of frames lost"
         )
 
 

@@ -26,6 +26,9 @@ _REFUSALS: dict[int, str] = {
     wire.Reason.CLUSTER_FULL: "the cluster has no place for another member",
     wire.Reason.WRONG_MODEL_LENGTH: "the cluster trains a model of another length",
     wire.Reason.OBJECTIVE_VIOLATED: "with this member the cluster's Age-of-Model objective would not hold",
+    wire.Reason.BAD_MESSAGE: "the control plane does not understand the message: is it of another version?",
+    wire.Reason.NOT_A_MEMBER: "this address is no member of the cluster",
+    wire.Reason.FAILED: "the engine could not be programmed; on its machine: olafctl status, olafctl audit",
 }
 
 
@@ -190,7 +193,7 @@ class Membership:
         self._port.wait(lambda: self._asked is None, seconds)
         where = f"{self._cluster.name} at {self._cluster.control[0]}:{self._cluster.control[1]}"
         if self.refused is not None:
-            reason = _REFUSALS.get(self.refused, f"reason {self.refused}")
+            reason = _REFUSALS.get(self.refused, f"reason {self.refused}, unknown to this version")
             raise JoinRefused(f"cluster {where} refused {what}: {reason}")
         if self._asked is not None:
             raise NoAnswer(f"cluster {where} did not answer in {seconds:g} s; is olafctl's daemon running?")

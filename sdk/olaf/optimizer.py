@@ -12,30 +12,45 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, Union
 
 import numpy as np
 import torch
 
+from olaf.errors import OtherParameters, Taken
 from olaf.policies import RATE
-from olaf.segments import Vector
+from olaf.segments import Vector, representable
 from olaf.worker import Worker
+
+Optimizers = Union[torch.optim.Optimizer, Sequence[torch.optim.Optimizer]]
+
+_attached: dict[tuple[str, str | None], Link] = {}
+"""By server and ``local``, as given: two at one address would be one worker to the engine and the server."""
 
 
 class Link:
-    """An optimiser's connection to a parameter server."""
+    """The connection of optimisers, which train one model together, to a parameter server."""
 
     def __init__(
-        self, optimizer: torch.optim.Optimizer, worker: Worker, every: int | None, rate: float, wait: float
+        self,
+        optimizers: Sequence[torch.optim.Optimizer],
+        worker: Worker,
+        every: int | None,
+        rate: float,
+        wait: float,
     ) -> None:
         """As ``attach``."""
         self.worker = worker
-        self._parameters = _parameters(optimizer)
+        self._optimizers = optimizers
+        self._parameters = list(_trained(optimizers))
         self._every, self._rate = every, np.float32(rate)
         self._steps = 0
         self._reward = -math.inf
         self._base = self._read()
         """Weights up to which everything was offered."""
+        self._moved = np.empty_like(self._base)
+        """Memory that each exchange uses again."""
         self._begun = False
         worker.begin(self._base)
         if wait and not worker.wait(wait):
@@ -44,32 +59,48 @@ class Link:
                 stacklevel=3,
             )
         self._begin()
-        self._hook = optimizer.register_step_post_hook(self._stepped)
+        # Not traced where the script compiles its step. (An optimiser has imported the compiler already.)
+        self._hook = optimizers[-1].register_step_post_hook(torch.compiler.disable(self._stepped))
 
     def reward(self, value: float) -> None:
-        """The mean episode reward, once an iteration; a value that is no number changes nothing."""
-        if not math.isnan(value):
+        """The mean episode reward, once an iteration; a value that binary32 cannot hold changes nothing."""
+        if representable(value):
             self._reward = float(value)
+        else:
+            self.worker.dropped("a reward")
 
     def exchange(self) -> None:
-        """Offer the progress since the last time and adopt what has arrived; does not wait."""
+        """Offer the progress since the last time and adopt what has arrived; does not wait.
+
+        Where training has left the finite numbers of binary32, what it did since the last time is undone,
+        also in the optimisers' state. Raises OtherParameters when the optimisers train others by now.
+        """
+        self._check()
         if not self._begun and not self._begin():
             return
         weights = self._read()
-        moved = (weights - self._base) / self._rate
-        own = self.worker.held + moved
+        moved = np.subtract(weights, self._base, out=self._moved)
+        moved /= self._rate
+        own = self.worker.held if self.worker.fresh else None
+        broken = self.worker.counters.broken
         self.worker.offer(moved, self._reward)
-        blocks = self.worker.poll()
-        for block in blocks:
-            weights[block.place] = block.values + self._rate * own[block.place]
-        if blocks:
+        if self.worker.counters.broken > broken:
+            self._undo()
+            return
+        if own is not None:
+            own += moved
+            own *= self._rate
+            for block in self.worker.poll():
+                np.add(block.values, own[block.place], out=weights[block.place])
             self._write(weights)
         self._base = weights
 
     def close(self) -> None:
-        """Detach from the optimiser and leave the cluster."""
+        """Detach from the optimisers and leave the cluster."""
         self._hook.remove()
         self.worker.close()
+        for where in [where for where, link in _attached.items() if link is self]:
+            del _attached[where]
 
     def _stepped(self, optimizer: torch.optim.Optimizer, arguments: Any, keywords: Any) -> None:
         self._steps += 1
@@ -89,23 +120,47 @@ class Link:
         self._begun = True
         return True
 
+    def _check(self) -> None:
+        """Refuse what would be trained and not shared."""
+        known = {id(parameter) for parameter in self._parameters}
+        others = sum(
+            parameter.numel() for parameter in _trained(self._optimizers) if id(parameter) not in known
+        )
+        if others:
+            raise OtherParameters(
+                f"{others} values are trained that were not when the optimiser was attached (unfrozen, or by "
+                "add_param_group): close the link and attach again, in every worker, for a new model"
+            )
+
+    def _undo(self) -> None:
+        """Go back to where the last exchange ended; moments that are not finite begin again."""
+        self._write(self._base)
+        with torch.no_grad():
+            for optimizer in self._optimizers:
+                for state in optimizer.state.values():
+                    for value in state.values():
+                        if isinstance(value, torch.Tensor) and (
+                            value.is_floating_point() or value.is_complex()
+                        ):
+                            value[~torch.isfinite(value)] = 0
+
     def _read(self) -> Vector:
         with torch.no_grad():
-            flat = torch.cat([p.detach().reshape(-1).to("cpu", torch.float32) for p in self._parameters])
+            flat = torch.cat([_real(p).reshape(-1).to("cpu", torch.float32) for p in self._parameters])
         weights: Vector = flat.numpy()
         return weights
 
     def _write(self, weights: Vector) -> None:
         place = 0
         with torch.no_grad():
-            for parameter in self._parameters:
+            for parameter in map(_real, self._parameters):
                 values = torch.from_numpy(weights[place : place + parameter.numel()])
                 parameter.copy_(values.view_as(parameter))
                 place += parameter.numel()
 
 
 def attach(
-    optimizer: torch.optim.Optimizer,
+    optimizer: Optimizers,
     server: str,
     *,
     every: int | None = 1,
@@ -115,25 +170,44 @@ def attach(
 ) -> Link:
     """Train through a parameter server from now on; the training script goes on as before.
 
-    ``server`` is ``host:port``, or ``olaf://cluster@engine``. Every ``every`` optimiser steps an update is
-    offered; with None, when ``exchange`` is called. ``rate`` is the server's γ. Before that, up to ``wait``
-    seconds are spent on beginning with the server's weights. Further arguments go to ``olaf.Worker``.
+    Several optimisers are given together: they train one model, and the last one's steps count. ``server`` is
+    ``host:port``, or ``olaf://cluster@engine``. Every ``every`` optimiser steps an update is offered; with
+    None, when ``exchange`` is called. ``rate`` is the server's γ. Before that, up to ``wait`` seconds are
+    spent on beginning with the server's weights. Further arguments go to ``olaf.Worker``.
 
-    Raises what ``Worker`` raises; OtherModel when the server trains another model; ValueError for an
-    ``every`` below 1 or no parameters.
+    Raises what ``Worker`` raises; OtherModel when the server trains another model; Taken when this program
+    has attached another optimiser there; ValueError for an ``every`` below 1 or no parameters.
     """
-    values = sum(parameter.numel() for parameter in _parameters(optimizer))
+    optimizers = [optimizer] if isinstance(optimizer, torch.optim.Optimizer) else list(optimizer)
+    values = sum(_real(parameter).numel() for parameter in _trained(optimizers))
     if (every is not None and every < 1) or values == 0:
         raise ValueError(f"every={every} steps of an optimiser of {values} values: both must be at least 1")
+    where = server, worker.get("local")
+    if where in _attached and "port" not in worker:
+        raise Taken(
+            f"an optimiser of this program is attached to {server} already, and an address trains one model: "
+            "attach([one, other], ...) trains both as one, another cluster each by itself; a further worker "
+            "of the same model needs a local= address of its own"
+        )
     member = Worker(server, values, **worker)
     try:
-        return Link(optimizer, member, every, rate, wait)
+        link = Link(optimizers, member, every, rate, wait)
     except BaseException:
         member.close()
         raise
+    if "port" not in worker:
+        _attached[where] = link
+    return link
 
 
-def _parameters(optimizer: torch.optim.Optimizer) -> list[torch.Tensor]:
-    """What the optimiser trains, in its own order; shared parameters once."""
-    unique = {id(p): p for group in optimizer.param_groups for p in group["params"] if p.requires_grad}
-    return list(unique.values())
+def _trained(optimizers: Sequence[torch.optim.Optimizer]) -> Iterator[torch.Tensor]:
+    """What the optimisers train, in their own order; shared parameters once."""
+    groups = [group for optimizer in optimizers for group in optimizer.param_groups]
+    unique = {id(p): p for group in groups for p in group["params"] if p.requires_grad}
+    return iter(unique.values())
+
+
+def _real(parameter: torch.Tensor) -> torch.Tensor:
+    """The parameter, or a view of a complex one's real and imaginary parts."""
+    parameter = parameter.detach()
+    return torch.view_as_real(parameter) if parameter.is_complex() else parameter

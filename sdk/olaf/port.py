@@ -61,6 +61,13 @@ class Port(Protocol):
     def reachable(self, peer: Address) -> Address:
         """This port's address as ``peer`` sees it."""
 
+    def mtu(self, peer: Address) -> int:
+        """Bytes of an IP packet that this machine can send towards ``peer``."""
+
+    @property
+    def room(self) -> int:
+        """Bytes that may wait here to be received; what comes beyond that is lost."""
+
     @property
     def lock(self) -> AbstractContextManager[object]:
         """Held while the party is called; all others that read or change the party hold it too."""

@@ -162,6 +162,56 @@ class Rounds:
         """Where contributions go."""
         return self._server
 
+    @property
+    def segments(self) -> int:
+        """Lanes of the engine."""
+        return len(self._lanes)
+
+    def open(self, segments: Sequence[int], first: int, seconds: float) -> dict[int, int]:
+        """Sum a one over all members in round ``first`` of these idle segments; rounds go on from there.
+
+        Returns those that did not make it in time, each with the number of updates in what came instead, 0
+        if nothing came.
+        """
+        ones = {segment: np.ones(1, np.float32) for segment in segments}
+        with self._port.lock:
+            for segment, one in ones.items():
+                lane = self._lanes[segment]
+                lane.round, lane.kept = first % (1 << ROUND_BITS), None
+                lane.waiting.append((Reduction(one, 1, lambda failure: None), slice(0, 1)))
+                self._begin(lane)
+        self._port.wake()
+        lanes = [self._lanes[segment] for segment in segments]
+        self._port.wait(lambda: not any(lane.waiting for lane in lanes), seconds)
+        with self._port.lock:
+            for lane in lanes:
+                lane.waiting.clear()
+            return {
+                lane.segment: 0 if lane.kept is None else lane.kept[0].count
+                for lane in lanes
+                if lane.kept is None or lane.kept[0].count != self.members
+            }
+
+    def unopened(self, segments: Sequence[int], counts: Sequence[int]) -> str:
+        """Why no round begins in these segments, where ``counts`` updates were in what came instead."""
+        where = f"{self._server[0]}:{self._server[1]}"
+        if counts:
+            return (
+                f"the engine before {where} ends rounds with {counts[0]} updates, but this job has "
+                f"{self.members} members: set the cluster's threshold to {self.members}"
+            )
+        answered = len(self._lanes) - len(segments)
+        if answered:
+            return (
+                f"the engine before {where} makes no sums in segments {', '.join(map(str, segments))} of "
+                f"{len(self._lanes)}: give OLAF_SEGMENTS as many as the testbed gives the cluster"
+            )
+        return (
+            f"the engine before {where} made no sum of all {self.members} members: is the cluster in iswitch "
+            f"mode with a threshold of {self.members}, in epoch {self._epoch}, and is each member known "
+            "there by its address and UDP port (OLAF_LOCAL)? olaf-doctor says which"
+        )
+
     def start(self, vector: Vector, then: Then = lambda failure: None) -> Reduction:
         """Begin to replace ``vector`` (n,), contiguous binary32, by its sum over all members.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
@@ -15,10 +16,10 @@ from olaf import wire
 Vector = npt.NDArray[np.float32]
 Mark = TypeVar("Mark")
 
-STANDARD_MTU = 1500
-JUMBO_MTU = 9022
-"""Ethernet frames of 9036 bytes (OLAF §12.1)."""
+STANDARD_MTU, JUMBO_MTU = wire.STANDARD_MTU, wire.JUMBO_MTU
 MOST_SEGMENTS = 65535
+_OVERFLOW = float(np.finfo(np.float32).max) + 2.0**103
+"""From here on rounding to binary32 overflows: half a unit above the largest."""
 
 
 @dataclass(frozen=True)
@@ -92,6 +93,18 @@ def stretches(marks: list[Mark], first: int = 0) -> list[tuple[Mark, range]]:
 def largest(mtu: int) -> int:
     """Values that fit one frame of ``mtu`` bytes next to all headers."""
     return (mtu - wire.IP_UDP_BYTES - wire.OLAF_BYTES - wire.OLAF_STATUS_BYTES) // 4
+
+
+def finite(values: Vector) -> bool:
+    """Whether all values are: one that is not makes the sum so too, and a sum is made four times as fast."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = np.add.reduce(values)
+    return bool(np.isfinite(total)) or bool(np.isfinite(values).all())
+
+
+def representable(reward: float) -> bool:
+    """Whether binary32 holds it: finite, or the -inf that stands for an unknown reward."""
+    return reward == -math.inf or abs(reward) < _OVERFLOW  # false for what is no number
 
 
 def payload(values: Vector) -> memoryview:

@@ -22,7 +22,7 @@ from olaf.membership import Membership, is_control, key_of
 from olaf.model import Model
 from olaf.policies import POLICIES, Outcome, Policy, PolicyMaker, Update
 from olaf.port import Address, Port, Run
-from olaf.segments import Segments, Vector, stretches
+from olaf.segments import Segments, Vector, finite, stretches
 from olaf.serial import TIME_BITS, VERSION_BITS, distance
 from olaf.udp import UdpPort
 
@@ -82,6 +82,7 @@ class ParameterServer:
         policy: str | PolicyMaker = "olaf",
         members: Mapping[str, str] | None = None,
         epochs: Mapping[str, int] | None = None,
+        divisions: Mapping[str, int] | None = None,
         initial: Mapping[str, tuple[Segments, Vector]] | None = None,
         checkpoint: str | Path | None = None,
         every: float = 30.0,
@@ -94,11 +95,12 @@ class ParameterServer:
         """``policy`` is a name in POLICIES, with its defaults, or makes a policy from weights and segments.
 
         ``members`` maps a worker's IPv4 address to its cluster; other senders are ignored. Without it all
-        belong to cluster "default". ``epochs`` are the clusters' job epochs, else 0. ``initial`` gives
-        clusters weights (values,) to begin with; others take the first worker's. ``checkpoint`` is a file,
-        continued from if it exists, written every ``every`` seconds when something changed. ``multicast``:
-        the network copies an ACK to all members of a cluster, as an engine does. ``port`` stands for a
-        socket bound to ``listen``.
+        belong to cluster "default". ``epochs`` are the clusters' job epochs, else 0. ``divisions`` says into
+        how many segments a cluster's model is divided, where an engine knows that: workers are told, and
+        other divisions refused. ``initial`` gives clusters weights (values,) to begin with; others take the
+        first worker's. ``checkpoint`` is a file, continued from if it exists, written every ``every`` seconds
+        when something changed. ``multicast``: the network copies an ACK to all members of a cluster, as an
+        engine does. ``port`` stands for a socket bound to ``listen``.
 
         With ``cluster``, as olaf://cluster@engine, it joins as that cluster's parameter server (``key`` as of
         a Worker) and serves it as cluster "default": the job's epoch is the control plane's, asked for again
@@ -113,6 +115,7 @@ class ParameterServer:
             POLICIES[policy] if isinstance(policy, str) else policy
         )
         self._members = members
+        self._divisions = dict(divisions or {})
         self._checkpoint = None if checkpoint is None else Path(checkpoint)
         self._every, self._multicast = every, multicast
         self._save_due: float | None = None
@@ -160,14 +163,19 @@ class ParameterServer:
             old = self._clusters[cluster]
             self._clusters[cluster] = _Cluster(epoch, counters=old.counters)
 
-    def assign(self, members: Mapping[str, str], epochs: Mapping[str, int]) -> None:
+    def assign(
+        self,
+        members: Mapping[str, str],
+        epochs: Mapping[str, int],
+        divisions: Mapping[str, int] | None = None,
+    ) -> None:
         """Serve the clusters of ``epochs`` from now on; ``members`` maps IPv4 addresses to clusters.
 
         A cluster that is new has no weights yet; one of another epoch begins again; one that is gone is
         forgotten.
         """
         with self._port.lock:
-            self._members = dict(members)
+            self._members, self._divisions = dict(members), dict(divisions or {})
             for name, epoch in epochs.items():
                 known = self._clusters.get(name)
                 if known is None or known.epoch != epoch:
@@ -301,7 +309,7 @@ class ParameterServer:
         elif len(run) > 1 and not self._usual(cluster, header, values, run):
             self._one_by_one(run, source)
         elif header.frame_type == wire.FrameType.INIT:
-            self._introduced(cluster, header, values, source)
+            self._introduced(cluster, header, values, source, self._divisions.get(name))
         else:
             self._update(cluster, header, values, len(run), source)
 
@@ -315,7 +323,7 @@ class ParameterServer:
             return False
         division = cluster.model.segments
         size = (run.size - wire.OLAF_BYTES) // 4
-        return division.fit(header.segment, len(run), size, len(values)) and bool(np.isfinite(values).all())
+        return division.fit(header.segment, len(run), size, len(values)) and finite(values)
 
     def _update(
         self, cluster: _Cluster, header: wire.Olaf, values: Vector, count: int, source: Address
@@ -335,7 +343,7 @@ class ParameterServer:
         segments = range(header.segment, header.segment + count)
         begin = segments.start * model.segments.size
         usable = header.count >= 1 and not math.isnan(header.reward)
-        usable = usable and (count > 1 or bool(np.isfinite(values).all()))
+        usable = usable and (count > 1 or finite(values))
         moved: list[range] = []
         for first, part in model.first(source, header.seq, segments):
             if not first:
@@ -427,17 +435,24 @@ class ParameterServer:
             for member in waiting:
                 self._answer(cluster, model, part, header, member)
 
-    def _introduced(self, cluster: _Cluster, header: wire.Olaf, values: Vector, source: Address) -> None:
-        """A worker's INIT: its model's length and division, and, if the server has none, its weights."""
+    def _introduced(
+        self, cluster: _Cluster, header: wire.Olaf, values: Vector, source: Address, division: int | None
+    ) -> None:
+        """A worker's INIT: its model's length and division, and, if the server has none, its weights.
+
+        ``division``: the engine's segments, where they are known.
+        """
         try:
             segments = Segments(header.seq, header.count)
             fits = len(values) in (0, segments.length(header.segment))
         except (ValueError, IndexError):
             fits = False
-        if not fits or not np.isfinite(values).all():
+        if not fits or not finite(values):
             cluster.counters.unusable += 1
             return
-        if cluster.model is None and len(values):
+        if cluster.model is None and division not in (None, segments.count):
+            self._tell(cluster, header.segment, source, segments.values, division or 0)
+        elif cluster.model is None and len(values):
             self._candidate(cluster, segments, header.segment, values, source)
         else:
             self._introduce(cluster, header.segment, source)
@@ -458,15 +473,29 @@ class ParameterServer:
         weights = np.concatenate([blocks[number] for number in range(segments.count)])
         cluster.model = Model(segments, weights, self._make)
         cluster.candidates.clear()
-        for number in range(segments.count):
-            self._introduce(cluster, number, source)
+        self._introduce(cluster, segment, source)  # it asks for the others
 
     def _introduce(self, cluster: _Cluster, segment: int, to: Address) -> None:
         """INIT to a worker: the weights; or none, where it asked for a segment that does not exist."""
-        model, body, version = cluster.model, memoryview(b""), 0
-        values, count = (model.segments.values, model.segments.count) if model else (0, 0)
-        if model and segment < count:
-            body, version = model.body(segment), model.versions[segment]
+        model = cluster.model
+        if model is None:
+            self._tell(cluster, segment, to, 0, 0)
+        elif segment < model.segments.count:
+            values, count, version = model.segments.values, model.segments.count, model.versions[segment]
+            self._tell(cluster, segment, to, values, count, version, model.body(segment))
+        else:
+            self._tell(cluster, segment, to, model.segments.values, model.segments.count)
+
+    def _tell(
+        self,
+        cluster: _Cluster,
+        segment: int,
+        to: Address,
+        values: int,
+        count: int,
+        version: int = 0,
+        body: memoryview | bytes = b"",
+    ) -> None:
         header = wire.Olaf(
             wire.VERSION, wire.FrameType.INIT, cluster.epoch, 0, count, values, 0.0, 0, segment, version
         )

@@ -19,6 +19,8 @@ import time
 from typing import Callable
 
 from olaf import wire
+from olaf.address import Cluster, host_port
+from olaf.errors import NoAnswer
 from olaf.port import Address, Bytes, Party, Run
 
 _BUFFER = 4 << 20
@@ -31,6 +33,7 @@ _AHEAD = -wire.OLAF_BYTES % 4
 """Bytes left free before the first datagram: numpy is fastest with values at a multiple of 4."""
 _BURST = 64
 """Calls that receive in one turn, so that ticks are not starved."""
+_SO_RCVBUFFORCE = 33
 _SO_NO_CHECK = 11
 """Linux: send with UDP checksum 0, because the payload changes in flight."""
 _UDP_SEGMENT, _UDP_GRO = 103, 104
@@ -40,6 +43,8 @@ _MOST_BYTES, _MOST_DATAGRAMS = 65507, 64
 """What the kernel takes as one: an IP packet's payload, and UDP_MAX_SEGMENTS of its oldest versions."""
 _REFUSED = (errno.EINVAL, errno.EIO, errno.ENOPROTOOPT, errno.EOPNOTSUPP)
 """Of UDP_SEGMENT: by an old kernel, by an interface that cannot make checksums, by a tunnel."""
+_IP_MTU = 14
+"""Linux: the MTU of the way to what a socket is connected to."""
 _IP_MTU_DISCOVER, _IP_PMTUDISC_DO = 10, 2
 """Linux: never fragment; an engine could not combine the pieces."""
 _AFTER_DEFECT = 1.0
@@ -57,6 +62,8 @@ class UdpPort:
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _BUFFER)
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _BUFFER)
             if sys.platform == "linux":
+                with contextlib.suppress(OSError):  # root may have more than net.core.rmem_max
+                    self._socket.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, _BUFFER)
                 self._socket.setsockopt(socket.SOL_SOCKET, _SO_NO_CHECK, 1)
                 self._socket.setsockopt(socket.IPPROTO_IP, _IP_MTU_DISCOVER, _IP_PMTUDISC_DO)
                 with contextlib.suppress(OSError):  # before Linux 5.0
@@ -86,13 +93,22 @@ class UdpPort:
         return host, port
 
     def reachable(self, peer: Address) -> Address:
-        """This port's address as ``peer`` would see it, by the routing table."""
+        """This port's address as ``peer`` would see it, by the routing table; raises NoAnswer."""
         host, port = self.address
-        if host == "0.0.0.0":
-            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        return (_source(peer) if host == "0.0.0.0" else host), port
+
+    def mtu(self, peer: Address) -> int:
+        """By the routing table; the standard one where that does not say."""
+        if sys.platform == "linux":
+            with contextlib.suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
                 probe.connect(peer)
-                host = probe.getsockname()[0]
-        return host, port
+                return probe.getsockopt(socket.IPPROTO_IP, _IP_MTU)
+        return wire.STANDARD_MTU
+
+    @property
+    def room(self) -> int:
+        """What the kernel gave; of what it counts, a part is its own (man 7 socket, SO_RCVBUF)."""
+        return self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF) // 2
 
     @property
     def lock(self) -> threading.Condition:
@@ -240,6 +256,46 @@ class UdpPort:
         for start, stop, size, source in runs:
             if self._party:
                 self._party.receive(Run(buffer[start:stop], size), source)
+
+
+def open_port(local: str | None, where: Address | Cluster) -> UdpPort:
+    """A member's port at ``local``, else where ``usual`` says, or at any port where that one is taken.
+
+    Raises BadAddress, and OSError when the address cannot be bound.
+    """
+    text = local or os.environ.get("OLAF_LOCAL")
+    if not text:
+        with contextlib.suppress(OSError):
+            return UdpPort(usual(where))
+    return UdpPort(host_port(text) if text else ("0.0.0.0", 0))
+
+
+def usual(where: Address | Cluster) -> Address:
+    """Where a member is, if nobody says: by its address and port an engine knows a worker.
+
+    $OLAF_LOCAL; else, towards a fixed address, UDP port 20300 at this machine's address on the way, as
+    testbeds give their workers. Any port where there is no way, where the server is on this machine, and to
+    join, since the control plane is then told. Raises BadAddress.
+    """
+    if text := os.environ.get("OLAF_LOCAL"):
+        return host_port(text)
+    if not isinstance(where, Cluster):
+        with contextlib.suppress(NoAnswer):
+            source = _source(where)
+            if source != where[0]:
+                return source, wire.UDP_PORT
+    return "0.0.0.0", 0
+
+
+def _source(peer: Address) -> str:
+    """This machine's address on the way to ``peer``. Raises NoAnswer."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(peer)
+        except OSError as failure:
+            what = f"there is no way to {peer[0]}:{peer[1]}: {failure.strerror}; look at ip route"
+            raise NoAnswer(what) from None
+        return str(probe.getsockname()[0])
 
 
 def _segment_size(control: list[tuple[int, int, bytes]]) -> int:

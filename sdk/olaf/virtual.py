@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import heapq
 import itertools
+import sys
 from contextlib import AbstractContextManager
 from typing import Callable, Protocol
 
@@ -112,6 +113,15 @@ class VirtualPort:
     def reachable(self, peer: Address) -> Address:
         """The same for everyone."""
         return self._address
+
+    def mtu(self, peer: Address) -> int:
+        """The largest there is."""
+        return 65535
+
+    @property
+    def room(self) -> int:
+        """Without bounds: what arrives is received at once."""
+        return sys.maxsize
 
     @property
     def lock(self) -> AbstractContextManager[object]:

@@ -19,16 +19,20 @@ from typing import NamedTuple
 import numpy as np
 
 from olaf import frames, serial, wire
-from olaf.address import Cluster, host_port, parse
+from olaf.address import Cluster, parse
 from olaf.errors import OtherModel
 from olaf.membership import Membership, is_control, key_of
+from olaf.outbox import Mark, Outbox
 from olaf.port import Address, Port, Run
-from olaf.segments import STANDARD_MTU, Segments, Vector, payload, stretches
+from olaf.segments import STANDARD_MTU, Segments, Vector, finite, largest, payload, representable, stretches
+from olaf.silence import Silence
 from olaf.transmission import TOLERANCE, TransmissionControl
-from olaf.udp import UdpPort
+from olaf.udp import open_port
 
 _ASK_AGAIN = 0.25
 """Seconds until a segment without weights is asked for again."""
+_ASK_FOR = 64
+"""Segments asked for at a time, so that a busy server answers all of them before they are asked for again."""
 _FORGET = 1.0
 """Seconds without newer weights after which any version counts as newer: the server began again."""
 _SILENCE = 2.0
@@ -49,13 +53,15 @@ class Block(NamedTuple):
 
 @dataclass
 class Counters:
-    """Since the worker was made; ``offered`` counts updates, all others count frames."""
+    """Since the worker was made; ``offered``, ``held`` and ``waited`` count updates, all others frames."""
 
     offered: int = 0
     held: int = 0
     """Updates that transmission control held back, to be folded into the next."""
     blocked: int = 0
-    """Not sent because the socket was full; folded into the next update."""
+    """Not sent because the socket was full; sent later, with what is offered until then."""
+    waited: int = 0
+    """Updates of which a part waited until what went before was answered, and went with the next."""
     sent: int = 0
     acks: int = 0
     newer: int = 0
@@ -65,6 +71,8 @@ class Counters:
     refused: int = 0
     """Of another epoch, another sender, another model, or no Olaf frame at all."""
     joins: int = 0
+    broken: int = 0
+    """Updates and rewards dropped because not all of their numbers were finite in binary32."""
 
 
 class Worker:
@@ -77,7 +85,7 @@ class Worker:
         *,
         mtu: int = STANDARD_MTU,
         segments: int | None = None,
-        local: str = "0.0.0.0:0",
+        local: str | None = None,
         epoch: int = 0,
         v: float | None = None,
         delta_t: float = TOLERANCE,
@@ -89,10 +97,11 @@ class Worker:
     ) -> None:
         """``server`` is a parameter server's ``host:port``, or ``olaf://cluster@engine`` to join there.
 
-        ``values`` is the model's length. ``epoch`` and ``segments`` (else as few as fit an ``mtu`` in bytes)
-        are for a fixed address; a Join's answer gives both. ``v`` (1/s) and ``delta_t`` (s) are those of
-        OLAF §5; without ``control`` every update is sent. ``seed`` makes draws repeat. ``key`` is the
-        cluster's, else $OLAF_KEY. ``port`` stands for a socket bound to ``local``.
+        ``values`` is the model's length. ``epoch`` and ``segments`` (else what the server says, or as few as
+        fit an ``mtu`` in bytes) are for a fixed address; a Join's answer gives both. ``local`` is where this
+        worker is, else as ``olaf.udp.usual`` finds it. ``v`` (1/s) and ``delta_t`` (s) are those of OLAF
+        §5; without ``control`` every update is sent. ``seed`` makes draws repeat. ``key`` is the cluster's,
+        else $OLAF_KEY. ``port`` stands for a socket bound to ``local``.
 
         Raises BadAddress; JoinRefused and NoAnswer (after ``wait`` s) for a cluster; OSError when ``local``
         cannot be bound; ValueError for a model that cannot be divided.
@@ -103,12 +112,14 @@ class Worker:
         self.control = TransmissionControl(v, delta_t, random, control)
         self.status: wire.OlafStatus | None = None
         """The newest queue status an ACK carried."""
-        self._port: Port = port or UdpPort(host_port(local))
+        self._port: Port = port or open_port(local, where)
         self._membership: Membership | None = None
         self._server: Address | None = None
-        self._epoch = epoch
-        self._seq = random.getrandbits(serial.ROUND_BITS)
-        """Random, so that a worker that starts again is not taken for a late duplicate of itself."""
+        self._mtu: int | None = None
+        """Where the server may say another division: what its packets must fit."""
+        self._mark = Mark(epoch)
+        # Random, so that a worker that starts again is not taken for a late duplicate of itself.
+        self._mark.seq = random.getrandbits(serial.ROUND_BITS)
         try:
             if isinstance(where, Cluster):
                 secret = key_of(os.environ.get("OLAF_KEY", "") if key is None else key)
@@ -118,29 +129,37 @@ class Worker:
             else:
                 self._server = where
                 self.segments = Segments(values, segments) if segments else Segments.of(values, mtu)
+                self._mtu = None if segments else max(mtu, self._port.mtu(where))
         except BaseException:
             self._port.close()
             raise
-        self._reader, self._writer = frames.Reader(), frames.Writer()
-        self._places = [self.segments.slice(segment) for segment in range(self.segments.count)]
-        self._held = np.zeros(values, np.float32)
-        self._held_from: dict[int, int] = {}
-        """Segments with something held, and the version its oldest part was computed from."""
+        self._reader = frames.Reader()
         self._weights = np.zeros(values, np.float32)
-        self._versions: list[int | None] = [None] * self.segments.count
-        """Of the newest weights received."""
-        self._adopted = [0] * self.segments.count
-        """Of the weights that ``poll`` returned last: what the next update is computed from."""
-        self._taken = [float("-inf")] * self.segments.count
-        """When newer weights of each segment came last."""
-        self._fresh: set[int] = set()
         self._initial: Vector | None = None
         self._ask: float | None = None
         self._other: str | None = None
         self._unheard: float | None = None
         """Since when updates have been sent and nothing was heard."""
         self._patience = _SILENCE
+        self._divided()
         self._port.serve(self)
+
+    def _divided(self) -> None:
+        """Begin with this division into segments."""
+        count = self.segments.count
+        self._outbox = Outbox(self.segments, self._port.room)
+        self._silence = Silence(count)
+        self._versions: list[int | None] = [None] * count
+        """Of the newest weights received."""
+        self._adopted = [0] * count
+        """Of the weights that ``poll`` returned last: what the next update is computed from."""
+        self._taken = [float("-inf")] * count
+        """When newer weights of each segment came last."""
+        self._fresh: set[int] = set()
+        self._asked: set[int] = set()
+        """Segments whose weights were asked for and not answered."""
+        self._given: set[int] = set()
+        """Segments whose initial weights the server was given."""
 
     def begin(self, weights: Vector) -> None:
         """Ask for the server's weights, in the background, and offer these (values,) in case it has none.
@@ -171,34 +190,53 @@ class Worker:
         """Send this update (values,), or hold it back to be added to the next; whether it was sent whole.
 
         Everything held so far goes with it. ``reward`` is the mean episode reward; -inf if not known.
-        Raises ValueError for another length.
+        Raises ValueError for another length. An update or a reward that binary32 cannot hold is dropped.
         """
         if gradient.shape != (self.segments.values,):
             raise ValueError(f"an update of shape {gradient.shape}, but the model has {self.segments.values}")
+        usable = representable(reward) and finite(gradient)
         with self._port.lock:
             self.counters.offered += 1
-            now = self._port.now()
-            halted = self._membership is not None and self._membership.halted
-            sending = not halted and self.control.draw(now)
+            if not usable:
+                self.dropped("an update")
+                return not self._outbox.held_from
+            now, mark = self._port.now(), self._mark
+            sending = not self._halted and self.control.draw(now)
             self.counters.held += not sending
-            self._seq = (self._seq + 1) % (1 << serial.ROUND_BITS)
-            time = self._port.wall() & _TIME
-            count = self.segments.count
-            # Each update begins with another segment: a queue that is full drops the last of a burst.
-            start = self._seq % count
-            for segments in (range(start, count), range(start)):
-                if segments:
-                    self._offer(segments, gradient, reward, time, sending)
+            mark.seq = (mark.seq + 1) % (1 << serial.ROUND_BITS)
+            mark.reward, mark.time = reward, self._port.wall() & _TIME
+            refused = self._outbox.offer(gradient, sending, self._adopted, mark, now, self._send)
+            self.counters.blocked += refused
+            self.counters.waited += sending and bool(self._outbox.held_from)
+            alone = sending and self._silence.sent(now)
             if sending and self._unheard is None and self._membership is not None:
-                self._unheard = now
+                self._unheard, alone = now, True
+            if alone:
                 self._port.wake()  # to notice the silence, if it comes to that
-            return not self._held_from
+            return not self._outbox.held_from
+
+    def dropped(self, what: str) -> None:
+        """Count numbers that are not finite in binary32, and warn the first time."""
+        self.counters.broken += 1
+        if self.counters.broken == 1:
+            _LOG.warning(
+                "%s has numbers that are not finite in binary32; it is dropped, as others will be", what
+            )
+
+    @property
+    def fresh(self) -> bool:
+        """Whether ``poll`` would return anything."""
+        return bool(self._fresh)
 
     @property
     def held(self) -> Vector:
         """What was offered and not sent, (values,): a copy."""
         with self._port.lock:
-            return self._held.copy()
+            return self._outbox.held.copy()
+
+    @property
+    def _halted(self) -> bool:
+        return self._membership is not None and self._membership.halted
 
     def poll(self) -> list[Block]:
         """Weights newer than at the last call, by segment; empty when there are none."""
@@ -219,6 +257,10 @@ class Worker:
                 blocks.append(Block(place, self._weights[place].copy(), version))
         return blocks
 
+    def drain(self, seconds: float) -> bool:
+        """Block until all that was offered is sent and answered; False after ``seconds``."""
+        return self._port.wait(lambda: self._outbox.drained, seconds)
+
     @property
     def probability(self) -> float:
         """P_s of OLAF §5 at this moment."""
@@ -236,7 +278,7 @@ class Worker:
             self._receive(piece, source)
 
     def tick(self) -> float | None:
-        """Party: ask for missing weights, join again after silence."""
+        """Party: send what is due, ask for missing weights, say what is missing, join again after silence."""
         now, due = self._port.now(), []
         if self._membership is not None:
             if self._unheard is not None and now >= self._unheard + self._patience:
@@ -247,58 +289,54 @@ class Worker:
                 due.append(self._unheard + self._patience)
             self._place()
         if self._ask is not None and now >= self._ask:
-            missing = [s for s, version in enumerate(self._versions) if version is None]
-            for segment in missing:
-                self._introduce(segment, b"")
-            self._ask = now + _ASK_AGAIN if missing else None
+            self._ask = now + _ASK_AGAIN if self._ask_for_weights() else None
         due.append(self._ask)
+        if not self._halted:
+            self.counters.blocked += self._outbox.go_on(self._mark, now, self._send)
+            due.append(self._outbox.due())
+        if self._server is not None:
+            port, count = self._port.address[1], self.segments.count
+            if said := self._silence.tell(now, self._server, self._mark.epoch, port, count):
+                _LOG.warning("%s", said)
+            due.append(self._silence.due(now))
         return min((time for time in due if time is not None), default=None)
+
+    def _ask_for_weights(self) -> bool:
+        """For as many segments as may be on their way at a time; whether any are missing."""
+        missing = [segment for segment, version in enumerate(self._versions) if version is None]
+        wanted = [segment for segment in missing if segment not in self._given]
+        if not wanted:
+            self._given.clear()  # another worker's may have initialised the server, or some were lost
+        self._asked = set((wanted or missing)[: min(_ASK_FOR, self._outbox.window)])
+        for segment in sorted(self._asked):
+            self._introduce(segment, b"")
+        return bool(missing)
+
+    def _answered(self, segment: int) -> None:
+        """The question for a segment's weights; the next ones follow at once."""
+        self._asked.discard(segment)
+        if not self._asked and self._ask is not None and len(self._given) < self._versions.count(None):
+            self._ask = self._port.now()
 
     def _place(self) -> None:
         """Take over what the last Join's answer said; another epoch is another run of the server."""
         joined = self._membership.joined if self._membership is not None else None
-        if joined is None or (joined.server, joined.epoch) == (self._server, self._epoch):
+        if joined is None or (joined.server, joined.epoch) == (self._server, self._mark.epoch):
             return
         first = self._server is None
-        self._server, self._epoch = joined.server, joined.epoch
+        self._server, self._mark.epoch = joined.server, joined.epoch
         self.counters.joins += 1
         if not first:
             self._versions = [None] * self.segments.count
             self._ask = self._port.now()
 
     def _header(self, frame_type: wire.FrameType, segment: int) -> wire.Olaf:
-        return wire.Olaf(wire.VERSION, frame_type, self._epoch, 0, 1, self._seq, 0.0, 0, segment, 0)
+        return wire.Olaf(wire.VERSION, frame_type, self._mark.epoch, 0, 1, self._mark.seq, 0.0, 0, segment, 0)
 
-    def _offer(self, segments: range, gradient: Vector, reward: float, time: int, sending: bool) -> None:
-        """Send neighbouring segments of an update, with what is held of them; hold what is not sent."""
-        place = self.segments.span(segments)
-        values, bases = gradient[place], self._adopted[segments.start : segments.stop]
-        if self._held_from:
-            values = values.copy()
-            held = [self._held_from.get(segment) for segment in segments]
-            bases = [new if old is None else old for old, new in zip(held, bases)]
-            for fresh, part in stretches([base is None for base in held], segments.start):
-                if not fresh:
-                    own = self.segments.span(part)
-                    values[own.start - place.start : own.stop - place.start] += self._held[own]
-        sent = self._send(segments, values, reward, time, bases) if sending else 0
-        if sent and self._held_from:
-            for segment in segments[:sent]:
-                self._held_from.pop(segment, None)
-            self._held[self.segments.span(segments[:sent])] = 0
-        if sent < len(segments):
-            rest = self.segments.span(segments[sent:])
-            self._held[rest] = values[rest.start - place.start :]
-            self._held_from.update(zip(segments[sent:], bases[sent:]))
-
-    def _send(self, segments: range, values: Vector, reward: float, time: int, bases: list[int]) -> int:
-        """How many of them, the first ones, were sent."""
-        header = self._header(wire.FrameType.UPDATE, segments.start)
-        header.reward, header.gen_time = reward, time
-        run = self._writer.run(header, bases, values, self.segments.size)
+    def _send(self, run: Run) -> int:
+        """How many frames, the first ones, were sent."""
         sent = 0 if self._server is None else self._port.send_run(self._server, run)
         self.counters.sent += sent
-        self.counters.blocked += len(segments) - sent
         return sent
 
     def _introduce(self, segment: int, body: memoryview | bytes) -> None:
@@ -328,7 +366,7 @@ class Worker:
             header is not None
             and source == self._server
             and header.version == wire.VERSION
-            and header.epoch == self._epoch
+            and header.epoch == self._mark.epoch
             and header.segment + len(run) <= self.segments.count
         )
         if len(run) > 1 and not (ours and header and header.frame_type == wire.FrameType.ACK):
@@ -347,6 +385,8 @@ class Worker:
         """``status`` is the last frame's."""
         self.counters.acks += len(run)
         self._unheard, self._patience = None, _SILENCE
+        self._outbox.answered(len(run), self._port.now())
+        self._silence.acknowledged(range(header.segment, header.segment + len(run)))
         self.control.acknowledged(self._port.now(), *([] if status is None else [status]))
         self.status = status or self.status
         self._take(header.segment, run, start)
@@ -354,30 +394,56 @@ class Worker:
     def _introduced(self, header: wire.Olaf, run: Run) -> None:
         """The server's INIT: its weights, or that it has none yet, or that its model is another one."""
         self._unheard, self._patience = None, _SILENCE
-        theirs = header.seq, header.count
-        if theirs not in ((0, 0), (self.segments.values, self.segments.count)):
-            known = self._other is not None
-            self._other = (
-                f"the parameter server trains a model of {header.seq} values in {header.count} segments, "
-                f"this one has {self.segments.values} in {self.segments.count}: give every member the same "
-                "model and MTU"
-            )
-            if not known:
-                _LOG.warning("%s", self._other)
+        self._silence.answered()
+        if (header.seq, header.count) not in ((0, 0), (self.segments.values, self.segments.count)):
+            self._differs(header)
             return
         self._other = None
         start = wire.OLAF_BYTES + (wire.OLAF_STATUS_BYTES if header.flags & wire.Flag.STATUS else 0)
         if len(run.data) > start:
+            self._given.clear()
             self._take(header.segment, run, start)
+            if not self.begun and self._ask is None:
+                self._ask = self._port.now()
         else:
-            place = self._places[header.segment]
+            place = self.segments.slice(header.segment)
             if self._versions[header.segment] is not None:  # it has lost what it had
                 self._initial = self._weights.copy() if self._initial is None else self._initial
                 self._initial[place] = self._weights[place]
                 self._versions[header.segment] = None
             if self._initial is not None:
                 self._introduce(header.segment, payload(self._initial[place]))
+                self._given.add(header.segment)
             self._ask = self._port.now() + _ASK_AGAIN
+        self._answered(header.segment)
+
+    def _differs(self, header: wire.Olaf) -> None:
+        """The server's model is another one, or only divided otherwise: then the server is right."""
+        why = "give every member the same model and MTU"
+        if header.seq == self.segments.values and self._mtu is not None:
+            try:
+                theirs = Segments(header.seq, header.count)
+            except ValueError:  # shorter than it has segments
+                theirs = self.segments
+                why = f"does the testbed's cluster say values: {header.seq}?"
+            if theirs.size > largest(self._mtu):
+                why = (
+                    f"its segments do not fit the MTU of {self._mtu} bytes (mtu=); does the testbed's "
+                    f"cluster say values: {header.seq}?"
+                )
+            elif theirs.count == header.count:
+                self.segments = theirs
+                self._divided()
+                if self._initial is not None:
+                    self._ask = self._port.now()
+                return
+        known = self._other is not None
+        self._other = (
+            f"the parameter server trains a model of {header.seq} values in {header.count} segments, "
+            f"this one has {self.segments.values} in {self.segments.count}: {why}"
+        )
+        if not known:
+            _LOG.warning("%s", self._other)
 
     def _take(self, segment: int, run: Run, start: int) -> None:
         """Weights from byte ``start`` of each frame, of neighbouring segments from ``segment`` on."""
@@ -386,7 +452,7 @@ class Worker:
             fits = self.segments.fit(segment, len(run), (run.size - start) // 4, len(values))
         except ValueError:
             fits = False
-        if not fits or not np.isfinite(values).all():
+        if not fits or not finite(values):
             if len(run) == 1:
                 self.counters.refused += 1
                 return

@@ -101,8 +101,8 @@ class Engine:
         if header.frame_type != wire.FrameType.UPDATE:
             return []
         member = self.workers.setdefault(source, len(self.workers))
-        if header.epoch != self.epoch:
-            self.seen["refused epoch"] += 1
+        if header.epoch != self.epoch or header.segment >= self.segments:
+            self.seen["refused"] += 1
             return []
         index = self.indices[header.segment]
         values = values_of(memoryview(datagram)[wire.OLAF_BYTES :])

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
 
-from olaf.errors import OtherModel
+from olaf.errors import OtherModel, OtherParameters, Taken
 from olaf.policies import Plain
 from olaf.port import Address
 from olaf.segments import Vector
@@ -176,3 +177,111 @@ def test_an_interval_that_never_comes_is_refused(every: int) -> None:
     network, _ = lab()
     with pytest.raises(ValueError, match="every"):
         Trainer(network, 0, every=every)
+
+
+def parameters(*shapes: int) -> list[Any]:
+    return [torch.nn.Parameter(torch.zeros(shape)) for shape in shapes]
+
+
+def step_of(optimizer: Any, gradient: float) -> None:
+    for group in optimizer.param_groups:
+        for parameter in group["params"]:
+            parameter.grad = torch.full_like(parameter, gradient)
+    optimizer.step()
+
+
+@pytest.mark.parametrize("kind", [torch.optim.SGD, torch.optim.Adam])
+def test_one_gradient_that_is_no_number_is_dropped_and_training_goes_on(
+    kind: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    network, server = lab()
+    (parameter,) = parameters(5)
+    optimizer = kind([parameter], lr=0.1)
+    link = attach(optimizer, AT, rate=RATE, port=network.port(worker_address(0)))
+    for gradient in (1.0, float("nan"), float("inf"), 1.0, 1.0):
+        step_of(optimizer, gradient)
+        network.run(network.time + 0.1)
+    link.exchange()
+    assert link.worker.counters.broken == 2
+    assert caplog.text.count("not finite in binary32") == 1
+    assert torch.isfinite(parameter).all()
+    assert float(parameter[0].detach()) < -0.2
+    assert weights_of(server) == pytest.approx(parameter.detach().numpy(), abs=1e-5)
+
+
+@pytest.mark.parametrize("reward", [1e300, -1e300, float("inf"), float("nan"), 3.4028236e38])
+def test_a_reward_that_binary32_cannot_hold_changes_nothing_and_is_counted(reward: float) -> None:
+    network, server = lab()
+    trainer = Trainer(network, 0)
+    trainer.link.reward(reward)
+    trainer.step()
+    network.run(network.time + 0.1)
+    assert trainer.link.worker.counters.broken == 1
+    assert server.counters().applied == 1
+
+
+def test_several_optimisers_train_one_model_together() -> None:
+    network, server = lab()
+    one, other = parameters(3), parameters(4)
+    first, second = torch.optim.SGD(one, lr=0.5), torch.optim.SGD(other, lr=0.25)
+    link = attach([first, second], AT, rate=RATE, port=network.port(worker_address(0)))
+    step_of(first, 1.0)
+    assert link.worker.counters.offered == 0
+    step_of(second, 1.0)
+    network.run(network.time + 0.1)
+    assert weights_of(server).tolist() == 3 * [-0.5] + 4 * [-0.25]
+
+
+def test_a_second_optimiser_of_one_program_at_one_address_is_refused() -> None:
+    server = ParameterServer("127.0.0.1:0", policy="plain")
+    at = f"127.0.0.1:{server.address[1]}"
+    first, second = (torch.optim.SGD(parameters(5), lr=0.1) for _ in range(2))
+    link = attach(first, at)
+    try:
+        with pytest.raises(Taken, match="trains one model"):
+            attach(second, at)
+        attach(second, at, local="127.0.0.1:0").close()
+        link.close()
+        link = attach(second, at)
+    finally:
+        link.close()
+        server.close()
+
+
+@pytest.mark.parametrize("way", ["unfrozen", "added"])
+def test_parameters_that_are_trained_later_and_would_not_be_shared_are_refused(way: str) -> None:
+    network, _ = lab()
+    shared, later = parameters(3, 4)
+    later.requires_grad_(way == "added")
+    optimizer = torch.optim.SGD([shared] if way == "added" else [shared, later], lr=0.1)
+    attach(optimizer, AT, rate=RATE, port=network.port(worker_address(0)))
+    step_of(optimizer, 1.0)
+    if way == "added":
+        optimizer.add_param_group({"params": [later]})
+    else:
+        later.requires_grad_(True)
+    with pytest.raises(OtherParameters, match="4 values"):
+        step_of(optimizer, 1.0)
+
+
+def test_complex_parameters_keep_their_imaginary_part() -> None:
+    network, server = lab()
+    parameter = torch.nn.Parameter(torch.tensor([1 + 2j, 3 - 4j]))
+    optimizer = torch.optim.SGD([parameter], lr=1.0)
+    attach(optimizer, AT, rate=RATE, port=network.port(worker_address(0)))
+    parameter.grad = torch.tensor([1j, 1 + 0j])
+    optimizer.step()
+    network.run(network.time + 0.1)
+    assert weights_of(server).tolist() == [1, 1, 2, -4]
+
+
+def test_a_step_that_is_compiled_is_shared() -> None:
+    network, server = lab()
+    optimizer = torch.optim.SGD(parameters(3), lr=1.0)
+    attach(optimizer, AT, rate=RATE, port=network.port(worker_address(0)))
+    for group in optimizer.param_groups:
+        for parameter in group["params"]:
+            parameter.grad = torch.ones_like(parameter)
+    torch.compile(optimizer.step, backend="eager")()
+    network.run(network.time + 0.1)
+    assert weights_of(server).tolist() == [-1, -1, -1]

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,18 +23,27 @@ def train(ways: list[tuple[str, str]], address: str, loss: float = 0) -> tuple[l
     port = UdpPort(("127.0.0.1", 0))
     engine = Engine(port.address, members=2, segments=2)
     EnginePort(engine, port, loss, seed=5)
+    try:
+        return job(["tests.ddp_member", json.dumps(ways)], address.format(port=port.address[1])), engine
+    finally:
+        port.close()
+
+
+def job(module: list[str], address: str, jobs: int = 5, segments: int = 2) -> list[Any]:
+    """What two ranks print."""
     environment = {
         **os.environ,
-        "OLAF_ADDRESS": address.format(port=port.address[1]),
+        "OLAF_ADDRESS": address,
         "OLAF_MTU": "9022",
-        "OLAF_SEGMENTS": "2",
+        "OLAF_SEGMENTS": str(segments),
         "MASTER_ADDR": "127.0.0.1",
-        "PORTS": ",".join(map(str, free_tcp_ports(len(ways)))),
+        "PORTS": ",".join(map(str, free_tcp_ports(jobs))),
+        "MASTER_PORT": str(free_tcp_ports(1)[0]),
         "WORLD_SIZE": "2",
     }
     ranks = [
         subprocess.Popen(
-            [sys.executable, "-m", "tests.ddp_member", json.dumps(ways)],
+            [sys.executable, "-m", *module],
             env={**environment, "RANK": str(rank)},
             cwd=Path(__file__).parents[1],
             stdout=subprocess.PIPE,
@@ -41,12 +51,47 @@ def train(ways: list[tuple[str, str]], address: str, loss: float = 0) -> tuple[l
         for rank in range(2)
     ]
     try:
-        return [json.loads(rank.communicate(timeout=120)[0]) for rank in ranks], engine
+        printed = [rank.communicate(timeout=300)[0] for rank in ranks]
+        assert [rank.returncode for rank in ranks] == [0, 0]
+        return [json.loads(text) if text else None for text in printed]
     finally:
-        port.close()
         for rank in ranks:
             rank.kill()
             rank.wait()
+
+
+def test_a_job_whose_member_dies_says_so_and_the_next_one_at_the_same_address_works() -> None:
+    port = UdpPort(("127.0.0.1", 0))
+    engine = Engine(port.address, members=2, segments=2)
+    EnginePort(engine, port)
+    address = f"127.0.0.1:{port.address[1]}"
+    try:
+        survivor, dead = job(["tests.ddp_failing", "dies"], address)
+        assert dead is None
+        assert "no result of round" in survivor["error"]
+        after = job(["tests.ddp_failing", "works"], address)
+    finally:
+        port.close()
+    assert [rank["scattered"] for rank in after] == [[0.0, 2.0], [4.0, 6.0]]
+    assert all(rank["sum"] == [2.0] * 4 and rank["completed"] for rank in after)
+
+
+@pytest.mark.parametrize(
+    ("members", "segments", "reason"),
+    [(1, 2, "threshold to 2"), (3, 2, "threshold of 2"), (2, 1, "SEGMENTS")],
+)
+def test_a_job_that_the_engine_cannot_serve_is_refused_in_seconds(
+    members: int, segments: int, reason: str
+) -> None:
+    port = UdpPort(("127.0.0.1", 0))
+    EnginePort(Engine(port.address, members=members, segments=segments), port)
+    try:
+        ranks = job(["tests.ddp_failing", "refused"], f"127.0.0.1:{port.address[1]}")
+    finally:
+        port.close()
+    for rank in ranks:
+        assert reason in rank["error"]
+        assert rank["seconds"] < 30
 
 
 def test_weights_are_bit_equal_to_gloo_at_a_fixed_address() -> None:
@@ -74,7 +119,11 @@ def test_waiting_for_a_sum_that_failed_says_why() -> None:
     from olaf.distributed import Sum
     from olaf.errors import NoAnswer
 
-    future: torch.futures.Future[list[torch.Tensor]] = torch.futures.Future()
-    future.set_exception(NoAnswer("no result of round 0"))
+    work = Sum(torch.ones(2))
+    assert not work.is_completed()
+    work.end(NoAnswer("no result of round 0"))
+    assert work.is_completed() and not work.is_success()
     with pytest.raises(NoAnswer, match="round 0"):
-        Sum(future).wait()
+        work.wait()
+    with pytest.raises(RuntimeError, match="round 0"):
+        work.get_future().wait()

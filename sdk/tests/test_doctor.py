@@ -118,3 +118,9 @@ def test_a_cluster_whose_control_plane_is_silent() -> None:
         code, found = examined(f"olaf://lander@127.0.0.1:{silent.getsockname()[1]}", wait=0.4)
     assert (code, found["membership"]["verdict"]) == (1, "fault")
     assert "daemon" in found["membership"]["remedy"]
+
+
+def test_a_policy_that_adds_all_steps_is_named(trained: str) -> None:
+    _, found = examined(trained, epoch=EPOCH, values=VALUES)
+    assert found["policy"]["verdict"] == "warning"
+    assert "--workers N" in found["policy"]["remedy"]

@@ -31,13 +31,17 @@ POLICIES: dict[str, PolicyMaker] = {
 class Bench:
     """A port without a network: its clock is set by the test, and what is sent is kept."""
 
-    def __init__(self, address: Address, room: int = 1 << 30) -> None:
+    def __init__(self, address: Address, places: int = 1 << 30) -> None:
         self.address = address
+        self.room = 1 << 30
         self.lock = contextlib.nullcontext()
         self.sent: list[tuple[Address, bytes]] = []
         self.time = 0.0
-        self.room = room
+        self.places = places
         """Datagrams that can be sent."""
+
+    def mtu(self, peer: Address) -> int:
+        return 9022
 
     def reachable(self, peer: Address) -> Address:
         return self.address
@@ -49,10 +53,10 @@ class Bench:
         return round(self.time * 1e9)
 
     def send(self, to: Address, header: bytes, body: Bytes = b"", tos: int = 0) -> bool:
-        self.room -= 1
-        if self.room >= 0:
+        self.places -= 1
+        if self.places >= 0:
             self.sent.append((to, header + bytes(body)))
-        return self.room >= 0
+        return self.places >= 0
 
     def send_run(self, to: Address, run: Run) -> int:
         fit = min(len(run), max(self.room, 0))

@@ -74,6 +74,19 @@ def test_a_refusal_is_said_in_words(key: str, cluster: str, reason: str) -> None
         Lab(key=KEY).worker(key=key, cluster=cluster)
 
 
+@pytest.mark.parametrize("reason", sorted(set(wire.Reason) - {wire.Reason.OK}))
+def test_every_reason_has_words(reason: wire.Reason, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(
+        self: Engine, join: wire.Join, datagram: bytes, source: Address
+    ) -> list[tuple[Address, bytes]]:
+        return [self._answer(wire.Action.JOIN, reason, join.nonce, source)]
+
+    monkeypatch.setattr(Engine, "_join", refuse)
+    with pytest.raises(JoinRefused) as refused:
+        Lab().worker()
+    assert "reason" not in str(refused.value)
+
+
 def test_a_worker_that_hears_nothing_joins_again_and_follows_to_the_new_epoch() -> None:
     lab = Lab()
     worker = lab.worker()

@@ -125,3 +125,14 @@ def test_a_policy_continues_from_its_state(policy: Policy) -> None:
     for one in (policy, again):
         one.take(update(2.0, reward=5), 0)
     assert np.array_equal(again.weights, policy.weights)
+
+
+def test_plain_takes_the_mean_of_so_many_workers_or_every_whole_step() -> None:
+    whole, mean = Plain(ZERO, rate=1.0), Plain(ZERO, rate=1.0, workers=3)
+    for policy in (whole, mean):
+        policy.take(update(3.0, count=2), 0)
+        policy.take(update(3.0, member=2), 0)
+    assert whole.weights.tolist() == [9, 9]
+    assert mean.weights.tolist() == [3, 3]
+    with pytest.raises(ValueError, match="0 workers"):
+        Plain(ZERO, workers=0)

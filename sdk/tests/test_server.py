@@ -129,8 +129,10 @@ def test_versions_beyond_the_reserve_are_not_given_out_before_they_are_on_disk(t
         policy=partial(Plain, rate=0.0), port=network.port(SERVER), checkpoint=place, every=1e9
     )
     (worker,) = workers_of(network, 1)
-    for _ in range(RESERVED + 10):
+    for number in range(RESERVED + 10):
         worker.offer(np.zeros(10, np.float32), 0.0)
+        if number % 100 == 0:  # what is not answered yet is bounded
+            network.run(network.time + 0.1)
     network.run(network.time + 10.0)
     assert server.versions() == [RESERVED + 10]
     server._port.close()

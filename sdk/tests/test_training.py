@@ -197,7 +197,7 @@ def test_segments_that_the_socket_refuses_go_with_the_next_update() -> None:
     worker._port.send = full  # type: ignore[method-assign]
     gradient = vector(1000, seed=3)
     assert not worker.offer(gradient, 1.0)
-    assert np.array_equal(np.flatnonzero(worker.held), np.arange(*worker._places[1].indices(1000)))
+    assert np.array_equal(np.flatnonzero(worker.held), np.arange(*worker.segments.slice(1).indices(1000)))
     assert worker.offer(gradient, 1.0)
     lab.run(1.0)
     assert worker.counters.blocked == 1

@@ -15,6 +15,7 @@ from olafctl.control.destroy import destroy
 from olafctl.control.store import Store, all_names, folder_of
 from olafctl.targets import processes
 from tests.cli.conftest import Run
+from tests.shells import shell_python
 
 BED = Path(__file__).parents[1] / "packets" / "testbed.yaml"
 
@@ -117,9 +118,11 @@ def test_the_packet_tests_as_json(deployed: Run) -> None:
 
 
 def test_a_shell_on_a_device(deployed: Run) -> None:
+    python = shell_python()
     shown = deployed("shell", "vnp4_2", "--print")
     assert shown.code == 0
-    assert "-m p4runtime_sh --grpc-addr unix:/" in shown.out and "--device-id 2" in shown.out
+    assert shown.out.startswith(f"{python} -m p4runtime_sh --grpc-addr unix:/")
+    assert "--device-id 2" in shown.out
     wrong = deployed("shell", "vnp4_3")
     assert wrong.code == 2
     assert wrong.err == "error: packets: there is no device 'vnp4_3' (one of vnp4_1, vnp4_2)\n"

@@ -4,7 +4,6 @@ import json
 import os
 import stat
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -26,8 +25,10 @@ from olafctl.queue.registers import IndexSettings
 from olafctl.targets import processes, testbeds
 from olafctl.targets.interface import of_root
 from olafctl.testbed import limits
+from olafctl.wire.layouts import Refusal
 from olafctl.wire.modes import Mode
 from tests.control.conftest import bed, quietly
+from tests.shells import shell_python
 
 
 def pids(store: Store) -> list[int]:
@@ -39,7 +40,7 @@ def test_a_deployed_testbed_runs_as_it_says_and_a_second_deploy_changes_nothing(
 ) -> None:
     laptop = bed(tmp_path / "bed.yaml")
     first = quietly(laptop)
-    assert first.started and first.pushed == ("vnp4_1", "vnp4_2") and first.changes.size == 21
+    assert first.started and first.pushed == ("vnp4_1", "vnp4_2") and first.changes.size == 26
     store = Store(folder_of("laptop"))
     report = status(store)
     assert healthy(report)
@@ -137,7 +138,7 @@ def test_a_shell_that_has_left_locks_no_one_out(state: Path, tmp_path: Path) -> 
     _, running = find(Store(folder_of("laptop")))
     assert running is not None
     device = running.devices[0]
-    shell = [sys.executable, "-m", "p4runtime_sh", "--grpc-addr", device.address]
+    shell = [str(shell_python()), "-m", "p4runtime_sh", "--grpc-addr", device.address]
     shell += ["--device-id", str(device.device_id)]
     script = "print(len(list(table_entry['workers'].read())), 'workers')\nexit()\n"
     ended = subprocess.run(shell, input=script, capture_output=True, text=True, timeout=60, check=False)
@@ -170,13 +171,13 @@ def test_drift_is_seen_and_fixed(state: Path, tmp_path: Path) -> None:
     _, running = find(store)
     assert running is not None
     with devices.controlling(running) as sessions:
-        given = {"cluster": 3, "epoch": 0, "index": 3, "member": 0, "segments": 1, "worker": 3}
+        given = {"cluster": 3, "epoch": 0, "index": 3, "member": 0, "port": 2, "segments": 1, "worker": 3}
         intruder = TableEntry("workers", {"worker_addr": 7}, "assign", given)
         sessions["vnp4_1"].insert(intruder)
     of_root(running.queues).write("hold", 1)
     drift = [
         "- vnp4_1 workers worker_addr 0.0.0.7 -> "
-        "assign(cluster 3, epoch 0, index 3, member 0, segments 1, worker 3)",
+        "assign(cluster 3, epoch 0, index 3, member 0, port 2, segments 1, worker 3)",
         "~ queue register hold on => off",
     ]
     report = status(store)
@@ -216,8 +217,7 @@ def test_a_pipeline_lost_by_a_device_is_pushed_again(state: Path, tmp_path: Path
         "workers",
         "workers",
         "parameter_servers",
-        "refusals",
-        "refusals",
+        *["refusals"] * len(Refusal),
     ]
 
 
@@ -364,3 +364,31 @@ def test_destroy_leaves_no_process_and_no_file(state: Path, tmp_path: Path) -> N
     assert list(state.iterdir()) == []
     assert not any(Path(f"/proc/{pid}").exists() for pid in before)
     assert store.record(Role.RUNNING) is None
+
+
+def test_what_cannot_start_is_told_before_anything_is_built(state: Path, tmp_path: Path) -> None:
+    broken = bed(
+        tmp_path / "broken.yaml",
+        ("name: uplink, transport: unix}", "name: uplink, transport: unix, path: /etc/hostname}"),
+    )
+    steps: list[str] = []
+    with pytest.raises(BadInput, match="/etc/hostname exists and is not a socket"):
+        deploy(broken, steps.append)
+    assert not steps
+    assert not folder_of("laptop").exists()
+
+
+def test_status_says_which_process_died(state: Path, tmp_path: Path) -> None:
+    quietly(bed(tmp_path / "bed.yaml"))
+    store = Store(folder_of("laptop"))
+    [twin] = processes.of(store.folder)
+    shell = twin.parent()
+    assert shell is not None
+    twin.kill()
+    shell.wait(20)
+    report = status(store)
+    [told] = report["died"]
+    assert "olafctl.targets.twin.process was ended by signal KILL (see queue.log)" in told
+    assert not report["running"]
+    assert quietly(bed(tmp_path / "bed.yaml")).started
+    assert not status(store)["died"]

@@ -164,8 +164,8 @@ def test_regrouping_grows_the_new_group_first_and_shrinks_the_old_one_last() -> 
     assert list(plan(desired(small), desired(moved)).lines()) == [
         "~ vnp4_2 group 2 +{port 2 member 1}",
         "~ vnp4_1 workers worker_addr 10.0.1.1 -> "
-        "assign(cluster 0, epoch 0, index 0, member 0, segments 1, worker 0) => "
-        "assign(cluster 1, epoch 0, index 1, member 3, segments 1, worker 0)",
+        "assign(cluster 0, epoch 0, index 0, member 0, port 2, segments 1, worker 0) => "
+        "assign(cluster 1, epoch 0, index 1, member 3, port 2, segments 1, worker 0)",
         "~ vnp4_2 group 1 -{port 2 member 1}",
     ]
 
@@ -197,6 +197,7 @@ def test_every_worker_is_assigned_delivered_to_and_in_its_group(name: str) -> No
             "segments": 1,
             "member": worker.number,
             "epoch": 0,
+            "port": worker.port,
         }
         assert TableEntry("workers", {"worker_addr": int(worker.ip)}, "assign", assigned) in entries
         group = state.devices[VNP4_2].groups[worker.cluster + 1]

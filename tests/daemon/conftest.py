@@ -9,7 +9,6 @@ from pathlib import Path
 
 import grpc
 import pytest
-from p4.v1 import p4runtime_pb2, p4runtime_pb2_grpc
 
 from olafctl.control import devices
 from olafctl.control.state import DeviceState, State
@@ -17,6 +16,7 @@ from olafctl.daemon.controller import Controller
 from olafctl.daemon.store.sqlite import SqliteStore
 from olafctl.p4runtime.entities import Entity
 from olafctl.p4runtime.failures import P4RuntimeFailed
+from olafctl.p4runtime.protocol import p4runtime_pb2, p4runtime_stub
 from olafctl.p4runtime.session import Change
 from olafctl.targets import registry, testbeds
 from olafctl.targets.interface import Running
@@ -135,4 +135,4 @@ def behind_its_back(running: Running, name: str, change: Change, entity: Entity)
         request.election_id.low = session.highest_election_id & (1 << 64) - 1
         encoded = p4runtime_pb2.Entity.FromString(session.encoded(entity))
         request.updates.add(type=change.value, entity=encoded)
-        p4runtime_pb2_grpc.P4RuntimeStub(channel).Write(request)
+        p4runtime_stub(channel).Write(request)

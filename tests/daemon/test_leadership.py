@@ -11,7 +11,7 @@ from olafctl.control import devices
 from olafctl.daemon.api.client import Client
 from olafctl.daemon.api.server import Server, unready
 from olafctl.daemon.controller import Controller, Unavailable
-from olafctl.daemon.etcd import messages
+from olafctl.daemon.etcd import etcd_pb2, messages
 from olafctl.daemon.etcd.client import Etcd
 from olafctl.daemon.etcd.leadership import EtcdLeadership
 from olafctl.daemon.etcd.store import EtcdStore, leader_key, prefix
@@ -160,9 +160,9 @@ class Broken:
 
     def transact(self, compare: Any, success: Any, failure: Any = ()) -> Any:
         self._call("transact")
-        answer = messages.CLASSES["TxnResponse"](succeeded=bool(compare))
+        answer = etcd_pb2.TxnResponse(succeeded=bool(compare))
         answer.header.revision = 7
-        value = messages.CLASSES["KeyValue"](value=b'{"address": "unix:/a"}', lease=5)
+        value = etcd_pb2.KeyValue(value=b'{"address": "unix:/a"}', lease=5)
         if compare and success[0].HasField("request_range"):
             answer.responses.add().response_range.kvs.append(value)
         else:

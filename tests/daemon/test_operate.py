@@ -30,6 +30,7 @@ from olafctl.daemon.operate.web import Web
 from olafctl.errors import BadInput, OlafError
 from olafctl.p4runtime.address import Tls
 from olafctl.queue.registers import REGISTERS, Access
+from olafctl.wire.layouts import Refusal
 from olaflab.daemon.daemon_process import until
 from tests.daemon.conftest import DEADLINE
 from tests.daemon.pair import Pair
@@ -86,6 +87,9 @@ def test_metrics_tell_calls_members_and_the_queue(client: Client, metrics: Metri
     assert seen["olaf_members"] == {("red", "lab"): 1}
     assert seen["olaf_ready"] == {("lab",): 1}
     assert seen["olaf_queue_slots"] == {("lab", "engine"): 1}
+    assert seen["olaf_refused_frames_total"] == {
+        ("lab", "engine", reason.name.lower()): 0 for reason in Refusal
+    }
     shown = seen["olaf_queue_total"].keys() | seen["olaf_queue_status"].keys()
     assert {name for labels in shown for name in labels} - {"lab", "engine"} == set(SHOWN)
 

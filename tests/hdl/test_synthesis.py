@@ -20,7 +20,7 @@ def test_fits_in_less_than_half_of_what_the_paper_takes() -> None:
     assert 0 < taken.percent("LUT") <= 1.3
     assert 0 < taken.percent("FF") <= 0.75
     assert taken.crossings == ()
-    assert 0 < taken.levels <= 12
+    assert 0 < taken.levels <= 11
     payload_bits = 2 * 9 * 24 * 512
     assert taken.bram36 * 36 * 1024 >= payload_bits > taken.ff
 

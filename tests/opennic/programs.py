@@ -9,7 +9,7 @@ from olafctl.p4runtime.dataplane import Lpm, Replica
 from olafctl.targets.opennic.box_registers import Copy
 from olafctl.wire import layouts
 from olafctl.wire.frames import Endpoint, mac_bits, pack, unpack
-from olafctl.wire.layouts import CPU_PORT, QUEUE_PORT, TUSER, Refusal
+from olafctl.wire.layouts import ANY_PORT, CPU_PORT, QUEUE_PORT, TUSER, Refusal
 from olaflab.opennic.box import Box, Outcome
 from tests.p4src.conftest import FLOOD_GROUP, Programmer, address
 from tests.p4src.frames import EPOCH, NEIGHBOUR, SERVER, STRANGER, WORKER
@@ -30,9 +30,9 @@ def vnp4_1() -> NativeSwitch:
     programmer = Programmer("vnp4_1")
     for reason in Refusal:
         programmer.add("refusals", reason, "refuse")
-    programmer.add("workers", address(WORKER), "assign", 5, 77, 8, 4, 3, EPOCH)
-    programmer.add("workers", address(NEIGHBOUR), "assign", 6, 0, 12, 1, 0, 0)
-    programmer.add("parameter_servers", address(SERVER), "admit")
+    programmer.add("workers", address(WORKER), "assign", 5, 77, 8, 4, 3, EPOCH, ANY_PORT)
+    programmer.add("workers", address(NEIGHBOUR), "assign", 6, 0, 12, 1, 0, 0, ANY_PORT)
+    programmer.add("parameter_servers", address(SERVER), "admit", ANY_PORT)
     return programmer.switch
 
 

@@ -32,9 +32,9 @@ WORKER_ENTRY = TableEntry(
     "workers",
     {"worker_addr": int(WORKER.ip)},
     "assign",
-    {"cluster": 5, "worker": 77, "index": 10, "segments": 2, "member": 3, "epoch": 1},
+    {"cluster": 5, "worker": 77, "index": 10, "segments": 2, "member": 3, "epoch": 1, "port": 1},
 )
-SERVER_ENTRY = TableEntry("parameter_servers", {"server_addr": int(SERVER.ip)}, "admit")
+SERVER_ENTRY = TableEntry("parameter_servers", {"server_addr": int(SERVER.ip)}, "admit", {"port": 2})
 
 
 @pytest.fixture(scope="session")

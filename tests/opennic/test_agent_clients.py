@@ -3,23 +3,23 @@
 import os
 import socket
 import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import grpc
 import pytest
-from p4.v1 import p4runtime_pb2, p4runtime_pb2_grpc
 
 from olafctl.daemon.certificates import issue
 from olafctl.p4runtime.address import Tls
 from olafctl.p4runtime.agent import Agent, serve
+from olafctl.p4runtime.protocol import p4runtime_pb2, p4runtime_stub
 from olafctl.targets.opennic.card import Card
 from olafctl.targets.opennic.host import HostFunction
 from olafctl.targets.opennic.registers import HOST_ETHER_TYPE
 from tests.opennic import fake_card
 from tests.opennic.fake_card import Built, FakeCard
+from tests.shells import shell_python
 
 CLIENTS = Path(__file__).with_name("clients")
 
@@ -56,7 +56,7 @@ def agent(card: Card, tmp_path: Path) -> Iterator[Agent]:
 
 
 def test_p4runtime_shell(agent: Agent, built: Built) -> None:
-    run(os.environ.get("OLAF_SHELL_PYTHON", sys.executable), "shell_session.py", agent, built)
+    run(str(shell_python()), "shell_session.py", agent, built)
 
 
 @pytest.mark.skipif(
@@ -82,7 +82,7 @@ def test_calls_need_the_token_over_tls(card: Card, tmp_path: Path) -> None:
         serve(card.planes, "127.0.0.1:0", tls, "secret") as agent,
         grpc.secure_channel(f"localhost:{agent.address.rpartition(':')[2]}", authority) as channel,
     ):
-        stub = p4runtime_pb2_grpc.P4RuntimeStub(channel)
+        stub = p4runtime_stub(channel)
         ask = p4runtime_pb2.CapabilitiesRequest()
         for token in (None, "Bearer wrong", "secret"):
             metadata = [("authorization", token)] if token else []

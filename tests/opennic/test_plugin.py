@@ -72,6 +72,8 @@ def good_answers() -> list[Answer]:
             ("TOTAL_LATENCY", "57"),
         )
     ]
+    names = {name for _, name, _ in answers} | {f"CONFIG.{name}" for name, _ in plugin.PROPERTIES}
+    answers += [(ip, "LIST", " ".join(sorted(names))) for ip in ("vnp4_1", "vnp4_2")]
     return [*answers, ("impl_1", "STATS.WNS", "0.012"), ("impl_1", "STATS.WHS", "0.003")]
 
 
@@ -186,6 +188,31 @@ def test_the_shells_own_build_takes_it_to_its_end(made: Plugin, tmp_path: Path) 
     assert done.of("write_cfgmem")
     constraints = (tmp_path / "open-nic-shell" / "build").glob("*/run_params.xdc")
     assert [f"0x{made.build_id}" in path.read_text() for path in constraints] == [True]
+    clocks = f"{folder}/clocks.tcl"
+    assert f"read_xdc -unmanaged {clocks}" in done.calls
+    assert f"set_property USED_IN_SYNTHESIS false {clocks}" in done.calls
+
+
+@needs_tclsh
+@needs_shell
+def test_a_property_that_this_vivado_lacks_does_not_end_the_build(made: Plugin, tmp_path: Path) -> None:
+    known = next(value for ip, name, value in good_answers() if (ip, name) == ("vnp4_1", "LIST"))
+    gone = ("PKT_RATE", "USER_EXTERN_OUT_WIDTH", "TOTAL_LATENCY", "USER_META_FORMAT")
+    left = " ".join(name for name in known.split() if name.removeprefix("CONFIG.") not in gone)
+    done = run(made, tmp_path, [("vnp4_1", "LIST", left)])
+    assert done.code == 0, done.said
+    for name in gone:
+        assert f"WARNING: Olaf: vnp4_1 has no CONFIG.{name}" in done.said
+        assert f"vnp4_2 has no CONFIG.{name}" not in done.said
+    assert not [call for call in done.calls if call.endswith(" vnp4_1") and "PKT_RATE" in call]
+
+
+@needs_tclsh
+@needs_shell
+@pytest.mark.parametrize("given", ["{folder}/p4/../p4/vnp4_1.p4", "{folder}//p4/vnp4_1.p4"])
+def test_the_same_program_by_another_path_is_the_same(made: Plugin, tmp_path: Path, given: str) -> None:
+    path = given.format(folder=tmp_path / "plugin")
+    assert run(made, tmp_path, [("vnp4_1", "CONFIG.P4_FILE", path)]).code == 0
 
 
 @needs_tclsh
@@ -205,6 +232,7 @@ WRONG: Mapping[str, tuple[str, str]] = {
     "USER_EXTERN_OUT_WIDTH": ("96", "USER_EXTERN_OUT_WIDTH"),
     "S_AXI_ADDR_WIDTH": ("19", "has room for 18"),
     "TDATA_NUM_BYTES": ("32", "TDATA_NUM_BYTES"),
+    "P4_FILE": ("/elsewhere/vnp4_1.p4", "/elsewhere/vnp4_1.p4"),
 }
 
 

@@ -33,7 +33,7 @@ class Member:
 
 def ends(this: Bench) -> tuple[Source, Sink]:
     this["port_numbers"] = PORT_NUMBERS[0] | PORT_NUMBERS[1] << 16
-    user = [("s_src", 16), ("s_dst", 16), ("s_group", 16), ("s_addressed", 1)]
+    user = [("s_src", 16), ("s_dst", 16), ("s_group", 16), ("s_addressed", 1), ("s_declared", 16)]
     return this.source(Signals.axis("s", user)), this.sink(Signals.axis("m", [("m_size", 16), ("m_port", 2)]))
 
 
@@ -121,13 +121,14 @@ def test_random_frames_and_groups(bench: MakeBench, idle: float, busy: float) ->
     for _ in range(120):
         frame = frame_of(pick, pick.choice([60, 64, 128, 700, 1500, 9036, 9044]))
         src = pick.choice(PORT_NUMBERS)
+        declared = pick.choice([0, len(frame)])
         if pick.random() < 0.4:
             dst = pick.choice([*PORT_NUMBERS, 0, 3])
-            source.send(frame, [src, dst, 0, 0])
+            source.send(frame, [src, dst, 0, 0, declared])
             want += copies(frame, src, dst, None, True)
         else:
             group, addressed = pick.choice([1, 5, 2000, 9, 2049]), pick.random() < 0.6
-            source.send(frame, [src, 0, group, int(addressed)])
+            source.send(frame, [src, 0, group, int(addressed), declared])
             want += copies(frame, src, 0, groups.get(group, []), addressed)
     while source.pending:
         this.run(2000)
@@ -138,26 +139,56 @@ def test_random_frames_and_groups(bench: MakeBench, idle: float, busy: float) ->
     assert this["resting"] == 1
 
 
+def count(this: Bench, cycles: int) -> dict[str, int]:
+    """Each of PULSES in so many cycles."""
+    counted = dict.fromkeys(PULSES, 0)
+    for _ in range(cycles):
+        this.run(1)
+        for name in PULSES:
+            counted[name] += this[name]
+    return counted
+
+
 def test_what_does_not_leave_is_counted(bench: MakeBench) -> None:
     this = bench("olaf_box_replicator", COPY_BITS=9)
     source, sink = ends(this)
     set_group(this, 1, 0, [Member(7), Member(9), Member(12)])
     frame = frame_of(random.Random(1), 60)
-    for user in ([7, 0, 1, 0], [7, 12, 0, 0], [7, 0, 0, 0], [7, 0, 3000, 0], [7, 0, 1, 1]):
+    for user in ([7, 0, 1, 0, 0], [7, 12, 0, 0, 0], [7, 0, 0, 0, 0], [7, 0, 3000, 0, 0], [7, 0, 1, 1, 0]):
         source.send(frame, user)
-    source.beat(bytes(64), [7, 7, 0, 0], last=False, keep=3)
-    source.beat(bytes(64), [7, 7, 0, 0], last=True)
-    source.send(bytes(9700), [7, 7, 0, 0])
-    counted = dict.fromkeys(PULSES, 0)
-    for _ in range(400):
-        this.run(1)
-        for name in PULSES:
-            counted[name] += this[name]
+    source.beat(bytes(64), [7, 7, 0, 0, 0], last=False, keep=3)
+    source.beat(bytes(64), [7, 7, 0, 0, 0], last=True)
+    source.send(bytes(9700), [7, 7, 0, 0, 0])
+    counted = count(this, 400)
     assert len(sink.frames()) == 3
     assert counted == {
         "accepted": 5, "copied": 3, "dropped_oversize": 1, "dropped_malformed": 1, "dropped_port": 4,
         "dropped_group": 1, "pruned": 1,
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("carries", [1, 2, 3, 4])
+def test_the_checksums_carries_come_round_twice(bench: MakeBench, carries: int) -> None:
+    """Headers whose words add up to where the first carry makes another, and to just before."""
+    this = bench("olaf_box_replicator", COPY_BITS=9)
+    source, sink = ends(this)
+    words = [0xFFFF] * carries + [0] * (4 - carries)
+    address = words[2] << 16 | words[3]
+    set_group(this, 1, 0, [Member(7, (1, address, 3))])
+    want = []
+    for low in (0xFFFF - carries, 0x10000 - carries, 0xFFFE, 0xFFFF, 0, 1):
+        frame = bytearray(frame_of(random.Random(1), 60))
+        frame[15], frame[18:20] = 0, bytes(2)
+        frame[26:30] = words[0].to_bytes(2, "big") + words[1].to_bytes(2, "big")
+        others = sum(int.from_bytes(frame[at : at + 2], "big") for at in (14, 16, 20, 22, 26, 28))
+        rest = (carries << 16 | low) - others - words[2] - words[3]
+        if not 0 <= rest <= 0xFFFF:
+            rest += 0x10000 if rest < 0 else -0x10000
+        frame[18:20] = rest.to_bytes(2, "big")
+        source.send(bytes(frame), [9, 0, 1, 1, 0])
+        want.append(addressed_to(bytes(frame), (1, address, 3)))
+    this.run(300)
+    assert [frame.data for frame in sink.frames()] == want
 
 
 @pytest.mark.parametrize("members, size", [(3, 60), (64, 60), (256, 60), (3, 9036), (64, 1500), (256, 1500)])
@@ -166,7 +197,7 @@ def test_copies_leave_without_a_gap(bench: MakeBench, members: int, size: int) -
     source, sink = ends(this)
     set_group(this, 1, 0, [Member(7, (1, number, 3)) for number in range(members)])
     for _ in range(2):
-        source.send(frame_of(random.Random(1), size), [9, 0, 1, 1])
+        source.send(frame_of(random.Random(1), size), [9, 0, 1, 1, 0])
     beats = (size + 63) // 64
     this.run(2 * members * beats + 400)
     got = sink.frames()
@@ -179,7 +210,7 @@ def test_unicast_frames_of_one_beat_leave_one_in_each_cycle(bench: MakeBench) ->
     this = bench("olaf_box_replicator", COPY_BITS=9)
     source, sink = ends(this)
     for _ in range(300):
-        source.send(bytes(60), [9, 7, 0, 0])
+        source.send(bytes(60), [9, 7, 0, 0, 0])
     this.run(400)
     got = sink.frames()
     assert len(got) == 300
@@ -190,7 +221,7 @@ def test_a_pause_ends_between_copies(bench: MakeBench) -> None:
     this = bench("olaf_box_replicator", COPY_BITS=9)
     source, sink = ends(this)
     for _ in range(5):
-        source.send(bytes(9000), [9, 7, 0, 0])
+        source.send(bytes(9000), [9, 7, 0, 0, 0])
     this.run(250)
     this["pause"] = 1
     this.run(400)
@@ -199,3 +230,93 @@ def test_a_pause_ends_between_copies(bench: MakeBench) -> None:
     this["pause"] = 0
     this.run(1500)
     assert before + len(sink.frames()) == 5
+
+
+def test_a_frame_of_known_size_leaves_as_it_comes(bench: MakeBench) -> None:
+    this = bench("olaf_box_replicator", COPY_BITS=9)
+    source, sink = ends(this)
+    for _ in range(3):
+        source.send(bytes(9036), [9, 7, 0, 0, 9036])
+    this.run(1)
+    while not source.beats:
+        this.run(1)
+    came = this.cycles()
+    this.run(3 * 142 + 60)
+    got = sink.frames()
+    assert got[0].first - came <= 16
+    assert [frame.last - frame.first + 1 for frame in got] == [142] * 3
+    assert got[-1].last - got[0].first + 1 == 3 * 142
+
+
+def test_a_pause_lets_a_frame_end_that_leaves_as_it_comes(bench: MakeBench) -> None:
+    this = bench("olaf_box_replicator", COPY_BITS=9)
+    source, sink = ends(this)
+    source.pause(0.8)
+    source.send(bytes(9000), [9, 7, 0, 0, 9000])
+    source.send(bytes(9000), [9, 7, 0, 0, 9000])
+    this.run(100)
+    this["pause"] = 1
+    this.run(2000)
+    assert [len(frame.data) for frame in sink.frames()] == [9000]
+    assert this["resting"] == 1
+    this["pause"] = 0
+    this.run(2000)
+    assert [len(frame.data) for frame in sink.frames()] == [9000]
+
+
+@pytest.mark.parametrize("declared", [640, 1200, 1536, 9036, 9601])
+@pytest.mark.parametrize("idle", [0.0, 0.7])
+def test_a_frame_that_is_not_as_long_as_declared_harms_no_other(
+    bench: MakeBench, declared: int, idle: float
+) -> None:
+    """It ends at the beat that shows it; one that is declared too long for the store waits for its end."""
+    pick = random.Random(2)
+    this = bench("olaf_box_replicator", COPY_BITS=9)
+    source, sink = ends(this)
+    source.pause(idle)
+    wrong, right = pick.randbytes(1300), [pick.randbytes(size) for size in (1300, 64, 700)]
+    source.send(wrong, [9, 7, 0, 0, declared])
+    for frame in right:
+        source.send(frame, [9, 7, 0, 0, len(frame)])
+    counted = count(this, 600)
+    got = [frame.data for frame in sink.frames()]
+    assert got[-3:] == right
+    if declared > 9600:
+        assert got[0] == wrong and counted["dropped_malformed"] == 0
+    else:
+        assert len(got) == 4 and wrong.startswith(got[0]) and counted["dropped_malformed"] == 1
+    assert this["resting"] == 1
+
+
+def test_a_hole_ends_a_frame_that_leaves_as_it_comes(bench: MakeBench) -> None:
+    this = bench("olaf_box_replicator", COPY_BITS=9)
+    source, sink = ends(this)
+    user = [9, 7, 0, 0, 300]
+    for hole in range(3):
+        for beat in range(5):
+            source.beat(bytes(64), user, last=beat == 4, keep=3 if beat == hole else None)
+    source.send(bytes(300), user)
+    counted = count(this, 200)
+    assert [len(frame.data) for frame in sink.frames()] == [66, 130, 300]
+    assert counted["dropped_malformed"] == 3
+
+
+@pytest.mark.parametrize("idle, busy", [(0.0, 0.0), (0.7, 0.0), (0.3, 0.6)])
+def test_a_frame_for_nowhere_passes_through_the_store_as_it_comes(
+    bench: MakeBench, idle: float, busy: float
+) -> None:
+    pick = random.Random(5)
+    this = bench("olaf_box_replicator", COPY_BITS=9)
+    source, sink = ends(this)
+    source.pause(idle)
+    sink.pause(busy)
+    want = []
+    for _ in range(60):
+        frame, dst = pick.randbytes(pick.choice([64, 100, 1500, 9036])), pick.choice([7, 9, 12])
+        source.send(frame, [9, dst, 0, 0, pick.choice([0, len(frame)])])
+        want += [frame] if dst != 12 else []
+    while source.pending:
+        this.run(2000)
+    this.run(4000)
+    assert [frame.data for frame in sink.frames()] == want
+    assert this["resting"] == 1

@@ -1,7 +1,8 @@
 # Runs a Vivado script under plain tclsh: every command that Tcl does not know is recorded and answered as
 # Vivado would, as far as the scripts ask. Arguments: script, record, answers, then the script's own.
 #
-# A property reads as it was set; else as `answers` has it, a list of {object property value}.
+# A property reads as it was set; else as `answers` has it, a list of {object property value}. Its property
+# LIST names all that an object has.
 lassign $argv script record answers
 set argv [lrange $argv 3 end]
 set argc [llength $argv]
@@ -16,6 +17,8 @@ foreach one [read $stub_answers] {
 close $stub_answers
 
 proc get_ips {args} { return [lindex $args end] }
+proc list_property {object} { return $::stub_property($object,LIST) }
+proc get_files {args} { return [lindex $args end] }
 proc get_runs {args} { return [lindex $args end] }
 proc current_project {} { return project }
 proc current_fileset {} { return sources_1 }

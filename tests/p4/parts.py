@@ -1,13 +1,12 @@
 """A small v1model program with places to put what a test is about."""
 
-from p4.config.v1 import p4info_pb2
-
 from olafctl.p4.check.program import check_program
 from olafctl.p4.emit.places import Places
 from olafctl.p4.emit.program import Emitter
 from olafctl.p4.p4info.describe import Describer
 from olafctl.p4.syntax.parse import parse
 from olafctl.p4.syntax.preprocess import preprocess_text
+from olafctl.p4runtime.protocol import p4info_pb2
 
 FRAME = """#include <core.p4>
 #include <v1model.p4>
@@ -31,10 +30,14 @@ V1Switch(MyParser(), MyVerify(), MyIngress(), MyEgress(), MyCompute(), MyDeparse
 """
 
 
+def parts_text(**parts: str) -> str:
+    """The program's source with the ``parts`` in their places."""
+    return FRAME.format(**{"top": "", "state": "", "local": "", "body": "", **parts})
+
+
 def compile_parts(**parts: str) -> p4info_pb2.P4Info:
     """The program up to its C++, which is not compiled; its P4Info. Raises Refused."""
-    text = FRAME.format(**{"top": "", "state": "", "local": "", "body": "", **parts})
-    return describe_text(preprocess_text(text, "case.p4"))
+    return describe_text(preprocess_text(parts_text(**parts), "case.p4"))
 
 
 def describe_text(text: str, file: str = "case.p4") -> p4info_pb2.P4Info:

@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 
 from google.protobuf import text_format
-from p4.config.v1 import p4info_pb2
 
+from olafctl.p4runtime.protocol import p4info_pb2
 from tests.p4.switches import PROGRAMS
 from tests.p4.xsa_parts import xsa_text
 

@@ -1,9 +1,8 @@
 """P4Info of rarely used declarations and annotations."""
 
-from p4.config.v1 import p4info_pb2
-
 from olafctl.p4.syntax.preprocess import preprocess_text
 from olafctl.p4.syntax.tokens import tokenize
+from olafctl.p4runtime.protocol import p4info_pb2
 from tests.p4.parts import FRAME, compile_parts, describe_text
 
 KEYED = "action a() {{ }} {} table t {{ key = {{ {} }} actions = {{ {} a; }} {} }}"

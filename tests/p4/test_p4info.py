@@ -1,13 +1,14 @@
 """P4Info: ids, names, match kinds, what is attached to what."""
 
 import pytest
-from p4.config.v1 import p4info_pb2
 
 from olafctl import paths
 from olafctl.p4.compiler import compile_program
 from olafctl.p4.p4info.ids import name_hash
 from olafctl.p4.switch.pipeline import prepare
 from olafctl.p4runtime.dataplane import PipelineRefused
+from olafctl.p4runtime.protocol import p4info_pb2
+from tests.p4.parts import compile_parts
 from tests.p4.switches import PROGRAMS
 
 
@@ -80,3 +81,33 @@ def test_the_same_program_is_compiled_once() -> None:
     first = compile_program(PROGRAMS / "code.p4", optimize="-O1")
     second = compile_program(PROGRAMS / "code.p4", optimize="-O1")
     assert not second.fresh and first.library == second.library
+
+
+HIDDEN = """
+    direct_counter(CounterType.packets) hits;
+    @hidden action inside(bit<8> x) { m.m = x; }
+    action seen(bit<8> x) { m.m = x; }
+    @hidden table secret { key = { h.h.v: exact; } actions = { inside; seen; } counters = hits; }
+    table shown { key = { h.h.v: exact @hidden; } actions = { inside; seen; } default_action = inside(5); }
+"""
+
+
+def test_what_is_hidden_is_left_out_and_keeps_its_id() -> None:
+    """As in p4c: its name counts when aliases are made, and tables still refer to it."""
+    info = compile_parts(local=HIDDEN, body="secret.apply(); shown.apply();")
+    assert [table.preamble.alias for table in info.tables] == ["shown"]
+    assert [action.preamble.alias for action in info.actions] == ["NoAction", "seen"]
+    assert not info.direct_counters
+    (table,) = info.tables
+    hidden = 0x01000000 | name_hash("MyIngress.inside") & 0xFFFFFF
+    assert [ref.id for ref in table.action_refs] == [hidden, info.actions[1].preamble.id]
+    assert table.initial_default_action.action_id == hidden
+    assert list(table.match_fields[0].annotations) == ["@hidden"]
+
+
+def test_hidden_headers_and_fields_are_no_packet_metadata() -> None:
+    text = """@controller_header("packet_in") header in_t { bit<8> port; @hidden bit<8> pad; bit<8> why; }
+        @hidden @controller_header("packet_out") header out_t { bit<8> port; }"""
+    (header,) = compile_parts(top=text).controller_packet_metadata
+    assert header.preamble.name == "packet_in"
+    assert [(field.id, field.name) for field in header.metadata] == [(1, "port"), (3, "why")]

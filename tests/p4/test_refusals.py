@@ -63,6 +63,7 @@ CASES = [
     ("local", TABLE.format("exact", "entries = { priority = 1: 1: a(1); }"), "priority", "no key"),
     ("local", TABLE.format("ternary", "const entries = { priority = 1: 1: a(1); }"), "priority", "const"),
     ("local", TABLE.format("ternary", "entries = { 2: a(1); priority = 1: 1: a(1); }"), "priority", "first"),
+    ("local", "table t { actions = { NoAction; } const entries = { 1: NoAction(); } }", "entries", "no key"),
     ("local", TABLE.format("lpm", "const entries = { 5 &&& 5: a(1); }"), "&&&", "not a prefix"),
     ("local", TABLE.format("selector", ""), "t", "need an action_selector"),
     ("local", TABLE.format("exact", "support_timeout = m.flag;"), "support_timeout", "compile time"),
@@ -105,6 +106,27 @@ def test_wrong_ids_are_refused(first: str, second: str, why: str) -> None:
     local = f"{first} action x() {{ }} {second} action y() {{ }} table t {{ actions = {{ x; y; }} }}"
     with pytest.raises(Refused, match=f"case.p4:12:.*@id.*{why}"):
         compile_parts(local=local, body="t.apply();")
+
+
+@pytest.mark.parametrize(
+    "local",
+    [
+        '@name(".x") action a() { m.m = 1; } @name(".x") action b() { m.m = 2; }',
+        '@name("x") action a() { m.m = 1; } @name(".MyIngress.x") action b(bit<8> v) { m.m = v; }',
+    ],
+)
+@pytest.mark.parametrize("body", ["", "a(); b(0);", "t.apply();"])
+def test_two_actions_of_one_name_are_refused_used_or_not(local: str, body: str) -> None:
+    body = body.replace("b(0)", "b(0)" if "bit<8> v" in local else "b()")
+    table = "table t { actions = { a; b; } }" if "apply" in body else ""
+    with pytest.raises(Refused, match=r"case.p4:12:\d+: \S*x: conflicting control plane name.*case.p4:12:"):
+        compile_parts(local=local + table, body=body)
+
+
+def test_copies_of_one_action_share_its_name() -> None:
+    twice = 'control both(inout metadata_t m) { @name(".x") action a() { m.m = 1; } apply { a(); } }'
+    info = compile_parts(top=twice, local="both() one; both() two;", body="one.apply(m); two.apply(m);")
+    assert [action.preamble.name for action in info.actions] == ["x"]
 
 
 def test_recursion_is_refused() -> None:

@@ -11,16 +11,17 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from p4.config.v1 import p4info_pb2
 
 from olafctl import paths
 from olafctl.p4.compiler import compile_program
 from olafctl.p4.switch.native import NativeSwitch
 from olafctl.p4runtime.dataplane import ActionCall, Exact, Key, Lpm, Replica
+from olafctl.p4runtime.protocol import p4info_pb2
 from olafctl.wire import layouts
 from olafctl.wire.frames import mac_bits, pack, unpack
 from olafctl.wire.layouts import CPU_PORT, QUEUE_PORT, Kind
 from tests.p4src.frames import (
+    CHILD,
     IPV4_TOS,
     NEIGHBOUR,
     NEIGHBOUR_PORT,
@@ -33,6 +34,7 @@ from tests.p4src.frames import (
     ack,
     update,
     with_bytes,
+    with_right_checksum,
 )
 
 DROP_PORT = 511
@@ -80,10 +82,23 @@ def vnp4_1() -> Pair:
     pair = Pair("vnp4_1")
     pair.xsa.on_user_extern("worker_hash", five_tuple_crc)
     pair.add(
-        "workers", int(WORKER.ip), "assign", cluster=5, worker=77, index=10, segments=2, member=3, epoch=0
+        "workers",
+        int(WORKER.ip),
+        "assign",
+        cluster=5,
+        worker=77,
+        index=10,
+        segments=2,
+        member=3,
+        epoch=0,
+        port=1,
     )
-    pair.add("workers", int(NEIGHBOUR.ip), "assign", cluster=6, worker=0, segments=1)
-    pair.add("parameter_servers", int(SERVER.ip), "admit")
+    pair.add("workers", int(NEIGHBOUR.ip), "assign", cluster=6, worker=0, segments=1, port=layouts.ANY_PORT)
+    pair.add("parameter_servers", int(SERVER.ip), "admit", port=SERVER_PORT)
+    pair.add("workers", int(CHILD.ip), "assign", cluster=5, segments=2, port=STRANGER_PORT)
+    pair.add("links", STRANGER_PORT, "from_below")
+    for reason in layouts.Refusal:
+        pair.add("refusals", reason, "refuse")
     return pair
 
 
@@ -150,6 +165,8 @@ _BASES = [
         ack(), flags=layouts.Flag.STATUS, status={field.name: 2 for field in layouts.STATUS.fields}
     ).encode(),
     update(WORKER, STRANGER).encode(),
+    replace(update(CHILD), count=3, flags=layouts.Flag.AGGREGATED).encode(),
+    replace(update(NEIGHBOUR), count=2).encode(),
     with_bytes(update().encode(), IPV4_TOS, b"\xfc"),
     with_bytes(update().encode(), 0, b"\xff" * 6),
 ]
@@ -165,6 +182,8 @@ def frames(draw: st.DrawFn) -> bytes:
     change = st.tuples(st.integers(0, _HEADERS - 1), st.binary(min_size=1, max_size=2))
     for offset, data in draw(st.lists(change, max_size=3)):
         frame = with_bytes(frame, offset, data)
+    if draw(st.booleans()):
+        frame = with_right_checksum(frame)
     if draw(st.booleans()):
         frame = frame[: draw(st.integers(0, len(frame)))]
     return frame + draw(st.binary(max_size=4))

@@ -8,7 +8,8 @@ from typing import Any
 import grpc
 from google.protobuf import text_format
 from google.rpc import code_pb2, status_pb2
-from p4.v1 import p4runtime_pb2, p4runtime_pb2_grpc
+
+from olafctl.p4runtime.protocol import p4runtime_pb2, p4runtime_stub
 
 SECONDS = 60.0
 
@@ -19,7 +20,7 @@ class Controller:
     def __init__(self, address: str, device_id: int = 1) -> None:
         options = [("grpc.max_metadata_size", 1 << 24), ("grpc.absolute_max_metadata_size", 1 << 24)]
         self.channel = grpc.insecure_channel(address, options=options)
-        self.stub = p4runtime_pb2_grpc.P4RuntimeStub(self.channel)
+        self.stub = p4runtime_stub(self.channel)
         self.device_id = device_id
         self.election_id: int | None = None
         self.role = ""

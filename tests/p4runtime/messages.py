@@ -4,8 +4,8 @@ import random
 from typing import Any
 
 from google.protobuf.descriptor import FieldDescriptor
-from p4.v1 import p4runtime_pb2
 
+from olafctl.p4runtime.protocol import p4runtime_pb2
 from tests.p4runtime.controller import entity, update
 
 ENTRY = r"""table_entry { table_id: 0x02000001
@@ -110,11 +110,11 @@ def scramble(rng: random.Random, message: Any) -> None:
         if rng.random() < 0.15:
             message.ClearField(field.name)
         elif field.type == FieldDescriptor.TYPE_MESSAGE:
-            for each in value if field.label == FieldDescriptor.LABEL_REPEATED else [value]:
+            for each in value if field.is_repeated else [value]:
                 scramble(rng, each)
-            if field.label == FieldDescriptor.LABEL_REPEATED and rng.random() < 0.1:
+            if field.is_repeated and rng.random() < 0.1:
                 value.add().CopyFrom(value[0])
-        elif rng.random() < 0.15 and field.label != FieldDescriptor.LABEL_REPEATED:
+        elif rng.random() < 0.15 and not field.is_repeated:
             setattr(message, field.name, _other(rng, field))
 
 

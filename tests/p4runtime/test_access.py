@@ -11,12 +11,12 @@ from pathlib import Path
 
 import grpc
 import pytest
-from p4.v1 import p4runtime_pb2, p4runtime_pb2_grpc
 
 from olafctl.errors import BadInput, OlafError
 from olafctl.p4runtime import address as addresses
 from olafctl.p4runtime.address import Tls
 from olafctl.p4runtime.agent import serve
+from olafctl.p4runtime.protocol import p4runtime_pb2, p4runtime_stub
 from olafctl.p4runtime.session import Session
 from tests.p4runtime.controller import SECONDS
 from tests.p4runtime.memory_plane import MemoryPlane
@@ -142,7 +142,7 @@ def _version(address: str, keys: Path, client: str | None) -> str:
     pair = [(keys / f"{client}{kind}").read_bytes() for kind in (".key", ".crt")] if client else [None, None]
     credentials = grpc.ssl_channel_credentials((keys / "ca.crt").read_bytes(), *pair)
     with grpc.secure_channel(address, credentials) as channel:
-        stub = p4runtime_pb2_grpc.P4RuntimeStub(channel)
+        stub = p4runtime_stub(channel)
         answer = stub.Capabilities(p4runtime_pb2.CapabilitiesRequest(), timeout=SECONDS)
     return str(answer.p4runtime_api_version)
 

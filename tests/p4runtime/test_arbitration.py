@@ -3,10 +3,10 @@
 from typing import Any
 
 from google.rpc import code_pb2
-from p4.v1 import p4runtime_pb2
 
 from olafctl.p4runtime.agent import Agent
 from olafctl.p4runtime.dataplane import P4Info
+from olafctl.p4runtime.protocol import p4runtime_pb2
 from tests.p4runtime.controller import SECONDS, Controller, update
 
 HUGE = (1 << 128) - 1

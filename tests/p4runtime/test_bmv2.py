@@ -31,7 +31,7 @@ MISSING = [tool for tool in TOOLS if not shutil.which(tool)]
 pytestmark = pytest.mark.skipif(bool(MISSING), reason=f"not on PATH: {', '.join(MISSING)}")
 
 CPU_PORT = 510
-ASSIGNED = {"cluster": 1, "worker": 70000, "index": 1, "segments": 1, "member": 0, "epoch": 0}
+ASSIGNED = {"cluster": 1, "worker": 70000, "index": 1, "segments": 1, "member": 0, "epoch": 0, "port": 1}
 WORKER = TableEntry("workers", {"worker_addr": 0x0A000001}, "assign", ASSIGNED | {"cluster": 3})
 
 

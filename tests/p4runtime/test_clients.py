@@ -1,14 +1,13 @@
 """Clients of other projects, unmodified, each in its own interpreter.
 
-p4runtime-shell is a dependency and always runs (OLAF_SHELL_PYTHON names another interpreter for it);
-finsy needs its own environment, named by OLAF_FINSY_PYTHON. Both drive the agent over a data plane
+p4runtime-shell runs in the environment that ``olafctl shell`` makes; finsy needs one that OLAF_FINSY_PYTHON
+names. Both drive the agent over a data plane
 that only remembers, and over a compiled program that moves packets.
 """
 
 import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +20,7 @@ from olafctl.p4.switch.native import NativeSwitch
 from olafctl.p4runtime.agent import serve
 from tests.p4runtime.conftest import DECLARED, P4INFO_FILE
 from tests.p4runtime.memory_plane import MemoryPlane
+from tests.shells import shell_python
 
 CLIENTS = Path(__file__).with_name("clients")
 PROGRAM = Path(__file__).with_name("program.p4")
@@ -60,7 +60,7 @@ def device(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Served]:
 
 
 def test_p4runtime_shell(device: Served) -> None:
-    _run(os.environ.get("OLAF_SHELL_PYTHON", sys.executable), "shell_session.py", device)
+    _run(str(shell_python()), "shell_session.py", device)
 
 
 @pytest.mark.skipif(

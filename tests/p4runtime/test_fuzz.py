@@ -8,10 +8,10 @@ import random
 import tracemalloc
 
 import grpc
-from p4.v1 import p4runtime_pb2
 
 from olafctl.p4runtime.agent import Agent
 from olafctl.p4runtime.dataplane import P4Info
+from olafctl.p4runtime.protocol import p4runtime_pb2
 from tests.p4runtime import messages
 from tests.p4runtime.controller import SECONDS, Controller, entity, update
 from tests.p4runtime.memory_plane import MemoryPlane

@@ -5,12 +5,12 @@ from typing import Any
 
 import grpc
 import pytest
-from p4.v1 import p4runtime_pb2
 
 from olafctl.p4runtime import limits
 from olafctl.p4runtime.agent import Agent
 from olafctl.p4runtime.agent.read import encode
 from olafctl.p4runtime.dataplane import P4Info
+from olafctl.p4runtime.protocol import p4runtime_pb2
 from tests.p4runtime import messages
 from tests.p4runtime.controller import SECONDS, Controller, entity, update
 from tests.p4runtime.memory_plane import MemoryPlane
@@ -35,14 +35,13 @@ def test_a_message_above_the_limit_is_refused(primary: Controller) -> None:
     assert primary.write(_entry(1, bytes(limits.MESSAGE_BYTES - 1000))) == ["OK"]
 
 
-def test_who_is_not_primary_is_refused_before_the_batch_is_decoded(agent: Agent, primary: Controller) -> None:
-    election = b"\x1a\x02\x10\x05"
-    broken = b"\x08\x01" + election + b"\x22\x02\xff\xff"
-    for method in ("Write", "SetForwardingPipelineConfig"):
-        call = primary.channel.unary_unary(f"/p4.v1.P4Runtime/{method}")
-        with pytest.raises(grpc.RpcError) as refused:
-            call(broken.replace(b"\x22", b"\x2a") if method != "Write" else broken, timeout=SECONDS)
-        assert refused.value.code() is grpc.StatusCode.PERMISSION_DENIED
+def test_who_is_not_primary_is_refused_before_the_batch_is_looked_at(
+    agent: Agent, primary: Controller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "WRITE_UPDATES", 1)
+    primary.election_id = 5
+    assert primary.write(_entry(1), _entry(2)) == ["PERMISSION_DENIED"]
+    assert primary.set_pipeline("VERIFY_AND_COMMIT", None) == "PERMISSION_DENIED"
 
 
 def test_batches_above_the_limits_are_refused(primary: Controller, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -72,7 +71,7 @@ def test_writes_are_served_while_a_read_is_encoded(
     reading, written = threading.Event(), threading.Event()
     table_entry = encode.table_entry
 
-    def slow(*arguments: Any) -> bytes:
+    def slow(*arguments: Any) -> Any:
         reading.set()
         assert written.wait(10)
         return table_entry(*arguments)

@@ -8,8 +8,10 @@ from pathlib import Path
 import grpc
 import pytest
 
-from olafctl.p4.compiler import Program, compile_program
+from olafctl.p4.compiler import Program, compile_program, compile_text
+from olafctl.p4.p4info.ids import name_hash
 from olafctl.p4.switch.native import NativeSwitch
+from olafctl.p4.syntax.preprocess import preprocess_text
 from olafctl.p4runtime.agent import Agent, serve
 from olafctl.p4runtime.entities import (
     CounterData,
@@ -24,6 +26,7 @@ from olafctl.p4runtime.entities import (
 )
 from olafctl.p4runtime.failures import P4RuntimeFailed, WriteFailed
 from olafctl.p4runtime.session import PushAction, Session
+from tests.p4.parts import parts_text
 from tests.p4runtime import messages
 from tests.p4runtime.controller import SECONDS, Controller, codes, entity, update
 
@@ -108,6 +111,39 @@ def test_what_the_program_declares_is_read(session: Session, switch: NativeSwitc
         session.default_counter("exact")
 
 
+HIDDEN = """
+    @hidden action inside(bit<9> port) { s.egress_spec = port; }
+    action out_of(bit<9> port) { s.egress_spec = port; }
+    @hidden table secret { key = { h.h.v: exact; } actions = { out_of; NoAction; }
+        const entries = { 7: out_of(3); } }
+    table shown { key = { h.h.v: exact; } actions = { inside; out_of; } default_action = inside(5);
+        entries = { 9: inside(6); } }
+"""
+
+
+def test_what_is_hidden_acts_and_no_controller_can_name_it(agent: Agent, switch: NativeSwitch) -> None:
+    body = "if (!secret.apply().hit) { shown.apply(); }"
+    text = preprocess_text(parts_text(local=HIDDEN, body=body, state="packet.extract(h.h);"), "case.p4")
+    program = compile_text(text, optimize="-O0")
+    with Session.connect(agent.address, 1, election_id=10) as session:
+        session.push(program.p4info, program.device_config)
+        assert [switch.process(0, bytes([value]))[0][0] for value in (7, 8, 9)] == [3, 5, 6]
+        session.insert(TableEntry("shown", {"h.h.v": 8}, "out_of", {"port": 4}))
+        assert switch.process(0, b"\x08")[0][0] == 4
+    hidden = next(ref.id for ref in program.p4info.tables[0].action_refs)
+    with Controller(agent.address) as controller:
+        controller.arbitrate(11)
+        rows = [read.table_entry for read in controller.read(entity("table_entry { }"))]
+        assert {row.table_id for row in rows} == {program.p4info.tables[0].preamble.id}
+        assert sorted(row.action.action.action_id == hidden for row in rows) == [False, True]
+        call = f"action {{ action {{ action_id: {hidden} }} }}"
+        key = r'match { field_id: 1 exact { value: "\x01" } }'
+        secret = 0x02000000 | name_hash("MyIngress.secret") & 0xFFFFFF
+        for table in (program.p4info.tables[0].preamble.id, secret):
+            refused = controller.write(update("INSERT", f"table_entry {{ table_id: {table} {key} {call} }}"))
+            assert refused == ["INVALID_ARGUMENT"]
+
+
 def test_arrays(session: Session, switch: NativeSwitch) -> None:
     switch.process(0, _frame(port=0xFFF, mac=0x020000000001))
     assert session.counter("frames")[2] == CounterData(1, 16)
@@ -177,9 +213,17 @@ def test_the_projects_programs(switch: NativeSwitch, agent: Agent) -> None:
     vnp4_1, vnp4_2 = (compile_program(P4SRC / f"{name}.p4", optimize="-O0") for name in ("vnp4_1", "vnp4_2"))
     with Session.connect(agent.address, 1) as session:
         session.push(vnp4_1.p4info, vnp4_1.device_config)
-        assigned = {"cluster": 3, "worker": 70000, "index": 3, "segments": 1, "member": 0, "epoch": 0}
+        assigned = {
+            "cluster": 3,
+            "worker": 70000,
+            "index": 3,
+            "segments": 1,
+            "member": 0,
+            "epoch": 0,
+            "port": 1,
+        }
         worker = TableEntry("workers", {"worker_addr": 1}, "assign", assigned)
-        session.insert(worker, TableEntry("parameter_servers", {"server_addr": 2}, "admit"))
+        session.insert(worker, TableEntry("parameter_servers", {"server_addr": 2}, "admit", {"port": 2}))
         assert session.entries("workers") == {worker}
         assert session.default_action("workers") == DefaultAction("workers", "unknown_worker")
         size = session.program.table_named("workers").size

@@ -1,11 +1,11 @@
 """Packets and digests on the stream: P4Runtime §9.8, §16."""
 
 import pytest
-from p4.v1 import p4runtime_pb2
 
 from olafctl.p4runtime.agent import Agent
 from olafctl.p4runtime.agent.device.device import Device
 from olafctl.p4runtime.agent.service.controller_stream import ControllerStream
+from olafctl.p4runtime.protocol import p4runtime_pb2
 from tests.p4runtime.controller import Controller, entity, update
 from tests.p4runtime.memory_plane import MemoryPlane
 

@@ -4,10 +4,10 @@ import threading
 
 import grpc
 import pytest
-from p4.v1 import p4runtime_pb2
 
 from olafctl.p4runtime.agent import Agent
 from olafctl.p4runtime.dataplane import ActionCall, Exact, P4Info, Replica
+from olafctl.p4runtime.protocol import p4runtime_pb2
 from tests.p4runtime.controller import SECONDS, Controller, entity, update
 from tests.p4runtime.memory_plane import MemoryPlane
 

@@ -14,7 +14,6 @@ from typing import Any
 import grpc
 import pytest
 from google.rpc import code_pb2
-from p4.v1 import p4runtime_pb2, p4runtime_pb2_grpc
 
 from olafctl.errors import BadInput, OlafError
 from olafctl.p4runtime.agent import Agent, serve
@@ -35,6 +34,7 @@ from olafctl.p4runtime.entities import (
     Ternary,
 )
 from olafctl.p4runtime.failures import NotPrimary, P4RuntimeFailed, WriteFailed
+from olafctl.p4runtime.protocol import p4runtime_pb2
 from olafctl.p4runtime.session import Change, PushAction, Session, Update
 from olaflab.daemon.entries import entries_per_second
 from tests.p4runtime.conftest import DECLARED, P4INFO_FILE
@@ -171,10 +171,16 @@ def test_primary_and_backup(agent: Agent, session: Session) -> None:
         assert watcher.cookie() == 99
 
 
-class _LateAnswers(p4runtime_pb2_grpc.P4RuntimeServicer):  # type: ignore[misc]  # grpc has no types
+class _LateAnswers(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpc has no types
     """Tells a newcomer that it is primary, and before any later answer that there is no primary."""
 
-    def StreamChannel(self, requests: Iterator[Any], context: Any) -> Iterator[Any]:  # noqa: N802  # P4Runtime's
+    def service(self, call: Any) -> Any:
+        kind = p4runtime_pb2.StreamMessageRequest
+        return grpc.stream_stream_rpc_method_handler(
+            self._stream, kind.FromString, p4runtime_pb2.StreamMessageResponse.SerializeToString
+        )
+
+    def _stream(self, requests: Iterator[Any], context: Any) -> Iterator[Any]:
         yield _told(code_pb2.OK, next(requests).arbitration.election_id)
         for request in requests:
             yield _told(code_pb2.NOT_FOUND, p4runtime_pb2.Uint128(low=2))
@@ -195,7 +201,7 @@ def _told(code: int, highest: Any) -> Any:
 
 def test_that_another_left_is_no_answer_to_an_election() -> None:
     server = grpc.server(ThreadPoolExecutor(2))
-    p4runtime_pb2_grpc.add_P4RuntimeServicer_to_server(_LateAnswers(), server)
+    server.add_generic_rpc_handlers((_LateAnswers(),))
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()
     try:

@@ -11,6 +11,9 @@ from olafctl.p4runtime.dataplane import ActionCall, Exact, Key, Lpm, Replica
 from olafctl.wire.frames import Endpoint, mac_bits
 from olafctl.wire.layouts import CPU_PORT, Refusal
 from tests.p4src.frames import (
+    CHILD,
+    FAR,
+    LINK_PORT,
     NEIGHBOUR,
     NEIGHBOUR_PORT,
     SERVER,
@@ -49,11 +52,15 @@ def address(endpoint: Endpoint) -> int:
 @pytest.fixture(scope="session")
 def vnp4_1() -> Iterator[NativeSwitch]:
     """VNP4₁: member 3 of cluster 5, whose model has four segments from index 20 on, with a worker id and in
-    epoch 2; a worker without an id in cluster 6, whose model has one segment; one parameter server."""
+    epoch 2; a worker without an id in cluster 6, whose model has one segment; one parameter server;
+    an engine below, with its address in cluster 5, and a worker of which only its place is known."""
     programmer = Programmer("vnp4_1")
-    programmer.add("workers", address(WORKER), "assign", 5, 77, 20, 4, 3, 2)
-    programmer.add("workers", address(NEIGHBOUR), "assign", 6, 0, 24, 1, 0, 0)
-    programmer.add("parameter_servers", address(SERVER), "admit")
+    programmer.add("workers", address(WORKER), "assign", 5, 77, 20, 4, 3, 2, WORKER_PORT)
+    programmer.add("workers", address(NEIGHBOUR), "assign", 6, 0, 24, 1, 0, 0, NEIGHBOUR_PORT)
+    programmer.add("parameter_servers", address(SERVER), "admit", SERVER_PORT)
+    programmer.add("links", LINK_PORT, "from_below")
+    programmer.add("workers", address(CHILD), "assign", 5, 0, 20, 4, 1, 2, LINK_PORT)
+    programmer.add("workers", address(FAR), "elsewhere", SERVER_PORT)
     for reason in Refusal:
         programmer.add("refusals", reason, "refuse")
     yield programmer.switch

@@ -15,19 +15,24 @@ NEIGHBOUR = Endpoint("02:00:00:00:00:02", IPv4Address("10.0.0.2"), 40002)
 SERVER = Endpoint("02:00:00:00:00:fe", IPv4Address("10.0.0.254"), layouts.UDP_PORT)
 STRANGER = Endpoint("02:00:00:00:00:99", IPv4Address("10.0.0.99"), 5000)
 
+CHILD = Endpoint("02:00:00:00:00:77", IPv4Address("240.0.5.1"), layouts.UDP_PORT)
+"""An engine below, as a member of the worker's cluster."""
+FAR = Endpoint("02:00:00:00:00:66", IPv4Address("10.0.0.66"), 40066)
+"""A worker whose updates do not come by here."""
+
 EPOCH = 2
 """Of the worker's job; the neighbour's is 0."""
 
 PLAIN = Ether(src=STRANGER.mac, dst=SERVER.mac)
 """An Ethernet header with addresses of its own, so that Scapy need not look for any."""
 
-WORKER_PORT, NEIGHBOUR_PORT, SERVER_PORT, STRANGER_PORT = 1, 2, 10, 3
+WORKER_PORT, NEIGHBOUR_PORT, SERVER_PORT, STRANGER_PORT, LINK_PORT = 1, 2, 10, 3, 4
 
 
 def update(source: Endpoint = WORKER, destination: Endpoint = SERVER, values: int = 3) -> OlafFrame:
     """An update with ``values`` gradient values, none of them zero."""
     gradient = np.arange(1, values + 1, dtype=np.float32)
-    epoch = EPOCH if WORKER in (source, destination) else 0
+    epoch = EPOCH if {WORKER, CHILD} & {source, destination} else 0
     return OlafFrame(source, destination, FrameType.UPDATE, 0, 1, 7, 1.25, 1_000, gradient, epoch=epoch)
 
 
@@ -46,7 +51,22 @@ def with_bytes(frame: bytes, offset: int, data: bytes) -> bytes:
     return frame[:offset] + data + frame[offset + len(data) :]
 
 
-IPV4_TOS = layouts.ETHERNET.size + 1
-IPV4_FLAGS = layouts.ETHERNET.size + 6
+def with_right_checksum(frame: bytes) -> bytes:
+    """``frame`` with its IPv4 header checksum as it should be."""
+    header = with_bytes(frame[IPV4:][: layouts.IPV4.size], 10, bytes(2))
+    total = sum(int.from_bytes(header[at : at + 2], "big") for at in range(0, len(header), 2))
+    while total >> 16:
+        total = (total & 0xFFFF) + (total >> 16)
+    return with_bytes(frame, IPV4_CHECKSUM, (~total & 0xFFFF).to_bytes(2, "big"))
+
+
+IPV4 = layouts.ETHERNET.size
+IPV4_LENGTH = IPV4 + 2
+IPV4_IDENTIFICATION = IPV4 + 4
+IPV4_TTL = IPV4 + 8
+IPV4_CHECKSUM = IPV4 + 10
+IPV4_SOURCE = IPV4 + 12
+IPV4_TOS = IPV4 + 1
+IPV4_FLAGS = IPV4 + 6
 UDP_CHECKSUM = layouts.ETHERNET.size + layouts.IPV4.size + 6
 OLAF = layouts.GRADIENT_OFFSET - layouts.OLAF.size

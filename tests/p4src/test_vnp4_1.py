@@ -5,6 +5,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scapy.layers.inet import ICMP, IP, TCP, UDP
 from scapy.layers.l2 import ARP, Dot1Q
 from scapy.packet import Raw
@@ -12,17 +14,28 @@ from scapy.packet import Raw
 from olafctl.p4.switch.native import NativeSwitch
 from olafctl.p4runtime.dataplane import Exact
 from olafctl.wire import layouts
-from olafctl.wire.frames import OlafFrame, pack, unpack
-from olafctl.wire.layouts import CPU_PORT, QUEUE_PORT, Kind, Refusal
+from olafctl.wire.frames import Endpoint, OlafFrame, pack, unpack
+from olafctl.wire.layouts import CPU_PORT, QUEUE_PORT, Flag, Kind, Refusal
 from tests.p4src.frames import (
+    CHILD,
+    FAR,
+    IPV4,
+    IPV4_CHECKSUM,
     IPV4_FLAGS,
+    IPV4_IDENTIFICATION,
+    IPV4_LENGTH,
+    IPV4_SOURCE,
     IPV4_TOS,
+    IPV4_TTL,
+    LINK_PORT,
     NEIGHBOUR,
+    NEIGHBOUR_PORT,
     OLAF,
     PLAIN,
     SERVER,
     SERVER_PORT,
     STRANGER,
+    STRANGER_PORT,
     UDP_CHECKSUM,
     WORKER,
     WORKER_PORT,
@@ -30,8 +43,10 @@ from tests.p4src.frames import (
     result,
     update,
     with_bytes,
+    with_right_checksum,
 )
 
+PORTS = {WORKER: WORKER_PORT, NEIGHBOUR: NEIGHBOUR_PORT, SERVER: SERVER_PORT, CHILD: LINK_PORT}
 SHIM = layouts.TUSER.size
 REFUSALS = 0x02000003
 
@@ -48,10 +63,19 @@ def counted(switch: NativeSwitch, reason: Refusal) -> int:
     return switch.direct_counter(REFUSALS, (Exact(reason),), 0).packets
 
 
-def refused(switch: NativeSwitch, reason: Refusal, frame: OlafFrame) -> bool:
-    """Whether the frame is dropped, and counted under ``reason``."""
+def refused(switch: NativeSwitch, reason: Refusal, frame: OlafFrame | bytes, port: int | None = None) -> bool:
+    """Whether the frame, from its sender's port when no other is given, is dropped and counted under
+    ``reason``."""
+    if isinstance(frame, OlafFrame):
+        port = PORTS[frame.source] if port is None else port
+        frame = frame.encode()
     before = counted(switch, reason)
-    return switch.process(WORKER_PORT, frame.encode()) == [] and counted(switch, reason) == before + 1
+    return switch.process(port or WORKER_PORT, frame) == [] and counted(switch, reason) == before + 1
+
+
+def kind_of(switch: NativeSwitch, frame: OlafFrame, port: int) -> Kind:
+    """What the frame is taken for at that port."""
+    return Kind(to_queue(switch, frame.encode(), port)[0]["kind"])
 
 
 def test_updates_of_known_workers_go_to_the_queue_with_cluster_and_worker_id(vnp4_1: NativeSwitch) -> None:
@@ -91,7 +115,7 @@ def test_a_parent_engine_s_result_is_of_the_member_it_is_sent_to(vnp4_1: NativeS
 
 
 def test_worker_id_zero_means_the_five_tuple_crc32(vnp4_1: NativeSwitch) -> None:
-    shim, _ = to_queue(vnp4_1, update(NEIGHBOUR).encode())
+    shim, _ = to_queue(vnp4_1, update(NEIGHBOUR).encode(), NEIGHBOUR_PORT)
     five_tuple = (
         NEIGHBOUR.ip.packed
         + SERVER.ip.packed
@@ -134,7 +158,8 @@ def test_acks_of_the_parameter_server_carry_the_cluster_of_their_worker(vnp4_1: 
     ],
 )
 def test_what_is_not_olaf_bypasses_byte_for_byte(vnp4_1: NativeSwitch, subject: str, frame: bytes) -> None:
-    shim, out = to_queue(vnp4_1, frame)
+    port = SERVER_PORT if frame[IPV4_SOURCE:].startswith(SERVER.ip.packed) else WORKER_PORT
+    shim, out = to_queue(vnp4_1, frame, port)
     assert (shim["kind"], shim["cluster"], shim["worker"]) == (Kind.BYPASS, 0, 0), subject
     assert out == frame
 
@@ -167,3 +192,101 @@ def test_a_packet_out_passes_the_queue_to_its_port(vnp4_1: NativeSwitch) -> None
     shim, out = to_queue(vnp4_1, pack(layouts.PACKET_OUT, {"egress_port": 9}) + frame, port=CPU_PORT)
     assert (shim["kind"], shim["dst"], shim["size"]) == (Kind.BYPASS, 9, len(frame))
     assert out == frame
+
+
+@pytest.mark.parametrize("port", [NEIGHBOUR_PORT, SERVER_PORT, STRANGER_PORT])
+@pytest.mark.parametrize("source_port", [WORKER.port, 1, layouts.UDP_PORT])
+def test_a_worker_is_believed_at_its_own_port_only(vnp4_1: NativeSwitch, port: int, source_port: int) -> None:
+    forged = replace(update(), source=replace(WORKER, port=source_port))
+    assert refused(vnp4_1, Refusal.PORT, forged, port)
+    assert kind_of(vnp4_1, forged, WORKER_PORT) == Kind.UPDATE
+
+
+@pytest.mark.parametrize("make", [ack, result])
+@pytest.mark.parametrize("destination", [WORKER, STRANGER])
+def test_a_parameter_server_is_believed_at_its_own_port_only(
+    vnp4_1: NativeSwitch, make: Callable[..., OlafFrame], destination: Endpoint
+) -> None:
+    for port in (WORKER_PORT, NEIGHBOUR_PORT, LINK_PORT):
+        assert refused(vnp4_1, Refusal.PORT, make(destination), port)
+
+
+@pytest.mark.parametrize(("source", "port"), [(WORKER, NEIGHBOUR_PORT), (SERVER, WORKER_PORT)])
+def test_other_traffic_in_the_name_of_a_member_is_refused_too(
+    vnp4_1: NativeSwitch, source: Endpoint, port: int
+) -> None:
+    """Or an update in two fragments, or an ACK to another UDP port, would pass the engine by."""
+    header = IP(src=str(source.ip), dst=str(STRANGER.ip))
+    for frame in (
+        PLAIN / header / UDP(dport=53),
+        PLAIN / header / TCP(),
+        PLAIN / IP(src=str(source.ip), flags="MF", proto=17) / Raw(bytes(40)),
+        PLAIN / IP(src=str(source.ip), options=b"\x01\x01\x01\x00") / UDP(dport=20300),
+        replace(update(source, STRANGER), frame_type=layouts.FrameType.INIT).encode(),
+    ):
+        assert refused(vnp4_1, Refusal.PORT, bytes(frame), port)
+        [(out, _)] = vnp4_1.process(PORTS[source], bytes(frame))
+        assert out == QUEUE_PORT
+
+
+def test_a_worker_that_is_elsewhere_is_believed_where_its_frames_would_come_from(
+    vnp4_1: NativeSwitch,
+) -> None:
+    assert refused(vnp4_1, Refusal.PORT, update(FAR), WORKER_PORT)
+    assert kind_of(vnp4_1, update(FAR), SERVER_PORT) == Kind.BYPASS
+
+
+def test_a_link_from_below_may_bring_any_worker_s_update_but_no_server_s_or_engine_s(
+    vnp4_1: NativeSwitch,
+) -> None:
+    """A worker that moved has left updates behind in the engine that it moved from."""
+    assert kind_of(vnp4_1, update(WORKER), LINK_PORT) == Kind.UPDATE
+    assert kind_of(vnp4_1, update(CHILD), LINK_PORT) == Kind.UPDATE
+    assert refused(vnp4_1, Refusal.PORT, update(CHILD), WORKER_PORT)
+    assert refused(vnp4_1, Refusal.PORT, ack(), LINK_PORT)
+
+
+def test_only_an_engine_below_may_count_others_in(vnp4_1: NativeSwitch) -> None:
+    for count, flags in ((0, 0), (2, 0), (65535, 0), (1, Flag.AGGREGATED), (3, Flag.AGGREGATED)):
+        merged = replace(update(), count=count, flags=flags)
+        assert refused(vnp4_1, Refusal.MERGED, merged)
+        assert kind_of(vnp4_1, merged, LINK_PORT) == Kind.UPDATE
+        assert kind_of(vnp4_1, replace(ack(), count=count, flags=flags), SERVER_PORT) == Kind.ACK
+
+
+@pytest.mark.parametrize("make", [update, ack, result])
+def test_what_a_receiver_would_drop_is_refused(vnp4_1: NativeSwitch, make: Callable[[], OlafFrame]) -> None:
+    """It would drop the sum with it."""
+    port = PORTS[make().source]
+    frame = make().encode()
+    for length in (28, 0, len(frame) - IPV4 - 1, len(frame) - IPV4 + 1):
+        wrong = with_right_checksum(with_bytes(frame, IPV4_LENGTH, length.to_bytes(2, "big")))
+        assert refused(vnp4_1, Refusal.LENGTH, wrong, port)
+    right = int.from_bytes(frame[IPV4_CHECKSUM : IPV4_CHECKSUM + 2], "big")
+    for checksum in (right ^ 1, right ^ 0x8000, right - 1, ~right & 0xFFFF):
+        wrong = with_bytes(frame, IPV4_CHECKSUM, checksum.to_bytes(2, "big"))
+        assert refused(vnp4_1, Refusal.CHECKSUM, wrong, port)
+    late = with_right_checksum(with_bytes(frame, IPV4_TTL, b"\0"))
+    assert refused(vnp4_1, Refusal.TTL, late, port)
+    kind_of(vnp4_1, make(), port)
+
+
+@given(
+    identification=st.integers(0, 0xFFFF), ttl=st.integers(1, 255), tos=st.integers(0, 0xFB),
+    wrong=st.integers(1, 0xFFFE),
+)  # fmt: skip
+def test_of_any_header_the_right_checksum_alone_is_taken(
+    vnp4_1: NativeSwitch, identification: int, ttl: int, tos: int, wrong: int
+) -> None:
+    frame = update().encode()
+    for at, field in (
+        (IPV4_TOS, tos.to_bytes(1, "big")),
+        (IPV4_IDENTIFICATION, identification.to_bytes(2, "big")),
+        (IPV4_TTL, ttl.to_bytes(1, "big")),
+    ):
+        frame = with_bytes(frame, at, field)
+    frame = with_right_checksum(frame)
+    assert to_queue(vnp4_1, frame)[1] == frame
+    right = int.from_bytes(frame[IPV4_CHECKSUM : IPV4_CHECKSUM + 2], "big")
+    other = (right + wrong) % 0xFFFF  # 0 and 0xFFFF are one number in ones' complement
+    assert refused(vnp4_1, Refusal.CHECKSUM, with_bytes(frame, IPV4_CHECKSUM, other.to_bytes(2, "big")))

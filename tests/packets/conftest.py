@@ -116,8 +116,10 @@ def _undisturbed(session: Live) -> Iterator[Live]:
     session.assert_conserved()
 
 
-def needs(live: Live, *, clusters: int = 1, workers: int = 1) -> None:
+def needs(live: Live, *, clusters: int = 1, workers: int = 1, slots: int = 1) -> None:
     """Skip a test when the deployed testbed is too small for it."""
+    if live.testbed.root.slots < slots:
+        pytest.skip(f"needs {slots} slots")
     found = [cluster for cluster in live.asynchronous if len(cluster.workers) >= workers]
     if len(found) < clusters:
         pytest.skip(f"needs {clusters} clusters of {workers} workers")

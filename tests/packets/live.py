@@ -7,7 +7,8 @@ and everything that had left the queue has arrived.
 
 import itertools
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,7 +18,10 @@ from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 from scapy.packet import Packet
 
+from olafctl.control import devices
+from olafctl.control.pipeline import REFUSALS, VNP4_1
 from olafctl.control.store import Store
+from olafctl.p4runtime.entities import TableEntry
 from olafctl.ports.host import HostPort, open_host_port
 from olafctl.queue.internals import Command
 from olafctl.queue.registers import DISPOSITIONS
@@ -25,6 +29,7 @@ from olafctl.targets.interface import Registers, Running, device_name, of_root
 from olafctl.testbed.hosts import default_mac
 from olafctl.testbed.model import Cluster, Host, Testbed, Worker
 from olafctl.testbed.topology import Topology
+from olafctl.wire.layouts import Refusal
 from olafctl.wire.modes import Mode
 
 DEADLINE = 60.0
@@ -77,8 +82,11 @@ class Live:
         return [cluster for cluster in self.testbed.clusters if cluster.mode is not Mode.ISWITCH]
 
     def cluster(self, workers: int, nth: int = 0) -> Cluster:
-        """The ``nth`` cluster of at least so many workers, of those that have no rounds."""
+        """The ``nth`` cluster of at least so many workers, of those that have no rounds. Skips the test when
+        there are fewer."""
         fitting = [cluster for cluster in self.asynchronous if len(cluster.workers) >= workers]
+        if nth >= len(fitting):
+            pytest.skip(f"needs {nth + 1} clusters of {workers} workers without rounds")
         return fitting[nth]
 
     @property
@@ -125,12 +133,11 @@ class Live:
 
     def barrier(self) -> None:
         """Return once everything sent before has reached the queue, and what had left it has arrived."""
-        for sender in self.ports:
-            marker = _MARKER_HEADER + next(self._nonces).to_bytes(50, "big")
+        markers = {port: _MARKER_HEADER + next(self._nonces).to_bytes(50, "big") for port in self.ports}
+        for sender, marker in markers.items():
             self.send_at(sender, marker)
-            for receiver in self.ports:
-                if receiver != sender:
-                    self._read_until(receiver, marker)
+        for receiver in self.ports:
+            self._read_until(receiver, {marker for port, marker in markers.items() if port != receiver})
 
     def arrivals(self) -> Arrivals:
         """What has arrived since the last call, behind a barrier and with the queue at rest but for partial
@@ -153,7 +160,7 @@ class Live:
 
     def expect(self, port: int, frame: bytes) -> None:
         """Read a port until ``frame`` arrives. Fails after the deadline."""
-        self._read_until(port, frame)
+        self._read_until(port, {frame})
 
     def receive(self, port: int, timeout: float = DEADLINE) -> bytes | None:
         """The next frame at a port, whatever it is; None when none arrives within ``timeout`` seconds."""
@@ -230,6 +237,24 @@ class Live:
         now = registers.read_all()
         grown.update({name: now[name] - before[name] for name in now})
 
+    @contextmanager
+    def refusing(self, engine: str = "") -> Iterator[Counter[Refusal]]:
+        """How many frames VNP4₁ of an engine, or of the only one, refused inside is known after it, for each
+        reason that there was."""
+        self._queue(engine)
+        device = device_name(self.testbed, engine or self.testbed.root.name, VNP4_1)
+        before = self._refused(device)
+        grown: Counter[Refusal] = Counter()
+        yield grown
+        grown.update(self._refused(device) - before)
+
+    def _refused(self, device: str) -> Counter[Refusal]:
+        with devices.watching(self.running) as sessions:
+            counted = sessions[device].direct_counters(REFUSALS)
+        packets = {entry.key: count.packets for entry, count in counted.items()}
+        entries = {reason: TableEntry(REFUSALS, {"reason": reason}, "refuse") for reason in Refusal}
+        return Counter({reason: packets[entry.key] for reason, entry in entries.items()})
+
     def wait(self, reached: Callable[[dict[str, int]], bool], engine: str = "") -> dict[str, int]:
         """Read the registers until ``reached`` says so. Fails after the deadline."""
         end = time.monotonic() + DEADLINE
@@ -252,15 +277,17 @@ class Live:
             pytest.skip("is about one queue, and the testbed has several engines")
         return of_root(self.running.queues)
 
-    def _read_until(self, port: int, marker: bytes) -> None:
-        """Read a port up to ``marker``; frames of our hosts go to the inbox, the kernel's own nowhere."""
+    def _read_until(self, port: int, marks: Set[bytes]) -> None:
+        """Read a port until all of ``marks`` came; frames of our hosts go to the inbox, the kernel's own
+        nowhere."""
         end = time.monotonic() + DEADLINE
-        while True:
+        missing = set(marks)
+        while missing:
             frame = self._hosts[port].receive(max(end - time.monotonic(), 0))
             assert frame is not None, f"nothing more at port {port} within {DEADLINE} s"
-            if frame == marker:
-                return
-            if frame[12:14] != MARKER.to_bytes(2, "big") and frame[6:12].hex(":") in self._senders:
+            if frame in missing:
+                missing.remove(frame)
+            elif frame[12:14] != MARKER.to_bytes(2, "big") and frame[6:12].hex(":") in self._senders:
                 self._inbox[port].append(frame)
 
 

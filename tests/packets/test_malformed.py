@@ -2,8 +2,11 @@
 
 import pytest
 from scapy.layers.inet import IP, UDP
+from scapy.layers.l2 import Ether
+from scapy.packet import Packet
 
 from olafctl.wire import layouts
+from olafctl.wire.layouts import Refusal
 from tests.packets.conftest import needs
 from tests.packets.frames import ack, at, gradient, update, whole
 from tests.packets.live import Live
@@ -82,6 +85,40 @@ def test_another_version_or_type_is_ordinary_traffic(live: Live, first_byte: int
     with live.counting() as counted, live.held():
         assert live.exchange((worker, bytes(frame))) == {live.server.port: [bytes(frame)]}
     assert counted["in_updates"] == 0
+
+
+def _broken(frame: Packet, field: str, value: int) -> Packet:
+    """The frame with one field of its IPv4 header wrong, and the checksum right but when it is that."""
+    frame[IP].setfieldval(field, value)
+    if field != "chksum":
+        del frame[IP].chksum
+    return Ether(bytes(frame))
+
+
+@pytest.mark.parametrize(
+    ("reason", "field", "value"),
+    [
+        (Refusal.LENGTH, "len", 28),
+        (Refusal.LENGTH, "len", 0),
+        (Refusal.CHECKSUM, "chksum", 0x1234),
+        (Refusal.TTL, "ttl", 0),
+    ],
+)
+def test_a_header_that_the_receiver_would_drop_takes_no_sum_with_it(
+    live: Live, reason: Refusal, field: str, value: int
+) -> None:
+    """A good worker's update waits; the broken one has the newer gen_time and would give its header."""
+    needs(live, workers=2)
+    good, bad = live.cluster(2).workers[:2]
+    waiting = update(live, good, gradient(1), gen_time=100)
+    broken = _broken(update(live, bad, gradient(2), gen_time=200), field, value)
+    with live.counting() as counted, live.refusing() as refused, live.held():
+        live.exchange((good, waiting), (bad, broken))
+    assert live.arrivals() == {live.server.port: [bytes(waiting)]}
+    assert (counted["in_updates"], refused) == (1, {reason: 1})
+    with live.refusing() as refused:
+        assert live.exchange((live.server, _broken(ack(live, good, gradient(1)), field, value))) == {}
+    assert refused == {reason: 1}
 
 
 @pytest.mark.parametrize("length", [34, 42, HEADERS - 1])

@@ -2,6 +2,8 @@
 
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -12,10 +14,11 @@ from olafctl.testbed.topology import Topology
 from tests.packets.accounts import Account
 from tests.packets.conftest import NAMED
 from tests.packets.frames import ack, at, gradient, update
-from tests.packets.live import Live
+from tests.packets.live import DEADLINE, Live
 from tests.packets.test_several_engines import Group, group, received, root
 
-Move = Callable[[], Worker]
+Move = Callable[..., Worker]
+"""Calls what it is given when the new place is ready and the old one still open."""
 
 
 @pytest.fixture
@@ -38,13 +41,17 @@ def move(tree: Live, found: Group, monkeypatch: pytest.MonkeyPatch) -> Iterator[
     here, there = (f"name: {worker.name}, port: {names[port]}," for port in (worker.port, other.port))
     assert before.text.count(here) == 1
 
-    def to(text: str) -> Worker:
-        outcome = deploy(testbeds.load(before.source, text), lambda step: None)
+    def to(text: str, ready: Callable[[], None] = lambda: None) -> Worker:
+        def progress(step: str) -> None:
+            if step.startswith("closing"):
+                ready()
+
+        outcome = deploy(testbeds.load(before.source, text), progress)
         assert not outcome.started
         tree.testbed, _ = find(tree.store)
         return next(member for member in tree.testbed.workers if member.name == worker.name)
 
-    yield lambda: to(before.text.replace(here, there))
+    yield partial(to, before.text.replace(here, there))
     to(before.text)
 
 
@@ -84,17 +91,22 @@ def test_acks_find_the_worker_at_its_new_place_and_nowhere_else(tree: Live, foun
 
 
 def test_no_update_is_lost_while_a_worker_moves(tree: Live, found: Group, move: Move) -> None:
-    """Updates keep coming, from the old place until the move is done and from the new one then."""
+    """Updates keep coming, from the old place until the new one is ready and from there then."""
     worker, companion = found.pair
     account = Account(tree)
     sent = 0
-    moving = threading.Event()
+    ready, gone, moving = threading.Event(), threading.Event(), threading.Event()
     failures: list[BaseException] = []
     place = worker
+    there = replace(worker, port=found.others[0].port)
+
+    def change_over() -> None:
+        ready.set()
+        assert gone.wait(DEADLINE)
 
     def carry_out() -> None:
         try:
-            move()
+            move(change_over)
         except BaseException as failure:
             failures.append(failure)
         finally:
@@ -103,13 +115,17 @@ def test_no_update_is_lost_while_a_worker_moves(tree: Live, found: Group, move: 
     thread = threading.Thread(target=carry_out)
     thread.start()
     while not moving.is_set() or sent < 40:
+        if ready.is_set():
+            place = there
         for member in (place, companion):
             sent += 1
             tree.send(member, update(tree, member, gradient(sent), seq=sent))
         tree.barrier()
+        if place is there:
+            gone.set()
     thread.join()
     assert not failures
-    place = next(member for member in tree.testbed.workers if member.name == worker.name)
+    assert place is there
     for _ in range(10):
         sent += 1
         tree.send(place, update(tree, place, gradient(sent), seq=sent))

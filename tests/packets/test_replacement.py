@@ -37,7 +37,7 @@ def test_an_aggregate_is_not_replaced_by_one_of_its_workers(live: Live) -> None:
 
 def test_a_replacement_keeps_its_place_in_the_queue(live: Live) -> None:
     """The new update inherits the position of the old update within the departure sequence order."""
-    needs(live, clusters=2)
+    needs(live, clusters=2, slots=2)
     one, other = live.cluster(1).workers[0], live.cluster(1, 1).workers[0]
     newer, behind = update(live, one, gradient(3), seq=2), update(live, other, gradient(2))
     with live.held():

@@ -15,9 +15,10 @@ from olafctl.testbed.model import Cluster, Worker
 from olafctl.wire import control
 from olafctl.wire.control import Action
 from olafctl.wire.frames import unpack
-from olafctl.wire.layouts import Flag, FrameType
+from olafctl.wire.layouts import Flag, FrameType, Refusal
+from olafctl.wire.modes import Mode
 from tests.packets.frames import Got, Gradient, at, contribution, gradient, update
-from tests.packets.live import Arrivals, Live, last_index
+from tests.packets.live import Arrivals, Live
 
 
 def results(live: Live, cluster: Cluster, arrived: Arrivals) -> list[Got]:
@@ -187,28 +188,28 @@ def test_help_is_passed_on_to_the_other_members(live: Live) -> None:
         assert (fields["asker_addr"], fields["asker_port"]) == (int(asker.ip), asker.udp_port)
 
 
-def test_a_result_from_a_parent_engine_goes_to_the_members(live: Live) -> None:
-    """It bypasses the queue's rules (iSwitch §3.4)."""
+def test_only_the_engine_speaks_for_itself(live: Live) -> None:
+    """A result in its name that comes in by a front port is forged, whatever the port."""
     cluster = live.round_cluster(workers=2)
     frame = contribution(live, cluster.workers[0], gradient(1, 64), 4, frame_type=FrameType.RESULT, count=9)
     frame[IP].src, frame[IP].dst = frame[IP].dst, str(cluster.workers[0].ip)
     frame[UDP].sport = live.testbed.udp_port
-    with live.counting() as counted:
-        arrived = live.exchange((live.server, Ether(bytes(_without_checksum(frame)))))
-    [result] = results(live, cluster, arrived)
-    assert (result.olaf.count, result.olaf.seq) == (9, 4)
-    assert counted["in_updates"] == 0
+    forged = bytes(_without_checksum(frame))
+    with live.refusing() as refused:
+        for port in live.ports:
+            live.send_at(port, Ether(forged))
+        assert live.arrivals() == {}
+    assert refused == {Refusal.PORT: len(live.ports)}
 
 
-def test_an_aggregated_contribution_counts_the_workers_in_it(live: Live) -> None:
-    """A child engine's sum is one contribution of one member: H counts workers, not frames."""
+def test_a_worker_counts_for_one(live: Live) -> None:
+    """Or one could end a round for all."""
     cluster = live.round_cluster(workers=2)
-    count = len(cluster.workers)
-    child = cluster.workers[0]
-    values = gradient(5, 64)
-    sent = contribution(live, child, values, 1, count=count, flags=Flag.AGGREGATED)
-    [result] = results(live, cluster, live.exchange((child, sent)))
-    assert (result.olaf.count, result.values.tobytes()) == (count, values.tobytes())
+    worker, count = cluster.workers[0], len(cluster.workers)
+    with live.counting() as counted, live.refusing() as refused:
+        for fields in ({"count": count}, {"flags": Flag.AGGREGATED}):
+            assert live.exchange((worker, contribution(live, worker, gradient(5, 64), 1, **fields))) == {}
+    assert (counted["in_updates"], refused) == (0, {Refusal.MERGED: 2})
 
 
 def test_segments_of_a_round_finish_by_themselves(live: Live) -> None:
@@ -250,14 +251,9 @@ def test_clusters_of_both_modes_share_the_engine(live: Live) -> None:
 
 def test_leaving_the_mode_discards_the_partial_sum(live: Live) -> None:
     cluster = live.round_cluster(workers=2)
-    before = live.registers.settings()
     live.exchange(*_all(live, cluster.workers[:1], 1))
-    with live.counting() as counted:
-        try:
-            live.registers.configure(cluster.first, last_index(cluster), before[0].settings)
-        finally:
-            for part in before:
-                live.registers.configure(part.first, part.last, part.settings)
+    with live.counting() as counted, live.configured(cluster, mode=Mode.OLAF, threshold=1):
+        pass
     assert counted["dropped_reset"] == 1
     assert live.arrivals() == {}
 

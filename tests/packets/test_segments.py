@@ -3,9 +3,6 @@
 import pytest
 from scapy.layers.l2 import Ether
 
-from olafctl.control import devices
-from olafctl.control.pipeline import REFUSALS, VNP4_1
-from olafctl.p4runtime.entities import TableEntry
 from olafctl.testbed.model import Cluster
 from olafctl.wire.layouts import TIMES, Refusal
 from tests.packets.conftest import needs
@@ -71,14 +68,9 @@ def test_what_is_no_part_of_the_job_is_refused_and_counted(
 ) -> None:
     """A segment beyond the model, and a frame of an earlier run on the same address."""
     worker = _wide(live).workers[0]
-    before = _refused(live)
-    with live.counting() as counted:
+    with live.counting() as counted, live.refusing() as refused:
         assert live.exchange((worker, update(live, worker, gradient(1), **fields))) == {}
-    assert counted["in_updates"] == 0
-    now = _refused(live)
-    assert {each: now[each] - before[each] for each in Refusal} == {
-        each: int(each is reason) for each in Refusal
-    }
+    assert (counted["in_updates"], refused) == (0, {reason: 1})
 
 
 def test_segments_of_different_length_are_fine_in_different_indices(live: Live) -> None:
@@ -99,11 +91,3 @@ def _wide(live: Live) -> Cluster:
         if cluster.segments == 2 and len(cluster.workers) >= 2:
             return cluster
     pytest.skip("needs a cluster of mode olaf with 2 workers and 2 segments")
-
-
-def _refused(live: Live) -> dict[Refusal, int]:
-    with devices.watching(live.running) as sessions:
-        counted = sessions[VNP4_1].direct_counters(REFUSALS)
-    by_key = {entry.key: count.packets for entry, count in counted.items()}
-    entries = {reason: TableEntry(REFUSALS, {"reason": reason}, "refuse") for reason in Refusal}
-    return {reason: by_key[entry.key] for reason, entry in entries.items()}

@@ -86,7 +86,7 @@ def test_the_newest_is_the_one_generated_last_not_the_one_that_came_last(live: L
 
 def test_updates_of_different_clusters_are_never_merged(live: Live) -> None:
     """Different clusters each keep their own update, leaving in the order of their arrival."""
-    needs(live, clusters=2)
+    needs(live, clusters=2, slots=2)
     one, other = live.cluster(1).workers[0], live.cluster(1, 1).workers[0]
     sent = [update(live, one, gradient(1)), update(live, other, gradient(2))]
     with live.held():

@@ -95,6 +95,31 @@ def test_a_reset_leaves_no_trace(new_queue: NewQueue) -> None:
     assert left.frame[64:] == gradients(4)
 
 
+@pytest.mark.parametrize("indices", [4, 64])
+def test_a_command_that_comes_while_the_tables_clear_is_carried_out_after(
+    new_queue: NewQueue, indices: int
+) -> None:
+    queue = new_queue(Geometry(indices=indices))
+    offset = BY_NAME["command"].offset
+    for start in range(0, 80, 1 if indices == 4 else 7):
+        queue.reset(clear=False)
+        for name, value in {
+            "range_last": indices - 1,
+            "set_mode": int(Mode.FIFO),
+            "set_threshold": 7,
+        }.items():
+            queue.registers.write(name, value)
+        queue.run(start)
+        assert queue.access(True, offset, Command.SET)[0] == 0
+        assert queue.registers.read("command_busy") == 1
+        assert queue.access(True, offset, Command.SET)[0] == 0
+        assert queue.registers.read("command_error") == 1
+        queue.run(queue.cycle + 30 * indices + 100)
+        assert queue.registers.read("command_busy") == 0
+        for index in (0, indices // 2, indices - 1):
+            assert queue.registers.settings(index) == IndexSettings(Mode.FIFO, threshold=7)
+
+
 def test_what_is_read_of_all_indices_they_have_in_common(queue: QueueModel) -> None:
     queue.registers.configure(3, 4, IndexSettings(Mode.FIFO, halted=True, threshold=7))
     for name, told in (("mode", "differ in mode: 0 has 0, 3 has 1"), ("threshold", "0 has 1, 3 has 7")):

@@ -97,3 +97,20 @@ def test_the_folders_of_processes_are_known_when_they_are_gone(tmp_path: Path) -
         assert folder.resolve() in processes.states()
     finally:
         processes.end_all(folder)
+
+
+def test_what_died_is_known_until_it_is_started_again(state: Path) -> None:
+    running = processes.spawn_ready(python(READY), state, state / "one.log", 20)
+    processes.spawn(python("raise SystemExit(3)"), state, state / "two.log").wait()
+    [told] = processes.died(state)
+    assert re.fullmatch(r"\S+Z  \S+ exited with code 3 \(see two\.log\)", told)
+    processes.spawn_ready(python(READY), state, state / "two.log", 20)
+    assert not processes.died(state)
+    killed = next(each for each in processes.of(state) if each.pid == running["pid"])
+    watcher = killed.parent()
+    assert watcher is not None
+    watcher.kill()
+    watcher.wait(20)
+    assert processes.died(state) == ["what wrote one.log is gone without a word"]
+    processes.end_engine(state)
+    assert not processes.died(state)

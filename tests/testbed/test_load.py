@@ -151,8 +151,8 @@ def test_each_cluster_has_indices_for_the_segments_of_its_model(tmp_path: Path) 
 engine: {indices: 8, beats: 24, address: 10.0.0.250}
 clusters:
   - {count: 2, workers: 2, name: small, port: 1, ip: 10.0.1.1}
-  - {count: 1, workers: 3, name: large, port: 1, ip: 10.0.2.1, values: 1473, epoch: 3}
-  - {count: 1, workers: 4, name: rounds, port: 1, ip: 10.0.3.1, values: 368, mode: iswitch, threshold: 3}
+  - {count: 1, workers: 3, name: large, port: 1, ip: 10.0.2.1, values: 1441, epoch: 3}
+  - {count: 1, workers: 4, name: rounds, port: 1, ip: 10.0.3.1, values: 360, mode: iswitch, threshold: 3}
 """,
     )
     by_name = {cluster.name: cluster for cluster in bed.clusters}

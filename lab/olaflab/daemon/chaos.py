@@ -26,7 +26,6 @@ from olafctl.control.plan import plan
 from olafctl.control.store import Store
 from olafctl.daemon.api.client import Client
 from olafctl.daemon.api.convert import clusters_of
-from olafctl.daemon.api.schema import ENUMS
 from olafctl.daemon.controller import Unavailable
 from olafctl.daemon.membership import Membership
 from olafctl.daemon.store.sqlite import SqliteStore
@@ -334,7 +333,7 @@ def _everything(store: SqliteStore) -> Iterator[Any]:
 
 def _created(client: Client, name: str, mode: str) -> bool:
     try:
-        client.call("CreateCluster", name=name, mode=ENUMS["Mode"].index(mode))
+        client.call("CreateCluster", name=name, mode=mode.upper())
     except BadInput:
         return True
     except OlafError:

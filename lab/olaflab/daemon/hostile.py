@@ -14,8 +14,9 @@ from ipaddress import IPv4Address
 import grpc
 import psutil
 
+from olafctl.daemon.api import olaf_pb2
 from olafctl.daemon.api.client import Client
-from olafctl.daemon.api.schema import CLASSES, SERVICE
+from olafctl.daemon.api.schema import SERVICE
 from olafctl.daemon.messages.datagram import signed
 from olafctl.errors import OlafError, Problem
 from olafctl.ports.host import HostPort, open_host_port
@@ -186,11 +187,11 @@ def _hostile(count: int, chance: random.Random) -> Iterator[tuple[str, bytes]]:
 def _mutated_calls(address: str, count: int, chance: random.Random) -> dict[str, int]:
     """gRPC statuses of calls with damaged messages, about what does not exist."""
     good = [
-        ("Join", CLASSES["JoinRequest"](cluster="nowhere", ip="10.9.0.1", port=2)),
-        ("Leave", CLASSES["LeaveRequest"](worker="no one")),
-        ("MoveWorker", CLASSES["MoveWorkerRequest"](worker="no one", cluster="nowhere")),
-        ("SetThreshold", CLASSES["SetThresholdRequest"](cluster="nowhere", threshold=2)),
-        ("DeleteCluster", CLASSES["DeleteClusterRequest"](cluster="nowhere")),
+        ("Join", olaf_pb2.JoinRequest(cluster="nowhere", ip="10.9.0.1", port=2)),
+        ("Leave", olaf_pb2.LeaveRequest(worker="no one")),
+        ("MoveWorker", olaf_pb2.MoveWorkerRequest(worker="no one", cluster="nowhere")),
+        ("SetThreshold", olaf_pb2.SetThresholdRequest(cluster="nowhere", threshold=2)),
+        ("DeleteCluster", olaf_pb2.DeleteClusterRequest(cluster="nowhere")),
     ]
     found: Counter[str] = Counter()
     with grpc.insecure_channel(address) as channel:

@@ -1,15 +1,16 @@
 """What ``olafctl bench control`` measures: a daemon with thousands of members, over two switches."""
 
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from ipaddress import IPv4Address
+from pathlib import Path
 
 import psutil
 
+from olafctl import environments
 from olafctl.daemon.api.client import Client
 from olafctl.daemon.membership import Change, Membership
 from olafctl.daemon.operations import ClusterWish, MemberWish, Operations
@@ -28,6 +29,7 @@ ports: [{number: 1, name: ps}, {numbers: 2-9, name: tor}]
 parameter_servers: [{name: ps, port: ps, ip: 10.0.0.254}]
 clusters: []
 """
+_SHELL_WRITES = Path(__file__).with_name("shell_writes.py")
 _FIRST = IPv4Address("10.1.0.1")
 _CLIENTS = 16
 _CHECK_EVERY = 1.0
@@ -170,10 +172,11 @@ def _shell(pair: SwitchPair, members: int) -> float:
     """Seconds that p4runtime-shell takes for one member's writes, one by one."""
     running = pair.running()
     assert running is not None
+    python = environments.python(environments.SHELL, lambda step: None)
     taken = 0.0
     for device, script in zip(running.devices, ("workers", "members"), strict=True):
         files = f"{device.p4info},{device.config}"
-        argv = [sys.executable, "-m", "olaflab.daemon.shell_writes", script, device.address]
+        argv = [str(python), "-P", str(_SHELL_WRITES), script, device.address]
         argv += [str(device.device_id), files, str(members)]
         ended = subprocess.run(argv, capture_output=True, text=True, check=False)
         if ended.returncode:

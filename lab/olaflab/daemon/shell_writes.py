@@ -1,7 +1,6 @@
-"""The same writes as the daemon's, one by one with p4runtime-shell, in a process of its own: it is global.
+"""The same writes as the daemon's, one by one with p4runtime-shell, as a script of that shell's environment.
 
-``python -m olaflab.daemon.shell_writes workers|members ADDRESS DEVICE_ID P4INFO,CONFIG COUNT`` prints
-seconds.
+``shell_writes.py workers|members ADDRESS DEVICE_ID P4INFO,CONFIG COUNT`` prints seconds.
 """
 
 import sys
@@ -33,7 +32,7 @@ def _vnp4_1(number: int) -> None:
     entry = shell.TableEntry("workers")(action="assign")
     entry.match["worker_addr"] = _ip(number)
     values = {"cluster": number // 10, "worker": 0, "index": number // 10, "segments": 1}
-    for name, value in {**values, "member": number % 10, "epoch": 1}.items():
+    for name, value in {**values, "member": number % 10, "epoch": 1, "port": 1}.items():
         entry.action[name] = str(value)
     entry.insert()
 

@@ -42,13 +42,15 @@ class Throughput:
 
 @dataclass(frozen=True)
 class Latency:
-    """Cycles from a frame's first beat in to its first beat out, in all and of each stage.
+    """Cycles from a frame's first beat in to its first beat out, in all and of each stage, and to its last.
 
     ``ips`` are two stand-ins of the cycles given; the real ones are known when they are generated.
     """
 
     total: int
     stages: Mapping[str, int]
+    gone: int
+    """From the first beat in to the last beat out."""
 
     @property
     def nanoseconds(self) -> float:
@@ -98,7 +100,8 @@ def latency(queue: Geometry, size: int, ip_latency: int = 40) -> Latency:
         box.rx[0].send(_frame(size))
         came = _first_beat(box.bench, box.rx[0])
         box.settle()
-        total = box.tx[OUT_PORT - 1].frames()[0].first - came
+        (left,) = box.tx[OUT_PORT - 1].frames()
+        total, gone = left.first - came, left.last - came
     finally:
         box.close()
     known = {
@@ -108,7 +111,7 @@ def latency(queue: Geometry, size: int, ip_latency: int = 40) -> Latency:
         "replicator": _through("olaf_box_replicator", size, {}),
         "port": _through("olaf_box_tx", size, {}),
     }
-    return Latency(total, {**known, "queue and the rest": total - sum(known.values())})
+    return Latency(total, {**known, "queue and the rest": total - sum(known.values())}, gone)
 
 
 def _programs(kind: Kind, group: int = 0) -> dict[int, "_Fixed"]:
@@ -173,5 +176,6 @@ def _ends(bench: Bench, top: str) -> tuple[Source, Sink, Callable[[int], Sequenc
         return bench.source(Signals.axis("s", [("s_size", 16)])), sink, lambda size: (size,)
     if top == "olaf_box_replicator":
         bench["port_numbers"] = OUT_PORT
-        return bench.source(Signals.axis("s", [("s_dst", 16)])), sink, lambda size: (OUT_PORT,)
+        user = [("s_dst", 16), ("s_declared", 16)]
+        return bench.source(Signals.axis("s", user)), sink, lambda size: (OUT_PORT, size)
     return bench.source(Signals.axis("s")), sink, lambda size: ()

@@ -22,7 +22,7 @@ from olafctl.targets.opennic.registers import HOST_ETHER_TYPE
 from olafctl.wire import layouts
 from olafctl.wire.frames import Datagram, Endpoint, OlafFrame, mac_bits, pack, unpack
 from olafctl.wire.geometry import Geometry
-from olafctl.wire.layouts import CPU_PORT, QUEUE_PORT, TUSER, FrameType, Refusal
+from olafctl.wire.layouts import ANY_PORT, CPU_PORT, QUEUE_PORT, TUSER, FrameType, Refusal
 from olafctl.wire.modes import Mode
 from olaflab.opennic.box import Box, Compiled
 from olaflab.opennic.ip_registers import IpRegisters
@@ -76,9 +76,9 @@ def _first(file: str, architecture: str) -> _Programmer:
     made = _Programmer(file, architecture)
     for reason in Refusal:
         made.add("refusals", reason, "refuse")
-    made.add("workers", int(_WORKER.ip), "assign", 5, 77, 8, 4, 3, EPOCH)
-    made.add("workers", int(_NEIGHBOUR.ip), "assign", 6, 0, 12, 1, 0, 0)
-    made.add("parameter_servers", int(_SERVER.ip), "admit")
+    made.add("workers", int(_WORKER.ip), "assign", 5, 77, 8, 4, 3, EPOCH, ANY_PORT)
+    made.add("workers", int(_NEIGHBOUR.ip), "assign", 6, 0, 12, 1, 0, 0, ANY_PORT)
+    made.add("parameter_servers", int(_SERVER.ip), "admit", ANY_PORT)
     return made
 
 

@@ -12,6 +12,8 @@ from olafctl.p4.switch.native import NativeSwitch
 from olafctl.p4runtime.dataplane import ActionCall, Exact
 
 _WORKER_NET, _SERVER = 0x0A000000, 0x0A010001
+_PORT = 1
+"""Where all of them are."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,7 @@ def switch_with_workers(
         raise OlafError(f"{source} has no {missing.pop()}: it is not VNP4₁")
     switch = NativeSwitch()
     switch.commit(switch.prepare(program.p4info, program.device_config))
-    switch.insert(ids["parameter_servers"], (Exact(_SERVER),), 0, ActionCall(ids["admit"], ()))
+    switch.insert(ids["parameter_servers"], (Exact(_SERVER),), 0, ActionCall(ids["admit"], (_PORT,)))
     params = [
         param.name
         for action in program.p4info.actions
@@ -48,7 +50,7 @@ def switch_with_workers(
     began = time.perf_counter()
     for worker in range(workers):
         cluster = 1 + worker // 8
-        values = {"cluster": cluster, "worker": 1 + worker, "index": cluster, "segments": 1}
+        values = {"cluster": cluster, "worker": 1 + worker, "index": cluster, "segments": 1, "port": _PORT}
         action = ActionCall(ids["assign"], tuple(values.get(name, 0) for name in params))
         switch.insert(ids["workers"], (Exact(_WORKER_NET + worker),), 0, action)
     switch.quiesce()
@@ -80,10 +82,10 @@ def update(worker: int, size: int) -> bytes:
 def rate(switch: NativeSwitch, workers: int, size: int, seconds: float) -> Rate:
     """The rate of updates of ``size`` bytes, one worker after another: the best third of ``seconds``."""
     frames = [update(worker, size) for worker in range(workers)]
-    first = switch.replay(1, frames, 10)
+    first = switch.replay(_PORT, frames, 10)
     if first.sent != first.frames:
         raise OlafError(f"only {first.sent} of {first.frames} updates left the switch")
     rounds = max(1, int(10 * seconds / 3 / max(first.seconds, 1e-6)))
-    best = min((switch.replay(1, frames, rounds) for _ in range(3)), key=lambda part: part.seconds)
+    best = min((switch.replay(_PORT, frames, rounds) for _ in range(3)), key=lambda part: part.seconds)
     packets = best.frames / best.seconds
     return Rate(size, packets, packets * size * 8 / 1e9)

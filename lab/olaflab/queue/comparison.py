@@ -204,10 +204,9 @@ class Comparison:
         }
         if accumulates or rounds.finished is not None:
             expected["get_round"] = rounds.current if accumulates else rounds.finished or 0
-        if rounds.partial is not None:
-            members = sum(1 << member for member in rounds.members)
-            expected["get_count"] = rounds.partial.count
-            expected["get_members_low"], expected["get_members_high"] = members & 0xFFFFFFFF, members >> 32
+        members = sum(1 << member for member in rounds.members) if accumulates else 0
+        expected["get_count"] = rounds.partial.count if rounds.partial is not None else 0
+        expected["get_members_low"], expected["get_members_high"] = members & 0xFFFFFFFF, members >> 32
         for name, value in expected.items():
             if (shown := self.read(name)) != value:
                 raise Unexplained(f"{name} is {shown:#x}, must be {value:#x}")

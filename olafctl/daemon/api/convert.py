@@ -3,7 +3,7 @@
 from ipaddress import AddressValueError, IPv4Address
 from typing import Any
 
-from olafctl.daemon.api.schema import CLASSES, ENUMS
+from olafctl.daemon.api import olaf_pb2
 from olafctl.daemon.controller import Status
 from olafctl.daemon.model import Cluster, Kind, Member, Row, placed
 from olafctl.daemon.operations import ClusterWish, MemberWish
@@ -15,12 +15,12 @@ from olafctl.wire.modes import WORDS, Mode
 
 def cluster_message(row: Row) -> Any:
     """A cluster as :meth:`Cluster.shown` shows it."""
-    return CLASSES["Cluster"](**{**_present(row), "mode": _number("Mode", row["mode"])})
+    return olaf_pb2.Cluster(**{**_present(row), "mode": _number(olaf_pb2.Mode, row["mode"])})
 
 
 def worker_message(row: Row) -> Any:
     """A member's row."""
-    return CLASSES["Worker"](**{**row, "kind": _number("Kind", row["kind"])})
+    return olaf_pb2.Worker(**{**row, "kind": _number(olaf_pb2.Kind, row["kind"])})
 
 
 def event_messages(event: Event) -> list[Any]:
@@ -29,16 +29,16 @@ def event_messages(event: Event) -> list[Any]:
     token = str(event.revision)
     if room == "cluster":
         row = event.row and cluster_message(Cluster.from_row(event.row).shown())
-        return [CLASSES["Event"](resume_token=token, kind="cluster", name=name, cluster=row)]
+        return [olaf_pb2.Event(resume_token=token, kind="cluster", name=name, cluster=row)]
     if room == "member":
         row = event.row and worker_message(event.row)
-        return [CLASSES["Event"](resume_token=token, kind="worker", name=name, worker=row)]
+        return [olaf_pb2.Event(resume_token=token, kind="worker", name=name, worker=row)]
     return []
 
 
 def status_message(status: Status) -> Any:
     """A deployment's status."""
-    return CLASSES["Deployment"](
+    return olaf_pb2.Deployment(
         name=status.name,
         ready=status.ready,
         problem=status.problem,
@@ -74,7 +74,7 @@ def member_wish(request: Any, udp_port: int) -> MemberWish:
         udp_port=request.udp_port or udp_port,
         name=request.name,
         mac=request.mac,
-        kind=Kind(_name("Kind", request.kind)),
+        kind=Kind(_name(olaf_pb2.Kind, request.kind)),
         worker_id=request.worker_id,
         values=request.values,
         mtu=request.mtu,
@@ -86,11 +86,11 @@ def clusters_of(deployment: Any) -> tuple[testbed.Cluster, ...]:
     """The clusters of a deployment's status, with their members, as a testbed has them."""
     workers: dict[str, list[Member]] = {}
     for message in deployment.workers:
-        row = {**_fields(message), "kind": _name("Kind", message.kind)}
+        row = {**_fields(message), "kind": _name(olaf_pb2.Kind, message.kind)}
         workers.setdefault(message.cluster, []).append(Member.from_row(row))
     clusters = []
     for message in deployment.clusters:
-        row = {**_fields(message), "mode": _name("Mode", message.mode), "key": ""}
+        row = {**_fields(message), "mode": _name(olaf_pb2.Mode, message.mode), "key": ""}
         del row["keyed"]
         clusters.append(placed(Cluster.from_row(row), workers.get(message.name, [])))
     return tuple(clusters)
@@ -111,7 +111,7 @@ def mode_of(request: Any) -> Mode:
     """The mode that a request names. Raises BadInput."""
     if not request.mode:
         raise BadInput(Problem("is missing", "mode", f"give one of {WORDS}"))
-    return Mode(_name("Mode", request.mode))
+    return Mode(_name(olaf_pb2.Mode, request.mode))
 
 
 def reward_of(request: Any) -> float | None:
@@ -128,15 +128,15 @@ def _present(row: Row) -> Row:
     return {name: value for name, value in row.items() if value is not None}
 
 
-def _number(enum: str, value: str) -> int:
-    return ENUMS[enum].index(value.upper())
+def _number(enum: Any, value: str) -> int:
+    return int(enum.Value(value.upper()))
 
 
-def _name(enum: str, number: int) -> str:
-    if not 0 <= number < len(ENUMS[enum]):
-        known = ", ".join(ENUMS[enum])
-        raise BadInput(Problem(f"{number} is none of {enum}", enum.lower(), f"one of: {known}"))
-    return ENUMS[enum][number].lower()
+def _name(enum: Any, number: int) -> str:
+    if number not in enum.values():
+        known, what = ", ".join(enum.keys()), enum.DESCRIPTOR.name
+        raise BadInput(Problem(f"{number} is none of {what}", what.lower(), f"one of: {known}"))
+    return str(enum.Name(number)).lower()
 
 
 def _address(text: str) -> IPv4Address:

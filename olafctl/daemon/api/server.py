@@ -17,11 +17,10 @@ import grpc
 from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import DecodeError
 
-from olafctl.daemon import protobuf
 from olafctl.daemon.admission import Admission
 from olafctl.daemon.ages import Ages
-from olafctl.daemon.api import convert
-from olafctl.daemon.api.schema import CALLS, CLASSES, SERVICE, answer_of
+from olafctl.daemon.api import convert, health_pb2, olaf_pb2
+from olafctl.daemon.api.schema import CALLS, SERVICE
 from olafctl.daemon.controller import Busy, Controller, Unavailable
 from olafctl.daemon.leadership import NotLeader
 from olafctl.daemon.messages.notices import Notices
@@ -38,11 +37,6 @@ PROBLEMS = "olaf-problems-bin"
 LEADER = "olaf-leader"
 TROUBLE = "olaf-trouble-bin"
 HEALTH = "grpc.health.v1.Health"
-_HEALTH = protobuf.classes(
-    "grpc.health.v1",
-    {"HealthCheckRequest": {"service": (1, "string")}, "HealthCheckResponse": {"status": (1, "int32")}},
-)
-_SERVING, _NOT_SERVING = 1, 2
 _READS = ("GetStatus", "GetQueues")
 """Calls that change nothing."""
 _UNNOTED = (*_READS, "ReportAges")
@@ -162,15 +156,14 @@ class Server:
 
     def _handler(self, name: str) -> Any:
         """How gRPC calls ``name``; messages are parsed here, so that damaged ones are refused like others."""
-        request_class = CLASSES[CALLS[name][0]]
-        _, streams = answer_of(name)
+        asked = CALLS[name].request
 
         def parsed(data: bytes, context: Any) -> Any:
             self._authenticate(context)
             try:
-                return request_class.FromString(data)
-            except (DecodeError, ValueError, TypeError, IndexError, RecursionError) as error:
-                _refuse(context, BadInput(Problem(f"is no {CALLS[name][0]}: {error}")))
+                return asked.FromString(data)
+            except DecodeError as error:
+                _refuse(context, BadInput(Problem(f"is no {asked.DESCRIPTOR.name}: {error}")))
 
         def answer(data: bytes, context: Any) -> bytes:
             began, outcome, request = time.monotonic(), "rejected", None
@@ -196,7 +189,7 @@ class Server:
             except OlafError as error:
                 _refuse(context, error)
 
-        if streams:
+        if CALLS[name].streams:
             return grpc.unary_stream_rpc_method_handler(stream)
         return grpc.unary_unary_rpc_method_handler(answer)
 
@@ -216,13 +209,14 @@ class Server:
         """gRPC's health protocol: of the whole (no service), and of this API."""
         self._authenticate(context)
         try:
-            service = _HEALTH["HealthCheckRequest"].FromString(data).service
+            service = health_pb2.HealthCheckRequest.FromString(data).service
         except DecodeError:
             service = "?"
         if service not in ("", SERVICE):
             context.abort(grpc.StatusCode.NOT_FOUND, "no such service")
-        status = _NOT_SERVING if unready(self._owned) else _SERVING
-        return bytes(_HEALTH["HealthCheckResponse"](status=status).SerializeToString())
+        kind = health_pb2.HealthCheckResponse
+        answer = kind(status=kind.NOT_SERVING if unready(self._owned) else kind.SERVING)
+        return bytes(answer.SerializeToString())
 
     def _authenticate(self, context: Any) -> None:
         if addresses.socket_of(self.address) is not None or context.peer_identities():
@@ -271,21 +265,21 @@ class Server:
     def _help(self, request: Any) -> Any:
         notices = self._chosen(request.deployment).notices
         asked = notices.help(request.cluster, request.segment, request.round, request.worker)
-        return CLASSES["HelpAnswer"](asked=asked)
+        return olaf_pb2.HelpAnswer(asked=asked)
 
     def _let_go(self, request: Any) -> Any:
         owned = self._chosen(request.deployment)
         if self._owned.pop(owned.controller.name, None) is not None:
             owned.let_go()
-        return CLASSES["LetGoAnswer"]()
+        return olaf_pb2.LetGoAnswer()
 
     def _delete_cluster(self, request: Any) -> Any:
         answer = self._done(request, lambda ask: ask.delete_cluster(request.cluster))
-        return CLASSES["DeleteClusterAnswer"](members=answer["members"])
+        return olaf_pb2.DeleteClusterAnswer(members=answer["members"])
 
     def _status(self, request: Any) -> Any:
         chosen = [self._chosen(request.deployment)] if request.deployment else self._owned.values()
-        return CLASSES["GetStatusAnswer"](
+        return olaf_pb2.GetStatusAnswer(
             deployments=[convert.status_message(owned.controller.status(request.summary)) for owned in chosen]
         )
 
@@ -294,9 +288,9 @@ class Server:
         queues: Mapping[str, Mapping[str, int]] = {}
         with suppress(OlafError):
             queues = owned.controller.southbound.queue_registers()
-        return CLASSES["Queues"](
+        return olaf_pb2.Queues(
             queues=[
-                CLASSES["Queue"](engine=engine, registers=_counts(registers))
+                olaf_pb2.Queue(engine=engine, registers=_counts(registers))
                 for engine, registers in queues.items()
             ],
             messages=_counts(dict(owned.messages)),
@@ -307,7 +301,7 @@ class Server:
         owned = self._chosen(request.deployment)
         known = {cluster["name"] for cluster in owned.controller.status().clusters}
         owned.ages.tell({each.name: each.value for each in request.ages if each.name in known})
-        return CLASSES["ReportAgesAnswer"]()
+        return olaf_pb2.ReportAgesAnswer()
 
     def _watch(self, request: Any, context: Any) -> Iterator[Any]:
         controller = self._chosen(request.deployment).controller
@@ -357,7 +351,7 @@ _ANSWERS: Mapping[str, Callable[[Server, Any], Any]] = {
 
 
 def _counts(counted: Mapping[str, int]) -> list[Any]:
-    return [CLASSES["Count"](name=name, value=value) for name, value in counted.items()]
+    return [olaf_pb2.Count(name=name, value=value) for name, value in counted.items()]
 
 
 def _who(context: Any) -> str:

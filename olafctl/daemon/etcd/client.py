@@ -8,7 +8,7 @@ from typing import Any
 import grpc
 
 from olafctl.daemon import credentials
-from olafctl.daemon.etcd.messages import CLASSES
+from olafctl.daemon.etcd import etcd_pb2
 from olafctl.errors import BadInput, OlafError, Problem
 from olafctl.p4runtime import address as addresses
 
@@ -51,32 +51,32 @@ class Etcd:
 
     def transact(self, compare: Sequence[Any], success: Sequence[Any], failure: Sequence[Any] = ()) -> Any:
         """One transaction, at most 128 operations. Raises OlafError."""
-        request = CLASSES["TxnRequest"](compare=compare, success=success, failure=failure)
-        return self._call("KV/Txn", request, "TxnResponse")
+        request = etcd_pb2.TxnRequest(compare=compare, success=success, failure=failure)
+        return self._call("KV/Txn", request, etcd_pb2.TxnResponse)
 
     def grant(self, seconds: int) -> tuple[int, int]:
         """A new lease: its id, and its seconds, which may be more than was asked for. Raises OlafError."""
-        answer = self._call(
-            "Lease/LeaseGrant", CLASSES["LeaseGrantRequest"](TTL=seconds), "LeaseGrantResponse"
-        )
+        request = etcd_pb2.LeaseGrantRequest(TTL=seconds)
+        answer = self._call("Lease/LeaseGrant", request, etcd_pb2.LeaseGrantResponse)
         return int(answer.ID), int(answer.TTL)
 
     def keep(self, lease: int) -> int:
         """Prolong a lease; its seconds from now on, 0 when it has ended. Raises OlafError."""
-        request = CLASSES["LeaseKeepAliveRequest"](ID=lease)
-        answer = self._call("Lease/LeaseKeepAlive", request, "LeaseKeepAliveResponse", streams=True)
+        request = etcd_pb2.LeaseKeepAliveRequest(ID=lease)
+        answer = self._call("Lease/LeaseKeepAlive", request, etcd_pb2.LeaseKeepAliveResponse, streams=True)
         return int(answer.TTL)
 
     def revoke(self, lease: int) -> None:
         """End a lease, and remove its keys. Raises OlafError."""
-        self._call("Lease/LeaseRevoke", CLASSES["LeaseRevokeRequest"](ID=lease), "LeaseRevokeResponse")
+        request = etcd_pb2.LeaseRevokeRequest(ID=lease)
+        self._call("Lease/LeaseRevoke", request, etcd_pb2.LeaseRevokeResponse)
 
     def close(self) -> None:
         """End the connection."""
         with self._lock:
             self._channel.close()
 
-    def _call(self, name: str, request: Any, answer: str, streams: bool = False) -> Any:
+    def _call(self, name: str, request: Any, answer: Any, streams: bool = False) -> Any:
         channel, path, data = self._channel, f"/etcdserverpb.{name}", request.SerializeToString()
         try:
             if streams:
@@ -87,7 +87,7 @@ class Etcd:
                 received = channel.unary_unary(path)(data, timeout=self._timeout)
         except (grpc.RpcError, ValueError, StopIteration) as error:
             raise self._failed(channel, error) from None
-        return CLASSES[answer].FromString(received)
+        return answer.FromString(received)
 
     def _failed(self, channel: Any, error: Any) -> OlafError:
         endpoint = self.endpoints[self._turn % len(self.endpoints)]

@@ -9,6 +9,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from olafctl.daemon.api.server import Owned
 from olafctl.errors import OlafError
 from olafctl.queue.registers import REGISTERS, Access
+from olafctl.wire.layouts import Refusal
 
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60)
 _COUNTERS = frozenset(register.name for register in REGISTERS if register.access is Access.COUNTER)
@@ -63,6 +64,11 @@ class Metrics:
             "Status of each engine's queue: see docs/registers.md",
             labels=["deployment", "engine", "register"],
         )
+        refused = CounterMetricFamily(
+            "olaf_refused_frames",
+            "Frames that VNP4₁ refused, by why: see docs/threats.md",
+            labels=["deployment", "engine", "reason"],
+        )
         slots = GaugeMetricFamily("olaf_queue_slots", "Slots of each engine's queue, Q_max", labels=engine)
         share = GaugeMetricFamily(
             "olaf_send_probability",
@@ -92,6 +98,12 @@ class Metrics:
             queues: Mapping[str, Mapping[str, int]] = {}
             with suppress(OlafError):
                 queues = each.controller.southbound.queue_registers()
+            refusals: Mapping[str, Mapping[Refusal, int]] = {}
+            with suppress(OlafError):
+                refusals = each.controller.southbound.frames_refused()
+            for place, reasons in refusals.items():
+                for reason, packets in reasons.items():
+                    refused.add_metric([name, place, reason.name.lower()], packets)
             for place, registers in queues.items():
                 for register, value in registers.items():
                     if register in _COUNTERS:
@@ -101,7 +113,7 @@ class Metrics:
                 if "slots" in registers:
                     slots.add_metric([name, place], registers["slots"])
                     share.add_metric([name, place], send_probability(registers))
-        yield from (ready, term, revision, waiting, members, counted, queue, now, slots, share, age)
+        yield from (ready, term, revision, waiting, members, counted, queue, now, refused, slots, share, age)
 
 
 def send_probability(registers: Mapping[str, int]) -> float:

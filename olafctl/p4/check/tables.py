@@ -36,6 +36,8 @@ def make_table(node: tree.Table, scope: Scope, path: str, block: ir.Block) -> ir
     actions = _actions(properties["actions"], scope)
     default, data, const = _default(properties.get("default_action"), actions, node, scope)
     listed = properties.get("entries")
+    if listed and _entries(listed) and not keys:
+        raise Refused(listed.pos, "entries", f"table {node.name} has no key that they could match")
     match_keys = [key for key in keys if key.kind != "selector"]
     entries = (
         check_entries(_entries(listed), listed.const, match_keys, actions, properties, scope, node.name)

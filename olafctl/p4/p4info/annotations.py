@@ -15,6 +15,11 @@ _ELSEWHERE = frozenset([
 """Described by other fields of P4Info, or not at all."""
 
 
+def is_hidden(annotations: Annotations) -> bool:
+    """Whether ``@hidden`` keeps a table, action or header from the control plane."""
+    return any(annotation.name == "hidden" for annotation in annotations)
+
+
 def annotate(message: Any, annotations: Annotations) -> None:
     """Fill a message's ``annotations``, ``structured_annotations`` and ``doc``.
 

@@ -7,12 +7,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from google.protobuf import text_format
-from p4.config.v1 import p4info_pb2
 
 from olafctl.p4.emit.places import Places
 from olafctl.p4.ir import nodes as ir
 from olafctl.p4.ir import types as t
-from olafctl.p4.p4info.annotations import annotate, describe_package
+from olafctl.p4.p4info.annotations import annotate, describe_package, is_hidden
 from olafctl.p4.p4info.ids import Ids, number
 from olafctl.p4.p4info.inventory import Inventory
 from olafctl.p4.p4info.type_specs import TypeInfo
@@ -20,15 +19,11 @@ from olafctl.p4.refuse import Refused
 from olafctl.p4.syntax import tree
 from olafctl.p4.syntax.annotations import control_plane_name, only_number
 from olafctl.p4.syntax.tree import Annotations
+from olafctl.p4runtime.protocol import p4info_pb2
 
 
 def _name(param: ir.Parameter) -> str:
     return control_plane_name(param.name, "", param.annotations)
-
-
-def _data(action: ir.Action) -> list[tuple[str, int | None]]:
-    """Names and widths of the action's data, which the control plane gives."""
-    return [(_name(param), t.key_width(param.type)) for param in action.params if not param.direction]
 
 
 def _flat(type_: t.Struct, path: str) -> Iterator[tuple[str, t.Type, Annotations]]:
@@ -94,18 +89,13 @@ class Describer:
         self._assign()
 
     def _check_names(self) -> None:
-        """Actions that share a name must take the same data, and no table may list both."""
-        listed = {action.name: action for action in self.inventory.actions}
-        for table in self.inventory.tables:
-            names = [entry.action.name for entry in table.actions]
-            for action in (entry.action for entry in table.actions):
-                known = listed[action.name]
-                if _data(known) != _data(action):
-                    raise Refused(
-                        action.pos, action.name, f"is also the name of another action, at {known.pos}"
-                    )
-                if names.count(action.name) > 1:
-                    raise Refused(table.pos, table.name, f"lists two actions named {action.name}")
+        """Two actions, used or not, must not share a name; copies of one action may."""
+        declared: dict[str, ir.Action] = {}
+        for action in (action for block in self.program.blocks for action in block.actions):
+            known = declared.setdefault(action.name, action)
+            if known.pos != action.pos:
+                why = f"conflicting control plane name: also that of the action at {known.pos}"
+                raise Refused(action.pos, action.name, why)
 
     def _assign(self) -> None:
         ids, inventory = self.ids, self.inventory
@@ -127,9 +117,11 @@ class Describer:
         if inventory.tables or inventory.externs or inventory.calls_extern_functions:
             self.info.type_info.SetInParent()
         for table in inventory.tables:
-            self._table(table)
+            if not is_hidden(table.annotations):
+                self._table(table)
         for action in inventory.actions:
-            self._action(action)
+            if not is_hidden(action.annotations):
+                self._action(action)
         for instance in inventory.externs:
             if _kind(instance) == "action_profile":
                 self._profile(instance)
@@ -237,7 +229,11 @@ class Describer:
             made.sum_of_weights.SetInParent()
 
     def _table_of(self, instance: ir.Instance) -> int:
-        tables = [table for table in self.inventory.tables if instance in (table.counter, table.meter)]
+        tables = [
+            table
+            for table in self.inventory.tables
+            if instance in (table.counter, table.meter) and not is_hidden(table.annotations)
+        ]
         return self.ids.of("table", tables[0].name) if tables else 0
 
     def _array(self, instance: ir.Instance) -> None:
@@ -270,13 +266,17 @@ class Describer:
             made.spec.unit = p4info_pb2.CounterSpec.Unit.Value(units[name.lower()])
 
     def _controller_headers(self) -> None:
-        for name, type_, _ in self.headers:
+        for name, type_, declaration in self.headers:
+            if is_hidden(declaration.annotations):
+                continue
             self.info.type_info.SetInParent()
             made = self.info.controller_packet_metadata.add()
             made.preamble.id = self.ids.of("controller_header", type_.name)
             made.preamble.name = made.preamble.alias = name
             made.preamble.annotations.append(f'@controller_header("{name}")')
             for at, (field, inner, annotations) in enumerate(_flat(type_, "")):
+                if is_hidden(annotations):
+                    continue
                 row = made.metadata.add(id=number(annotations, at), name=field, bitwidth=t.max_width(inner))
                 annotate(row, annotations)
                 self.types.name_in(row, inner)

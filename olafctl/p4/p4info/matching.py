@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from p4.config.v1 import p4info_pb2
+from olafctl.p4runtime.protocol import p4info_pb2
 
 _KINDS = ("tables", "actions", "action_profiles", "counters", "direct_counters", "meters", "direct_meters",
           "registers", "value_sets", "digests")  # fmt: skip

@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
-from p4.config.v1 import p4info_pb2
-
 from olafctl.p4.ir import types as t
 from olafctl.p4.p4info.annotations import annotate
 from olafctl.p4.syntax.literals import literal
+from olafctl.p4runtime.protocol import p4info_pb2
 
 
 class TypeInfo:

@@ -6,6 +6,7 @@ from typing import Any
 
 from olafctl.errors import OlafError
 from olafctl.p4.compiler import Program, compile_text
+from olafctl.p4.device_config import source_of
 from olafctl.p4.p4info.matching import mismatch
 from olafctl.p4.switch.keys import KeyForm
 from olafctl.p4.switch.library import PROCESS, load
@@ -118,17 +119,15 @@ class Pipeline:
 
 
 def prepare(p4info: P4Info, device_config: bytes, optimize: str, architecture: str = "v1model") -> Pipeline:
-    """Compile ``device_config``, the preprocessed source, unless the cache has the result.
+    """Compile ``device_config`` (:mod:`olafctl.p4.device_config`) unless the cache has the result.
 
     Raises PipelineRefused when it does not compile, is for another architecture, or the P4Info is that of
     another program.
     """
     try:
-        text = device_config.decode()
-    except UnicodeDecodeError:
-        raise PipelineRefused("the device_config is not preprocessed P4_16 source") from None
-    if text.lstrip().startswith("{"):
-        raise PipelineRefused("the device_config is BMv2 JSON; this device takes preprocessed P4_16 source")
+        text = source_of(device_config)
+    except ValueError as error:
+        raise PipelineRefused(str(error)) from None
     try:
         program = compile_text(text, optimize=optimize)
     except OlafError as error:

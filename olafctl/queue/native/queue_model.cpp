@@ -77,11 +77,11 @@ struct olaf_queue {
         context.threads(1);  // or it keeps a worker thread for nothing
         top.reset(new Volaf(&context));
         top->aclk = 1;
-        reset();
+        reset(true);
     }
 
-    // The queue as after power-up; what was under way is forgotten.
-    void reset() {
+    // The queue as after power-up, its tables clear or not yet; what was under way is forgotten.
+    void reset(bool clear) {
         enter();
         source.clear();
         at = 0;
@@ -98,8 +98,7 @@ struct olaf_queue {
         for (int edge = 0; edge < 4; ++edge) edge_up();
         top->aresetn = 1;
         int cycles_left = start_cycles;
-        do edge_up();
-        while (root().INSIDE(queue_rst) && --cycles_left);
+        while (clear && root().INSIDE(queue_rst) && --cycles_left) edge_up();
         cycle = 0;
     }
     ~olaf_queue() {
@@ -358,7 +357,7 @@ void olaf_queue_offer_beats(olaf_queue *queue, const olaf_tuser *user, const uin
         queue->source.push_back({*user, {data, data + beats * beat_bytes}, cycle, 0, {keeps, keeps + beats}});
 }
 
-void olaf_queue_reset(olaf_queue *queue) { queue->reset(); }
+void olaf_queue_reset(olaf_queue *queue, int clear) { queue->reset(clear); }
 
 void olaf_queue_run(olaf_queue *queue, uint64_t cycle) { queue->run(cycle); }
 

@@ -36,8 +36,9 @@ void olaf_queue_offer_beats(olaf_queue *, const olaf_tuser *, const uint8_t *dat
 // what is written, with the byte enables `strobe`, or what was read.
 int olaf_queue_access(olaf_queue *, int write, uint32_t offset, uint32_t *value, uint32_t strobe);
 
-// Hold the reset for some cycles: all that was offered and not taken is forgotten, and it is cycle 0 again.
-void olaf_queue_reset(olaf_queue *);
+// Hold the reset for some cycles: all that was offered and not taken is forgotten, and it is cycle 0 again,
+// with the tables clear (1) or about to be cleared (0).
+void olaf_queue_reset(olaf_queue *, int clear);
 
 // Let the sink take nothing at all (1) or go on (0).
 void olaf_queue_block(olaf_queue *, int blocked);

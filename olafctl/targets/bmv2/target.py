@@ -1,6 +1,5 @@
 """The bmv2 target: the reference that the twin is held against."""
 
-import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -8,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from olafctl.errors import MissingTool, OlafError, Problem
+from olafctl.p4.stand_ins import real
 from olafctl.ports import interfaces
 from olafctl.ports.attachment import Attachment
 from olafctl.ports.interfaces import create_cables
@@ -71,8 +71,8 @@ class Bmv2:
     name = "bmv2"
 
     def missing(self) -> Sequence[str]:
-        """The programs that are not on PATH."""
-        return [name for name in (COMPILER, switch.PROGRAM, "ip") if shutil.which(name) is None]
+        """The programs that are not on PATH; Olaf's stand-ins for them (``olafctl p4 drop-in``) are none."""
+        return [name for name in (COMPILER, switch.PROGRAM, "ip") if real(name) is None]
 
     def build(self, testbed: Testbed, progress: Progress) -> Build:
         """JSON and P4Info of both blocks, the Verilated queue, the engine. Raises OlafError."""

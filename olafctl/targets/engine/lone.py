@@ -29,14 +29,16 @@ class LoneSwitch:
 
 @contextmanager
 def running(
-    program: Program,
+    program: Program | None,
     ports: Sequence[PortSpec],
     address: str,
     tls: Tls | None,
     device_id: int,
     cpu_port: int,
+    others: Sequence[str] = (),
 ) -> Iterator[LoneSwitch]:
-    """``program`` forwarding between ``ports`` at once, with its own entries, and served at ``address``.
+    """``program`` forwarding between ``ports`` at once, with its own entries, and served at ``address``, and
+    at ``others``, of loopback, without TLS. Without a program it drops all packets until a client pushes one.
 
     Raises BadInput for an address beyond loopback without TLS, OlafError when a port cannot be opened or
     the address cannot be bound.
@@ -47,9 +49,10 @@ def running(
         engine.wire_switch(cpu_port)
         switch = EngineSwitch(engine, 0, cpu_port)
         stack.callback(switch.close)
-        agent = serve({device_id: switch}, address, tls)
+        agent = serve({device_id: switch}, address, tls, others=others)
         stack.callback(agent.stop)
-        agent.load(device_id, program.p4info, program.device_config)
+        if program is not None:
+            agent.load(device_id, program.p4info, program.device_config)
         for port in ports:
             _open(engine, port)
             if port.transport is Transport.UNIX:

@@ -7,10 +7,10 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from google.protobuf import text_format
-from p4.config.v1 import p4info_pb2
 
 from olafctl.errors import OlafError, Problem
 from olafctl.p4runtime.dataplane import P4Info
+from olafctl.p4runtime.protocol import p4info_pb2
 from olafctl.targets.opennic.bar import ALL_ONES, Bar, MappedBar, SocketBar
 from olafctl.targets.opennic.box_registers import BoxRegisters
 from olafctl.targets.opennic.driver import Driver

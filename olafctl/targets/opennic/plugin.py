@@ -39,6 +39,18 @@ PROPERTIES = (
     ("PKT_RATE", "125"),
     ("OUTPUT_METADATA_FOR_DROPPED_PKTS", "false"),
 )
+CROSSINGS = (
+    ("crossing/asked_reg*", "crossing/asked_there_reg[0]"),
+    ("crossing/answered_reg*", "crossing/answered_here_reg[0]"),
+    *((f"crossing/{name}_reg*", "") for name in ("is_write", "addr", "data", "resp", "read")),
+    ("reset/held_reg*", "reset/axis_there_reg[0]"),
+    ("reset/held_reg*", "reset/ref_there_reg[0]"),
+    ("reset/draining_reg*", "reset/pause_there_reg[0]"),
+    ("reset/rests_reg*", "reset/resting_here_reg[0]"),
+    ("reset/takes_reg*", "reset/ready_here_reg[0]"),
+)
+"""Registers between which a signal changes clock, by instance in ``olaf_box_250mhz``."""
+FASTEST_CLOCK_NS = 4.0
 MANIFEST = "manifest.json"
 CLIENT_P4INFO = "agent/{}.p4info.txtpb"
 """The P4Info of an IP's program as P4Runtime clients see it."""
@@ -88,6 +100,7 @@ def make(queue: Geometry, p4: Mapping[str, str]) -> Plugin:
         "build_box_250mhz.tcl": fill(
             "opennic/build_box_250mhz.tcl.j2", board=BOARD, least_max_pkt_len=MAX_PKT_LEN
         ),
+        "clocks.tcl": fill("opennic/clocks.tcl.j2", crossings=CROSSINGS, period=FASTEST_CLOCK_NS),
         "box_250mhz/box_250mhz_address_map_inst.vh": _NO_MAP,
         "box_250mhz/box_250mhz_address_map.v": _NO_MAP,
         "box_250mhz/box_250mhz_axi_crossbar.tcl": _NO_CROSSBAR,

@@ -12,14 +12,19 @@ from olafctl.targets.opennic.plugin import BOARD
 
 OLDEST = (2023, 1)
 """The first Vivado with VitisNetP4's Checksum extern."""
+BEST = (2023, 2)
+"""The first one that is known to build the shell's own IPs for this board (docs/opennic.md)."""
+SHELL = "940907f"
+"""The commit of open-nic-shell that the plug-in was made for."""
 LICENCES = (
     ("sdnet_p4", "VitisNetP4"),
     ("hcam_base", "VitisNetP4's CAM tables"),
     ("cmac_usplus", "the 100G MAC, free of charge"),
 )
 NEEDED = (
-    f"Vivado {OLDEST[0]}.{OLDEST[1]} or later, the licences {', '.join(name for name, _ in LICENCES)}, "
-    f"the board files of {BOARD} and a checkout of open-nic-shell"
+    f"Vivado {BEST[0]}.{BEST[1]} (or {OLDEST[0]}.{OLDEST[1]} or later), the licences "
+    f"{', '.join(name for name, _ in LICENCES)}, "
+    f"the board files of {BOARD} and a checkout of open-nic-shell {SHELL}"
 )
 _VARIABLES = ("XILINXD_LICENSE_FILE", "LM_LICENSE_FILE")
 _FEATURE = re.compile(r"^\s*(?:INCREMENT|FEATURE)\s+(\S+)", re.MULTILINE)
@@ -36,16 +41,14 @@ def problems(shell: Path | None) -> Sequence[Problem]:
 def _vivado() -> Iterator[Problem]:
     found = shutil.which("vivado")
     if found is None:
-        yield Problem(
-            "Vivado is not on PATH", remedy=f"install {_name(OLDEST)} or later and source settings64.sh"
-        )
+        yield Problem("Vivado is not on PATH", remedy=f"install {_name(BEST)} and source settings64.sh")
         return
     said = subprocess.run([found, "-version"], capture_output=True, text=True).stdout
     version = re.search(r"v(\d{4})\.(\d+)", said)
     if version is None:
         yield Problem("does not say its version", found, "run `vivado -version`")
     elif (int(version[1]), int(version[2])) < OLDEST:
-        remedy = f"use {_name(OLDEST)} or later: VitisNetP4's Checksum is not in an older one"
+        remedy = f"use {_name(BEST)}: VitisNetP4's Checksum is not in one before {_name(OLDEST)}"
         yield Problem(f"Vivado {version[1]}.{version[2]} is too old", found, remedy)
 
 

@@ -34,7 +34,9 @@ def headers() -> str:
         *((f"OLAF_FLAG_{flag.name}", _sized(OLAF, "flags", flag)) for flag in Flag),
         *((f"KIND_{kind.name}", _sized(TUSER, "kind", kind)) for kind in Kind),
         *((f"REFUSED_{reason.name}", f"8w{reason.value}") for reason in Refusal),
+        ("ANY_PORT", f"16w{layouts.ANY_PORT}"),
         ("OLAF_STATUS_BYTES", f"16w{layouts.STATUS.size}"),
+        ("IPV4_BYTES", f"16w{layouts.IPV4.size}"),
         ("PACKET_OUT_BYTES", f"16w{layouts.PACKET_OUT.size}"),
     ]
     lines = "".join(f"#define {name} {value}\n" for name, value in constants)

@@ -9,10 +9,12 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 
-from olaf.address import host_port
+from olaf.address import host_port, parse
 from olaf.doctor.examine import Worker, examine
 from olaf.doctor.finding import Verdict
 from olaf.errors import BadAddress, OlafError
+from olaf.membership import key_of
+from olaf.udp import usual
 
 _MARKS = {
     Verdict.OK: "ok     ",
@@ -34,7 +36,7 @@ Exit code 1 when there is a fault; each is printed with its remedy.
 """
 _EXAMPLES = """\
 examples:
-  olaf-doctor 10.0.0.254:20300 --local 0.0.0.0:41001 --values 9797
+  olaf-doctor 10.0.0.254:20300 --values 9797
   olafctl exec lander-w0 -- olaf-doctor olaf://lander@10.0.0.254 --values 9797
 """
 
@@ -42,10 +44,10 @@ examples:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Examine as the command line says; returns the exit code."""
     given = _parser().parse_args(arguments)
-    key = os.environ.get("OLAF_KEY", "").encode()
     found = []
     try:
-        local = host_port(given.local)
+        key = key_of(os.environ.get("OLAF_KEY", ""))
+        local = host_port(given.local) if given.local else usual(parse(given.server))
         worker = Worker(given.server, local, given.values, given.segments, given.mtu, given.epoch, key)
         for finding in examine(worker, given.wait):
             found.append(finding)
@@ -69,8 +71,8 @@ def _parser() -> argparse.ArgumentParser:
         "olaf-doctor", description=_ABOUT, epilog=_EXAMPLES, formatter_class=as_written
     )
     parser.add_argument("server", metavar="SERVER", help="HOST:PORT or olaf://CLUSTER@ENGINE")
-    local = "where the worker binds: the testbed's UDP port of it, if it has one there (%(default)s)"
-    parser.add_argument("--local", metavar="ADDRESS:PORT", default="0.0.0.0:0", help=local)
+    local = "where the worker binds: the testbed's UDP port of it (as the SDK: OLAF_LOCAL, or UDP port 20300)"
+    parser.add_argument("--local", metavar="ADDRESS:PORT", help=local)
     values = "length of the model, which is needed to try an update"
     parser.add_argument("--values", metavar="N", type=_from(1, 1 << 32), help=values)
     segments = "segments of it; else as few as fit --mtu"

@@ -18,6 +18,7 @@ from olaf import serial, wire
 from olaf.doctor.finding import Finding, fault, ok, skipped, warning
 from olaf.port import Address
 from olaf.segments import Segments
+from olaf.silence import unacknowledged, unanswered
 
 _SO_NO_CHECK = 11
 _TRIES = 4
@@ -58,6 +59,12 @@ class Prober:
         except OSError:
             self._socket.close()
             raise
+
+    @property
+    def port(self) -> int:
+        """This end's UDP port."""
+        number: int = self._socket.getsockname()[1]
+        return number
 
     def close(self) -> None:
         self._socket.close()
@@ -121,13 +128,7 @@ def _unanswered(silence: Silence) -> Finding:
     if silence.refused:
         what = "the server's machine is reached, but no program listens there"
         return fault("server", what, "start olafctl server, or give its port")
-    return fault(
-        "server",
-        "nothing comes back: the frame does not reach the engine, the engine has no way to the server, "
-        "no server runs, or this address is in no cluster of it",
-        "on the engine's machine: olafctl status (frames in at this worker's port, drift); "
-        "is olafctl server running?",
-    )
+    return fault("server", *unanswered())
 
 
 def _model(answer: Answer, segments: Segments | None) -> Finding:
@@ -162,12 +163,8 @@ def examine_engine(prober: Prober, server: Answer, segments: Segments | None) ->
     epoch = server.header.epoch
     answer = prober.update(epoch, segments)
     if isinstance(answer, Silence):
-        yield fault(
-            "engine",
-            f"no ACK in {_TRIES} tries: the engine refuses epoch {epoch} or this segment, its queue drops, "
-            "or its group for this cluster lacks this worker or has another UDP port of it",
-            "--local with the testbed's UDP port of this worker; on the engine's machine: olafctl status",
-        )
+        why, remedy = unacknowledged(epoch, prober.port)
+        yield fault("engine", f"no ACK in {_TRIES} tries: {why}", remedy)
     elif answer.status is None:
         yield fault(
             "engine",
@@ -185,6 +182,14 @@ def examine_engine(prober: Prober, server: Answer, segments: Segments | None) ->
             yield warning(
                 "queue", "the queue is full", "more slots, a faster output, or transmission control"
             )
+    if not isinstance(answer, Silence) and answer.header.policy != server.header.policy:
+        yield warning(
+            "policy",
+            "the server applied an update of zeros: it adds every worker's steps (policy plain), so that the "
+            "effective rate grows with the number of workers",
+            "olafctl server --policy plain --workers N takes their mean; nothing, where the sum is wanted, N "
+            "is in use already, or another worker trains here now",
+        )
 
 
 def _header(kind: wire.FrameType, epoch: int, seq: int) -> bytes:

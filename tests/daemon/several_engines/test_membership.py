@@ -136,7 +136,7 @@ def test_a_change_that_one_engine_refuses_is_undone_at_all(tree: Tree) -> None:
     """Someone else's entry stands where the last one of the change is to go, in the root's VNP4₁."""
     tree.client.call("CreateCluster", name="red", key=KEY)
     tree.join("red", worker(8), LEFT, "stays")
-    params = {"cluster": 9, "worker": 9, "index": 0, "segments": 1, "member": 9, "epoch": 9}
+    params = {"cluster": 9, "worker": 9, "index": 0, "segments": 1, "member": 9, "epoch": 9, "port": 1}
     stray = TableEntry("workers", {"worker_addr": int(IPv4Address(worker(9)[1]))}, "assign", params)
     behind_its_back(tree.running, "root/vnp4_1", Change.INSERT, stray)
     with pytest.raises(OlafError, match="ALREADY_EXISTS"):

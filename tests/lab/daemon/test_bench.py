@@ -5,11 +5,13 @@ import pytest
 from olafctl.errors import BadInput
 from olafctl.targets import registry
 from olaflab.daemon import scale
+from tests.shells import shell_python
 
 
 def test_it_measures_the_daemon_next_to_p4runtime_shell() -> None:
     if missing := registry.get("twin").missing():
         pytest.skip(f"needs {', '.join(missing)}")
+    shell_python()
     figures = scale.measure(members=20, clusters=4, joins=2, progress=print)
     assert (figures.members, figures.clusters) == (20, 4)
     assert min(figures.reconcile, figures.unchanged, figures.joins_per_second, figures.shell_member) > 0

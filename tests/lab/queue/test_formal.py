@@ -21,8 +21,8 @@ def _tools() -> str | None:
 needs_tools = pytest.mark.skipif(_tools() is not None, reason=f"{_tools()}")
 OVERFLOW = {
     "olaf_ingress": (
-        "{1'b0, size} != size_by_length || !whole_gradients",
-        "size != size_by_length[15:0] || size[1:0] != 2'd0",
+        "!size_by_length || !whole_gradients",
+        "size != udp_length + OFFSET[15:0] || size[1:0] != 2'd0",
     )
 }
 """A sum of too few bits: then a size of 0 passes as that of 65502 bytes of UDP."""

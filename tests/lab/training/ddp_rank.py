@@ -101,7 +101,8 @@ def main() -> None:
     """The jobs, one after the other; between the two of the engine the test changes the epoch."""
     torch.set_num_threads(1)
     ports: list[LossyPort] = []
-    backend_module: Any = importlib.import_module("olaf.distributed")  # registers the backend
+    importlib.import_module("olaf.distributed")  # registers the backend
+    sockets: Any = importlib.import_module("olaf.udp")
 
     def make(share: float, local: Address) -> LossyPort:
         ports.append(LossyPort(local, share))
@@ -116,7 +117,7 @@ def main() -> None:
             sys.stdin.readline()
             found["old epoch answered"] = answered()
         os.environ |= {"MASTER_PORT": master, "OLAF_EPOCH": str(epoch)}
-        backend_module.UdpPort = partial(make, float(sys.argv[1]))
+        sockets.UdpPort = partial(make, float(sys.argv[1]))
         found[f"{backend} {seed}"] = trained(backend, seed)
     found["lost"] = sum(port.lost for port in ports)
     print(json.dumps(found), flush=True)

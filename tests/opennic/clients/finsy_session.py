@@ -13,7 +13,7 @@ async def main(address: str, build: str) -> None:
     async with fy.Switch("vnp4_1", address, options(build, 1)) as first:
         print("vnp4_1")
         await first.delete_all()
-        values = {"cluster": 5, "worker": 77, "index": 10, "segments": 2, "member": 3, "epoch": 1}
+        values = {"cluster": 5, "worker": 77, "index": 10, "segments": 2, "member": 3, "epoch": 1, "port": 1}
         key = fy.Match(worker_addr="10.0.0.1")
         worker = fy.P4TableEntry("workers", match=key, action=fy.Action("assign", **values))
         await first.write([+worker])

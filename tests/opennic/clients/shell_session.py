@@ -15,7 +15,7 @@ def main(address: str, build: str) -> None:
     setup(1, address, Path(build), "vnp4_1")
     worker = sh.TableEntry("Vnp41Ingress.identify.workers")(action="Vnp41Ingress.identify.assign")
     worker.match["worker_addr"] = "10.0.0.1"
-    values = {"cluster": 5, "worker": 77, "index": 10, "segments": 2, "member": 3, "epoch": 1}
+    values = {"cluster": 5, "worker": 77, "index": 10, "segments": 2, "member": 3, "epoch": 1, "port": 1}
     for name, value in values.items():
         worker.action[name] = str(value)
     worker.insert()

@@ -1,12 +1,13 @@
 // What the replicator promises, for every order of frames of one and two beats and every back-pressure.
 //
 // Group 1 has two copies, at ports 1 and 2; group 0 is unicast to port 1. A frame numbers its beats and says how
-// many copies it must have; of the other bits nothing is assumed.
+// many copies it must have; of the other bits nothing is assumed. One for a port may say beforehand how long it is.
 module replicator_formal (
     input wire clk,
     input wire valid,
     input wire last,
     input wire to_group,
+    input wire known,         // its size is declared
     input wire m_ready
 );
     reg [2:0]  step = 3'd0;   // 0: reset; 1 … 3: tables
@@ -32,7 +33,8 @@ module replicator_formal (
         .write_copy(step == 3'd1 || step == 3'd2), .copy_index(step == 3'd2), .copy_port(step == 3'd2 ? 16'd2 : 16'd1),
         .copy_rewrite(1'b0), .copy_mac(48'd0), .copy_addr(32'd0), .copy_udp_port(16'd0),
         .s_tdata(data), .s_tkeep({64{1'b1}}), .s_tlast(last), .s_src(16'd9), .s_dst(16'd1),
-        .s_group({15'd0, grouped}), .s_addressed(1'b1), .s_tvalid(valid && traffic), .s_tready(ready),
+        .s_group({15'd0, grouped}), .s_addressed(1'b1),
+        .s_declared(!known ? 16'd0 : last ? 16'd64 : 16'd128), .s_tvalid(valid && traffic), .s_tready(ready),
         .m_tdata(m_data), .m_tkeep(m_keep), .m_tlast(m_last), .m_size(m_size), .m_port(m_port),
         .m_tvalid(m_valid), .m_tready(m_ready)
     );
@@ -51,6 +53,7 @@ module replicator_formal (
             assume (valid);
             assume (last == $past(last));
             assume (to_group == $past(to_group));
+            assume (known == $past(known));
         end
         if (traffic && valid && ready) begin
             second_in <= !last;

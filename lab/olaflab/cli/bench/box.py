@@ -63,10 +63,13 @@ def command(frames: int | None, seed: int, as_json: bool) -> None:
         for what, one in everything
         if one.beats_per_cycle < GOAL_BEATS_PER_CYCLE
     ]
+    if latency.nanoseconds > PAPER_LATENCY_NS:
+        missed.append(f"{latency.nanoseconds:.0f} ns to the first beat out, goal {PAPER_LATENCY_NS}")
     if as_json:
         report = {
             "throughput": {what: one.beats_per_cycle for what, one in everything},
             "latency_ns": latency.nanoseconds,
+            "gone_ns": latency.gone * 4,
             "stages_cycles": dict(latency.stages),
             "paper_ns": PAPER_LATENCY_NS,
             "missed": missed,
@@ -112,6 +115,7 @@ def _print(
     click.echo(f"{'whole box':<34}{latency.total:>12}{latency.nanoseconds:>8.0f}{PAPER_LATENCY_NS:>7} ns")
     for stage, cycles in latency.stages.items():
         click.echo(f"  {stage:<32}{cycles:>12}{cycles * 4:>8}")
+    click.echo(f"{'its last beat is out':<34}{latency.gone:>12}{latency.gone * 4:>8}")
     for goal in missed:
         click.echo(f"missed: {goal}")
 

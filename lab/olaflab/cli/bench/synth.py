@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 PAPER_PERCENT = {"LUT": 3.52, "FF": 1.5}
 GOAL_PERCENT = {"LUT": 1.3, "FF": 0.75}
-GOAL_LEVELS = 12
+GOAL_LEVELS = 11
 
 
 @click.command()
@@ -37,14 +37,14 @@ def command(
     register, two CARRY4 in a row as the one CARRY8 they are on the device. With --box the user box of two
     ports, with OlafQueue and the IPs as black boxes.
 
-    Exit code 1 when the default geometry takes more than its goals, logic is deeper than 12 levels, a path
+    Exit code 1 when the default geometry takes more than its goals, logic is deeper than 11 levels, a path
     joins two of block memory read, adder stage and output ready, or the box is larger than what the paper
     says of OlafQueue and its IPs. Needs the extra [synth].
     """
     if box:
         _box(path, as_json)
         return
-    from olaflab.queue.synthesis import synthesize
+    from olaflab.queue.synthesis import synthesize, version
 
     given = {"indices": indices, "slots": slots, "beats": beats}
     chosen = {name: value for name, value in given.items() if value is not None}
@@ -58,8 +58,10 @@ def command(
     missed = [goal for one in taken for goal in _missed(one)]
     if as_json:
         found = [asdict(one) for one in taken]
-        click.echo(json.dumps({"taken": found, "paper_percent": PAPER_PERCENT, "missed": missed}, indent=2))
+        report = {"yosys": version(), "taken": found, "paper_percent": PAPER_PERCENT, "missed": missed}
+        click.echo(json.dumps(report, indent=2))
     else:
+        click.echo(f"mapped by {version()}")
         for one in taken:
             _print(one, path)
         for goal in missed:

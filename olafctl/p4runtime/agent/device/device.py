@@ -5,9 +5,7 @@ import threading
 from collections.abc import Sequence
 from typing import Any
 
-from p4.v1 import p4runtime_pb2
-
-from olafctl.p4runtime import fast_path, limits
+from olafctl.p4runtime import limits
 from olafctl.p4runtime.agent.device import snapshot
 from olafctl.p4runtime.agent.device.saved_plane import SavedPlane
 from olafctl.p4runtime.agent.read.budget import Budget, TooMany
@@ -19,10 +17,10 @@ from olafctl.p4runtime.agent.stream.arbitration import Arbitration
 from olafctl.p4runtime.agent.stream.digest_lists import DigestLists
 from olafctl.p4runtime.agent.stream.idle_timeouts import Alarm, notifications
 from olafctl.p4runtime.agent.stream.packets import packet_in_message, packet_out_frame
-from olafctl.p4runtime.agent.write.updates import apply_update
+from olafctl.p4runtime.agent.write.updates import apply_update, plain_update
 from olafctl.p4runtime.dataplane import DataPlane, DeviceRefused, P4Info, PipelineRefused
-from olafctl.p4runtime.fast_path import Request
 from olafctl.p4runtime.program import InvalidP4Info, Program
+from olafctl.p4runtime.protocol import p4runtime_pb2
 
 _log = logging.getLogger(__name__)
 _Action = p4runtime_pb2.SetForwardingPipelineConfigRequest
@@ -66,19 +64,17 @@ class Device:
             with self._lock:
                 self._commit(forwarding, pipeline, None)
 
-    def write(self, request: Request, role: str) -> list[Outcome]:
-        """Apply a batch, and return once no packet that saw the state before it is in the pipeline.
-
-        Raises Malformed, with nothing applied.
-        """
-        self.arbitration.check_primary(role, request.election_id)
+    def write(self, request: Any, role: str) -> list[Outcome]:
+        """Apply a WriteRequest, and return once no packet that saw the state before is in the pipeline."""
+        election_id = _election_id(request)
+        self.arbitration.check_primary(role, election_id)
         if len(request.updates) > limits.WRITE_UPDATES:
             most = f"a WriteRequest has at most {limits.WRITE_UPDATES} updates; divide it"
             raise Refusal(Code.RESOURCE_EXHAUSTED, most)
-        updates = [fast_path.update(each) for each in request.updates]
+        updates = [plain_update(each) for each in request.updates]
         with self._lock:
             # Another controller may have become primary meanwhile.
-            self.arbitration.check_primary(role, request.election_id)
+            self.arbitration.check_primary(role, election_id)
             forwarding = self._current()
             undo_all = _undo_all(request.atomicity, len(updates))
             outcomes = _apply(forwarding, updates, undo_all)
@@ -110,10 +106,10 @@ class Device:
 
     def set_pipeline(self, request: Any, role: str) -> None:
         """A SetForwardingPipelineConfigRequest (P4Runtime §14)."""
-        election_id = None
-        if request.HasField("election_id"):
-            election_id = request.election_id.high << 64 | request.election_id.low
+        election_id = _election_id(request)
+        self.arbitration.check_primary(role, election_id)
         with self._building:
+            # Another controller may have become primary meanwhile.
             self.arbitration.check_primary(role, election_id)
             if request.action == _Action.COMMIT:
                 if request.HasField("config"):
@@ -282,6 +278,12 @@ class Device:
     def _to_primaries(self, message: bytes) -> None:
         for controller in self.arbitration.primaries():
             controller.offer(message)
+
+
+def _election_id(request: Any) -> int | None:
+    if not request.HasField("election_id"):
+        return None
+    return int(request.election_id.high << 64 | request.election_id.low)
 
 
 def _undo_all(atomicity: int, updates: int) -> bool:

@@ -1,20 +1,18 @@
 """A device's forwarding state as updates that make it again: for a commit of saved state, and to keep
 state across a change of pipeline."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import Any
 
-from p4.v1 import p4runtime_pb2
-
-from olafctl.p4runtime import fast_path
 from olafctl.p4runtime.agent.read import encode
 from olafctl.p4runtime.agent.read.budget import Budget
 from olafctl.p4runtime.agent.read.select import select
 from olafctl.p4runtime.agent.state.forwarding import Forwarding
 from olafctl.p4runtime.agent.state.tables import TableState
-from olafctl.p4runtime.agent.write.updates import DELETE, INSERT, MODIFY, apply_update
+from olafctl.p4runtime.agent.write.updates import DELETE, INSERT, MODIFY, apply_update, plain_update
 from olafctl.p4runtime.dataplane import CounterData, Unsupported
+from olafctl.p4runtime.protocol import p4runtime_pb2
 
 _BEFORE_TABLES = (
     ("action_profile_member", INSERT),
@@ -34,7 +32,7 @@ def snapshot(forwarding: Forwarding) -> list[Any]:
         query = p4runtime_pb2.Entity()
         getattr(query, kind).SetInParent()
         updates += _updates(forwarding, change, query)
-    updates += [fast_path.update_of(MODIFY, element) for element in _elements(forwarding)]
+    updates += _made(MODIFY, _elements(forwarding))
     for kind in ("multicast_group_entry", "clone_session_entry"):
         query = p4runtime_pb2.Entity()
         getattr(query.packet_replication_engine_entry, kind).SetInParent()
@@ -45,8 +43,15 @@ def snapshot(forwarding: Forwarding) -> list[Any]:
 
 
 def _updates(forwarding: Forwarding, change: int, query: Any) -> list[Any]:
-    found = select(forwarding, query, Budget()).entities()
-    return [fast_path.update_of(change, entity) for entity in found]
+    return _made(change, select(forwarding, query, Budget()).entities())
+
+
+def _made(change: int, encoded: Iterable[bytes]) -> list[Any]:
+    return [_update(change, entity) for entity in encode.entities(encoded)]
+
+
+def _update(change: int, entity: Any) -> Any:
+    return plain_update(p4runtime_pb2.Update(type=change, entity=entity))
 
 
 def _elements(forwarding: Forwarding) -> Iterator[bytes]:
@@ -88,24 +93,21 @@ def restore(forwarding: Forwarding, updates: list[Any]) -> None:
 def _remove_unwanted(forwarding: Forwarding, state: TableState, wanted: set[Any]) -> None:
     for identity, entry in list(state.entries.items()):
         if identity not in wanted and not (entry.is_const or state.table.is_const):
-            gone = encode.entry_key(state.table, entry) + encode.priority(entry)
-            apply_update(forwarding, fast_path.update_of(DELETE, encode.entity(gone)))
+            gone = p4runtime_pb2.Entity()
+            encode.put_key(gone.table_entry, state.table, entry)
+            apply_update(forwarding, _update(DELETE, gone))
 
 
 def _table(forwarding: Forwarding, state: TableState) -> list[Any]:
     """The table's entries and default; entries that are constant are the program's to bring."""
-    table = state.table
-    updates = []
-    for entry in state.entries.values():
-        if entry.is_const or table.is_const:
-            continue
-        encoded = encode.table_entry(forwarding.program, table, entry)
-        counted = forwarding.counted(state, entry)
-        if counted is not None:
-            encoded += encode.with_counter(counted)
-        updates.append(fast_path.update_of(INSERT, encode.entity(encoded + encode.with_meter(entry.meter))))
+    table, program = state.table, forwarding.program
+    entries = [
+        encode.table_entry(program, table, entry, forwarding.counted(state, entry), entry.meter)
+        for entry in state.entries.values()
+        if not entry.is_const and not table.is_const
+    ]
+    updates = _made(INSERT, entries)
     if state.default.action is not None:
-        encoded = encode.default_entry(forwarding.program, table, state.default)
-        encoded += encode.with_meter(state.default.meter)
-        updates.append(fast_path.update_of(MODIFY, encode.entity(encoded)))
+        default = encode.default_entry(program, table, state.default, meter=state.default.meter)
+        updates += _made(MODIFY, [default])
     return updates

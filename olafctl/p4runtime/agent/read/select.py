@@ -10,9 +10,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from p4.v1 import p4runtime_pb2
-
-from olafctl.p4runtime import fast_path
 from olafctl.p4runtime.agent.read import encode
 from olafctl.p4runtime.agent.read.budget import Budget, TooMany
 from olafctl.p4runtime.agent.read.encode import Encode
@@ -31,7 +28,7 @@ class Selection:
     encoders: list[Encode]
 
     def entities(self) -> Iterator[bytes]:
-        """The serialised ``p4.v1.Entity`` messages."""
+        """Each as the bytes of a ReadResponse."""
         return (encode() for encode in self.encoders)
 
 
@@ -112,14 +109,14 @@ def _profiles(forwarding: Forwarding, profile_id: int) -> list[ProfileState]:
 def _replication(forwarding: Forwarding, request: Any, budget: Budget) -> Iterator[Encode]:
     kind = request.WhichOneof("type")
     if kind == "multicast_group_entry":
-        kept, field, id = forwarding.multicast_groups, 1, request.multicast_group_entry.multicast_group_id
+        kept, id = forwarding.multicast_groups, request.multicast_group_entry.multicast_group_id
     elif kind == "clone_session_entry":
-        kept, field, id = forwarding.clone_sessions, 2, request.clone_session_entry.session_id
+        kept, id = forwarding.clone_sessions, request.clone_session_entry.session_id
     else:
         raise invalid("the replication engine entry has neither multicast group nor clone session")
     for found_id, found in kept.items():
         if id in (0, found_id):
-            yield partial(fast_path.message, 9, fast_path.message(field, found.message))
+            yield partial(encode.replicas, kind, found.message)
 
 
 def _value_sets(forwarding: Forwarding, request: Any, budget: Budget) -> Iterator[Encode]:
@@ -135,11 +132,7 @@ def _digests(forwarding: Forwarding, request: Any, budget: Budget) -> Iterator[E
         raise invalid(f"the program has no digest {request.digest_id:#x}")
     for id, config in forwarding.digests.items():
         if request.digest_id in (0, id):
-            entry = p4runtime_pb2.DigestEntry(digest_id=id)
-            entry.config.max_timeout_ns = config.max_timeout_ns
-            entry.config.max_list_size = config.max_list_size
-            entry.config.ack_timeout_ns = config.ack_timeout_ns
-            yield p4runtime_pb2.Entity(digest_entry=entry).SerializeToString
+            yield partial(encode.digest, id, config)
 
 
 _SELECT: Mapping[str, Callable[[Forwarding, Any, Budget], Iterator[Encode]]] = {

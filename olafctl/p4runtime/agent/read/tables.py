@@ -4,16 +4,14 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from olafctl.p4runtime import fast_path
 from olafctl.p4runtime.agent.read import encode
 from olafctl.p4runtime.agent.read.budget import Budget
 from olafctl.p4runtime.agent.read.encode import Encode
 from olafctl.p4runtime.agent.state.forwarding import Forwarding
 from olafctl.p4runtime.agent.state.refusal import invalid, not_found, unimplemented
 from olafctl.p4runtime.agent.state.tables import DefaultEntry, Entry, TableState
-from olafctl.p4runtime.dataplane import DEFAULT_ENTRY, ActionCall, CounterData, MeterConfig
+from olafctl.p4runtime.dataplane import DEFAULT_ENTRY, ActionCall
 from olafctl.p4runtime.plain import EntryRequest, entry_request
-from olafctl.p4runtime.program import Program, Table
 
 
 def table_entries(forwarding: Forwarding, message: Any, budget: Budget) -> Iterator[Encode]:
@@ -33,7 +31,7 @@ def table_entries(forwarding: Forwarding, message: Any, budget: Budget) -> Itera
             count = plane.direct_counter(table.id, entry.key, entry.priority) if counted else None
             idle_ns = plane.idle_ns(table.id, entry.key, entry.priority) if timed else None
             meter = entry.meter if request.has_meter else None
-            yield partial(_table_entry, program, table, entry, count, meter, idle_ns)
+            yield partial(encode.table_entry, program, table, entry, count, meter, idle_ns)
 
 
 def direct_counters(forwarding: Forwarding, message: Any, budget: Budget) -> Iterator[Encode]:
@@ -41,7 +39,7 @@ def direct_counters(forwarding: Forwarding, message: Any, budget: Budget) -> Ite
     for state, holder in _direct(forwarding, message, "counter", budget):
         key = (holder.key, holder.priority) if isinstance(holder, Entry) else (DEFAULT_ENTRY, 0)
         data = forwarding.plane.direct_counter(state.table.id, *key)
-        yield partial(_direct_counter, state.table, holder, data)
+        yield partial(encode.direct_counter, state.table, holder, data)
 
 
 def direct_meters(forwarding: Forwarding, message: Any, budget: Budget) -> Iterator[Encode]:
@@ -49,41 +47,7 @@ def direct_meters(forwarding: Forwarding, message: Any, budget: Budget) -> Itera
     if message.HasField("counter_data"):
         raise unimplemented("this device does not count packets by meter colour")
     for state, holder in _direct(forwarding, message, "meter", budget):
-        yield partial(_direct_meter, state.table, holder, holder.meter)
-
-
-def _table_entry(
-    program: Program,
-    table: Table,
-    entry: Entry,
-    count: CounterData | None,
-    meter: MeterConfig | None,
-    idle_ns: int | None,
-) -> bytes:
-    encoded = encode.table_entry(program, table, entry)
-    if count is not None:
-        encoded += encode.with_counter(count)
-    encoded += encode.with_meter(meter)
-    if idle_ns is not None:
-        encoded += encode.with_last_hit(idle_ns)
-    return encode.entity(encoded)
-
-
-def _direct_counter(table: Table, holder: Entry | DefaultEntry, data: CounterData) -> bytes:
-    entry = fast_path.message(1, _address(table, holder))
-    return fast_path.message(8, entry + fast_path.message(2, encode.counter(data)))
-
-
-def _direct_meter(table: Table, holder: Entry | DefaultEntry, meter: MeterConfig | None) -> bytes:
-    config = fast_path.message(2, encode.meter(meter)) if meter else b""
-    return fast_path.message(6, fast_path.message(1, _address(table, holder)) + config)
-
-
-def _address(table: Table, holder: Entry | DefaultEntry) -> bytes:
-    """The TableEntry message that names an entry, or the default entry."""
-    if isinstance(holder, DefaultEntry):
-        return fast_path.number(1, table.id) + fast_path.number(8, True)
-    return encode.entry_key(table, holder) + encode.priority(holder)
+        yield partial(encode.direct_meter, state.table, holder, holder.meter)
 
 
 def _direct(
@@ -164,20 +128,7 @@ def _default(forwarding: Forwarding, state: TableState, request: EntryRequest) -
     if request.counter is not None and state.table.counter_id:
         count = forwarding.plane.direct_counter(state.table.id, key, priority)
     meter = default.meter if request.has_meter else None
-    return partial(_default_entry, forwarding.program, state.table, default, count, meter)
-
-
-def _default_entry(
-    program: Program,
-    table: Table,
-    default: DefaultEntry,
-    count: CounterData | None,
-    meter: MeterConfig | None,
-) -> bytes:
-    encoded = encode.default_entry(program, table, default)
-    if count is not None:
-        encoded += encode.with_counter(count)
-    return encode.entity(encoded + encode.with_meter(meter))
+    return partial(encode.default_entry, forwarding.program, state.table, default, count, meter)
 
 
 def _check_idle_timeout(forwarding: Forwarding, request: EntryRequest) -> None:

@@ -6,12 +6,9 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from p4.v1 import p4runtime_pb2
-
-from olafctl.p4runtime import fast_path
 from olafctl.p4runtime.agent.device.device import Device
 from olafctl.p4runtime.agent.state.refusal import Code, Refusal, denied, invalid, unimplemented
-from olafctl.p4runtime.fast_path import Malformed
+from olafctl.p4runtime.protocol import Malformed, p4runtime_pb2, parse
 
 _log = logging.getLogger(__name__)
 _MAX_QUEUED = 4096  # packets and digests that a controller has not read yet; beyond, new ones are dropped
@@ -69,7 +66,7 @@ class ControllerStream:
         """Handle every StreamMessageRequest, until the controller or the agent ends the stream."""
         try:
             for data in _until_gone(requests):
-                self._handle(fast_path.parse(p4runtime_pb2.StreamMessageRequest, data))
+                self._handle(parse(p4runtime_pb2.StreamMessageRequest, data))
         except Refusal as refusal:
             self.end(refusal)
         except Malformed as error:

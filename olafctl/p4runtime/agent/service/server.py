@@ -8,11 +8,10 @@ from typing import Any, NoReturn
 
 import grpc
 from google.rpc import status_pb2
-from p4.v1 import p4runtime_pb2
 
 from olafctl.errors import OlafError, Problem
 from olafctl.p4runtime import address as addresses
-from olafctl.p4runtime import fast_path, limits
+from olafctl.p4runtime import limits
 from olafctl.p4runtime.address import Tls
 from olafctl.p4runtime.agent.device.device import Device, Outcome
 from olafctl.p4runtime.agent.service.controller_stream import ControllerStream
@@ -20,7 +19,7 @@ from olafctl.p4runtime.agent.service.threads import DaemonPool
 from olafctl.p4runtime.agent.state.refusal import Code, Refusal, invalid, not_found
 from olafctl.p4runtime.agent.stream.arbitration import role_name
 from olafctl.p4runtime.dataplane import DataPlane, P4Info
-from olafctl.p4runtime.fast_path import Malformed
+from olafctl.p4runtime.protocol import SERVICE, Malformed, p4runtime_pb2, parse
 
 API_VERSION = "1.4.1"
 _THREADS = limits.STREAMS + 16  # a stream holds its thread, so calls always find one
@@ -40,7 +39,14 @@ _CODES = {code: next(each for each in grpc.StatusCode if each.value[0] == code.v
 class Agent:
     """A running P4Runtime server; see :func:`serve`."""
 
-    def __init__(self, devices: Mapping[int, DataPlane], address: str, tls: Tls | None, token: str) -> None:
+    def __init__(
+        self,
+        devices: Mapping[int, DataPlane],
+        address: str,
+        tls: Tls | None,
+        token: str,
+        others: Sequence[str],
+    ) -> None:
         addresses.check(address, tls)
         path = addresses.socket_of(address)
         if path is not None:
@@ -50,11 +56,12 @@ class Agent:
         self._free_streams = threading.BoundedSemaphore(limits.STREAMS)
         guards = [_TokenGuard(token)] if token else []
         self._server = grpc.server(DaemonPool(_THREADS, "p4runtime"), options=_OPTIONS, interceptors=guards)
-        self._server.add_generic_rpc_handlers(
-            (grpc.method_handlers_generic_handler("p4.v1.P4Runtime", self._calls()),)
-        )
+        self._server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(SERVICE, self._calls()),))
         self._folder: int | None = None
         port = self._listen(address, tls)
+        for other in others:
+            addresses.check(other, None)
+            self._listen(other, None)
         self.address = address if path else f"{address.rpartition(':')[0]}:{port}"
         self._server.start()
 
@@ -120,7 +127,7 @@ class Agent:
 
     def _write(self, data: bytes, context: Any) -> bytes:
         try:
-            request = fast_path.request(p4runtime_pb2.WriteRequest, data)
+            request = parse(p4runtime_pb2.WriteRequest, data)
             device = self._device(request.device_id)
             outcomes = device.write(request, role_name(request.role, request.role_id))
         except (Refusal, Malformed) as error:
@@ -131,10 +138,10 @@ class Agent:
 
     def _read(self, data: bytes, context: Any) -> Iterator[bytes]:
         try:
-            if fast_path.count(data, 2) > limits.READ_REQUESTS:
+            request = parse(p4runtime_pb2.ReadRequest, data)
+            if len(request.entities) > limits.READ_REQUESTS:
                 most = f"a ReadRequest has at most {limits.READ_REQUESTS} entities; divide it"
                 raise Refusal(Code.RESOURCE_EXHAUSTED, most)
-            request = fast_path.parse(p4runtime_pb2.ReadRequest, data)
             selections, outcomes = self._device(request.device_id).read(request.entities)
         except (Refusal, Malformed) as error:
             _abort(context, error)
@@ -143,20 +150,17 @@ class Agent:
             _abort_batch(context, "Read failure.", outcomes)
 
     def _set_pipeline(self, data: bytes, context: Any) -> bytes:
-        kind = p4runtime_pb2.SetForwardingPipelineConfigRequest
         try:
-            sender = fast_path.request(kind, data)
-            device, role = self._device(sender.device_id), role_name(sender.role, sender.role_id)
-            # Decoding a P4Info takes long: not for a sender that may not set it.
-            device.arbitration.check_primary(role, sender.election_id)
-            device.set_pipeline(fast_path.parse(kind, data), role)
+            request = parse(p4runtime_pb2.SetForwardingPipelineConfigRequest, data)
+            device = self._device(request.device_id)
+            device.set_pipeline(request, role_name(request.role, request.role_id))
         except (Refusal, Malformed) as error:
             _abort(context, error)
         return b""
 
     def _get_pipeline(self, data: bytes, context: Any) -> bytes:
         try:
-            request = fast_path.parse(p4runtime_pb2.GetForwardingPipelineConfigRequest, data)
+            request = parse(p4runtime_pb2.GetForwardingPipelineConfigRequest, data)
             response = self._device(request.device_id).get_pipeline(request.response_type)
         except (Refusal, Malformed) as error:
             _abort(context, error)
@@ -222,21 +226,28 @@ def _turn_away_stream(requests: Any, context: Any) -> Iterator[bytes]:
     yield b""
 
 
-def serve(devices: Mapping[int, DataPlane], address: str, tls: Tls | None = None, token: str = "") -> Agent:
-    """Serve devices by their ids at unix:PATH, for the owner alone, or HOST:PORT (port 0: see ``.address``).
+def serve(
+    devices: Mapping[int, DataPlane],
+    address: str,
+    tls: Tls | None = None,
+    token: str = "",
+    others: Sequence[str] = (),
+) -> Agent:
+    """Serve devices by their ids at unix:PATH, for the owner alone, or HOST:PORT (port 0: see ``.address``),
+    and at ``others``, each HOST:PORT of loopback without TLS.
 
     With ``token``, to calls that carry it. Raises BadInput for an address beyond loopback without TLS,
     OlafError when it cannot be bound.
     """
-    return Agent(devices, address, tls, token)
+    return Agent(devices, address, tls, token, others)
 
 
 def _answers(entities: Iterable[bytes]) -> Iterator[bytes]:
-    """ReadResponse messages, each encoded when the one before has gone."""
+    """ReadResponse messages of those of one entity, each encoded when the one before has gone."""
     parts: list[bytes] = []
     size = 0
     for entity in entities:
-        parts.append(fast_path.message(1, entity))
+        parts.append(entity)
         size += len(entity)
         if size >= limits.ANSWER_BYTES:
             yield b"".join(parts)

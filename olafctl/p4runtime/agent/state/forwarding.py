@@ -102,8 +102,11 @@ class Forwarding:
             return None
 
     def add_initial_entries(self, entries: Sequence[InitialEntry]) -> None:
-        """Remember the entries that the program declares; the data plane has them already."""
-        for each in entries:
+        """Remember the entries that the program declares; the data plane has them already.
+
+        Those of tables that are @hidden, which the P4Info does not have, concern no controller.
+        """
+        for each in (entry for entry in entries if entry.table_id in self.tables):
             entry = Entry(each.key, each.priority, each.action, is_const=each.is_const)
             self.tables[each.table_id].entries[identity(each.key), each.priority] = entry
 

@@ -3,10 +3,9 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from p4.v1 import p4data_pb2
-
 from olafctl.p4runtime import bytestrings
 from olafctl.p4runtime.agent.state.refusal import Code, Refusal, invalid, unimplemented
+from olafctl.p4runtime.protocol import p4data_pb2
 
 
 def decode_integer(types: Any, spec: Any, data: Any) -> int:

@@ -28,7 +28,7 @@ class Entry:
     timer_start: int = 0
     """When an entry with a timeout was written or last found idle: monotonic clock, ns."""
     encoded: bytes | None = None
-    """The entry's TableEntry message without counters and meters, once a read has asked for it."""
+    """The entry as an answer without counters and meters, once a read has asked for it."""
 
 
 @dataclass(slots=True)

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from google.rpc import code_pb2
-from p4.v1 import p4runtime_pb2
 
 from olafctl.p4runtime.agent.state.refusal import Code, Refusal, denied, invalid, not_found
+from olafctl.p4runtime.protocol import p4runtime_pb2
 
 
 class Controller(Protocol):

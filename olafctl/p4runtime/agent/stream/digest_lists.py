@@ -5,10 +5,9 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from p4.v1 import p4runtime_pb2
-
 from olafctl.p4runtime.agent.state import p4data
 from olafctl.p4runtime.agent.state.forwarding import DigestConfig, Forwarding
+from olafctl.p4runtime.protocol import p4runtime_pb2
 
 Fields = tuple[bytes, ...]
 _DEFAULT_LIST_SIZE = 1024  # the list size where the controller sets no limit

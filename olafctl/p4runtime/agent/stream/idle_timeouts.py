@@ -4,10 +4,9 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 
-from p4.v1 import p4runtime_pb2
-
 from olafctl.p4runtime.agent.read import encode
 from olafctl.p4runtime.agent.state.tables import Entry, TableState
+from olafctl.p4runtime.protocol import p4runtime_pb2
 
 _ENTRIES_PER_MESSAGE = 1000  # entries in one notification, well below the 4 MB that gRPC clients take
 
@@ -18,8 +17,9 @@ def notifications(expired: Sequence[tuple[TableState, Entry]]) -> Iterator[bytes
         response = p4runtime_pb2.StreamMessageResponse()
         response.idle_timeout_notification.timestamp = time.time_ns()
         for state, entry in expired[start : start + _ENTRIES_PER_MESSAGE]:
-            named = encode.entry_key(state.table, entry) + encode.priority(entry) + encode.remarks(entry)
-            response.idle_timeout_notification.table_entry.append(p4runtime_pb2.TableEntry.FromString(named))
+            named = response.idle_timeout_notification.table_entry.add()
+            encode.put_key(named, state.table, entry)
+            encode.put_remarks(named, entry)
         yield response.SerializeToString()
 
 

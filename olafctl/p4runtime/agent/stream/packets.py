@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
-from olafctl.p4runtime import bytestrings, fast_path
+from olafctl.p4runtime import bytestrings
 from olafctl.p4runtime.agent.state.refusal import invalid
 from olafctl.p4runtime.program import Parameter
-
-_PACKET = 2  # in StreamMessageRequest and -Response
+from olafctl.p4runtime.protocol import p4runtime_pb2
 
 
 def packet_out_frame(fields: Sequence[Parameter], packet: Any) -> bytes:
@@ -41,16 +40,13 @@ def packet_in_message(fields: Sequence[Parameter], frame: bytes) -> bytes | None
         return None
     header = int.from_bytes(frame[:size], "big")
     left = size * 8
-    packet = [fast_path.text(1, frame[size:])]
+    response = p4runtime_pb2.StreamMessageResponse()
+    response.packet.payload = frame[size:]
     for field in fields:
         left -= field.bits
         value = header >> left & (1 << field.bits) - 1
-        packet.append(
-            fast_path.message(
-                2, fast_path.number(1, field.id) + fast_path.message(2, bytestrings.encode(value))
-            )
-        )
-    return fast_path.message(_PACKET, b"".join(packet))
+        response.packet.metadata.add(metadata_id=field.id, value=bytestrings.encode(value))
+    return bytes(response.SerializeToString())
 
 
 def _header_bytes(fields: Sequence[Parameter]) -> int:

@@ -1,9 +1,8 @@
 """Counter values and meter configurations of requests (P4Runtime §9.3, §9.4)."""
 
-from p4.config.v1 import p4info_pb2
-
 from olafctl.p4runtime.agent.state.refusal import invalid, unimplemented
 from olafctl.p4runtime.dataplane import CounterData, MeterConfig
+from olafctl.p4runtime.protocol import p4info_pb2
 
 _TWO_RATE = p4info_pb2.MeterSpec.TWO_RATE_THREE_COLOR
 _SINGLE_RATE_THREE_COLOR = p4info_pb2.MeterSpec.SINGLE_RATE_THREE_COLOR

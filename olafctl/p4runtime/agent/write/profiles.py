@@ -191,7 +191,7 @@ def _member_action(forwarding: Forwarding, profile: ProfileState, message: Any) 
     if not message.HasField("action"):
         raise invalid("a member needs an action")
     request: CallRequest = call_request(message.action)
-    tables = [forwarding.tables[id] for id in profile.profile.table_ids]
+    tables = [forwarding.tables[id] for id in profile.profile.table_ids if id in forwarding.tables]
     if not tables:
         raise invalid(f"no table uses {profile.profile.name}")
     return tables[0].calls.entry_call(request)

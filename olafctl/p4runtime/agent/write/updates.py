@@ -3,14 +3,13 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from p4.v1 import p4runtime_pb2
-
 from olafctl.p4runtime.agent.state.forwarding import Forwarding
 from olafctl.p4runtime.agent.state.refusal import Code, Refusal, invalid, unimplemented
 from olafctl.p4runtime.agent.state.tables import Undo
 from olafctl.p4runtime.agent.write import arrays, digests, profiles, replication, tables, value_sets
 from olafctl.p4runtime.dataplane import DeviceRefused, Unsupported
 from olafctl.p4runtime.plain import EntryRequest, counter_data, entry_request, meter_config
+from olafctl.p4runtime.protocol import p4runtime_pb2
 
 INSERT, MODIFY, DELETE = (
     p4runtime_pb2.Update.INSERT,
@@ -41,7 +40,7 @@ def _direct_key(message: Any) -> EntryRequest:
 
 _PLAIN = {INSERT: tables.insert, MODIFY: tables.modify, DELETE: tables.delete}
 _BY_ENTITY: Mapping[str, Mapping[int, Apply]] = {
-    "table_entry": {},  # those of a valid type arrive plain
+    "table_entry": {},  # plain_update has made those of a valid type plain
     "action_profile_member": {
         INSERT: profiles.insert_member,
         MODIFY: profiles.modify_member,
@@ -76,8 +75,15 @@ _BY_ENTITY: Mapping[str, Mapping[int, Apply]] = {
 }
 
 
+def plain_update(update: Any) -> Any:
+    """A ``p4.v1.Update``, or (type, EntryRequest) if it is a table entry of a valid type."""
+    if update.entity.WhichOneof("entity") == "table_entry" and update.type in _PLAIN:
+        return update.type, entry_request(update.entity.table_entry)
+    return update
+
+
 def apply_update(forwarding: Forwarding, update: Any) -> Undo:
-    """Apply a ``p4.v1.Update``, or a plain (type, EntryRequest). Raises Refusal, with nothing changed."""
+    """Apply what :func:`plain_update` gives. Raises Refusal, with nothing changed."""
     try:
         if isinstance(update, tuple):
             type, request = update

@@ -14,7 +14,7 @@
     localparam ROW_BITS = 1 + SLOT_BITS + SEQ_BITS + MEMBERS + `OLAF_OLAF_COUNT_WIDTH + 1 + SEQ_BITS;
     localparam [1:0] FREE = 2'd0, WAITING = 2'd1, LEAVING = 2'd2, SUMMING = 2'd3;
     localparam [1:0] RUN = 2'd0, JUDGE = 2'd1, FILL = 2'd2, SWALLOW = 2'd3;
-    localparam [2:0] IDLE = 3'd0, PAUSE = 3'd1, ACT = 3'd2, GAP = 3'd3;
+    localparam [2:0] IDLE = 3'd0, PAUSE = 3'd1, WEIGH = 3'd2, ACT = 3'd3, GAP = 3'd4;
 
     (* hierconn *) wire \queue.queue_rst , \queue.clearing ;
     (* hierconn *) wire [15:0] \queue.clearing_step ;
@@ -28,7 +28,7 @@
     (* hierconn *) wire [SLOT_BITS-1:0] \queue.free_list.write_ptr , \queue.free_list.append_available_addr ;
     (* hierconn *) wire [SLOT_BITS:0] \queue.free_list.used ;
     (* hierconn *) wire [SLOT_WORDS*SLOT_BITS-1:0] \queue.out_list.words_out_mem_addrs ;
-    (* hierconn *) wire [SLOT_BITS-1:0] \queue.out_list.head , \queue.out_list.tail ;
+    (* hierconn *) wire [SLOT_BITS-1:0] \queue.out_list.head , \queue.out_list.tail , \queue.out_list.first ;
     (* hierconn *) wire [SLOT_BITS:0] \queue.out_list.count ;
     (* hierconn *) wire \queue.out_list.waiting ;
     (* hierconn *) wire [SLOT_WORDS*PLACE_BITS-1:0] \queue.slots.words_buffers ;
@@ -65,6 +65,7 @@
 
     (* hierconn *) wire [2:0] \queue.commands.state ;
     (* hierconn *) wire \queue.commands.pause , \queue.commands.accumulates ;
+    (* hierconn *) wire \queue.commands.releases , \queue.commands.discards ;
     (* hierconn *) wire [7:0] \queue.commands.command ;
     (* hierconn *) wire [INDEX_BITS-1:0] \queue.commands.index ;
     (* hierconn *) wire [SLOT_BITS-1:0] \queue.commands.slot ;
@@ -245,6 +246,13 @@
     always @(posedge aclk) if (aresetn && queue.clearing)
         assert(queue.clearing_step < (INDICES > SLOTS ? INDICES : SLOTS) && queue.slots.clearing_address == queue.clearing_step * BEATS);
 
+    // A command that comes meanwhile waits until they are clear.
+    always @(posedge aclk) if (aresetn) begin
+        if (queue.queue_rst) assert(queue.commands.state <= PAUSE && queue.commands.pause == (queue.commands.state == PAUSE));
+        if (queue.commands.state != IDLE && queue.commands.command == `OLAF_COMMAND_SET)
+            assert(queue.commands.new_settings[`OLAF_SETTINGS_MODE] != 2'd3);
+    end
+
     always @(posedge aclk) if (!queue.queue_rst) begin
         // The lists and the slots.
         assert(queue.free_list.used <= SLOTS && queue.free_list.write_ptr < SLOTS
@@ -252,6 +260,7 @@
         assert(queue.out_list.count <= SLOTS && queue.out_list.head < SLOTS
                && queue.out_list.tail == after(queue.out_list.head, queue.out_list.count));
         assert(queue.out_list.waiting == (queue.out_list.count != 0));
+        assert(!queue.out_list.waiting || queue.out_list.first == listed(0));
         assert(free_slots + queue.free_list.used == SLOTS);
         assert(waiting_slots == queue.out_list.count);
         assert(lists);
@@ -324,12 +333,13 @@
         if (ingress == SWALLOW) assert(queue.ingress.inner && queue.ingress.inner_update);
         // Commands.
         assert(queue.commands.state <= GAP);
-        assert(queue.commands.pause == (queue.commands.state == PAUSE || queue.commands.state == ACT));
-        if (queue.commands.state != IDLE && queue.commands.command == `OLAF_COMMAND_SET)
-            assert(queue.commands.new_settings[`OLAF_SETTINGS_MODE] != 2'd3);
-        if (queue.commands.state == ACT) begin
+        assert(queue.commands.pause == (queue.commands.state == PAUSE || queue.commands.state == WEIGH || queue.commands.state == ACT));
+        if (queue.commands.state == WEIGH || queue.commands.state == ACT) begin
             assert(!queue.enqueue.f_valid && !queue.enqueue.d_valid && !arriving);
             assert(queue.commands.accumulates == sums(queue.commands.index)
                    && queue.commands.slot == sum_slot(queue.commands.index));
         end
+        if (queue.commands.state == ACT)
+            assert(!(queue.commands.releases && queue.commands.discards)
+                   && (queue.commands.accumulates || !(queue.commands.releases || queue.commands.discards)));
     end

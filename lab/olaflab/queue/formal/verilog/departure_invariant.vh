@@ -7,7 +7,7 @@
 
     (* hierconn *) wire [9:0] \queue.ingress.index , \queue.ingress.last_index ;
     (* hierconn *) wire \queue.enqueue.keep_pending ;
-    (* hierconn *) wire [`OLAF_KEPT_BITS-1:0] \queue.enqueue.d_kept ;
+    (* hierconn *) wire \queue.enqueue.same_size ;
     (* hierconn *) wire [SLOT_WORDS*`OLAF_KEPT_BITS-1:0] \queue.enqueue.words_kept ;
     (* hierconn *) wire \queue.merge.i_valid , \queue.merge.i_first , \queue.merge.waits , \queue.merge.open ;
     (* hierconn *) wire [BEAT_BITS-1:0] \queue.merge.i_beat ;
@@ -100,7 +100,7 @@
         if (in_d) begin
             assert(beats_of(queue.enqueue.d_user[`OLAF_TUSER_SIZE]) == queue.ingress.last_index);
             if (mode(queue.enqueue.d_settings) != `OLAF_MODE_ISWITCH && queue.enqueue.d_present && !queue.enqueue.d_locked)
-                assert(queue.enqueue.d_kept[`OLAF_KEPT_SIZE] == meta_size(queue.enqueue.d_slot));
+                assert(queue.enqueue.same_size == (queue.enqueue.d_user[`OLAF_TUSER_SIZE] == meta_size(queue.enqueue.d_slot)));
         end
         if (arriving) begin
             assert(beats_of(queue.enqueue.meta[`OLAF_META_SIZE]) == queue.ingress.last_index);

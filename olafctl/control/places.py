@@ -1,0 +1,44 @@
+"""Hosts that move: until they have, VNP4₁ believes their addresses at the old port and at the new one."""
+
+from collections.abc import Hashable, Iterator
+from dataclasses import replace
+
+from olafctl.control.pipeline import ASSIGN, ELSEWHERE, PARAMETER_SERVERS, VNP4_1, WORKERS, block_of
+from olafctl.control.state import DeviceState, State
+from olafctl.p4runtime.entities import TableEntry
+from olafctl.wire.layouts import ANY_PORT
+
+
+def both(actual: State, wanted: State) -> State:
+    """``wanted``, with what moves in it believed at its old place too.
+
+    A worker that goes to another engine stays known where it was, if it is in the same job.
+    """
+    jobs = {(key, _job(entry)) for _, key, entry in _placed(wanted) if entry.action == ASSIGN}
+    devices = dict(wanted.devices)
+    for name, key, entry in _placed(wanted):
+        known = actual.devices.get(name, DeviceState()).entries.get(key)
+        if known is None or known.params["port"] == entry.params["port"]:
+            continue
+        if known.action == entry.action != ELSEWHERE:
+            kept = replace(entry, params={**entry.params, "port": ANY_PORT})
+        elif known.action == ASSIGN and (key, _job(known)) in jobs:
+            kept = known
+        else:
+            continue
+        devices[name] = replace(devices[name], entries={**devices[name].entries, key: kept})
+    return replace(wanted, devices=devices)
+
+
+def _placed(state: State) -> Iterator[tuple[str, Hashable, TableEntry]]:
+    """Every entry that says where an address is, with its device and key."""
+    for name, device in state.devices.items():
+        if block_of(name) == VNP4_1:
+            for key, entry in device.entries.items():
+                if entry.table in (WORKERS, PARAMETER_SERVERS):
+                    yield name, key, entry
+
+
+def _job(entry: TableEntry) -> tuple[tuple[str, int], ...]:
+    """What a worker's entry says of it but for its port."""
+    return tuple(sorted((name, value) for name, value in entry.params.items() if name != "port"))

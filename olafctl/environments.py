@@ -1,0 +1,49 @@
+"""Environments of their own for programs whose requirements contradict this package's."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from olafctl import cache
+from olafctl.errors import OlafError, Problem
+
+
+@dataclass(frozen=True)
+class Environment:
+    """``requirements`` are pip's."""
+
+    name: str
+    requirements: tuple[str, ...]
+
+
+SHELL = Environment("p4runtime-shell", ("p4runtime-shell==0.0.6", "protobuf>=3.20.3", "setuptools<81"))
+PROTOC = Environment("grpcio-tools", ("grpcio-tools==1.76.0",))
+"""The compiler of .proto files. Code that it writes runs on every protobuf from 6.31.1 on."""
+
+
+def python(environment: Environment, told: Callable[[str], object]) -> Path:
+    """The environment's interpreter. What is not there yet is installed, and ``told`` is told so before.
+
+    Raises OlafError when it cannot be installed.
+    """
+
+    def build(folder: Path) -> None:
+        told(f"installing {environment.name} into an environment of its own, once")
+        _run(environment, [sys.executable, "-m", "venv", str(folder)])
+        pip = [str(folder / "bin" / "python"), "-m", "pip", "--disable-pip-version-check", "install", "-q"]
+        _run(environment, [*pip, *environment.requirements])
+
+    key = cache.digest([sys.version, *environment.requirements])
+    folder, _ = cache.build_once("environments", key, build)
+    return folder / "bin" / "python"
+
+
+def _run(environment: Environment, command: list[str]) -> None:
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    if ended.returncode:
+        said = (ended.stderr or ended.stdout).strip().splitlines()
+        errors = [line.removeprefix("ERROR: ") for line in said if line.startswith("ERROR: ")] or said[-1:]
+        remedy = "try again where pip reaches a package index"
+        raise OlafError(Problem(f"cannot be installed: {'; '.join(errors)}", environment.name, remedy))

@@ -1,0 +1,192 @@
+"""How fast a worker goes, what it says when it hears nothing, and what it learns from a server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import pytest
+
+from olaf import ParameterServer, Worker, wire
+from olaf.errors import NoAnswer, OtherModel
+from olaf.outbox import Mark, Outbox
+from olaf.policies import Plain
+from olaf.port import Address, Run
+from olaf.segments import Segments
+from olaf.udp import UdpPort, usual
+from olaf.virtual import Medium, VirtualNetwork
+from tests.network import SERVER, Lossy, Tap, vector, weights_of, worker_address
+
+AT = f"{SERVER[0]}:{SERVER[1]}"
+EACH = 1000
+"""Values in a segment."""
+
+
+class Sent:
+    """What left, by segment."""
+
+    def __init__(self, segments: Segments) -> None:
+        self.segments = segments
+        self.sums = np.zeros(segments.values, np.float32)
+        self.frames = 0
+
+    def __call__(self, run: Run) -> int:
+        for datagram in run:
+            header = wire.Olaf.unpack(datagram)
+            self.sums[self.segments.slice(header.segment)] += np.frombuffer(
+                datagram[wire.OLAF_BYTES :], "<f4"
+            )
+        self.frames += len(run)
+        return len(run)
+
+
+def test_no_more_is_on_its_way_than_fits_and_all_arrives_once() -> None:
+    segments = Segments(100 * EACH, 100)
+    outbox, sent, versions = Outbox(segments, 30 * 4 * EACH * 3), Sent(segments), [0] * 100
+    window = outbox.window
+    assert 20 <= window <= 30
+    total = np.zeros(segments.values, np.float32)
+    for number in range(5):
+        gradient = vector(segments.values, seed=number)
+        total += gradient
+        outbox.offer(gradient, True, versions, Mark(seq=number), float(number), sent)
+    assert sent.frames == window
+    now, before = 5.0, 0
+    while not outbox.drained:
+        assert sent.frames - before <= window
+        outbox.answered(sent.frames - before, now)
+        before = sent.frames
+        outbox.go_on(Mark(seq=5), now, sent)
+    assert sent.sums == pytest.approx(total, abs=1e-5)
+    assert sent.frames <= 2 * segments.count
+
+
+def test_without_answers_a_pause_stands_for_them() -> None:
+    segments = Segments(100 * EACH, 100)
+    outbox, sent = Outbox(segments, 30 * 4 * EACH * 3), Sent(segments)
+    outbox.offer(vector(segments.values), True, [0] * 100, Mark(), 0.0, sent)
+    outbox.go_on(Mark(), 0.001, sent)
+    assert sent.frames == outbox.window
+    due = outbox.due()
+    assert due is not None and due > 0.001
+    outbox.go_on(Mark(), due, sent)
+    assert sent.frames == 2 * outbox.window
+
+
+def test_a_machine_loses_nothing_of_a_million_values_that_it_sends_to_itself() -> None:
+    values, updates = 1_000_000, 12
+    server = ParameterServer("127.0.0.1:0", policy=lambda w, s: Plain(w, s, rate=1.0))
+    worker = Worker(f"127.0.0.1:{server.address[1]}", values)
+    try:
+        worker.begin(np.zeros(values, np.float32))
+        assert worker.wait(60)
+        for _ in range(updates):
+            worker.offer(np.ones(values, np.float32), 0.0)
+            worker.poll()
+        assert worker.drain(60)
+        assert worker.counters.acks == worker.counters.sent == server.counters().received
+        assert worker.counters.waited > 0
+        assert weights_of(server).tolist() == [updates] * values
+    finally:
+        worker.close()
+        server.close()
+
+
+def lab(medium: Medium | None = None, **options: object) -> tuple[VirtualNetwork, ParameterServer]:
+    network = VirtualNetwork(medium or Lossy())
+    return network, ParameterServer(policy=Plain, port=network.port(SERVER), **options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("values", "division"), [(9155, 25), (2205, 1)])
+def test_a_worker_takes_the_division_that_the_engine_has(values: int, division: int) -> None:
+    network, server = lab(divisions={"default": division})
+    worker = Worker(AT, values, port=network.port(worker_address(0)))
+    worker.begin(vector(values))
+    assert worker.wait(10)
+    assert worker.segments == Segments(values, division)
+    worker.offer(vector(values, 1), 0.0)
+    network.run(network.time + 1)
+    assert worker.counters.acks == division
+    assert server.counters().unusable == 0
+
+
+def test_a_division_that_no_packet_can_carry_is_refused_with_what_to_do() -> None:
+    network, _ = lab(divisions={"default": 1})
+    port = network.port(worker_address(0))
+    port.mtu = lambda peer: 1500  # type: ignore[method-assign]
+    worker = Worker(AT, 9155, port=port)
+    worker.begin(vector(9155))
+    with pytest.raises(OtherModel, match="values: 9155"):
+        worker.wait(10)
+
+
+def test_one_size_of_segments_for_scripts_and_for_the_second_worker() -> None:
+    network, _ = lab()
+    first = Worker(AT, 9155, segments=25, port=network.port(worker_address(0)))
+    first.begin(vector(9155))
+    assert first.wait(10)
+    second = Worker(AT, 9155, port=network.port(worker_address(1)))
+    second.begin(vector(9155, 1))
+    assert second.wait(10)
+    assert second.segments.count == 25
+
+
+def passing(init: bool, segments: range) -> Tap:
+    """Of the server's frames, weights get through or do not, and ACKs of these segments."""
+
+    def pass_on(source: Address, to: Address, datagram: bytes) -> Iterable[bytes]:
+        header = wire.Olaf.unpack(datagram)
+        through = init if header.frame_type == wire.FrameType.INIT else header.segment in segments
+        return [datagram] if source != SERVER or through else []
+
+    return Tap(pass_on)
+
+
+@pytest.mark.parametrize(
+    ("init", "segments", "said"),
+    [
+        (False, range(0), "nothing comes back"),
+        (True, range(0), "another UDP port of it than 41000"),
+        (True, range(3), "no ACK for segment 3"),
+    ],
+)
+def test_a_worker_that_hears_nothing_says_so_once_and_why(
+    init: bool, segments: range, said: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    network, _ = lab(passing(init, segments))
+    worker = Worker(AT, 1000, segments=4, port=network.port(worker_address(0)))
+    worker.begin(vector(1000))
+    for _ in range(200):
+        worker.offer(vector(1000), 0.0)
+        network.run(network.time + 0.1)
+    assert caplog.text.count("examines it") + caplog.text.count("no ACK for segment") == 1
+    assert said in caplog.text
+
+
+def test_a_worker_that_hears_the_server_says_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    network, _ = lab()
+    worker = Worker(AT, 1000, port=network.port(worker_address(0)))
+    worker.begin(vector(1000))
+    for _ in range(200):
+        worker.offer(vector(1000), 0.0)
+        network.run(network.time + 0.1)
+    network.run(network.time + 100)
+    assert caplog.text == ""
+
+
+def test_where_a_member_is_if_nobody_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OLAF_LOCAL", raising=False)
+    monkeypatch.setattr("olaf.udp._source", lambda peer: "10.0.1.1")
+    assert usual(("10.0.0.254", 20300)) == ("10.0.1.1", wire.UDP_PORT)
+    assert usual(("10.0.1.1", 20300)) == ("0.0.0.0", 0)  # the server is here
+    monkeypatch.setenv("OLAF_LOCAL", "10.0.1.1:41001")
+    assert usual(("10.0.0.254", 20300)) == ("10.0.1.1", 41001)
+
+
+def test_an_engine_that_cannot_be_reached_is_said_in_words() -> None:
+    port = UdpPort()
+    try:
+        with pytest.raises(NoAnswer, match="there is no way to 255"):
+            port.reachable(("255.255.255.255", 20300))
+    finally:
+        port.close()

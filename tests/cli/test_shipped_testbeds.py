@@ -1,0 +1,43 @@
+"""Every testbed that is shipped does what its operator checks first: it deploys, its packet tests pass."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from olafctl import paths
+from tests.cli.conftest import Ended
+
+NAMES = sorted(path.stem for path in (paths.sources() / "testbeds").glob("*.yaml"))
+
+
+@pytest.fixture
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An empty state folder with a short path, for sockets are in there."""
+    return tmp_path_factory.mktemp("s")
+
+
+def olafctl(place: Path, *arguments: str) -> Ended:
+    """Runs it as a process of its own: it starts pytest, which is running here already."""
+    line = [sys.executable, "-m", "olafctl", *arguments]
+    environment = {**os.environ, "OLAF_STATE": str(place)}
+    done = subprocess.run(line, capture_output=True, text=True, check=False, env=environment)
+    return Ended(done.returncode, done.stdout, done.stderr)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_shipped_testbed_deploys_and_passes_the_packet_tests(name: str, place: Path) -> None:
+    deployed = olafctl(place, "deploy", name)
+    try:
+        assert deployed.code == 0, deployed.err
+        tested = olafctl(place, "test", name, "--json")
+        report = json.loads(tested.out)
+        failed = {each["name"]: each["message"] for each in report["tests"] if each["outcome"] == "failed"}
+        assert (tested.code, failed) == (0, {})
+        assert report["passed"]
+        assert olafctl(place, "status", name).code == 0
+    finally:
+        assert olafctl(place, "destroy", name).code == 0

@@ -1,0 +1,255 @@
+"""p4c's and BMv2's commands as ``olafctl p4 drop-in`` writes them, called as scripts call the real ones."""
+
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from olafctl.p4 import p4config
+from olafctl.p4runtime.entities import TableEntry
+from olafctl.p4runtime.failures import P4RuntimeFailed
+from olafctl.p4runtime.session import Session
+from olafctl.ports.pcap import PcapWriter
+from olafctl.targets.bmv2.target import Bmv2
+
+PROGRAM = Path(__file__).parents[1] / "p4runtime" / "program.p4"
+SECONDS = 60
+
+
+def _run(*command: object, cwd: Path | None = None, text: str = "") -> subprocess.CompletedProcess[str]:
+    words = [str(word) for word in command]
+    return subprocess.run(
+        words, cwd=cwd, input=text, capture_output=True, text=True, check=False, timeout=SECONDS
+    )
+
+
+def _olafctl(*words: object, path: str = os.environ["PATH"]) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "olafctl", *map(str, words)]
+    environment = {**os.environ, "PATH": path}
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture(scope="module")
+def commands(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the commands."""
+    folder = tmp_path_factory.mktemp("drop-in") / "bin"
+    done = _olafctl("p4", "drop-in", folder, "--force")
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.fixture(scope="module")
+def compiled(commands: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with program.json and program.p4info.txtpb."""
+    folder = tmp_path_factory.mktemp("compiled")
+    info = folder / "program.p4info.txtpb"
+    arguments = ["--std", "p4-16", "--p4runtime-files", f"{info},{folder / 'program.p4info.json'}", PROGRAM]
+    done = _run(commands / "p4c-bm2-ss", "-o", folder / "program.json", *arguments)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    return folder
+
+
+@contextmanager
+def _switch(*command: object, cwd: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """A switch that runs, and the line that says where."""
+    words = [str(word) for word in command]
+    process = subprocess.Popen(words, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    assert process.stdout is not None
+    try:
+        said = ""
+        for line in process.stdout:
+            said += line
+            if line.startswith("device "):
+                break
+        yield process, said
+    finally:
+        process.terminate()
+        assert process.wait(SECONDS) == 0, said
+        process.stdout.close()
+
+
+def _address(said: str) -> str:
+    found = re.search(r"^device \d+ at (\S+), ", said, re.M)
+    assert found, said
+    return found[1]
+
+
+def _free_port() -> int:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port: int = taken.getsockname()[1]
+        return port
+
+
+def test_real_commands_and_other_files_are_not_shadowed(tmp_path: Path) -> None:
+    real, wanted = tmp_path / "real", tmp_path / "wanted"
+    real.mkdir()
+    (real / "p4c").write_text("#!/bin/sh\n")
+    (real / "p4c").chmod(0o755)
+    path = f"{real}:{os.environ['PATH']}"
+    refused = _olafctl("p4", "drop-in", wanted, path=path)
+    assert refused.returncode == 2 and f"{real / 'p4c'}: is on PATH" in refused.stderr
+    assert not wanted.exists()
+    refused = _olafctl("p4", "drop-in", real, "--force", path=path)
+    assert refused.returncode == 2 and "is not Olaf's" in refused.stderr
+    assert (real / "p4c").read_text() == "#!/bin/sh\n"
+    assert _olafctl("p4", "drop-in", wanted, "--force", path=path).returncode == 0
+    again = _olafctl("p4", "drop-in", wanted, path=f"{wanted}:{os.environ['PATH']}")
+    assert again.returncode == 0, again.stderr
+
+
+def test_p4c_writes_json_into_a_folder(commands: Path, compiled: Path, tmp_path: Path) -> None:
+    (tmp_path / "more").mkdir()
+    (tmp_path / "more" / "extra.p4").write_text("const bit<8> extra = MACRO;\n")
+    text = PROGRAM.read_text().replace("#include <v1model.p4>", "#include <v1model.p4>\n#include <extra.p4>")
+    (tmp_path / "mine.p4").write_text(text)
+    flags = ["--target", "bmv2", "--arch", "v1model", "-Imore", "-DMACRO=7", "--Wdisable=unused", "-T", "x:1"]
+    done = _run(commands / "p4c", *flags, "-o", "build", "mine.p4", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "extra = 7" in json.loads((tmp_path / "build" / "mine.json").read_text())["olaf_p4_source"]
+    done = _run(commands / "p4c", *flags, "mine.p4", cwd=tmp_path)
+    assert done.returncode == 0 and (tmp_path / "mine.json").exists()
+    names = {
+        table["preamble"]["name"]
+        for table in json.loads((compiled / "program.p4info.json").read_text())["tables"]
+    }
+    assert "ingress.exact" in names
+
+
+def test_each_wrong_use_is_one_line(commands: Path, compiled: Path, tmp_path: Path) -> None:
+    (tmp_path / "old.p4").write_text(
+        "header_type a_t { fields { x : 8; } }\nparser start { return ingress; }\n"
+    )
+    (tmp_path / "lost.p4").write_text('#include "nowhere.p4"\n')
+    (tmp_path / "bmv2.json").write_text('{"__meta__": {"version": [2, 23]}, "pipelines": []}')
+    taken = socket.create_server(("127.0.0.1", 0))
+    port, program = taken.getsockname()[1], compiled / "program.json"
+    cases: list[tuple[list[object], int, str]] = [
+        (["p4c", "--no-such", "x.p4"], 2, "p4c: No such option"),
+        (["p4c", "none.p4"], 2, "none.p4: no such file"),
+        (["p4c", "old.p4"], 2, "old.p4: this is P4_14"),
+        (["p4c-bm2-ss", "--p4v", "14", "old.p4"], 2, "Olaf compiles P4_16"),
+        (["p4c-bm2-ss", "lost.p4"], 2, "lost.p4: preprocessor: #include"),
+        (["p4c", "--target", "tofino", "lost.p4"], 2, "'tofino' is not"),
+        (["simple_switch", "--no-such"], 2, "simple_switch: No such option"),
+        (["simple_switch_grpc"], 2, "--no-p4"),
+        (["simple_switch_grpc", "-i", "veth0", program], 2, "-i veth0: is not PORT@INTERFACE"),
+        (["simple_switch_grpc", "bmv2.json"], 2, "BMv2 JSON of another compiler"),
+        (["simple_switch_grpc", "none.json"], 1, "none.json"),
+        (["simple_switch_grpc", "--grpc-server-addr", "127.0.0.1:0", "-i", "1@none0", program], 1, "none0"),
+        (["simple_switch_grpc", "--grpc-server-addr", f"127.0.0.1:{port}", "--no-p4"], 1, "cannot listen"),
+        (["simple_switch", "--thrift-port", port, "--no-p4"], 1, "cannot listen"),
+        (["simple_switch_CLI", "--thrift-port", _free_port()], 1, "no switch answers"),
+    ]
+    with taken:
+        for (name, *words), code, why in cases:
+            done = _run(commands / str(name), *words, cwd=tmp_path)
+            lines = done.stderr.splitlines()
+            assert (done.returncode, len(lines)) == (code, 1), (name, words, done)
+            assert why in lines[0], lines
+
+
+def test_its_file_is_run_and_pushed(commands: Path, compiled: Path, tmp_path: Path) -> None:
+    """By the switch itself, by a client as it is, and by one that wraps it as BMv2's controllers do."""
+    PcapWriter(tmp_path / "left_in.pcap").close()
+    words = ["-i", "1@left", "--use-files", "0", "--pcap", "--nanolog", "ipc:///tmp/none", "--device-id", "3"]
+    target = ["--log-console", "--", "--grpc-server-addr", "127.0.0.1:0", "--cpu-port", "255"]
+    program, info = compiled / "program.json", compiled / "program.p4info.txtpb"
+    wrapped = p4config.CONFIG(reassign=True, device_data=program.read_bytes()).SerializeToString()
+    with _switch(commands / "simple_switch_grpc", *words, program, *target, cwd=tmp_path) as (_, said):
+        assert "without effect here: --nanolog" in said
+        with Session.connect(_address(said), 3, election_id=1) as session:
+            assert session.entries("constant")
+            for config in (program.read_bytes(), wrapped):
+                session.push(info, config)
+                assert session.entries("constant")
+            with pytest.raises(P4RuntimeFailed, match="BMv2 JSON of another compiler"):
+                session.push(info, b'{"pipelines": []}')
+    assert (tmp_path / "left_out.pcap").exists()
+
+
+def test_without_a_program_it_waits_for_one(commands: Path, compiled: Path, tmp_path: Path) -> None:
+    port = _free_port()
+    words = ["--no-p4", "--log-file", "log", "--", "--grpc-server-addr", f"0.0.0.0:{port}"]
+    process = subprocess.Popen([commands / "simple_switch_grpc", *words], cwd=tmp_path)
+    try:
+        with Session.connect(f"127.0.0.1:{port}", 0, election_id=1, timeout=SECONDS) as session:
+            session.push(compiled / "program.p4info.txtpb", compiled / "program.json")
+            session.insert(
+                TableEntry("exact", {"address": 1, "port": 2}, "forward", {"port": 4, "label": 77})
+            )
+        assert f"P4Runtime at 127.0.0.1:{port} alone" in (tmp_path / "log.txt").read_text()
+    finally:
+        process.terminate()
+        assert process.wait(SECONDS) == 0
+
+
+def test_simple_switch_cli_programs_beside_a_controller(
+    commands: Path, compiled: Path, tmp_path: Path
+) -> None:
+    PcapWriter(tmp_path / "in_in.pcap").close()
+    port = _free_port()
+    words = ["-i", "3@in", "--use-files", "0", "--thrift-port", port, "--device-id", "5"]
+    grpc = ["--", "--grpc-server-addr", "127.0.0.1:0"]
+    program = compiled / "program.json"
+
+    def cli(*lines: str) -> tuple[int, str]:
+        done = _run(commands / "simple_switch_CLI", "--thrift-port", port, text="\n".join(lines) + "\n")
+        assert done.stderr == ""
+        return done.returncode, done.stdout
+
+    with (
+        _switch(commands / "simple_switch_grpc", *words, program, *grpc, cwd=tmp_path) as (_, said),
+        Session.connect(_address(said), 5, election_id=1) as controller,
+    ):
+        code, out = cli(
+            "table_add exact forward 10.0.0.1 3 => 4 77",
+            "table_add ternary forward 0x20&&&0xf0 0->5 1 => 3 0 10",
+            "table_add lpm forward 10.1.2.3/16 => 2 0",
+            "table_modify exact forward 0 => 6 1",
+            "table_set_default exact forward 1 2",
+            "table_num_entries exact",
+            "register_write seen 1 00:00:00:00:00:ff",
+            "register_read seen 1",
+            "counter_write frames 2 5 320",
+            "counter_read frames 2",
+            "mc_mgrp_create 7", "mc_node_create 1 2 3", "mc_node_associate 7 0", "mirroring_add 9 4",
+        )  # fmt: skip
+        assert code == 0, out
+        assert "seen[1]= 255" in out and "frames[2]= (320 bytes, 5 packets)" in out
+        assert controller.is_primary
+        entry = TableEntry("exact", {"address": 0x0A000001, "port": 3}, "forward", {"port": 6, "label": 1})
+        assert controller.entries("exact") == {entry}
+        (group,) = controller.multicast_groups()
+        assert sorted(replica.egress_port for replica in group.replicas) == [2, 3]
+        assert controller.clone_sessions()
+        code, out = cli(
+            "table_delete_match exact 10.0.0.1 3", "table_clear ternary", "register_reset seen",
+            "counter_reset frames", "mirroring_delete 9", "mc_mgrp_destroy 7", "table_reset_default exact",
+            "table_dump exact", "show_tables",
+        )  # fmt: skip
+        assert code == 0, out
+        assert not controller.entries("exact") and controller.register("seen")[1] == 0
+        for wrong, why in (
+            ("table_add nowhere a 1 => 2", "no table named nowhere"),
+            ("table_add exact forward 1 =>", "2 key fields"),
+            ("table_add exact forward x 1 => 2 3", "'x' is not a number"),
+            ("table_delete exact 0", "table_delete_match"),
+            ("set_crc16_parameters x", "there is no set_crc16_parameters"),
+            ("register_read seen 99", "not below"),
+        ):
+            code, out = cli(wrong)
+            assert code == 1 and "Error: " in out and why in out, out
+
+
+def test_the_target_bmv2_takes_real_ones_only(commands: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beside Olaf itself nothing would be compared."""
+    monkeypatch.setenv("PATH", f"{commands}:/usr/sbin:/usr/bin:/sbin:/bin")
+    assert {"p4c-bm2-ss", "simple_switch_grpc"} <= set(Bmv2().missing())

@@ -1,0 +1,108 @@
+"""The solutions of p4lang/tutorials, run by their own Makefiles under Mininet with the stand-ins.
+
+OLAF_TUTORIALS names a checkout. OLAF_MININET_PYTHON is an interpreter with mininet, p4runtime,
+p4runtime-shell, psutil, scapy and protobuf; root's rights, make and ping are needed too.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+CHECKOUT, PYTHON = os.environ.get("OLAF_TUTORIALS", ""), os.environ.get("OLAF_MININET_PYTHON", "")
+pytestmark = [
+    pytest.mark.skipif(not CHECKOUT, reason="OLAF_TUTORIALS names no checkout of p4lang/tutorials"),
+    pytest.mark.skipif(not PYTHON, reason="OLAF_MININET_PYTHON names no interpreter with mininet"),
+    pytest.mark.skipif(os.geteuid() != 0, reason="Mininet needs root's rights"),
+    pytest.mark.xdist_group("tutorials"),
+]
+SECONDS = 300
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """What is typed into Mininet, and what must then stand in ``logs/out.txt``, without it in the output."""
+
+    name: str
+    lines: tuple[str, ...]
+    expected: str
+
+
+def _until(text: str, file: str = "out") -> str:
+    """A line for Mininet that returns once ``text`` stands in a log."""
+    return f"sh timeout 60 sh -c 'until grep -qs \"{text}\" logs/{file}.txt; do sleep 0.1; done'"
+
+
+def _sent(name: str, send: str, text: str, expected: str) -> Exercise:
+    """h1 sends what h2 receives."""
+    lines = (
+        "h2 python3 -u receive.py > logs/out.txt 2>&1 &",
+        _until("sniffing on"),
+        f"h1 {send}",
+        _until(text),
+    )
+    return Exercise(name, lines, expected)
+
+
+def _controlled(name: str, ready: str, ping: str, expected: str) -> Exercise:
+    """A controller of its own programs the switches."""
+    start = "sh timeout 60 python3 -u mycontroller.py > logs/controller.txt 2>&1 & echo $! > logs/pid"
+    lines = (start, _until(ready, "controller"), f"h1 {ping} > logs/out.txt 2>&1", "sh kill $(cat logs/pid)")
+    return Exercise(name, lines, expected)
+
+
+PINGALL = ("basic", "firewall", "link_monitor", "multicast", "qos")
+CALC = r"h1 printf '6-2\n5&4\nquit\n' | python3 calc.py > logs/out.txt 2>&1"
+ROUTE = r"printf '2 3 2 2 1\nq\n' | python3 send.py 10.0.2.2"
+BALANCED = (
+    "h2 python3 -u receive.py > logs/out.txt 2>&1 &", _until("sniffing on"),
+    "h3 python3 -u receive.py > logs/out3.txt 2>&1 &", _until("sniffing on", "out3"),
+    'h1 python3 send.py 10.0.0.1 "balanced"', _until("balanced", "out*"),
+    "sh cat logs/out3.txt >> logs/out.txt",
+)  # fmt: skip
+EXERCISES = [
+    *(Exercise(name, ("pingall",), r"\*\*\* Results: 0% dropped") for name in PINGALL),
+    _sent("basic_tunnel", 'python3 send.py 10.0.3.3 "by_tunnel" --dst_id 2', "by_tunnel", "by_tunnel"),
+    Exercise("calc", (CALC,), r"> 6-2\n4\n> 5&4\n4"),
+    _sent("ecn", "python3 send.py 10.0.2.2 with_ecn 1", "with_ecn", r"tos +=[^\n]*0x1"),
+    _controlled("flowcache", "SetForwardingPipelineConfig on s3", "ping -c 6 h2", r"[2-6] received"),
+    Exercise("load_balance", BALANCED, r"balanced"),
+    _sent("mri", "python3 send.py 10.0.2.2 measured 1", "measured", r"swid += 2\n(.*\n)*.*swid += 1\n"),
+    _controlled("p4runtime", "egress tunnel rule on s1", "ping -c 3 h2", r"3 received"),
+    _sent("source_routing", ROUTE, "ttl", r"ttl += 59"),
+]
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """With the commands, a python3 that has mininet, and a sudo that changes nothing."""
+    folder = tmp_path_factory.mktemp("commands")
+    subprocess.run([sys.executable, "-m", "olafctl", "p4", "drop-in", str(folder), "--force"], check=True)
+    for name, text in (("python3", f'exec {PYTHON} "$@"'), ("sudo", 'exec env "$@"')):
+        (folder / name).write_text(f"#!/bin/sh\n{text}\n")
+        (folder / name).chmod(0o755)
+    path = f"{folder}:{os.environ['PATH']}"
+    return {**os.environ, "PATH": path, "PYTHONPATH": str(folder / "python")}
+
+
+@pytest.mark.parametrize("exercise", EXERCISES, ids=lambda exercise: exercise.name)
+def test_a_solution_runs(exercise: Exercise, environment: dict[str, str], tmp_path: Path) -> None:
+    for name in ("utils", f"exercises/{exercise.name}"):
+        shutil.copytree(Path(CHECKOUT) / name, tmp_path / name)
+    folder = tmp_path / "exercises" / exercise.name
+    for file in (folder / "solution").iterdir():
+        known = [path for path in folder.rglob(file.name) if path.parent.name.endswith("-topo")]
+        shutil.copy(file, known[0] if known else folder)
+    done = subprocess.run(
+        ["make", "run"], cwd=folder, env=environment, input="\n".join((*exercise.lines, "exit")) + "\n",
+        capture_output=True, text=True, check=False, timeout=SECONDS,
+    )  # fmt: skip
+    said = done.stdout + done.stderr
+    out = folder / "logs" / "out.txt"
+    heard = out.read_text() if out.exists() else said
+    assert done.returncode == 0 and re.search(exercise.expected, heard), f"{said}\n{heard}"

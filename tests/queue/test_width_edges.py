@@ -1,0 +1,193 @@
+"""Values at the edge of every field's width: a field that is cut by a bit, anywhere, shows here."""
+
+import pytest
+
+from olafctl.queue.internals import Command
+from olafctl.queue.registers import DISPOSITIONS, IndexSettings
+from olafctl.wire import layouts
+from olafctl.wire.frames import unpack
+from olafctl.wire.geometry import Geometry
+from olafctl.wire.modes import Mode
+from olaflab.queue.conform import GEOMETRIES
+from olaflab.queue.model import QueueModel
+from olaflab.queue.traffic import Frame, update
+
+from .conftest import NewQueue
+from .test_commands import give
+from .test_rules import LIMIT, gradients, olaf
+
+INDEX = 5
+SMALL, LARGE = GEOMETRIES[1], GEOMETRIES[3]
+"""Of 9 indices and 32 members, of 1,024 and 64."""
+SETTLED = (*DISPOSITIONS, "appended", "merged")
+
+
+def fate(queue: QueueModel, frame: Frame) -> str:
+    """The counter of what becomes of one update."""
+    before = queue.registers.read_all()
+    queue.offer(*frame)
+    queue.settle(LIMIT)
+    after = queue.registers.read_all()
+    (name,) = [
+        name
+        for name in SETTLED
+        if after[name] != before[name] and not (name == "appended" and "replaced" in name)
+    ]
+    return name
+
+
+def after(queue: QueueModel, waiting: Frame, comes: Frame) -> str:
+    """The counter of what becomes of an update when another waits."""
+    queue.reset()
+    queue.registers.write("hold", 1)
+    queue.offer(*waiting)
+    queue.settle(LIMIT)
+    return fate(queue, comes)
+
+
+def in_round(queue: QueueModel, waiting: Frame, comes: Frame) -> dict[str, int]:
+    """All counters after two contributions to rounds that do not end."""
+    queue.reset()
+    queue.registers.configure(INDEX, INDEX, IndexSettings(Mode.ISWITCH, threshold=65535))
+    queue.offer(*waiting)
+    queue.offer(*comes)
+    queue.settle(LIMIT)
+    return queue.registers.read_all()
+
+
+def get(queue: QueueModel, index: int) -> dict[str, int]:
+    assert give(queue, Command.GET, index, index) == 0
+    names = ("get_state", "get_round", "get_count", "get_members_low", "get_members_high")
+    return {name: queue.registers.read(name) for name in names}
+
+
+def test_each_member_of_a_round_is_told_from_every_other(new_queue: NewQueue) -> None:
+    queue = new_queue(LARGE)
+    queue.registers.configure(INDEX, INDEX, IndexSettings(Mode.ISWITCH, threshold=64))
+    members = 0
+    for member in range(64):
+        frame = update(INDEX, member, gradients(1), member=member)
+        assert fate(queue, frame) == ("merged" if member else "appended")
+        members |= 1 << member
+        shown = get(queue, INDEX)
+        if member < 63:
+            assert fate(queue, frame) == "dropped_duplicate"
+            assert shown["get_count"] == member + 1
+            assert (shown["get_members_low"], shown["get_members_high"]) == (
+                members & 0xFFFFFFFF,
+                members >> 32,
+            )
+    (left,) = queue.take()
+    assert (olaf(left.frame)["count"], left.frame[64:]) == (64, gradients(64))
+    assert (shown["get_state"], shown["get_count"]) == (2, 0)
+
+
+def test_what_is_read_of_a_round_that_is_over_is_nothing(queue: QueueModel) -> None:
+    queue.registers.configure(INDEX, INDEX, IndexSettings(Mode.ISWITCH, threshold=2))
+    for member in range(2):
+        queue.offer(*update(INDEX, member, gradients(1), seq=9, member=member))
+    queue.settle(LIMIT)
+    assert get(queue, INDEX) == {
+        **{"get_state": 2, "get_round": 9, "get_count": 0},
+        **{"get_members_low": 0, "get_members_high": 0},
+    }
+
+
+@pytest.mark.parametrize("geometry", [SMALL, LARGE], ids=str)
+def test_a_member_beyond_the_bitmap_is_refused_whichever_bit_says_so(
+    new_queue: NewQueue, geometry: Geometry
+) -> None:
+    queue, members = new_queue(geometry), geometry.members
+    queue.registers.configure(INDEX, INDEX, IndexSettings(Mode.ISWITCH, threshold=65535))
+    for member in sorted({members, *(1 << bit for bit in range(8)), 255}):
+        if member >= members:
+            assert fate(queue, update(INDEX, 1, gradients(1), member=member)) == "dropped_member"
+
+
+@pytest.mark.parametrize("geometry", [SMALL, LARGE], ids=str)
+def test_an_index_beyond_the_table_is_refused_whichever_bit_says_so(
+    new_queue: NewQueue, geometry: Geometry
+) -> None:
+    queue, indices = new_queue(geometry), geometry.indices
+    for index in sorted({indices, 65535, *(1 << bit for bit in range(16))}):
+        if index >= indices:
+            assert fate(queue, update(index, 1, gradients(1))) == "dropped_index"
+
+
+@pytest.mark.parametrize("bit", range(32))
+def test_workers_and_rounds_that_differ_in_one_bit_differ(queue: QueueModel, bit: int) -> None:
+    other = 1 << bit
+    assert after(queue, update(INDEX, 0, gradients(1)), update(INDEX, other, gradients(1))) == "merged"
+    assert (
+        after(queue, update(INDEX, other, gradients(1)), update(INDEX, other, gradients(1)))
+        == "replaced_worker"
+    )
+    for base in (0, 0x12345678, 0xFFFFFFFF):
+        first = update(INDEX, 0, gradients(1), seq=base, member=0)
+        ahead = in_round(queue, first, update(INDEX, 1, gradients(1), seq=(base + other) % 2**32, member=1))
+        behind = in_round(queue, first, update(INDEX, 1, gradients(1), seq=(base - other) % 2**32, member=1))
+        # At half of the range the two are the same distance apart both ways: it counts as behind.
+        assert (ahead["dropped_superseded"], ahead["dropped_late"]) == ((0, 1) if bit == 31 else (1, 0))
+        assert (behind["dropped_superseded"], behind["dropped_late"]) == (0, 1)
+
+
+@pytest.mark.parametrize("bit", range(48))
+def test_times_and_policies_that_differ_in_one_bit_are_in_order(queue: QueueModel, bit: int) -> None:
+    for base in (0, 0x123456789ABC, (1 << 48) - 1):
+        headers = []
+        for time in ((base + (1 << bit)) % 2**48, (base - (1 << bit)) % 2**48):
+            queue.reset()
+            queue.registers.write("hold", 1)
+            policy = (base + (1 << bit % 15)) % 2**16
+            queue.offer(*update(INDEX, 1, gradients(1), gen_time=base, policy=base % 2**16, seq=1))
+            queue.offer(*update(INDEX, 2, gradients(1), gen_time=time, policy=policy, seq=2))
+            queue.settle(LIMIT)
+            queue.registers.write("hold", 0)
+            queue.settle(LIMIT)
+            (left,) = queue.take()
+            headers.append(unpack(layouts.OLAF, left.frame[64 - layouts.OLAF.size :]))
+        assert [header["seq"] for header in headers] == ([1, 1] if bit == 47 else [2, 1])
+        assert [header["policy"] for header in headers] == [base % 2**16] * 2
+
+
+@pytest.mark.parametrize("bit", range(16))
+def test_counts_and_thresholds_keep_every_bit(queue: QueueModel, bit: int) -> None:
+    for enough in {(1 << bit) - 1, 1 << bit, (1 << bit) + 1, 65535} & set(range(2, 65536)):
+        queue.reset()
+        queue.registers.configure(INDEX, INDEX, IndexSettings(Mode.ISWITCH, threshold=enough))
+        if enough > 2:
+            queue.offer(*update(INDEX, 1, gradients(1), count=enough - 2, member=0))
+            queue.offer(*update(INDEX, 1, gradients(1), count=1, member=1))
+        else:
+            queue.offer(*update(INDEX, 1, gradients(1), count=1, member=0))
+        queue.settle(LIMIT)
+        assert list(queue.take()) == []
+        assert get(queue, INDEX)["get_count"] == enough - 1
+        queue.offer(*update(INDEX, 1, gradients(1), count=1, member=2))
+        queue.settle(LIMIT)
+        (left,) = queue.take()
+        assert olaf(left.frame)["count"] == enough
+
+
+@pytest.mark.parametrize("values", [1 << bit for bit in range(9)])
+def test_sizes_that_differ_in_one_bit_do_not_merge(queue: QueueModel, values: int) -> None:
+    waiting = update(INDEX, 1, gradients(1, count=0))
+    assert after(queue, waiting, update(INDEX, 2, gradients(1, count=values))) == "dropped_mismatch"
+    assert after(queue, waiting, update(INDEX, 2, gradients(1, count=0))) == "merged"
+
+
+@pytest.mark.parametrize("bit", range(32))
+def test_no_bit_of_a_command_is_left_unread(queue: QueueModel, bit: int) -> None:
+    one = 1 << bit
+    if bit >= 4:
+        assert give(queue, Command.SET, one, 15) == give(queue, Command.GET, one, 0) == 1
+        assert give(queue, Command.SET, 0, one) == give(queue, Command.SET, 0, one | 15) == 1
+    if bit >= 16:
+        assert give(queue, Command.SET, 0, 15, set_threshold=one | 1) == 1
+        queue.registers.write("set_threshold", 1)
+    if bit not in (0, 1, 8):
+        assert give(queue, Command.SET, 0, 15, set_mode=one) == 1
+        queue.registers.write("set_mode", 0)
+    if 3 <= bit < 8:
+        assert give(queue, one | Command.SET, 0, 15) == 1
+    assert queue.registers.settings(0) == IndexSettings()
