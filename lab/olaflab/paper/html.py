@@ -34,7 +34,7 @@ def page(markdown: str, beside: Path) -> str:
     contents = "".join(f'<li><a href="#{anchor(head)}">{escape(head)}</a></li>' for head in heads)
     first, end, rest = body.partition("</h1>")
     return (
-        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
+        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"/><title>{escape(title)}</title>'
         f"<style>{_STYLE}</style></head>\n<body>\n{first}{end}\n<nav><ul>{contents}</ul></nav>{rest}\n</body></html>\n"
     )
 
@@ -115,4 +115,4 @@ def _link(words: str, target: str) -> str:
 
 def _picture(title: str, path: Path) -> str:
     content = base64.b64encode(path.read_bytes()).decode()
-    return f'<img alt="{escape(title)}" src="data:{_TYPES[path.suffix]};base64,{content}">'
+    return f'<img alt="{escape(title)}" src="data:{_TYPES[path.suffix]};base64,{content}"/>'

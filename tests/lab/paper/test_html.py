@@ -1,7 +1,7 @@
 """The document as one page to read offline."""
 
-from html.parser import HTMLParser
 from pathlib import Path
+from xml.etree.ElementTree import Element, fromstring
 
 from olaflab.paper.html import anchor, page
 
@@ -33,41 +33,19 @@ Two things:
 """
 
 
-class Reader(HTMLParser):
-    """What is open must be closed; what would be loaded is remembered."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.loaded: list[str] = []
-        self.text = ""
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.loaded += [value or "" for name, value in attrs if name in ("src", "href")]
-        if tag not in ("meta", "img"):
-            self.open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        self.text += data
-
-
-def read(text: str) -> Reader:
-    reader = Reader()
-    reader.feed(text)
-    assert not reader.open
-    return reader
+def loaded(page: Element) -> list[str]:
+    """What its links and pictures lead to."""
+    return [value for each in page.iter() for name, value in each.items() if name in ("src", "href")]
 
 
 def test_the_page_is_whole_and_loads_nothing_from_elsewhere(tmp_path: Path) -> None:
     (tmp_path / "one.svg").write_text("<svg xmlns='http://www.w3.org/2000/svg'/>")
     whole = page(TEXT, tmp_path)
-    reader = read(whole)
-    assert all(place.startswith(("#", "data:image/svg+xml;base64,")) for place in reader.loaded)
-    assert sum(place.startswith("data:") for place in reader.loaded) == 1
-    assert "a < b" in reader.text and "2 & 3" in reader.text and "a page" in reader.text
+    found = fromstring(whole)
+    assert all(place.startswith(("#", "data:image/svg+xml;base64,")) for place in loaded(found))
+    assert sum(place.startswith("data:") for place in loaded(found)) == 1
+    text = "".join(found.itertext())
+    assert "a < b" in text and "2 & 3" in text and "a page" in text
     assert "<li>first, which goes on</li><li>second</li>" in whole
     assert f'<h2 id="{anchor("Table 1: one engine")}">' in whole and 'href="#table-1-one-engine"' in whole
     assert "<th>c</th>" in whole and "<strong>" in whole
@@ -75,6 +53,7 @@ def test_the_page_is_whole_and_loads_nothing_from_elsewhere(tmp_path: Path) -> N
 
 def test_the_projects_own_page_is_read_to_its_last_picture() -> None:
     folder = Path(__file__).parents[3] / "docs"
-    reader = read(page((folder / "reproduction.md").read_text(), folder))
-    assert "![" not in reader.text and "| ---" not in reader.text and "**" not in reader.text
-    assert not [place for place in reader.loaded if not place.startswith(("#", "https:", "data:"))]
+    found = fromstring(page((folder / "reproduction.md").read_text(), folder))
+    text = "".join(found.itertext())
+    assert "![" not in text and "| ---" not in text and "**" not in text
+    assert not [place for place in loaded(found) if not place.startswith(("#", "https:", "data:"))]

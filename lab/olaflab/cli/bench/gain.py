@@ -1,5 +1,7 @@
 """``olafctl bench gain``: what olafctl gain predicts, next to the twin and to the SDK on it."""
 
+from __future__ import annotations
+
 from dataclasses import asdict
 from math import isinf
 from typing import TYPE_CHECKING
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 @click.command()
 @json_option("Print JSON; ages in ns.")
 def command(as_json: bool) -> None:
-    """Compare the predictions of `olafctl gain` with the twin, and with the SDK on it.
+    """Compare what `olafctl gain` predicts with the twin and the SDK.
 
     Ten jobs, with FIFO and with Olaf: the same arrivals through P4 and Verilog. Then three jobs that the
     SDK's own workers and parameter server do through the twin, three runs of each queue. Exit code 1 when a
@@ -42,11 +44,11 @@ def command(as_json: bool) -> None:
 _JOB = ["values", "interval ms", "workers", "clusters", "Mb/s", "slots", "queue"]
 
 
-def _job(job: "Job") -> tuple[object, ...]:
+def _job(job: Job) -> tuple[object, ...]:
     return job.values, job.interval / 1e6, job.workers, job.clusters, job.rate / 1e6, job.slots
 
 
-def _show_arrivals(compared: "list[ByArrivals]") -> None:
+def _show_arrivals(compared: list[ByArrivals]) -> None:
     rows = []
     for each in compared:
         losses = f"{each.predicted_loss:.2%}", f"{each.measured_loss:.2%}"
@@ -55,7 +57,7 @@ def _show_arrivals(compared: "list[ByArrivals]") -> None:
     table("predicted and measured, the same arrivals", heads, rows)
 
 
-def _show_sdk(compared: "list[BySdk]") -> None:
+def _show_sdk(compared: list[BySdk]) -> None:
     rows = []
     for each in compared:
         losses = (_spread(loss, "{:.1%}", 1) for loss in (each.predicted_loss, each.measured_loss))
@@ -65,7 +67,7 @@ def _show_sdk(compared: "list[BySdk]") -> None:
     table("predicted and the SDK's own: median (lowest … highest)", heads, rows)
 
 
-def _spread(found: "Spread", form: str, unit: float) -> str:
+def _spread(found: Spread, form: str, unit: float) -> str:
     values = (found.median, found.lowest, found.highest)
     median, low, high = ("–" if isinf(value) else form.format(value / unit) for value in values)
     return median if low == high else f"{median} ({low} … {high})"
