@@ -5,7 +5,17 @@ VENV := .venv
 BIN := $(VENV)/bin
 EXTRAS ?=
 
-.PHONY: demo test install check generate clean
+ALL := .venv-all
+# For what conflicts with the rest: finsy's protobuf, tclint's pathspec.
+APART := .venv-apart
+# The programs that tests run and pip does not bring.
+DEBIAN := iverilog protobuf-compiler etcd-server tshark iperf3 tcl openssl iproute2 ethtool
+PYTEST := python -m pytest -n 2 --dist worksteal
+PYTEST_SDK := $(PYTEST) -p skips
+EVERYTHING := OLAF_TEST_ALL=yes OLAF_BOX=yes OLAF_SYNTHESIS=yes \
+	OLAF_FINSY_PYTHON=$(CURDIR)/$(APART)/bin/python PATH=$$PATH:$(CURDIR)/$(APART)/bin
+
+.PHONY: demo test test-all install check generate clean
 
 demo: $(VENV)/.base
 	$(BIN)/olafctl demo
@@ -17,8 +27,14 @@ test: $(VENV)/.test
 	$(BIN)/vulture
 	$(BIN)/clang-format --dry-run --Werror $$(find olafctl lab tests -name '*.cpp' -o -name '*.h' | grep -v wire/native/)
 	$(BIN)/olafctl generate --check
-	$(BIN)/python -m pytest -n 2 --dist worksteal
-	cd sdk && ../$(BIN)/mypy && ../$(BIN)/python -m pytest -n 2 --dist worksteal
+	OLAF_SKIPPED_TO=$(VENV)/skipped $(BIN)/$(PYTEST)
+	cd sdk && ../$(BIN)/mypy
+	cd sdk && OLAF_SKIPPED_TO=../$(VENV)/skipped-sdk PYTHONPATH=../tests/plugins ../$(BIN)/$(PYTEST_SDK)
+
+# Then what that skipped, with everything installed: as root, for network interfaces and Debian's packages.
+test-all: test programs $(ALL)/.made
+	$(EVERYTHING) $(ALL)/bin/$(PYTEST) @$(VENV)/skipped
+	cd sdk && $(EVERYTHING) PYTHONPATH=../tests/plugins ../$(ALL)/bin/$(PYTEST_SDK) @../$(VENV)/skipped-sdk
 
 install: $(VENV)/.base
 	$(if $(EXTRAS),$(BIN)/pip install -q -q -e . -e './lab[$(EXTRAS)]')
@@ -52,5 +68,20 @@ $(VENV)/.test: $(VENV)/.base
 	$(BIN)/pip install -q -q -e '.[test]' -e ./lab -e ./sdk
 	@touch $@
 
+$(ALL)/.made: setup.cfg lab/pyproject.toml sdk/pyproject.toml $(VENV)/.made | compiler
+	@echo "installing everything that any test needs into $(ALL): some minutes the first time"
+	$(PYTHON) -m venv $(ALL)
+	$(ALL)/bin/pip install -q -q -e '.[test]' -e './lab[train,ray,ns3,synth]' -e './sdk[examples,rllib]'
+	$(PYTHON) -m venv $(APART)
+	$(APART)/bin/pip install -q -q finsy tclint
+	@touch $@
+
+# Without a service of etcd's: the tests start their own. Where it fails, the tests say what they lack.
+.PHONY: programs
+programs:
+	@dpkg -s $(DEBIAN) >/dev/null 2>&1 || { apt-get update -qq && \
+		RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive apt-get install -qq --no-install-recommends $(DEBIAN); } || \
+		echo "apt-get could not install all of: $(DEBIAN)"
+
 clean:
-	rm -rf $(VENV) build *.egg-info
+	rm -rf $(VENV) $(ALL) $(APART) build *.egg-info

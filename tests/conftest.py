@@ -13,6 +13,7 @@ if find_spec("hypothesis"):  # an operator who runs the packet tests need not ha
     settings.register_profile("olaf", deadline=None)
     settings.load_profile("olaf")
 
+pytest_plugins = ["tests.plugins.skips"]
 _SIGNALS = (signal.SIGINT, signal.SIGHUP)
 
 

@@ -34,7 +34,7 @@ parameter_servers:
 clusters:
   - {count: 2, workers: 3, name: red, ports: 1-1, ip: 10.0.1.1}
 """
-needs_box = pytest.mark.skipif("OLAF_BOX" not in os.environ, reason="some minutes: set OLAF_BOX")
+needs_box = pytest.mark.skipif("OLAF_BOX" not in os.environ, reason="some minutes (make test-all)")
 
 
 @pytest.fixture(autouse=True)

@@ -75,7 +75,7 @@ def tree(tree_session: Live) -> Iterator[Live]:
 @contextmanager
 def _deployed(bed: str, target: str, folders: pytest.TempPathFactory) -> Iterator[Store]:
     if (variable := SLOW.get(target, "")) and variable not in os.environ:
-        pytest.skip(f"the target {target} takes some minutes: set {variable}")
+        pytest.skip(f"the target {target} takes some minutes (make test-all)")
     missing = registry.get(target).missing()
     if missing:
         pytest.skip(f"the target {target} needs {', '.join(missing)}")

@@ -9,7 +9,6 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
-from multiprocessing.synchronize import Event
 from pathlib import Path
 from typing import Protocol
 
@@ -19,8 +18,9 @@ from olaf.errors import OlafError as SdkError
 from olaf.udp import UdpPort
 from olaf.worker import Counters
 
+from olafctl.membership.model import Cluster, Host
+from olafctl.membership.model import Member as Worker
 from olafctl.ports.namespace import within
-from olafctl.testbed.model import Cluster, Host, Worker
 from olaflab.training import network
 from olaflab.training.cosim.medium import address
 from olaflab.training.member import Member
@@ -30,6 +30,8 @@ from olaflab.training.plan import Plan, Step
 _LOG = logging.getLogger("olafctl")
 _LINGER = 30.0
 """Seconds that workers have to end what they are at."""
+_LONGEST = 86400.0
+"""Seconds of one wait; more than some weeks are too many for the kernel."""
 _LOOK = 1.0
 """Seconds between two looks whether to go on waiting for the first weights."""
 
@@ -93,10 +95,10 @@ def work(job: Job, say: Callable[[Said], None], stop: Stop) -> None:
         say(error.strerror or str(error))
         return
     weights = network.initial(
-        np.random.default_rng((job.plan.seed, job.cluster.index)),
+        np.random.default_rng((job.plan.seed, job.cluster.number)),
         network.width(job.cluster.values or network.parameters(network.HIDDEN)),
     )
-    random = np.random.default_rng((job.plan.seed, job.worker.member, job.done))
+    random = np.random.default_rng((job.plan.seed, job.worker.replica, job.done))
     member = Member(port, address(job.server), job.cluster, job.worker.name, weights, job.plan, random)
     memory = None if job.memory is None else Memory(job.memory, member.learner)
     try:
@@ -126,7 +128,7 @@ def _update(member: Member, plan: Plan, stop: Stop) -> Step:
     stop.wait(max(begin + least - time.monotonic(), 0.0))
     probability = member.end.probability
     sent = member.offer(gradient, played.mean_reward)
-    return Step(0.0, member.cluster.index, member.name, played.mean_reward, probability, sent)
+    return Step(0.0, member.cluster.number, member.name, played.mean_reward, probability, sent)
 
 
 class Processes:
@@ -135,17 +137,18 @@ class Processes:
     def __init__(self, jobs: Sequence[Job]) -> None:
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload([__name__])  # what takes long to import is imported once
-        self._stop = context.Event()
+        stop, self._stop = context.Pipe(duplex=False)
         self.counters = {job.worker.name: Counters() for job in jobs}
         self._pipes: dict[Connection, str] = {}
         self._processes: list[BaseProcess] = []
         for job in jobs:
             ours, theirs = context.Pipe(duplex=False)
-            process = context.Process(target=_run, args=(job, theirs, self._stop), daemon=True)
+            process = context.Process(target=_run, args=(job, theirs, stop), daemon=True)
             process.start()
             theirs.close()
             self._pipes[ours] = job.worker.name
             self._processes.append(process)
+        stop.close()
 
     def __enter__(self) -> "Processes":
         return self
@@ -155,7 +158,7 @@ class Processes:
         for process in self._processes:
             process.join(_LINGER if failure[0] is None else 0)
             if process.is_alive():
-                process.terminate()
+                process.kill()  # a worker that hangs would not end for less
                 process.join()
 
     @property
@@ -183,24 +186,27 @@ class Processes:
 
     def stop(self) -> None:
         """Every worker ends after what it is at."""
-        self._stop.set()
+        self._stop.close()
 
 
-class _UntilParentEnds:
-    """Set by the parent, and by its end."""
+class _UntilClosed:
+    """Set once the parent has closed its end of the pipe, or has ended.
 
-    def __init__(self, event: Event) -> None:
-        self._event, self._parent = event, multiprocessing.parent_process()
+    Not an event: a killed worker would leave its lock locked, and so would a parent that Ctrl-C interrupts.
+    """
+
+    def __init__(self, pipe: Connection) -> None:
+        self._pipe = pipe
 
     def is_set(self) -> bool:
-        return self._event.is_set() or (self._parent is not None and not self._parent.is_alive())
+        return self._pipe.poll()
 
     def wait(self, timeout: float) -> bool:
-        return self._event.wait(timeout)
+        return self._pipe.poll(min(timeout, _LONGEST))
 
 
-def _run(job: Job, pipe: Connection, stop: Event) -> None:
+def _run(job: Job, pipe: Connection, stop: Connection) -> None:
     """A worker process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to all; the parent says when
     with suppress(BrokenPipeError):  # the parent was killed
-        work(job, pipe.send, _UntilParentEnds(stop))
+        work(job, pipe.send, _UntilClosed(stop))

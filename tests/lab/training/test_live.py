@@ -103,6 +103,11 @@ def members(training: "subprocess.Popen[str]") -> list[psutil.Process]:
     return [one for one in below if one.num_threads() > 1]
 
 
+def all_gone(processes: list[psutil.Process]) -> bool:
+    _, left = psutil.wait_procs(processes, timeout=LONG)
+    return not left
+
+
 @pytest.mark.usefixtures("live")
 def test_a_worker_dies_ctrl_c_ends_it_and_it_resumes(tmp_path: Path) -> None:
     out = tmp_path / "training"
@@ -194,6 +199,10 @@ def test_the_second_ctrl_c_ends_it_at_once(tmp_path: Path) -> None:
     try:
         while "waiting for the first update" not in training.stderr.readline():
             assert training.poll() is None
+        soon(lambda: len(members(training)) == 2)
+        below = psutil.Process(training.pid).children(recursive=True)
+        for worker in members(training):
+            worker.suspend()  # so it cannot end for the first
         os.kill(training.pid, signal.SIGINT)
         while "Ctrl-C again ends at once" not in training.stderr.readline():
             assert training.poll() is None
@@ -204,6 +213,21 @@ def test_the_second_ctrl_c_ends_it_at_once(tmp_path: Path) -> None:
         training.wait()
     assert training.returncode == 130
     assert "Traceback" not in errors
+    assert all_gone(below)
+
+
+@pytest.mark.usefixtures("live")
+def test_a_training_that_is_killed_leaves_no_process(tmp_path: Path) -> None:
+    training = begin(tmp_path / "training", 100_000, "--step-cost", "1000")
+    try:
+        soon(lambda: len(members(training)) == 2)
+        # Mostly in the wait for the time that an update takes at least.
+        soon(lambda: all(worker.status() == psutil.STATUS_SLEEPING for worker in members(training)))
+        below = psutil.Process(training.pid).children(recursive=True)
+    finally:
+        training.kill()
+        training.communicate(timeout=LONG)
+    assert all_gone(below)
 
 
 @pytest.mark.usefixtures("live")

@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from olafctl.membership.model import Host
 from olafctl.targets.interface import Running, TimedFrame, of_root
 from olafctl.targets.testbeds import load
-from olafctl.testbed.model import Host, Testbed
+from olafctl.testbed.model import Testbed
 from olafctl.verify import aom
 from olafctl.wire.frames import Endpoint, OlafFrame
 from olafctl.wire.geometry import BEATS
@@ -163,7 +164,7 @@ def _end(host: Host) -> Endpoint:
 
 def _ages(running: Running, arrivals: list[TimedFrame], job: Job, bed: Testbed, length: int) -> float | None:
     """ns: the mean over clusters of the average age of what reaches the parameter server."""
-    cluster_of = {worker.ip: worker.cluster for worker in bed.workers}
+    cluster_of = {worker.ip: bed.cluster_of(worker).number for worker in bed.workers}
     received: list[list[tuple[int, int, int]]] = [[] for _ in bed.clusters]
     with closing(running.virtual_time()) as engine:
         for frame in arrivals:

@@ -1,0 +1,83 @@
+"""What was skipped, one line for each reason; with everything installed only some reasons are allowed.
+
+A plug-in of both suites: ``tests/conftest.py`` names it, and ``make`` gives it to the SDK's with ``-p``.
+"""
+
+import os
+import re
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+RECORD = "OLAF_SKIPPED_TO"
+"""Names a file for what was skipped, a test or file to a line, so that another run can take just these."""
+STRICT = "OLAF_TEST_ALL"
+"""Set where everything is installed: a skip for a reason that is not allowed fails the run."""
+ALLOWED = {
+    "the reference compiler and switch, which no registry has": r"p4c-bm2-ss|simple_switch_grpc",
+    "a checkout of another project": r"checkout of (open-nic-shell|p4lang/tutorials)$",
+    "what this machine's kernel cannot do": (
+        r"^the kernel |^this kernel|^making interfaces is not allowed|namespaces|^only one processor$|"
+        r"^a small disk cannot be mounted"
+    ),
+    "a test of every shape of testbed, transport and target, where it has nothing to say of one": (
+        r"^needs ((\d+|a|two) (clusters?|testbed|slots?)|members)\b|^is about one queue,|"
+        r"^at a UNIX socket only|^this target has virtual time$"
+    ),
+}
+"""Why a test may skip although everything is installed, and the reasons that say so.
+
+Nothing that pip or apt-get brings belongs here, nor root's rights: ``make test-all`` asks for all of these.
+"""
+
+
+def _by_reason(reporter: pytest.TerminalReporter) -> dict[str, list[str]]:
+    """Node identifiers of the tests, and of the files that skipped as a whole."""
+    found = defaultdict(list)
+    for report in reporter.stats.get("skipped", []):
+        if isinstance(report.longrepr, tuple):
+            found[str(report.longrepr[2]).removeprefix("Skipped: ")].append(report.nodeid)
+    return found
+
+
+def _allowed(reason: str) -> bool:
+    return any(re.search(pattern, reason) for pattern in ALLOWED.values())
+
+
+def _forbidden(reporter: pytest.TerminalReporter) -> dict[str, list[str]]:
+    if STRICT not in os.environ:
+        return {}
+    return {reason: nodes for reason, nodes in _by_reason(reporter).items() if not _allowed(reason)}
+
+
+def _reporter(config: pytest.Config) -> pytest.TerminalReporter | None:
+    """None in a process of pytest-xdist."""
+    if hasattr(config, "workerinput"):
+        return None
+    found: pytest.TerminalReporter | None = config.pluginmanager.get_plugin("terminalreporter")
+    return found
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if (reporter := _reporter(session.config)) is None:
+        return
+    if path := os.environ.get(RECORD):
+        nodes = (node for nodes in _by_reason(reporter).values() for node in nodes)
+        Path(path).write_text("".join(f"{node}\n" for node in nodes))
+    if session.exitstatus == pytest.ExitCode.OK and _forbidden(reporter):
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    by_reason = _by_reason(terminalreporter)
+    if by_reason and not terminalreporter.hasopt("s"):  # -rs lists every test
+        terminalreporter.section("skipped")
+        for reason, nodes in sorted(by_reason.items(), key=lambda item: -len(item[1])):
+            files = sum("::" not in node for node in nodes)
+            counts = {"test": len(nodes) - files, "file": files}
+            said = " and ".join(f"{n} {what}{'s' * (n > 1)}" for what, n in counts.items() if n)
+            terminalreporter.write_line(f"{said} skipped: {reason}")
+    for reason, nodes in _forbidden(terminalreporter).items():
+        terminalreporter.section(f"must not skip with everything installed: {reason}", red=True)
+        terminalreporter.write_line("\n".join(nodes))

@@ -1,0 +1,62 @@
+"""What the suite says of its skips, and which fail it where everything is installed."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.plugins import skips
+
+pytest_plugins = ["pytester"]
+SUITE = """
+import pytest
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_trains(number):
+    pytest.skip("torch is not installed")
+
+@pytest.mark.skipif(True, reason="the kernel has no netem")
+def test_is_late():
+    pass
+
+def test_passes():
+    pass
+"""
+
+
+@pytest.fixture
+def suite(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+    for name in (skips.RECORD, skips.STRICT):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("PYTHONPATH", str(Path(skips.__file__).parent))
+    pytester.makepyfile(SUITE)
+    return pytester
+
+
+def run(suite: pytest.Pytester) -> pytest.RunResult:
+    return suite.runpytest_subprocess("-p", "skips", "-p", "no:cacheprovider")
+
+
+@pytest.fixture
+def record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv(skips.RECORD, str(tmp_path / "skipped"))
+    return tmp_path / "skipped"
+
+
+def test_a_line_for_each_reason_and_a_record(suite: pytest.Pytester, record: Path) -> None:
+    result = run(suite)
+    assert result.ret == pytest.ExitCode.OK
+    result.stdout.fnmatch_lines(
+        ["2 tests skipped: torch is not installed", "1 test skipped: the kernel has no netem"]
+    )
+    names = [line.partition("::")[2] for line in record.read_text().splitlines()]
+    assert names == ["test_trains[1]", "test_trains[2]", "test_is_late"]
+
+
+def test_with_everything_installed_only_some_reasons_are_allowed(
+    suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(skips.STRICT, "yes")
+    result = run(suite)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["*must not skip*: torch is not installed*", "*::test_trains?2?"])
+    result.stdout.no_fnmatch_line("*must not skip*netem*")
