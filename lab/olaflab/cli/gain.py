@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from olaflab.model.gain import Gain, Job, Spread
 
 
+_LITTLE = 0.05
+"""Below this share a difference of ages is no gain."""
+
+
 @click.command()
 @click.option("--values", type=click.IntRange(1), required=True, help="Length of the model.")
 @click.option("--interval", metavar="TIME", required=True, help="Between two updates of a worker: 20ms.")
@@ -144,6 +148,8 @@ def _verdict(found: "Gain", job: "Job") -> str:
         said = (
             f"{said}with most phases nothing of some segment comes through FIFO or Olaf, so ages say nothing."
         )
+    elif abs(1 - younger.median) < _LITTLE:
+        said += "models are of about the same age."
     elif younger.highest < 1:
         said = f"Yes: {said}models are {_younger(found)} younger."
     elif younger.lowest >= 1:

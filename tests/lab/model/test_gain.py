@@ -48,6 +48,8 @@ def test_the_commands_own_example_has_an_age() -> None:
     said = CliRunner().invoke(command, [*example.split()[2:], "--seeds", "3", "--json"])
     outcomes = json.loads(said.output)["outcomes"]
     assert len(outcomes) == 3 and all(outcome["age"]["highest"] for outcome in outcomes)
+    said = CliRunner().invoke(command, [*example.split()[2:], "--seeds", "3"])
+    assert "of about the same age. More than 8 slots help" in said.output
 
 
 def test_an_idle_link_gains_nothing() -> None:
