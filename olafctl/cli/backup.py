@@ -21,8 +21,8 @@ def command(
     The daemon may run meanwhile: the file is as of one revision. It has the keys of control messages, so only
     you may read it.
     """
-    from olafctl.daemon.operate.backup import backup
     from olafctl.daemon.operate.stores import reading
+    from olafctl.membership.backup import backup
 
     with reading(deployment, endpoints, etcd_certs) as store:
         rows = backup(store, deployment, file)

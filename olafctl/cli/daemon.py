@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from olafctl.cli import secret
+from olafctl.cli import numbers, secret
 from olafctl.cli.output import log_progress
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -25,7 +25,8 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     "--token-file", type=_FILE, help="File with the token that clients give; its owner alone may read it."
 )
 @click.option(
-    "--lease", type=click.FloatRange(0), default=0, show_default=True, metavar="SECONDS",
+    "--lease", type=click.FloatRange(0), callback=numbers.finite, default=0, show_default=True,
+    metavar="SECONDS",
     help="Workers that join by control message leave after so long a silence; 0: never.",
 )  # fmt: skip
 @click.option(

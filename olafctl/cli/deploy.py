@@ -16,19 +16,26 @@ if TYPE_CHECKING:
 @click.option("--dry-run", is_flag=True, help="Print the plan as a diff and change nothing.")
 @click.option("--take-over", is_flag=True, help="Displace another P4Runtime controller that is primary.")
 @click.option(
+    "--force", is_flag=True,
+    help="Forget members that joined and what else was changed at run time: all is as TESTBED says.",
+)  # fmt: skip
+@click.option(
     "--hosts/--no-hosts", default=None,
     help="Give each worker, parameter server and host a network namespace of its own, for `olafctl exec`; or"
          " take them away.  [default: as it is; at first without]",
 )  # fmt: skip
 @json_option("Print what was done as JSON.")
 def command(
-    testbed: str, target: str | None, dry_run: bool, take_over: bool, hosts: bool | None, as_json: bool
-) -> None:
+    testbed: str, target: str | None, dry_run: bool, take_over: bool, force: bool, hosts: bool | None,
+    as_json: bool,
+) -> None:  # fmt: skip
     """Make TESTBED run, programmed and verified.
 
     TESTBED is a YAML file, or the name of a shipped testbed. What already fits stays untouched; a second
-    deploy changes nothing, and so does one of what a daemon keeps. If anything fails, what ran before runs
-    again. Lines of the plan begin with + (added), ~ (changed) or - (removed).
+    deploy changes nothing, and so does one of what a daemon keeps. Its clusters are what a membership begins
+    with: members that joined, and what else was changed since, stay beside what was edited in TESTBED. If
+    anything fails, what ran before runs again. Lines of the plan begin with + (added), ~ (changed) or
+    - (removed).
     """
     from olafctl.control.deploy import deploy, kept
     from olafctl.control.store import Store, folder_of
@@ -49,7 +56,9 @@ def command(
                 click.echo(f"the daemon at {daemon.address} keeps {bed.name} running; nothing changed")
             return
     with progress() as log_progress:
-        outcome = deploy(bed, log_progress, dry_run=dry_run, take_over=take_over, with_hosts=hosts)
+        outcome = deploy(
+            bed, log_progress, dry_run=dry_run, take_over=take_over, with_hosts=hosts, force=force
+        )
     if as_json:
         print_json(_as_json(outcome, dry_run))
         return

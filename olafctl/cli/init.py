@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from olafctl.cli.output import json_option, print_json
-from olafctl.testbed import limits
+from olafctl.membership import limits
 from olafctl.wire.geometry import SLOTS
 
 _PORTS_AT_MOST = 8

@@ -4,8 +4,8 @@ import math
 
 import click
 
+from olafctl import quantities
 from olafctl.errors import BadInput, Problem
-from olafctl.testbed import quantities
 
 LONGEST = 10**15
 """ns, of any duration: eleven days."""

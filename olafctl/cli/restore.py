@@ -21,8 +21,8 @@ def command(
     No daemon may own it meanwhile. The next daemon makes the devices equal to it. A damaged, newer or foreign
     file is refused.
     """
-    from olafctl.daemon.operate.backup import restore
     from olafctl.daemon.operate.stores import changing
+    from olafctl.membership.backup import restore
 
     with changing(deployment, endpoints, etcd_certs) as (store, indices):
         rows = restore(store, deployment, indices, file)

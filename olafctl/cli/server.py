@@ -16,7 +16,8 @@ from olafctl.errors import BadInput, MissingTool, Problem
 if TYPE_CHECKING:
     from olaf import ParameterServer
 
-    from olafctl.testbed.model import Cluster, Testbed
+    from olafctl.membership.model import Cluster
+    from olafctl.testbed.model import Testbed
 
 _POLICIES = ("olaf", "synchronous", "periodic", "plain")
 _MEANINGS = {

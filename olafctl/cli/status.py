@@ -40,11 +40,6 @@ def _show(report: dict[str, Any]) -> None:
     click.echo(f"{len(report['clusters'])} clusters, {workers} workers, {servers} parameter servers")
     if report["daemon"]:
         click.echo(f"the daemon at {report['daemon']} keeps its membership")
-    for worker, cluster in ((w, c) for c in report["clusters"] for w in c["workers"]):
-        if worker["moved_from"] is not None:
-            click.echo(
-                f"{worker['name']} was moved from cluster {worker['moved_from']} to {cluster['index']}"
-            )
     if report["damaged"]:
         click.echo("what it wrote down about itself is damaged: olafctl deploy it again")
     if report["changing"]:

@@ -11,8 +11,8 @@ from olafctl.errors import BadInput, Problem
 from olafctl.wire.geometry import SLOTS
 
 if TYPE_CHECKING:
+    from olafctl.membership.objective import Objective
     from olafctl.testbed.model import Testbed
-    from olafctl.verify.question.objective import Objective
     from olafctl.verify.question.system import System
     from olafctl.verify.search.ranges import Parameter, Tried
     from olafctl.verify.search.verdict import Verdict

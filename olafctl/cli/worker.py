@@ -1,19 +1,24 @@
-"""``olafctl worker``: the members that the daemon keeps."""
+"""``olafctl worker``: the members of clusters, which a daemon keeps or nobody does."""
 
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from olafctl.cli import numbers
 from olafctl.cli.output import json_option, print_json
 from olafctl.daemon.api.command_line import as_dict, cluster_names, connection_options, line, worker_names
 
 if TYPE_CHECKING:
-    from olafctl.daemon.api.client import Client
+    from olafctl.daemon.api.command_line import Caller
 
 
 @click.group()
 def command() -> None:
-    """Let workers join, leave and move through `olafctl daemon`."""
+    """Let workers join, leave and move.
+
+    CLUSTER is a name or a number. Where a daemon keeps the deployment, it makes the changes; where none does,
+    this command does. Either way a change is made wholly or not at all, and lasts.
+    """
 
 
 @command.command()
@@ -26,10 +31,15 @@ def command() -> None:
 @click.option("--id", "worker_id", type=click.IntRange(0), help="Worker id.  [default: from its addresses]")
 @click.option("--values", type=click.IntRange(0), help="Length of its model, to be checked.")
 @click.option("--mtu", type=click.IntRange(0), help="Largest IPv4 packet on its way, to be checked.")
-@click.option("--lease", type=click.FloatRange(0), help="Seconds of silence after which it leaves.")
+@click.option(
+    "--lease",
+    type=click.FloatRange(0),
+    callback=numbers.finite,
+    help="Seconds of silence after which it leaves.",
+)
 @connection_options
 @json_option("Print the member as JSON.")
-def join(client: "Client", deployment: str, cluster: str, ip: str, as_json: bool, **wish: Any) -> None:
+def join(client: "Caller", deployment: str, cluster: str, ip: str, as_json: bool, **wish: Any) -> None:
     """Let the worker at address IP join CLUSTER."""
     _show(client.call("Join", deployment=deployment, cluster=cluster, ip=ip, **wish), as_json)
 
@@ -38,7 +48,7 @@ def join(client: "Client", deployment: str, cluster: str, ip: str, as_json: bool
 @click.argument("worker", shell_complete=worker_names)
 @connection_options
 @json_option("Print what it was as JSON.")
-def leave(client: "Client", deployment: str, worker: str, as_json: bool) -> None:
+def leave(client: "Caller", deployment: str, worker: str, as_json: bool) -> None:
     """Take WORKER out of its cluster."""
     left = client.call("Leave", deployment=deployment, worker=worker)
     if as_json:
@@ -54,7 +64,7 @@ def leave(client: "Client", deployment: str, worker: str, as_json: bool) -> None
 @connection_options
 @json_option("Print the member as JSON.")
 def move(
-    client: "Client", deployment: str, worker: str, cluster: str, port: int | None, as_json: bool
+    client: "Caller", deployment: str, worker: str, cluster: str, port: int | None, as_json: bool
 ) -> None:
     """Move WORKER to another cluster, front port, or both.
 

@@ -3,26 +3,29 @@
 import shutil
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from filecmp import cmp
 from pathlib import Path
 
-from olafctl.control import devices
+from olafctl.control import devices, members
 from olafctl.control.desired import desired
 from olafctl.control.hosts import deployed as hosts
 from olafctl.control.hosts.network import everyone, network, without_stack
 from olafctl.control.locks import HOSTS, USE, held, locked
-from olafctl.control.membership import effective
 from olafctl.control.plan import Plan, plan
 from olafctl.control.state import State
 from olafctl.control.store import Record, Role, Store, claim, clear, folder_of, remedy_for
 from olafctl.errors import BadInput, MissingTool, OlafError, Problem
+from olafctl.membership.membership import rows_of
+from olafctl.membership.merge import members_of
 from olafctl.ports import interfaces
 from olafctl.targets import deployment, front_ports, registry, rendered, testbeds
 from olafctl.targets.front_ports import FrontPort
 from olafctl.targets.interface import Build, Progress, Running, Target
+from olafctl.testbed.ground import ground
 from olafctl.testbed.model import Testbed
+from olafctl.verify.admission import Policy, check, situation
 
 _NOTHING = State()
 
@@ -67,9 +70,13 @@ def deploy(
     dry_run: bool = False,
     take_over: bool = False,
     with_hosts: bool | None = None,
+    force: bool = False,
+    as_given: bool = False,
 ) -> Outcome:
     """Make ``testbed`` run. When it already does, nothing is touched.
 
+    Members that joined, and what else was changed at run time, stay; with ``force`` all is as ``testbed``
+    says. With ``as_given`` its clusters come from another store, and this deployment's own is left alone.
     With ``take_over`` another P4Runtime controller that is primary is displaced. ``with_hosts`` gives hosts
     namespaces of their own, or takes them away; None leaves that as it is.
 
@@ -79,23 +86,26 @@ def deploy(
     claim(store.folder)
     before_hosts = hosts.wanted(store.folder)
     chosen = before_hosts if with_hosts is None else with_hosts
-    testbed = effective(testbed, store)
     if chosen:
         _check_hosts(testbed)
     if store.record(Role.RUNNING) is None:  # before minutes of compiling
         _check_startable(_target(testbed), testbed, store.folder)
     wanted = _prepare(testbed, store.folder, progress, chosen)
+    as_given = as_given or force
     if dry_run:
-        return _foresee(wanted, store)
+        return _foresee(wanted if as_given else _with_members(wanted, store), store)
     with locked(store.folder):
-        before = store.record(Role.RUNNING)
+        before = _before(store)
+        if not as_given:
+            wanted = _with_members(wanted, store)
         reusable = _reusable(wanted, store)
         if reusable is None:
             _check_startable(wanted.target, testbed, store.folder)
         _remember(wanted, store)
         try:
             outcome = _bring_up(wanted, reusable, store, progress, take_over)
-            store.settle()
+            with nullcontext() if as_given and not force else members.keeping(wanted.testbed, store):
+                store.settle()
         except BaseException as error:
             _roll_back(before, store, progress, error, take_over, before_hosts)
             if before is None and isinstance(error, OlafError):
@@ -124,16 +134,21 @@ def build(testbed: Testbed, progress: Progress) -> Build:
     return _prepare(testbed, folder_of(testbed.name), progress).build
 
 
-def find(store: Store) -> tuple[Testbed, Running | None]:
-    """A deployment's testbed as it is now, and what runs of it.
-
-    Raises OlafError when the stored testbed cannot be read.
-    """
+def recorded(store: Store) -> Testbed:
+    """A deployment's testbed as it was deployed. Raises OlafError when none can be read."""
     record = store.record(Role.RUNNING) or store.record(Role.WANTED)
     if record is None:
         raise OlafError(Problem("nothing was ever deployed", store.folder.name, "olafctl deploy TESTBED"))
-    testbed = effective(testbeds.load(record.source, record.testbed), store)
-    return testbed, registry.get(record.target).find(testbed, store.folder)
+    return testbeds.load(record.source, record.testbed)
+
+
+def find(store: Store) -> tuple[Testbed, Running | None]:
+    """A deployment's testbed with its membership as it is now, and what runs of it.
+
+    Raises OlafError when the stored testbed or the membership cannot be read.
+    """
+    testbed = members.current(recorded(store), store)
+    return testbed, registry.get(testbed.target).find(testbed, store.folder)
 
 
 def find_running(store: Store) -> tuple[Testbed, Running]:
@@ -197,6 +212,27 @@ def _prepare(testbed: Testbed, state: Path, progress: Progress, with_hosts: bool
     progress("rendering and checking")
     rendered.check(testbed)
     return _Wanted(testbed, target, target.build(testbed, progress), state, with_hosts)
+
+
+def _with_members(wanted: _Wanted, store: Store) -> _Wanted:
+    """``wanted`` with the members that there are, whose objectives it keeps. Raises OlafError."""
+    testbed = members.wanted(wanted.testbed, store)
+    asked = situation(testbed.clusters, ground(testbed))
+    rows = members.stored(store)
+    if asked and (rows is None or members_of(rows) != rows_of(testbed.clusters)):
+        check(asked, testbed, Policy())
+    return replace(wanted, testbed=testbed)
+
+
+def _before(store: Store) -> Testbed | None:
+    """What runs, or ran, with its members; None when nothing ever did."""
+    if store.record(Role.RUNNING) is None:
+        return None
+    testbed = recorded(store)
+    try:
+        return members.current(testbed, store)
+    except OlafError:
+        return testbed
 
 
 def _record(wanted: _Wanted) -> Record:
@@ -367,7 +403,7 @@ def _without_hints_into(folder: Path, error: OlafError) -> OlafError:
 
 
 def _roll_back(
-    before: Record | None,
+    before: Testbed | None,
     store: Store,
     progress: Progress,
     error: BaseException,
@@ -382,8 +418,7 @@ def _roll_back(
         return
     progress("going back to what ran before")
     try:
-        testbed = effective(testbeds.load(before.source, before.testbed), store)
-        old = _prepare(testbed, store.folder, progress, with_hosts)
+        old = _prepare(before, store.folder, progress, with_hosts)
         _bring_up(old, _reusable(old, store), store, progress, take_over)
     except OlafError as second:
         problems = [*(error.problems if isinstance(error, OlafError) else ()), *second.problems]

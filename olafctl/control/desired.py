@@ -1,7 +1,6 @@
 """Desired state: what a testbed asks of the tables, the groups and the queue's registers."""
 
 from collections.abc import Container, Iterable, Iterator
-from dataclasses import replace
 from ipaddress import IPv4Address
 
 from olafctl.control.pipeline import (
@@ -19,13 +18,13 @@ from olafctl.control.pipeline import (
     WORKERS,
 )
 from olafctl.control.state import QueueState, State, device_state, merged
+from olafctl.membership import limits
+from olafctl.membership.model import Cluster, Host, default_mac
 from olafctl.p4runtime.entities import Lpm, MulticastGroup, Replica, TableEntry
 from olafctl.queue.registers import CLOCK_HZ, IndexSettings, rate_word
 from olafctl.queue.settings import IndexRange, with_default
 from olafctl.targets.interface import device_name
-from olafctl.testbed import limits
-from olafctl.testbed.hosts import default_mac
-from olafctl.testbed.model import Cluster, Engine, Host, Testbed
+from olafctl.testbed.model import Engine, Testbed
 from olafctl.testbed.topology import Copy, Topology
 from olafctl.wire.frames import float_bits, mac_bits
 from olafctl.wire.layouts import TUSER, Refusal
@@ -39,16 +38,17 @@ _NOWHERE = 0
 """Of an address of the engine's own: no frame comes in from it."""
 
 
-def desired(testbed: Testbed) -> State:
-    """The state that makes a pipeline serve ``testbed``; a pure function of it."""
-    topology = Topology(testbed)
-    members = of_clusters(testbed.clusters, topology=topology).devices
+def desired(testbed: Testbed, membership: Iterable[Cluster] | None = None) -> State:
+    """The state that makes a pipeline serve ``testbed`` with these clusters and their members; without, with
+    those that it begins with."""
+    topology, clusters = Topology(testbed), testbed.clusters if membership is None else tuple(membership)
+    members = of_clusters(clusters, topology=topology).devices
     devices = {}
     for engine in testbed.engines:
         first, second = (device_name(testbed, engine.name, block) for block in DEVICES)
         devices[first] = merged(members[first], device_state(_identify(topology, engine.name)))
         devices[second] = merged(members[second], device_state(_forward(topology, engine)))
-    return State(devices, {engine.name: _queue(engine, topology) for engine in testbed.engines})
+    return State(devices, {engine.name: _queue(engine, clusters, topology) for engine in testbed.engines})
 
 
 def of_clusters(
@@ -57,13 +57,14 @@ def of_clusters(
     *,
     topology: Topology,
     passing_by: Container[IPv4Address] = (),
+    bridged: Container[str] = (),
 ) -> State:
-    """The part of the devices' desired state that these clusters and their workers ask for. No two clusters
-    share an entry or a group.
+    """The part of the devices' desired state that these clusters and their workers ask for. Two clusters
+    share no more than the way to a MAC address.
 
     The entries of workers whose replica ids are in ``without`` are left out; their groups are whole. VNP4₁ of
-    the engines above their own takes no updates of workers whose addresses are in
-    ``passing_by``.
+    the engines above their own takes no updates of workers whose addresses are in ``passing_by``. The ways to
+    MAC addresses in ``bridged`` are others' too, and left out.
     """
     testbed = topology.testbed
     names = {
@@ -82,7 +83,7 @@ def of_clusters(
                 if worker.ip not in passing_by or topology.home(worker) == engine
             }
             for worker in cluster.workers:
-                if worker.member not in without:
+                if worker.replica not in without:
                     port = topology.port_towards(engine, worker.port)
                     first.append(
                         _assignment(worker.ip, cluster, worker.number, worker.worker_id, port)
@@ -95,8 +96,12 @@ def of_clusters(
                 _copy(copy) for copy in topology.copies(engine, cluster) if copy.replica not in without
             )
             for worker in cluster.workers:
-                if worker.member not in without:
-                    second += _route(worker, engine, topology)
+                if worker.replica not in without:
+                    second += (
+                        entry
+                        for entry in _route(worker, engine, topology)
+                        if entry.table != BRIDGING or worker.mac not in bridged
+                    )
     return State({name: device_state(held) for name, held in entities.items()})
 
 
@@ -111,32 +116,20 @@ def registers(engine: Engine) -> dict[str, int]:
 
 
 def index_range(cluster: Cluster, engine: Engine, topology: Topology) -> IndexRange:
-    """A cluster's indices, and what it asks of them at ``engine``, whose own mode and reward rule are those
-    of clusters that have none of their own."""
-    here = replace(
-        cluster,
-        mode=cluster.mode if cluster.own_mode else engine.mode,
-        reward_threshold=cluster.reward_threshold
-        if cluster.own_reward_threshold
-        else engine.reward_threshold,
-    )
-    if here.mode is Mode.ISWITCH:
+    """A cluster's indices, and what the queue of ``engine`` does with its updates, whatever their segment."""
+    mode, limit, h = engine.mode_of(cluster), engine.reward_of(cluster), cluster.h
+    if mode is Mode.ISWITCH:
         below = len(topology.members_below(engine.name, cluster))
         if below and topology.top(cluster) != engine.name:
-            here = replace(here, threshold=below)
-    return IndexRange(cluster.first, cluster.first + cluster.segments - 1, settings(here))
-
-
-def settings(cluster: Cluster) -> IndexSettings:
-    """What the queue does with a cluster's updates, whatever their segment."""
-    limit = cluster.reward_threshold
-    return IndexSettings(
-        mode=cluster.mode,
+            h = below
+    settings = IndexSettings(
+        mode=mode,
         halted=cluster.halted,
-        threshold=cluster.threshold if cluster.mode is Mode.ISWITCH else 1,
+        threshold=h if mode is Mode.ISWITCH else 1,
         reward_enable=0 if limit is None else 1,
         reward_threshold=0 if limit is None else float_bits(limit),
     )
+    return IndexRange(cluster.first, cluster.last, settings)
 
 
 def flood_group() -> int:
@@ -146,7 +139,7 @@ def flood_group() -> int:
 
 def _assignment(address: IPv4Address, cluster: Cluster, number: int, worker_id: int, port: int) -> TableEntry:
     params = {
-        "cluster": cluster.index,
+        "cluster": cluster.number,
         "worker": worker_id,
         "index": cluster.first,
         "segments": cluster.segments,
@@ -162,7 +155,7 @@ def _between_engines(cluster: Cluster, engine: str, topology: Topology) -> Itera
     own = topology.address_as_member(engine, cluster)
     if own is not None:
         yield _assignment(own, cluster, 0, 0, _NOWHERE)
-    if cluster.mode is Mode.ISWITCH:
+    if topology.testbed.mode_of(cluster) is Mode.ISWITCH:
         for copy, number in topology.branches(engine, cluster):
             yield _assignment(copy.ip, cluster, number, 0, copy.port)
 
@@ -176,9 +169,9 @@ def _reaching_together(
         return
     yield MulticastGroup(cluster.group, copies)
     group = {"group": cluster.group}
-    key = {"cluster": cluster.index}
+    key = {"cluster": cluster.number}
     yield TableEntry(CLUSTER_MULTICAST, key, "multicast", group)
-    if cluster.mode is not Mode.ISWITCH:
+    if topology.testbed.mode_of(cluster) is not Mode.ISWITCH:
         return
     address, own = topology.testbed.root.address, topology.address_as_member(engine, cluster)
     if topology.top(cluster) == engine or address is None or own is None:
@@ -232,6 +225,6 @@ def _way(address: IPv4Address, mac: str, port: int) -> Iterator[TableEntry]:
     yield TableEntry(BRIDGING, {"dst_mac": mac_bits(mac)}, "forward", {"port": port})
 
 
-def _queue(engine: Engine, topology: Topology) -> QueueState:
-    parts = (index_range(cluster, engine, topology) for cluster in topology.testbed.clusters)
+def _queue(engine: Engine, clusters: Iterable[Cluster], topology: Topology) -> QueueState:
+    parts = (index_range(cluster, engine, topology) for cluster in clusters)
     return QueueState(registers(engine), with_default(engine.indices, parts))

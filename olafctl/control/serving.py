@@ -12,7 +12,8 @@ from olaf.policies import PolicyMaker
 from olaf.port import Port
 
 from olafctl.errors import BadInput, Problem
-from olafctl.testbed.model import Cluster, Host, Testbed
+from olafctl.membership.model import Cluster, Host
+from olafctl.testbed.model import Testbed
 from olafctl.wire.modes import Mode
 
 POLICIES: dict[str, tuple[type[policies.Policy], tuple[str, ...]]] = {
@@ -48,7 +49,7 @@ def policy(name: str, rate: float, options: dict[str, float | None]) -> PolicyMa
 
 def asynchronous(testbed: Testbed) -> tuple[Cluster, ...]:
     """The clusters that a parameter server is for: rounds of iswitch mode need none."""
-    return tuple(cluster for cluster in testbed.clusters if cluster.mode is not Mode.ISWITCH)
+    return tuple(cluster for cluster in testbed.clusters if testbed.mode_of(cluster) is not Mode.ISWITCH)
 
 
 def host_of(testbed: Testbed, name: str | None) -> Host:

@@ -15,6 +15,7 @@ from olafctl.control.locks import unless_changing
 from olafctl.control.pipeline import DEVICES, TABLES, block_of, show_action, show_key
 from olafctl.control.plan import plan
 from olafctl.control.store import Role, Store
+from olafctl.membership.model import Cluster
 from olafctl.p4runtime.dataplane import CounterData
 from olafctl.p4runtime.entities import TableEntry
 from olafctl.p4runtime.failures import P4RuntimeFailed
@@ -22,7 +23,7 @@ from olafctl.p4runtime.session import Session
 from olafctl.queue.registers import is_staging
 from olafctl.targets import deployment, processes
 from olafctl.targets.interface import Registers, Running, device_name
-from olafctl.testbed.model import Cluster, Testbed
+from olafctl.testbed.model import Testbed
 from olafctl.testbed.topology import Topology
 from olafctl.wire.modes import Mode
 
@@ -70,7 +71,7 @@ def status(store: Store, kept: Kept | None = None) -> Json:
         "interrupted": interrupted,
         "died": list(processes.died(store.folder)),
         "engines": _engines(testbed),
-        "clusters": _clusters(testbed, store),
+        "clusters": _clusters(testbed),
         "parameter_servers": [
             {"name": host.name, "ip": str(host.ip), "port": host.port} for host in testbed.parameter_servers
         ],
@@ -93,17 +94,16 @@ def healthy(report: Json) -> bool:
     return bool(report["running"]) and not report["interrupted"] and not report["drift"]
 
 
-def _clusters(testbed: Testbed, store: Store) -> list[Json]:
-    homes = {move.worker: move.home for move in store.regrouped()}
+def _clusters(testbed: Testbed) -> list[Json]:
     return [
         {
-            "index": cluster.index,
+            "number": cluster.number,
             "name": cluster.name,
             "group": cluster.group,
-            "mode": cluster.mode,
+            "mode": testbed.mode_of(cluster),
             "first": cluster.first,
             "segments": cluster.segments,
-            "threshold": cluster.threshold if cluster.mode is Mode.ISWITCH else None,
+            "threshold": cluster.h if testbed.mode_of(cluster) is Mode.ISWITCH else None,
             "halted": cluster.halted,
             "epoch": cluster.epoch,
             "workers": [
@@ -112,9 +112,8 @@ def _clusters(testbed: Testbed, store: Store) -> list[Json]:
                     "ip": str(worker.ip),
                     "udp_port": worker.udp_port,
                     "port": worker.port,
-                    "member": worker.member,
+                    "replica": worker.replica,
                     "number": worker.number,
-                    "moved_from": homes.get(worker.name),
                 }
                 for worker in cluster.workers
             ],

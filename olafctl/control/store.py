@@ -20,7 +20,7 @@ from olafctl.ports import interfaces
 from olafctl.targets import processes, testbeds
 
 FILE = "deployment.db"
-_VERSION = 2
+_VERSION = 3
 _SCHEMA = f"""
 begin;
 create table if not exists deployment (
@@ -30,11 +30,8 @@ create table if not exists deployment (
     target text not null,
     build text not null
 ) strict;
-create table if not exists regrouped (
-    worker text primary key, home integer not null, cluster integer not null
-) strict;
-create table if not exists controlled (
-    cluster text primary key, home integer not null, threshold integer not null, halted integer not null
+create table if not exists membership (
+    only integer primary key check (only = 1), place text not null
 ) strict;
 pragma user_version = {_VERSION};
 commit;
@@ -57,26 +54,6 @@ class Record:
     source: Path
     target: str
     build: str
-
-
-@dataclass(frozen=True)
-class Regrouped:
-    """A worker moved at run time: from the cluster its testbed says (``home``) to ``cluster``, by index."""
-
-    worker: str
-    home: int
-    cluster: int
-
-
-@dataclass(frozen=True)
-class Controlled:
-    """A cluster changed at run time: its H, from what its testbed says (``home``) to ``threshold``, and
-    whether it is halted."""
-
-    cluster: str
-    home: int
-    threshold: int
-    halted: bool
 
 
 class Store:
@@ -127,44 +104,18 @@ class Store:
         with suppress(OSError):
             (self.folder / FILE).unlink()
 
-    def regrouped(self) -> tuple[Regrouped, ...]:
-        """The workers moved at run time."""
+    def membership(self) -> str:
+        """Where the membership is kept since the first time: ``here``, or the etcd's name; empty before."""
         if not self.exists():
-            return ()
+            return ""
         with self._open() as database:
-            rows = database.execute("select worker, home, cluster from regrouped order by worker").fetchall()
-        return tuple(Regrouped(*row) for row in rows)
+            row = database.execute("select place from membership").fetchone()
+        return row[0] if row else ""
 
-    def put_regrouped(self, moved: Regrouped) -> None:
-        """Store a worker's new cluster; back home is no longer moved."""
+    def put_membership(self, place: str) -> None:
+        """Note where the membership is kept from now on."""
         with self._open() as database:
-            database.execute("delete from regrouped where worker = ?", (moved.worker,))
-            if moved.cluster != moved.home:
-                database.execute(
-                    "insert into regrouped values (?, ?, ?)", (moved.worker, moved.home, moved.cluster)
-                )
-
-    def controlled(self) -> tuple[Controlled, ...]:
-        """The clusters changed at run time."""
-        if not self.exists():
-            return ()
-        with self._open() as database:
-            rows = database.execute(
-                "select cluster, home, threshold, halted from controlled order by cluster"
-            ).fetchall()
-        return tuple(
-            Controlled(name, home, threshold, bool(halted)) for name, home, threshold, halted in rows
-        )
-
-    def put_controlled(self, changed: Controlled) -> None:
-        """Store a cluster's change; one that is as its testbed says is no longer changed."""
-        with self._open() as database:
-            database.execute("delete from controlled where cluster = ?", (changed.cluster,))
-            if changed.halted or changed.threshold != changed.home:
-                database.execute(
-                    "insert into controlled values (?, ?, ?, ?)",
-                    (changed.cluster, changed.home, changed.threshold, int(changed.halted)),
-                )
+            database.execute("insert or replace into membership values (1, ?)", (place,))
 
     @contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:

@@ -8,38 +8,20 @@ situation was accepted is carried out only if that is still the situation when i
 from collections import OrderedDict
 from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
-from fractions import Fraction
+from dataclasses import replace
 
 from olafctl.daemon.controller import Controller
-from olafctl.daemon.membership import Membership
-from olafctl.daemon.model import Row
-from olafctl.daemon.objectives import check_objective
-from olafctl.daemon.operations import Operation, Outdated, Planned
-from olafctl.errors import BadInput, OlafError, Problem
+from olafctl.errors import OlafError, Problem
+from olafctl.membership.ground import Ground
+from olafctl.membership.membership import Membership
+from olafctl.membership.model import Cluster, Member, Row
+from olafctl.membership.operations import Operation, Outdated, Planned
+from olafctl.testbed.ground import ground
 from olafctl.testbed.model import Testbed
+from olafctl.verify.admission import Policy, Situation, check, situation
 
 _ATTEMPTS = 5
 _REMEMBERED = 1024
-_UPDATES = 20
-_SLOWER = tuple(Fraction(1, 2**step) for step in range(1, 6))
-
-Flow = tuple[str, int, int, str]
-"""A cluster's name, its period in ns, its members and its objective."""
-Situation = tuple[Flow, ...]
-
-
-class ObjectiveBroken(BadInput):
-    """A change that an Age-of-Model objective forbids."""
-
-
-@dataclass(frozen=True)
-class Policy:
-    """How long to ask, and what to do without an answer."""
-
-    timeout: float = 5.0
-    """Seconds for each objective, and as long again for the largest rate."""
-    accept_unknown: bool = False
 
 
 class Admission:
@@ -48,6 +30,7 @@ class Admission:
     def __init__(self, controller: Controller, testbed: Testbed, policy: Policy | None = None) -> None:
         self._controller = controller
         self._testbed = testbed
+        self._ground = ground(testbed)
         self._policy = policy or Policy()
         self._accepted: OrderedDict[Situation, None] = OrderedDict()
         # The solver has one context for the whole process.
@@ -80,15 +63,15 @@ class Admission:
         return answer
 
     def _concerned(self, operation: Operation) -> bool:
-        situation = self._after(operation)
-        return bool(situation) and situation not in self._accepted
+        found = self._after(operation)
+        return bool(found) and found not in self._accepted
 
     def _verified(self, operation: Operation) -> Row:
         for _ in range(_ATTEMPTS):
-            situation = self._after(operation)
-            if situation and situation not in self._accepted:
-                self._check(situation)
-                self._accepted[situation] = None
+            found = self._after(operation)
+            if found and found not in self._accepted:
+                check(found, self._testbed, self._policy)
+                self._accepted[found] = None
                 while len(self._accepted) > _REMEMBERED:
                     self._accepted.popitem(last=False)
             try:
@@ -100,96 +83,51 @@ class Admission:
 
     def _after(self, operation: Operation) -> Situation:
         """The situation that ``operation`` would leave; empty when it leaves no new one to verify."""
-        found: list[Situation] = []
 
-        def plan(membership: Membership) -> None:
+        def after(membership: Membership) -> Situation:
             try:
-                change = operation(membership).change
+                return _new(membership, operation(membership).change, self._ground)
             except OlafError:
-                return  # it is refused for another reason, by the controller
-            now, then = _situation(membership, {}), _situation(membership, change)
-            if then != now:
-                found.append(then)
+                return ()  # it is refused for another reason, by the controller
 
-        self._controller.look(plan)
-        return found[0] if found else ()
+        return self._controller.look(after)
 
     def _guarded(self, operation: Operation) -> Operation:
         """``operation``, if the situation it leaves is none that would still have to be verified."""
 
         def guarded(membership: Membership) -> Planned:
             planned = operation(membership)
-            then = _situation(membership, planned.change)
-            if then and then != _situation(membership, {}) and then not in self._accepted:
+            then = _new(membership, planned.change, self._ground)
+            if then and then not in self._accepted:
                 raise Outdated
             return planned
 
         return guarded
 
-    def _check(self, situation: Situation) -> None:
-        """Raises ObjectiveBroken when an objective does not hold, or may not."""
-        from olafctl.verify.question import parse
-        from olafctl.verify.question.system import Cluster, System, Transmission
-        from olafctl.verify.search import ranges
-        from olafctl.verify.search.verdict import Answer, verify
 
-        sending = {name: (period, workers) for name, period, workers, _ in situation if workers}
-        if not sending:
-            return
-        system = System(
-            clusters=tuple(
-                Cluster(name, period, (0, period - 1), workers) for name, (period, workers) in sending.items()
-            ),
-            service=parse.service_of(self._testbed, None),
-            slots=self._testbed.root.slots,
-            updates=_UPDATES,
-            transmission=Transmission.ANY,
-        )
-        for name, period, _, text in situation:
-            if not text or name not in sending:
-                continue
-            check_objective(text, period, self._testbed)  # it may come from a backup of another testbed
-            objective = parse.objective(text if "@" in text or text == "loss-free" else f"{text}@{name}")
-            verdict = verify(system, objective, self._policy.timeout)
-            if verdict.answer is Answer.ACCEPT:
-                continue
-            if verdict.answer is Answer.UNKNOWN and self._policy.accept_unknown:
-                continue
-            found = verdict.counterexample
-            reason = found.violation.what if found else f"is not decided in {self._policy.timeout:g} s"
-            share = self._policy.timeout / len(_SLOWER)
-            slower = ((factor, ranges.at_rate(system, factor)) for factor in _SLOWER)
-            accepted = (
-                factor for factor, one in slower if verify(one, objective, share).answer is Answer.ACCEPT
-            )
-            largest = next(accepted, None)
-            remedy = "no rate tried is accepted"
-            if largest is not None:
-                remedy = f"accepted when every worker sends {largest} times as often"
-            raise ObjectiveBroken(Problem(f"would break {text} of {name!r}: {reason}", "objective", remedy))
-
-
-def _situation(membership: Membership, change: Mapping[str, Row | None]) -> Situation:
-    """What an objective depends on, after a change; empty when there is no objective."""
-    flows = {
-        name: (cluster.period, cluster.objective, len(membership.members_of(name)))
-        for name, cluster in membership.clusters.items()
-        if cluster.period
-    }
-    for key, row in sorted(change.items()):  # clusters before their members
-        room, _, name = key.partition("/")
-        if room == "cluster":
-            members = flows.pop(name, (0, "", 0))[2]
-            if row is not None and row["period"]:
-                flows[name] = (int(row["period"]), str(row["objective"]), members)
-        elif room == "member":
-            before = membership.members.get(name)
-            for cluster, step in ((before and before.cluster, -1), (row and str(row["cluster"]), 1)):
-                if cluster in flows:
-                    period, objective, members = flows[cluster]
-                    flows[cluster] = (period, objective, members + step)
-    if not any(objective for _, objective, _ in flows.values()):
+def _new(membership: Membership, change: Mapping[str, Row | None], ground: Ground) -> Situation:
+    """The situation after a change; empty when it is none to verify, or the one there is."""
+    if all(row is None for row in change.values()):
+        return ()  # who goes cannot be kept
+    if not any(each.objective for each in membership.clusters.values()) and not any(
+        row and row.get("objective") for row in change.values()
+    ):
         return ()
-    return tuple(
-        (name, period, members, objective) for name, (period, objective, members) in sorted(flows.items())
-    )
+    clusters = dict(membership.clusters)
+    for key, row in sorted(change.items()):  # clusters before their members
+        prefix, _, name = key.partition("/")
+        if prefix == "cluster":
+            known = clusters.pop(name, None)
+            if row is not None:
+                clusters[name] = replace(Cluster.from_row(row), workers=known.workers if known else ())
+        elif prefix == "member":
+            before = membership.members.get(name)
+            if before is not None and before.cluster in clusters:
+                there = clusters[before.cluster]
+                others = tuple(each for each in there.workers if each.name != name)
+                clusters[there.name] = replace(there, workers=others)
+            if row is not None:
+                there = clusters[str(row["cluster"])]
+                clusters[there.name] = replace(there, workers=(*there.workers, Member.from_row(row)))
+    then = situation(clusters.values(), ground)
+    return () if then == situation(membership.clusters.values(), ground) else then

@@ -20,13 +20,14 @@ from olafctl.control.desired import desired, index_range, of_clusters
 from olafctl.control.plan import Plan, QueuePlan, plan
 from olafctl.control.state import DeviceState, QueueState, State, device_state
 from olafctl.errors import OlafError, Problem
+from olafctl.membership.model import Cluster
 from olafctl.p4runtime.entities import Entity, MulticastGroup, TableEntry
 from olafctl.p4runtime.session import Session
 from olafctl.queue import settings
 from olafctl.queue.settings import Change as SettingsChange
 from olafctl.queue.settings import IndexRange
 from olafctl.targets.interface import Registers
-from olafctl.testbed.model import Cluster, Testbed
+from olafctl.testbed.model import Testbed
 from olafctl.testbed.topology import Topology
 
 _log = logging.getLogger(__name__)
@@ -48,7 +49,7 @@ class Check:
         clusters: Iterable[Cluster],
         passing_by: Container[IPv4Address] = (),
     ) -> None:
-        """Begin. ``queues`` are the engines', by name; ``testbed`` is what is wanted without clusters;
+        """Begin. ``queues`` are the engines', by name; ``testbed`` is what is wanted besides
         ``clusters`` are all as they are now, each made when it is asked for. Workers ``passing_by`` are known
         at their own engine alone."""
         self.error: OlafError | None = None
@@ -116,7 +117,7 @@ class Check:
         """The whole comparison; a pause may be made at each step."""
         engines, topology = self._testbed.engines, Topology(self._testbed)
         indices: list[list[IndexRange]] = [[] for _ in engines]
-        base = desired(self._testbed)
+        base = desired(self._testbed, ())
         yield from self._want(base)
         for cluster in self._clusters:
             for engine, parts in zip(engines, indices, strict=True):

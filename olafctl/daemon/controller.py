@@ -24,18 +24,18 @@ from ipaddress import IPv4Address
 from itertools import groupby
 from typing import TypeVar
 
-from olafctl.control.store import Controlled, Regrouped, Store
 from olafctl.daemon.leadership import Alone, Leadership, NotLeader
-from olafctl.daemon.membership import Change, Membership, affected
-from olafctl.daemon.model import Row, of_testbed
-from olafctl.daemon.operations import Operation, Outdated, Planned
 from olafctl.daemon.resting import Resting
 from olafctl.daemon.site import Site
 from olafctl.daemon.southbound import Southbound
-from olafctl.daemon.store.interface import Event, Intent, MembershipStore
 from olafctl.errors import OlafError, Problem
+from olafctl.membership.membership import Change, Membership, affected
+from olafctl.membership.merge import fits
+from olafctl.membership.model import Cluster, Row
+from olafctl.membership.operations import Operation, Outdated, Planned
+from olafctl.membership.store import Event, Intent, MembershipStore
 from olafctl.p4runtime.failures import WriteFailed
-from olafctl.testbed.model import Cluster
+from olafctl.testbed.ground import ground
 
 _log = logging.getLogger(__name__)
 _BATCH = 64
@@ -46,6 +46,7 @@ _CHECK_POLL = 0.1
 """How soon what a check found is repaired."""
 _RETRY_SECONDS = 1.0
 _Row = TypeVar("_Row")
+_Found = TypeVar("_Found")
 
 
 class Busy(OlafError):
@@ -72,10 +73,10 @@ class _Stored:
     def follow(self, membership: Membership, change: Change) -> None:
         """``change``, which ``membership`` has, is stored now."""
         for key in change:
-            room, _, name = key.partition("/")
-            if room == "cluster":
+            prefix, _, name = key.partition("/")
+            if prefix == "cluster":
                 _follow(self.clusters, membership.clusters, name)
-            elif room == "member":
+            elif prefix == "member":
                 _follow(self.members, membership.members, name)
 
 
@@ -114,7 +115,8 @@ class Controller:
         *,
         check_every: float = CHECK_SECONDS,
     ) -> None:
-        """Load the membership; the first time it is the testbed's. Raises OlafError.
+        """Load the membership; the first time it is the testbed's. Raises OlafError, also for one that was
+        begun and is gone.
 
         The devices are read and compared ``check_every`` seconds after the last time. Without ``leadership``
         there is no other controller.
@@ -135,8 +137,6 @@ class Controller:
         self._loaded = False
         self._revision = 0
         self._load()
-        if self.term and not self._revision:
-            self._begin_with_the_testbed()
         self._thread = threading.Thread(target=self._run, name=f"controller {self.name}", daemon=True)
 
     def start(self) -> None:
@@ -194,7 +194,7 @@ class Controller:
                 [member.to_row() for member in members],
             )
 
-    def look(self, question: Callable[[Membership], Row | None]) -> Row | None:
+    def look(self, question: Callable[[Membership], _Found]) -> _Found:
         """What ``question`` finds in the membership, which does not change meanwhile."""
         with self._changed:
             return question(self.membership)
@@ -319,10 +319,7 @@ class Controller:
             self._leadership.check()
             if not self._loaded:
                 self._load()
-            if not self._revision:
-                self._begin_with_the_testbed()
-            clusters = self.membership.placed(self.membership.clusters)
-            self.southbound.reconcile(clusters)
+            self.southbound.reconcile(tuple(self.membership.snapshot()))
             self._free_indices()
             if self._store.intent() is not None:
                 _log.warning("%s: undid a change that was interrupted", self.name)
@@ -345,7 +342,7 @@ class Controller:
     def _cluster_at(self, address: IPv4Address) -> Cluster | None:
         """The cluster of the member with this address."""
         member = self.membership.at(address)
-        return None if member is None else self.membership.placed([member.cluster])[0]
+        return None if member is None else self.membership.clusters[member.cluster]
 
     def _begin_check(self) -> None:
         """Have the devices compared with the membership while changes go on."""
@@ -390,7 +387,7 @@ class Controller:
                     refused.append((request, error))
                     continue
                 for name in affected(self.membership, plan.change) - before.keys():
-                    before[name] = self.membership.placed([name])
+                    before[name] = self.membership.those([name])
                 self.membership.apply(plan.change)
                 change.update(plan.change)
                 planned.append((request, plan))
@@ -398,9 +395,9 @@ class Controller:
                     # Its indices are free once it is gone from the devices, not before.
                     rest = batch[position:]
                     break
-            after = self.membership.placed(before)
+            after, macs = self.membership.those(before), dict(self.membership.macs)
         try:
-            self._make(change, [each for group in before.values() for each in group], after, planned)
+            self._make(change, [each for group in before.values() for each in group], after, macs, planned)
         except OlafError as error:
             self._loaded = False
             self._equalise()
@@ -449,12 +446,13 @@ class Controller:
         change: Change,
         before: Sequence[Cluster],
         after: Sequence[Cluster],
+        macs: Mapping[str, int],
         planned: Sequence[tuple[_Request, Planned]],
     ) -> None:
         """The one step over store and devices. Raises OlafError; then all of it must be undone."""
         if change:
             self._store.begin(Intent(change))
-            self.southbound.apply(before, after)
+            self.southbound.apply(before, after, macs)
         for _, plan in planned:
             for command, first, last in plan.commands:
                 self.southbound.command(command, first, last)
@@ -473,8 +471,20 @@ class Controller:
 
     def _load(self) -> None:
         revision, rows = self._store.rows()
+        if self.term:
+            if not revision:
+                first: Change = {**self._site.first(), "meta/testbed": {"name": self.name}}
+                self._store.finish(first)
+                revision, rows = self._store.rows()
+            self._site.kept(self._store.place)
+        try:
+            membership = Membership(self._site.testbed.indices, rows)
+        except (KeyError, TypeError, ValueError) as error:
+            what = f"the stored membership cannot be used: {error}"
+            raise OlafError(Problem(what, self.name, "restore a backup: olafctl restore")) from None
+        fits(membership, ground(self._site.testbed))
         with self._changed:
-            self.membership = Membership(self._site.testbed.indices, rows)
+            self.membership = membership
             if self.term:
                 # What waits in the queue, and of which cluster, is not stored.
                 self.membership.rest()
@@ -482,16 +492,3 @@ class Controller:
             self._stored = _Stored(self.membership)
             self._revision = revision
         self._loaded = True
-
-    def _begin_with_the_testbed(self) -> None:
-        clusters, members = of_testbed(self._site.testbed)
-        change: Change = {f"cluster/{cluster.name}": cluster.to_row() for cluster in clusters}
-        change.update({f"member/{member.name}": member.to_row() for member in members})
-        self._store.finish(change | {"meta/testbed": {"name": self.name}})
-        # From now on what one-shot commands changed is part of the membership.
-        moves = Store(self._site.folder)
-        for move in moves.regrouped():
-            moves.put_regrouped(Regrouped(move.worker, move.home, move.home))
-        for job in moves.controlled():
-            moves.put_controlled(Controlled(job.cluster, job.home, job.home, False))
-        self._load()

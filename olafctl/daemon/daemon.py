@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from olafctl.daemon.admission import Admission
-from olafctl.daemon.api.server import Owned, Server
+from olafctl.daemon.api.calls import Owned
+from olafctl.daemon.api.server import Server
 from olafctl.daemon.controller import CHECK_SECONDS, Controller
 from olafctl.daemon.etcd.client import Etcd
 from olafctl.daemon.etcd.leadership import LEASE_SECONDS, EtcdLeadership
@@ -18,11 +19,12 @@ from olafctl.daemon.messages.notices import Notices
 from olafctl.daemon.operate.audit import AuditLog
 from olafctl.daemon.operate.metrics import Metrics
 from olafctl.daemon.operate.web import Web
-from olafctl.daemon.operations import Operations
 from olafctl.daemon.site import Site
-from olafctl.daemon.store.sqlite import SqliteStore
 from olafctl.errors import OlafError
+from olafctl.membership.operations import Operations
+from olafctl.membership.sqlite import SqliteStore
 from olafctl.p4runtime.address import Tls
+from olafctl.testbed.ground import ground
 
 
 @dataclass(frozen=True)
@@ -93,7 +95,7 @@ def _owning(
             controller = _among_others(site, shared, address, check_every, stack)
         controller.start()
         stack.callback(controller.close)
-        operations = Operations(site.testbed)
+        operations = Operations(ground(site.testbed))
         admission = Admission(controller, site.testbed)
         stack.callback(admission.close)
         notices = Notices(controller, site.testbed)

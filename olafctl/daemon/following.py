@@ -6,7 +6,7 @@ from collections.abc import Callable
 from olafctl.daemon.api.client import Client
 from olafctl.daemon.api.convert import clusters_of
 from olafctl.errors import OlafError
-from olafctl.testbed.model import Cluster
+from olafctl.membership.model import Cluster
 
 _AGAIN = 1.0
 

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from olafctl.control.locks import unless_changing
 from olafctl.control.status import Kept
@@ -65,12 +64,3 @@ def kept_by(client: Client, deployment: str) -> Kept:
     """The membership that a daemon keeps. Raises OlafError."""
     [status] = client.call("GetStatus", deployment=deployment).deployments
     return Kept(client.address, clusters_of(status))
-
-
-def cluster_of(status: Any, cluster: str) -> Any:
-    """The cluster of that name or number in a deployment's status. Raises BadInput when there is none."""
-    for each in status.clusters:
-        if cluster in (each.name, str(each.number)):
-            return each
-    names = ", ".join(each.name for each in status.clusters[:10]) or "none"
-    raise BadInput(Problem(f"there is no cluster {cluster!r}", status.name, f"one of: {names}"))

@@ -62,8 +62,10 @@ class Alone:
     term = 1
     leader = ""
     trouble = ""
-    takes_over = True
     patience = float("inf")
+
+    def __init__(self, *, takes_over: bool = True) -> None:
+        self.takes_over = takes_over
 
     @property
     def election_id(self) -> int:

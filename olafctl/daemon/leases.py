@@ -10,10 +10,10 @@ from collections.abc import Callable
 from concurrent.futures import Future
 
 from olafctl.daemon.controller import Controller
-from olafctl.daemon.membership import Membership
-from olafctl.daemon.model import Member, Row
-from olafctl.daemon.operations import Operation, Planned
 from olafctl.errors import OlafError
+from olafctl.membership.membership import Membership
+from olafctl.membership.model import Member, Row
+from olafctl.membership.operations import Operation, Planned
 
 _log = logging.getLogger(__name__)
 _CHECK_SECONDS = 5.0
@@ -50,9 +50,8 @@ class Leases:
 
     def check(self) -> "list[Future[Row]]":
         """Let every member leave whose lease has run out; what becomes of each."""
-        members: list[Member] = []
-        self._controller.look(
-            lambda membership: members.extend(each for each in membership.members.values() if each.lease)
+        members = self._controller.look(
+            lambda membership: [each for each in membership.members.values() if each.lease]
         )
         if not members or not self._controller.southbound.ready:
             # Who cannot be heard is not silent: all begin again.

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from ipaddress import IPv4Address
 
 from olafctl.daemon.resting import Resting
-from olafctl.testbed.model import Cluster, Testbed
+from olafctl.membership.model import Cluster
+from olafctl.testbed.model import Testbed
 from olafctl.testbed.topology import Topology
 from olafctl.wire.layouts import BEAT_BYTES
 
@@ -111,4 +112,4 @@ class Settling:
 
 
 def _assignment(cluster: Cluster) -> _Assignment:
-    return cluster.index, cluster.first, cluster.epoch
+    return cluster.number, cluster.first, cluster.epoch

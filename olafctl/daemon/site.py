@@ -1,17 +1,21 @@
 """Where a deployment of the daemon runs: found, or brought up when it is gone."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
-from olafctl.control.deploy import deploy, find
+from olafctl.control import members
+from olafctl.control.deploy import deploy, find, find_running, recorded
 from olafctl.control.locks import CHANGE, held
 from olafctl.control.store import Role, Store
-from olafctl.errors import BadInput, Problem
+from olafctl.errors import BadInput, OlafError, Problem
+from olafctl.membership.membership import rows_of
+from olafctl.membership.model import Cluster, Row
+from olafctl.membership.store import HERE
 from olafctl.targets.interface import Progress, Running
-from olafctl.testbed.model import Cluster, Testbed
+from olafctl.testbed.model import Testbed
 
 
 class Site(Protocol):
@@ -29,6 +33,12 @@ class Site(Protocol):
 
     def start(self, clusters: Sequence[Cluster]) -> Running:
         """Bring it up, with these clusters."""
+
+    def first(self) -> Mapping[str, Row]:
+        """The rows that a membership begins with. Raises OlafError where there was one before."""
+
+    def kept(self, place: str) -> None:
+        """Note in which store the membership is. Raises OlafError where it is known to be in another."""
 
     def close(self) -> None:
         """Leave it as it is, for others to change until it is used again."""
@@ -65,9 +75,21 @@ class Deployment:
         _, running = find(self._store)
         return running if running is not None and running.alive() else None
 
+    def first(self) -> Mapping[str, Row]:
+        rows = members.stored(self._store)
+        return rows_of(recorded(self._store).clusters) if rows is None else rows
+
+    def kept(self, place: str) -> None:
+        known = self._store.membership()
+        if place == HERE and known not in ("", HERE):
+            remedy = "give --etcd; or begin with the testbed's again: olafctl deploy --force"
+            raise OlafError(Problem(f"its membership is kept in {known}", self.testbed.name, remedy))
+        if place != known:
+            self._store.put_membership(place)
+
     def start(self, clusters: Sequence[Cluster]) -> Running:
         self.close()
-        deploy(replace(self.testbed, clusters=tuple(clusters)), self._progress)
+        deploy(replace(self.testbed, clusters=tuple(clusters)), self._progress, as_given=True)
         self._lock()
         _, running = find(self._store)
         assert running is not None
@@ -81,3 +103,25 @@ class Deployment:
         if not self._locked:
             self._locks.enter_context(held(self._store.folder, CHANGE))
             self._locked = True
+
+
+class Standing(Deployment):
+    """A deployment that runs, for one change. Raises OlafError when it does not run."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._locks = ExitStack()
+        self._locked = False
+        self._lock()
+        try:
+            self.testbed, _ = find_running(store)
+        except BaseException:
+            self.close()
+            raise
+
+    def running(self) -> Running:
+        _, running = find_running(self._store)
+        return running
+
+    def start(self, clusters: Sequence[Cluster]) -> Running:
+        raise OlafError(Problem("is not running", self.testbed.name, "olafctl deploy TESTBED"))

@@ -24,6 +24,7 @@ from olafctl.daemon.leadership import Leadership
 from olafctl.daemon.settling import Settling
 from olafctl.daemon.site import Site
 from olafctl.errors import OlafError, Problem
+from olafctl.membership.model import Cluster
 from olafctl.p4runtime.entities import Exact, Match, PacketIn
 from olafctl.p4runtime.session import Session
 from olafctl.queue import settings
@@ -31,7 +32,7 @@ from olafctl.queue.internals import Command
 from olafctl.queue.registers import IndexSettings
 from olafctl.queue.settings import Change as SettingsChange
 from olafctl.targets.interface import Registers, device_name
-from olafctl.testbed.model import Cluster, Engine
+from olafctl.testbed.model import Engine
 from olafctl.testbed.topology import Topology
 from olafctl.wire.layouts import Refusal
 
@@ -47,6 +48,9 @@ class Southbound:
         self._topology = Topology(site.testbed)
         self._leadership = leadership
         self._settling = Settling(site.testbed)
+        hosts = (*site.testbed.parameter_servers, *site.testbed.hosts)
+        self._macs = {host.mac for host in hosts}
+        """Of who is there besides members."""
         self._open = ExitStack()
         self._running: Guarded | None = None
         self._sessions: Mapping[str, Session] = {}
@@ -69,7 +73,7 @@ class Southbound:
         self._end_check()
         running = self._connected(clusters)
         pushed = devices.push_pipelines(running, self._sessions)
-        wanted = desired(replace(self._site.testbed, clusters=tuple(clusters)))
+        wanted = desired(self._site.testbed, clusters)
         changes = devices.converge(running, self._sessions, wanted)
         self._settling.clear()
         self._equal = True
@@ -78,21 +82,23 @@ class Southbound:
         self._show(changes)
         return changes
 
-    def apply(self, before: Sequence[Cluster], after: Sequence[Cluster]) -> None:
-        """Take the devices from some clusters to what these are now, in an order in which no frame is lost.
+    def apply(self, before: Sequence[Cluster], after: Sequence[Cluster], macs: Mapping[str, int]) -> None:
+        """Take the devices from some clusters to what these are now, in an order in which no frame is lost;
+        ``macs`` is how many members of all clusters have each MAC address now.
 
         Nothing is read. Raises OlafError; then what the devices hold is unknown until :meth:`reconcile`.
         """
         assert self._running is not None
         stays = _unchanged(before, after)
+        bridged = self._bridged(before, after, stays, macs)
         leaving = self._settling.leaving(before, after)
-        held = self._rows(before, stays)
+        held = self._rows(before, stays, bridged)
         if any(worker.ip in leaving for cluster in after for worker in cluster.workers):
             # The engines above forget them first: none may take an update for the wrong cluster's.
             self._settling.begin(leaving)
-            known, held = held, self._rows(before, stays)
+            known, held = held, self._rows(before, stays, bridged)
             self._carry_out(plan(known, held))
-        rows = plan(held, self._rows(after, stays))
+        rows = plan(held, self._rows(after, stays, bridged))
         queues = {
             engine.name: QueuePlan(settings=tuple(self._changed_settings(before, after, engine)))
             for engine in self._site.testbed.engines
@@ -103,8 +109,23 @@ class Southbound:
         # What waits now was sent before.
         self._settling.begin(leaving)
 
-    def _rows(self, clusters: Sequence[Cluster], without: Container[int]) -> State:
-        return of_clusters(clusters, without, topology=self._topology, passing_by=self._settling.addresses)
+    def _rows(
+        self, clusters: Sequence[Cluster], without: Container[int], bridged: Container[str] = ()
+    ) -> State:
+        passing_by = self._settling.addresses
+        return of_clusters(clusters, without, topology=self._topology, passing_by=passing_by, bridged=bridged)
+
+    def _bridged(
+        self,
+        before: Sequence[Cluster],
+        after: Sequence[Cluster],
+        stays: Container[int],
+        macs: Mapping[str, int],
+    ) -> set[str]:
+        """The MAC addresses of workers that change which others have too, who stay as they are."""
+        now = Counter(each.mac for cluster in after for each in cluster.workers if each.replica not in stays)
+        was = {each.mac for cluster in before for each in cluster.workers if each.replica not in stays}
+        return {mac for mac in now.keys() | was if mac in self._macs or macs.get(mac, 0) > now[mac]}
 
     def _carry_out(self, changes: Plan, gone: Collection[tuple[int, int]] = ()) -> None:
         """Make changes, and forget what was asked of the indices that are ``gone``."""
@@ -134,7 +155,7 @@ class Southbound:
         for address in self._settling.over(self.queue_registers()):
             cluster = cluster_of(address)
             if cluster is not None:
-                others = {worker.member for worker in cluster.workers if worker.ip != address}
+                others = {worker.replica for worker in cluster.workers if worker.ip != address}
                 known = of_clusters([cluster], others, topology=self._topology, passing_by={address})
                 self._carry_out(plan(known, self._rows([cluster], others)))
 
@@ -157,8 +178,8 @@ class Southbound:
         """Compare the devices with these clusters, each made when it is asked for, while changes go on;
         :meth:`finish_check` repairs."""
         assert self._running is not None
-        base = replace(self._site.testbed, clusters=())
-        self._check = Check(self._sessions, self._queues(), base, clusters, self._settling.addresses)
+        testbed = self._site.testbed
+        self._check = Check(self._sessions, self._queues(), testbed, clusters, self._settling.addresses)
 
     def finish_check(self) -> Plan:
         """Repair what a check found, once it is over; returns what had to be changed.
@@ -204,6 +225,14 @@ class Southbound:
         session = self._sessions.get(self._device(self._topology.engine_at[port], VNP4_2))
         if session is not None and session.alive:
             session.packet_out(frame, {"egress_port": port})
+
+    def flush(self) -> None:
+        """Return once every frame that was sent is out. Raises OlafError."""
+        for engine in self._site.testbed.engines:
+            session = self._sessions.get(self._device(engine.name, VNP4_2))
+            if session is not None and session.alive:
+                # A device answers an arbitration after what came before it on the stream.
+                session.elect(session.next_election_id)
 
     def frames_seen(self) -> dict[int, int]:
         """How many frames VNP4₁ counted for each member, by its IPv4 address; of several engines the sum of
@@ -286,19 +315,19 @@ def _exact(match: Match | int) -> int:
 
 def _span(cluster: Cluster) -> tuple[int, int]:
     """A cluster's first and last index."""
-    return cluster.first, cluster.first + cluster.segments - 1
+    return cluster.first, cluster.last
 
 
 def _unchanged(before: Sequence[Cluster], after: Sequence[Cluster]) -> set[int]:
     """Replica ids of the workers whose entries are the same before and after."""
-    old = {cluster.index: cluster for cluster in before}
+    old = {cluster.number: cluster for cluster in before}
     stays: set[int] = set()
     for cluster in after:
-        was = old.get(cluster.index)
+        was = old.get(cluster.number)
         if was is None or _numbers(was) != _numbers(cluster):
             continue
-        workers = {worker.member: worker for worker in was.workers}
-        stays.update(worker.member for worker in cluster.workers if workers.get(worker.member) == worker)
+        workers = {worker.replica: worker for worker in was.workers}
+        stays.update(worker.replica for worker in cluster.workers if workers.get(worker.replica) == worker)
     return stays
 
 

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from olafctl import cache, paths
+from olafctl.membership import limits
 from olafctl.templates import fill
-from olafctl.testbed import limits
 from olafctl.testbed.model import Testbed
 from olafctl.wire import layouts
 

@@ -1,8 +1,9 @@
 """The ``engine`` section, and each entry of ``engines``: the queue's geometry and settings."""
 
-from olafctl.testbed import limits, quantities
+from olafctl import quantities
+from olafctl.quantities import choice, duration, power_of_two, rate, threshold, whole
+from olafctl.testbed import limits
 from olafctl.testbed.model import Engine
-from olafctl.testbed.quantities import choice, duration, power_of_two, rate, threshold, whole
 from olafctl.testbed.source import Section
 from olafctl.wire.geometry import BOUNDS, INDICES
 from olafctl.wire.modes import Mode

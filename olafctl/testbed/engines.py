@@ -3,8 +3,10 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from olafctl.testbed import engine, limits, ports, quantities
-from olafctl.testbed.model import Engine, Host
+from olafctl import quantities
+from olafctl.membership.model import Host
+from olafctl.testbed import engine, limits, ports
+from olafctl.testbed.model import Engine
 from olafctl.testbed.ports import FrontPorts
 from olafctl.testbed.source import Place, Section
 from olafctl.wire.modes import Mode

@@ -2,10 +2,10 @@
 
 from ipaddress import IPv4Address
 
-from olafctl.testbed import quantities
-from olafctl.testbed.model import Host
+from olafctl import quantities
+from olafctl.membership.model import Host, default_mac
+from olafctl.quantities import Unreadable, whole
 from olafctl.testbed.ports import FrontPorts
-from olafctl.testbed.quantities import Unreadable, whole
 from olafctl.testbed.source import Place, Report, Section
 
 _NOWHERE = IPv4Address("0.0.0.0")
@@ -16,11 +16,12 @@ udp_port = whole(1, 65535)
 
 
 class Directory:
-    """Every host read so far; names, IPv4 and MAC addresses are unique over all of them."""
+    """Every host read so far; names and IPv4 addresses are unique over all of them;
+    a MAC address may be that of several behind one port: a NIC of several addresses, or a router.."""
 
     def __init__(self, report: Report) -> None:
         self._report = report
-        self._taken: dict[tuple[str, str], tuple[str, Place]] = {}
+        self._taken: dict[tuple[str, str], tuple[Host, Place]] = {}
 
     def add(self, host: Host, section: Section) -> None:
         """Note a host; what another host already has is reported."""
@@ -33,29 +34,29 @@ class Directory:
     def has_address(self, address: IPv4Address) -> str | None:
         """The name of the host with this address."""
         found = self._taken.get(("ip", str(address)))
-        return found[0] if found else None
+        return found[0].name if found else None
 
     def place_of(self, address: IPv4Address) -> Place:
         """Where the host with this address, which is one of those added, was given it."""
         return self._taken["ip", str(address)][1]
 
     def _claim(self, field: str, value: str, host: Host, section: Section) -> bool:
-        """Note that ``host`` has ``value``; reports, and is False, when another has it already."""
+        """Note that ``host`` has ``value``; reports, and is False, when another has it already.
+        A MAC address of another one behind the same port is no problem."""
         place = section.place(field)
         if (field, value) in self._taken:
             owner, at = self._taken[field, value]
-            shared = f"{value} is already taken by {owner} on line {at.line}"
+            if field == "mac" and owner.port == host.port:
+                return False
+            shared = f"{value} is already taken by {owner.name} on line {at.line}"
             if field == "name":
                 shared = f"the name {value!r} is already taken on line {at.line}"
-            self._report.add(place, shared, f"every host has its own {field}")
+            alone = f"every host has its own {field}"
+            several = "hosts at several ports have MAC addresses of their own"
+            self._report.add(place, shared, several if field == "mac" else alone)
             return False
-        self._taken[field, value] = (host.name, place)
+        self._taken[field, value] = (host, place)
         return True
-
-
-def default_mac(ip: IPv4Address) -> str:
-    """A locally administered MAC address made from an IPv4 address."""
-    return ":".join(f"{byte:02x}" for byte in b"\x02\x00" + ip.packed)
 
 
 def front_port(section: Section, ports: FrontPorts) -> int:

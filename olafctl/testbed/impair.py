@@ -1,8 +1,8 @@
 """``impair`` of a port: how bad the link behind it is."""
 
 from olafctl.ports.netem import Impairment
+from olafctl.quantities import duration, percentage
 from olafctl.testbed import limits
-from olafctl.testbed.quantities import duration, percentage
 from olafctl.testbed.source import Section
 
 _REMEDY = "such as impair: {delay: 10 ms, jitter: 2 ms, loss: 1 %}"

@@ -1,28 +1,6 @@
-"""What the pipeline can hold: the bounds that a testbed is checked against.
-
-Table sizes are the same for every testbed, so that one compiled pipeline serves them all.
-"""
-
-from ipaddress import IPv4Network
+"""The bounds that a testbed is checked against, beside those of its clusters and members."""
 
 from olafctl.wire import layouts
-
-WORKERS = 16384
-"""Entries of VNP4₁'s ``workers`` and VNP4₂'s ``members``: the 10,000 members that one control plane is built
-for, and as many again as joined while others leave."""
-PARAMETER_SERVERS = 16
-REFUSALS = 8
-"""More than there are reasons."""
-CLUSTERS = 1024
-"""Entries of ``cluster_multicast`` and ``results``."""
-VALUES = 1 << 28
-"""The longest model, in values: 1 GiB."""
-THRESHOLD = (1 << 16) - 1
-"""The largest H: counts have 16 bits."""
-EPOCHS = 1 << layouts.OLAF.field("epoch").bits
-FORWARDING = WORKERS + 2048
-"""Every worker's address, other hosts and routes."""
-BRIDGING = WORKERS + 2048
 
 MIN_RATE = 4_000
 """bit/s: what the rate register can still express."""
@@ -39,10 +17,6 @@ MAX_DELAY = 10**10
 LINK_QUEUE = 1_000_000
 
 ENGINES = 64
-BETWEEN_ENGINES = IPv4Network("240.0.0.0/8")
-"""Reserved addresses: an engine below another has one of these for each cluster, and no host can."""
-CHILDREN = 32
-"""Engines right below one: their copies have replica ids of 16 bits, next to the workers'."""
 
 FRONT_PORTS = range(1, layouts.MAX_FRONT_PORT + 1)
 INTERFACE_NAME = 15
@@ -54,8 +28,6 @@ SOCKET_PATH = 107
 """sockaddr_un holds this many bytes of path."""
 FILE_SIZE = 4 << 20
 """bytes: no honest testbed is larger."""
-SHOWN = 60
-"""Characters of a wrong value that a message repeats."""
 SHOWN_PATH = 300
 """Characters of a path that a message repeats."""
 ITEMS = 4096

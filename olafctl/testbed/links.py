@@ -4,11 +4,13 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from olafctl.membership.limits import CHILDREN
+from olafctl.membership.model import Host
+from olafctl.quantities import duration, quoted, rate, whole
 from olafctl.testbed import limits
 from olafctl.testbed.engines import Declared
-from olafctl.testbed.model import Engine, Host, Link
+from olafctl.testbed.model import Engine, Link
 from olafctl.testbed.ports import FrontPorts
-from olafctl.testbed.quantities import duration, quoted, rate, whole
 from olafctl.testbed.source import Place, Section
 
 _ENDS = "give two, such as ends: [sw1.up, sw2.down]"
@@ -68,8 +70,8 @@ class Links:
                 top.report.add(one.place, what, "link it to an engine that has one")
         below = Counter(self._engine_at[link.peer or 0] for link in up)
         for name, children in below.items():
-            if children > limits.CHILDREN:
-                what = f"{children} engines right below {name}, but there can be {limits.CHILDREN}"
+            if children > CHILDREN:
+                what = f"{children} engines right below {name}, but there can be {CHILDREN}"
                 top.report.add(top.place("links"), what, "put engines in between")
         return (*up, *at_hosts)
 

@@ -4,13 +4,20 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from olafctl.testbed import clusters, engines, hosts, limits, quantities, routes, source
+from olafctl import quantities
+from olafctl.membership import limits, rules
+from olafctl.membership.model import Host
+from olafctl.testbed import clusters, engines, hosts, routes, source
 from olafctl.testbed.engines import Declared
+from olafctl.testbed.ground import ground
 from olafctl.testbed.links import Links
-from olafctl.testbed.model import Engine, Host, Testbed
+from olafctl.testbed.model import Engine, Testbed
 from olafctl.testbed.source import Report, Section
 from olafctl.wire import layouts
 from olafctl.wire.modes import Mode
+
+_FIELDS = {"workers": "clusters", "forwarding": "routes", "bridging": "hosts"}
+"""Where there is too much of what a table holds."""
 
 
 def load(path: Path | str, text: str | None = None, *, targets: Sequence[str]) -> Testbed:
@@ -34,7 +41,10 @@ def load(path: Path | str, text: str | None = None, *, targets: Sequence[str]) -
     servers = hosts.read_all(top, "parameter_servers", "ps", front, directory, udp_port)
     root = engines.root(top, declared, servers, front)
     everywhere = _common([one.engine for one in declared], root)
-    groups, thresholds = clusters.read(top, everywhere, front, directory, udp_port)
+    engine_at = {port.number: port.engine for port in front.all} if len(declared) > 1 else {}
+    groups, entries = clusters.read(
+        top, everywhere, front, directory, udp_port, lambda port: engine_at.get(port, name)
+    )
     others = hosts.read_all(top, "hosts", "host", front, directory, udp_port)
     prefixes = routes.read(top, front, directory)
     workers = [worker for cluster in groups for worker in cluster.workers]
@@ -56,12 +66,14 @@ def load(path: Path | str, text: str | None = None, *, targets: Sequence[str]) -
         trunks=front.trunks,
         text=text,
     )
-    _check_sizes(testbed, top)
+    _check_servers(testbed, top)
     _check_own_addresses(declared, directory, report)
     if len(declared) > 1:
         _check_reserved(declared, [*servers, *workers, *others], directory, report)
-    if not report.problems:
-        clusters.check_spread(testbed, thresholds, report)
+    # What is wrong elsewhere may leave no tree.
+    whole = testbed if not report.problems else replace(testbed, engines=(root,), links=())
+    clusters.check(groups, entries, ground(whole))
+    _check_tables(whole, top)
     report.raise_any()
     return testbed
 
@@ -76,10 +88,12 @@ def _common(all_of_them: Sequence[Engine], root: Engine) -> Engine:
     )
 
 
-def _check_sizes(testbed: Testbed, top: Section) -> None:
-    """What must be there, and what must fit the tables, counted over the whole testbed."""
+def _check_servers(testbed: Testbed, top: Section) -> None:
+    """The parameter servers: there must be one, and they must fit their table."""
     servers = len(testbed.parameter_servers)
-    serverless = testbed.clusters and all(cluster.mode is Mode.ISWITCH for cluster in testbed.clusters)
+    serverless = testbed.clusters and all(
+        testbed.root.mode_of(cluster) is Mode.ISWITCH for cluster in testbed.clusters
+    )
     if servers == 0 and not serverless:
         top.report.add(
             top.place("parameter_servers"),
@@ -92,15 +106,12 @@ def _check_sizes(testbed: Testbed, top: Section) -> None:
             f"{servers} parameter servers, but the table holds {limits.PARAMETER_SERVERS}",
             "take some out",
         )
-    everyone = servers + len(testbed.workers) + len(testbed.hosts)
-    for field, entries, table, size in (
-        ("hosts", everyone + 1, "bridging", limits.BRIDGING),
-        ("routes", everyone + len(testbed.routes), "forwarding", limits.FORWARDING),
-    ):
-        if entries > size:
-            top.report.add(
-                top.place(field), f"{entries} entries, but the table `{table}` holds {size}", "take some out"
-            )
+
+
+def _check_tables(testbed: Testbed, top: Section) -> None:
+    for problem in rules.of_tables(ground(testbed), len(testbed.clusters), len(testbed.workers)):
+        field = _FIELDS[problem.where]
+        top.report.add(top.place(field), problem.what, "take some out")
 
 
 def _check_own_addresses(declared: Sequence[Declared], directory: hosts.Directory, report: Report) -> None:

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from olafctl import paths
 from olafctl.errors import BadInput, Problem
+from olafctl.quantities import brief
 from olafctl.testbed import limits
-from olafctl.testbed.quantities import brief
 
 
 def locate(given: str) -> Path:

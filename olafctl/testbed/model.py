@@ -1,9 +1,12 @@
 """What a testbed says, as values: already checked, every default filled in, every range expanded."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
 
+from olafctl.membership.model import Cluster, Host, Member
 from olafctl.ports.netem import Impairment
 from olafctl.ports.transport import Transport
 from olafctl.wire.geometry import Geometry
@@ -34,6 +37,17 @@ class Engine:
     """Where members of iswitch clusters send to, and control messages; None when there is none. Of several
     engines the root alone has one."""
     name: str = "engine"
+
+    def mode_of(self, cluster: Cluster) -> Mode:
+        """What it does with a cluster's updates."""
+        return cluster.mode or self.mode
+
+    def reward_of(self, cluster: Cluster) -> float | None:
+        """The threshold of its reward rule for a cluster; None where that is off."""
+        own = cluster.reward_threshold
+        if own is None:
+            return self.reward_threshold
+        return None if own == "off" else own
 
     @property
     def geometry(self) -> Geometry:
@@ -75,61 +89,6 @@ class Link:
 
 
 @dataclass(frozen=True)
-class Host:
-    """An end host behind a front port; several may share a port."""
-
-    name: str
-    port: int
-    mac: str
-    ip: IPv4Address
-    udp_port: int
-
-
-@dataclass(frozen=True)
-class Worker(Host):
-    """A worker. ``worker_id`` 0 lets VNP4₁ use the CRC32 of the five-tuple."""
-
-    cluster: int
-    """The cluster's number."""
-    number: int
-    """Member number in its cluster, from 0."""
-    worker_id: int
-    member: int
-    """1-based index over all workers: the replica id of its copy of a multicast ACK."""
-
-
-@dataclass(frozen=True)
-class Cluster:
-    """A cluster: its number, its multicast group, its members, and how the queue treats its updates."""
-
-    index: int
-    """Its number, from 0."""
-    name: str
-    group: int
-    """Multicast group id at VNP4₂: its number + 1."""
-    workers: tuple[Worker, ...]
-    values: int
-    """Length of its model in values; 0 leaves it open, up to one segment."""
-    first: int
-    """Its first index at the queue."""
-    segments: int
-    """Indices it has, one for each block of its model."""
-    mode: Mode
-    threshold: int
-    """H of iswitch mode: worker updates that make a result."""
-    reward_threshold: float | None
-    """None switches the reward rule off."""
-    epoch: int
-    """Its job's, 0 … 15."""
-    halted: bool = False
-    """Whether the queue drops its updates; set at run time."""
-    own_mode: bool = True
-    """Whether the mode is its own; otherwise the root's stands there, and each engine's own counts."""
-    own_reward_threshold: bool = True
-    """As ``own_mode``, of the reward rule."""
-
-
-@dataclass(frozen=True)
 class Route:
     """Non-Olaf and PS-bound traffic: an IPv4 prefix behind a front port."""
 
@@ -154,6 +113,7 @@ class Testbed:
     """Front ports, by number; the ports of links between engines are not among them."""
     parameter_servers: tuple[Host, ...]
     clusters: tuple[Cluster, ...]
+    """With their members: what a membership begins with."""
     hosts: tuple[Host, ...]
     """Hosts that are neither workers nor parameter servers."""
     routes: tuple[Route, ...]
@@ -179,7 +139,19 @@ class Testbed:
         """64-byte beats that a slot of every engine holds."""
         return min(engine.beats for engine in self.engines)
 
+    @cached_property
+    def _named(self) -> Mapping[str, Cluster]:
+        return {cluster.name: cluster for cluster in self.clusters}
+
+    def cluster_of(self, worker: Member) -> Cluster:
+        """The cluster that a worker is in."""
+        return self._named[worker.cluster]
+
+    def mode_of(self, cluster: Cluster) -> Mode:
+        """What the root does with a cluster's updates; whether it sums rounds, all engines agree on."""
+        return self.root.mode_of(cluster)
+
     @property
-    def workers(self) -> tuple[Worker, ...]:
+    def workers(self) -> tuple[Member, ...]:
         """All workers, by cluster."""
         return tuple(worker for cluster in self.clusters for worker in cluster.workers)

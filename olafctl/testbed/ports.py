@@ -5,9 +5,9 @@ import re
 from functools import partial
 
 from olafctl.ports.transport import Transport
+from olafctl.quantities import Unreadable, brief, choice, name, quoted, span
 from olafctl.testbed import impair, limits
 from olafctl.testbed.model import Port
-from olafctl.testbed.quantities import Unreadable, brief, choice, name, quoted, span
 from olafctl.testbed.source import Place, Report, Section, attempt
 
 _OWN_PATHS = "give each port a path of its own, with {number} in a range's"

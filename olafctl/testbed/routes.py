@@ -2,7 +2,8 @@
 
 from ipaddress import IPv4Network
 
-from olafctl.testbed import hosts, quantities
+from olafctl import quantities
+from olafctl.testbed import hosts
 from olafctl.testbed.hosts import Directory
 from olafctl.testbed.model import Route
 from olafctl.testbed.ports import FrontPorts

@@ -14,7 +14,7 @@ def scarcities(testbed: Testbed) -> Iterator[str]:
     """
     for engine in testbed.engines:
         for cluster in testbed.clusters:
-            if cluster.mode is not Mode.ISWITCH and cluster.segments > engine.slots:
+            if engine.mode_of(cluster) is not Mode.ISWITCH and cluster.segments > engine.slots:
                 share = engine.slots / cluster.segments
                 yield (
                     f"{engine.name} has {engine.slots} slots, but the model of {cluster.name} "

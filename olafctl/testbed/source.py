@@ -11,8 +11,8 @@ from typing import TypeVar
 import yaml
 
 from olafctl.errors import BadInput, Problem
+from olafctl.quantities import Reader, Unreadable, brief, quoted
 from olafctl.testbed import limits
-from olafctl.testbed.quantities import Reader, Unreadable, brief, quoted
 
 V = TypeVar("V")
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from ipaddress import IPv4Address
 
-from olafctl.testbed import limits
-from olafctl.testbed.hosts import default_mac
-from olafctl.testbed.model import Cluster, Engine, Host, Link, Port, Testbed, Worker
+from olafctl.membership import limits
+from olafctl.membership.model import Cluster, Host, Member, default_mac
+from olafctl.testbed.model import Engine, Link, Port, Testbed
 
 _FIRST_BRANCH = 1 << 15
 """The first replica id of copies to engines; workers' are lower."""
@@ -81,7 +81,7 @@ class Topology:
             return peer
         return self.up[here].port
 
-    def members_below(self, engine: str, cluster: Cluster) -> Sequence[Worker]:
+    def members_below(self, engine: str, cluster: Cluster) -> Sequence[Member]:
         """The workers of a cluster whose updates pass ``engine``: all of them pass the root."""
         if engine == self.testbed.root.name:
             return cluster.workers
@@ -108,7 +108,7 @@ class Topology:
         to each engine right below it that has members."""
         for worker in cluster.workers:
             if self.home(worker) == engine:
-                yield Copy(worker.port, worker.member, worker.mac, worker.ip, worker.udp_port)
+                yield Copy(worker.port, worker.replica, worker.mac, worker.ip, worker.udp_port)
         yield from (copy for copy, _ in self.branches(engine, cluster))
 
     def branches(self, engine: str, cluster: Cluster) -> Iterator[tuple[Copy, int]]:
@@ -118,7 +118,7 @@ class Topology:
         for nth, child in enumerate(self.children[engine]):
             below = self.members_below(child, cluster)
             if below:
-                replica = _FIRST_BRANCH + cluster.index * limits.CHILDREN + nth
+                replica = _FIRST_BRANCH + cluster.number * limits.CHILDREN + nth
                 address = self._address_between(child, cluster)
                 port = self._port_between(engine, child)
                 yield Copy(port, replica, default_mac(address), address, udp_port), below[0].number
@@ -133,4 +133,4 @@ class Topology:
         """It does not change when workers move, so that no copy on its way between engines is taken for
         another cluster's."""
         names = [each.name for each in self.testbed.engines]
-        return limits.BETWEEN_ENGINES[cluster.index << 8 | names.index(engine)]
+        return limits.BETWEEN_ENGINES[cluster.number << 8 | names.index(engine)]

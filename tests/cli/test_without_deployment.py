@@ -25,7 +25,9 @@ def test_nothing_is_deployed(verb: tuple[str, ...], run: Run, state: Path) -> No
     assert not state.exists()
 
 
-@pytest.mark.parametrize("verb", [(), ("bench",), ("control",)], ids=lambda verb: " ".join(verb) or "olafctl")
+@pytest.mark.parametrize(
+    "verb", [(), ("bench",), ("cluster",), ("worker",)], ids=lambda verb: " ".join(verb) or "olafctl"
+)
 def test_help_lists_every_verb(verb: tuple[str, ...], run: Run) -> None:
     ended = run(*verb, "--help")
     assert (ended.code, ended.err) == (0, "")
@@ -33,8 +35,8 @@ def test_help_lists_every_verb(verb: tuple[str, ...], run: Run) -> None:
 
 
 @pytest.mark.parametrize("verb", [("seth", "a", 2), ("halt", "a"), ("fbcast", "a")], ids=lambda verb: verb[0])
-def test_nothing_to_control(verb: tuple[object, ...], run: Run) -> None:
-    ended = run("control", *verb)
+def test_nothing_to_change(verb: tuple[object, ...], run: Run) -> None:
+    ended = run("cluster", *verb)
     assert (ended.code, ended.err) == (2, "error: nothing is deployed (olafctl deploy TESTBED)\n")
 
 

@@ -15,16 +15,16 @@ from olafctl.control.desired import desired
 from olafctl.control.destroy import destroy
 from olafctl.control.locks import locked
 from olafctl.control.logs import last_lines, paths_of
-from olafctl.control.regroup import regroup
 from olafctl.control.status import healthy, status
 from olafctl.control.store import Role, Store, all_names, folder_of
+from olafctl.daemon.once import Once
 from olafctl.errors import BadInput, OlafError
+from olafctl.membership import limits
 from olafctl.p4runtime.entities import TableEntry
 from olafctl.p4runtime.session import Session
 from olafctl.queue.registers import IndexSettings
 from olafctl.targets import processes, testbeds
 from olafctl.targets.interface import of_root
-from olafctl.testbed import limits
 from olafctl.wire.layouts import Refusal
 from olafctl.wire.modes import Mode
 from tests.control.conftest import bed, quietly
@@ -329,16 +329,17 @@ def test_a_moved_worker_stays_moved_until_its_testbed_says_otherwise(state: Path
     pair = bed(tmp_path / "pair.yaml", ("\nhosts:", second))
     quietly(pair)
     store = Store(folder_of("laptop"))
-    assert regroup(store, "lander-w0", 1).size == 3
+    once = Once(store)
+    once.call("MoveWorker", worker="lander-w0", cluster="1")
     assert quietly(pair).changed is False
     [_, rover] = status(store)["clusters"]
-    assert [(w["name"], w["moved_from"]) for w in rover["workers"]] == [("lander-w0", 0), ("rover-w0", None)]
-    assert regroup(store, "lander-w0", 0).size == 3
+    assert [worker["name"] for worker in rover["workers"]] == ["lander-w0", "rover-w0"]
+    once.call("MoveWorker", worker="lander-w0", cluster="lander")
     assert desired(find(store)[0]) == desired(pair)
     with pytest.raises(BadInput, match="there is no worker 'nobody'"):
-        regroup(store, "nobody", 1)
-    with pytest.raises(BadInput, match="there is no cluster 7"):
-        regroup(store, "lander-w0", 7)
+        once.call("MoveWorker", worker="nobody", cluster="rover")
+    with pytest.raises(BadInput, match="there is no cluster '7'"):
+        once.call("MoveWorker", worker="lander-w0", cluster="7")
     assert healthy(status(store))
 
 

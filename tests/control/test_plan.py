@@ -9,14 +9,17 @@ from hypothesis import strategies as st
 
 from olafctl import paths
 from olafctl.control.desired import desired
-from olafctl.control.membership import with_worker_in
 from olafctl.control.pipeline import DEVICES, MEMBERS, VNP4_2
 from olafctl.control.plan import EntryChange, Op, Plan, plan
 from olafctl.control.state import DeviceState, QueueState, State, device_state
+from olafctl.membership.membership import Membership, rows_of
+from olafctl.membership.model import Cluster, Host, Member
+from olafctl.membership.operations import Operations
 from olafctl.p4runtime.entities import Exact, MulticastGroup, TableEntry
 from olafctl.queue.settings import ranges
 from olafctl.targets import testbeds
-from olafctl.testbed.model import Cluster, Engine, Host, Port, Testbed, Worker
+from olafctl.testbed.ground import ground
+from olafctl.testbed.model import Engine, Port, Testbed
 from olafctl.wire.modes import Mode
 
 EMPTY = State({device: DeviceState() for device in DEVICES}, {})
@@ -26,27 +29,23 @@ def bed(workers: list[tuple[int, int, int]], engine: Engine) -> Testbed:
     """A testbed of (host number, front port, cluster) workers."""
     clusters = [
         Cluster(
-            index=index,
             name=f"c{index}",
-            group=index + 1,
+            number=index,
             values=0,
             first=index,
             segments=1,
-            mode=engine.mode,
             threshold=1,
-            reward_threshold=engine.reward_threshold,
-            epoch=0,
             workers=tuple(
-                Worker(
+                Member(
                     name=f"w{number}",
                     port=port,
                     mac=f"02:00:00:00:00:{number:02x}",
                     ip=IPv4Address(number),
                     udp_port=20300,
-                    cluster=index,
+                    cluster=f"c{index}",
+                    parent="bed",
                     number=number % 8,
-                    worker_id=0,
-                    member=number,
+                    replica=number,
                 )
                 for number, port, cluster in workers
                 if cluster == index
@@ -160,8 +159,9 @@ def test_from_nothing_everything_is_inserted_and_then_there_is_nothing_to_do(new
 
 def test_regrouping_grows_the_new_group_first_and_shrinks_the_old_one_last() -> None:
     small = testbeds.load(paths.sources() / "testbeds" / "nine-clusters.yaml")
-    moved = with_worker_in(small, "cluster0-w0", 1)
-    assert list(plan(desired(small), desired(moved)).lines()) == [
+    ask, membership = Operations(ground(small)), Membership(small.indices, rows_of(small.clusters))
+    membership.apply(ask.move("cluster0-w0", "cluster1")(membership).change)
+    assert list(plan(desired(small), desired(small, membership.snapshot())).lines()) == [
         "~ vnp4_2 group 2 +{port 2 member 1}",
         "~ vnp4_1 workers worker_addr 10.0.1.1 -> "
         "assign(cluster 0, epoch 0, index 0, member 0, port 2, segments 1, worker 0) => "
@@ -189,9 +189,9 @@ def test_every_worker_is_assigned_delivered_to_and_in_its_group(name: str) -> No
     state = desired(bed)
     entries = [entry for device in DEVICES for entry in state.devices[device].entries.values()]
     for worker in bed.workers:
-        cluster = bed.clusters[worker.cluster]
+        cluster = bed.cluster_of(worker)
         assigned = {
-            "cluster": cluster.index,
+            "cluster": cluster.number,
             "worker": 0,
             "index": cluster.first,
             "segments": 1,
@@ -200,8 +200,8 @@ def test_every_worker_is_assigned_delivered_to_and_in_its_group(name: str) -> No
             "port": worker.port,
         }
         assert TableEntry("workers", {"worker_addr": int(worker.ip)}, "assign", assigned) in entries
-        group = state.devices[VNP4_2].groups[worker.cluster + 1]
-        assert (worker.port, worker.member) in [(r.egress_port, r.instance) for r in group.replicas]
+        group = state.devices[VNP4_2].groups[cluster.group]
+        assert (worker.port, worker.replica) in [(r.egress_port, r.instance) for r in group.replicas]
     assert sum(len(list(group.replicas)) for group in state.devices[VNP4_2].groups.values()) == len(
         bed.workers
     ) + len(bed.ports)

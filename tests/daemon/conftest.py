@@ -13,7 +13,7 @@ import pytest
 from olafctl.control import devices
 from olafctl.control.state import DeviceState, State
 from olafctl.daemon.controller import Controller
-from olafctl.daemon.store.sqlite import SqliteStore
+from olafctl.membership.sqlite import SqliteStore
 from olafctl.p4runtime.entities import Entity
 from olafctl.p4runtime.failures import P4RuntimeFailed
 from olafctl.p4runtime.protocol import p4runtime_pb2, p4runtime_stub

@@ -2,14 +2,18 @@
 
 from collections.abc import Iterator
 from ipaddress import IPv4Address
+from typing import Any
 
 import pytest
 
-from olafctl.daemon.admission import Admission, ObjectiveBroken, Policy
+from olafctl.daemon.admission import Admission
 from olafctl.daemon.controller import Controller
-from olafctl.daemon.operations import ClusterWish, MemberWish, Operation, Operations
 from olafctl.errors import BadInput
+from olafctl.membership.operations import ClusterWish, MemberWish, Operation, Operations
+from olafctl.testbed.ground import ground
 from olafctl.testbed.model import Testbed
+from olafctl.verify.admission import ObjectiveBroken, Policy
+from olafctl.wire.modes import Mode
 from tests.daemon.conftest import DEADLINE, TESTBED, held, lab
 from tests.daemon.pair import Pair
 
@@ -37,7 +41,7 @@ def join(ask: Operations, number: int, cluster: str) -> Operation:
 def test_a_join_that_would_break_an_objective_is_refused_with_the_rate_that_would_not(
     admission: Admission, slow: Testbed, controller: Controller, pair: Pair
 ) -> None:
-    ask = Operations(slow)
+    ask = Operations(ground(slow))
     wish = ClusterWish("red", objective="peak<=1.2ms", period=MS)
     admission.submit(ask.create_cluster(wish)).result(DEADLINE)
     admission.submit(join(ask, 1, "red")).result(DEADLINE)
@@ -63,10 +67,55 @@ def test_an_objective_that_cannot_be_verified_is_refused(
     admission: Admission, slow: Testbed, wish: ClusterWish, reason: str
 ) -> None:
     with pytest.raises(BadInput, match=reason):
-        admission.submit(Operations(slow).create_cluster(wish)).result(DEADLINE)
+        admission.submit(Operations(ground(slow)).create_cluster(wish)).result(DEADLINE)
 
 
 def test_without_an_output_rate_there_is_nothing_to_verify(admission: Admission) -> None:
     wish = ClusterWish("red", objective="peak<=1ms", period=MS)
     with pytest.raises(BadInput, match="give the engine an output_rate"):
-        admission.submit(Operations(lab()).create_cluster(wish)).result(DEADLINE)
+        admission.submit(Operations(ground(lab())).create_cluster(wish)).result(DEADLINE)
+
+
+def test_what_the_verifier_does_not_describe_is_refused_beside_an_objective(
+    admission: Admission, slow: Testbed, controller: Controller, pair: Pair
+) -> None:
+    """Members of unknown periods, other modes and several segments share the queue that a proof is about."""
+    ask = Operations(ground(slow))
+
+    def done(operation: Operation) -> None:
+        admission.submit(operation).result(DEADLINE)
+
+    done(ask.create_cluster(ClusterWish("red", objective="peak<=20ms", period=MS)))
+    done(join(ask, 1, "red"))
+    for wish in (
+        ClusterWish("silent"),
+        ClusterWish("fifo", mode=Mode.FIFO, period=MS),
+        ClusterWish("long", values=360 * 3, period=MS),
+    ):
+        done(ask.create_cluster(wish))
+    revision = controller.status().revision
+    for number, (cluster, reason) in enumerate(
+        (
+            ("silent", "it is not known how often the workers of 'silent' send"),
+            ("fifo", "cluster 'fifo' is of mode fifo"),
+            ("long", "cluster 'long' has 3 segments"),
+        ),
+        2,
+    ):
+        with pytest.raises(ObjectiveBroken, match=f"peak<=20ms of 'red' cannot be proven: {reason}"):
+            done(join(ask, number, cluster))
+    for mode in (Mode.FIFO, Mode.ISWITCH):
+        with pytest.raises(BadInput, match=f"cluster 'red' is of mode {mode}"):
+            done(ask.set_mode("red", mode))
+    assert controller.status().revision == revision
+    done(ask.leave("w1"))
+    done(join(ask, 2, "silent"))
+
+
+@pytest.mark.parametrize("more", [{"mode": Mode.FIFO}, {"mode": Mode.ISWITCH}, {"values": 360 * 3}])
+def test_an_objective_of_what_the_verifier_does_not_describe_is_refused(
+    admission: Admission, slow: Testbed, more: dict[str, Any]
+) -> None:
+    wish = ClusterWish("red", objective="peak<=20ms", period=MS, **more)
+    with pytest.raises(BadInput, match=r"is of mode (fifo|iswitch)|has 3 segments"):
+        admission.submit(Operations(ground(slow)).create_cluster(wish)).result(DEADLINE)

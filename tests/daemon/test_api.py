@@ -14,14 +14,16 @@ import pytest
 from olafctl.cli import main
 from olafctl.daemon.admission import Admission
 from olafctl.daemon.api import olaf_pb2, schema
+from olafctl.daemon.api.calls import Owned
 from olafctl.daemon.api.client import Client
-from olafctl.daemon.api.server import Owned, Server
+from olafctl.daemon.api.server import Server
 from olafctl.daemon.certificates import issue
 from olafctl.daemon.controller import Controller
 from olafctl.daemon.messages.notices import Notices
-from olafctl.daemon.operations import Operations
 from olafctl.errors import BadInput, OlafError
+from olafctl.membership.operations import Operations
 from olafctl.p4runtime.address import Tls
+from olafctl.testbed.ground import ground
 from olafctl.wire.modes import Mode
 from tests.daemon.conftest import held, lab
 from tests.daemon.pair import Pair
@@ -31,7 +33,7 @@ def owned(controller: Controller) -> dict[str, Owned]:
     """The laboratory's deployment, for a server."""
     bed = lab()
     admission, notices = Admission(controller, bed), Notices(controller, bed)
-    return {"lab": Owned(controller, admission, Operations(bed), notices, bed.udp_port, lambda: None)}
+    return {"lab": Owned(controller, admission, Operations(ground(bed)), notices, bed.udp_port, lambda: None)}
 
 
 TOKEN = "correct horse battery"
@@ -57,13 +59,13 @@ def test_a_cluster_lives_and_dies(client: Client, pair: Pair) -> None:
     empty = held(pair)
     joined = client.call("Join", cluster="red", ip="10.0.1.1", port=2, name="w1", mtu=1600)
     assert (joined.number, joined.udp_port, joined.mac) == (0, 20300, "02:00:0a:00:01:01")
-    assert client.call("SetThreshold", cluster="red", threshold=3).threshold == 3
+    assert client.call("SetThreshold", cluster="red", threshold=1).threshold == 1
     assert client.call("SetReward", cluster="red", reward_threshold=0.0).HasField("reward_threshold")
     assert not client.call("SetReward", cluster="red").HasField("reward_threshold")
     assert client.call("Halt", cluster="red").halted
     assert not client.call("Resume", cluster="red").halted
-    assert client.call("SetMode", cluster="red", mode=1).mode == 1
     client.call("Reset", cluster="red", segment=2)
+    assert client.call("SetMode", cluster="red", mode=1).mode == 1
     client.call("CreateCluster", name="blue")
     assert client.call("MoveWorker", worker="w1", cluster="blue").cluster == "blue"
     assert client.call("Leave", worker="w1").name == "w1"
@@ -211,12 +213,17 @@ def run(server: Server, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 def test_the_verbs_do_what_the_calls_do(run: Run) -> None:
     assert run("cluster", "create", "red", "--mode", "iswitch")["mode"] == "iswitch"
     assert run("worker", "join", "red", "10.0.1.1", "--port", 2, "--name", "w1")["number"] == 0
-    assert run("cluster", "threshold", "red", 5)["threshold"] == 5
+    assert run("cluster", "seth", "red", 1)["threshold"] == 1
     assert run("cluster", "reward", "red", "0.5")["reward_threshold"] == 0.5
-    assert "reward_threshold" not in run("cluster", "reward", "red", "off")
+    assert run("cluster", "reward", "red", "off")["reward_threshold"] == "off"
+    assert run("cluster", "reward", "red", "engine")["reward_threshold"] is None
     [status] = run("cluster", "list")
     assert [worker["name"] for worker in status["workers"]] == ["w1"]
-    assert run("cluster", "create", "blue")["name"] == "blue"
+    assert run("cluster", "help", "red", "w1", "--segment", 0, "--round", 1) == {"asked": []}
+    assert run("cluster", "fbcast", "red")["name"] == "red"
+    assert run("cluster", "reset", "red", "--segment", 0)["name"] == "red"
+    made = run("cluster", "create", "blue", "--reward-threshold", "0.25", "--period", "1ms")
+    assert (made["name"], made["mode"], made["reward_threshold"]) == ("blue", None, 0.25)
     assert run("worker", "move", "w1", "blue")["cluster"] == "blue"
     assert run("worker", "move", "w1", "--port", 3)["port"] == 3
     assert run("worker", "leave", "w1")["cluster"] == "blue"

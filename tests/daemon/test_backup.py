@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from olafctl.daemon.controller import Controller
-from olafctl.daemon.operate.backup import backup, restore
-from olafctl.daemon.operations import ClusterWish
-from olafctl.daemon.store.sqlite import SqliteStore
 from olafctl.errors import BadInput, OlafError
+from olafctl.membership.backup import backup, restore
+from olafctl.membership.operations import ClusterWish
+from olafctl.membership.sqlite import SqliteStore
 from tests.daemon.conftest import Started, held
 from tests.daemon.pair import Pair
 from tests.daemon.test_controller import ASK, done, worker

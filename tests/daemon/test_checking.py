@@ -10,9 +10,9 @@ import pytest
 
 from olafctl.control.desired import desired
 from olafctl.daemon.controller import Controller
-from olafctl.daemon.operations import ClusterWish
-from olafctl.daemon.store.sqlite import SqliteStore
 from olafctl.errors import OlafError
+from olafctl.membership.operations import ClusterWish
+from olafctl.membership.sqlite import SqliteStore
 from olafctl.p4runtime.entities import Entity, Lpm, MulticastGroup, Replica, TableEntry
 from olafctl.p4runtime.session import Change
 from olafctl.queue.registers import IndexSettings

@@ -1,25 +1,28 @@
 """Membership changes as one step over the store and both devices, or none at all."""
 
+from collections.abc import Mapping
 from ipaddress import IPv4Address
 from typing import Any
 
 import pytest
 
 from olafctl.control.desired import desired
+from olafctl.control.state import DeviceState
 from olafctl.daemon.controller import Controller, Unavailable
-from olafctl.daemon.operations import ClusterWish, MemberWish, Operation, Operations
-from olafctl.daemon.store.interface import Intent
-from olafctl.daemon.store.sqlite import SqliteStore
 from olafctl.errors import BadInput, OlafError
-from olafctl.p4runtime.entities import MulticastGroup, Replica
+from olafctl.membership.operations import ClusterWish, MemberWish, Operation, Operations
+from olafctl.membership.sqlite import SqliteStore
+from olafctl.membership.store import Intent
+from olafctl.p4runtime.entities import Exact, MulticastGroup, Replica, TableEntry
 from olafctl.queue.internals import Command
 from olafctl.queue.registers import IndexSettings
+from olafctl.testbed.ground import ground
 from olafctl.wire.modes import Mode
 from olaflab.daemon.switch_pair import PairRegisters
 from tests.daemon.conftest import DEADLINE, Started, held, lab
 from tests.daemon.pair import Pair
 
-ASK = Operations(lab())
+ASK = Operations(ground(lab()))
 
 
 def done(controller: Controller, operation: Operation) -> dict[str, Any]:
@@ -92,7 +95,7 @@ def test_a_move_takes_one_group_to_the_other(controller: Controller, pair: Pair)
         ),
         (ASK.join(MemberWish("red", IPv4Address("224.0.0.1"), 2, 1)), "is no host's address"),
         (ASK.create_cluster(ClusterWish("red")), "there is a cluster 'red' already"),
-        (ASK.create_cluster(ClusterWish("big", values=366 * 20)), "20 consecutive indices, but 14"),
+        (ASK.create_cluster(ClusterWish("big", values=360 * 20)), "20 consecutive indices, but 14"),
         (ASK.create_cluster(ClusterWish("big", key="abcd")), "key: is no key"),
         (ASK.delete_cluster("green"), "there is no cluster 'green'"),
         (ASK.leave("absent"), "there is no worker 'absent'"),
@@ -114,16 +117,16 @@ def test_what_is_wrong_is_refused_before_anything_is_written(
 
 def test_settings_reach_every_index_of_the_cluster(controller: Controller, registers: PairRegisters) -> None:
     done(controller, ASK.create_cluster(ClusterWish("other")))
-    done(controller, ASK.create_cluster(ClusterWish("red", values=366 * 3, mode=Mode.ISWITCH)))
+    done(controller, ASK.create_cluster(ClusterWish("red", values=360 * 3, mode=Mode.ISWITCH)))
     assert registers.of_indices[1:4] == [IndexSettings(Mode.ISWITCH)] * 3
     done(controller, worker(1))
     done(controller, worker(2))
     two = IndexSettings(Mode.ISWITCH, threshold=2)  # H follows the members
     assert registers.of_indices[:5] == [IndexSettings(), two, two, two, IndexSettings()]
-    done(controller, ASK.set_threshold("red", 7))
+    done(controller, ASK.set_threshold("red", 1))
     done(controller, ASK.set_reward("red", 0.5))
-    done(controller, ASK.halt("red", True))
-    assert registers.of_indices[1:4] == [IndexSettings(Mode.ISWITCH, True, 7, 1, 0x3F000000)] * 3
+    done(controller, ASK.set_halted("red", True))
+    assert registers.of_indices[1:4] == [IndexSettings(Mode.ISWITCH, True, 1, 1, 0x3F000000)] * 3
     done(controller, ASK.command(Command.FBCAST, "red", 1))
     done(controller, ASK.command(Command.RESET, "red", None))
     assert registers.commands[-2:] == [(Command.FBCAST, 2, 2), (Command.RESET, 1, 3)]
@@ -166,7 +169,7 @@ def test_an_interrupted_change_is_undone_at_start(started: Started, pair: Pair) 
 def test_a_switch_that_vanished_returns_with_everything(
     controller: Controller, pair: Pair, block: str
 ) -> None:
-    done(controller, ASK.create_cluster(ClusterWish("red", values=366 * 2, mode=Mode.ISWITCH)))
+    done(controller, ASK.create_cluster(ClusterWish("red", values=360 * 2, mode=Mode.ISWITCH)))
     done(controller, worker(1))
     before, settings = held(pair), list(pair.registers.of_indices)
     pair.kill(block)
@@ -215,3 +218,62 @@ def test_a_defect_is_answered_and_survived(
     assert second["number"] == 0, "nothing of the first is left"
     done(controller, ASK.leave("w2"))
     assert held(pair) == before
+
+
+def test_a_mac_address_is_shared_behind_one_port_alone(controller: Controller, pair: Pair) -> None:
+    """As by the addresses of one NIC, and by workers behind a router."""
+    done(controller, ASK.create_cluster(ClusterWish("red")))
+    done(controller, ASK.create_cluster(ClusterWish("blue")))
+    router = "02:aa:00:00:00:01"
+    done(controller, worker(1, mac=router))
+    alone = held(pair)
+    done(controller, worker(2, cluster="blue", mac=router))
+    assert router_of(pair) == alone_of(alone)
+    with pytest.raises(BadInput, match=f"mac: {router} is the MAC address of w[12], behind port 2"):
+        done(controller, worker(3, port=3, mac=router))
+    with pytest.raises(BadInput, match="behind port 2"):
+        done(controller, ASK.move("w1", port=3))
+    done(controller, ASK.leave("w1"))
+    assert router_of(pair) == alone_of(alone), "the other one is still reached by it"
+    done(controller, ASK.leave("w2"))
+    assert router_of(pair) == []
+
+
+def router_of(pair: Pair) -> list[TableEntry]:
+    """What VNP4₂ knows of the way to the router of the test above."""
+    return alone_of(held(pair))
+
+
+def alone_of(devices: Mapping[str, DeviceState]) -> list[TableEntry]:
+    entries = devices["vnp4_2"].entries.values()
+    return [each for each in entries if each.match == {"dst_mac": Exact(0x02AA00000001)}]
+
+
+@pytest.mark.parametrize("threshold", [float("nan"), float("inf"), -1.0, 1e300, -0.5])
+def test_a_reward_threshold_that_no_register_holds_is_refused(
+    controller: Controller, threshold: float
+) -> None:
+    done(controller, ASK.create_cluster(ClusterWish("red")))
+    with pytest.raises(BadInput, match="a reward threshold of"):
+        done(controller, ASK.create_cluster(ClusterWish("blue", reward_threshold=threshold)))
+    with pytest.raises(BadInput, match="a reward threshold of"):
+        done(controller, ASK.set_reward("red", threshold))
+    assert [cluster["name"] for cluster in controller.status().clusters] == ["red"]
+
+
+@pytest.mark.parametrize(
+    ("operation", "reason"),
+    [
+        (ASK.create_cluster(ClusterWish("n" * 33)), "has 33 characters, and control messages carry 32"),
+        (
+            ASK.create_cluster(ClusterWish("red", threshold=65535, mode=Mode.ISWITCH)),
+            "can never make a result",
+        ),
+        (ASK.create_cluster(ClusterWish("red", threshold=2)), "of mode olaf, and H .* are of mode iswitch"),
+    ],
+)
+def test_a_cluster_that_could_not_work_is_refused(
+    controller: Controller, operation: Operation, reason: str
+) -> None:
+    with pytest.raises(BadInput, match=reason):
+        done(controller, operation)

@@ -16,7 +16,7 @@ from olafctl.daemon.etcd.client import Etcd
 from olafctl.daemon.etcd.leadership import EtcdLeadership
 from olafctl.daemon.etcd.store import EtcdStore, leader_key, prefix
 from olafctl.daemon.leadership import NotLeader
-from olafctl.daemon.operations import ClusterWish
+from olafctl.membership.operations import ClusterWish
 from olafctl.targets import registry
 from olaflab.daemon import etcd_server, failover
 from olaflab.daemon.daemon_process import until

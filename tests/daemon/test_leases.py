@@ -4,7 +4,8 @@ from ipaddress import IPv4Address
 
 from olafctl.daemon.controller import Controller
 from olafctl.daemon.leases import Leases
-from olafctl.daemon.operations import ClusterWish, MemberWish, Operations
+from olafctl.membership.operations import ClusterWish, MemberWish, Operations
+from olafctl.testbed.ground import ground
 from olafctl.wire.layouts import QUEUE_PORT, FrameType
 from olafctl.wire.scapy_layers import Olaf
 from tests.daemon.conftest import DEADLINE, lab
@@ -12,7 +13,7 @@ from tests.daemon.pair import Pair
 from tests.daemon.test_controller import done
 from tests.daemon.test_messages import Worker
 
-ASK = Operations(lab())
+ASK = Operations(ground(lab()))
 
 
 def names(controller: Controller) -> list[str]:

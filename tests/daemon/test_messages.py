@@ -17,8 +17,9 @@ from olafctl.daemon.controller import Controller
 from olafctl.daemon.messages.listener import Listener
 from olafctl.daemon.messages.notices import Notices
 from olafctl.daemon.messages.rates import Rates
-from olafctl.daemon.operations import ClusterWish, Operations
+from olafctl.membership.operations import ClusterWish, Operations
 from olafctl.queue.internals import Command
+from olafctl.testbed.ground import ground
 from olafctl.wire import control
 from olafctl.wire.control import Action, Reason
 from olafctl.wire.frames import Values, pack, unpack
@@ -31,7 +32,7 @@ from tests.daemon.pair import Pair
 from tests.daemon.test_controller import done
 
 KEY = "0123456789abcdef" * 4
-ASK = Operations(lab())
+ASK = Operations(ground(lab()))
 PS_MAC = "02:00:0a:00:00:fe"
 _nonces = itertools.count(time.time_ns())
 
@@ -156,10 +157,13 @@ def test_an_ack_reaches_the_whole_cluster(workers: list[Worker], pair: Pair) -> 
 
 
 def test_settings_reach_the_queue(workers: list[Worker], registers: PairRegisters) -> None:
-    worker = workers[0]
+    worker, second = workers
     worker.join()
-    assert worker.ask(control.SET_H, Action.SET_H, threshold=5)["threshold"] == 5
-    assert [each.threshold for each in registers.of_indices[:3]] == [5, 5, 1]
+    second.join()
+    assert [each.threshold for each in registers.of_indices[:3]] == [2, 2, 1]
+    assert worker.ask(control.SET_H, Action.SET_H, threshold=65535)["reason"] == Reason.FAILED
+    assert worker.ask(control.SET_H, Action.SET_H, threshold=1)["threshold"] == 1
+    assert [each.threshold for each in registers.of_indices[:3]] == [1, 1, 1]
     registers.commands.clear()
     assert worker.ask(control.FBCAST, Action.FBCAST, segment=1)["reason"] == Reason.OK
     assert worker.ask(control.RESET, Action.RESET, segment=control.ALL_SEGMENTS)["reason"] == Reason.OK
@@ -349,3 +353,26 @@ def test_rates_forget_the_sources_longest_silent() -> None:
     assert [rates.allows("a") for _ in range(2)] == [True, False]
     assert all(rates.allows(name) for name in ("b", "c"))
     assert rates.allows("a")
+
+
+def test_who_has_the_key_speaks_only_for_members_behind_its_own_port(
+    workers: list[Worker], controller: Controller, pair: Pair
+) -> None:
+    first, second = workers
+    first.join()
+    second.join()
+    before, revision = held(pair), controller.status().revision
+    other = Worker(pair, 1, second.port)  # the first one's addresses, from the second one's port
+    try:
+        for layout, action, values in (
+            (control.LEAVE, Action.LEAVE, {"cluster": "red"}),
+            (control.SET_H, Action.SET_H, {"threshold": 1}),
+            (control.HALT, Action.HALT, {"halted": 1}),
+            (control.RESET, Action.RESET, {"segment": control.ALL_SEGMENTS}),
+            (control.JOIN, Action.JOIN, {"cluster": "red"}),
+        ):
+            assert other.ask(layout, action, **values)["reason"] == Reason.NOT_A_MEMBER, action
+    finally:
+        other.close()
+    assert (held(pair), controller.status().revision) == (before, revision)
+    assert first.leave()["reason"] == Reason.OK

@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 
 from olafctl.control import devices
 from olafctl.control.desired import of_clusters
-from olafctl.control.pipeline import MEMBERS, VNP4_1, VNP4_2, WORKERS
+from olafctl.control.pipeline import ASSIGN, MEMBERS, VNP4_1, VNP4_2, WORKERS
 from olafctl.control.plan import Plan, QueuePlan, plan
 from olafctl.control.state import DeviceState, device_state
+from olafctl.membership.model import Cluster, Member
 from olafctl.p4runtime.entities import Exact
 from olafctl.queue.registers import IndexSettings
 from olafctl.queue.settings import Change as SettingsChange
-from olafctl.testbed.model import Cluster, Worker
 from olafctl.testbed.topology import Topology
 from olafctl.wire.modes import Mode
 from olaflab.daemon.switch_pair import PairRegisters, RunningPair
@@ -45,15 +45,22 @@ def clusters(where: Places, mode: Mode) -> tuple[Cluster, ...]:
     found = []
     for number in range(2):
         workers = tuple(
-            Worker(f"w{n}", port, f"02:00:00:00:00:{n:02x}", IPv4Address(f"10.0.1.{n}"), 1, number, n, n, n)
+            Member(
+                name=f"w{n}",
+                port=port,
+                mac=f"02:00:00:00:00:{n:02x}",
+                ip=IPv4Address(f"10.0.1.{n}"),
+                udp_port=1,
+                cluster=f"c{number}",
+                parent=TOPOLOGY.engine_at[port],
+                number=n,
+                replica=n,
+                worker_id=n,
+            )
             for n, (port, cluster) in sorted(where.items())
             if cluster == number
         )
-        found.append(
-            Cluster(
-                number, f"c{number}", number + 1, workers, 0, number, 1, mode, len(workers) or 1, None, number
-            )
-        )
+        found.append(Cluster(f"c{number}", number, 0, number, 1, mode=mode, epoch=number, workers=workers))
     return tuple(found)
 
 
@@ -61,7 +68,7 @@ def assigned(held: DeviceState) -> dict[int, int]:
     """The cluster of each worker that VNP4₁ knows, by the last byte of its address."""
     found = {}
     for entry in held.entries.values():
-        if entry.table == WORKERS:
+        if entry.table == WORKERS and entry.action == ASSIGN:
             match = entry.match["worker_addr"]
             assert isinstance(match, Exact)
             if match.value >> 24 == 10:  # not one of those between engines

@@ -4,7 +4,7 @@ from dataclasses import replace
 from ipaddress import IPv4Address
 
 from olafctl.daemon.settling import Settling
-from olafctl.testbed.model import Cluster
+from olafctl.membership.model import Cluster
 from olafctl.wire.modes import Mode
 from tests.daemon.test_order import BED, clusters
 

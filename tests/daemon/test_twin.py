@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from olafctl.control import devices
-from olafctl.control.regroup import regroup
 from olafctl.control.store import Store, folder_of
 from olafctl.daemon.api.client import Client
-from olafctl.daemon.operate.backup import backup
+from olafctl.daemon.once import Once
 from olafctl.daemon.operate.stores import changing, reading
 from olafctl.errors import OlafError
+from olafctl.membership.backup import backup
 from olafctl.targets import processes
 from tests.daemon.kept import Kept, kept
 
@@ -41,7 +41,7 @@ def client(twin: Kept) -> Client:
 
 def test_no_other_olafctl_changes_what_a_daemon_owns(client: Client) -> None:
     with pytest.raises(OlafError, match="another olafctl is at work on this deployment"):
-        regroup(Store(folder_of("lab")), "w", 0)
+        Once(Store(folder_of("lab"))).call("CreateCluster", name="other")
 
 
 def test_a_killed_twin_is_started_again_with_everything(twin: Kept, client: Client) -> None:

@@ -24,10 +24,11 @@ from olafctl.daemon.api.client import Client
 from olafctl.daemon.daemon import serving
 from olafctl.daemon.following import follow
 from olafctl.daemon.site import Deployment
+from olafctl.membership.model import Cluster
 from olafctl.ports.host import HostPort, open_host_port
 from olafctl.targets import registry
 from olafctl.targets.interface import Running, of_root
-from olafctl.testbed.model import Cluster, Testbed
+from olafctl.testbed.model import Testbed
 from olafctl.wire import control
 from olafctl.wire.control import Action, Reason
 from olafctl.wire.frames import Values, unpack
@@ -264,20 +265,19 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_verbs_that_act_once_ask_the_daemon(whole: Lab, run: Callable[..., Any]) -> None:
-    moved = run("regroup", "old", "other")
-    assert moved["changes"] == ["~ member old => other"]
+    assert run("worker", "move", "old", "other")["cluster"] == "other"
     [status] = whole.client.call("GetStatus").deployments
     assert {worker.name: worker.cluster for worker in status.workers} == {"old": "other"}
-    assert run("regroup", "old", "1")["changes"] == []
+    assert run("worker", "move", "old", "1")["cluster"] == "other"
     report = run("status", "whole")
     assert (report["daemon"], report["drift"], report["changing"]) == (whole.client.address, [], False)
     assert [len(cluster["workers"]) for cluster in report["clusters"]] == [0, 1]
-    assert run("control", "halt", "other")["done"] == "other is halted"
+    assert run("cluster", "halt", "other")["halted"]
     assert run("status", "whole")["clusters"][1]["halted"]
-    run("control", "resume", "other")
-    code, refused = run("regroup", "old", "nowhere")
+    run("cluster", "resume", "other")
+    code, refused = run("worker", "move", "old", "nowhere")
     assert (code, refused["error"]["problems"][0]["what"]) == (2, "there is no cluster 'nowhere'")
-    run("regroup", "old", "home")
+    run("worker", "move", "old", "home")
     drain(whole)
     assert whole.has_nothing_left()
 

@@ -102,7 +102,7 @@ def test_an_entry_arrives_in_the_order_and_width_that_the_driver_wants(
     assert (key, mask) == (int(WORKER.ip), 0xFFFFFFFF)
     place = stored.params & 0xFFFF
     packed = 5
-    for value, bits in ((77, 32), (10, 16), (2, 16), (3, 8), (1, 4), (place, 16)):
+    for value, bits in ((77, 32), (10, 16), (2, 16), (3, 8), (1, 4), (1, 16), (place, 16)):
         packed = packed << bits | value
     assert stored.params == packed
     assert first.entries("workers") == {WORKER_ENTRY}

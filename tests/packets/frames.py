@@ -9,7 +9,7 @@ from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 from scapy.packet import Packet, Raw
 
-from olafctl.testbed.model import Host, Worker
+from olafctl.membership.model import Host, Member
 from olafctl.wire.layouts import Flag, FrameType
 from olafctl.wire.scapy_layers import Olaf, OlafStatus
 from tests.packets.live import Live, udp
@@ -25,7 +25,7 @@ def gradient(seed: int, values: int = 40) -> Gradient:
 
 def update(
     live: Live,
-    worker: Worker,
+    worker: Member,
     values: Gradient,
     *,
     seq: int = 1,
@@ -34,7 +34,7 @@ def update(
     **fields: int,
 ) -> Packet:
     """A worker's update to the parameter server, with its cluster's epoch unless ``fields`` say another."""
-    epoch = live.testbed.clusters[worker.cluster].epoch
+    epoch = live.testbed.cluster_of(worker).epoch
     header = Olaf(frame_type=FrameType.UPDATE, seq=seq, reward=reward, gen_time=gen_time)
     for name, value in {"epoch": epoch, **fields}.items():
         header.setfieldval(name, value)
@@ -43,7 +43,7 @@ def update(
 
 
 def contribution(
-    live: Live, worker: Worker, values: Gradient, round_: int, segment: int = 0, **fields: Any
+    live: Live, worker: Member, values: Gradient, round_: int, segment: int = 0, **fields: Any
 ) -> Packet:
     """A worker's contribution to a round, sent to the engine."""
     frame = update(live, worker, values, seq=round_, segment=segment, **fields)
@@ -52,9 +52,9 @@ def contribution(
     return whole(frame)
 
 
-def ack(live: Live, worker: Worker, values: Gradient, *, seq: int = 1) -> Packet:
+def ack(live: Live, worker: Member, values: Gradient, *, seq: int = 1) -> Packet:
     """The parameter server's ACK for an update of ``worker``."""
-    epoch = live.testbed.clusters[worker.cluster].epoch
+    epoch = live.testbed.cluster_of(worker).epoch
     header = Olaf(frame_type=FrameType.ACK, seq=seq, gen_time=2_000, epoch=epoch)
     frame = udp(live.server, worker, worker.udp_port, sport=live.testbed.udp_port)
     return whole(frame / header / Raw(values.astype("<f4").tobytes()))
@@ -65,7 +65,7 @@ def whole(packet: Packet) -> Packet:
     return Ether(bytes(packet))
 
 
-def delivered(frame: Packet, member: Worker, status: OlafStatus) -> Packet:
+def delivered(frame: Packet, member: Member, status: OlafStatus) -> Packet:
     """What ``member`` must get of an ACK: its own addresses, and the status after the Olaf header."""
     expected = Ether(bytes(frame))
     expected[Ether].dst = member.mac

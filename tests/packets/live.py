@@ -21,13 +21,14 @@ from scapy.packet import Packet
 from olafctl.control import devices
 from olafctl.control.pipeline import REFUSALS, VNP4_1
 from olafctl.control.store import Store
+from olafctl.daemon.once import Once
+from olafctl.membership.model import Cluster, Host, Member, default_mac
 from olafctl.p4runtime.entities import TableEntry
 from olafctl.ports.host import HostPort, open_host_port
 from olafctl.queue.internals import Command
 from olafctl.queue.registers import DISPOSITIONS
 from olafctl.targets.interface import Registers, Running, device_name, of_root
-from olafctl.testbed.hosts import default_mac
-from olafctl.testbed.model import Cluster, Host, Testbed, Worker
+from olafctl.testbed.model import Testbed
 from olafctl.testbed.topology import Topology
 from olafctl.wire.layouts import Refusal
 from olafctl.wire.modes import Mode
@@ -79,7 +80,9 @@ class Live:
     @property
     def asynchronous(self) -> Sequence[Cluster]:
         """The clusters whose members send to the parameter server, without rounds."""
-        return [cluster for cluster in self.testbed.clusters if cluster.mode is not Mode.ISWITCH]
+        return [
+            cluster for cluster in self.testbed.clusters if self.testbed.mode_of(cluster) is not Mode.ISWITCH
+        ]
 
     def cluster(self, workers: int, nth: int = 0) -> Cluster:
         """The ``nth`` cluster of at least so many workers, of those that have no rounds. Skips the test when
@@ -105,7 +108,8 @@ class Live:
         in its rounds."""
         assert self.registers is not None
         for cluster in self.testbed.clusters:
-            rounds = cluster.mode is Mode.ISWITCH and cluster.threshold == len(cluster.workers)
+            mode = self.testbed.mode_of(cluster)
+            rounds = mode is Mode.ISWITCH and cluster.h == len(cluster.workers)
             if rounds and len(cluster.workers) >= workers and cluster.segments >= segments:
                 return cluster
         pytest.skip(f"needs a cluster of mode iswitch with {workers} workers and {segments} segments")
@@ -113,13 +117,17 @@ class Live:
     def reset_rounds(self) -> None:
         """Discard every partial sum and forget every round, in every engine."""
         for cluster in self.testbed.clusters:
-            if cluster.mode is Mode.ISWITCH:
+            if self.testbed.mode_of(cluster) is Mode.ISWITCH:
                 for registers in self.queues.values():
                     registers.command(Command.RESET, cluster.first, last_index(cluster))
 
     def device(self, host: Host, block: str) -> str:
         """The name of the device of ``host``'s engine that runs ``block``."""
         return device_name(self.testbed, Topology(self.testbed).home(host), block)
+
+    def ask(self, call: str, **fields: Any) -> Any:
+        """A change of clusters or members, made as by a command where no daemon runs."""
+        return Once(self.store).call(call, **fields)
 
     # Frames in and out
 
@@ -166,7 +174,7 @@ class Live:
         """The next frame at a port, whatever it is; None when none arrives within ``timeout`` seconds."""
         return self._hosts[port].receive(timeout)
 
-    def next_message(self, worker: Worker) -> bytes:
+    def next_message(self, worker: Member) -> bytes:
         """The payload of the next control message for a worker. Fails after the deadline."""
         end = time.monotonic() + DEADLINE
         while True:
@@ -296,7 +304,7 @@ def last_index(cluster: Cluster) -> int:
     return cluster.first + cluster.segments - 1
 
 
-def udp(source: Host | Worker, destination: Host, dport: int, sport: int | None = None) -> Packet:
+def udp(source: Host | Member, destination: Host, dport: int, sport: int | None = None) -> Packet:
     """Ethernet, IPv4 and UDP without a checksum, from one host to another."""
     return (
         Ether(src=source.mac, dst=destination.mac)

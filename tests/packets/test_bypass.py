@@ -10,7 +10,7 @@ from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import ARP, Dot1Q, Ether
 from scapy.packet import Packet, Raw
 
-from olafctl.testbed.model import Host
+from olafctl.membership.model import Host
 from tests.packets.conftest import needs
 from tests.packets.frames import gradient, update, whole
 from tests.packets.live import BROADCAST, Live, udp

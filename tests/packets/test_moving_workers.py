@@ -8,8 +8,8 @@ from functools import partial
 import pytest
 
 from olafctl.control.deploy import deploy, find
+from olafctl.membership.model import Member
 from olafctl.targets import testbeds
-from olafctl.testbed.model import Worker
 from olafctl.testbed.topology import Topology
 from tests.packets.accounts import Account
 from tests.packets.conftest import NAMED
@@ -17,7 +17,7 @@ from tests.packets.frames import ack, at, gradient, update
 from tests.packets.live import DEADLINE, Live
 from tests.packets.test_several_engines import Group, group, received, root
 
-Move = Callable[..., Worker]
+Move = Callable[..., Member]
 """Calls what it is given when the new place is ready and the old one still open."""
 
 
@@ -41,7 +41,7 @@ def move(tree: Live, found: Group, monkeypatch: pytest.MonkeyPatch) -> Iterator[
     here, there = (f"name: {worker.name}, port: {names[port]}," for port in (worker.port, other.port))
     assert before.text.count(here) == 1
 
-    def to(text: str, ready: Callable[[], None] = lambda: None) -> Worker:
+    def to(text: str, ready: Callable[[], None] = lambda: None) -> Member:
         def progress(step: str) -> None:
             if step.startswith("closing"):
                 ready()
@@ -84,7 +84,7 @@ def test_acks_find_the_worker_at_its_new_place_and_nowhere_else(tree: Live, foun
     moved = move()
     for answered in (moved, found.pair[1], found.others[0]):
         arrived = tree.exchange((tree.server, ack(tree, answered, gradient(1))))
-        members = next(c for c in tree.testbed.clusters if c.index == moved.cluster).workers
+        members = tree.testbed.cluster_of(moved).workers
         assert {worker.name for worker in members} == {worker.name for worker in found.cluster.workers}
         assert [len(at(arrived, worker)) for worker in members] == [1] * len(members)
         assert sum(map(len, arrived.values())) == len(members)

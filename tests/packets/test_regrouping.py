@@ -5,23 +5,22 @@ from collections.abc import Iterator
 
 import pytest
 
-from olafctl.control.regroup import regroup
-from olafctl.testbed.model import Cluster, Worker
+from olafctl.membership.model import Cluster, Member
 from tests.packets.conftest import needs
 from tests.packets.frames import Got, ack, at, gradient, update
 from tests.packets.live import DEADLINE, Live
 
 
 @pytest.fixture
-def moved(live: Live) -> Iterator[tuple[Worker, Cluster, Cluster]]:
+def moved(live: Live) -> Iterator[tuple[Member, Cluster, Cluster]]:
     """A worker, its home, and the cluster it is to go to; afterwards it is back home."""
     needs(live, clusters=2, workers=2)
     home, other = live.cluster(2), live.cluster(2, 1)
     yield home.workers[0], home, other
-    regroup(live.store, home.workers[0].name, home.index)
+    live.ask("MoveWorker", worker=home.workers[0].name, cluster=home.name)
 
 
-def reached(live: Live, worker: Worker, seq: int) -> list[str]:
+def reached(live: Live, worker: Member, seq: int) -> list[str]:
     """The workers who get a copy of an ACK to ``worker``."""
     arrived = live.exchange((live.server, ack(live, worker, gradient(1), seq=seq)))
     everyone = [(other, at(arrived, other)) for other in live.testbed.workers]
@@ -30,11 +29,11 @@ def reached(live: Live, worker: Worker, seq: int) -> list[str]:
 
 
 def test_after_the_write_returns_the_old_group_reaches_the_worker_no_more(
-    live: Live, moved: tuple[Worker, Cluster, Cluster]
+    live: Live, moved: tuple[Member, Cluster, Cluster]
 ) -> None:
     worker, home, other = moved
     stays = [member.name for member in home.workers[1:]]
-    regroup(live.store, worker.name, other.index)
+    live.ask("MoveWorker", worker=worker.name, cluster=other.name)
     assert sorted(reached(live, home.workers[1], 1)) == sorted(stays)
     expected = sorted([worker.name, *(member.name for member in other.workers)])
     assert sorted(reached(live, other.workers[0], 2)) == expected
@@ -42,10 +41,10 @@ def test_after_the_write_returns_the_old_group_reaches_the_worker_no_more(
 
 
 def test_updates_of_a_moved_worker_merge_with_its_new_cluster(
-    live: Live, moved: tuple[Worker, Cluster, Cluster]
+    live: Live, moved: tuple[Member, Cluster, Cluster]
 ) -> None:
     worker, _, other = moved
-    regroup(live.store, worker.name, other.index)
+    live.ask("MoveWorker", worker=worker.name, cluster=other.name)
     companion = other.workers[0]
     with live.held():
         live.exchange(
@@ -61,7 +60,7 @@ class Flow(threading.Thread):
     It alone reads that member's port; ``seq`` is the newest ACK that arrived there.
     """
 
-    def __init__(self, live: Live, member: Worker) -> None:
+    def __init__(self, live: Live, member: Member) -> None:
         super().__init__()
         self.live, self.member = live, member
         self.seq = 0
@@ -99,7 +98,7 @@ class Flow(threading.Thread):
             self._changed.notify_all()
 
 
-def next_copy(live: Live, worker: Worker, timeout: float = DEADLINE) -> int | None:
+def next_copy(live: Live, worker: Member, timeout: float = DEADLINE) -> int | None:
     """The sequence number of the next ACK for ``worker`` at its port; None when none comes."""
     while frame := live.receive(worker.port, timeout):
         got = Got(frame)
@@ -109,7 +108,7 @@ def next_copy(live: Live, worker: Worker, timeout: float = DEADLINE) -> int | No
 
 
 def test_traffic_flows_while_a_worker_moves_and_it_gets_nothing_of_its_old_group_afterwards(
-    live: Live, moved: tuple[Worker, Cluster, Cluster]
+    live: Live, moved: tuple[Member, Cluster, Cluster]
 ) -> None:
     """Nothing lost, nothing delivered to the old group after the write returns.
 
@@ -126,12 +125,12 @@ def test_traffic_flows_while_a_worker_moves_and_it_gets_nothing_of_its_old_group
         for _ in range(3):
             flow.go_on(5)
             assert next_copy(live, worker) is not None
-            regroup(live.store, worker.name, other.index)
+            live.ask("MoveWorker", worker=worker.name, cluster=other.name)
             while next_copy(live, worker, 0) is not None:
                 pass  # delivered before the write returned
             flow.go_on(20)
             assert next_copy(live, worker, 0) is None
-            regroup(live.store, worker.name, home.index)
+            live.ask("MoveWorker", worker=worker.name, cluster=home.name)
             flow.go_on(5)
             assert next_copy(live, worker) is not None
     finally:
@@ -139,7 +138,7 @@ def test_traffic_flows_while_a_worker_moves_and_it_gets_nothing_of_its_old_group
     assert flow.seq >= 75
 
 
-def test_nothing_is_lost_while_workers_move(live: Live, moved: tuple[Worker, Cluster, Cluster]) -> None:
+def test_nothing_is_lost_while_workers_move(live: Live, moved: tuple[Member, Cluster, Cluster]) -> None:
     """ACKs flow to both clusters, each one behind the other, while the worker goes back and forth.
 
     Everyone who stays gets every ACK exactly once, and the worker itself gets each ACK of the cluster
@@ -154,7 +153,8 @@ def test_nothing_is_lost_while_workers_move(live: Live, moved: tuple[Worker, Clu
         nonlocal moves
         try:
             while not stop.is_set():
-                regroup(live.store, worker.name, other.index if moves % 2 == 0 else home.index)
+                target = other if moves % 2 == 0 else home
+                live.ask("MoveWorker", worker=worker.name, cluster=target.name)
                 moves += 1
         except BaseException as error:
             failures.append(error)
@@ -177,13 +177,15 @@ def test_nothing_is_lost_while_workers_move(live: Live, moved: tuple[Worker, Clu
     assert moves >= 6
 
 
-def test_updates_flow_while_workers_move(live: Live, moved: tuple[Worker, Cluster, Cluster]) -> None:
+def test_updates_flow_while_workers_move(live: Live, moved: tuple[Member, Cluster, Cluster]) -> None:
     """Every update sent meanwhile arrives, alone or merged."""
     worker, home, other = moved
     sent = 0
     with live.counting() as counted:
-        for index in (other.index, home.index, other.index):
-            mover = threading.Thread(target=regroup, args=(live.store, worker.name, index))
+        for name in (other.name, home.name, other.name):
+            mover = threading.Thread(
+                target=live.ask, args=("MoveWorker",), kwargs={"worker": worker.name, "cluster": name}
+            )
             mover.start()
             while mover.is_alive():
                 sent += 1

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 from olafctl.control.deploy import find
-from olafctl.control.regroup import regroup
-from olafctl.testbed.model import Cluster, Worker
+from olafctl.membership.model import Cluster, Member
 from olafctl.testbed.topology import Topology
 from tests.packets.accounts import Account
 from tests.packets.frames import ack, at, gradient, update
@@ -21,17 +20,17 @@ class Move:
     """A worker, its cluster, and another one with a member at another engine; how it is put there."""
 
     tree: Live
-    worker: Worker
+    worker: Member
     home: Cluster
     other: Cluster
-    far: Worker
+    far: Member
     """The member of ``other``."""
 
     def carry_out(self) -> None:
-        regroup(self.tree.store, self.worker.name, self.other.index)
+        self.tree.ask("MoveWorker", worker=self.worker.name, cluster=self.other.name)
 
     def undo(self) -> None:
-        regroup(self.tree.store, self.worker.name, self.home.index)
+        self.tree.ask("MoveWorker", worker=self.worker.name, cluster=self.home.name)
 
 
 @pytest.fixture

@@ -8,9 +8,8 @@ from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 from scapy.packet import Packet
 
-from olafctl.control import jobs
 from olafctl.errors import BadInput
-from olafctl.testbed.model import Cluster, Worker
+from olafctl.membership.model import Cluster, Member
 from olafctl.testbed.topology import Topology
 from olafctl.wire.layouts import Flag, FrameType
 from olafctl.wire.modes import Mode
@@ -29,8 +28,8 @@ def cluster(tree: Live) -> Cluster:
 
 
 def sent_by(
-    tree: Live, workers: Sequence[Worker], round_: int, segment: int = 0
-) -> list[tuple[Worker, Packet]]:
+    tree: Live, workers: Sequence[Member], round_: int, segment: int = 0
+) -> list[tuple[Member, Packet]]:
     return [
         (worker, contribution(tree, worker, gradient(worker.number, 64), round_, segment))
         for worker in workers
@@ -58,7 +57,7 @@ def total(tree: Live, cluster: Cluster) -> Gradient:
     return result
 
 
-def from_below(tree: Live, cluster: Cluster) -> list[Worker]:
+def from_below(tree: Live, cluster: Cluster) -> list[Member]:
     """The members, those at lower engines first."""
     topology = Topology(tree.testbed)
     order = [engine.name for engine in reversed(tree.testbed.engines)]
@@ -143,7 +142,7 @@ def test_segments_of_a_round_finish_by_themselves(tree: Live, cluster: Cluster) 
 def test_reset_discards_the_partial_sums_of_every_engine(tree: Live, cluster: Cluster) -> None:
     members = from_below(tree, cluster)
     assert tree.exchange(*sent_by(tree, members[:1] + members[-1:], 5)) == {}
-    jobs.discard(tree.store, cluster.name, None)
+    tree.ask("Reset", cluster=cluster.name, segment=None)
     assert {registers.read("accumulating") for registers in tree.queues.values()} == {0}
     [result] = results(tree, cluster, tree.exchange(*sent_by(tree, members, 5)))
     assert result.values.tobytes() == total(tree, cluster).tobytes()
@@ -152,4 +151,4 @@ def test_reset_discards_the_partial_sums_of_every_engine(tree: Live, cluster: Cl
 def test_an_h_below_the_number_of_workers_is_refused(tree: Live, cluster: Cluster) -> None:
     """Each engine waits for all of its own members, so that the root cannot do with fewer."""
     with pytest.raises(BadInput, match="at several engines"):
-        jobs.set_threshold(tree.store, cluster.name, len(cluster.workers) - 1)
+        tree.ask("SetThreshold", cluster=cluster.name, threshold=len(cluster.workers) - 1)

@@ -8,10 +8,9 @@ from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 from scapy.packet import Packet
 
-from olafctl.control import jobs
 from olafctl.errors import BadInput, OlafError
+from olafctl.membership.model import Cluster, Member
 from olafctl.queue.internals import Command
-from olafctl.testbed.model import Cluster, Worker
 from olafctl.wire import control
 from olafctl.wire.control import Action
 from olafctl.wire.frames import unpack
@@ -111,7 +110,7 @@ def test_fbcast_releases_the_partial_sum_now(live: Live) -> None:
     cluster = live.round_cluster(workers=2)
     live.exchange(*_all(live, cluster.workers[:1], 3))
     with live.counting() as counted:
-        jobs.release(live.store, cluster.name, 0)
+        live.ask("FBcast", cluster=cluster.name, segment=0)
     [result] = results(live, cluster, live.arrivals())
     assert (result.olaf.count, result.olaf.seq) == (1, 3)
     assert result.values.tobytes() == gradient(cluster.workers[0].number, 64).tobytes()
@@ -120,7 +119,7 @@ def test_fbcast_releases_the_partial_sum_now(live: Live) -> None:
 
 def test_fbcast_of_nothing_does_nothing(live: Live) -> None:
     cluster = live.round_cluster()
-    jobs.release(live.store, cluster.name, None)
+    live.ask("FBcast", cluster=cluster.name, segment=None)
     assert live.arrivals() == {}
 
 
@@ -128,7 +127,7 @@ def test_reset_discards_the_partial_sum_and_what_is_sent_again_counts_again(live
     cluster = live.round_cluster(workers=2)
     live.exchange(*_all(live, cluster.workers[:1], 1))
     with live.counting() as counted:
-        jobs.discard(live.store, cluster.name, None)
+        live.ask("Reset", cluster=cluster.name, segment=None)
     assert counted["dropped_reset"] == 1
     [result] = results(live, cluster, live.exchange(*_all(live, cluster.workers, 1)))
     assert result.values.tobytes() == _sum(cluster).tobytes()
@@ -138,7 +137,7 @@ def test_reset_forgets_the_finished_round(live: Live) -> None:
     """No member has its result: their contributions, sent again, make it again."""
     cluster = live.round_cluster(workers=2)
     live.exchange(*_all(live, cluster.workers, 5))
-    jobs.discard(live.store, cluster.name, 0)
+    live.ask("Reset", cluster=cluster.name, segment=0)
     [result] = results(live, cluster, live.exchange(*_all(live, cluster.workers, 5)))
     assert (result.olaf.seq, result.values.tobytes()) == (5, _sum(cluster).tobytes())
 
@@ -148,19 +147,19 @@ def test_set_h_while_accumulating_releases_what_is_enough_already(live: Live) ->
     count = len(cluster.workers)
     live.exchange(*_all(live, cluster.workers[:-1], 1))
     try:
-        changes = jobs.set_threshold(live.store, cluster.name, count - 1)
-        assert [line for line in changes.lines() if f"H {count} => iswitch, H {count - 1}" in line]
+        live.ask("SetThreshold", cluster=cluster.name, threshold=count - 1)
         [result] = results(live, cluster, live.arrivals())
         assert result.olaf.count == count - 1
     finally:
-        jobs.set_threshold(live.store, cluster.name, count)
+        live.ask("SetThreshold", cluster=cluster.name, threshold=count)
 
 
-@pytest.mark.parametrize("threshold", [0, 1000])
-def test_an_h_that_no_round_can_have_is_refused(live: Live, threshold: int) -> None:
+@pytest.mark.parametrize("beyond", [1, 1000])
+def test_an_h_that_no_round_can_have_is_refused(live: Live, beyond: int) -> None:
     cluster = live.round_cluster()
-    with pytest.raises(BadInput, match=f"give 1 … {len(cluster.workers)}"):
-        jobs.set_threshold(live.store, cluster.name, threshold)
+    workers = len(cluster.workers)
+    with pytest.raises(BadInput, match=f"give 1 … {workers}"):
+        live.ask("SetThreshold", cluster=cluster.name, threshold=workers + beyond)
 
 
 def test_a_halted_cluster_drops_contributions_and_keeps_its_partial_sum(live: Live) -> None:
@@ -181,7 +180,9 @@ def test_a_halted_cluster_drops_contributions_and_keeps_its_partial_sum(live: Li
 def test_help_is_passed_on_to_the_other_members(live: Live) -> None:
     cluster = live.round_cluster(workers=2)
     asker, *others = cluster.workers
-    assert jobs.ask_for_help(live.store, cluster.name, 0, 9, asker.name) == tuple(w.name for w in others)
+    assert list(live.ask("Help", cluster=cluster.name, segment=0, round=9, worker=asker.name).asked) == [
+        worker.name for worker in others
+    ]
     for other in others:
         fields = unpack(control.HELP, live.next_message(other))
         assert (fields["action"], fields["segment"], fields["round"]) == (Action.HELP, 0, 9)
@@ -267,8 +268,8 @@ def test_a_command_beyond_the_indices_is_refused_and_changes_nothing(live: Live)
 
 
 def _all(
-    live: Live, workers: list[Worker] | tuple[Worker, ...], round_: int, segment: int = 0
-) -> list[tuple[Worker, Packet]]:
+    live: Live, workers: list[Member] | tuple[Member, ...], round_: int, segment: int = 0
+) -> list[tuple[Member, Packet]]:
     """Contributions to one round, whose values are known by the member."""
     return [
         (worker, contribution(live, worker, gradient(worker.number, 64), round_, segment))
@@ -285,11 +286,11 @@ def _sum(cluster: Cluster) -> Gradient:
 
 @contextmanager
 def _halted(live: Live, cluster: Cluster) -> Iterator[None]:
-    jobs.set_halted(live.store, cluster.name, True)
+    live.ask("Halt", cluster=cluster.name)
     try:
         yield
     finally:
-        jobs.set_halted(live.store, cluster.name, False)
+        live.ask("Resume", cluster=cluster.name)
 
 
 def _without_checksum(frame: Packet) -> Packet:

@@ -3,7 +3,7 @@
 import pytest
 from scapy.layers.l2 import Ether
 
-from olafctl.testbed.model import Cluster
+from olafctl.membership.model import Cluster
 from olafctl.wire.layouts import TIMES, Refusal
 from tests.packets.conftest import needs
 from tests.packets.frames import at, gradient, update

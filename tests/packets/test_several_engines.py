@@ -7,7 +7,7 @@ import pytest
 from scapy.layers.inet import IP
 from scapy.packet import Raw
 
-from olafctl.testbed.model import Cluster, Host, Worker
+from olafctl.membership.model import Cluster, Host, Member
 from olafctl.testbed.topology import Topology
 from olafctl.wire.layouts import Flag
 from tests.packets.frames import Got, ack, at, delivered, gradient, update, whole
@@ -23,8 +23,8 @@ class Group:
 
     leaf: str
     cluster: Cluster
-    pair: tuple[Worker, Worker]
-    others: tuple[Worker, ...]
+    pair: tuple[Member, Member]
+    others: tuple[Member, ...]
 
 
 def group(tree: Live) -> Group:

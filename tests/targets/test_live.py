@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from olafctl.errors import OlafError
+from olafctl.membership.model import Host, Member
 from olafctl.queue.registers import IndexSettings
 from olafctl.targets.interface import of_root
-from olafctl.testbed.model import Host, Worker
 from olafctl.wire.frames import Endpoint, OlafFrame
 from olafctl.wire.layouts import FrameType
 from olafctl.wire.modes import Mode
@@ -22,13 +22,13 @@ def endpoint(host: Host) -> Endpoint:
     return Endpoint(host.mac, host.ip, host.udp_port)
 
 
-def update(live: Live, worker: Worker, seq: int, value: float) -> bytes:
+def update(live: Live, worker: Member, seq: int, value: float) -> bytes:
     gradient = np.full(16, value, np.float32)
     ends = endpoint(worker), endpoint(live.testbed.parameter_servers[0])
     return OlafFrame(*ends, FrameType.UPDATE, 0, 1, seq, 1.0, seq, gradient).encode()
 
 
-def ack(live: Live, worker: Worker) -> bytes:
+def ack(live: Live, worker: Member) -> bytes:
     ends = endpoint(live.testbed.parameter_servers[0]), endpoint(worker)
     return OlafFrame(*ends, FrameType.ACK, 0, 1, 7, 1.0, 7, np.zeros(0, np.float32)).encode()
 

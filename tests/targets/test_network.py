@@ -9,9 +9,10 @@ from random import Random
 import numpy as np
 import pytest
 
+from olafctl.membership.model import Member
 from olafctl.targets import testbeds
 from olafctl.targets.interface import Running, TimedFrame
-from olafctl.testbed.model import Testbed, Worker
+from olafctl.testbed.model import Testbed
 from olafctl.wire.frames import Endpoint, OlafFrame
 from olafctl.wire.layouts import FrameType
 from olaflab.pipeline.twin import deployed
@@ -29,7 +30,7 @@ class Pair:
     testbed: Testbed
     running: Running
 
-    def update(self, worker: Worker, seq: int) -> bytes:
+    def update(self, worker: Member, seq: int) -> bytes:
         server = self.testbed.parameter_servers[0]
         ends = [Endpoint(host.mac, host.ip, host.udp_port) for host in (worker, server)]
         gradient = np.full(30, seq, np.float32)

@@ -42,7 +42,7 @@ def test_the_shipped_testbeds_are_right(name: str, clusters: int, workers: int, 
         workers,
         slots,
     )
-    assert [worker.member for worker in bed.workers] == list(range(1, workers + 1))
+    assert [worker.replica for worker in bed.workers] == list(range(1, workers + 1))
     assert len(bed.ports) <= 10
 
 
@@ -94,13 +94,13 @@ def test_workers_are_dealt_over_ports_in_turn(tmp_path: Path) -> None:
         tmp_path,
         "clusters:\n - {count: 2, workers: 3, name: c, ports: [tor2, 3-4], ip: 10.9.0.0/24, index: 5}",
     )
-    assert [(w.name, w.port, str(w.ip), w.cluster, w.member) for w in bed.workers] == [
-        ("c0-w0", 2, "10.9.0.1", 5, 1),
-        ("c0-w1", 3, "10.9.0.2", 5, 2),
-        ("c0-w2", 4, "10.9.0.3", 5, 3),
-        ("c1-w0", 2, "10.9.0.4", 6, 4),
-        ("c1-w1", 3, "10.9.0.5", 6, 5),
-        ("c1-w2", 4, "10.9.0.6", 6, 6),
+    assert [(w.name, w.port, str(w.ip), w.cluster, w.replica) for w in bed.workers] == [
+        ("c0-w0", 2, "10.9.0.1", "c0", 1),
+        ("c0-w1", 3, "10.9.0.2", "c0", 2),
+        ("c0-w2", 4, "10.9.0.3", "c0", 3),
+        ("c1-w0", 2, "10.9.0.4", "c1", 4),
+        ("c1-w1", 3, "10.9.0.5", "c1", 5),
+        ("c1-w2", 4, "10.9.0.6", "c1", 6),
     ]
     assert [cluster.group for cluster in bed.clusters] == [6, 7]
 
@@ -117,7 +117,7 @@ clusters:
     )
     worker = bed.workers[0]
     assert (worker.port, worker.ip, worker.mac) == (2, IPv4Address("10.1.1.1"), "02:aa:00:00:00:01")
-    assert (worker.udp_port, worker.worker_id, worker.cluster) == (41000, 0xBEEF, 3)
+    assert (worker.udp_port, worker.worker_id, worker.cluster) == (41000, 0xBEEF, "cluster3")
 
 
 def test_a_range_of_ports_shares_a_transport_and_numbers_its_paths(tmp_path: Path) -> None:
@@ -157,6 +157,6 @@ clusters:
     )
     by_name = {cluster.name: cluster for cluster in bed.clusters}
     assert [(c.first, c.segments) for c in bed.clusters] == [(0, 1), (1, 1), (2, 5), (7, 1)]
-    assert (by_name["large"].epoch, by_name["large"].mode) == (3, Mode.OLAF)
+    assert (by_name["large"].epoch, bed.mode_of(by_name["large"])) == (3, Mode.OLAF)
     assert (by_name["rounds"].mode, by_name["rounds"].threshold) == (Mode.ISWITCH, 3)
     assert [worker.number for worker in by_name["rounds"].workers] == [0, 1, 2, 3]

@@ -222,7 +222,7 @@ TABLE = [
         "id: 7",
         "mac: 02:00:0a:00:01:02",
         "15: clusters[0].workers[1].mac: 02:00:0a:00:01:02 is already taken by a0 on line 14 "
-        "(every host has its own mac)",
+        "(hosts at several ports have MAC addresses of their own)",
     ),
     changed(
         "mac-multicast",
@@ -295,22 +295,21 @@ TABLE = [
         "  - name: a\n",
         "  - name: a\n    mode: iswitch\n",
         "13: clusters[0].mode: iswitch needs an address to send to "
-        "(give the engine one: address: 10.0.0.250)",
+        "(give the engine one in its testbed: address: 10.0.0.250)",
     ),
     changed(
         "more-updates-a-round-than-workers",
         "  - name: a\n",
         "  - name: a\n    mode: iswitch\n    threshold: 3\n",
         "13: clusters[0].mode: iswitch needs an address to send to "
-        "(give the engine one: address: 10.0.0.250)",
+        "(give the engine one in its testbed: address: 10.0.0.250)",
         "14: clusters[0].threshold: 3 updates make a result, but the cluster has 2 workers (give 1 … 2)",
     ),
     changed(
         "a-round-of-no-updates",
         "  - name: a\n",
         "  - name: a\n    threshold: 0\n",
-        "13: clusters[0].threshold: 0 is out of range (give a number from 1 to 65535)",
-        "13: clusters[0].threshold: is of iswitch mode alone (set mode: iswitch, or drop it)",
+        "13: clusters[0].threshold: 0 is out of range (give a number from 1 to 32)",
     ),
     changed(
         "cluster-index-twice",

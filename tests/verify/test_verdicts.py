@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from olafctl.errors import BadInput
+from olafctl.membership.objective import Kind, Objective
 from olafctl.verify.question import cases
-from olafctl.verify.question.objective import Kind, Objective, violation
+from olafctl.verify.question.objective import violation
 from olafctl.verify.question.system import System, Transmission, periodic
 from olafctl.verify.simulation import schedule
 from olafctl.verify.simulation.engine import simulate

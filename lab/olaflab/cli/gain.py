@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from olafctl import quantities
 from olafctl.cli import numbers
 from olafctl.cli.output import json_option, print_json, table
 from olafctl.errors import BadInput, Problem
-from olafctl.testbed import limits, quantities
+from olafctl.testbed import limits
 from olafctl.wire.geometry import SLOTS
 
 if TYPE_CHECKING:

@@ -5,10 +5,11 @@ from pathlib import Path
 
 import click
 
+from olafctl import quantities
 from olafctl.cli.output import json_option, log_progress, print_json
 from olafctl.errors import BadInput, OlafError, Problem
 from olafctl.plotting import file_format
-from olafctl.testbed import limits, quantities
+from olafctl.testbed import limits
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 
@@ -93,7 +94,7 @@ def command(
     with using(pick(testbed)) as (deployed, running):
         clusters = asynchronous(deployed)
         setting = Setting(
-            mode=clusters[0].mode if clusters and mode is None else Mode(mode or "olaf"),
+            mode=deployed.mode_of(clusters[0]) if clusters and mode is None else Mode(mode or "olaf"),
             rate=deployed.root.output_rate if rate is None else out_rate,
         )
         load = Load(mean, most, frame_bytes, at_once, order)

@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from olafctl import quantities
 from olafctl.cli import numbers
 from olafctl.cli.output import json_option, log_progress, print_json, table
 from olafctl.errors import BadInput, Problem
-from olafctl.testbed import limits, quantities
+from olafctl.testbed import limits
 from olafctl.testbed.model import Engine, Testbed
 from olafctl.wire.modes import Mode
 
@@ -99,7 +100,7 @@ def command(
 
     bed = load(locate(testbed))
     if mode is not None:
-        clusters = tuple(replace(one, mode=Mode(mode), own_mode=True) for one in bed.clusters)
+        clusters = tuple(replace(one, mode=Mode(mode)) for one in bed.clusters)
         bed = replace(bed, clusters=clusters)
     bed = _with_rates(bed, rates)
     seconds = obsolete / 1e9
@@ -108,7 +109,7 @@ def command(
         bed, given.get(None), named, jitter=lateness, size=frame_bytes, control=workers, seed=seed
     )
     result = run(scenario, length, warm_up=before, progress=lambda events: log_progress(f"{events} events"))
-    names = {cluster.index: cluster.name for cluster in bed.clusters}
+    names = {cluster.number: cluster.name for cluster in bed.clusters}
     if as_json:
         print_json(_values(result, names))
     else:

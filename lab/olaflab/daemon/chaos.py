@@ -27,11 +27,11 @@ from olafctl.control.store import Store
 from olafctl.daemon.api.client import Client
 from olafctl.daemon.api.convert import clusters_of
 from olafctl.daemon.controller import Unavailable
-from olafctl.daemon.membership import Membership
-from olafctl.daemon.store.sqlite import SqliteStore
 from olafctl.errors import BadInput, OlafError, Problem
+from olafctl.membership.membership import Membership
+from olafctl.membership.model import Cluster
+from olafctl.membership.sqlite import SqliteStore
 from olafctl.targets import processes
-from olafctl.testbed.model import Cluster
 from olaflab.daemon.daemon_process import TIMEOUT, until
 from olaflab.daemon.history import Call, Outcome, violations
 from olaflab.daemon.kept_twin import KeptTwin, kept_twin
@@ -308,16 +308,16 @@ class _Chaos:
         if found != {name: member.cluster for name, member in membership.members.items()}:
             yield "the status is not what the store holds"
         for name in membership.clusters:
-            numbers = [member.number for member in membership.members_of(name)]
+            numbers = [member.number for member in membership.clusters[name].workers]
             if len(set(numbers)) < len(numbers):
                 yield f"members of {name} share a number: {sorted(numbers)}"
-        yield from self._drift(membership.placed(membership.clusters))
+        yield from self._drift(tuple(membership.snapshot()))
 
     def _drift(self, clusters: tuple[Cluster, ...]) -> list[str]:
         """How what the devices and queues hold differs from what these clusters ask for."""
         testbed, twin = find(Store(self._folder))
         assert twin is not None
-        wanted = desired(replace(testbed, clusters=clusters))
+        wanted = desired(testbed, clusters)
         with devices.watching(twin) as sessions:
             actual = devices.read(twin, sessions, wanted)
         return list(plan(actual, wanted).lines())

@@ -19,8 +19,8 @@ from olafctl.daemon.api.client import Client
 from olafctl.daemon.api.schema import SERVICE
 from olafctl.daemon.messages.datagram import signed
 from olafctl.errors import OlafError, Problem
+from olafctl.membership.model import default_mac
 from olafctl.ports.host import HostPort, open_host_port
-from olafctl.testbed.hosts import default_mac
 from olafctl.wire import control, layouts
 from olafctl.wire.control import Action, Reason
 from olafctl.wire.frames import Datagram, Endpoint, pack, unpack

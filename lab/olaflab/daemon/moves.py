@@ -14,10 +14,10 @@ import numpy as np
 
 from olafctl.daemon.api.client import Client
 from olafctl.errors import OlafError, Problem
+from olafctl.membership.model import Host, Member
 from olafctl.ports.host import HostPort, open_host_port
 from olafctl.targets import testbeds
 from olafctl.targets.interface import of_root
-from olafctl.testbed.model import Host, Worker
 from olafctl.wire import layouts
 from olafctl.wire.frames import Endpoint, OlafFrame, unpack
 from olafctl.wire.layouts import FrameType
@@ -107,7 +107,7 @@ def _move(
 class _End:
     """A worker at its front port."""
 
-    worker: Worker
+    worker: Member
     host: HostPort
     sent: int = 0
     acks: int = 0

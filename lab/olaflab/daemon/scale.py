@@ -12,12 +12,13 @@ import psutil
 
 from olafctl import environments
 from olafctl.daemon.api.client import Client
-from olafctl.daemon.membership import Change, Membership
-from olafctl.daemon.operations import ClusterWish, MemberWish, Operations
-from olafctl.daemon.store.sqlite import SqliteStore
 from olafctl.errors import BadInput, OlafError, Problem
+from olafctl.membership import limits
+from olafctl.membership.membership import Change, Membership
+from olafctl.membership.operations import ClusterWish, MemberWish, Operations
+from olafctl.membership.sqlite import SqliteStore
 from olafctl.targets import testbeds
-from olafctl.testbed import limits
+from olafctl.testbed.ground import ground
 from olaflab.daemon import pair_daemon
 from olaflab.daemon.daemon_process import running, until
 from olaflab.daemon.switch_pair import SwitchPair, switches
@@ -118,7 +119,7 @@ def _cpu(process: psutil.Process) -> float:
 
 def _fill(pair: SwitchPair, members: int, clusters: int) -> None:
     """Store the members, as if they had joined."""
-    ask = Operations(pair.testbed)
+    ask = Operations(ground(pair.testbed))
     membership = Membership(pair.testbed.root.indices, {})
     everything: Change = {}
     for operation in (

@@ -16,6 +16,8 @@ from google.protobuf import text_format
 from olafctl import paths
 from olafctl.control.pipeline import DEVICES
 from olafctl.errors import BadInput, OlafError, Problem
+from olafctl.membership.membership import rows_of
+from olafctl.membership.model import Cluster, Row
 from olafctl.p4.compiler import compile_program
 from olafctl.ports.attachment import Attachment
 from olafctl.ports.host import UnixHostPort
@@ -23,7 +25,7 @@ from olafctl.queue.internals import Command
 from olafctl.queue.registers import IndexSettings
 from olafctl.queue.settings import Ranges, ranges
 from olafctl.targets.interface import Device, Registers
-from olafctl.testbed.model import Cluster, Testbed
+from olafctl.testbed.model import Testbed
 from olafctl.wire.layouts import QUEUE_PORT
 
 
@@ -116,6 +118,12 @@ class SwitchPair:
         for device in self._devices:
             self._await(device)
         return RunningPair(self._devices, {self.testbed.root.name: self.registers})
+
+    def first(self) -> Mapping[str, Row]:
+        return rows_of(self.testbed.clusters)
+
+    def kept(self, place: str) -> None:
+        pass
 
     def close(self) -> None:
         pass

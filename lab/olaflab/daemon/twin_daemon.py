@@ -11,10 +11,11 @@ from olafctl.control.store import Store, folder_of
 from olafctl.daemon.daemon import serving
 from olafctl.daemon.site import Deployment
 from olafctl.errors import OlafError, Problem
+from olafctl.membership.model import Cluster, Row
 from olafctl.ports.attachment import Attachment
 from olafctl.targets import main_thread, queue_process, testbeds
 from olafctl.targets.interface import Device, Registers, Running
-from olafctl.testbed.model import Cluster, Testbed
+from olafctl.testbed.model import Testbed
 
 TESTBED = "testbed.yaml"
 P4RUNTIME = "p4runtime.relay"
@@ -71,6 +72,12 @@ class RelayedSite:
 
     def start(self, clusters: Sequence[Cluster]) -> Running:
         return Relayed(self._deployment.start(clusters), self.testbed, self._place)
+
+    def first(self) -> Mapping[str, Row]:
+        return self._deployment.first()
+
+    def kept(self, place: str) -> None:
+        self._deployment.kept(place)
 
     def close(self) -> None:
         self._deployment.close()

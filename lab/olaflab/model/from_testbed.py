@@ -35,7 +35,7 @@ def scenario_of(
     cables = {link.port: link for link in testbed.links if link.peer is None}
     sources = tuple(
         Source(
-            cluster=cluster.index,
+            cluster=cluster.number,
             worker=number,
             engine=topology.home(worker),
             period=periods.get(cluster.name, period or 0),
@@ -50,7 +50,7 @@ def scenario_of(
     return Scenario(
         engines_of(testbed),
         sources,
-        segments={cluster.index: cluster.segments for cluster in testbed.clusters},
+        segments={cluster.number: cluster.segments for cluster in testbed.clusters},
         seed=seed,
     )
 
@@ -69,7 +69,7 @@ def _engine(topology: Topology, engine: model.Engine) -> Engine:
     )
     onward = topology.parent(engine.name)
     link = Link(onward) if up is None else Link(onward, up.rate, up.delay, up.queue)
-    modes = {cluster.index: cluster.mode if cluster.own_mode else engine.mode for cluster in testbed.clusters}
+    modes = {cluster.number: engine.mode_of(cluster) for cluster in testbed.clusters}
     return Engine(
         engine.name,
         engine.slots,

@@ -9,9 +9,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from olafctl.errors import BadInput, Problem
+from olafctl.membership.model import Host, Member
 from olafctl.targets import processes
 from olafctl.targets.interface import Progress, Running, TimedFrame
-from olafctl.testbed.model import Engine, Host, Testbed, Worker
+from olafctl.testbed.model import Engine, Testbed
 from olafctl.testbed.topology import Topology
 from olafctl.wire import layouts
 from olafctl.wire.frames import Endpoint, OlafFrame
@@ -73,11 +74,11 @@ def _free(testbed: Testbed) -> Testbed:
         testbed,
         target="twin",
         engines=tuple(map(unlimited, testbed.engines)),
-        clusters=tuple(replace(cluster, mode=Mode.FIFO, own_mode=True) for cluster in testbed.clusters),
+        clusters=tuple(replace(cluster, mode=Mode.FIFO) for cluster in testbed.clusters),
     )
 
 
-def _senders(testbed: Testbed) -> Sequence[Worker]:
+def _senders(testbed: Testbed) -> Sequence[Member]:
     """The first worker of each engine that has workers."""
     topology = Topology(testbed)
     return list({topology.home(worker): worker for worker in reversed(testbed.workers)}.values())
@@ -90,7 +91,7 @@ def _timed(sent: Sequence[tuple[int, Sequence[bytes]]], count: int, gap: int) ->
         yield TimedFrame(index * gap, port, frames[turn % len(frames)])
 
 
-def _updates(testbed: Testbed, size: int, worker: Worker) -> Sequence[bytes]:
+def _updates(testbed: Testbed, size: int, worker: Member) -> Sequence[bytes]:
     values, rest = divmod(size - layouts.GRADIENT_OFFSET, 4)
     most = min(engine.beats for engine in testbed.engines) * layouts.BEAT_BYTES
     if rest or values < 0 or size > most:

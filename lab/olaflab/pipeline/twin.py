@@ -15,11 +15,12 @@ from olafctl.control.desired import desired
 from olafctl.control.locks import locked
 from olafctl.control.store import clear
 from olafctl.errors import BadInput, Problem
+from olafctl.membership.model import Host
 from olafctl.ports import interfaces
 from olafctl.ports.transport import Transport
 from olafctl.targets import registry
 from olafctl.targets.interface import Progress, Running, TimedFrame, of_root
-from olafctl.testbed.model import Host, Testbed
+from olafctl.testbed.model import Testbed
 from olafctl.wire import layouts
 from olafctl.wire.frames import Endpoint, OlafFrame
 from olafctl.wire.layouts import FrameType

@@ -13,7 +13,7 @@ from torch.utils.tensorboard import SummaryWriter
 
 from olafctl import plotting
 from olafctl.errors import BadInput, OlafError, Problem
-from olafctl.testbed.model import Cluster
+from olafctl.membership.model import Cluster
 from olaflab.training.plan import Step
 
 UPDATES, CHECKPOINT, PICTURE = "updates.csv", "checkpoint.npz", "reward.png"
@@ -56,7 +56,7 @@ class Journal:
         """All, those of earlier runs too."""
         self.done: Counter[str] = Counter()
         """Updates by worker."""
-        self._recent: dict[int, deque[Step]] = {one.index: deque(maxlen=_RECENT) for one in clusters}
+        self._recent: dict[int, deque[Step]] = {one.number: deque(maxlen=_RECENT) for one in clusters}
         self._ages: list[tuple[int, float, float]] = []
         self._full = False
         """Whether it was logged that something cannot be written."""
@@ -96,7 +96,7 @@ class Journal:
 
     def report(self, cluster: Cluster, time: float, age_of_model: float | None) -> Figures | None:
         """A cluster's figures, also to TensorBoard; None before its first update."""
-        recent = self._recent[cluster.index]
+        recent = self._recent[cluster.number]
         with self._going_on():
             self._file.flush()
         if not recent:
@@ -114,7 +114,7 @@ class Journal:
                 if name != "updates" and value is not None:
                     self._events.add_scalar(f"{cluster.name}/{name}", value, figures.updates)
         if age_of_model is not None:
-            self._ages.append((cluster.index, time, age_of_model))
+            self._ages.append((cluster.number, time, age_of_model))
         return figures
 
     def close(self) -> Path | None:
@@ -129,11 +129,11 @@ class Journal:
         rewards, ages = drawing.subplots(1, 2)
         for number, cluster in enumerate(self._clusters):
             colour = plotting.COLOURS[number % len(plotting.COLOURS)]
-            steps = [step for step in self.steps if step.cluster == cluster.index]
+            steps = [step for step in self.steps if step.cluster == cluster.number]
             window = [steps[max(0, place - _RECENT) : place + 1] for place in range(len(steps))]
             means = [fmean(step.reward for step in part) for part in window]
             rewards.plot([step.time for step in steps], means, color=colour, label=cluster.name)
-            aged = [(time, age) for index, time, age in self._ages if index == cluster.index]
+            aged = [(time, age) for index, time, age in self._ages if index == cluster.number]
             ages.plot([time for time, _ in aged], [age for _, age in aged], color=colour)
         rewards.set(xlabel="s", ylabel=f"mean reward of {_RECENT} updates")
         ages.set(xlabel="s", ylabel="average Age-of-Model, s")

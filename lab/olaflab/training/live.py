@@ -15,8 +15,9 @@ from olaf.udp import UdpPort
 
 from olafctl.control.serving import asynchronous, parameter_server
 from olafctl.errors import BadInput, Problem
+from olafctl.membership.model import Cluster, Host
 from olafctl.ports.namespace import within
-from olafctl.testbed.model import Cluster, Host, Testbed
+from olafctl.testbed.model import Testbed
 from olaflab.training.cosim.medium import address
 from olaflab.training.journal import Figures, Journal
 from olaflab.training.plan import Plan, Trained, trained, values_of

@@ -7,7 +7,7 @@ import numpy as np
 import olaf
 from olaf.port import Address, Port
 
-from olafctl.testbed.model import Cluster
+from olafctl.membership.model import Cluster
 from olaflab.training import experience, network, ppo
 from olaflab.training.plan import Plan
 

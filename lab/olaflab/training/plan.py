@@ -10,7 +10,8 @@ from olaf.transmission import TOLERANCE
 from olaf.worker import Counters
 
 from olafctl.errors import BadInput, Problem
-from olafctl.testbed.model import Cluster, Testbed
+from olafctl.membership.model import Cluster
+from olafctl.testbed.model import Testbed
 from olafctl.wire.geometry import segment_values
 from olaflab.training import network, ppo
 
@@ -118,7 +119,7 @@ def trained(
     counted = server.counters(cluster.name)
     return Trained(
         cluster=cluster,
-        steps=tuple(step for step in steps if step.cluster == cluster.index),
+        steps=tuple(step for step in steps if step.cluster == cluster.number),
         sent=sum(one.sent for one in counters),
         held=sum(one.held for one in counters),
         received=counted.received,

@@ -18,8 +18,9 @@ from olaf.errors import OlafError as SdkError
 from olaf.udp import UdpPort
 from olaf.worker import Counters
 
+from olafctl.membership.model import Cluster, Host
+from olafctl.membership.model import Member as Worker
 from olafctl.ports.namespace import within
-from olafctl.testbed.model import Cluster, Host, Worker
 from olaflab.training import network
 from olaflab.training.cosim.medium import address
 from olaflab.training.member import Member
@@ -94,10 +95,10 @@ def work(job: Job, say: Callable[[Said], None], stop: Stop) -> None:
         say(error.strerror or str(error))
         return
     weights = network.initial(
-        np.random.default_rng((job.plan.seed, job.cluster.index)),
+        np.random.default_rng((job.plan.seed, job.cluster.number)),
         network.width(job.cluster.values or network.parameters(network.HIDDEN)),
     )
-    random = np.random.default_rng((job.plan.seed, job.worker.member, job.done))
+    random = np.random.default_rng((job.plan.seed, job.worker.replica, job.done))
     member = Member(port, address(job.server), job.cluster, job.worker.name, weights, job.plan, random)
     memory = None if job.memory is None else Memory(job.memory, member.learner)
     try:
@@ -127,7 +128,7 @@ def _update(member: Member, plan: Plan, stop: Stop) -> Step:
     stop.wait(max(begin + least - time.monotonic(), 0.0))
     probability = member.end.probability
     sent = member.offer(gradient, played.mean_reward)
-    return Step(0.0, member.cluster.index, member.name, played.mean_reward, probability, sent)
+    return Step(0.0, member.cluster.number, member.name, played.mean_reward, probability, sent)
 
 
 class Processes:

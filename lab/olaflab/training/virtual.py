@@ -14,8 +14,9 @@ from olaf.virtual import VirtualNetwork
 
 from olafctl.control.serving import asynchronous, parameter_server
 from olafctl.errors import OlafError, Problem
+from olafctl.membership.model import Cluster, Host
 from olafctl.targets.interface import VirtualTime
-from olafctl.testbed.model import Cluster, Host, Testbed
+from olafctl.testbed.model import Testbed
 from olaflab.training import network
 from olaflab.training.cosim.medium import EngineMedium, address
 from olaflab.training.member import Member
@@ -37,7 +38,7 @@ def train(engine: VirtualTime, testbed: Testbed, server: Host, plan: Plan, tell:
     """
     torch.set_num_threads(1)  # sums in one order
     clusters = asynchronous(testbed)
-    values = {cluster.index: values_of(cluster, testbed) for cluster in clusters}
+    values = {cluster.number: values_of(cluster, testbed) for cluster in clusters}
     simulated = VirtualNetwork(EngineMedium(engine, testbed))
     listen = address(server)
     serving = parameter_server(testbed, f"{listen[0]}:{listen[1]}", plan.policy, port=simulated.port(listen))
@@ -45,7 +46,7 @@ def train(engine: VirtualTime, testbed: Testbed, server: Host, plan: Plan, tell:
     training = _Training(simulated, plan, tell)
     slowdowns = cycle(plan.pace.slowdowns)
     for cluster in clusters:
-        weights = network.initial(random, network.width(values[cluster.index]))
+        weights = network.initial(random, network.width(values[cluster.number]))
         for worker in cluster.workers:
             port = simulated.port(address(worker))
             member = Member(port, listen, cluster, worker.name, weights, plan, random)
@@ -112,7 +113,7 @@ class _Training:
     def _offer(self, member: Member, done: int, gradient: network.Vector, reward: float) -> None:
         probability = member.end.probability
         sent = member.offer(gradient, reward)
-        step = Step(self.simulated.time, member.cluster.index, member.name, reward, probability, sent)
+        step = Step(self.simulated.time, member.cluster.number, member.name, reward, probability, sent)
         self.steps.append(step)
         self.tell(step, len(self.steps), len(self.members) * self.plan.updates)
         if self.plan.waits:

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network, collapse_addresses
 from socket import if_nametoindex
 
+from olafctl.membership.model import Host, default_mac
 from olafctl.ports.attachment import Attachment
 from olafctl.ports.namespace import within
 from olafctl.ports.transport import Transport
-from olafctl.testbed.hosts import default_mac
-from olafctl.testbed.model import Host, Testbed
+from olafctl.testbed.model import Testbed
 
 _INTERFACES = (Transport.VETH, Transport.TAP)
 

@@ -29,6 +29,12 @@ def default_address() -> str:
     return os.environ.get(ADDRESS) or addresses.of_socket(paths.state() / ".daemon" / "olaf.sock")
 
 
+def listens() -> bool:
+    """Whether a daemon seems to be at the address of this user's."""
+    path = addresses.socket_of(default_address())
+    return path is not None and path.exists()
+
+
 class Client:
     """A connection to a daemon. ``certificates`` is a folder with ca.pem, client.pem and client.key.
 
@@ -82,7 +88,7 @@ class Client:
 
     def call(self, name: str, /, **fields: Any) -> Any:
         """The answer of one call, whose request has these fields; None leaves one out. Raises OlafError."""
-        request = _request(name, fields)
+        request = request_of(name, fields)
         call = self._channel.unary_unary(f"/{SERVICE}/{name}")
         try:
             data = call(request.SerializeToString(), timeout=self._timeout, metadata=self._metadata)
@@ -92,7 +98,7 @@ class Client:
 
     def watch(self, deployment: str = "", resume_token: str = "") -> Iterator[Any]:
         """Events as they come. Raises OlafError when the daemon ends or refuses."""
-        request = _request("Watch", {"deployment": deployment, "resume_token": resume_token})
+        request = request_of("Watch", {"deployment": deployment, "resume_token": resume_token})
         stream = self._channel.unary_stream(f"/{SERVICE}/Watch")(
             request.SerializeToString(), metadata=self._metadata
         )
@@ -125,7 +131,8 @@ class Client:
         return OlafError(Problem(f"no daemon answers: {reason}", self.address, remedy))
 
 
-def _request(name: str, fields: dict[str, Any]) -> Any:
+def request_of(name: str, fields: dict[str, Any]) -> Any:
+    """A call's request with these fields; None leaves one out. Raises BadInput."""
     given = {field: value for field, value in fields.items() if value is not None}
     try:
         return CALLS[name].request(**given)

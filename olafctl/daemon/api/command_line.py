@@ -1,19 +1,26 @@
 """What every verb that talks to the daemon shares: how to reach it, and how to show its answers."""
 
 import functools
-from collections.abc import Callable
-from contextlib import suppress
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Union
 
 import click
 from google.protobuf.json_format import MessageToDict
 
-from olafctl.daemon.api.client import ADDRESS, Client
+from olafctl.control.store import all_names, pick
+from olafctl.daemon.api.client import ADDRESS, Client, listens
+from olafctl.daemon.keeper import keeper
 from olafctl.errors import OlafError
 
+if TYPE_CHECKING:
+    from olafctl.daemon.once import Once
+
 _Command = Callable[..., Any]
-_COMPLETION_SECONDS = 2.0
+Caller = Union[Client, "Once"]
+"""What makes calls: on a daemon, or in this process."""
 
 
 def connection_options(command: _Command) -> _Command:
@@ -23,15 +30,33 @@ def connection_options(command: _Command) -> _Command:
         "--daemon",
         "address",
         metavar="ADDRESS",
-        help=f"Where the daemon listens.  [default: ${ADDRESS}, else on this machine]",
+        help=f"Where the daemon listens.  [default: ${ADDRESS}, else the one that keeps the deployment; where"
+        " none does, the command does it itself]",
     )
-    @click.option("--deployment", metavar="NAME", default="", help="The deployment, when it owns several.")
+    @click.option("--deployment", metavar="NAME", default="", help="The deployment, when there are several.")
     @functools.wraps(command)
-    def connected(*args: Any, address: str | None, **options: Any) -> Any:
-        with Client(address) as client:
-            return command(*args, client=client, **options)
+    def connected(*args: Any, address: str | None, deployment: str, **options: Any) -> Any:
+        with reached(address, deployment) as (client, name):
+            return command(*args, client=client, deployment=name, **options)
 
     return connected
+
+
+@contextmanager
+def reached(address: str | None, deployment: str) -> Iterator[tuple[Caller, str]]:
+    """What makes calls on a deployment, and its name: a daemon, or this process where no daemon keeps it.
+
+    Raises OlafError.
+    """
+    if address or ADDRESS in os.environ or (not deployment and len(all_names()) > 1 and listens()):
+        with Client(address) as client:
+            yield client, deployment
+        return
+    from olafctl.daemon.once import Once
+
+    store = pick(deployment or None)
+    with keeper(store.folder) as daemon:
+        yield daemon or Once(store), store.folder.name
 
 
 def etcd_options(command: _Command) -> _Command:
@@ -56,22 +81,38 @@ def worker_names(context: click.Context, argument: click.Parameter, begun: str) 
 
 
 def _completed(kind: str, begun: str) -> list[str]:
-    # Without a daemon nothing is completed, and no error is shown in the middle of a command line.
-    with suppress(OlafError), Client(timeout=_COMPLETION_SECONDS) as client:
+    # No error is shown in the middle of a command line.
+    with suppress(OlafError), reached(None, "") as (client, _):
         rows = [row for each in client.call("GetStatus").deployments for row in getattr(each, kind)]
         return sorted(row.name for row in rows if row.name.startswith(begun))
     return []
 
 
 def as_dict(message: Any) -> dict[str, Any]:
-    """A message as JSON has it, every field of its own included."""
+    """A message as JSON has it, every field of its own included; a cluster's mode and reward rule are None
+    where each engine's own count."""
     shown: dict[str, Any] = MessageToDict(
         message, preserving_proto_field_name=True, always_print_fields_with_no_presence=True
     )
+    _complete(shown)
+    return shown
+
+
+def _complete(shown: Any) -> None:
+    """Write enumerations in lower case, and what is absent as None, in a message and in those within it."""
+    for value in shown.values() if isinstance(shown, dict) else shown:
+        if isinstance(value, dict | list):
+            _complete(value)
+    if not isinstance(shown, dict):
+        return
     for name in ("mode", "kind"):
         if isinstance(shown.get(name), str):
             shown[name] = shown[name].lower()
-    return shown
+    if shown.get("mode") == "engine_mode":
+        shown["mode"] = None
+    if "reward_off" in shown:
+        off = shown.pop("reward_off")
+        shown["reward_threshold"] = "off" if off else shown.get("reward_threshold")
 
 
 def line(row: dict[str, Any]) -> str:

@@ -1,21 +1,28 @@
 """Rows of the membership and wishes, as messages of the API."""
 
+from collections.abc import Mapping
+from dataclasses import replace
 from ipaddress import AddressValueError, IPv4Address
+from operator import itemgetter
 from typing import Any
 
 from olafctl.daemon.api import olaf_pb2
 from olafctl.daemon.controller import Status
-from olafctl.daemon.model import Cluster, Kind, Member, Row, placed
-from olafctl.daemon.operations import ClusterWish, MemberWish
-from olafctl.daemon.store.interface import Event
 from olafctl.errors import BadInput, Problem
-from olafctl.testbed import model as testbed
+from olafctl.membership.model import Cluster, Kind, Member, Reward, Row
+from olafctl.membership.operations import ClusterWish, MemberWish
+from olafctl.membership.store import Event
 from olafctl.wire.modes import WORDS, Mode
+
+_ENGINES_OWN = "engine_mode"
 
 
 def cluster_message(row: Row) -> Any:
     """A cluster as :meth:`Cluster.shown` shows it."""
-    return olaf_pb2.Cluster(**{**_present(row), "mode": _number(olaf_pb2.Mode, row["mode"])})
+    fields = {**row, "mode": _number(olaf_pb2.Mode, row["mode"] or _ENGINES_OWN)}
+    if fields["reward_threshold"] == "off":
+        fields |= {"reward_threshold": None, "reward_off": True}
+    return olaf_pb2.Cluster(**_present(fields))
 
 
 def worker_message(row: Row) -> Any:
@@ -25,12 +32,12 @@ def worker_message(row: Row) -> Any:
 
 def event_messages(event: Event) -> list[Any]:
     """What a watcher is told of one row's change: nothing of rows that are the daemon's own."""
-    room, _, name = event.key.partition("/")
+    prefix, _, name = event.key.partition("/")
     token = str(event.revision)
-    if room == "cluster":
+    if prefix == "cluster":
         row = event.row and cluster_message(Cluster.from_row(event.row).shown())
         return [olaf_pb2.Event(resume_token=token, kind="cluster", name=name, cluster=row)]
-    if room == "member":
+    if prefix == "member":
         row = event.row and worker_message(event.row)
         return [olaf_pb2.Event(resume_token=token, kind="worker", name=name, worker=row)]
     return []
@@ -45,8 +52,22 @@ def status_message(status: Status) -> Any:
         term=status.term,
         leader=status.leader,
         resume_token=str(status.revision),
-        clusters=[cluster_message(row) for row in status.clusters],
-        workers=[worker_message(row) for row in status.members],
+        clusters=[cluster_message(row) for row in sorted(status.clusters, key=itemgetter("number"))],
+        workers=[worker_message(row) for row in sorted(status.members, key=itemgetter("replica"))],
+    )
+
+
+def queues_message(
+    queues: Mapping[str, Mapping[str, int]], messages: Mapping[str, int], ages: Mapping[str, int]
+) -> Any:
+    """Registers by engine, control messages by what became of them, and ages in ns by cluster."""
+    return olaf_pb2.Queues(
+        queues=[
+            olaf_pb2.Queue(engine=engine, registers=_counts(registers))
+            for engine, registers in queues.items()
+        ],
+        messages=_counts(messages),
+        ages=_counts(ages),
     )
 
 
@@ -57,7 +78,7 @@ def cluster_wish(request: Any) -> ClusterWish:
         values=request.values,
         mode=mode_of(request) if request.mode else None,
         threshold=request.threshold,
-        reward_threshold=reward_of(request),
+        reward_threshold="off" if request.reward_off else _optional(request, "reward_threshold"),
         key=request.key.lower(),
         open=request.open,
         objective=request.objective,
@@ -82,17 +103,21 @@ def member_wish(request: Any, udp_port: int) -> MemberWish:
     )
 
 
-def clusters_of(deployment: Any) -> tuple[testbed.Cluster, ...]:
-    """The clusters of a deployment's status, with their members, as a testbed has them."""
+def clusters_of(deployment: Any) -> tuple[Cluster, ...]:
+    """The clusters of a deployment's status, with their members."""
     workers: dict[str, list[Member]] = {}
     for message in deployment.workers:
         row = {**_fields(message), "kind": _name(olaf_pb2.Kind, message.kind)}
         workers.setdefault(message.cluster, []).append(Member.from_row(row))
     clusters = []
     for message in deployment.clusters:
-        row = {**_fields(message), "mode": _name(olaf_pb2.Mode, message.mode), "key": ""}
+        mode = _name(olaf_pb2.Mode, message.mode) if message.mode else None
+        row = {**_fields(message), "mode": mode, "key": ""}
         del row["keyed"]
-        clusters.append(placed(Cluster.from_row(row), workers.get(message.name, [])))
+        if row.pop("reward_off"):
+            row["reward_threshold"] = "off"
+        members = sorted(workers.get(message.name, []), key=lambda each: each.replica)
+        clusters.append(replace(Cluster.from_row(row), workers=tuple(members)))
     return tuple(clusters)
 
 
@@ -114,14 +139,30 @@ def mode_of(request: Any) -> Mode:
     return Mode(_name(olaf_pb2.Mode, request.mode))
 
 
-def reward_of(request: Any) -> float | None:
-    """The reward rule's threshold of a request; None when it is off."""
-    return float(request.reward_threshold) if request.HasField("reward_threshold") else None
+def reward_of(request: Any) -> Reward | None:
+    """The reward rule that a SetRewardRequest asks for."""
+    if request.engines_own:
+        return None
+    threshold: float | None = _optional(request, "reward_threshold")
+    return "off" if threshold is None else threshold
 
 
 def segment_of(request: Any) -> int | None:
     """The segment of a request; None for all."""
-    return int(request.segment) if request.HasField("segment") else None
+    segment: int | None = _optional(request, "segment")
+    return segment
+
+
+def revision_of(request: Any) -> int | None:
+    """The revision that a WatchRequest goes on from; None for the present one. Raises BadInput."""
+    token = request.resume_token
+    if token and not (token.isascii() and token.isdigit() and len(token) < 19):
+        raise BadInput(Problem(f"{token[:40]!r} is no resume token", remedy="take one from a status"))
+    return int(token) if token else None
+
+
+def _optional(request: Any, field: str) -> Any:
+    return getattr(request, field) if request.HasField(field) else None
 
 
 def _present(row: Row) -> Row:
@@ -146,3 +187,7 @@ def _address(text: str) -> IPv4Address:
         raise BadInput(
             Problem(f"{text[:40]!r} is no IPv4 address", "ip", "give one such as 10.0.1.1")
         ) from None
+
+
+def _counts(counted: Mapping[str, int]) -> list[Any]:
+    return [olaf_pb2.Count(name=name, value=value) for name, value in counted.items()]

@@ -18,8 +18,8 @@ from typing import Any
 from olafctl.daemon.etcd import messages
 from olafctl.daemon.etcd.client import Etcd
 from olafctl.daemon.leadership import Leadership, NotLeader
-from olafctl.daemon.store.interface import Compacted, Event, Intent, Row
 from olafctl.errors import OlafError, Problem
+from olafctl.membership.store import Compacted, Event, Intent, Row
 
 _KEPT = 100_000
 _OPERATIONS = 100  # etcd takes 128 in a transaction unless told otherwise
@@ -37,7 +37,7 @@ def leader_key(deployment: str) -> bytes:
 
 
 class EtcdStore:
-    """See :class:`olafctl.daemon.store.interface.MembershipStore`. Any thread may call it."""
+    """See :class:`olafctl.membership.store.MembershipStore`. Any thread may call it."""
 
     def __init__(self, etcd: Etcd, deployment: str, leadership: Leadership, *, kept: int = _KEPT) -> None:
         """``kept`` revisions of history stay. ``leadership`` is closed by its owner, and so is ``etcd``."""
@@ -50,6 +50,10 @@ class EtcdStore:
         self._head: int | None = None
         """The newest revision, and then the one that the rows have; None: to be read."""
         self._applied = 0
+
+    @property
+    def place(self) -> str:
+        return f"etcd at {','.join(self._etcd.endpoints)}"
 
     def rows(self) -> tuple[int, dict[str, Row]]:
         rooms = self._key("row/")

@@ -15,20 +15,23 @@ from concurrent.futures import Future
 from contextlib import suppress
 from ipaddress import IPv4Address
 
-from olafctl.daemon.admission import Admission, ObjectiveBroken
+from olafctl.control.desired import MEMBER_NUMBERS
+from olafctl.daemon.admission import Admission
 from olafctl.daemon.controller import Controller
-from olafctl.daemon.membership import Change, Membership
 from olafctl.daemon.messages import datagram, nonces
 from olafctl.daemon.messages.datagram import Message, NotUnderstood, Sender
 from olafctl.daemon.messages.nonces import Freshness, Nonces
 from olafctl.daemon.messages.notices import Notices
 from olafctl.daemon.messages.rates import Rates
-from olafctl.daemon.model import Cluster, Kind, Member, Row
 from olafctl.daemon.operate.audit import AuditLog
-from olafctl.daemon.operations import MemberWish, NoRoom, Operation, Operations, Planned
 from olafctl.errors import BadInput, OlafError, Problem
+from olafctl.membership.membership import Change, Membership
+from olafctl.membership.model import Cluster, Kind, Member, Row
+from olafctl.membership.operations import MemberWish, Operation, Operations, Planned, also
+from olafctl.membership.rules import NoRoom
 from olafctl.queue.internals import Command
 from olafctl.testbed.model import Testbed
+from olafctl.verify.admission import ObjectiveBroken
 from olafctl.wire.control import ALL_SEGMENTS, Action, Reason, Role
 from olafctl.wire.frames import Values
 from olafctl.wire.modes import Mode
@@ -139,17 +142,17 @@ class Listener:
             return
         cluster: Cluster | None = None
         try:
-            cluster, member = self._known(message)
-            self._act(message, cluster, member)
+            cluster, there = self._known(message)
+            self._act(message, cluster, there)
         except Refused as error:
             self._refuse(message, cluster, error)
         except OlafError:
             self.counts["busy"] += 1  # it asks again
 
     def _known(self, message: Message) -> tuple[Cluster, Member | None]:
-        """The message's cluster, and its sender there. Raises Refused."""
+        """The message's cluster, and the member that has its source address. Raises Refused."""
 
-        def find(membership: Membership) -> Row:
+        def find(membership: Membership) -> tuple[Cluster, Member | None]:
             member = membership.at(message.sender.ip)
             if "cluster" in message.values:
                 name = message.cluster
@@ -159,20 +162,19 @@ class Listener:
                 raise Refused(Reason.NOT_A_MEMBER, "is no member")
             if name not in membership.clusters:
                 raise Refused(Reason.UNKNOWN_CLUSTER, f"there is no cluster {name!r}")
-            return {
-                "cluster": membership.clusters[name],
-                "member": member if member is not None and member.cluster == name else None,
-            }
+            return membership.clusters[name], member
 
-        found = self._controller.look(find)
-        assert found is not None
-        return found["cluster"], found["member"]
+        return self._controller.look(find)
 
-    def _act(self, message: Message, cluster: Cluster, member: Member | None) -> None:
+    def _act(self, message: Message, cluster: Cluster, there: Member | None) -> None:
         if not cluster.key and not cluster.open:
             raise Refused(Reason.BAD_MAC, "the cluster has no key")
         if cluster.key and not message.is_authentic(cluster.key):
             raise Refused(Reason.BAD_MAC, "is not authentic")
+        if there is not None and there.port != message.sender.port:
+            # All members know the key: it does not tell them apart, the port does.
+            raise Refused(Reason.NOT_A_MEMBER, f"is the address of {there.name}, behind port {there.port}")
+        member = there if there is not None and there.cluster == cluster.name else None
         name, source, nonce = cluster.name, message.sender.ip, message.values["nonce"]
         freshness = self._nonces.judge(name, source, nonce)
         if freshness is Freshness.OLD:
@@ -184,10 +186,6 @@ class Listener:
         rows: Change = {}
         if cluster.key:
             rows[nonces.key(name, source)] = {"last": nonce}
-
-        def noted(membership: Membership) -> Planned:
-            plan = operation(membership)
-            return Planned({**plan.change, **rows}, plan.answer, plan.commands)
 
         def answer(done: "Future[Row]") -> None:
             error = done.exception()
@@ -202,7 +200,7 @@ class Listener:
             elif isinstance(error, OlafError):
                 self._outcomes[name, source] = self._refuse(message, cluster, error)
 
-        future = self._admission.submit(noted)
+        future = self._admission.submit(also(operation, rows))
         self._nonces.use(name, source, nonce)
         self._outcomes[name, source] = None
         while len(self._outcomes) > _SOURCES:
@@ -238,7 +236,7 @@ class Listener:
             case Action.SET_H:
                 return self._operations.set_threshold(name, values["threshold"])
             case Action.HALT:
-                return self._operations.halt(name, values["halted"] != 0)
+                return self._operations.set_halted(name, values["halted"] != 0)
             case Action.HELP:
                 return self._help(message, cluster, member)
         raise Refused(Reason.BAD_MESSAGE, f"{message.action.name} asks for nothing")
@@ -278,7 +276,7 @@ class Listener:
             self._asked.popitem(last=False)
 
         def check(membership: Membership) -> Planned:
-            members = membership.members_of(cluster.name)
+            members = membership.clusters[cluster.name].workers if cluster.name in membership.clusters else ()
             if any(asked.get(each.name, -math.inf) < now - _HELP_SECONDS for each in members):
                 return Planned({}, {})
             self._asked.pop(key, None)
@@ -290,24 +288,15 @@ class Listener:
 
     def _accept(self, message: Message, name: str) -> None:
         self.counts["ok"] += 1
-        known: list[tuple[Cluster, int]] = []
-        members: list[Member] = []
-
-        def find(membership: Membership) -> None:
-            if name in membership.clusters:
-                cluster, everyone = membership.clusters[name], membership.members_of(name)
-                known.append((cluster, cluster.threshold or max(len(everyone), 1)))
-                members.extend(each for each in everyone if each.ip == message.sender.ip)
-
-        self._controller.look(find)
+        cluster = self._controller.look(lambda membership: membership.clusters.get(name))
         values: Values = {}
-        for cluster, threshold in known:
-            values |= {"epoch": cluster.epoch, "threshold": threshold, "segments": cluster.segments}
+        if cluster is not None:
+            values = {"epoch": cluster.epoch, "threshold": cluster.h, "segments": cluster.segments}
             values |= self._server(cluster)
-        for member in members:
-            values["member"] = member.number
-        told = known[0][0] if known else None
-        self._answer(message.sender, message.action, message.values["nonce"], Reason.OK, told, values)
+            for member in cluster.workers:
+                if member.ip == message.sender.ip:
+                    values["member"] = member.number % MEMBER_NUMBERS
+        self._answer(message.sender, message.action, message.values["nonce"], Reason.OK, cluster, values)
 
     def _refuse(self, message: Message, cluster: Cluster | None, error: OlafError) -> Reason:
         """Answer with the reason, which is returned."""
@@ -334,7 +323,7 @@ class Listener:
 
     def _server(self, cluster: Cluster) -> Values:
         """Where the cluster's members send their updates."""
-        if cluster.mode is Mode.ISWITCH and self._testbed.root.address is not None:
+        if self._testbed.mode_of(cluster) is Mode.ISWITCH and self._testbed.root.address is not None:
             return {"server_addr": int(self._testbed.root.address), "server_port": self._testbed.udp_port}
         for server in self._testbed.parameter_servers:
             return {"server_addr": int(server.ip), "server_port": server.udp_port}

@@ -9,12 +9,13 @@ from collections.abc import Callable
 from enum import Enum
 from ipaddress import IPv4Address
 
-from olafctl.daemon.membership import Membership
-from olafctl.daemon.model import Row
+from olafctl.membership.membership import Membership
+from olafctl.membership.model import Row
 
 _REMEMBERED = 65536
 
 Look = Callable[[Callable[[Membership], Row | None]], Row | None]
+"""As :meth:`Controller.look`."""
 
 
 class Freshness(Enum):

@@ -4,12 +4,13 @@ import time
 from contextlib import suppress
 
 from olafctl.daemon.controller import Controller
-from olafctl.daemon.membership import Membership
 from olafctl.daemon.messages import datagram
 from olafctl.daemon.messages.datagram import Sender
-from olafctl.daemon.model import Cluster, Member
 from olafctl.errors import BadInput, OlafError, Problem
-from olafctl.testbed.hosts import default_mac
+from olafctl.membership.membership import Membership
+from olafctl.membership.model import Cluster, Member, default_mac
+from olafctl.membership.operations import of_segment
+from olafctl.membership.rules import require
 from olafctl.testbed.model import Testbed
 from olafctl.wire.control import Action
 from olafctl.wire.frames import Values
@@ -32,34 +33,25 @@ class Notices:
         Raises BadInput when the asker is not in the cluster, or there is no such segment.
         """
 
-        def find(membership: Membership) -> None:
-            known = membership.cluster(cluster)
-            if not 0 <= segment < known.segments:
-                what = f"there is no segment {segment} of {cluster}"
-                raise BadInput(Problem(what, "segment", f"its model has 0 … {known.segments - 1}"))
-            member = membership.member(asker)
-            if member.cluster != cluster:
-                raise BadInput(Problem(f"{asker!r} is not in {cluster}", "worker", "name one of its members"))
-            found.append(member)
+        def find(membership: Membership) -> tuple[Cluster, Member]:
+            known, member = membership.cluster(cluster), membership.member(asker)
+            require(of_segment(known, segment))
+            if member.cluster != known.name:
+                what = f"{asker!r} is not in {known.name}"
+                raise BadInput(Problem(what, "worker", "name one of its members"))
+            return known, member
 
-        found: list[Member] = []
-        self._controller.look(find)
-        [member] = found
+        known, member = self._controller.look(find)
         address = {"asker_addr": int(member.ip), "asker_port": member.udp_port}
-        return self._tell(Action.HELP, {"segment": segment, "round": round_, **address}, cluster, asker)
+        return self._tell(Action.HELP, {"segment": segment, "round": round_, **address}, known.name, asker)
 
     def _tell(self, action: Action, values: Values, name: str, but: str) -> tuple[str, ...]:
-        clusters: list[Cluster] = []
-        members: list[Member] = []
-
-        def find(membership: Membership) -> None:
-            if name in membership.clusters:
-                clusters.append(membership.clusters[name])
-                members.extend(each for each in membership.members_of(name) if each.name != but)
-
-        self._controller.look(find)
+        cluster = self._controller.look(lambda membership: membership.clusters.get(name))
+        if cluster is None:
+            return ()
+        members = [member for member in cluster.workers if member.name != but]
         for member in members:
-            self._send(member, action, {**values, "nonce": time.time_ns()}, clusters[0].key)
+            self._send(member, action, {**values, "nonce": time.time_ns()}, cluster.key)
         return tuple(member.name for member in members)
 
     def _send(self, member: Member, action: Action, values: Values, key: str) -> None:

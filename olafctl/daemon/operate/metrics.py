@@ -6,7 +6,7 @@ from contextlib import suppress
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
-from olafctl.daemon.api.server import Owned
+from olafctl.daemon.api.calls import Owned
 from olafctl.errors import OlafError
 from olafctl.queue.registers import REGISTERS, Access
 from olafctl.wire.layouts import Refusal

@@ -12,9 +12,9 @@ from olafctl.daemon.etcd.client import Etcd
 from olafctl.daemon.etcd.leadership import EtcdLeadership
 from olafctl.daemon.etcd.store import EtcdStore
 from olafctl.daemon.leadership import Alone
-from olafctl.daemon.store import sqlite
-from olafctl.daemon.store.interface import MembershipStore
 from olafctl.errors import OlafError, Problem
+from olafctl.membership import sqlite
+from olafctl.membership.store import MembershipStore
 
 _LEADS_SECONDS = 10.0
 

@@ -10,7 +10,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from socket import AF_INET6
 from typing import Any
 
-from olafctl.daemon.api.server import Owned, unready
+from olafctl.daemon.api.calls import Owned
+from olafctl.daemon.api.server import unready
 from olafctl.daemon.operate.metrics import Metrics
 from olafctl.errors import BadInput, OlafError, Problem
 from olafctl.p4runtime import address as addresses

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from olafctl.testbed.model import Engine, Host, Link, Testbed
+from olafctl.membership.model import Host
+from olafctl.testbed.model import Engine, Link, Testbed
 from olafctl.testbed.topology import Topology
 
 _NAMED = 3

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from fractions import Fraction
 
+from olafctl.membership.objective import Kind, Objective
 from olafctl.verify.encoding.arrivals import Update
 from olafctl.verify.encoding.bounds import heard_in_turn, longest_wait
 from olafctl.verify.encoding.laws import age
@@ -17,7 +18,6 @@ from olafctl.verify.encoding.numbers import (
     negation,
     z3,
 )
-from olafctl.verify.question.objective import Kind, Objective
 from olafctl.verify.question.system import System
 
 

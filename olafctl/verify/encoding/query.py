@@ -4,12 +4,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from olafctl.membership.objective import Kind, Objective
 from olafctl.verify.encoding.arrivals import Arrivals, Update, begin_at_zero
 from olafctl.verify.encoding.bounds import heard_in_turn, longest_wait
 from olafctl.verify.encoding.goals import Goal
 from olafctl.verify.encoding.laws import age, consequences, control, engine
 from olafctl.verify.encoding.numbers import Arithmetic, Bool, Numbers
-from olafctl.verify.question.objective import Kind, Objective, scope
+from olafctl.verify.question.objective import scope
 from olafctl.verify.question.system import System, Transmission
 
 

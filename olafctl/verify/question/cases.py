@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 
-from olafctl.verify.question.objective import Kind, Objective
+from olafctl.membership.objective import Kind, Objective
 from olafctl.verify.question.system import System, Transmission, periodic
 
 MS = 1_000_000

@@ -2,50 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from fractions import Fraction
 
-from olafctl.errors import BadInput, Problem
+from olafctl.membership.objective import Kind, Objective, duration
 from olafctl.verify.question.system import System
-
-
-class Kind(StrEnum):
-    """The objectives."""
-
-    FAIRNESS = "fairness"
-    """|avg Δ_p^u - avg Δ_p^v| ≤ bound for any two clusters (OLAF §6)."""
-    AVERAGE = "average"
-    """avg Δ_p ≤ bound for each cluster."""
-    PEAK = "peak"
-    """Every Δ_p ≤ bound, and so the age each cluster has come to when it generates its last update."""
-    LOSS_FREE = "loss-free"
-    """No update is dropped at a full queue."""
-
-
-@dataclass(frozen=True)
-class Objective:
-    """A kind, its bound in ns, and the clusters it speaks of (empty: all of them).
-
-    A cluster without any peak within the horizon satisfies neither fairness nor an average: starved.
-    """
-
-    kind: Kind
-    bound: Fraction = Fraction(0)
-    clusters: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        if self.bound < 0:
-            raise BadInput(Problem(f"the bound is {self.bound} ns", f"objective {self.kind}", "not negative"))
-        if self.kind is Kind.FAIRNESS and len(self.clusters) == 1:
-            raise BadInput(
-                Problem("fairness between one cluster and itself", "objective", "name two or none")
-            )
-
-    def __str__(self) -> str:
-        of = f" of {', '.join(self.clusters)}" if self.clusters else ""
-        if self.kind is Kind.LOSS_FREE:
-            return f"loss-free{of}"
-        return f"{self.kind} ≤ {duration(self.bound)}{of}"
 
 
 @dataclass(frozen=True)
@@ -102,23 +62,5 @@ def scope(system: System, objective: Objective) -> dict[int, str]:
     return {system.index(name): name for name in objective.clusters}
 
 
-def duration(time: int | Fraction) -> str:
-    """A time in ns as people read it: in ms from 0.1 ms on, in µs from 0.1 µs on, else in ns."""
-    value = Fraction(time)
-    for size, unit in ((10**6, "ms"), (10**3, "µs")):
-        if abs(value) * 10 >= size:
-            return f"{_decimal(value / size)} {unit}"
-    return f"{_decimal(value)} ns" if value else "0 ms"
-
-
-def milliseconds(time: int | Fraction) -> str:
-    """A time in ns in milliseconds, for columns of one unit; rounded only past a tenth of a nanosecond."""
-    return f"{_decimal(Fraction(time) / 10**6)} ms"
-
-
 def _beyond(value: Fraction, bound: Fraction, clusters: tuple[int, ...], what: str) -> Violation | None:
     return Violation(value - bound, clusters, what) if value > bound else None
-
-
-def _decimal(value: Fraction) -> str:
-    return f"{float(value):.7f}".rstrip("0").rstrip(".")

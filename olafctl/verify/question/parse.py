@@ -1,60 +1,23 @@
 """What an operator writes, as a system and an objective."""
 
-import re
 from collections.abc import Iterable
 from dataclasses import replace
-from fractions import Fraction
 
 from olafctl.errors import BadInput, Problem
+from olafctl.membership.objective import whole_time
 from olafctl.queue.registers import CLOCK_HZ
 from olafctl.testbed.model import Testbed
-from olafctl.verify.question.objective import Kind, Objective
 from olafctl.verify.question.system import Cluster, Transmission
 from olafctl.wire.layouts import BEAT_BYTES
 from olafctl.wire.modes import Mode
 
-_UNITS = {"ns": 1, "us": 10**3, "µs": 10**3, "ms": 10**6, "s": 10**9}
-_TIME = re.compile(r"(-?\d+(?:\.\d+)?)\s*(ns|us|µs|ms|s)")
-_OBJECTIVE = re.compile(r"([a-z-]+)\s*(?:(?:<=|≤)\s*([^@]+?))?\s*(?:@\s*(.+))?")
 _CYCLE = 10**9 // CLOCK_HZ
 """ns."""
-
-
-def time(text: str, where: str) -> Fraction:
-    """A time with its unit, such as ``0.1ms``, in ns. Raises BadInput."""
-    match = _TIME.fullmatch(text.strip())
-    if match is None:
-        raise BadInput(Problem(f"{text!r} is not a time", where, "a number and ns, us, ms or s: 100ms"))
-    return Fraction(match[1]) * _UNITS[match[2]]
-
-
-def whole_time(text: str, where: str) -> int:
-    """A time of whole nanoseconds. Raises BadInput."""
-    value = time(text, where)
-    if value.denominator != 1:
-        raise BadInput(Problem(f"{text} is not a whole number of nanoseconds", where))
-    return int(value)
 
 
 def clusters(texts: Iterable[str], tick: int) -> tuple[Cluster, ...]:
     """``name:period=100ms,workers=2,jitter=1ms,phase=0ms..50ms``, separated by ``;``. Raises BadInput."""
     return tuple(_cluster(part.strip(), tick) for text in texts for part in text.split(";") if part.strip())
-
-
-def objective(text: str) -> Objective:
-    """``fairness<=0.1ms``, ``peak<=200ms@a,b``, ``average<=…``, ``loss-free``. Raises BadInput."""
-    match = _OBJECTIVE.fullmatch(text.strip())
-    kinds = ", ".join(kind.value for kind in Kind)
-    if match is None or match[1] not in set(Kind):
-        raise BadInput(
-            Problem(f"{text!r} is not an objective", "--objective", f"known: {kinds}; as in fairness<=0.1ms")
-        )
-    kind, bound = Kind(match[1]), match[2]
-    if (bound is None) != (kind is Kind.LOSS_FREE):
-        said = "takes no bound" if bound else "needs a bound"
-        raise BadInput(Problem(f"{kind} {said}", "--objective", "as in peak<=200ms, or loss-free"))
-    names = tuple(name.strip() for name in match[3].split(",")) if match[3] else ()
-    return Objective(kind, time(bound, "objective") if bound else Fraction(0), names)
 
 
 def transmission(text: str) -> tuple[Transmission, int]:
@@ -112,7 +75,7 @@ def _check_described(testbed: Testbed) -> None:
         remedy_of_one = "describe one engine with --clusters, --service and --slots"
         problems.append(Problem(what, str(testbed.source), remedy_of_one))
     for cluster in testbed.clusters:
-        if cluster.mode is Mode.ISWITCH:
+        if testbed.mode_of(cluster) is Mode.ISWITCH:
             what = f"cluster {cluster.name} sends in rounds (iswitch), which have no Age-of-Model to prove"
             problems.append(Problem(what, str(testbed.source), remedy))
         elif cluster.segments > 1:

@@ -3,9 +3,11 @@
 from dataclasses import dataclass
 
 from olafctl.errors import BadInput, Problem
+from olafctl.membership.objective import Objective, whole_time
+from olafctl.membership.objective import objective as read_objective
 from olafctl.testbed.model import Testbed
 from olafctl.verify.question import parse
-from olafctl.verify.question.objective import Objective, scope
+from olafctl.verify.question.objective import scope
 from olafctl.verify.question.system import Slope, SlotFreed, System
 from olafctl.wire.geometry import SLOTS
 
@@ -36,13 +38,13 @@ class Request:
         if bool(self.testbed) == bool(self.clusters):
             raise BadInput(Problem("name a testbed or give --clusters", remedy="one of the two"))
         system = self._system()
-        objective = parse.objective(self.objective)
+        objective = read_objective(self.objective)
         scope(system, objective)
         return system, objective
 
     def _system(self) -> System:
-        tick = parse.whole_time(self.tick, "--tick")
-        given = None if self.service is None else parse.whole_time(self.service, "--service")
+        tick = whole_time(self.tick, "--tick")
+        given = None if self.service is None else whole_time(self.service, "--service")
         slots = self.slots
         if self.testbed:
             clusters = parse.from_testbed(self.testbed, self.periods, tick)
@@ -60,9 +62,9 @@ class Request:
             slots=SLOTS.default if slots is None else slots,
             updates=self.updates,
             transmission=transmission,
-            threshold=parse.whole_time(self.threshold, "--threshold"),
+            threshold=whole_time(self.threshold, "--threshold"),
             slope=Slope.URGENT if self.slope == "urgent" else Slope.FAIR,
-            ack_delay=parse.whole_time(self.ack_delay, "--ack-delay"),
+            ack_delay=whole_time(self.ack_delay, "--ack-delay"),
             patience=patience,
             slot_freed=SlotFreed(self.slot_freed),
             tick=tick,

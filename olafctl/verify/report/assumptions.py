@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from olafctl.verify.question.objective import duration
+from olafctl.membership.objective import duration
 from olafctl.verify.question.system import Cluster, Slope, SlotFreed, System, Transmission
 
 _NAMED = 3

@@ -6,7 +6,8 @@ The answer is found by changing one thing at a time in that very schedule and si
 from collections import Counter
 from dataclasses import dataclass, replace
 
-from olafctl.verify.question.objective import Kind, Objective, duration, scope, violation
+from olafctl.membership.objective import Kind, Objective, duration
+from olafctl.verify.question.objective import scope, violation
 from olafctl.verify.question.system import System, Transmission
 from olafctl.verify.search.verdict import Counterexample
 from olafctl.verify.simulation.engine import Disposition, simulate

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
 
-from olafctl.verify.question.objective import Kind, Objective, duration, milliseconds
+from olafctl.membership.objective import Kind, Objective, duration, milliseconds
 from olafctl.verify.question.system import System
 from olafctl.verify.report.assumptions import assumptions
 from olafctl.verify.report.cause import cause

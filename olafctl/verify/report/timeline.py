@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 
 from olafctl import plotting
+from olafctl.membership.objective import duration
 from olafctl.verify.aom import ages
-from olafctl.verify.question.objective import duration
 from olafctl.verify.question.system import System
 from olafctl.verify.simulation.engine import Disposition, Run
 from olafctl.verify.simulation.schedule import Schedule

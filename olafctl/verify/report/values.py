@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from olafctl.verify.question.objective import Objective
+from olafctl.membership.objective import Objective
 from olafctl.verify.report.assumptions import assumptions
 from olafctl.verify.report.cause import cause
 from olafctl.verify.search.ranges import Parameter, Search

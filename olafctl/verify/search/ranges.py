@@ -6,8 +6,7 @@ from fractions import Fraction
 from itertools import pairwise
 
 from olafctl.errors import BadInput, Problem
-from olafctl.verify.question import parse
-from olafctl.verify.question.objective import Objective
+from olafctl.membership.objective import Objective, time
 from olafctl.verify.question.system import System
 from olafctl.verify.search.verdict import Answer, verify
 
@@ -73,7 +72,7 @@ def rate() -> Parameter:
 def threshold(text: str) -> Parameter:
     """Δ_T within a range such as ``50ms..800ms``. Raises BadInput."""
     low, _, high = text.partition("..")
-    first, last = (parse.time(end, "--threshold-range") for end in (low, high))
+    first, last = (time(end, "--threshold-range") for end in (low, high))
     if not 0 < first < last:
         raise BadInput(Problem(f"{text!r} is not a range", "--threshold-range", "as in 50ms..800ms"))
     values = tuple(first + (last - first) * step / _STEPS for step in range(_STEPS + 1))

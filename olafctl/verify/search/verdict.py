@@ -5,10 +5,11 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from olafctl.errors import OlafError, Problem
+from olafctl.membership.objective import Objective
 from olafctl.verify.encoding.numbers import Numbers, z3
 from olafctl.verify.encoding.query import Encoding, Query
 from olafctl.verify.encoding.witness import Witness
-from olafctl.verify.question.objective import Objective, Violation, scope, violation
+from olafctl.verify.question.objective import Violation, scope, violation
 from olafctl.verify.question.system import System
 from olafctl.verify.simulation.arrival_model import continued, lawful
 from olafctl.verify.simulation.engine import Run, simulate

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from time import monotonic
 
-from olafctl.verify.question.objective import Objective, Outcome, Violation, scope, violation
+from olafctl.membership.objective import Objective
+from olafctl.verify.question.objective import Outcome, Violation, scope, violation
 from olafctl.verify.question.system import System
 from olafctl.verify.simulation.engine import Simulation
 from olafctl.verify.simulation.schedule import Schedule, Update

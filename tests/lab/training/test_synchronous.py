@@ -12,10 +12,10 @@ import pytest
 pytest.importorskip("olaf", reason="needs the SDK: pip install ./sdk")
 pytest.importorskip("torch", reason="the extra [train] is not installed")
 
-from olafctl.control import jobs
 from olafctl.control.deploy import deploy
 from olafctl.control.destroy import destroy
 from olafctl.control.store import Store, folder_of
+from olafctl.daemon.once import Once
 from olafctl.ports import interfaces
 from olafctl.targets import registry
 from olafctl.targets.interface import of_root
@@ -59,7 +59,7 @@ def test_weights_are_gloos_bits_with_a_hundredth_of_frames_lost_and_in_a_second_
             assert rank.stdout is not None
             assert rank.stdout.readline() == "waiting\n"
         bring_up(2)  # another job on the same addresses
-        jobs.discard(Store(folder_of(NAME)), "pair", None)
+        Once(Store(folder_of(NAME))).call("Reset", cluster="pair")
         for rank in ranks:
             assert rank.stdin is not None
             rank.stdin.write("go\n")

@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from olafctl.membership.model import Host
 from olafctl.targets.interface import Running, TimedFrame, of_root
 from olafctl.targets.testbeds import load
-from olafctl.testbed.model import Host, Testbed
+from olafctl.testbed.model import Testbed
 from olafctl.verify import aom
 from olafctl.wire.frames import Endpoint, OlafFrame
 from olafctl.wire.geometry import BEATS
@@ -113,7 +114,7 @@ def _arrivals(planned: Scenario, job: Job, bed: Testbed, length: int) -> Iterato
             (when, worker, turn)
             for turn, when in enumerate(range(source.phase or 0, length + 1, source.period))
         ]
-    for when, worker, turn in sorted(times, key=lambda each: (each[0], each[1].member)):
+    for when, worker, turn in sorted(times, key=lambda each: (each[0], each[1].replica)):
         for segment in range(job.segments):
             update = OlafFrame(
                 _end(worker), _end(server), FrameType.UPDATE, 0, 1, turn, 1.0, when, gradient, segment=segment
@@ -127,7 +128,7 @@ def _end(host: Host) -> Endpoint:
 
 def _ages(running: Running, arrivals: list[TimedFrame], job: Job, bed: Testbed, length: int) -> float | None:
     """ns: the mean over clusters of the average age of what reaches the parameter server."""
-    cluster_of = {worker.ip: worker.cluster for worker in bed.workers}
+    cluster_of = {worker.ip: bed.cluster_of(worker).number for worker in bed.workers}
     received: list[list[tuple[int, int, int]]] = [[] for _ in bed.clusters]
     with closing(running.virtual_time()) as engine:
         for frame in arrivals:

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from olafctl.control.desired import index_range
+from olafctl.membership.model import default_mac
 from olafctl.queue.registers import rate_word
 from olafctl.targets.interface import Registers, Running, TimedFrame
-from olafctl.testbed.hosts import default_mac
 from olafctl.testbed.model import Testbed
 from olafctl.testbed.topology import Topology
 from olafctl.wire.frames import Endpoint, OlafFrame
@@ -98,10 +98,9 @@ def _in_rounds(testbed: Testbed, far: bool) -> Testbed:
         replace(
             cluster,
             mode=Mode.ISWITCH,
-            own_mode=True,
             threshold=len(cluster.workers),
             workers=tuple(
-                replace(worker, port=ports[(cluster.index + worker.number) % len(ports)])
+                replace(worker, port=ports[(cluster.number + worker.number) % len(ports)])
                 for worker in cluster.workers
             ),
         )
@@ -128,7 +127,7 @@ def _compare(testbed: Testbed, running: Running, pick: random.Random, contributi
         for engine in engines_at(testbed, faster)
     )
     trace = _arrivals(testbed, engines, pick, contributions, size)
-    segments = {cluster.index: cluster.segments for cluster in testbed.clusters}
+    segments = {cluster.number: cluster.segments for cluster in testbed.clusters}
     length = int(trace.time[-1]) + DRAINED + sum(engine.link.delay for engine in engines)
     ours = run(Scenario(engines, trace=trace, segments=segments), length, record=True)
     for engine in engines:
@@ -136,12 +135,13 @@ def _compare(testbed: Testbed, running: Running, pick: random.Random, contributi
     theirs = _through(running, testbed, trace)
     mine = _results(ours)
     of_members = [
-        (_difference(mine[worker.cluster], theirs[worker.member]), worker) for worker in testbed.workers
+        (_difference(mine[testbed.cluster_of(worker).number], theirs[worker.replica]), worker)
+        for worker in testbed.workers
     ]
     topology = Topology(testbed)
     return RoundsAgreement(
         contributions=len(trace.time),
-        results=sum(len(theirs[cluster.workers[0].member]) for cluster in testbed.clusters),
+        results=sum(len(theirs[cluster.workers[0].replica]) for cluster in testbed.clusters),
         copies=sum(map(len, theirs.values())),
         different_copies=len(theirs[_STRAY]) + sum(different for (different, _), _ in of_members),
         different_counts=sum(difference(ours, name, one) for name, one in running.queues.items()),
@@ -149,7 +149,7 @@ def _compare(testbed: Testbed, running: Running, pick: random.Random, contributi
             (
                 late
                 for (_, late), worker in of_members
-                if topology.home(worker) == topology.top(testbed.clusters[worker.cluster])
+                if topology.home(worker) == topology.top(testbed.cluster_of(worker))
             ),
             default=0,
         ),
@@ -205,7 +205,7 @@ def _arrivals(
             late = drawn.uniform(0, spread, len(sent)) + max(ways.values()) - ways[home]
             cycles = (begin + sent * gap + late) // CYCLE_NS
             rows += (
-                (at, home, cluster.index, worker.number, number, segment)
+                (at, home, cluster.number, worker.number, number, segment)
                 for at, number in zip((cycles.astype(int) * CYCLE_NS).tolist(), numbers.tolist(), strict=True)
             )
     pick.shuffle(rows)
@@ -252,9 +252,9 @@ def _through(running: Running, testbed: Testbed, trace: Trace) -> Mapping[int, S
         frame = OlafFrame.decode(left.frame)
         member = hosts.get((left.port, frame.destination.mac))
         stray = member is None or frame.frame_type is not FrameType.RESULT
-        first = 0 if member is None else testbed.clusters[member.cluster].first
+        first = 0 if member is None else testbed.cluster_of(member).first
         result = (first + frame.segment, frame.gen_time, frame.count)
-        found[_STRAY if stray or member is None else member.member].append((left.time, result))
+        found[_STRAY if stray or member is None else member.replica].append((left.time, result))
     return found
 
 

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from olafctl.errors import BadInput
+from olafctl.membership.objective import Kind, Objective
 from olafctl.verify.encoding.numbers import Numbers
 from olafctl.verify.encoding.query import Encoding
-from olafctl.verify.question.objective import Kind, Objective, Violation, scope, violation
+from olafctl.verify.question.objective import Violation, scope, violation
 from olafctl.verify.question.system import Cluster, Slope, SlotFreed, System, Transmission
 from olafctl.verify.search.verdict import Answer, Verdict, verify
 from olafctl.verify.simulation.engine import simulate

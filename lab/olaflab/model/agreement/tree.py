@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from olafctl.membership.model import Cluster, Host, Member
 from olafctl.queue.registers import CLOCK_HZ, IndexSettings, rate_of, rate_word
 from olafctl.targets.interface import Registers, Running, TimedFrame
-from olafctl.testbed.model import Cluster, Host, Testbed, Worker
+from olafctl.testbed.model import Testbed
 from olafctl.testbed.topology import Topology
 from olafctl.wire.frames import Endpoint, OlafFrame
 from olafctl.wire.layouts import BEAT_BYTES, GRADIENT_OFFSET, FrameType
@@ -82,8 +83,8 @@ def _compare(testbed: Testbed, running: Running, pick: random.Random, updates: i
         name: [worker for cluster in _opportunistic(testbed) for worker in _at(testbed, name, cluster)]
         for name in (engine.name for engine in engines)
     }
-    trace, sent = _arrivals(engines, senders, pick, updates, size)
-    segments = {cluster.index: cluster.segments for cluster in testbed.clusters}
+    trace, sent = _arrivals(testbed, engines, senders, pick, updates, size)
+    segments = {cluster.number: cluster.segments for cluster in testbed.clusters}
     length = int(trace.time[-1]) + DRAINED
     ours = run(Scenario(engines, trace=trace, segments=segments), length, record=True)
     for engine in engines:
@@ -119,25 +120,26 @@ def engines_at(testbed: Testbed, faster: int) -> tuple[Engine, ...]:
 
 
 def _opportunistic(testbed: Testbed) -> Sequence[Cluster]:
-    return [cluster for cluster in testbed.clusters if cluster.mode is not Mode.ISWITCH]
+    return [cluster for cluster in testbed.clusters if testbed.mode_of(cluster) is not Mode.ISWITCH]
 
 
-def _at(testbed: Testbed, engine: str, cluster: Cluster) -> Sequence[Worker]:
+def _at(testbed: Testbed, engine: str, cluster: Cluster) -> Sequence[Member]:
     topology = Topology(testbed)
     return [worker for worker in cluster.workers if topology.home(worker) == engine]
 
 
 def _arrivals(
+    testbed: Testbed,
     engines: Sequence[Engine],
-    senders: Mapping[str, Sequence[Worker]],
+    senders: Mapping[str, Sequence[Member]],
     pick: random.Random,
     updates: int,
     size: int,
-) -> tuple[Trace, Sequence[Worker]]:
+) -> tuple[Trace, Sequence[Member]]:
     """On the cycle; at one engine never before the update before has arrived."""
     busy = [engine for engine in engines if senders[engine.name]]
     drawn = np.random.default_rng(pick.getrandbits(32))
-    times, names, who = [], [], list[Worker]()
+    times, names, who = [], [], list[Member]()
     for engine in busy:
         assert engine.rate is not None
         cycles = size * 8 / engine.rate / pick.choice(_LOADS) * CLOCK_HZ
@@ -152,7 +154,7 @@ def _arrivals(
     trace = Trace(
         np.array(names)[order],
         np.concatenate(times)[order],
-        np.array([worker.cluster for worker in sent]),
+        np.array([testbed.cluster_of(worker).number for worker in sent]),
         np.array([worker.number for worker in sent]),
         size,
     )
@@ -166,7 +168,7 @@ def _set(registers: Registers, engine: Engine, clusters: Sequence[Cluster]) -> N
 
 
 def _through(
-    running: Running, testbed: Testbed, trace: Trace, sent: Sequence[Worker]
+    running: Running, testbed: Testbed, trace: Trace, sent: Sequence[Member]
 ) -> Sequence[tuple[_Left, int]]:
     """What the twin's parameter server receives, and when; ns."""
     server = testbed.parameter_servers[0]

@@ -4,10 +4,10 @@ import statistics
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
+from olafctl.membership.objective import Kind, Objective
 from olafctl.verify.encoding.numbers import Numbers
 from olafctl.verify.encoding.query import Encoding
 from olafctl.verify.question import cases
-from olafctl.verify.question.objective import Kind, Objective
 from olafctl.verify.search.verdict import Answer, verify
 from olaflab.model.agreement.systems import compare
 

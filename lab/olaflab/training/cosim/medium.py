@@ -13,9 +13,9 @@ from olaf.port import Address
 from olaf.virtual import VirtualNetwork
 
 from olafctl.errors import BadInput, Problem
+from olafctl.membership.model import Host, default_mac
 from olafctl.targets.interface import TimedFrame, VirtualTime
-from olafctl.testbed import hosts
-from olafctl.testbed.model import Host, Testbed
+from olafctl.testbed.model import Testbed
 from olafctl.wire.frames import Datagram, Endpoint
 
 NS = 1_000_000_000
@@ -33,7 +33,7 @@ class EngineMedium:
         self._hosts = {host.ip: host for host in everyone}
         self._macs = {host.ip: host.mac for host in everyone}
         if testbed.root.address is not None:
-            self._macs[testbed.root.address] = hosts.default_mac(testbed.root.address)
+            self._macs[testbed.root.address] = default_mac(testbed.root.address)
         self._stepping = False
         self.refused: Counter[str] = Counter()
         """Frames that a host's network card or kernel would not accept, by reason."""

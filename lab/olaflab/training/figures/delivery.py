@@ -24,10 +24,11 @@ from olaf import wire
 from olaf.transmission import TOLERANCE, TransmissionControl
 
 from olafctl.errors import OlafError, Problem
+from olafctl.membership.model import Host, Member
 from olafctl.ports.transport import Transport
 from olafctl.queue.registers import rate_word
 from olafctl.targets.interface import Progress, Running, TimedFrame, VirtualTime, of_root
-from olafctl.testbed.model import Host, Testbed, Worker
+from olafctl.testbed.model import Testbed
 from olafctl.wire.frames import Endpoint, OlafFrame
 from olafctl.wire.layouts import ETHERNET, GRADIENT_OFFSET, IPV4, OLAF, FrameType
 from olafctl.wire.modes import Mode
@@ -137,7 +138,7 @@ class _Sender:
 
     def __init__(
         self,
-        worker: Worker,
+        worker: Member,
         server: Host,
         lane: int,
         control: TransmissionControl,

@@ -23,10 +23,11 @@ from olafctl.control.destroy import destroy
 from olafctl.control.hosts import deployed
 from olafctl.control.store import Store, folder_of
 from olafctl.errors import OlafError, Problem
+from olafctl.membership.model import Host
 from olafctl.ports.namespace import within
 from olafctl.targets.interface import Registers, of_root
 from olafctl.targets.testbeds import load
-from olafctl.testbed.model import Host, Testbed
+from olafctl.testbed.model import Testbed
 from olafctl.wire.layouts import GRADIENT_OFFSET
 
 CLUSTERS, WORKERS, SLOTS, VALUES = 8, 3, 4, 300
@@ -120,7 +121,7 @@ def _deployed(bed: Testbed, progress: Callable[[str], None]) -> Iterator[Registe
 
 def _run(bed: Testbed, registers: Registers, wanted: Load, control: bool) -> Run:
     server_host = bed.parameter_servers[0]
-    names = {str(worker.ip): bed.clusters[worker.cluster].name for worker in bed.workers}
+    names = {str(worker.ip): worker.cluster for worker in bed.workers}
     with ExitStack() as stack:
         server = ParameterServer(
             policy=partial(Plain, rate=1e-3), members=names, multicast=True, port=_port(server_host)

@@ -24,8 +24,8 @@ from olaf.virtual import VirtualNetwork
 from olafctl import paths
 from olafctl.control.serving import parameter_server
 from olafctl.errors import BadInput, Problem
+from olafctl.membership.model import Member
 from olafctl.targets.interface import Progress, of_root
-from olafctl.testbed.model import Worker
 from olafctl.wire.modes import Mode
 from olaflab.training.cosim.medium import EngineMedium, address
 from olaflab.training.cosim.scripts import Script
@@ -136,7 +136,7 @@ def _attached(twin: Lab, workers: int, iterations: int, seed: int) -> Run:
             def program(
                 script: Script,
                 number: int = number,
-                worker: Worker = worker,
+                worker: Member = worker,
                 pause: Callable[[], float] = pause,
             ) -> None:
                 module = _load(_ATTACHED, lambda mean: said.append((network.time, mean)))

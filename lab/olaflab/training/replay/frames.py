@@ -7,8 +7,9 @@ import numpy as np
 import numpy.typing as npt
 
 from olafctl.errors import BadInput, OlafError, Problem
+from olafctl.membership.model import Cluster, Member
 from olafctl.targets.interface import TimedFrame
-from olafctl.testbed.model import Cluster, Testbed, Worker
+from olafctl.testbed.model import Testbed
 from olafctl.verify import aom
 from olafctl.wire import layouts
 from olafctl.wire.frames import Endpoint, OlafFrame
@@ -33,7 +34,7 @@ class Receptions:
     """Virtual ns at which the last byte had left."""
     cluster: Indices
     count: Indices
-    """Worker updates merged into each."""
+    """Member updates merged into each."""
     generated: Indices
     """Virtual ns at which the newest constituent was generated."""
     segment: Indices
@@ -41,10 +42,10 @@ class Receptions:
 
 def asynchronous(testbed: Testbed) -> Sequence[Cluster]:
     """The clusters whose members send to a parameter server, without rounds."""
-    return [cluster for cluster in testbed.clusters if cluster.mode is not Mode.ISWITCH]
+    return [cluster for cluster in testbed.clusters if testbed.mode_of(cluster) is not Mode.ISWITCH]
 
 
-def senders(testbed: Testbed) -> Sequence[Worker]:
+def senders(testbed: Testbed) -> Sequence[Member]:
     """The workers that a training is replayed by.
 
     Raises BadInput when there are none.
@@ -130,7 +131,7 @@ def receptions(testbed: Testbed, leaving: Iterable[TimedFrame]) -> Receptions:
             times.append(frame.time)
             heads += frame.frame[: layouts.GRADIENT_OFFSET]
     head = np.frombuffer(bytes(heads), np.uint8).reshape(len(times), layouts.GRADIENT_OFFSET)
-    cluster_of = {int(worker.ip): worker.cluster for worker in testbed.workers}
+    cluster_of = {int(worker.ip): testbed.cluster_of(worker).number for worker in testbed.workers}
     try:
         clusters = [cluster_of[address] for address in _number(head[:, _SOURCE_START:][:, :4]).tolist()]
     except KeyError as error:
@@ -147,9 +148,9 @@ def receptions(testbed: Testbed, leaving: Iterable[TimedFrame]) -> Receptions:
     )
 
 
-def _headers(worker: Worker, testbed: Testbed, frame_bytes: int) -> Bytes:
+def _headers(worker: Member, testbed: Testbed, frame_bytes: int) -> Bytes:
     server = testbed.parameter_servers[0]
-    epoch = next(cluster.epoch for cluster in testbed.clusters if cluster.index == worker.cluster)
+    epoch = testbed.cluster_of(worker).epoch
     frame = OlafFrame(
         source=Endpoint(worker.mac, worker.ip, worker.udp_port),
         destination=Endpoint(server.mac, server.ip, testbed.udp_port),

@@ -98,7 +98,7 @@ def replay(
 
 def clusters_of(testbed: Testbed) -> Indices:
     """The cluster of each sender."""
-    return np.array([worker.cluster for worker in senders(testbed)], dtype=np.int64)
+    return np.array([testbed.cluster_of(worker).number for worker in senders(testbed)], dtype=np.int64)
 
 
 def _counters(running: InVirtualTime) -> dict[str, int]:

@@ -33,7 +33,7 @@ class Sums:
 
     def __init__(self, testbed: Testbed) -> None:
         self._port = testbed.parameter_servers[0].port
-        self._cluster_of = {worker.ip: worker.cluster for worker in testbed.workers}
+        self._cluster_of = {worker.ip: testbed.cluster_of(worker).number for worker in testbed.workers}
         self._waiting: dict[tuple[int, int], deque[_Sent]] = {}
         self._wrong = 0
         self.wrong: list[str] = []

@@ -10,8 +10,8 @@ import numpy.typing as npt
 import pytest
 
 from olafctl.errors import BadInput
+from olafctl.membership.model import Member
 from olafctl.targets.interface import TimedFrame, of_root
-from olafctl.testbed.model import Worker
 from olafctl.wire.frames import OlafFrame
 from olafctl.wire.layouts import FrameType
 from olafctl.wire.modes import Mode
@@ -38,7 +38,7 @@ VALUES = 336
 class Offer:
     """One update that a worker had ready, and the probability at which it was sent."""
 
-    worker: Worker
+    worker: Member
     time: float
     probability: float
     sent: bool
@@ -58,7 +58,7 @@ class Training:
         self.medium = EngineMedium(self.session, testbed, DELAY)
         self.network = VirtualNetwork(self.medium)
         self.random = np.random.default_rng(self.seed)
-        self.clusters = [cluster for cluster in testbed.clusters if cluster.mode is Mode.OLAF]
+        self.clusters = [cluster for cluster in testbed.clusters if testbed.mode_of(cluster) is Mode.OLAF]
         self.targets = [self.random.standard_normal(VALUES).astype(np.float32) for _ in self.clusters]
         (server,) = testbed.parameter_servers
         self.server = olaf.ParameterServer(
@@ -71,7 +71,7 @@ class Training:
         self.network.run(SECONDS + 0.1)
         self.session.close()
 
-    def _begin(self, worker: Worker) -> olaf.Worker:
+    def _begin(self, worker: Member) -> olaf.Worker:
         host, port = self.server.address
         end = olaf.Worker(
             f"{host}:{port}",
@@ -79,7 +79,7 @@ class Training:
             segments=1,
             v=V,
             delta_t=DELTA_T,
-            seed=self.seed + worker.member,
+            seed=self.seed + worker.replica,
             port=self.network.port(address(worker)),
         )
         weights = np.zeros(VALUES, np.float32)
@@ -87,12 +87,12 @@ class Training:
         self.network.at(INTERVAL * self.random.random(), lambda: self._work(worker, end, weights))
         return end
 
-    def _work(self, worker: Worker, end: olaf.Worker, weights: Vector) -> None:
+    def _work(self, worker: Member, end: olaf.Worker, weights: Vector) -> None:
         for block in end.poll():
             weights[block.place] = block.values
         noise = 0.1 * self.random.standard_normal(VALUES).astype(np.float32)
         probability = end.probability
-        sent = end.offer(self.targets[worker.cluster] - weights + noise, 0.0)
+        sent = end.offer(self.targets[self.lab.testbed.cluster_of(worker).number] - weights + noise, 0.0)
         self.offers.append(Offer(worker, self.network.time, probability, sent))
         pause = INTERVAL * (0.9 + 0.2 * self.random.random())
         if self.network.time + pause < SECONDS:
@@ -107,7 +107,7 @@ class Training:
             found.append(float(np.linalg.norm(weights - target) / np.linalg.norm(target)))
         return found
 
-    def acks(self, worker: Worker) -> tuple[list[float], list[OlafFrame]]:
+    def acks(self, worker: Member) -> tuple[list[float], list[OlafFrame]]:
         """What ``worker`` received, and when."""
         times, frames = [], []
         for item in self.session.left:

@@ -33,7 +33,7 @@ class StandIn:
         self._testbed = testbed
         self._values = {register.name: 0 for register in REGISTERS}
         self._workers = {worker.ip: worker for worker in testbed.workers}
-        self._first = {cluster.index: cluster.first for cluster in testbed.clusters}
+        self._first = {cluster.name: cluster.first for cluster in testbed.clusters}
         self._settings = [IndexSettings()] * testbed.root.indices
 
     @property

@@ -26,7 +26,7 @@ from tests.lab.training.replay.stand_in import StandIn
 from tests.lab.training.replay.verilated import VerilatedQueue
 
 SEGMENTS = 134
-FRAME = 24 * 64
+FRAME = 64 + 4 * 360  # an update in an IP packet of 1500 bytes, with room for a status
 EACH = (FRAME - 64) // 4
 VALUES = EACH * (SEGMENTS - 1) + 7
 LOAD = Load(60e9, 100e9, FRAME, model=VALUES)

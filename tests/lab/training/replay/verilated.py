@@ -40,7 +40,8 @@ class VerilatedQueue:
         self._port = testbed.parameter_servers[0].port
         self._workers = {worker.ip.packed: worker for worker in testbed.workers}
 
-        self._first = {cluster.index: cluster.first for cluster in testbed.clusters}
+        self._number = {cluster.name: cluster.number for cluster in testbed.clusters}
+        self._first = {cluster.name: cluster.first for cluster in testbed.clusters}
 
     @property
     def queues(self) -> Mapping[str, Registers]:
@@ -61,10 +62,10 @@ class VerilatedQueue:
             sidecar = Sidecar(
                 size=len(timed.frame),
                 kind=Kind.UPDATE,
-                cluster=worker.cluster,
+                cluster=self._number[worker.cluster],
                 index=self._first[worker.cluster] + int.from_bytes(timed.frame[_SEGMENT], "big"),
                 member=worker.number,
-                worker=worker.member,
+                worker=worker.replica,
             )
             self._model.offer(sidecar, timed.frame, cycle)
             self._model.run(cycle)

@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from olafctl.daemon.membership import Membership
-from olafctl.daemon.store.interface import MembershipStore, Row
 from olafctl.errors import BadInput, OlafError, Problem
+from olafctl.membership.membership import Membership
+from olafctl.membership.store import MembershipStore, Row
 
 VERSION = 1
 _NONCE = "nonce/"
@@ -29,7 +29,7 @@ def backup(store: MembershipStore, deployment: str, path: Path) -> int:
         "revision": revision,
         "rows": rows,
     }
-    text = json.dumps({**content, "sha256": _digest(content)}, indent=1, sort_keys=True)
+    text = json.dumps({**content, "sha256": _digest(content)}, indent=1, sort_keys=True, allow_nan=False)
     partial = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         partial.touch(mode=0o600)

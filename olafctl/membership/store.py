@@ -7,6 +7,8 @@ from typing import Any, Protocol
 from olafctl.errors import OlafError
 
 Row = dict[str, Any]
+HERE = "here"
+"""A store in the deployment's own folder."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,10 @@ class Compacted(OlafError):
 
 class MembershipStore(Protocol):
     """Rows by key, changed in steps that are durable when the call returns; every call raises OlafError."""
+
+    @property
+    def place(self) -> str:
+        """Where it is: :data:`HERE`, or what else finds it."""
 
     def rows(self) -> tuple[int, dict[str, Row]]:
         """The revision and every row."""

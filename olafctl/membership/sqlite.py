@@ -11,12 +11,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from olafctl.daemon.store.interface import Compacted, Event, Intent, Row
 from olafctl.errors import OlafError, Problem
+from olafctl.membership.store import HERE, Compacted, Event, Intent, Row
 
 FILE = "membership.db"
-_VERSION = 1
+_VERSION = 2
 _KEPT = 100_000
+_LOGGED_PAGES = 32
+"""Pages of 4 KiB in the write-ahead log from which on it goes into the database."""
 _SCHEMA = f"""
 begin;
 create table if not exists row (key text primary key, value text not null) strict;
@@ -35,26 +37,41 @@ commit;
 
 
 class SqliteStore:
-    """See :class:`olafctl.daemon.store.interface.MembershipStore`. Any thread may call it."""
+    """See :class:`olafctl.membership.store.MembershipStore`. Any thread may call it."""
 
-    def __init__(self, folder: Path, *, kept: int = _KEPT) -> None:
-        """Open the database in ``folder``, which is made; ``kept`` events of history stay.
+    def __init__(self, folder: Path, *, kept: int = _KEPT, reads: bool = False) -> None:
+        """Open the database in ``folder``, which is made; ``kept`` events of history stay. One that only
+        ``reads`` writes nothing; the file must be there, and may be empty.
 
         Raises OlafError.
         """
         self._path = folder / FILE
         self._kept = kept
         self._lock = threading.Lock()
+        if reads:
+            with self._explained():
+                uri = f"{self._path.resolve().as_uri()}?mode=ro"
+                self._database = sqlite3.connect(uri, timeout=10, check_same_thread=False, uri=True)
+                if not self._version():
+                    self._database.close()
+                    self._database = sqlite3.connect(":memory:", check_same_thread=False)
+                    self._database.executescript(_SCHEMA)
+            return
         with self._explained():
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._path.touch(mode=0o600, exist_ok=True)
             self._database = sqlite3.connect(self._path, timeout=10, check_same_thread=False)
-            version = self._database.execute("pragma user_version").fetchone()[0]
-            if version > _VERSION:
-                raise OlafError(Problem("was written by a newer Olaf", str(self._path), "use that one"))
+            version = self._version()
             self._database.execute("pragma journal_mode = wal")
+            # What is lost with the log alone shall be little.
+            self._database.execute(f"pragma wal_autocheckpoint = {_LOGGED_PAGES}")
             if version < _VERSION:
                 self._database.executescript(_SCHEMA)
+            self._database.execute("pragma wal_checkpoint(truncate)")
+
+    @property
+    def place(self) -> str:
+        return HERE
 
     def rows(self) -> tuple[int, dict[str, Row]]:
         with self._step() as database:
@@ -115,6 +132,12 @@ class SqliteStore:
     def close(self) -> None:
         with self._lock:
             self._database.close()
+
+    def _version(self) -> int:
+        version = int(self._database.execute("pragma user_version").fetchone()[0])
+        if version > _VERSION:
+            raise OlafError(Problem("was written by a newer Olaf", str(self._path), "use that one"))
+        return version
 
     def _revision(self) -> int:
         return int(self._database.execute("select value from revision").fetchone()[0])

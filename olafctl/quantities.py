@@ -10,12 +10,13 @@ from enum import StrEnum
 from ipaddress import AddressValueError, IPv4Address, IPv4Network, NetmaskValueError
 from typing import TypeVar
 
-from olafctl.testbed import limits
-
 V = TypeVar("V")
 E = TypeVar("E", bound=StrEnum)
 Reader = Callable[[str], V]
 
+GREATEST_BINARY32 = 3.4028234663852886e38
+_SHOWN = 60
+"""Characters of a wrong value that a message repeats."""
 OFF = frozenset({"", "~", "null", "none", "off", "no", "false", "unlimited"})
 
 _RATES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
@@ -42,7 +43,7 @@ class Unreadable(Exception):
         self.remedy = remedy
 
 
-def brief(text: str, length: int = limits.SHOWN) -> str:
+def brief(text: str, length: int = _SHOWN) -> str:
     """``text`` for a message's single line: its beginning when it is long."""
     return text if len(text) <= length else f"{text[:length]}…"
 
@@ -137,7 +138,7 @@ def threshold(text: str) -> float | None:
     if _FLOAT.fullmatch(text) is None:
         raise Unreadable(f"{quoted(text)} is not a number", remedy)
     value = float(text)
-    if not 0 <= value <= 3.4028234663852886e38:
+    if not 0 <= value <= GREATEST_BINARY32:
         raise Unreadable(f"{brief(text)} is out of range", remedy)
     return value
 

@@ -4,17 +4,16 @@ from pathlib import Path
 
 import pytest
 
-from olafctl.control import jobs
 from olafctl.control.deploy import find
 from olafctl.control.desired import desired
 from olafctl.control.plan import plan
 from olafctl.control.state import QueueState, State
 from olafctl.control.status import status
 from olafctl.control.store import Store, folder_of
+from olafctl.daemon.once import Once
 from olafctl.errors import BadInput
 from olafctl.queue.registers import IndexSettings
 from olafctl.targets import testbeds
-from olafctl.targets.interface import of_root
 from olafctl.testbed.model import Testbed
 from olafctl.wire.modes import Mode
 from tests.control.conftest import quietly
@@ -47,51 +46,44 @@ def test_a_plan_shows_indices_by_ranges_and_with_units(tmp_path: Path) -> None:
     assert not [line for line in plan(same, desired(bed(tmp_path))).lines() if "queue ind" in line]
 
 
-def test_what_is_controlled_lasts_and_is_no_drift(state: Path, tmp_path: Path) -> None:
+def test_what_is_changed_lasts_and_is_no_drift(state: Path, tmp_path: Path) -> None:
     assert quietly(bed(tmp_path)).started
     store = Store(folder_of("jobs"))
-    jobs.set_threshold(store, "rounds", 2)
-    jobs.set_halted(store, "rounds", True)
+    once = Once(store)
+    once.call("SetThreshold", cluster="rounds", threshold=2)
+    once.call("Halt", cluster="0")
     _, running = find(store)
     assert running is not None
+    queue = running.queues["engine"]
     wanted = IndexSettings(Mode.ISWITCH, True, 2, 1, 0x40A00000)
-    assert of_root(running.queues).settings()[0].settings == wanted
+    assert queue.settings()[0].settings == wanted
     report = status(store)
     assert report["drift"] == []
     assert (report["clusters"][0]["threshold"], report["clusters"][0]["halted"]) == (2, True)
-    assert report["queues"]["engine"]["indices"][0] == {
-        "first": 0,
-        "last": 2,
-        "mode": "iswitch",
-        "halted": True,
-        "threshold": 2,
-        "reward_enable": 1,
-        "reward_threshold": 0x40A00000,
-    }
     assert not quietly(bed(tmp_path)).changed
     # A file that gives the cluster another H since is what counts; halted it stays.
     edited = bed(tmp_path, TEXT.replace("threshold: 3}", "threshold: 1}"))
     assert list(quietly(edited).changes.lines()) == [
         "~ queue indices 0-2 iswitch, H 2, reward rule 5, halted => iswitch, H 1, reward rule 5, halted"
     ]
-    jobs.set_halted(store, "rounds", False)
+    once.call("Resume", cluster="rounds")
     assert find(store)[0].clusters[0].threshold == 1
-    assert store.controlled() == ()
 
-    settings = of_root(running.queues).settings()
-    of_root(running.queues).configure(4, 4, IndexSettings(Mode.FIFO))
+    settings = queue.settings()
+    queue.configure(4, 4, IndexSettings(Mode.FIFO))
     assert status(store)["drift"] == ["~ queue index 4 fifo => olaf, reward rule 5"]
     quietly(edited)
-    assert of_root(running.queues).settings() == settings
+    assert queue.settings() == settings
 
-    for wrong, said in (
-        (lambda: jobs.set_threshold(store, "loose", 1), "is of mode olaf"),
-        (lambda: jobs.set_threshold(store, "rounds", 4), "give 1 … 3"),
-        (lambda: jobs.set_threshold(store, "rounds", 0), "give 1 … 3"),
-        (lambda: jobs.release(store, "rounds", 3), "its model has 0 … 2"),
-        (lambda: jobs.discard(store, "nowhere", None), "no cluster 'nowhere'"),
-        (lambda: jobs.ask_for_help(store, "rounds", 0, 1, "loose-w0"), "is not in rounds"),
+    for call, fields, said in (
+        ("SetThreshold", {"cluster": "loose", "threshold": 1}, "is of mode olaf"),
+        ("SetThreshold", {"cluster": "rounds", "threshold": 4}, "give 1 … 3"),
+        ("SetThreshold", {"cluster": "rounds", "threshold": 65535}, "give 1 … 3"),
+        ("FBcast", {"cluster": "rounds", "segment": 3}, "give 0 … 2"),
+        ("FBcast", {"cluster": "loose"}, "is of mode olaf"),
+        ("Reset", {"cluster": "nowhere"}, "no cluster 'nowhere'"),
+        ("Help", {"cluster": "rounds", "segment": 0, "round": 1, "worker": "loose-w0"}, "is not in rounds"),
     ):
         with pytest.raises(BadInput, match=said):
-            wrong()
-    assert of_root(running.queues).settings() == settings
+            once.call(call, **fields)
+    assert queue.settings() == settings

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from olafctl.daemon.indices import IndexRanges
 from olafctl.errors import BadInput
+from olafctl.membership.indices import IndexRanges
 
 
 @given(st.integers(1, 64), st.lists(st.tuples(st.booleans(), st.integers(1, 9)), max_size=60))

@@ -10,9 +10,10 @@ from olafctl.daemon.etcd import messages
 from olafctl.daemon.etcd.client import Etcd
 from olafctl.daemon.etcd.store import EtcdStore, leader_key
 from olafctl.daemon.leadership import Alone, NotLeader
-from olafctl.daemon.store.interface import Compacted, Event, Intent, MembershipStore, Row
-from olafctl.daemon.store.sqlite import FILE, SqliteStore
 from olafctl.errors import BadInput, OlafError
+from olafctl.membership.model import Row
+from olafctl.membership.sqlite import FILE, SqliteStore
+from olafctl.membership.store import Compacted, Event, Intent, MembershipStore
 from olaflab.daemon import etcd_server
 from tests.daemon.conftest import DEADLINE, needs_etcd
 

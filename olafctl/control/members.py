@@ -1,0 +1,113 @@
+"""A deployment's membership as it is stored: what every command sees of it, and what a deploy programs.
+
+The membership is kept in a store of its own. That it was begun, and where, is noted with the deployment: a
+store that is gone since is not taken for one that was never there.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import replace
+
+from olafctl.control.store import Role, Store
+from olafctl.errors import OlafError, Problem
+from olafctl.membership.membership import Change, Membership, rows_of
+from olafctl.membership.merge import fits, members_of, merged
+from olafctl.membership.model import Cluster, Row
+from olafctl.membership.sqlite import FILE, SqliteStore
+from olafctl.membership.store import HERE
+from olafctl.targets import testbeds
+from olafctl.testbed.ground import ground
+from olafctl.testbed.model import Testbed
+
+
+class Lost(OlafError):
+    """A membership that was begun and cannot be found."""
+
+
+def stored(store: Store) -> Mapping[str, Row] | None:
+    """The rows of the deployment's own store; None when it has none, or they are kept elsewhere.
+
+    Raises Lost.
+    """
+    place = store.membership()
+    if place not in ("", HERE):
+        return None
+    revision, rows = 0, dict[str, Row]()
+    if (store.folder / FILE).is_file():
+        with closing(SqliteStore(store.folder, reads=True)) as kept:
+            revision, rows = kept.rows()
+    if not revision and not place:
+        return None
+    if not revision:
+        name = store.folder.name
+        remedy = f"olafctl restore {name} BACKUP; or begin with the testbed's again: olafctl deploy --force"
+        what = f"its membership was kept in {FILE}, which is missing or empty"
+        raise Lost(Problem(what, name, remedy))
+    return rows
+
+
+def revision(store: Store) -> int:
+    """How often the membership was changed; 0 before it began, or elsewhere. Raises OlafError."""
+    if stored(store) is None:
+        return 0
+    with closing(SqliteStore(store.folder, reads=True)) as kept:
+        number, _ = kept.rows()
+        return number
+
+
+def current(testbed: Testbed, store: Store) -> Testbed:
+    """``testbed``, which was deployed, with the clusters and members that there are now.
+
+    Raises OlafError, also when they are of another testbed.
+    """
+    rows = stored(store)
+    if rows is None:
+        return testbed
+    membership = Membership(testbed.indices, rows)
+    fits(membership, ground(testbed))
+    clusters = sorted(membership.clusters.values(), key=lambda cluster: cluster.number)
+    return replace(testbed, clusters=tuple(clusters))
+
+
+def wanted(testbed: Testbed, store: Store) -> Testbed:
+    """``testbed``, which is to be deployed, with what was changed at run time since it was the last time.
+
+    Raises Lost, and BadInput when the two cannot be both.
+    """
+    if store.membership() not in ("", HERE):
+        what = f"its membership is kept in {store.membership()}"
+        remedy = "start its daemon; or begin with the testbed's again: olafctl deploy --force"
+        raise OlafError(Problem(what, testbed.name, remedy))
+    rows, record = stored(store), store.record(Role.RUNNING)
+    if rows is None:
+        return testbed
+    old: Sequence[Cluster] = ()
+    if record is not None:
+        old = testbeds.load(record.source, record.testbed).clusters
+    return replace(testbed, clusters=tuple(merged(old, testbed.clusters, rows, ground(testbed))))
+
+
+@contextmanager
+def keeping(testbed: Testbed, store: Store) -> Iterator[None]:
+    """Store the membership of ``testbed``, which runs now; as it was when what follows fails.
+
+    Raises OlafError.
+    """
+    with closing(SqliteStore(store.folder)) as kept:
+        revision, rows = kept.rows()
+        before, after = members_of(rows), rows_of(testbed.clusters)
+        change: Change = {key: None for key in before.keys() - after.keys()} | {
+            key: row for key, row in after.items() if before.get(key) != row
+        }
+        if not revision:  # also where there is no cluster: a history has no gaps
+            change["meta/testbed"] = {"name": testbed.name}
+        if change:
+            kept.finish(change)
+        place = store.membership()
+        try:
+            store.put_membership(HERE)
+            yield
+        except BaseException:
+            kept.finish({key: before.get(key) for key in change})
+            store.put_membership(place)
+            raise

@@ -1,0 +1,162 @@
+"""What each call of the API does, whoever makes it: a client of the daemon, or a command without one."""
+
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import TimeoutError as TookTooLong
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from olafctl.daemon.admission import Admission
+from olafctl.daemon.ages import Ages
+from olafctl.daemon.api import convert, olaf_pb2
+from olafctl.daemon.controller import Controller
+from olafctl.daemon.messages.notices import Notices
+from olafctl.errors import BadInput, OlafError, Problem
+from olafctl.membership.model import Row
+from olafctl.membership.operations import Operation, Operations
+from olafctl.queue.internals import Command
+
+_TIMEOUT = 60.0
+
+
+@dataclass(frozen=True)
+class Owned:
+    """What the API needs of one deployment."""
+
+    controller: Controller
+    admission: Admission
+    operations: Operations
+    notices: Notices
+    udp_port: int
+    """Of members that do not say."""
+    let_go: Callable[[], None]
+    """Leave it as it is, for others to change."""
+    messages: Mapping[str, int] = field(default_factory=dict)
+    """Control messages by what became of them, as they are counted."""
+    ages: Ages = field(default_factory=Ages)
+
+
+class Calls:
+    """The calls on some deployments, by name."""
+
+    def __init__(self, owned: dict[str, Owned]) -> None:
+        """``owned`` loses what is let go."""
+        self.owned = owned
+
+    def answer(self, call: str, request: Any) -> Any:
+        """The answer of one call. Raises OlafError."""
+        return _ANSWERS[call](self, request)
+
+    def watch(self, request: Any, alive: Callable[[], bool]) -> Iterator[Any]:
+        """Events as they come, while ``alive``. Raises OlafError."""
+        controller = self.controller(request.deployment)
+        since = convert.revision_of(request)
+        if since is None:
+            since = controller.status(summary=True).revision
+        for events in controller.watch(since, alive):
+            for event in events:
+                yield from convert.event_messages(event)
+
+    def controller(self, deployment: str) -> Controller:
+        """The controller of one deployment. Raises BadInput."""
+        return self._chosen(deployment).controller
+
+    def _chosen(self, deployment: str) -> Owned:
+        known = ", ".join(sorted(self.owned))
+        if not deployment and len(self.owned) == 1:
+            return next(iter(self.owned.values()))
+        if not deployment:
+            raise BadInput(Problem("several deployments", "deployment", f"name one of {known}"))
+        if deployment not in self.owned:
+            what = f"the daemon owns no deployment {deployment[:40]!r}"
+            raise BadInput(Problem(what, "deployment", f"one of: {known}"))
+        return self.owned[deployment]
+
+    def _done(self, request: Any, ask: Callable[[Operations], Operation]) -> Row:
+        """The answer of one operation. Raises OlafError."""
+        owned = self._chosen(request.deployment)
+        try:
+            return owned.admission.submit(ask(owned.operations)).result(_TIMEOUT)
+        except TookTooLong:
+            what = "no answer in time; whether it will be done is not known"
+            raise OlafError(Problem(what, owned.controller.name, "see the status")) from None
+
+    def _on_cluster(self, request: Any, ask: Callable[[Operations], Operation]) -> Any:
+        return convert.cluster_message(self._done(request, ask))
+
+    def _on_worker(self, request: Any, ask: Callable[[Operations], Operation]) -> Any:
+        return convert.worker_message(self._done(request, ask))
+
+    def _join(self, request: Any) -> Any:
+        wish = convert.member_wish(request, self._chosen(request.deployment).udp_port)
+        return self._on_worker(request, lambda ask: ask.join(wish))
+
+    def _halt(self, request: Any, halted: bool) -> Any:
+        answer = self._on_cluster(request, lambda ask: ask.set_halted(request.cluster, halted))
+        self._chosen(request.deployment).notices.halt(answer.name, halted)
+        return answer
+
+    def _help(self, request: Any) -> Any:
+        notices = self._chosen(request.deployment).notices
+        asked = notices.help(request.cluster, request.segment, request.round, request.worker)
+        return olaf_pb2.HelpAnswer(asked=asked)
+
+    def _let_go(self, request: Any) -> Any:
+        owned = self._chosen(request.deployment)
+        if self.owned.pop(owned.controller.name, None) is not None:
+            owned.let_go()
+        return olaf_pb2.LetGoAnswer()
+
+    def _delete_cluster(self, request: Any) -> Any:
+        answer = self._done(request, lambda ask: ask.delete_cluster(request.cluster))
+        return olaf_pb2.DeleteClusterAnswer(members=answer["members"])
+
+    def _status(self, request: Any) -> Any:
+        chosen = [self._chosen(request.deployment)] if request.deployment else self.owned.values()
+        return olaf_pb2.GetStatusAnswer(
+            deployments=[convert.status_message(owned.controller.status(request.summary)) for owned in chosen]
+        )
+
+    def _queues(self, request: Any) -> Any:
+        owned = self._chosen(request.deployment)
+        queues: Mapping[str, Mapping[str, int]] = {}
+        with suppress(OlafError):
+            queues = owned.controller.southbound.queue_registers()
+        return convert.queues_message(queues, dict(owned.messages), owned.ages.known())
+
+    def _report_ages(self, request: Any) -> Any:
+        owned = self._chosen(request.deployment)
+        known = {cluster["name"] for cluster in owned.controller.status().clusters}
+        owned.ages.tell({each.name: each.value for each in request.ages if each.name in known})
+        return olaf_pb2.ReportAgesAnswer()
+
+
+_ANSWERS: Mapping[str, Callable[[Calls, Any], Any]] = {
+    "CreateCluster": lambda self, r: self._on_cluster(
+        r, lambda ask: ask.create_cluster(convert.cluster_wish(r))
+    ),
+    "DeleteCluster": Calls._delete_cluster,
+    "Join": Calls._join,
+    "Leave": lambda self, r: self._on_worker(r, lambda ask: ask.leave(r.worker)),
+    "MoveWorker": lambda self, r: self._on_worker(r, lambda ask: ask.move(r.worker, r.cluster, r.port)),
+    "SetThreshold": lambda self, r: self._on_cluster(
+        r, lambda ask: ask.set_threshold(r.cluster, r.threshold)
+    ),
+    "SetMode": lambda self, r: self._on_cluster(r, lambda ask: ask.set_mode(r.cluster, convert.mode_of(r))),
+    "SetReward": lambda self, r: self._on_cluster(
+        r, lambda ask: ask.set_reward(r.cluster, convert.reward_of(r))
+    ),
+    "Reset": lambda self, r: self._on_cluster(
+        r, lambda ask: ask.command(Command.RESET, r.cluster, convert.segment_of(r))
+    ),
+    "FBcast": lambda self, r: self._on_cluster(
+        r, lambda ask: ask.command(Command.FBCAST, r.cluster, convert.segment_of(r))
+    ),
+    "Help": Calls._help,
+    "LetGo": Calls._let_go,
+    "Halt": lambda self, r: self._halt(r, True),
+    "Resume": lambda self, r: self._halt(r, False),
+    "GetStatus": Calls._status,
+    "GetQueues": Calls._queues,
+    "ReportAges": Calls._report_ages,
+}

@@ -1,1 +1,0 @@
-"""Durable rows with a history: one interface, several stores."""

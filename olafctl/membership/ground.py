@@ -1,0 +1,56 @@
+"""What a membership stands on: all that its rules have to know of a testbed."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from ipaddress import IPv4Address
+
+from olafctl.membership.model import Cluster, Host
+from olafctl.wire.geometry import segment_values
+from olafctl.wire.modes import Mode
+
+
+@dataclass(frozen=True)
+class Ground:
+    """See the module."""
+
+    name: str
+    """The deployment's."""
+    modes: Mapping[str, Mode]
+    """Each engine's own mode by its name, the root's first."""
+    engine_at: Mapping[int, str]
+    """The engine of each front port."""
+    address: IPv4Address | None
+    """Where members of rounds send to, and control messages."""
+    indices: int
+    beats: int
+    """64-byte beats that a slot of every engine holds."""
+    is_limited: bool
+    """Whether the root's output has a rate."""
+    hosts: Sequence[Host] = ()
+    """Who is there besides members."""
+    routes: int = 0
+    between: int = 0
+    """Entries that an engine may need for a cluster to reach the engines next to it."""
+
+    @property
+    def is_tree(self) -> bool:
+        """Whether there are several engines."""
+        return len(self.modes) > 1
+
+    def parent_at(self, port: int) -> str:
+        """The parent of a member behind front port ``port``."""
+        return self.engine_at[port] if self.is_tree else self.name
+
+    def mode_of(self, cluster: Cluster) -> Mode:
+        """What the root does with a cluster's updates."""
+        return cluster.mode or next(iter(self.modes.values()))
+
+    def segments(self, values: int) -> int:
+        """Indices that a model of ``values`` takes."""
+        return max(-(-values // segment_values(self.beats)), 1)
+
+    @cached_property
+    def macs(self) -> Mapping[str, Host]:
+        """Who has which MAC address, besides members."""
+        return {host.mac: host for host in self.hosts}

@@ -1,0 +1,216 @@
+"""The membership of one deployment in memory: rows by key, and what follows from them kept with them.
+
+Keys are ``cluster/NAME``, ``member/NAME``, ``nonce/CLUSTER/ADDRESS`` (the newest control message) and
+``meta/NAME``. A change is a mapping from keys to new rows; None removes.
+"""
+
+import heapq
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from ipaddress import IPv4Address
+
+from olafctl.errors import BadInput, Problem
+from olafctl.membership import limits
+from olafctl.membership.indices import IndexRanges
+from olafctl.membership.model import Cluster, Member, Row
+
+Change = dict[str, Row | None]
+_CLUSTER, _MEMBER = "cluster", "member"
+
+
+def cluster_key(name: str) -> str:
+    """The key of a cluster's row."""
+    return f"{_CLUSTER}/{name}"
+
+
+def member_key(name: str) -> str:
+    """The key of a member's row."""
+    return f"{_MEMBER}/{name}"
+
+
+def rows_of(clusters: Iterable[Cluster]) -> dict[str, Row]:
+    """The rows of clusters and their members, by key."""
+    rows = {}
+    for cluster in clusters:
+        rows[cluster_key(cluster.name)] = cluster.to_row()
+        rows.update((member_key(worker.name), worker.to_row()) for worker in cluster.workers)
+    return rows
+
+
+class Numbers:
+    """Small numbers, the least free one first."""
+
+    def __init__(self, numbers: range) -> None:
+        self._next = numbers.start
+        self._end = numbers.stop
+        self._returned: list[int] = []
+        self._taken: set[int] = set()
+
+    def least(self) -> int | None:
+        """The least number that is free; None when there is none."""
+        while self._returned and self._returned[0] in self._taken:
+            heapq.heappop(self._returned)
+        if self._returned:
+            return self._returned[0]
+        while self._next in self._taken:
+            self._next += 1
+        return self._next if self._next < self._end else None
+
+    def take(self, number: int) -> None:
+        """It is no longer free."""
+        self._taken.add(number)
+
+    def give_back(self, number: int) -> None:
+        """It is free again."""
+        self._taken.discard(number)
+        if number < self._next:
+            heapq.heappush(self._returned, number)
+
+
+class Membership:
+    """See the module."""
+
+    def __init__(self, indices: int, rows: Mapping[str, Row]) -> None:
+        """``indices`` are the queue's; ``rows`` what was stored. Raises KeyError, TypeError or ValueError
+        when these are no membership of such a queue."""
+        self.clusters: dict[str, Cluster] = {}
+        """With their members."""
+        self.members: dict[str, Member] = {}
+        self.rows: dict[str, Row] = {}
+        """Of the other keys."""
+        self.macs: Counter[str] = Counter()
+        """How many members have each MAC address."""
+        self.indices = IndexRanges(indices)
+        self.resting: set[tuple[int, int]] = set()
+        """Ranges (first, count) of clusters that are gone, for as long as updates of theirs may wait."""
+        self.cluster_numbers = Numbers(range(limits.CLUSTERS))
+        self.replicas = Numbers(range(1, limits.WORKERS + 1))
+        self._by_address: dict[IPv4Address, Member] = {}
+        self.apply(rows)
+
+    def apply(self, change: Mapping[str, Row | None]) -> None:
+        """Carry a change out."""
+        members: dict[str, dict[str, Member]] = {}
+        """By cluster, those of the clusters whose members change."""
+
+        def of(cluster: str) -> dict[str, Member]:
+            if cluster not in members:
+                known = self.clusters.get(cluster)
+                members[cluster] = {each.name: each for each in known.workers} if known else {}
+            return members[cluster]
+
+        # What goes first makes room for what comes; members go before, and come after, their cluster.
+        for key in sorted(change, reverse=True):
+            prefix, _, name = key.partition("/")
+            if prefix == _MEMBER and name in self.members:
+                of(self.members[name].cluster).pop(name)
+                self._forget(self.members.pop(name))
+            elif prefix == _CLUSTER and name in self.clusters:
+                of(name)
+                cluster = self.clusters.pop(name)
+                self.cluster_numbers.give_back(cluster.number)
+                self.resting.add((cluster.first, cluster.segments))
+            else:
+                self.rows.pop(key, None)
+        for key, row in sorted(change.items(), key=lambda item: item[0]):
+            prefix, _, _ = key.partition("/")
+            if row is None:
+                continue
+            if prefix == _CLUSTER:
+                self._put(Cluster.from_row(row))
+            elif prefix == _MEMBER:
+                member = Member.from_row(row)
+                of(member.cluster)[member.name] = member
+                self._note(member)
+            else:
+                self.rows[key] = row
+        for name, everyone in members.items():
+            if name in self.clusters:
+                workers = tuple(sorted(everyone.values(), key=lambda each: each.replica))
+                self.clusters[name] = replace(self.clusters[name], workers=workers)
+            elif everyone:
+                raise ValueError(f"{next(iter(everyone))} is a member of {name!r}, which there is not")
+
+    def rested(self, resting: tuple[int, int]) -> None:
+        """No update of these indices waits any more: others may have them."""
+        self.resting.discard(resting)
+        self.indices.give_back(*resting)
+
+    def rest(self) -> None:
+        """What waits in the queue is not known: all indices that are free rest."""
+        for first, count in self.indices.runs():
+            self.indices.claim(first, count)
+            self.resting.add((first, count))
+
+    def at(self, address: IPv4Address) -> Member | None:
+        """The member with this address."""
+        return self._by_address.get(address)
+
+    def cluster(self, name: str) -> Cluster:
+        """The cluster of this name, or of this number. Raises BadInput when there is none."""
+        if name in self.clusters:
+            return self.clusters[name]
+        for cluster in self.clusters.values():
+            if name == str(cluster.number):
+                return cluster
+        known = ", ".join(sorted(self.clusters)[:10]) or "none"
+        raise BadInput(Problem(f"there is no cluster {name!r}", remedy=f"clusters: {known}"))
+
+    def member(self, name: str) -> Member:
+        """The member of this name. Raises BadInput when there is none."""
+        if name not in self.members:
+            raise BadInput(Problem(f"there is no worker {name!r}", remedy="see olafctl cluster list"))
+        return self.members[name]
+
+    def behind(self, mac: str, but: str) -> Member | None:
+        """A member with this MAC address other than the one called ``but``."""
+        if self.macs[mac] == 0:
+            return None
+        return next((each for each in self.members.values() if each.mac == mac and each.name != but), None)
+
+    def those(self, names: Iterable[str]) -> tuple[Cluster, ...]:
+        """The clusters of these names that exist."""
+        return tuple(self.clusters[name] for name in names if name in self.clusters)
+
+    def snapshot(self) -> Iterator[Cluster]:
+        """All clusters as they are now, whatever is changed meanwhile."""
+        return iter(tuple(self.clusters.values()))
+
+    def _put(self, cluster: Cluster) -> None:
+        self.clusters[cluster.name] = cluster
+        self.cluster_numbers.take(cluster.number)
+        if (cluster.first, cluster.segments) in self.resting:  # it was only changed
+            self.resting.discard((cluster.first, cluster.segments))
+        else:
+            self.indices.claim(cluster.first, cluster.segments)
+
+    def _note(self, member: Member) -> None:
+        if member.ip in self._by_address:
+            raise ValueError(f"{member.ip} is the address of two members")
+        self.members[member.name] = member
+        self._by_address[member.ip] = member
+        self.macs[member.mac] += 1
+        self.replicas.take(member.replica)
+
+    def _forget(self, member: Member) -> None:
+        del self._by_address[member.ip]
+        self.macs[member.mac] -= 1
+        if not self.macs[member.mac]:
+            del self.macs[member.mac]
+        self.replicas.give_back(member.replica)
+
+
+def affected(membership: Membership, change: Mapping[str, Row | None]) -> set[str]:
+    """The clusters whose tables a change may touch, asked before it is applied."""
+    names = set()
+    for key, row in change.items():
+        prefix, _, name = key.partition("/")
+        if prefix == _CLUSTER:
+            names.add(name)
+        elif prefix == _MEMBER:
+            if name in membership.members:
+                names.add(membership.members[name].cluster)
+            if row is not None:
+                names.add(str(row["cluster"]))
+    return names

@@ -1,0 +1,123 @@
+"""An edited testbed over a membership that was changed at run time: what either of them changed is kept."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from olafctl.errors import BadInput, Problem
+from olafctl.membership.ground import Ground
+from olafctl.membership.membership import Change, Membership, cluster_key, member_key, rows_of
+from olafctl.membership.model import Cluster, Host, Member, Row
+from olafctl.membership.operations import ClusterWish, MemberWish, Operation, Operations
+
+_OF_CLUSTER = ("mode", "threshold", "reward_threshold", "epoch", "objective", "period")
+_OF_MEMBER = ("port", "mac", "ip", "udp_port", "worker_id")
+
+
+def members_of(rows: Mapping[str, Row]) -> dict[str, Row]:
+    """Those of ``rows`` that are clusters and members."""
+    return {key: row for key, row in rows.items() if key.startswith((cluster_key(""), member_key("")))}
+
+
+def merged(
+    old: Sequence[Cluster], new: Sequence[Cluster], rows: Mapping[str, Row], ground: Ground
+) -> Sequence[Cluster]:
+    """What there is once a testbed that began with ``old`` clusters is deployed with ``new`` ones, where
+    ``rows`` are stored.
+
+    Raises BadInput when both changed the same in ways that cannot be both, with ``ground`` under them.
+    """
+    stored = members_of(rows)
+    if stored == rows_of(old) or stored == rows_of(new):
+        return new
+    try:
+        membership = Membership(ground.indices, rows)
+    except ValueError as error:
+        raise _impossible(str(error), ground) from None
+    if rows_of(old) != rows_of(new):
+        try:
+            _edit(membership, old, new, ground)
+        except BadInput as error:
+            raise _impossible("; ".join(problem.what for problem in error.problems), ground) from None
+        except ValueError as error:
+            raise _impossible(str(error), ground) from None
+    fits(membership, ground)
+    return sorted(membership.clusters.values(), key=lambda cluster: cluster.number)
+
+
+def fits(membership: Membership, ground: Ground) -> None:
+    """Raises BadInput unless the deployment has what the membership needs."""
+    for member in membership.members.values():
+        if member.port not in ground.engine_at:
+            raise _impossible(f"{member.name} is behind port {member.port}, which there is not", ground)
+
+
+def _edit(membership: Membership, old: Sequence[Cluster], new: Sequence[Cluster], ground: Ground) -> None:
+    ask = Operations(ground)
+    was, now = ({cluster.name: cluster for cluster in each} for each in (old, new))
+    there, here = _workers(old), _workers(new)
+
+    def do(operation: Operation) -> None:
+        membership.apply(operation(membership).change)
+
+    for name in there.keys() - here.keys() & membership.members.keys():
+        do(ask.leave(name))
+
+    def delete_empty() -> Sequence[Cluster]:
+        """Take clusters out that the testbed no longer has; those that have members."""
+        gone = [membership.clusters[name] for name in was.keys() - now.keys() & membership.clusters.keys()]
+        for cluster in gone:
+            if not cluster.workers:
+                do(ask.delete_cluster(cluster.name))
+        for resting in sorted(membership.resting):  # a deploy clears what waits of a job that is gone
+            membership.rested(resting)
+        return [cluster for cluster in gone if cluster.workers]
+
+    delete_empty()
+    for name in now:
+        if name not in was:
+            do(ask.create_cluster(_cluster_wish(now[name])))
+            changed: Change = {
+                cluster_key(name): replace(membership.clusters[name], epoch=now[name].epoch).to_row()
+            }
+            membership.apply(changed)
+        elif name in membership.clusters:
+            if was[name].values != now[name].values:
+                raise BadInput(Problem(f"the testbed gives {name!r} another model"))
+            edited = _edited(was[name], now[name], _OF_CLUSTER)
+            membership.apply({cluster_key(name): replace(membership.clusters[name], **edited).to_row()})
+    for name, worker in here.items():
+        if name not in there:
+            do(ask.join(_member_wish(worker)))
+        elif name in membership.members:
+            if there[name].cluster != worker.cluster:
+                do(ask.move(name, worker.cluster))
+            edited = _edited(there[name], worker, _OF_MEMBER)
+            if "port" in edited:
+                edited["parent"] = ground.parent_at(worker.port)
+            membership.apply({member_key(name): replace(membership.members[name], **edited).to_row()})
+
+    for cluster in delete_empty():
+        what = f"it no longer has the cluster {cluster.name!r}, in which there is {cluster.workers[0].name}"
+        raise BadInput(Problem(what))
+
+
+def _workers(clusters: Sequence[Cluster]) -> dict[str, Member]:
+    return {worker.name: worker for cluster in clusters for worker in cluster.workers}
+
+
+def _edited(was: Host | Cluster, now: Host | Cluster, names: Sequence[str]) -> Row:
+    return {name: getattr(now, name) for name in names if getattr(was, name) != getattr(now, name)}
+
+
+def _cluster_wish(cluster: Cluster) -> ClusterWish:
+    return ClusterWish(**{name: getattr(cluster, name) for name in ClusterWish.__dataclass_fields__})
+
+
+def _member_wish(worker: Member) -> MemberWish:
+    names = ("cluster", "ip", "port", "udp_port", "name", "mac", "kind", "worker_id", "lease")
+    return MemberWish(**{name: getattr(worker, name) for name in names})
+
+
+def _impossible(what: str, ground: Ground) -> BadInput:
+    remedy = "edit the testbed, or forget what was changed at run time: olafctl deploy TESTBED --force"
+    return BadInput(Problem(f"the stored membership does not fit the testbed: {what}", ground.name, remedy))

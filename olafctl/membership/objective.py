@@ -1,0 +1,101 @@
+"""Age-of-Model objectives (OLAF §6) as people write them."""
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+
+from olafctl.errors import BadInput, Problem
+
+_UNITS = {"ns": 1, "us": 10**3, "µs": 10**3, "ms": 10**6, "s": 10**9}
+_TIME = re.compile(r"(-?\d+(?:\.\d+)?)\s*(ns|us|µs|ms|s)")
+_OBJECTIVE = re.compile(r"([a-z-]+)\s*(?:(?:<=|≤)\s*([^@]+?))?\s*(?:@\s*(.+))?")
+
+
+class Kind(StrEnum):
+    """The objectives."""
+
+    FAIRNESS = "fairness"
+    """|avg Δ_p^u - avg Δ_p^v| ≤ bound for any two clusters (OLAF §6)."""
+    AVERAGE = "average"
+    """avg Δ_p ≤ bound for each cluster."""
+    PEAK = "peak"
+    """Every Δ_p ≤ bound, and so the age each cluster has come to when it generates its last update."""
+    LOSS_FREE = "loss-free"
+    """No update is dropped at a full queue."""
+
+
+@dataclass(frozen=True)
+class Objective:
+    """A kind, its bound in ns, and the clusters it speaks of (empty: all of them).
+
+    A cluster without any peak within the horizon satisfies neither fairness nor an average: starved.
+    """
+
+    kind: Kind
+    bound: Fraction = Fraction(0)
+    clusters: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.bound < 0:
+            raise BadInput(Problem(f"the bound is {self.bound} ns", f"objective {self.kind}", "not negative"))
+        if self.kind is Kind.FAIRNESS and len(self.clusters) == 1:
+            raise BadInput(
+                Problem("fairness between one cluster and itself", "objective", "name two or none")
+            )
+
+    def __str__(self) -> str:
+        of = f" of {', '.join(self.clusters)}" if self.clusters else ""
+        if self.kind is Kind.LOSS_FREE:
+            return f"loss-free{of}"
+        return f"{self.kind} ≤ {duration(self.bound)}{of}"
+
+
+def objective(text: str) -> Objective:
+    """``fairness<=0.1ms``, ``peak<=200ms@a,b``, ``average<=…``, ``loss-free``. Raises BadInput."""
+    match = _OBJECTIVE.fullmatch(text.strip())
+    kinds = ", ".join(kind.value for kind in Kind)
+    if match is None or match[1] not in set(Kind):
+        raise BadInput(
+            Problem(f"{text!r} is not an objective", "objective", f"known: {kinds}; as in fairness<=0.1ms")
+        )
+    kind, bound = Kind(match[1]), match[2]
+    if (bound is None) != (kind is Kind.LOSS_FREE):
+        said = "takes no bound" if bound else "needs a bound"
+        raise BadInput(Problem(f"{kind} {said}", "objective", "as in peak<=200ms, or loss-free"))
+    names = tuple(name.strip() for name in match[3].split(",")) if match[3] else ()
+    return Objective(kind, time(bound, "objective") if bound else Fraction(0), names)
+
+
+def time(text: str, where: str) -> Fraction:
+    """A time with its unit, such as ``0.1ms``, in ns. Raises BadInput."""
+    match = _TIME.fullmatch(text.strip())
+    if match is None:
+        raise BadInput(Problem(f"{text!r} is not a time", where, "a number and ns, us, ms or s: 100ms"))
+    return Fraction(match[1]) * _UNITS[match[2]]
+
+
+def whole_time(text: str, where: str) -> int:
+    """A time of whole nanoseconds. Raises BadInput."""
+    value = time(text, where)
+    if value.denominator != 1:
+        raise BadInput(Problem(f"{text} is not a whole number of nanoseconds", where))
+    return int(value)
+
+
+def duration(time: int | Fraction) -> str:
+    """A time in ns as people read it: in ms from 0.1 ms on, in µs from 0.1 µs on, else in ns."""
+    value = Fraction(time)
+    for size, unit in ((10**6, "ms"), (10**3, "µs")):
+        if abs(value) * 10 >= size:
+            return f"{_decimal(value / size)} {unit}"
+    return f"{_decimal(value)} ns" if value else "0 ms"
+
+
+def milliseconds(time: int | Fraction) -> str:
+    """A time in ns in milliseconds, for columns of one unit; rounded only past a tenth of a nanosecond."""
+    return f"{_decimal(Fraction(time) / 10**6)} ms"
+
+
+def _decimal(value: Fraction) -> str:
+    return f"{float(value):.7f}".rstrip("0").rstrip(".")

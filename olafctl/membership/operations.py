@@ -1,0 +1,337 @@
+"""What can be asked of a membership, each as a check and a change; nothing here writes anything.
+
+An operation is called with the membership as it is when its turn has come. It returns what to change and
+what to answer, or raises BadInput with the reason; then nothing was changed.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from ipaddress import IPv4Address
+
+from olafctl.errors import BadInput, Problem
+from olafctl.membership import limits, rules
+from olafctl.membership.ground import Ground
+from olafctl.membership.membership import Change, Membership, cluster_key, member_key
+from olafctl.membership.model import Cluster, Kind, Member, Reward, Row, default_mac
+from olafctl.membership.rules import NoRoom, require
+from olafctl.queue.internals import Command
+from olafctl.wire.geometry import MEMBERS, segment_values
+from olafctl.wire.layouts import ETHERNET, GRADIENT_OFFSET
+from olafctl.wire.modes import Mode
+
+_EPOCH = "meta/epoch"
+
+
+@dataclass(frozen=True)
+class Planned:
+    """What an operation would change, and what it answers."""
+
+    change: Change
+    answer: Row
+    commands: Sequence[tuple[Command, int, int]] = ()
+    """For the queue once the tables are changed: command, first and last index."""
+
+
+class Outdated(Exception):
+    """The membership is no longer the one that an operation was prepared for."""
+
+
+Operation = Callable[[Membership], Planned]
+
+
+@dataclass(frozen=True)
+class ClusterWish:
+    """A cluster as it is asked for; what is left out is each engine's own."""
+
+    name: str
+    values: int = 0
+    mode: Mode | None = None
+    threshold: int = 0
+    reward_threshold: Reward | None = None
+    key: str = ""
+    open: bool = False
+    objective: str = ""
+    period: int = 0
+
+
+@dataclass(frozen=True)
+class MemberWish:
+    """A member as it is asked for."""
+
+    cluster: str
+    ip: IPv4Address
+    port: int
+    """Front port that leads to it."""
+    udp_port: int
+    name: str = ""
+    """Empty: its address."""
+    mac: str = ""
+    """Empty: the one made from its address."""
+    kind: Kind = Kind.WORKER
+    worker_id: int = 0
+    values: int = 0
+    """Length of its model; 0 when it does not say."""
+    mtu: int = 0
+    """Largest IPv4 packet on its way in bytes; 0 when it does not say."""
+    lease: float = 0
+
+
+class Operations:
+    """The operations on one deployment."""
+
+    def __init__(self, ground: Ground) -> None:
+        self._ground = ground
+        self._addresses = {host.ip: host.name for host in ground.hosts}
+        self._names = set(self._addresses.values())
+        if ground.address is not None:
+            self._addresses[ground.address] = "the engine"
+
+    # Clusters
+
+    def create_cluster(self, wish: ClusterWish) -> Operation:
+        """Give a cluster indices and a group. The answer is the cluster."""
+
+        def create(membership: Membership) -> Planned:
+            if wish.name in membership.clusters:
+                what = f"there is a cluster {wish.name!r} already"
+                raise BadInput(Problem(what, "name", "choose another name"))
+            epoch = (int(membership.rows.get(_EPOCH, {"last": 0})["last"]) + 1) % limits.EPOCHS
+            segments = self._ground.segments(wish.values)
+            asked = Cluster(**vars(wish), number=0, first=0, segments=segments, epoch=epoch)
+            require(rules.of_cluster(asked, self._ground))
+            require(rules.of_threshold(asked, self._ground))
+            number = membership.cluster_numbers.least()
+            if number is None:
+                what = f"the table `cluster_multicast` holds {limits.CLUSTERS} clusters"
+                raise NoRoom(Problem(what, remedy="delete a cluster, or use a second engine"))
+            first = _indices(membership, segments)
+            membership.indices.give_back(first, segments)
+            cluster = replace(asked, number=number, first=first)
+            change: Change = {cluster_key(wish.name): cluster.to_row(), _EPOCH: {"last": epoch}}
+            return Planned(change, cluster.shown(), [(Command.RESET, first, cluster.last)])
+
+        return create
+
+    def delete_cluster(self, name: str) -> Operation:
+        """Take a cluster out, with its members. The answer says how many there were."""
+
+        def delete(membership: Membership) -> Planned:
+            cluster = membership.cluster(name)
+            change: Change = {member_key(member.name): None for member in cluster.workers}
+            change[cluster_key(cluster.name)] = None
+            nonces = f"nonce/{cluster.name}/"
+            change.update({key: None for key in membership.rows if key.startswith(nonces)})
+            answer = {"cluster": cluster.name, "members": len(cluster.workers)}
+            return Planned(change, answer, [(Command.RESET, cluster.first, cluster.last)])
+
+        return delete
+
+    def set_threshold(self, name: str, threshold: int) -> Operation:
+        """Set H; 0 follows the number of members."""
+
+        def changed(cluster: Cluster) -> Cluster:
+            after = replace(cluster, threshold=threshold)
+            require(rules.of_threshold(after, self._ground))
+            return after
+
+        return self._set(name, changed)
+
+    def set_mode(self, name: str, mode: Mode | None) -> Operation:
+        """Set how the queue treats the cluster's updates; None: as each engine does by itself."""
+        return self._set(name, lambda cluster: replace(cluster, mode=mode))
+
+    def set_reward(self, name: str, threshold: Reward | None) -> Operation:
+        """Set the reward rule; None: each engine's own."""
+        require(rules.of_reward(threshold))
+        return self._set(name, lambda cluster: replace(cluster, reward_threshold=threshold))
+
+    def set_halted(self, name: str, halted: bool) -> Operation:
+        """Suspend or resume the training job: while halted the queue drops its updates."""
+        return self._set(name, lambda cluster: replace(cluster, halted=halted))
+
+    def command(self, command: Command, name: str, segment: int | None) -> Operation:
+        """RESET or FBCAST of one segment, or with None of all."""
+
+        def act(membership: Membership) -> Planned:
+            cluster = membership.cluster(name)
+            first, last = cluster.first, cluster.last
+            if segment is not None:
+                require(of_segment(cluster, segment))
+                first = last = cluster.first + segment
+            require(rules.of_rounds(cluster, self._ground))
+            return Planned({}, cluster.shown(), [(command, first, last)])
+
+        return act
+
+    # Members
+
+    def join(self, wish: MemberWish) -> Operation:
+        """Admit a member. One that joins again as it is gets the same number. The answer is the member."""
+
+        def admit(membership: Membership) -> Planned:
+            cluster = membership.cluster(wish.cluster)
+            self._check_fit(wish, cluster)
+            name = wish.name or str(wish.ip)
+            there = membership.at(wish.ip)
+            again = there is not None and (there.name, there.cluster) == (name, cluster.name)
+            asked = Member(
+                name=name,
+                cluster=cluster.name,
+                kind=wish.kind,
+                parent=self._parent(wish.port),
+                ip=wish.ip,
+                udp_port=wish.udp_port,
+                mac=wish.mac or default_mac(wish.ip),
+                port=wish.port,
+                number=there.number if again and there else _free_number(cluster),
+                worker_id=there.worker_id if again and there else wish.worker_id,
+                replica=there.replica if again and there else 0,
+                lease=wish.lease,
+            )
+            require(rules.of_member(asked, self._ground))
+            if not again:
+                self._check_unique(membership, asked)
+            self._check_mac(membership, asked)
+            if not again:
+                _check_worker_id(cluster, asked)
+                room = rules.of_tables(self._ground, len(membership.clusters), len(membership.members) + 1)
+                if full := tuple(room):
+                    raise NoRoom(*full)
+                replica = membership.replicas.least()
+                assert replica is not None
+                asked = replace(asked, replica=replica)
+            self._check_cluster_with(cluster, asked)
+            change: Change = {} if asked == there else {member_key(name): asked.to_row()}
+            return Planned(change, asked.to_row())
+
+        return admit
+
+    def leave(self, name: str) -> Operation:
+        """Take a member out. The answer is what it was."""
+
+        def remove(membership: Membership) -> Planned:
+            member = membership.member(name)
+            return Planned({member_key(name): None}, member.to_row())
+
+        return remove
+
+    def move(self, name: str, cluster: str = "", port: int = 0) -> Operation:
+        """Put a member into another cluster, behind another front port, or both; it keeps its replica id. The
+        answer is the member."""
+
+        if not cluster and not port:
+            raise BadInput(Problem("neither a cluster nor a port", "cluster", "say where the worker goes"))
+
+        def transfer(membership: Membership) -> Planned:
+            member = membership.member(name)
+            target = membership.cluster(cluster or member.cluster)
+            moved = member
+            if target.name != member.cluster:
+                _check_worker_id(target, member)
+                moved = replace(moved, cluster=target.name, number=_free_number(target))
+            if port:
+                moved = replace(moved, port=port, parent=self._parent(port))
+                self._check_mac(membership, moved)
+            if moved == member:
+                return Planned({}, member.to_row())
+            self._check_cluster_with(target, moved)
+            return Planned({member_key(name): moved.to_row()}, moved.to_row())
+
+        return transfer
+
+    # Checks
+
+    def _set(self, name: str, changed: Callable[[Cluster], Cluster]) -> Operation:
+        def change(membership: Membership) -> Planned:
+            before = membership.cluster(name)
+            after = changed(before)
+            require(rules.of_cluster(after, self._ground))
+            rows: Change = {} if after == before else {cluster_key(after.name): after.to_row()}
+            return Planned(rows, after.shown())
+
+        return change
+
+    def _check_cluster_with(self, cluster: Cluster, member: Member) -> None:
+        """Whether the cluster is one that there can be with this member in it."""
+        others = (each for each in cluster.workers if each.name != member.name)
+        joined = replace(cluster, workers=(*others, member))
+        if self._ground.mode_of(cluster) is Mode.ISWITCH and len(joined.workers) > MEMBERS.default:
+            raise NoRoom(*rules.of_cluster(joined, self._ground))
+        require(rules.of_cluster(joined, self._ground))
+
+    def _check_fit(self, wish: MemberWish, cluster: Cluster) -> None:
+        """Whether the member's model and its path fit the cluster."""
+        if wish.values and cluster.values and wish.values != cluster.values:
+            what = f"a model of {wish.values} values, but {cluster.name!r} trains one of {cluster.values}"
+            raise BadInput(Problem(what, "values", "join with the cluster's model"))
+        most = segment_values(self._ground.beats)
+        packet = GRADIENT_OFFSET - ETHERNET.size + 4 * min(cluster.values or most, most)
+        if wish.mtu and wish.mtu < packet:
+            what = f"an MTU of {wish.mtu} bytes, but updates of {cluster.name!r} take {packet}"
+            raise BadInput(Problem(what, "mtu", "raise the path's MTU, or deploy an engine of fewer beats"))
+
+    def _check_unique(self, membership: Membership, member: Member) -> None:
+        ip = member.ip
+        if ip in self._addresses:
+            what = f"{ip} is the address of {self._addresses[ip]}"
+            raise BadInput(Problem(what, "ip", "give the worker its own"))
+        there = membership.at(ip)
+        if there is not None:
+            what = f"{ip} is the address of {there.name}, in {there.cluster!r}"
+            raise BadInput(Problem(what, "ip", "let that one leave or move first"))
+        if member.name in membership.members or member.name in self._names:
+            raise BadInput(Problem(f"the name {member.name!r} is taken", "name", "choose another"))
+
+    def _check_mac(self, membership: Membership, member: Member) -> None:
+        """Who shares a MAC address, as the addresses of one NIC and hosts behind one router do, shares the
+        front port that leads to it."""
+        host = self._ground.macs.get(member.mac) or membership.behind(member.mac, member.name)
+        if host is not None and host.port != member.port:
+            what = f"{member.mac} is the MAC address of {host.name}, behind port {host.port}"
+            raise BadInput(Problem(what, "mac", "give the worker's own, or the port that leads to both"))
+
+    def _parent(self, port: int) -> str:
+        """The parent of a member behind ``port``. Raises BadInput when that is no front port."""
+        if port not in self._ground.engine_at:
+            ports = ", ".join(str(each) for each in sorted(self._ground.engine_at)[:10])
+            raise BadInput(Problem(f"there is no front port {port}", "port", f"front ports: {ports}"))
+        return self._ground.parent_at(port)
+
+
+def also(operation: Operation, rows: Change) -> Operation:
+    """``operation``, with rows that are stored in the same step."""
+
+    def both(membership: Membership) -> Planned:
+        planned = operation(membership)
+        return replace(planned, change={**planned.change, **rows})
+
+    return both
+
+
+def of_segment(cluster: Cluster, segment: int) -> list[Problem]:
+    """Whether a cluster's model has this segment."""
+    if 0 <= segment < cluster.segments:
+        return []
+    what = f"segment {segment} of {cluster.name!r}, whose model has {cluster.segments}"
+    return [Problem(what, "segment", f"give 0 … {cluster.segments - 1}")]
+
+
+def _check_worker_id(cluster: Cluster, member: Member) -> None:
+    taken = {each.worker_id: each.name for each in cluster.workers}
+    require(rules.of_worker_id(member.worker_id, taken))
+
+
+def _free_number(cluster: Cluster) -> int:
+    taken = {member.number for member in cluster.workers}
+    return min(set(range(len(taken) + 1)) - taken)
+
+
+def _indices(membership: Membership, count: int) -> int:
+    try:
+        return membership.indices.take(count)
+    except BadInput as error:
+        if not membership.resting:
+            raise
+        rest = sum(size for _, size in membership.resting)
+        what = f"{rest} more indices are free when the updates of deleted clusters have left the queue"
+        raise NoRoom(*error.problems, Problem(what, remedy="ask again in a moment")) from None

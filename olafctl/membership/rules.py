@@ -1,0 +1,185 @@
+"""What clusters and members must be, whoever asks: a testbed, a command, the API or a control message.
+
+Each rule gives the problems it finds; ``where`` of a problem is the field.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from olafctl import quantities
+from olafctl.errors import BadInput, Problem
+from olafctl.membership import limits
+from olafctl.membership.ground import Ground
+from olafctl.membership.model import Cluster, Member
+from olafctl.membership.objective import objective
+from olafctl.wire.geometry import MEMBERS
+from olafctl.wire.modes import Mode
+
+_KEY_BYTES = 16
+
+
+class NoRoom(BadInput):
+    """A table, a cluster or the queue is full."""
+
+
+def require(problems: Iterable[Problem]) -> None:
+    """Raises BadInput with the problems when there are any."""
+    if found := tuple(problems):
+        raise BadInput(*found)
+
+
+def of_cluster(cluster: Cluster, ground: Ground) -> Iterator[Problem]:
+    """A cluster by itself, with the members that it would have."""
+    yield from _name(cluster.name, limits.CLUSTER_NAME)
+    if not 0 <= cluster.values <= limits.VALUES:
+        yield Problem(f"a model of {cluster.values} values", "values", f"give 0 … {limits.VALUES}")
+    if not 0 <= cluster.threshold <= MEMBERS.default:
+        what = f"{cluster.threshold} updates can never make a result: an index tells {MEMBERS.default} apart"
+        yield Problem(what, "threshold", f"give 1 … {MEMBERS.default}, or 0 for all members")
+    yield from of_reward(cluster.reward_threshold)
+    yield from _key(cluster.key)
+    if cluster.period < 0:
+        yield Problem(f"a period of {cluster.period} ns", "period", "say how often each worker sends, in ns")
+    yield from _rounds(cluster, ground)
+    yield from _objective(cluster, ground)
+
+
+def of_threshold(cluster: Cluster, ground: Ground) -> Iterator[Problem]:
+    """An H as it is asked for: a round must be able to come to its end with the members there are."""
+    mode, workers = ground.mode_of(cluster), len(cluster.workers)
+    if cluster.threshold and mode is not Mode.ISWITCH:
+        what = f"{cluster.name!r} is of mode {mode}, and H and partial sums are of mode iswitch alone"
+        yield Problem(what, "threshold", "set mode: iswitch, or drop it")
+    elif workers and cluster.threshold > workers:
+        what = f"{cluster.threshold} updates make a result, but the cluster has {workers} workers"
+        yield Problem(what, "threshold", f"give 1 … {workers}")
+
+
+def of_rounds(cluster: Cluster, ground: Ground) -> Iterator[Problem]:
+    """Whether there are partial sums that could be released or discarded."""
+    mode = ground.mode_of(cluster)
+    if mode is not Mode.ISWITCH:
+        what = f"{cluster.name!r} is of mode {mode}, and H and partial sums are of mode iswitch alone"
+        yield Problem(what, "mode", "set mode: iswitch")
+
+
+def of_reward(threshold: object) -> Iterator[Problem]:
+    """A reward rule: ``off``, None, or a threshold that the queue's registers can hold."""
+    if threshold is None or threshold == "off":
+        return
+    if not isinstance(threshold, int | float) or not (0 <= threshold <= quantities.GREATEST_BINARY32):
+        yield Problem(f"a reward threshold of {threshold}", "reward_threshold", "give 0 … 3.4e38, or off")
+
+
+def of_member(member: Member, ground: Ground) -> Iterator[Problem]:
+    """A member by itself, and beside the hosts that are none."""
+    yield from _name(member.name)
+    if not 1 <= member.udp_port <= 65535:
+        yield Problem(f"UDP port {member.udp_port}", "udp_port", "give 1 … 65535")
+    if not quantities.is_host(member.ip):
+        yield Problem(f"{member.ip} is no host's address", "ip", "give the worker's own address")
+    if ground.is_tree and member.ip in limits.BETWEEN_ENGINES:
+        what = f"{member.ip}, but engines use {limits.BETWEEN_ENGINES} among themselves"
+        yield Problem(what, "ip", "give the worker an address of its own network")
+    try:
+        quantities.mac(member.mac)
+    except quantities.Unreadable as error:
+        yield Problem(error.what, "mac", error.remedy)
+    if not 0 <= member.worker_id < 1 << 32:
+        yield Problem(f"worker id {member.worker_id}", "worker_id", "give 0 … 4294967295")
+    if not 0 <= member.lease < float("inf"):
+        yield Problem(f"a lease of {member.lease} s", "lease", "give seconds, or 0 for none")
+
+
+def of_worker_id(worker_id: int, taken: Mapping[int, str]) -> Iterator[Problem]:
+    """A worker id beside those of the cluster's other members, whose names are by their ids."""
+    if worker_id and worker_id in taken:
+        yield Problem(
+            f"{worker_id} is already {taken[worker_id]}'s", "worker_id", "ids differ within a cluster"
+        )
+
+
+def of_tables(ground: Ground, clusters: int, members: int) -> Iterator[Problem]:
+    """Whether the pipeline's tables hold so many."""
+    hosts = members + len(ground.hosts) + 1
+    for table, entries, size in (
+        ("workers", members + clusters * ground.between, limits.WORKERS),
+        ("forwarding", hosts + ground.routes, limits.FORWARDING),
+        ("bridging", hosts + 1, limits.BRIDGING),
+    ):
+        if entries > size:
+            what = f"{entries} entries, but the table `{table}` holds {size}"
+            yield Problem(what, table, "let workers leave, or use a second engine")
+
+
+def _name(name: str, most: int | None = None) -> Iterator[Problem]:
+    try:
+        quantities.name(name)
+    except quantities.Unreadable as error:
+        yield Problem(error.what, "name", error.remedy)
+        return
+    if most is not None and len(name) > most:
+        what = f"{name!r} has {len(name)} characters, and control messages carry {most}"
+        yield Problem(what, "name", f"use up to {most}")
+
+
+def _key(key: str) -> Iterator[Problem]:
+    try:
+        long_enough = not key or len(bytes.fromhex(key)) >= _KEY_BYTES
+    except ValueError:
+        long_enough = False
+    if not long_enough:
+        yield Problem("is no key", "key", "give at least 32 hexadecimal digits")
+
+
+def _rounds(cluster: Cluster, ground: Ground) -> Iterator[Problem]:
+    """What a round of iswitch mode needs to come to its end."""
+    if ground.mode_of(cluster) is not Mode.ISWITCH:
+        return
+    workers = len(cluster.workers)
+    if ground.address is None:
+        remedy = "give the engine one in its testbed: address: 10.0.0.250"
+        yield Problem("iswitch needs an address to send to", "mode", remedy)
+    if workers > MEMBERS.default:
+        what = f"{workers} workers, but an index tells {MEMBERS.default} members of a round apart"
+        yield Problem(what, "cluster", "make several clusters of it")
+    if cluster.is_spread and cluster.threshold not in (0, workers):
+        where = f"{cluster.name}, whose workers are at several engines"
+        what = f"{cluster.threshold} updates make a result of {where}"
+        remedy = f"leave threshold out: each of the {workers} workers counts"
+        yield Problem(what, "threshold", remedy)
+
+
+def _objective(cluster: Cluster, ground: Ground) -> Iterator[Problem]:
+    """Whether the verifier's model describes what the objective is about."""
+    if not cluster.objective:
+        return
+    try:
+        objective(cluster.objective)
+    except BadInput as error:
+        yield from error.problems
+        return
+    text = repr(cluster.objective)
+    if ground.is_tree:
+        what = f"{text} cannot be proven: the verifier knows one queue, and updates pass several here"
+        yield Problem(what, "objective", "leave it out; `olafctl simulate` shows ages over a tree")
+    elif not ground.is_limited:
+        what = f"{text} is about a queue, but the engine's output has no rate"
+        yield Problem(what, "objective", "give the engine an output_rate")
+    elif not cluster.period:
+        yield Problem("is missing", "period", "say how often each worker sends")
+    else:
+        yield from undescribed(cluster, ground)
+
+
+def undescribed(cluster: Cluster, ground: Ground) -> Iterator[Problem]:
+    """Why the verifier's model does not describe what a cluster sends."""
+    mode = ground.mode_of(cluster)
+    if mode is not Mode.OLAF:
+        what = f"cluster {cluster.name!r} is of mode {mode}, and objectives are proven of mode olaf alone"
+        yield Problem(what, "mode", "use mode olaf, or leave the objective out")
+    if cluster.segments > 1:
+        what = f"cluster {cluster.name!r} has {cluster.segments} segments; an update must be one frame"
+        yield Problem(what, "values", "use a model of one segment, or leave the objective out")
+    if not cluster.period:
+        what = f"it is not known how often the workers of {cluster.name!r} send"
+        yield Problem(what, "period", "create it with a period, or leave the objective out")

@@ -1,0 +1,23 @@
+"""A testbed as what its membership stands on."""
+
+from olafctl.membership.ground import Ground
+from olafctl.testbed.model import Testbed
+from olafctl.testbed.topology import Topology
+
+
+def ground(testbed: Testbed) -> Ground:
+    """All that the rules of a membership have to know of a testbed."""
+    children = Topology(testbed).children.items()
+    root = testbed.root.name
+    return Ground(
+        name=testbed.name,
+        modes={engine.name: engine.mode for engine in testbed.engines},
+        engine_at={port.number: port.engine for port in testbed.ports},
+        address=testbed.root.address,
+        indices=testbed.indices,
+        beats=testbed.beats,
+        is_limited=testbed.root.output_rate is not None,
+        hosts=(*testbed.parameter_servers, *testbed.hosts),
+        routes=len(testbed.routes),
+        between=max(len(below) + (name != root) for name, below in children),
+    )

@@ -1,0 +1,102 @@
+"""Whether a membership keeps the Age-of-Model objectives of its clusters (OLAF §6)."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from olafctl.errors import BadInput, Problem
+from olafctl.membership.ground import Ground
+from olafctl.membership.model import Cluster
+from olafctl.membership.objective import objective
+from olafctl.membership.rules import of_cluster, require, undescribed
+from olafctl.testbed.ground import ground
+from olafctl.testbed.model import Testbed
+
+_UPDATES = 20
+_SLOWER = tuple(Fraction(1, 2**step) for step in range(1, 6))
+
+Situation = tuple[tuple[Cluster, int], ...]
+"""What an objective depends on: clusters with all else left out, and how many members send in each."""
+
+
+class ObjectiveBroken(BadInput):
+    """A change that an Age-of-Model objective forbids."""
+
+
+@dataclass(frozen=True)
+class Policy:
+    """How long to ask, and what to do without an answer."""
+
+    timeout: float = 5.0
+    """Seconds for each objective, and as long again for the largest rate."""
+    accept_unknown: bool = False
+
+
+def situation(clusters: Iterable[Cluster], ground: Ground) -> Situation:
+    """What objectives depend on; empty where there is none to keep."""
+    found = tuple(
+        (
+            Cluster(
+                name=cluster.name,
+                number=0,
+                values=0,
+                first=0,
+                segments=cluster.segments,
+                mode=ground.mode_of(cluster),
+                objective=cluster.objective,
+                period=cluster.period,
+            ),
+            len(cluster.workers),
+        )
+        for cluster in sorted(clusters, key=lambda each: each.name)
+        if cluster.workers
+    )
+    return found if any(cluster.objective for cluster, _ in found) else ()
+
+
+def check(known: Situation, testbed: Testbed, policy: Policy) -> None:
+    """Raises ObjectiveBroken when an objective does not hold, may not, or cannot be asked about."""
+    from olafctl.verify.question.parse import service_of
+    from olafctl.verify.question.system import Cluster as Flow
+    from olafctl.verify.question.system import System, Transmission
+    from olafctl.verify.search import ranges
+    from olafctl.verify.search.verdict import Answer, verify
+
+    there = ground(testbed)
+    asked = [cluster for cluster, _ in known if cluster.objective]
+    for cluster in asked:
+        require(of_cluster(cluster, there))  # it may come from a backup of another testbed
+    for cluster, _ in known:
+        for problem in undescribed(cluster, there):
+            what = f"{asked[0].objective} of {asked[0].name!r} cannot be proven: {problem.what}"
+            raise ObjectiveBroken(replace(problem, what=what))
+    system = System(
+        clusters=tuple(
+            Flow(cluster.name, cluster.period, (0, cluster.period - 1), workers) for cluster, workers in known
+        ),
+        service=service_of(testbed, None),
+        slots=testbed.root.slots,
+        updates=_UPDATES,
+        transmission=Transmission.ANY,
+    )
+    for cluster in asked:
+        text = cluster.objective
+        wanted = objective(text)
+        if not wanted.clusters and text != "loss-free":
+            wanted = objective(f"{text}@{cluster.name}")
+        verdict = verify(system, wanted, policy.timeout)
+        if verdict.answer is Answer.ACCEPT:
+            continue
+        if verdict.answer is Answer.UNKNOWN and policy.accept_unknown:
+            continue
+        found = verdict.counterexample
+        reason = found.violation.what if found else f"is not decided in {policy.timeout:g} s"
+        share = policy.timeout / len(_SLOWER)
+        slower = ((factor, ranges.at_rate(system, factor)) for factor in _SLOWER)
+        accepted = (factor for factor, one in slower if verify(one, wanted, share).answer is Answer.ACCEPT)
+        largest = next(accepted, None)
+        remedy = "no rate tried is accepted"
+        if largest is not None:
+            remedy = f"accepted when every worker sends {largest} times as often"
+        what = f"would break {text} of {cluster.name!r}: {reason}"
+        raise ObjectiveBroken(Problem(what, "objective", remedy))

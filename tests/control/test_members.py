@@ -1,0 +1,140 @@
+"""The stored membership counts: a deploy keeps it, and merges an edited testbed into it."""
+
+import shutil
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from olafctl.control.deploy import deploy, find
+from olafctl.control.status import healthy, status
+from olafctl.control.store import Store, folder_of
+from olafctl.daemon.once import Once
+from olafctl.errors import BadInput, OlafError
+from olafctl.membership.backup import backup, restore
+from olafctl.membership.sqlite import SqliteStore
+from olafctl.targets import registry, testbeds
+from olafctl.testbed.model import Testbed
+from tests.control.conftest import quietly
+
+TEXT = """
+name: kept
+engine: {indices: 16, slots: 4, beats: 24, address: 10.0.0.250}
+ports: [{numbers: 1-4, name: p, transport: unix}]
+parameter_servers: [{name: ps, port: 1, ip: 10.0.0.254}]
+clusters:
+  - {name: red, workers: [{name: r0, port: 2, ip: 10.0.1.1}, {name: r1, port: 3, ip: 10.0.1.2}]}
+  - {name: blue, workers: [{name: b0, port: 4, ip: 10.0.2.1}]}
+"""
+
+
+def bed(text: str = TEXT) -> Testbed:
+    return testbeds.load("kept.yaml", text)
+
+
+def members(store: Store) -> dict[str, str]:
+    testbed, _ = find(store)
+    return {worker.name: worker.cluster for worker in testbed.workers}
+
+
+@pytest.fixture
+def once(state: Path) -> Iterator[Once]:
+    """The testbed above, deployed, with a member that joined at run time."""
+    if missing := registry.get("twin").missing():
+        pytest.skip(f"needs {', '.join(missing)}")
+    quietly(bed())
+    made = Once(Store(folder_of("kept")))
+    made.call("Join", cluster="red", ip="10.0.1.9", port=3, name="late")
+    yield made
+
+
+def test_a_deploy_keeps_members_that_joined(once: Once) -> None:
+    store = Store(folder_of("kept"))
+    assert not quietly(bed()).changed
+    assert members(store) == {"r0": "red", "r1": "red", "late": "red", "b0": "blue"}
+    assert healthy(status(store))
+
+
+def test_what_is_edited_and_what_was_changed_are_both_there(once: Once) -> None:
+    once.call("MoveWorker", worker="r1", cluster="blue")
+    once.call("CreateCluster", name="own")
+    once.call("Join", cluster="own", ip="10.0.3.1", port=2, name="mine")
+    text = TEXT.replace("port: 4, ip: 10.0.2.1", "port: 3, ip: 10.0.2.1").replace(
+        ", {name: r1", ", {name: r2"
+    )
+    text = text.replace("ip: 10.0.1.2}", "ip: 10.0.1.3}") + "  - {name: new, workers: []}\n"
+    quietly(bed(text))
+    store = Store(folder_of("kept"))
+    assert members(store) == {"r0": "red", "r2": "red", "late": "red", "b0": "blue", "mine": "own"}
+    testbed, _ = find(store)
+    assert {cluster.name for cluster in testbed.clusters} == {"red", "blue", "own", "new"}
+    assert next(worker.port for worker in testbed.workers if worker.name == "b0") == 3
+    assert healthy(status(store))
+
+
+def test_what_cannot_be_both_is_refused_unless_forced(once: Once) -> None:
+    store = Store(folder_of("kept"))
+    taken = TEXT.replace("10.0.1.2", "10.0.1.9")
+    without = TEXT.replace("name: red", "name: rot")
+    for text, reason in (
+        (taken, "10.0.1.9"),
+        (without, "no longer has the cluster 'red', in which there is late"),
+    ):
+        before = members(store)
+        with pytest.raises(BadInput, match=f"does not fit the testbed: .*{reason}.*--force"):
+            quietly(bed(text))
+        assert (members(store), healthy(status(store))) == (before, True)
+    deploy(bed(taken), lambda step: None, force=True)
+    assert members(store) == {"r0": "red", "r1": "red", "b0": "blue"}
+
+
+@pytest.mark.parametrize("emptied", [False, True])
+def test_a_membership_that_is_gone_is_not_begun_again(once: Once, emptied: bool, tmp_path: Path) -> None:
+    store = Store(folder_of("kept"))
+    with closing(SqliteStore(store.folder)) as kept:
+        backup(kept, "kept", tmp_path / "backup")
+    for file in store.folder.glob("membership.db*"):
+        file.unlink()
+    if emptied:
+        (store.folder / "membership.db").touch()
+    for ask in (lambda: quietly(bed()), lambda: once.call("Leave", worker="late"), lambda: find(store)):
+        with pytest.raises(OlafError, match=r"missing or empty.*olafctl restore kept BACKUP"):
+            ask()
+    with closing(SqliteStore(store.folder)) as kept:
+        restore(kept, "kept", 16, tmp_path / "backup")
+    assert not quietly(bed()).changed
+    assert "late" in members(store)
+
+
+def test_without_its_log_the_store_has_nearly_all(once: Once) -> None:
+    """As when a machine is copied while the daemon runs, or its disk loses the newest file."""
+    folder = folder_of("kept")
+    with closing(SqliteStore(folder)) as kept:
+        for number in range(200):
+            kept.finish({"meta/number": {"last": number}})
+        copied = folder.parent / "copied"
+        copied.mkdir()
+        shutil.copy(folder / "membership.db", copied)
+    with closing(SqliteStore(copied)) as left:
+        _, rows = left.rows()
+    assert "member/late" in rows
+    assert rows["meta/number"]["last"] > 150
+    shutil.rmtree(copied)
+
+
+def test_an_objective_of_the_testbed_is_proven_before_it_is_deployed(state: Path) -> None:
+    pytest.importorskip("z3")
+    if missing := registry.get("twin").missing():
+        pytest.skip(f"needs {', '.join(missing)}")
+    text = TEXT.replace("beats: 24", "beats: 24, output_rate: 1 Gb/s").replace(
+        "name: blue,", "name: blue, objective: peak<=BOUND, period: 1 ms,"
+    )
+    with pytest.raises(BadInput, match="cannot be proven: it is not known how often the workers of 'red'"):
+        quietly(bed(text.replace("BOUND", "20ms")))
+    known = text.replace("name: red,", "name: red, period: 1 ms,")
+    with pytest.raises(BadInput, match=r"would break peak<=0\.01ms of 'blue'"):
+        quietly(bed(known.replace("BOUND", "0.01ms")))
+    quietly(bed(known.replace("BOUND", "20ms")))
+    with pytest.raises(BadInput, match="cluster 'red' is of mode fifo"):
+        Once(Store(folder_of("kept"))).call("SetMode", cluster="red", mode=2)
