@@ -68,7 +68,7 @@ def test_the_build_says_what_comes_next_and_on_which_machine() -> None:
         each.name for each in made.folder.iterdir()
     }
     assert f"vivado -mode batch -source {made.folder / 'run.tcl'}" in made.next_steps
-    assert "on a machine with Vivado 2023.1 or later" in made.next_steps
+    assert "on a machine with Vivado 2023.2 (or 2023.1 or later)" in made.next_steps
     assert "on the card's host" in made.next_steps
 
 

@@ -105,7 +105,7 @@ def test_a_command_that_comes_while_the_tables_clear_is_carried_out_after(
         queue.reset(clear=False)
         for name, value in {
             "range_last": indices - 1,
-            "set_mode": int(Mode.FIFO),
+            "set_mode": Mode.FIFO.number,
             "set_threshold": 7,
         }.items():
             queue.registers.write(name, value)
