@@ -421,7 +421,7 @@ class Controller:
             _log.warning("%s: the queue cannot be read: %s", self.name, error)
             return
         with self._changed:
-            for each in self._resting.over(sorted(self.membership.resting), queues):
+            for each in self._resting.freed(sorted(self.membership.resting), queues):
                 self.membership.rested(each)
 
     def _undone(

@@ -145,14 +145,15 @@ class Southbound:
         return bool(self._settling.addresses)
 
     def settle(self, cluster_of: Callable[[IPv4Address], Cluster | None]) -> None:
-        """Let all engines know the workers whose updates for an old cluster have passed by now. The cluster
-        that one is in tells ``cluster_of``.
+        """Let all engines know the workers whose updates for an old cluster have passed by now.
+
+        ``cluster_of`` gives the cluster that an address belongs to now, or None.
 
         Raises OlafError; then what the devices hold is unknown until :meth:`reconcile`.
         """
         if not self._settling.due:
             return
-        for address in self._settling.over(self.queue_registers()):
+        for address in self._settling.take_passed(self.queue_registers()):
             cluster = cluster_of(address)
             if cluster is not None:
                 others = {worker.replica for worker in cluster.workers if worker.ip != address}
