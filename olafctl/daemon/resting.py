@@ -19,14 +19,14 @@ class Resting:
 
     def __init__(self) -> None:
         self._since: dict[Range, dict[str, tuple[int, int] | None]] = {}
-        """By range and engine: the value of ``out_updates`` when the range began to rest, and the value at which
-        all updates of that time have left. None when they have left."""
+        """By range and engine: ``out_updates`` when the range began to rest, and its value at which all
+        updates of that time have left. None when they have left."""
 
     def freed(self, ranges: Iterable[Range], queues: Mapping[str, Mapping[str, int]]) -> list[Range]:
         """The ones of ``ranges`` that are free now.
 
-        ``queues`` has one snapshot of each queue's registers, by engine. Ranges that are not in ``ranges`` are
-        forgotten.
+        ``queues`` has one snapshot of each queue's registers, by engine. Forgets all ranges that are not
+        in ``ranges``.
         """
         known, free = {}, []
         for each in ranges:

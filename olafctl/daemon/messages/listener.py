@@ -1,8 +1,8 @@
 """Answers control messages: checks their senders, asks the controller for the changes, and sends ACKs.
 
-A message that names no cluster is about the cluster of the member at its source address. A message that the
-key of its cluster does not authenticate changes nothing. The nonce of a keyed message is stored in the same
-step as its change, so that the daemon can tell a repetition from a replay after a restart too.
+A message that names no cluster is about the cluster of the member at its source address. It changes nothing
+unless the key of its cluster authenticates it. The nonce of a keyed message is stored in the same step as
+what it changes, so that a repetition is told from a replay after a restart too.
 """
 
 import logging
@@ -71,7 +71,7 @@ class Listener:
         """A member that joins by message is removed after ``lease`` seconds of silence; 0: never. ``audit``
         records each authentic message."""
         self.counts: Counter[str] = Counter()
-        """Number of messages by outcome: ``ok``, the reason of a refusal, ``flooded``, ``malformed``, ``busy``."""
+        """Messages by outcome: ``ok``, the reason of a refusal, ``flooded``, ``malformed``, ``busy``."""
         self._controller = controller
         self._admission = admission
         self._operations = operations
@@ -87,7 +87,7 @@ class Listener:
         """The outcome of the newest message by cluster and source; None while the message is under way."""
         self._clock = clock
         self._asked: OrderedDict[tuple[str, int, int], dict[str, float]] = OrderedDict()
-        """By cluster, segment and round: the members that asked for help, and when each did last."""
+        """Members that asked for help with a cluster's segment and round, and when they last did."""
         self._taking = threading.Lock()
         self._ended = threading.Event()
         self._threads = [
@@ -208,7 +208,7 @@ class Listener:
         future.add_done_callback(answer)
 
     def _repeat(self, message: Message, name: str) -> None:
-        """Repeat the answer to a message. While the first is under way nothing is sent: its answer follows."""
+        """Send the answer to a message again; nothing while the first one is under way."""
         # Nonce and change are stored in one step: a message whose nonce alone is known was carried out.
         outcome = self._outcomes.get((name, message.sender.ip), Reason.OK)
         if outcome is Reason.OK:
@@ -310,7 +310,7 @@ class Listener:
         self.counts[reason.name.lower()] += 1
         who = f"{message.action.name} of {message.sender.ip}"
         _log.info("%s: refused %s: %s", self._testbed.name, who, error)
-        # A sender that does not know the key gets nothing that is made with it.
+        # Who does not know the key is told nothing that is made with it.
         told = None if reason is Reason.BAD_MAC else cluster
         self._answer(message.sender, message.action, message.values["nonce"], reason, told, {})
         return reason
