@@ -50,10 +50,10 @@ class Leadership(Protocol):
         """Seconds after which to ask for the term again."""
 
     def check(self) -> None:
-        """Asked before every write to a device or the store. Raises NotLeader."""
+        """Raises NotLeader when this controller must not write. Called before every write."""
 
     def close(self) -> None:
-        """Lead no more; another may at once."""
+        """Stop leading; another controller may lead at once."""
 
 
 class Alone:

@@ -94,7 +94,7 @@ class Southbound:
         leaving = self._settling.leaving(before, after)
         held = self._rows(before, stays, bridged)
         if any(worker.ip in leaving for cluster in after for worker in cluster.workers):
-            # The engines above forget them first: none may take an update for the wrong cluster's.
+            # The engines above forget them first, so that none counts an update for the wrong cluster.
             self._settling.begin(leaving)
             known, held = held, self._rows(before, stays, bridged)
             self._carry_out(plan(known, held))
@@ -128,7 +128,7 @@ class Southbound:
         return {mac for mac in now.keys() | was if mac in self._macs or macs.get(mac, 0) > now[mac]}
 
     def _carry_out(self, changes: Plan, gone: Collection[tuple[int, int]] = ()) -> None:
-        """Make changes, and forget what was asked of the indices that are ``gone``."""
+        """Make changes, and reset the settings of the indices that are ``gone``."""
         assert self._running is not None
         if self._check is not None:
             self._check.wrote(changes, gone)
@@ -163,7 +163,7 @@ class Southbound:
     def _changed_settings(
         self, before: Sequence[Cluster], after: Sequence[Cluster], engine: Engine
     ) -> Iterator[SettingsChange]:
-        """What one engine's queue is told of indices, but for those that no cluster has any more."""
+        """The settings of one engine's queue that change, without those of ranges that are gone."""
         old = {_span(each): index_range(each, engine, self._topology) for each in before}
         for cluster in after:
             known = old.get(_span(cluster))

@@ -211,7 +211,7 @@ class Server:
 
 
 def _who(context: Any) -> str:
-    """Who calls, as far as the connection tells: a certificate's name, or how it came in."""
+    """The caller, as far as the connection tells: a certificate's name, or the kind of connection."""
     names = context.auth_context().get("x509_common_name", ())
     certificate = " ".join(name.decode(errors="replace") for name in names)
     peer = str(context.peer())

@@ -8,7 +8,7 @@ NEVER = -1
 
 
 def freshness(update: Update) -> list[Bool]:
-    """Which A the cluster's slot holds, and which had left before: l = max{i < k: D(i) ≤ A(i+1)} (OLAF §6)."""
+    """Which A the cluster's slot holds, and which left before: l = max{i < k: D(i) ≤ A(i+1)} (OLAF §6)."""
     taken = both(update.sent, z3.Not(update.lost))
     before = NEVER if update.previous is None else update.previous.newest
     left = NEVER if update.previous is None else update.previous.received

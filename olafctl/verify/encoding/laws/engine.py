@@ -83,7 +83,7 @@ def full_by_count(waiting: Sequence[Bool], sending: Bool, system: System) -> Boo
 def wait_by_count(
     update: Update, waiting: Sequence[Bool], rest: Term, system: System, zero: Term
 ) -> list[Bool]:
-    """T_Q^v(k) = Q_k^v · p/C (OLAF §12.3), plus the rest of a transmission under way (``zero``: a constant 0)."""
+    """T_Q^v(k) = Q_k^v · p/C (OLAF §12.3), plus the rest of a transmission (``zero``: a constant 0)."""
     service = system.service // system.tick
     ahead = sum((z3.If(flag, zero + service, zero) for flag in waiting if flag is not False), zero)
     return [implies(update.opens, update.departure == update.arrival + rest + ahead)]
