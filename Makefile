@@ -38,6 +38,7 @@ test-all: test programs $(ALL)/.made
 
 install: $(VENV)/.base
 	$(if $(EXTRAS),$(BIN)/pip install -q -q -e . -e './lab[$(EXTRAS)]')
+	@echo "next: . $(BIN)/activate; olafctl init my.yaml; olafctl deploy my.yaml"
 
 generate: $(VENV)/.base
 	$(BIN)/olafctl generate
@@ -70,8 +71,10 @@ $(VENV)/.test: $(VENV)/.base
 
 $(ALL)/.made: setup.cfg lab/pyproject.toml sdk/pyproject.toml $(VENV)/.made | compiler
 	@echo "installing everything that any test needs into $(ALL): some minutes the first time"
-	$(PYTHON) -m venv $(ALL)
-	$(ALL)/bin/pip install -q -q -e '.[test]' -e './lab[train,ray,ns3,synth]' -e './sdk[examples,rllib]'
+	$(PYTHON) -m venv --clear $(ALL)
+	$(ALL)/bin/pip install -q -q -e '.[test]' -e './lab[train,ray,ns3,synth]' -e './sdk[examples]'
+	# After Box2D: RLlib wants an older Gymnasium, whose own Box2D pip would have to compile.
+	$(ALL)/bin/pip install -q -q -e './sdk[rllib]'
 	$(PYTHON) -m venv $(APART)
 	$(APART)/bin/pip install -q -q finsy tclint
 	@touch $@

@@ -14,12 +14,12 @@ from olafctl.cli.output import json_option
 def command(file: Path | None, as_json: bool) -> None:
     """Show the daemon's audit log (or FILE) and check its chain.
 
-    Each line has the SHA-256 of the one before it. Exit code 1 when one has not.
+    Each line has the SHA-256 of the one before it, and the last one's is kept in the state folder. Exit code
+    1 when one has not, or the last is missing.
     """
-    from olafctl import paths
-    from olafctl.daemon.operate.audit import read
+    from olafctl.daemon.operate.audit import default_path, read
 
-    for line in read(file or paths.state() / ".daemon" / "audit.log"):
+    for line in read(file or default_path()):
         if as_json:
             click.echo(json.dumps(line, ensure_ascii=False))
         else:

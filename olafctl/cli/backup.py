@@ -4,12 +4,13 @@ from pathlib import Path
 
 import click
 
+from olafctl.cli import names
 from olafctl.cli.output import json_option, print_json
 from olafctl.daemon.api.command_line import etcd_options
 
 
 @click.command()
-@click.argument("deployment")
+@click.argument("deployment", shell_complete=names.deployments)
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 @etcd_options
 @json_option("Print how many rows it has as JSON.")

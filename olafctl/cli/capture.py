@@ -10,14 +10,19 @@ from pathlib import Path
 
 import click
 
+from olafctl.cli import names
+
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @click.command()
-@click.argument("port", nargs=-1, required=True)
+@click.argument("port", nargs=-1, required=True, shell_complete=names.ports)
 @click.option("-w", "file", required=True, metavar="FILE", help="The file to write; - is standard output.")
 @click.option("-c", "count", type=click.IntRange(1), help="End after so many frames.")
-@click.option("--deployment", "--name", metavar="NAME", help="The deployment, when there are several.")
+@click.option(
+    "--deployment", "--name", metavar="NAME", shell_complete=names.deployments,
+    help="The deployment, when there are several.",
+)  # fmt: skip
 def command(port: tuple[str, ...], file: str, count: int | None, deployment: str | None) -> None:
     """Write the frames at front ports of a deployment to a file.
 

@@ -77,13 +77,12 @@ def command(
     `olafctl worker` use. The first time, the membership is the testbed's. While it runs no other olafctl
     changes these deployments. Ends with Ctrl-C or SIGTERM; the deployments go on.
     """
-    from olafctl import paths
     from olafctl.control import deploy
     from olafctl.control.store import Store, all_names, folder_of
     from olafctl.daemon.api import server
     from olafctl.daemon.api.client import default_address
     from olafctl.daemon.daemon import Shared, serving
-    from olafctl.daemon.operate import systemd
+    from olafctl.daemon.operate import audit, systemd
     from olafctl.daemon.operate import web as pages
     from olafctl.daemon.site import Deployment
     from olafctl.errors import BadInput, Problem
@@ -107,6 +106,9 @@ def command(
     place = listen or default_address()
     web = f"127.0.0.1:{web}" if web.isdigit() else web
     # Before anything is deployed.
+    if audit_log is not None and not audit_log.absolute().parent.is_dir():
+        what = f"there is no folder {audit_log.absolute().parent}"
+        raise BadInput(Problem(what, "--audit-log", "make it, or name another file"))
     server.check_listening(place, tls, token)
     if web:
         pages.check_listening(web, tls, token)
@@ -114,8 +116,7 @@ def command(
     sites = [
         Deployment(Store(folder_of(bed.name)), bed, log_progress, standby=shared is not None) for bed in beds
     ]
-    audit_log = audit_log or paths.state() / ".daemon" / "audit.log"
-    with serving(sites, place, tls, token, lease, shared, audit_log, web) as served:
+    with serving(sites, place, tls, token, lease, shared, audit_log or audit.default_path(), web) as served:
 
         def announce() -> None:
             click.echo(f"{', '.join(bed.name for bed in beds)} at {served.address}; Ctrl-C ends it")

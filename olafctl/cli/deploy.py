@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("testbed")
 @click.option("--target", metavar="NAME", help="Use this target instead of the testbed's own.")
-@click.option("--dry-run", is_flag=True, help="Print the plan as a diff and change nothing.")
+@click.option("--dry-run", is_flag=True,
+              help="Print the plan as a diff and change nothing. What is not built yet is built first,"
+                   " which takes minutes.")  # fmt: skip
 @click.option("--take-over", is_flag=True, help="Displace another P4Runtime controller that is primary.")
 @click.option(
     "--force", is_flag=True,

@@ -5,12 +5,13 @@ from pathlib import Path
 
 import click
 
+from olafctl.cli import names
 from olafctl.cli.output import json_option, print_json
 from olafctl.errors import BadInput, OlafError, Problem
 
 
 @click.command()
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=names.deployments)
 @click.option("--all", "everything", is_flag=True, help="Destroy every deployment.")
 @click.option(
     "--orphans",

@@ -7,13 +7,18 @@ from pathlib import Path
 
 import click
 
+from olafctl.cli import names
+
 _NOT_EXECUTABLE = 126
 _NOT_FOUND = 127
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
-@click.option("--deployment", "--name", metavar="NAME", help="The deployment, when there are several.")
-@click.argument("host")
+@click.option(
+    "--deployment", "--name", metavar="NAME", shell_complete=names.deployments,
+    help="The deployment, when there are several.",
+)  # fmt: skip
+@click.argument("host", shell_complete=names.hosts)
 @click.argument("program", nargs=-1, required=True, type=click.UNPROCESSED, metavar="[--] PROGRAM ...")
 def command(deployment: str | None, host: str, program: tuple[str, ...]) -> None:
     """Run PROGRAM as HOST of a deployment made with `deploy --hosts`.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from olafctl.cli import names
 from olafctl.cli.output import json_option, print_json
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=names.deployments)
 @click.option(
     "-o",
     "file",

@@ -5,11 +5,12 @@ from pathlib import Path
 
 import click
 
+from olafctl.cli import names
 from olafctl.cli.output import json_option
 
 
 @click.command()
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=names.deployments)
 @click.option(
     "-n", "--lines", type=click.IntRange(min=0), default=50, show_default=True, help="Last lines of each."
 )

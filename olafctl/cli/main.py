@@ -19,7 +19,7 @@ from olafctl.cli import output
 from olafctl.cli.output import print_error, wants_json
 from olafctl.errors import EXIT_FAILED, BadInput, MissingTool, OlafError, Problem
 
-_NOT_VERBS = ("main", "numbers", "output", "secret")
+_NOT_VERBS = ("main", "names", "numbers", "output", "secret")
 _GROUP = "olaf.verbs"
 _ELSEWHERE = ("bench", "demo", "gain", "record", "replay", "reproduce", "simulate", "train")
 """The laboratory's verbs, to say what to install where it is not."""

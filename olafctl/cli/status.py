@@ -5,11 +5,12 @@ from typing import Any
 
 import click
 
+from olafctl.cli import names
 from olafctl.cli.output import counted, json_option, print_json, table
 
 
 @click.command()
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=names.deployments)
 @json_option("Print everything as JSON, every entry and counter.")
 @click.pass_context
 def command(context: click.Context, name: str | None, as_json: bool) -> None:

@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 
 import click
 
+from olafctl.cli import names
 from olafctl.cli.output import json_option, print_json
 
 _USAGE_ERROR = 4
@@ -19,7 +20,7 @@ _OUTCOMES = {"failure": "failed", "error": "failed", "skipped": "skipped"}
 
 
 @click.command()
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=names.deployments)
 @click.option(
     "--junit", type=click.Path(dir_okay=False, path_type=Path), help="Write a JUnit XML report here."
 )

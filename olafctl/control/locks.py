@@ -99,8 +99,20 @@ def _sign(lock: IO[str]) -> None:
     """Write down who holds the lock, for others' error messages; a full disk is no reason to fail."""
     with suppress(OSError):
         lock.truncate(0)
-        lock.write(f"{os.getpid()} {' '.join(Path(word).name for word in sys.argv[:2])}")
+        lock.write(f"{os.getpid()} {_command()}")
         lock.flush()
+
+
+def _command() -> str:
+    """This process's program and verb, without the options between them."""
+    program, *words = sys.argv
+    rest = iter(words)
+    for word in rest:
+        if word == "--log-level":
+            next(rest, None)
+        elif not word.startswith("-"):
+            return f"{Path(program).name} {Path(word).name}"
+    return Path(program).name
 
 
 @dataclass(frozen=True)

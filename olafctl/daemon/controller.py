@@ -135,6 +135,9 @@ class Controller:
         self._next_check = 0.0
         self._ended = False
         self._loaded = False
+        self._damage = ""
+        """What the last inspection of the store found."""
+        self._inspecting = threading.Lock()
         self._revision = 0
         self._load()
         self._thread = threading.Thread(target=self._run, name=f"controller {self.name}", daemon=True)
@@ -186,13 +189,18 @@ class Controller:
             return Status(
                 self.name,
                 self._revision,
-                self.southbound.ready,
-                "" if self.southbound.ready else self._problem,
+                self._ready and not self._damage,
+                self._damage or ("" if self._ready else self._problem),
                 self.term,
                 self._leadership.leader,
                 [cluster.shown() for cluster in clusters],
                 [member.to_row() for member in members],
             )
+
+    @property
+    def _ready(self) -> bool:
+        """Whether the devices are known to hold what is stored."""
+        return self._loaded and self.southbound.ready
 
     def look(self, question: Callable[[Membership], _Found]) -> _Found:
         """The result of ``question`` about the membership, which does not change in the meantime."""
@@ -251,7 +259,7 @@ class Controller:
         """Do the work between changes: follow the leader, or keep the devices equal to the membership."""
         if not self.term:
             self._follow()
-        elif not self.southbound.ready:
+        elif not self._ready:
             self._equalise()
         elif self.southbound.settling and not self._settled():
             pass
@@ -296,7 +304,7 @@ class Controller:
 
     def _waiting(self) -> tuple[list[_Request], bool]:
         """The requests that wait now, after waiting for the first one or for the next check."""
-        patience = self._next_check - time.monotonic() if self.southbound.ready else _RETRY_SECONDS
+        patience = self._next_check - time.monotonic() if self._ready else _RETRY_SECONDS
         patience = min(patience, self._leadership.patience)
         if self.southbound.checking or self.southbound.settling:
             patience = min(_CHECK_POLL, self._leadership.patience)
@@ -345,9 +353,28 @@ class Controller:
         return None if member is None else self.membership.clusters[member.cluster]
 
     def _begin_check(self) -> None:
-        """Start a comparison of the devices with the membership; changes go on."""
+        """Start a comparison of the devices with the membership, and a check of the store; changes go on."""
+        self._inspect()
         self.southbound.begin_check(self.membership.snapshot())
         self._free_indices()
+
+    def _inspect(self) -> None:
+        """Have the whole store read, by a thread of its own: a page that is damaged is not to be found by the
+        change that needs it."""
+
+        def inspect() -> None:
+            with self._inspecting:
+                try:
+                    self._store.check()
+                    found = ""
+                except OlafError as error:
+                    found = str(error)
+                if found and found != self._damage and not self._ended:
+                    _log.error("%s: %s", self.name, found)
+                self._damage = found
+
+        if not self._inspecting.locked():
+            threading.Thread(target=inspect, name=f"store {self.name}", daemon=True).start()
 
     def _finish_check(self) -> None:
         """Repair what a check found, if it is over."""
@@ -368,7 +395,7 @@ class Controller:
         if not self._leadership.term:
             self._refuse(batch, NotLeader(self._leadership.leader, self._leadership.trouble))
             return
-        if not (self._loaded and self.southbound.ready) and not self._equalise():
+        if not self._ready and not self._equalise():
             self._refuse(batch, Unavailable(Problem(f"nothing was changed: {self._problem}", self.name)))
             return
         self._free_indices()
@@ -401,6 +428,7 @@ class Controller:
         except OlafError as error:
             self._loaded = False
             self._equalise()
+            self._inspect()
             self._undone(planned, refused, error)
         else:
             for request, plan in planned:

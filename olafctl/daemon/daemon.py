@@ -70,7 +70,9 @@ def serving(
             for site in sites
         }
         metrics = Metrics(owned)
-        server = Server(owned, address, tls, token, audit=audit, called=metrics.called)
+        server = Server(
+            owned, address, tls, token, audit=audit, called=metrics.called, stranger=metrics.stranger
+        )
         stack.callback(server.stop)
         for site in sites:
             stack.enter_context(noted(site.folder, server.address))

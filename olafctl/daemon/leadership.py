@@ -19,7 +19,7 @@ class NotLeader(OlafError):
         self.leader = leader
         """The API address of the one that leads; empty when it is not known."""
         self.trouble = trouble
-        """Why it cannot be known."""
+        """The reason why it is not known."""
 
 
 class Leadership(Protocol):
@@ -35,7 +35,7 @@ class Leadership(Protocol):
 
     @property
     def trouble(self) -> str:
-        """Why it cannot be known who leads; empty when it can."""
+        """The reason why the leader is not known; empty when it is."""
 
     @property
     def election_id(self) -> int:

@@ -50,7 +50,7 @@ class Southbound:
         self._settling = Settling(site.testbed)
         hosts = (*site.testbed.parameter_servers, *site.testbed.hosts)
         self._macs = {host.mac for host in hosts}
-        """Of who is there besides members."""
+        """The MAC addresses of hosts that are not members."""
         self._open = ExitStack()
         self._running: Guarded | None = None
         self._sessions: Mapping[str, Session] = {}
@@ -333,5 +333,5 @@ def _unchanged(before: Sequence[Cluster], after: Sequence[Cluster]) -> set[int]:
 
 
 def _numbers(cluster: Cluster) -> tuple[int, int, int]:
-    """What the entries of a cluster's workers take from it."""
+    """The values of a cluster that its workers' entries contain."""
     return cluster.first, cluster.segments, cluster.epoch

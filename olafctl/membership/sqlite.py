@@ -8,7 +8,7 @@ import json
 import sqlite3
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from olafctl.errors import OlafError, Problem
@@ -50,8 +50,7 @@ class SqliteStore:
         self._lock = threading.Lock()
         if reads:
             with self._explained():
-                uri = f"{self._path.resolve().as_uri()}?mode=ro"
-                self._database = sqlite3.connect(uri, timeout=10, check_same_thread=False, uri=True)
+                self._database = self._reading()
                 if not self._version():
                     self._database.close()
                     self._database = sqlite3.connect(":memory:", check_same_thread=False)
@@ -129,9 +128,21 @@ class SqliteStore:
             ).fetchall()
         return [Event(revision, key, value and json.loads(value)) for revision, key, value in found]
 
+    def check(self) -> None:
+        # A connection of its own reads the disk, where this one has pages in memory, and holds up no change.
+        with self._explained(), closing(self._reading()) as other:
+            found = other.execute("pragma quick_check(1)").fetchone()[0]
+        if found != "ok":
+            remedy = "end the daemon, move the file away and restore a backup: olafctl restore"
+            raise OlafError(Problem(f"is damaged: {found.splitlines()[-1]}", str(self._path), remedy))
+
     def close(self) -> None:
         with self._lock:
             self._database.close()
+
+    def _reading(self) -> sqlite3.Connection:
+        uri = f"{self._path.resolve().as_uri()}?mode=ro"
+        return sqlite3.connect(uri, timeout=10, check_same_thread=False, uri=True)
 
     def _version(self) -> int:
         version = int(self._database.execute("pragma user_version").fetchone()[0])

@@ -1,10 +1,13 @@
 """Where P4Runtime is served: a UNIX socket that only its owner may use, or TCP, beyond loopback with TLS."""
 
 import ipaddress
+import logging
 import os
+import socket
 import ssl
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from socket import SOCK_STREAM
 from typing import Any
@@ -15,6 +18,7 @@ from olafctl import paths
 from olafctl.errors import BadInput, OlafError, Problem
 from olafctl.ports import unix
 
+_log = logging.getLogger(__name__)
 _UNIX = "unix:"
 _LONGEST = 107  # bytes of a path in the kernel's socket addresses
 _PARSED = frozenset(",%?#")  # which gRPC reads in a path as separators, escapes and ends
@@ -29,7 +33,8 @@ class Tls:
     client_ca: Path | None = None
 
     def credentials(self) -> Any:
-        """As gRPC takes them. Raises BadInput for files that cannot be used."""
+        """As gRPC takes them; the log tells of a certificate that no client will trust. Raises BadInput for
+        files that cannot be used."""
         check = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         where = f"{self.certificate}, {self.key}"
         try:
@@ -41,9 +46,23 @@ class Tls:
             reason = getattr(error, "reason", None) or error.strerror or "not PEM"
             remedy = "give a certificate and its key as PEM files"
             raise BadInput(Problem(f"cannot be used for TLS: {reason}", where, remedy)) from None
+        self._tell_if_outdated()
         ca = self.client_ca.read_bytes() if self.client_ca else None
         pair = (self.key.read_bytes(), self.certificate.read_bytes())
         return grpc.ssl_server_credentials([pair], ca, require_client_auth=ca is not None)
+
+    def _tell_if_outdated(self) -> None:
+        from cryptography import x509
+
+        certificate = x509.load_pem_x509_certificate(self.certificate.read_bytes())
+        begin, end = certificate.not_valid_before_utc, certificate.not_valid_after_utc
+        if end < datetime.now(UTC):
+            what = f"expired at {end:%Y-%m-%d %H:%M} UTC"
+        elif begin > datetime.now(UTC):
+            what = f"is not valid before {begin:%Y-%m-%d %H:%M} UTC"
+        else:
+            return
+        _log.warning("%s: %s: no client will trust it (olafctl certs makes another)", self.certificate, what)
 
 
 def runtime_folder() -> Path:
@@ -114,14 +133,14 @@ def claim(path: Path) -> None:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         owner = path.parent.stat().st_uid
     except OSError as error:
-        raise OlafError(Problem(f"P4Runtime cannot listen: {error.strerror}", address)) from None
+        raise OlafError(Problem(f"cannot listen: {error.strerror}", address)) from None
     if owner not in (0, os.geteuid()):
-        what = "P4Runtime cannot listen: the folder belongs to another user, who could replace the socket"
+        what = "cannot listen: the folder belongs to another user, who could replace the socket"
         raise OlafError(Problem(what, address, "choose a folder of your own"))
     if path.is_socket():
         with suppress(OSError):
             unix.connect(path, SOCK_STREAM, 1.0).close()
-            what = "P4Runtime cannot listen: another process does already"
+            what = "cannot listen: another process does already"
             raise OlafError(Problem(what, address, "end it, or choose another address"))
 
 
@@ -136,3 +155,29 @@ def short(address: str) -> tuple[str, int | None]:
         return address, None
     folder = os.open(path.parent, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     return of_socket(Path(f"/proc/self/fd/{folder}/{path.name}")), folder
+
+
+def why_not_bound(address: str) -> str:
+    """Why nothing can listen at ``address``, in the kernel's words: gRPC keeps the reason to itself."""
+    unspoken = "the address cannot be bound"
+    try:
+        name, folder = short(address)
+        path = socket_of(name)
+        if path is None:
+            host, _, port = name.rpartition(":")
+            [(family, kind, number, _, place), *_] = socket.getaddrinfo(
+                host.strip("[]"), int(port), type=SOCK_STREAM, flags=socket.AI_PASSIVE
+            )
+            with socket.socket(family, kind, number) as trial:
+                trial.bind(place)
+            return unspoken
+        try:
+            with socket.socket(socket.AF_UNIX, SOCK_STREAM) as trial:
+                trial.bind(str(path))
+            path.unlink()
+        finally:
+            if folder is not None:
+                os.close(folder)
+    except OSError as error:
+        return error.strerror or str(error)
+    return unspoken

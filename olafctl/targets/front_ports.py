@@ -212,6 +212,12 @@ def _path_problems(port: FrontPort, where: str) -> Iterator[Problem]:
         mixed = f"a folder of its pcap files has a comma, which separates the two files: {port.inner}"
         yield Problem(mixed, where, "move the testbed, or set OLAF_STATE, to a folder without a comma")
         return
+    if port.transport is Transport.PCAP and port.folders:
+        # A capture stays, and so would a folder that was made for it by mistake.
+        yield Problem(
+            f"there is no folder {port.folders[-1]}", where, "make it, or give the port another path"
+        )
+        return
     for name in port.files:
         path = Path(name)
         try:

@@ -15,6 +15,7 @@ from olafctl.quantities import Reader, Unreadable, brief, quoted
 from olafctl.testbed import limits
 
 V = TypeVar("V")
+_MERGE = "tag:yaml.org,2002:merge"
 
 
 @dataclass(frozen=True)
@@ -257,6 +258,10 @@ def _section(report: Report, place: Place, node: yaml.Node) -> Iterator[Section]
         return
     fields: dict[str, tuple[Place, yaml.Node]] = {}
     for key, value in node.value:
+        if key.tag == _MERGE:
+            what = "a merge key (<<), which a testbed does not have"
+            report.add(Place(_line(key), place.field), what, "write the fields out, or use *NAME for a value")
+            continue
         if not isinstance(key, yaml.ScalarNode):
             report.add(Place(_line(key), place.field), f"{_kind(key)} as a key", "use a plain word")
             continue

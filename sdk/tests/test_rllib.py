@@ -66,9 +66,14 @@ def test_one_update_an_iteration_with_the_mean_return_as_its_reward() -> None:
             assert link.worker._port.wait(lambda: link.worker.counters.acks >= iteration * segments, 10)  # noqa: B023
         assert server.counters().applied == 3 * segments
         assert 8 <= link._reward <= 500
-        link.exchange()
-        ours = np.concatenate([p.detach().numpy().ravel() for p in link._parameters])
-        assert ours == pytest.approx(weights_of(server), abs=1e-5)
+
+        def same() -> bool:
+            link.exchange()
+            ours = np.concatenate([p.detach().numpy().ravel() for p in link._parameters])
+            return np.allclose(ours, weights_of(server), rtol=0, atol=1e-5)
+
+        # The weights come after the acknowledgements.
+        assert link.worker._port.wait(same, 10)
     finally:
         algorithm.stop()
         server.close()

@@ -2,6 +2,7 @@
 
 import fcntl
 import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import IO
@@ -68,3 +69,21 @@ def test_a_lock_that_outlives_its_holder_is_waited_for(
     monkeypatch.setattr(time, "sleep", lambda seconds: inherited.close())
     with held(tmp_path, CHANGE):
         assert inherited.closed
+
+
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        (["/usr/bin/olafctl", "deploy", "my.yaml"], "olafctl deploy"),
+        (["olafctl", "--log-level", "info", "--log-json", "daemon", "my"], "olafctl daemon"),
+        (["olafctl", "--log-level=info", "daemon"], "olafctl daemon"),
+        (["olafctl"], "olafctl"),
+    ],
+)
+def test_who_holds_a_lock_is_told_by_its_verb(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], shown: str
+) -> None:
+    monkeypatch.setattr(sys, "argv", words)
+    refused = pytest.raises(OlafError, match=rf"\({shown}, process \d+\)")
+    with locked(tmp_path / "bed"), refused, locked(tmp_path / "bed"):
+        pass

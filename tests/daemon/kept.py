@@ -19,13 +19,13 @@ from olafctl.control.destroy import destroy
 from olafctl.control.store import Store, folder_of
 from olafctl.daemon.api.client import Client
 from olafctl.daemon.daemon import serving
-from olafctl.daemon.messages.datagram import signed
 from olafctl.daemon.site import Deployment
 from olafctl.ports import interfaces
 from olafctl.targets import registry, testbeds
 from olafctl.targets.interface import Running
 from olafctl.testbed.model import Testbed
 from olafctl.wire import control
+from olafctl.wire.authentication import signed
 from olafctl.wire.control import Action
 
 Host = tuple[str, str, int]

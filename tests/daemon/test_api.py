@@ -141,7 +141,7 @@ def test_a_certificate_of_the_authority_lets_a_client_in(controller: Controller,
         (theirs / "ca.pem").write_bytes((ours / "ca.pem").read_bytes())
         strangers: tuple[Path | None, ...] = (theirs, None)
         for presented in strangers:
-            refused = pytest.raises(OlafError, match="no daemon answers")
+            refused = pytest.raises(OlafError, match="it ends the connection")
             with Client(server.address, certificates=presented, timeout=20) as stranger, refused:
                 stranger.call("GetStatus")
     finally:

@@ -1,6 +1,7 @@
 """The audit log: complete, in order, and a change to it shows."""
 
 import fcntl
+import hashlib
 import json
 import resource
 from collections.abc import Iterator
@@ -20,7 +21,8 @@ from tests.daemon.test_api import owned
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
+def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("OLAF_STATE", str(tmp_path / "state"))
     return tmp_path / "log" / "audit.log"
 
 
@@ -178,3 +180,32 @@ def test_a_line_that_fits_the_disk_in_part_is_refused_whole(log: AuditLog, path:
         log.append("unix", "Leave", "ok").result(DEADLINE)
     log.append("unix", "Halt", "ok").result(DEADLINE)
     assert [line["what"] for line in read(path)] == ["Join", "Halt"]
+
+
+@pytest.mark.parametrize("left", [0, 2])
+def test_lines_that_are_cut_off_at_the_end_show(path: Path, left: int) -> None:
+    lines = filled(path, 4)
+    path.write_bytes(b"".join(lines[:left]))
+    with pytest.raises(OlafError, match="lines at its end are missing"):
+        list(read(path))
+
+
+def test_a_log_that_was_cut_off_is_gone_on_with_so_that_it_shows(
+    path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    lines = filled(path, 4)
+    path.write_bytes(b"".join(lines[:2]))
+    filled(path, 1)
+    assert "lines at its end are missing" in caplog.text
+    with pytest.raises(OlafError, match=r"audit.log:3: does not follow from the line before it"):
+        list(read(path))
+
+
+def test_a_log_that_is_rotated_between_two_daemons_is_whole(path: Path) -> None:
+    filled(path, 4)
+    path.rename(path.with_suffix(".1"))
+    filled(path, 2)
+    [*_, last] = path.with_suffix(".1").read_bytes().splitlines()
+    first, _ = read(path)
+    assert first["previous"] == hashlib.sha256(last).hexdigest()
+    assert len(list(read(path.with_suffix(".1")))) == 4

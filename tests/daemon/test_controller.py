@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from ipaddress import IPv4Address
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from olafctl.queue.internals import Command
 from olafctl.queue.registers import IndexSettings
 from olafctl.testbed.ground import ground
 from olafctl.wire.modes import Mode
+from olaflab.daemon.daemon_process import until
 from olaflab.daemon.switch_pair import PairRegisters
 from tests.daemon.conftest import DEADLINE, Started, held, lab
 from tests.daemon.pair import Pair
@@ -277,3 +279,26 @@ def test_a_cluster_that_could_not_work_is_refused(
 ) -> None:
     with pytest.raises(BadInput, match=reason):
         done(controller, operation)
+
+
+def test_a_damaged_page_of_the_store_is_found_without_a_change(
+    pair: Pair, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The controller has read it, and needs it no more before the next start."""
+    store = SqliteStore(pair.folder)
+    store.finish({f"note/{number}": {"text": "x" * 1000} for number in range(200)})
+    store.close()
+    controller = Controller(pair, SqliteStore(pair.folder), check_every=0.05)
+    controller.start()
+    try:
+        until(lambda: controller.status(summary=True).ready)
+        file = pair.folder / "membership.db"
+        with file.open("r+b") as pages:
+            pages.seek(4096 * (file.stat().st_size // 4096 // 2))
+            pages.write(b"\xff" * 4096)
+        until(lambda: not controller.status(summary=True).ready)
+        assert "is damaged" in controller.status(summary=True).problem
+        assert "restore a backup" in controller.status(summary=True).problem
+        assert sum("is damaged" in record.getMessage() for record in caplog.records) == 1
+    finally:
+        controller.close()

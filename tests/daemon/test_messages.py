@@ -2,6 +2,7 @@
 
 import hmac
 import itertools
+import logging
 import random
 import time
 from collections.abc import Iterator
@@ -17,6 +18,8 @@ from olafctl.daemon.controller import Controller
 from olafctl.daemon.messages.listener import Listener
 from olafctl.daemon.messages.notices import Notices
 from olafctl.daemon.messages.rates import Rates
+from olafctl.daemon.messages.summary import Summary
+from olafctl.daemon.messages.turns import Turns
 from olafctl.membership.operations import ClusterWish, Operations
 from olafctl.queue.internals import Command
 from olafctl.testbed.ground import ground
@@ -328,7 +331,7 @@ def test_a_flood_from_one_source_is_cut_and_others_are_heard(
 ) -> None:
     flood = workers[0].message(control.JOIN, Action.JOIN, cluster="green")
     for _ in range(1000):
-        listener.take(2, flood)
+        listener.hear(2, flood)
     assert listener.counts["flooded"] >= 1000 - 150
     assert workers[1].join()["reason"] == Reason.OK
 
@@ -338,11 +341,62 @@ def test_a_flood_costs_others_at_the_same_port_nothing(workers: list[Worker], li
     flood = flood[:26] + bytes([10, 100, 0, 1]) + flood[30:]
     join = workers[0].message(control.JOIN, Action.JOIN, cluster="red")
     for _ in range(20_000):
-        listener.take(workers[0].port, flood)
-    listener.take(workers[0].port, join)
+        listener.hear(workers[0].port, flood)
+    listener.hear(workers[0].port, join)
     while Ether(workers[0].receive())[IP].dst != workers[0].ip:
         pass  # the first of the flood were answered
     assert listener.counts["ok"] == 1
+
+
+def test_thousands_of_sources_at_one_port_are_held_to_what_a_port_may_send(
+    workers: list[Worker], listener: Listener, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Each is below the rate of a source. What their port may not send is not even taken apart."""
+    flood = workers[0].message(control.JOIN, Action.JOIN, cluster="green")
+    with caplog.at_level(logging.INFO, logger="olafctl"):
+        for number in range(20_000):
+            source = (0x0A640000 + number % 2000).to_bytes(4, "big")
+            listener.hear(workers[0].port, flood[:26] + source + flood[30:])
+        assert workers[1].join()["reason"] == Reason.OK
+    assert listener.counts["flooded"] > 15_000
+    lines = [record for record in caplog.records if "control messages" in record.getMessage()]
+    assert len(lines) <= 2
+    assert all("refused JOIN" not in record.getMessage() for record in caplog.records)
+
+
+def test_only_some_refusals_of_a_port_are_answered(workers: list[Worker], listener: Listener) -> None:
+    flood = workers[0].message(control.JOIN, Action.JOIN, cluster="green")
+    for number in range(400):
+        source = (0x0A640000 + number).to_bytes(4, "big")
+        listener.take(workers[0].port, flood[:26] + source + flood[30:])
+    assert listener.counts["unknown_cluster"] == 400
+    listener.take(workers[0].port, workers[0].message(control.JOIN, Action.JOIN, cluster="red"))
+    answered = 0
+    while Ether(workers[0].receive())[IP].dst != workers[0].ip:
+        answered += 1
+    assert 200 <= answered < 300
+
+
+def test_ports_have_their_turns() -> None:
+    turns = Turns(3)
+    assert [turns.put(2, b"%d" % number) for number in range(5)] == [True, True, True, False, False]
+    assert turns.put(3, b"other")
+    taken = [turns.take(0) for _ in range(5)]
+    assert taken == [(2, b"0"), (3, b"other"), (2, b"1"), (2, b"2"), None]
+
+
+def test_refusals_are_logged_as_a_sum_now_and_then(caplog: pytest.LogCaptureFixture) -> None:
+    now = [0.0]
+    summary = Summary("lab", lambda: now[0])
+    with caplog.at_level(logging.INFO, logger="olafctl"):
+        for second in range(12):
+            now[0] = float(second)
+            for _ in range(1000):
+                summary.add(2, "bad_mac")
+                summary.tell()
+    assert [record.getMessage() for record in caplog.records] == [
+        f"lab: control messages not done: {count} bad_mac at port 2" for count in (1, 5000, 5000)
+    ]
 
 
 def test_rates_forget_the_sources_longest_silent() -> None:

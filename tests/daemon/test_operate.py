@@ -169,7 +169,9 @@ def test_beyond_loopback_metrics_need_tls_and_a_token(
         with socket.create_connection((host, int(port))):  # it says nothing, and holds up no one
             assert get(address, "/metrics", tls=trusting)[0] == 401
             assert get(address, "/metrics", "wrong", trusting)[0] == 401
-            assert b"olaf_ready" in get(address, "/metrics", TOKEN, trusting)[1]
+            told = get(address, "/metrics", TOKEN, trusting)[1]
+            assert b"olaf_ready" in told
+            assert b"olaf_failed_logins_total 2.0\n" in told
     finally:
         web.stop()
 

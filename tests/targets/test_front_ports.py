@@ -107,7 +107,7 @@ def test_what_stands_in_the_way_is_told_for_each_port_and_nothing_is_made(tmp_pa
         ("1", f"{tmp_path}/folder is a folder"),
         ("2", f"{tmp_path}/file exists and is not a socket"),
         ("3", f"{tmp_path}/file is not a folder"),
-        ("4", f"{tmp_path}/folder is a folder"),
+        ("4", f"there is no folder {tmp_path}/new"),
         ("6", str(tmp_path / ("f" * 60))[:60] + " cannot be used: File name too long"),
     ]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "folder"]

@@ -4,6 +4,7 @@ import dataclasses
 import itertools
 from collections.abc import Iterator
 from contextlib import closing
+from ipaddress import IPv4Address
 from pathlib import Path
 from random import Random
 
@@ -11,11 +12,12 @@ import numpy as np
 import pytest
 
 from olafctl.errors import OlafError
+from olafctl.membership.model import default_mac
 from olafctl.ports.transport import Transport
 from olafctl.queue.registers import DISPOSITIONS, rate_word
 from olafctl.targets import registry
 from olafctl.targets.interface import Advanced, TimedFrame, of_root
-from olafctl.wire.frames import Datagram, OlafFrame
+from olafctl.wire.frames import Datagram, Endpoint, OlafFrame
 from olafctl.wire.layouts import CONTROL_TOS, FrameType
 
 from .conftest import Built, Live, program, quietly, why_not
@@ -79,6 +81,25 @@ def test_one_source_cannot_flood_the_control_plane_and_others_are_not_policed_wi
     assert lost([*flood, *(TimedFrame(1000 + index, 2, other) for index in range(200))]) == 750
     later = [TimedFrame(10**12 + index * 10**9, 2, flooding) for index in range(500)]
     assert lost(later) == 0
+
+
+def test_many_sources_at_one_port_cannot_flood_the_control_plane_either(twin: Live) -> None:
+    """500 at once and 200 a second of each port go there, however many they come from."""
+    server = endpoint(twin.testbed.parameter_servers[0])
+
+    def message(number: int) -> bytes:
+        ip = IPv4Address("10.77.0.0") + number
+        return Datagram(Endpoint(default_mac(ip), ip, 41000), server, b"x", CONTROL_TOS).encode()
+
+    def lost(frames: list[TimedFrame]) -> int:
+        before = twin.running.stats()["losses"]["packet_ins"]
+        assert list(twin.running.replay(iter(frames))) == []
+        return int(twin.running.stats()["losses"]["packet_ins"] - before)
+
+    begin = 2 * 10**14
+    flood = [TimedFrame(begin + number, 2, message(number)) for number in range(1200)]
+    others = [TimedFrame(begin + 2000 + number, 3, message(number)) for number in range(300)]
+    assert lost([*flood, *others]) == 700
 
 
 def test_a_lone_update_takes_a_few_cycles_whenever_it_comes(twin: Live) -> None:

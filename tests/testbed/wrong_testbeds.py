@@ -82,6 +82,12 @@ TABLE = [
         "name: *other",
         "1: bad YAML: found undefined alias 'other' (check quotes, brackets, colons and indentation)",
     ),
+    changed(
+        "merge-key",
+        "name: small",
+        "name: small\n<<: {target: twin}",
+        "2: a merge key (<<), which a testbed does not have (write the fields out, or use *NAME for a value)",
+    ),
     whole_file("nested-too-deeply", "[" * 20000, " is nested too deeply (a testbed needs five levels)"),
     # Keys
     changed("misspelt-key", "target: twin", "tagret: twin", "2: tagret: unknown key (did you mean target?)"),

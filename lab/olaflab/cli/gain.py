@@ -1,7 +1,9 @@
 """``olafctl gain``: would this training job gain by Olaf?"""
 
+from collections.abc import Mapping
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from math import isinf
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,7 +15,11 @@ from olafctl.testbed import limits
 from olafctl.wire.geometry import SLOTS
 
 if TYPE_CHECKING:
-    from olaflab.model.gain import Gain, Job
+    from olaflab.model.gain import Gain, Job, Spread
+
+
+_LITTLE = 0.05
+"""Below this share a difference of ages is no gain."""
 
 
 @click.command()
@@ -27,8 +33,17 @@ if TYPE_CHECKING:
 @click.option("--jitter", type=click.FloatRange(0, 1), default=0.1, show_default=True,
               help="Share of the interval by which an update may be late.")  # fmt: skip
 @click.option("--mtu", type=click.IntRange(68, 65535), default=1500, show_default=True, help="Bytes.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of phases and jitter.")
-@json_option("Print JSON; ages in ns.")
+@click.option(
+    "--seed",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="The first one, of phases and jitter.",
+)
+@click.option(
+    "--seeds", type=click.IntRange(1, 1000), default=20, show_default=True, help="Runs of each queue."
+)
+@json_option("Print JSON; ages in ns, null where there is none.")
 def command(
     values: int,
     interval: str,
@@ -39,13 +54,15 @@ def command(
     jitter: float,
     mtu: int,
     seed: int,
+    seeds: int,
     as_json: bool,
 ) -> None:
     """Predict what a training job would gain from Olaf.
 
     Loss, Age-of-Model and delivery of FIFO, Olaf, and Olaf with transmission control (OLAF §5), in the
     event-level model and with the same arrivals: every worker updates once an interval, from a random phase
-    on.
+    on, and begins each update with another segment, as the SDK does. Figures are medians of several runs with
+    other phases, and (lowest … highest): with which phases a job will run is chance.
 
     \b
       olafctl gain --values 9797 --interval 20ms --workers 3 --clusters 8 --rate 50Mb/s
@@ -65,14 +82,16 @@ def command(
         jitter,
         mtu,
     )
-    found = gain(job, seed)
+    found = gain(job, range(seed, seed + seeds))
     if as_json:
         print_json(
             {
                 "offered_rate": job.offered,
                 "segments": job.segments,
+                "seeds": seeds,
                 "congested": found.congested,
-                "outcomes": [asdict(outcome) for outcome in found.outcomes.values()],
+                "younger": _finite(asdict(found.younger)),
+                "outcomes": [_finite(asdict(outcome)) for outcome in found.outcomes.values()],
             }
         )
         return
@@ -84,17 +103,37 @@ def command(
     rows = [
         (
             outcome.way,
-            f"{outcome.lost:.1%}",
-            f"{outcome.held:.1%}",
-            "–" if outcome.age is None else f"{outcome.age / 1e6:.4g}",
-            f"{outcome.updates:.4g}",
-            f"{outcome.frames:.4g}",
+            _said(outcome.lost, "{:.1%}"),
+            f"{outcome.held.median:.1%}",
+            _said(outcome.age, "{:.4g}", 1e6),
+            f"{outcome.updates.median:.4g}",
+            f"{outcome.frames.median:.4g}",
         )
         for outcome in found.outcomes.values()
     ]
     heads = ["queue", "lost", "held back", "AoM ms", "updates/s delivered", "frames/s"]
-    table("predicted", heads, rows)
+    table(f"predicted; the median of {seeds} seed{'s' * (seeds != 1)} (lowest … highest)", heads, rows)
     click.echo(f"\n{_verdict(found, job)}")
+
+
+def _said(spread: "Spread", form: str, unit: float = 1.0) -> str:
+    median, lowest, highest = (
+        "none" if isinf(value) else form.format(value / unit)
+        for value in (spread.median, spread.lowest, spread.highest)
+    )
+    return median if lowest == highest else f"{median} ({lowest} … {highest})"
+
+
+def _finite(values: Mapping[str, Any]) -> dict[str, Any]:
+    """As JSON can hold it: null for infinite."""
+    return {
+        name: _finite(value)
+        if isinstance(value, dict)
+        else None
+        if isinstance(value, float) and isinf(value)
+        else value
+        for name, value in values.items()
+    }
 
 
 def _verdict(found: "Gain", job: "Job") -> str:
@@ -102,15 +141,29 @@ def _verdict(found: "Gain", job: "Job") -> str:
 
     if not found.congested:
         return "Little to gain: the link carries what the workers send."
-    fifo, olaf = found.outcomes[Way.FIFO], found.outcomes[Way.OLAF]
-    if found.younger is None:
-        return "Nothing of some cluster comes through: give it more slots or a faster link."
-    said = f"FIFO loses {fifo.lost:.0%}, Olaf {olaf.lost:.0%}; "
-    if found.younger < 1:
-        said = f"Yes: {said}models are {1 - found.younger:.0%} younger."
-    else:
+    fifo, olaf = (found.outcomes[way].lost.median for way in (Way.FIFO, Way.OLAF))
+    said = f"FIFO loses {fifo:.0%}, Olaf {olaf:.0%}; "
+    younger = found.younger
+    if isinf(younger.median):
+        said = (
+            f"{said}with most phases nothing of some segment comes through FIFO or Olaf, so ages say nothing."
+        )
+    elif abs(1 - younger.median) < _LITTLE:
+        said += "models are of about the same age."
+    elif younger.highest < 1:
+        said = f"Yes: {said}models are {_younger(found)} younger."
+    elif younger.lowest >= 1:
         said += "models are not younger."
+    else:
+        said += f"whether models are younger depends on the phases: by {_younger(found)}."
     most = job.clusters * job.segments
-    if job.slots < most and olaf.lost > fifo.lost / 10:
+    if job.slots < most and olaf > fifo / 10:
         said += f" More than {job.slots} slots help: {most} segments may wait at once."
     return said
+
+
+def _younger(found: "Gain") -> str:
+    """By how much: the median and the extremes."""
+    share = found.younger
+    low = "none" if isinf(share.highest) else f"{1 - share.highest:.0%}"
+    return f"{1 - share.median:.0%} ({low} … {1 - share.lowest:.0%})"

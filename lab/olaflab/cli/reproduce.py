@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING
 
 import click
 
+from olafctl import paths
 from olafctl.cli.output import json_option, log_progress, print_json, table
 from olafctl.errors import MissingTool, Problem
 
 if TYPE_CHECKING:
     from olaflab.paper.experiment import Data, Experiment
 
+KEPT = paths.sources() / "docs" / "reproduction"
+"""Where the project keeps what trainings found."""
 _NAMES = ("table1", "table2", "table3", "fig2", "fig3", "fig6", "fig7", "fig8", "fig10", "all")
 
 
@@ -24,7 +27,7 @@ _NAMES = ("table1", "table2", "table3", "fig2", "fig3", "fig6", "fig7", "fig8", 
     type=click.Path(file_okay=False, path_type=Path),
     default=Path("docs") / "reproduction",
     show_default=True,
-    help="Folder for PNG and CSV.",
+    help="Folder for PNG, SVG and CSV.",
 )
 @click.option(
     "--document",
@@ -38,6 +41,11 @@ _NAMES = ("table1", "table2", "table3", "fig2", "fig3", "fig6", "fig7", "fig8", 
     show_default=True,
     help="Where `olafctl bench train` left its figures.",
 )
+@click.option(
+    "--html",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Also write all of it as one page, with its pictures in it, to read offline.",
+)
 @click.option("--runs", type=click.IntRange(1), default=30, show_default=True, help="Of each setup.")
 @json_option("Print the figures as JSON.")
 def command(
@@ -45,6 +53,7 @@ def command(
     output: Path,
     document: Path | None,
     trainings: Path,
+    html: Path | None,
     runs: int,
     as_json: bool,
 ) -> None:
@@ -53,11 +62,13 @@ def command(
     All of them if none is named. Each is measured in the event-level model, over what the paper leaves open
     too, and shown next to the paper's figures. What was measured with the same code and the same runs is
     kept, so an interrupted command goes on where it was. Figures 2, 3 and 8 are trainings: `olafctl bench
-    train` makes them, and figure 7 through the twin.
+    train` makes them, and figure 7 through the twin; what is not in --trainings is shown as the project's
+    docs/reproduction has it.
 
     \b
       olafctl reproduce table2
       olafctl reproduce all                  # also writes docs/reproduction.md
+      olafctl reproduce all --html page.html
     """
     try:
         from olaflab.paper import catalogue, kept
@@ -65,10 +76,10 @@ def command(
         raise MissingTool(
             Problem(f"transmission control is the SDK's: {error}", remedy="pip install ./sdk")
         ) from error
-    from olaflab.paper.document import write
+    from olaflab.paper.document import write, write_html
 
     everything = not what or "all" in what
-    known = catalogue.experiments(trainings)
+    known = catalogue.experiments(trainings, KEPT)
     chosen = [one for name, one in known.items() if everything or name.partition("-")[0] in what]
     measured: dict[Experiment, Data] = {}
     for number, one in enumerate(chosen, 1):
@@ -78,6 +89,8 @@ def command(
         log_progress(f"{one.name}: done in {time.monotonic() - began:.0f} s")
     page = document or (output.with_suffix(".md") if everything else output / f"{'-'.join(what)}.md")
     written = write(measured, page, output)
+    if html is not None:
+        written = [*written, write_html(page, html)]
     if as_json:
         print_json({one.name: data for one, data in measured.items()})
         return

@@ -1,5 +1,5 @@
 """Hostile input to a daemon that keeps a twin: damaged and forged control messages, mutated calls, and a
-flood from one source while another joins honestly."""
+flood from one source, and from thousands at one port, while another joins honestly."""
 
 import itertools
 import random
@@ -17,11 +17,11 @@ import psutil
 from olafctl.daemon.api import olaf_pb2
 from olafctl.daemon.api.client import Client
 from olafctl.daemon.api.schema import SERVICE
-from olafctl.daemon.messages.datagram import signed
 from olafctl.errors import OlafError, Problem
 from olafctl.membership.model import default_mac
 from olafctl.ports.host import HostPort, open_host_port
 from olafctl.wire import control, layouts
+from olafctl.wire.authentication import signed
 from olafctl.wire.control import Action, Reason
 from olafctl.wire.frames import Datagram, Endpoint, pack, unpack
 from olaflab.daemon.daemon_process import TIMEOUT, until
@@ -44,6 +44,10 @@ _RESEND = 1.0
 _TURN = 0.01
 _WORKERS = 200
 """Honest ones: the daemon keeps a nonce of each."""
+_SPREAD = 2000
+"""Sources of the flood from many."""
+_ROUNDS = 4
+"""Turns of calm and flood, so that both meet the same machine."""
 _HEADERS = layouts.ETHERNET.size + layouts.IPV4.size + layouts.UDP.size
 
 
@@ -77,11 +81,29 @@ class Report:
     """At the flood's end."""
     processor: float
     """Processor time of the daemon under the flood, in seconds a second."""
+    spread_sources: int
+    """Of the flood from many sources at one port."""
+    spread_flooded: int
+    """Messages of that flood."""
+    spread_calm: float
+    """Honest joins a second in the calm turns between."""
+    spread_joins: float
+    """Honest joins a second meanwhile, at another port."""
+    spread_processor: float
+    """Processor time of the daemon meanwhile, in seconds a second."""
+
+    @property
+    def kept(self) -> float:
+        """The part of their calm rate that honest joins keep under a flood from many sources."""
+        return self.spread_joins / self.spread_calm if self.spread_calm else 0.0
 
 
-def run(messages: int, joins: int, rate: int, seed: int, progress: Callable[[str], None]) -> Report:
-    """Send ``messages`` of the random kind and a tenth as many of each other, as many mutated calls, and a
-    flood of ``rate`` a second during ``joins`` honest joins. Raises OlafError."""
+def run(
+    messages: int, joins: int, rate: int, seed: int, progress: Callable[[str], None], turn: float = 7.0
+) -> Report:
+    """Send ``messages`` of the random kind and a tenth as many of each other, as many mutated calls, a flood
+    of ``rate`` a second from one source during ``joins`` honest joins, and one from many sources in turns of
+    ``turn`` seconds. Raises OlafError."""
     progress("deploying")
     with kept_twin(_TESTBED) as twin, Client(twin.daemon.address) as client:
         until(lambda: _created(client))
@@ -98,12 +120,14 @@ def run(messages: int, joins: int, rate: int, seed: int, progress: Callable[[str
         changed = _revision(client) - before
         progress(f"{joins} honest joins under a flood of {rate} messages a second")
         busy, began = _cpu(process), time.perf_counter()
-        with _flooding(hosts[_HOSTILE], rate) as flood:
+        with _flooding(hosts[_HOSTILE], rate, 1) as flood:
             pressed = honest.joins(joins // 2)
             halfway = process.memory_info().rss
             pressed = sorted(pressed + honest.joins(joins - joins // 2))
         seconds = time.perf_counter() - began
         after, busy = process.memory_info().rss, _cpu(process) - busy
+        progress(f"honest joins, {_ROUNDS} turns of {turn:g} s calm and under {_SPREAD} sources")
+        spread = _spread(honest, hosts[_HOSTILE], rate, turn, process)
         for host in hosts.values():
             host.close()
     return Report(
@@ -122,7 +146,34 @@ def run(messages: int, joins: int, rate: int, seed: int, progress: Callable[[str
         memory_flooded=halfway,
         memory_after=after,
         processor=busy / seconds,
+        spread_sources=_SPREAD,
+        spread_flooded=spread.sent,
+        spread_calm=spread.calm / (_ROUNDS * turn),
+        spread_joins=spread.pressed / (_ROUNDS * turn),
+        spread_processor=spread.processor / (_ROUNDS * turn),
     )
+
+
+@dataclass
+class _Spread:
+    """What happened in all turns together."""
+
+    sent: int = 0
+    calm: int = 0
+    pressed: int = 0
+    processor: float = 0.0
+
+
+def _spread(honest: "_Honest", host: HostPort, rate: int, turn: float, process: psutil.Process) -> _Spread:
+    found = _Spread()
+    for _ in range(_ROUNDS):
+        found.calm += honest.joins_within(turn)
+        busy = _cpu(process)
+        with _flooding(host, rate, _SPREAD) as flood:
+            found.pressed += honest.joins_within(turn)
+        found.processor += _cpu(process) - busy
+        found.sent += flood.sent
+    return found
 
 
 class _Honest:
@@ -141,19 +192,36 @@ class _Honest:
             self._ask(ip, Action.LEAVE)
         return sorted(taken)
 
+    def joins_within(self, seconds: float) -> int:
+        """How many workers joined and left again in that time. Raises OlafError."""
+        end, done = time.perf_counter() + seconds, 0
+        while True:
+            ip = IPv4Address("10.1.0.0") + next(self._numbers) % _WORKERS
+            for action in (Action.JOIN, Action.LEAVE):
+                if self._asked(ip, action, end) is None:
+                    return done
+            done += 1
+
     def _ask(self, ip: IPv4Address, action: Action) -> float:
+        taken = self._asked(ip, action, time.perf_counter() + TIMEOUT)
+        if taken is None:
+            raise OlafError(Problem(f"{action.name} was not answered in {TIMEOUT:g} s", str(ip)))
+        return taken
+
+    def _asked(self, ip: IPv4Address, action: Action, deadline: float) -> float | None:
+        """The seconds until the answer; None when there is none by ``deadline``."""
         nonce, began = time.time_ns(), time.perf_counter()
         frame = _frame(ip, _message(action, nonce, ip))
-        while time.perf_counter() - began < TIMEOUT:
+        while time.perf_counter() < deadline:
             self._host.send(frame)
-            end = time.perf_counter() + _RESEND
+            end = min(time.perf_counter() + _RESEND, deadline)
             while (left := end - time.perf_counter()) > 0:
                 answer = _answer(self._host.receive(left))
                 if answer and answer["nonce"] == nonce:
                     if answer["reason"] != Reason.OK:
                         raise OlafError(Problem(f"{action.name} was refused: {answer['reason']}", str(ip)))
                     return time.perf_counter() - began
-        raise OlafError(Problem(f"{action.name} was not answered in {TIMEOUT:g} s", str(ip)))
+        return None
 
 
 def _send_all(host: HostPort, count: int, chance: random.Random) -> tuple[dict[str, int], dict[str, int]]:
@@ -211,9 +279,11 @@ def _mutated_calls(address: str, count: int, chance: random.Random) -> dict[str,
 
 
 class _Flood:
-    def __init__(self, host: HostPort, rate: int) -> None:
+    def __init__(self, host: HostPort, rate: int, sources: int) -> None:
         self.sent = 0
         self._host = host
+        places = (IPv4Address("10.3.0.1") + number for number in range(sources))
+        self._frames = [_frame(ip, _message(Action.JOIN, 1, ip, "00" * 32)) for ip in places]
         self._rate = rate
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
@@ -224,11 +294,10 @@ class _Flood:
         self._thread.join()
 
     def _run(self) -> None:
-        ip, began = IPv4Address("10.3.0.1"), time.perf_counter()
-        frame = _frame(ip, _message(Action.JOIN, 1, ip, "00" * 32))
+        began = time.perf_counter()
         while not self._ended.wait(_TURN):
             while self.sent < (time.perf_counter() - began) * self._rate and not self._ended.is_set():
-                self._host.send(frame)
+                self._host.send(self._frames[self.sent % len(self._frames)])
                 self.sent += 1
             with suppress(OlafError):
                 while self._host.receive(0) is not None:
@@ -236,8 +305,8 @@ class _Flood:
 
 
 @contextmanager
-def _flooding(host: HostPort, rate: int) -> Iterator[_Flood]:
-    flood = _Flood(host, rate)
+def _flooding(host: HostPort, rate: int, sources: int) -> Iterator[_Flood]:
+    flood = _Flood(host, rate, sources)
     try:
         yield flood
     finally:
@@ -300,6 +369,14 @@ def lines(report: Report) -> Iterator[str]:
     yield (
         f"memory: {report.memory_before / 1e6:.1f} MB before, {report.memory_flooded / 1e6:.1f} MB halfway "
         f"through the flood, {report.memory_after / 1e6:.1f} MB at its end"
+    )
+    yield (
+        f"valid joins: {report.spread_calm:.1f}/s calm, {report.spread_joins:.1f}/s while "
+        f"{report.spread_sources} sources at another port flood: {report.kept:.0%}"
+    )
+    yield (
+        f"  under {report.spread_flooded} messages; {report.spread_processor:.2f} s of the daemon's "
+        "processor time a second"
     )
 
 

@@ -8,15 +8,15 @@ from olaflab.paper import fig6, fig7, fig10, table1, table2, table3, training
 from olaflab.paper.experiment import Experiment
 
 
-def experiments(trainings: Path) -> Mapping[str, Experiment]:
-    """Those of the event-level model, and the trainings whose summaries are in ``trainings``."""
+def experiments(trainings: Path, kept: Path) -> Mapping[str, Experiment]:
+    """Those of the event-level model, and trainings: their summaries are in ``trainings`` or in ``kept``."""
     simulated = [one.EXPERIMENT for one in (table1, fig6, fig7, table2, table3, fig10)]
     learnt = [
         Experiment(
             name,
             title,
             (),
-            partial(_look_up, name, trainings),
+            partial(_look_up, name, trainings, kept),
             training.section,
             training.draw,
         )
@@ -25,5 +25,5 @@ def experiments(trainings: Path) -> Mapping[str, Experiment]:
     return {one.name: one for one in (*simulated, *learnt)}
 
 
-def _look_up(name: str, folder: Path, runs: int, progress: object) -> dict[str, object]:
-    return training.found(name, folder)
+def _look_up(name: str, folder: Path, kept: Path, runs: int, progress: object) -> dict[str, object]:
+    return training.found(name, folder, kept)

@@ -1,4 +1,4 @@
-"""Everything as one Markdown document, its tables as CSV and its figures as PNG."""
+"""Everything as one Markdown document, its tables as CSV and its figures as PNG and SVG."""
 
 import csv
 import os
@@ -7,6 +7,7 @@ from pathlib import Path
 
 from olafctl.errors import OlafError, Problem
 from olafctl.templates import fill_in
+from olaflab.paper import html
 from olaflab.paper.experiment import Data, Experiment, Section, Table
 
 PAGES = Path(__file__).parent / "pages"
@@ -29,13 +30,22 @@ def write(measured: Mapping[Experiment, Data], document: Path, folder: Path) -> 
     return [document, *files]
 
 
+def write_html(document: Path, path: Path) -> Path:
+    """A written document as one page with its pictures in it. Raises OlafError when it cannot be."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(html.page(document.read_text(), document.parent))
+    except OSError as error:
+        raise OlafError(Problem(f"cannot be written: {error.strerror}", str(error.filename))) from error
+    return path
+
+
 def _whole(measured: Mapping[Experiment, Data], document: Path, folder: Path) -> str:
     parts = [fill_in(PAGES, "introduction.md")]
     for experiment, data in measured.items():
         section = experiment.section(data)
         picture = _picture(experiment, folder)
-        place = os.path.relpath(picture, document.parent)
-        figure = f"![{experiment.title}]({place})" if experiment.draw and picture.is_file() else ""
+        figure = _figure(experiment.title, picture, document.parent) if experiment.draw else ""
         tables = {name: markdown(table) for name, table in section.tables.items()}
         text = fill_in(
             PAGES,
@@ -46,6 +56,15 @@ def _whole(measured: Mapping[Experiment, Data], document: Path, folder: Path) ->
         )
         parts.append(f"## {experiment.title}\n\n{text}")
     return "\n\n".join(part.strip() for part in parts) + "\n"
+
+
+def _figure(title: str, picture: Path, beside: Path) -> str:
+    """A picture, which leads to its SVG where there is one; nothing where there is no picture."""
+    if not picture.is_file():
+        return ""
+    shown = f"![{title}]({os.path.relpath(picture, beside)})"
+    vector = picture.with_suffix(".svg")
+    return f"[{shown}]({os.path.relpath(vector, beside)})" if vector.is_file() else shown
 
 
 def markdown(table: Table) -> str:
@@ -70,8 +89,10 @@ def _files(experiment: Experiment, data: Data, folder: Path) -> Sequence[Path]:
             csv.writer(file).writerows((table.heads, *table.rows))
         paths.append(path)
     if experiment.draw is not None:
-        experiment.draw(data, _picture(experiment, folder))
-        paths += [path for path in [_picture(experiment, folder)] if path.is_file()]
+        picture = _picture(experiment, folder)
+        experiment.draw(data, picture)
+        kinds = (".png", ".svg", ".json", ".csv")
+        paths += [path for kind in kinds if (path := picture.with_suffix(kind)).is_file()]
     return paths
 
 

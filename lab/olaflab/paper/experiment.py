@@ -39,6 +39,6 @@ class Experiment:
     """With a number of runs."""
     section: Callable[[Data], Section]
     draw: Callable[[Data, Path], None] | None = None
-    """Writes the figure to a file, or none where there is nothing to show."""
+    """Writes the figure as PNG and what else there is beside it; nothing where there is nothing to show."""
     page: str = ""
     """The text in ``pages/``; the name's if empty."""

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from olafctl import plotting
+from olaflab import pictures
 from olaflab.paper import multi_hop, statistics
 from olaflab.paper.experiment import Data, Experiment, Progress, Section, Table
 from olaflab.paper.multi_hop import SAME, Queue, Setup
@@ -105,9 +106,10 @@ def flat(ages: list[float]) -> bool:
 def draw(data: Data, path: Path) -> None:
     """Both groups' ages over α."""
     place = data["places"][0]
-    figure = plotting.new_figure(10, 4)
+    figure = plotting.new_figure(10, 4.5)
+    both = figure.subplots(1, 2, sharey=True)
     for axes, names, title in zip(
-        figure.subplots(1, 2),
+        both,
         (("age_s1", "age_s2"), ("worker_s1", "worker_s2")),
         ("by cluster", "by worker"),
         strict=True,
@@ -124,10 +126,11 @@ def draw(data: Data, path: Path) -> None:
                     color=plotting.COLOURS[number],
                     label=f"{queue}, {name[-2:].upper()}",
                 )
-        axes.set(xlabel="α = x₁/x₂", ylabel="average Age-of-Model, ms", title=title, yscale="log")
+        axes.set(xlabel="α = x₁/x₂", title=title, yscale="log")
         axes.grid(alpha=0.3)
-        axes.legend()
-    plotting.save(figure, path)
+    both[0].set_ylabel("average Age-of-Model, ms")
+    pictures.legend(figure, both[0], columns=3)
+    pictures.save(figure, path)
 
 
 EXPERIMENT = Experiment(

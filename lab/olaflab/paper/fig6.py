@@ -1,11 +1,13 @@
 """OLAF figure 6: how many worker updates an outgoing frame holds, by the output's rate."""
 
 from collections import Counter
-from itertools import accumulate
+from collections.abc import Iterator
+from itertools import accumulate, pairwise
 from pathlib import Path
 
 from olafctl import plotting
 from olafctl.wire.modes import Mode
+from olaflab import pictures
 from olaflab.paper import table1
 from olaflab.paper.demo.experiment import AT_ONCE
 from olaflab.paper.experiment import Data, Experiment, Progress, Section, Table
@@ -33,7 +35,7 @@ def measure(runs: int, progress: Progress) -> Data:
 
 
 def section(data: Data) -> Section:
-    """The CDF at some counts."""
+    """The CDF at some counts, and where it moves to the right as the rate falls."""
     titles = {
         "in turn": f"{AT_ONCE} clusters at a time, {data['runs']} runs",
         "together": f"all {CLUSTERS} together",
@@ -45,8 +47,31 @@ def section(data: Data) -> Section:
             rows.append([titles[name], rate, *(f"{100 * _at(counts, shares, n):.1f}" for n in _SHOWN)])
     heads = ("clusters", "output, Gb/s", *(f"≤ {n}" for n in _SHOWN))
     return Section(
-        {"cdf": Table("Percent of outgoing frames that hold at most so many worker updates", heads, rows)}
+        {"cdf": Table("Percent of outgoing frames that hold at most so many worker updates", heads, rows)},
+        {
+            "means": {titles[name]: _means(by_rate) for name, by_rate in data["frames"].items()},
+            "holds": dict(
+                statement
+                for name, by_rate in data["frames"].items()
+                for statement in _moves(titles[name], by_rate)
+            ),
+        },
     )
+
+
+def _means(by_rate: dict[str, dict[str, int]]) -> str:
+    """Worker updates in a frame, by rate."""
+    means = [sum(int(n) * f for n, f in frames.items()) / sum(frames.values()) for frames in by_rate.values()]
+    return ", ".join(f"{mean:.1f} at {rate} Gb/s" for rate, mean in zip(by_rate, means, strict=True))
+
+
+def _moves(title: str, by_rate: dict[str, dict[str, int]]) -> Iterator[tuple[str, bool]]:
+    """For each pair of rates: at the lower one no greater share holds at most n updates, for every n."""
+    for (above, more), (below, fewer) in pairwise(by_rate.items()):
+        curves = [cdf(frames) for frames in (more, fewer)]
+        wrong = [str(n) for n in _SHOWN if _at(*curves[1], n) > _at(*curves[0], n)]
+        but = f"; not at most {', '.join(wrong)} updates" if wrong else ""
+        yield f"{title}: further right at {below} Gb/s than at {above} Gb/s{but}", not wrong
 
 
 def cdf(frames: dict[str, int]) -> tuple[list[int], list[float]]:
@@ -62,8 +87,9 @@ def _at(counts: list[int], shares: list[float], most: int) -> float:
 
 def draw(data: Data, path: Path) -> None:
     """The CDFs of both kinds of traffic."""
-    figure = plotting.new_figure(10, 4)
-    for axes, (name, by_rate) in zip(figure.subplots(1, 2), data["frames"].items(), strict=True):
+    figure = plotting.new_figure(10, 4.3)
+    both = figure.subplots(1, 2, sharex=True, sharey=True)
+    for axes, (name, by_rate) in zip(both, data["frames"].items(), strict=True):
         for number, (rate, frames) in enumerate(by_rate.items()):
             counts, shares = cdf(frames)
             axes.step(
@@ -74,13 +100,12 @@ def draw(data: Data, path: Path) -> None:
                 color=plotting.COLOURS[number],
                 label=f"{rate} Gb/s",
             )
-        axes.set(
-            xlabel="worker updates in an outgoing frame", ylabel="share of frames", title=f"clusters {name}"
-        )
-        axes.set_xlim(1, 32)
+        axes.set(xlabel="worker updates in an outgoing frame", title=f"clusters {name}")
+        axes.set(xlim=(1, 32), ylim=(0, 1))
         axes.grid(alpha=0.3)
-        axes.legend()
-    plotting.save(figure, path)
+    both[0].set_ylabel("share of frames with at most as many")
+    pictures.legend(figure, both[0])
+    pictures.save(figure, path)
 
 
 EXPERIMENT = Experiment(

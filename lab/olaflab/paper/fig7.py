@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from olafctl import paths, plotting
 from olafctl.errors import OlafError, Problem
 from olafctl.wire.modes import Mode
+from olaflab import pictures
 from olaflab.model.run import run
 from olaflab.model.scenario import Engine, Scenario, Trace
 from olaflab.paper import statistics
@@ -147,7 +148,7 @@ def draw(data: Data, path: Path) -> None:
     axes.bar(list(data["rates"]), means, yerr=spreads, color=plotting.BLUE)
     axes.axhline(1, color="black", linewidth=0.8)
     axes.set(xlabel="output, Gb/s", ylabel="T(FIFO) / T(Olaf)")
-    plotting.save(figure, path)
+    pictures.save(figure, path)
 
 
 EXPERIMENT = Experiment(

@@ -27,7 +27,8 @@ def section(data: Data) -> Section:
             f"What transmission control leaves open; {runs} runs of each", data, "control"
         ),
     }
-    return Section(tables, {"fairer": data["fairer"], "runs": data["runs"]})
+    ours = {row[0]: {"loss": row[2], "workers": row[-1]} for row in tables["comparison"].rows}
+    return Section(tables, {"fairer": data["fairer"], "runs": data["runs"], "ours": ours})
 
 
 EXPERIMENT = Experiment("table3", "Table 3: multi-hop, unequal workers", table2.CODE, measure, section)

@@ -1,7 +1,6 @@
 """Figures of OLAF that ``olafctl bench train`` makes, through the twin: here they are looked up."""
 
 import json
-import shutil
 from dataclasses import dataclass
 from math import isnan
 from pathlib import Path
@@ -12,12 +11,16 @@ from olaflab.paper.experiment import Data, Section, Table
 
 TITLES = {
     "fig2": "Figure 2: training strategies",
+    "fig2-equal": "Figure 2 with as large a step in all",
+    "fig2-rates": "Figure 2 with a rate for each strategy",
     "fig3": "Figure 3: number of workers",
     "fig7-twin": "Figure 7 through the twin, with transmission control",
     "fig7-control": "Figure 7 with other Δ_T and v",
     "fig8": "Figure 8: reward under congestion",
     "fig8-settings": "Figure 8 with other settings",
 }
+KINDS = (".png", ".svg", ".csv")
+"""Of files beside a summary: the picture, and every point."""
 _FIGURES = {"fig7-twin": "7"}
 """``--figure`` of those where it is not the name after ``fig``."""
 
@@ -56,20 +59,42 @@ def load(path: Path) -> Summary | None:
         ) from error
 
 
-def found(name: str, folder: Path) -> Data:
-    """A figure's data, from ``folder``; ``summary`` is None when it was not run."""
-    summary = load(folder / f"figure{_figure(name)}.json")
-    picture = folder / f"figure{_figure(name)}.png"
-    shown = str(picture) if summary is not None and picture.is_file() else None
-    return {"name": name, "summary": None if summary is None else vars(summary), "picture": shown}
+def found(name: str, folder: Path, kept: Path) -> Data:
+    """A figure's data: from ``folder``, or as a reproduction left it in ``kept`` (:func:`draw`).
+
+    ``summary`` is None when neither has it.
+    """
+    places = (folder / f"figure{_figure(name)}.json", kept / f"{name}.json")
+    for path in places:
+        summary = load(path)
+        if summary is not None:
+            files = [str(each) for kind in KINDS if (each := path.with_suffix(kind)).is_file()]
+            return {"name": name, "summary": vars(summary), "files": files}
+    return {"name": name, "summary": None, "files": []}
 
 
 def draw(data: Data, path: Path) -> None:
-    """The picture that the training left, if there is one, as ``path``."""
-    if data["picture"] is None:
-        path.unlink(missing_ok=True)
-    else:
-        shutil.copyfile(data["picture"], path)
+    """The training's picture as ``path``; its summary and points beside it. Without one, all stays as it is.
+
+    So a checkout without the trainings has what they found, and shows it again.
+    """
+    if data["summary"] is None:
+        return
+    _replace(
+        path.with_suffix(".json"), (json.dumps(data["summary"], indent=1, ensure_ascii=False) + "\n").encode()
+    )
+    sources = {Path(each).suffix: Path(each).read_bytes() for each in data["files"]}
+    for kind in KINDS if sources else ():
+        if kind in sources:
+            _replace(path.with_suffix(kind), sources[kind])
+        else:
+            path.with_suffix(kind).unlink(missing_ok=True)  # of an earlier training
+
+
+def _replace(path: Path, content: bytes) -> None:
+    """Not at all where nothing changes: the source may be the same file."""
+    if not path.is_file() or path.read_bytes() != content:
+        path.write_bytes(content)
 
 
 def section(data: Data) -> Section:

@@ -112,9 +112,14 @@ def show(state: Path) -> list[dict[str, str]]:
     ]
 
 
+def names(state: Path) -> set[str]:
+    """The hosts that have namespaces of their own."""
+    return {stack.name for stack in _load(state).stacks}
+
+
 def namespace_of(state: Path, host: str) -> str:
     """The namespace of ``host``. Raises BadInput when it has none."""
-    known = {stack.name for stack in _load(state).stacks}
+    known = names(state)
     if not known:
         what = "its hosts have no namespaces of their own"
         raise BadInput(Problem(what, state.name, "as root: olafctl deploy --hosts TESTBED"))

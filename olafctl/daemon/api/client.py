@@ -11,7 +11,7 @@ import grpc
 
 from olafctl import paths
 from olafctl.daemon import credentials
-from olafctl.daemon.api import olaf_pb2
+from olafctl.daemon.api import olaf_pb2, trouble
 from olafctl.daemon.api.schema import CALLS, SERVICE
 from olafctl.daemon.api.server import LEADER, PROBLEMS, TOKEN, TROUBLE
 from olafctl.daemon.controller import Unavailable
@@ -21,7 +21,7 @@ from olafctl.p4runtime import address as addresses
 
 ADDRESS = "OLAF_DAEMON"
 SECRET = "OLAF_TOKEN"
-CERTIFICATES = "OLAF_CERTS"
+CERTIFICATES = trouble.CERTIFICATES
 
 
 def default_address() -> str:
@@ -64,6 +64,7 @@ class Client:
         ]
         addresses.check_form(self.address)
         shown = None if place is None else credentials.client(place)
+        self._secured = shown is not None
         try:
             name, self._folder = addresses.short(self.address)
         except OSError as error:
@@ -123,8 +124,14 @@ class Client:
         if error.code() is grpc.StatusCode.UNAUTHENTICATED:
             remedy = f"set {SECRET} to the daemon's token, or {CERTIFICATES} to a folder of `olafctl certs`"
             return OlafError(Problem(error.details(), self.address, remedy))
-        # gRPC puts all that it tried in front of the reason.
-        return self._silent((error.details() or error.code().name).rpartition(": ")[2])
+        details = error.details() or error.code().name
+        if addresses.socket_of(self.address) is None and error.code() is grpc.StatusCode.UNAVAILABLE:
+            found = trouble.of_tls(details, self._secured)
+            if found is not None:
+                return OlafError(
+                    Problem(f"the daemon cannot be talked to: {found[0]}", self.address, found[1])
+                )
+        return self._silent(trouble.reason(details))
 
     def _silent(self, reason: str) -> OlafError:
         remedy = f"olafctl daemon starts it; {ADDRESS} names another address"

@@ -42,7 +42,7 @@ _log = logging.getLogger(__name__)
 
 
 def unready(owned: Mapping[str, Owned]) -> dict[str, str]:
-    """Why deployments cannot be served as they should, by name; a follower is ready when it keeps up."""
+    """The problems of deployments, by name; a follower that keeps up has none."""
     found = {}
     for name, each in list(owned.items()):
         status = each.controller.status(summary=True)
@@ -62,8 +62,9 @@ def check_listening(address: str, tls: Tls | None, token: str) -> None:
 class Server:
     """Serves ``olaf.v1`` for some deployments, by name, until :meth:`stop`.
 
-    A UNIX socket is its owner's. Over TCP a client needs a certificate of the authority in ``tls`` or the
-    token, also from this machine; beyond loopback there must be TLS. Raises OlafError.
+    A UNIX socket is its owner's. Over TCP a client needs a certificate of the authority in ``tls``, and the
+    token if there is one, also from this machine; one of the two must be, and beyond loopback TLS. Raises
+    OlafError.
     """
 
     def __init__(
@@ -75,10 +76,13 @@ class Server:
         *,
         audit: AuditLog | None = None,
         called: Callable[[str, str, float], None] | None = None,
+        stranger: Callable[[], None] | None = None,
     ) -> None:
         """``owned`` loses what is let go. ``audit`` notes each change that is asked for; ``called`` is told
-        of each call's name, how it ended, and the seconds it took."""
+        of each call's name, how it ended, and the seconds it took; ``stranger`` of each call without the
+        right token."""
         self._audit = audit
+        self._stranger = stranger
         self._called = called
         check_listening(address, tls, token)
         path = addresses.socket_of(address)
@@ -124,9 +128,10 @@ class Server:
                     port = self._server.add_insecure_port(name)
             finally:
                 os.umask(mask)
-        except (OSError, RuntimeError) as error:
+        except (OSError, RuntimeError):
             remedy = "end what listens there, or choose another address"
-            raise OlafError(Problem(f"cannot listen: {error}", address, remedy)) from None
+            reason = addresses.why_not_bound(address)
+            raise OlafError(Problem(f"cannot listen: {reason}", address, remedy)) from None
         return address if address.startswith("unix:") else f"{address.rpartition(':')[0]}:{port}"
 
     def _handler(self, name: str) -> Any:
@@ -203,11 +208,17 @@ class Server:
             self._watchers.release()
 
     def _authenticate(self, context: Any) -> None:
-        if addresses.socket_of(self.address) is not None or context.peer_identities():
+        if addresses.socket_of(self.address) is not None:
+            return
+        # Whoever gives both asks for both; without a certificate of the authority no one gets here.
+        if not self._token and context.peer_identities():
             return
         given = dict(context.invocation_metadata()).get(TOKEN, "")
         if not self._token or not hmac.compare_digest(given.encode(), f"Bearer {self._token}".encode()):
-            context.abort(grpc.StatusCode.UNAUTHENTICATED, "needs the daemon's token or a client certificate")
+            if self._stranger is not None:
+                self._stranger()
+            needs = "token" if self._token else "client certificate"
+            context.abort(grpc.StatusCode.UNAUTHENTICATED, f"needs the daemon's {needs}")
 
 
 def _who(context: Any) -> str:

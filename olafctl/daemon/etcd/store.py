@@ -27,7 +27,7 @@ _log = logging.getLogger(__name__)
 
 
 def prefix(deployment: str) -> bytes:
-    """What the keys of a deployment begin with."""
+    """The prefix of a deployment's keys."""
     return f"/olaf/{deployment}/".encode()
 
 
@@ -130,6 +130,9 @@ class EtcdStore:
             if len(events) >= limit:
                 break
         return events
+
+    def check(self) -> None:
+        """etcd checks its own pages."""
 
     def close(self) -> None:
         """Nothing is held."""

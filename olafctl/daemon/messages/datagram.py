@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from ipaddress import IPv4Address
 
 from olafctl.wire import control, layouts
+from olafctl.wire.authentication import MAC_BYTES, mac, signed
 from olafctl.wire.control import Action
 from olafctl.wire.frames import Values, ipv4_checksum, mac_bits, pack, unpack
-from olafctl.wire.layouts import Layout
 
 _IPV4 = 0x0800
 _UDP = 17
@@ -22,7 +22,6 @@ _LAYOUTS = {
     Action.HALT: control.HALT,
     Action.ACK: control.ACK,
 }
-_MAC_BYTES = 16
 
 
 class NotUnderstood(Exception):
@@ -35,7 +34,7 @@ class NotUnderstood(Exception):
 
 @dataclass(frozen=True)
 class Sender:
-    """Where a message came from, and so where its answer goes."""
+    """The sender of a message, to which its answer goes."""
 
     port: int
     """Front port."""
@@ -43,7 +42,7 @@ class Sender:
     ip: IPv4Address
     udp_port: int
     own_mac: str
-    """What it sent to, which the answer comes from."""
+    """The destination of the message, from which the answer comes."""
     own_ip: IPv4Address
     own_udp_port: int
 
@@ -56,7 +55,7 @@ class Message:
     action: Action
     values: Values
     signed: bytes
-    """All before ``mac``."""
+    """The bytes before ``mac``."""
 
     @property
     def cluster(self) -> str:
@@ -66,8 +65,8 @@ class Message:
 
     def is_authentic(self, key: str) -> bool:
         """Whether it was made with ``key`` (hexadecimal)."""
-        given = self.values["mac"].to_bytes(_MAC_BYTES, "big")
-        return hmac.compare_digest(given, _mac(self.signed, key, self.sender.ip, self.sender.udp_port))
+        given = self.values["mac"].to_bytes(MAC_BYTES, "big")
+        return hmac.compare_digest(given, mac(self.signed, key, self.sender.ip, self.sender.udp_port))
 
 
 def parse(port: int, frame: bytes) -> Message:
@@ -98,7 +97,7 @@ def parse(port: int, frame: bytes) -> Message:
     if len(payload) != layout.size:
         what = f"a {layout.name} has {layout.size} bytes, not {len(payload)}"
         raise NotUnderstood(what, sender)
-    return Message(sender, action, unpack(layout, payload), payload[:-_MAC_BYTES])
+    return Message(sender, action, unpack(layout, payload), payload[:-MAC_BYTES])
 
 
 def build(action: Action, values: Values, key: str, to: Sender, tos: int) -> bytes:
@@ -121,20 +120,6 @@ def build(action: Action, values: Values, key: str, to: Sender, tos: int) -> byt
     ipv4["hdr_checksum"] = ipv4_checksum(pack(layouts.IPV4, ipv4))
     ethernet = {"dst_addr": mac_bits(to.mac), "src_addr": mac_bits(to.own_mac), "ether_type": _IPV4}
     return pack(layouts.ETHERNET, ethernet) + pack(layouts.IPV4, ipv4) + udp + body
-
-
-def signed(layout: Layout, values: Values, key: str, ip: IPv4Address, udp_port: int) -> bytes:
-    """A message's bytes with its MAC under ``key`` (hexadecimal), zero without a key; the member that sends
-    or gets it is at that address."""
-    message = pack(layout, values)[:-_MAC_BYTES]
-    return message + _mac(message, key, ip, udp_port)
-
-
-def _mac(message: bytes, key: str, ip: IPv4Address, udp_port: int) -> bytes:
-    if not key:
-        return bytes(_MAC_BYTES)
-    covered = ip.packed + udp_port.to_bytes(2, "big") + message
-    return hmac.digest(bytes.fromhex(key), covered, "sha256")[:_MAC_BYTES]
 
 
 def _mac_text(bits: int) -> str:

@@ -3,6 +3,9 @@
 A message that names no cluster is about the cluster of the member at its source address. It changes nothing
 unless the key of its cluster authenticates it. The nonce of a keyed message is stored in the same step as
 what it changes, so that a repetition is told from a replay after a restart too.
+
+Anybody can send such messages, from as many addresses as they like. So the cheapest checks come first, each
+front port has its turn, and of what a port is refused only so much is answered.
 """
 
 import logging
@@ -23,6 +26,8 @@ from olafctl.daemon.messages.datagram import Message, NotUnderstood, Sender
 from olafctl.daemon.messages.nonces import Freshness, Nonces
 from olafctl.daemon.messages.notices import Notices
 from olafctl.daemon.messages.rates import Rates
+from olafctl.daemon.messages.summary import Summary
+from olafctl.daemon.messages.turns import Turns
 from olafctl.daemon.operate.audit import AuditLog
 from olafctl.errors import BadInput, OlafError, Problem
 from olafctl.membership.membership import Change, Membership
@@ -39,7 +44,10 @@ from olafctl.wire.modes import Mode
 _log = logging.getLogger(__name__)
 _TIMEOUT = 0.2
 _PER_SECOND, _BURST = 20, 100
-_PORT_PER_SECOND, _PORT_BURST = 2000, 4000
+_PORT_PER_SECOND, _PORT_BURST = 200, 500
+"""Valid ones take a daemon some milliseconds each, and forged ones must leave it the time for them."""
+_REFUSED_PER_SECOND, _REFUSED_BURST = 20, 200
+"""Refusals of a port that are answered: an answer costs more than to find out that a message is forged."""
 _SOURCES = 4096
 _ROUNDS = 1024
 _HELP_SECONDS = 10.0
@@ -55,7 +63,8 @@ class Refused(BadInput):
 
 
 class Listener:
-    """Answers one deployment's control messages: a thread for each engine that hands them over."""
+    """Answers one deployment's control messages: a thread for each engine that hands them over sorts them by
+    port, and one deals with them."""
 
     def __init__(
         self,
@@ -81,6 +90,9 @@ class Listener:
         self._audit = audit
         self._sources = Rates(_PER_SECOND, _BURST, _SOURCES)
         self._ports = Rates(_PORT_PER_SECOND, _PORT_BURST, len(testbed.ports))
+        self._refusals = Rates(_REFUSED_PER_SECOND, _REFUSED_BURST, len(testbed.ports))
+        self._turns = Turns(_PORT_BURST)
+        self._summary = Summary(testbed.name)
         self._nonces = Nonces(controller.look)
         self._term = controller.term
         self._outcomes: OrderedDict[tuple[str, IPv4Address], Reason | None] = OrderedDict()
@@ -88,14 +100,14 @@ class Listener:
         self._clock = clock
         self._asked: OrderedDict[tuple[str, int, int], dict[str, float]] = OrderedDict()
         """Members that asked for help with a cluster's segment and round, and when they last did."""
-        self._taking = threading.Lock()
+        self._counting = threading.Lock()
         self._ended = threading.Event()
+        name = f"messages {testbed.name}"
         self._threads = [
-            threading.Thread(
-                target=self._run, args=(engine.name,), name=f"messages {testbed.name}", daemon=True
-            )
+            threading.Thread(target=self._hear_all, args=(engine.name,), name=name, daemon=True)
             for engine in testbed.engines
         ]
+        self._threads.append(threading.Thread(target=self._take_all, name=name, daemon=True))
         for thread in self._threads:
             thread.start()
 
@@ -105,40 +117,48 @@ class Listener:
         for thread in self._threads:
             thread.join()
 
-    def _run(self, engine: str) -> None:
+    def _hear_all(self, engine: str) -> None:
         while not self._ended.is_set():
             seen = False
             with suppress(OlafError):
                 for packet in self._controller.southbound.packets(engine, _TIMEOUT):
                     seen = True
-                    with self._taking:
-                        self.take(packet.metadata["ingress_port"], packet.payload)
+                    self.hear(packet.metadata["ingress_port"], packet.payload)
                     if self._ended.is_set():
                         return
             if not seen:
                 self._ended.wait(_TIMEOUT)
 
+    def hear(self, port: int, frame: bytes) -> None:
+        """One frame that VNP4₁ handed over: it waits for its port's turn, unless too many came before."""
+        # What is dropped of a source does not count against its port, which others may share.
+        allowed = self._sources.allows((port, frame[26:30])) and self._ports.allows(port)
+        if not (allowed and self._turns.put(port, frame)):
+            self._dropped(port, "flooded")
+
+    def _take_all(self) -> None:
+        while not self._ended.is_set():
+            waiting = self._turns.take(_TIMEOUT)
+            if waiting is not None:
+                self.take(*waiting)
+            self._summary.tell()
+
     def take(self, port: int, frame: bytes) -> None:
-        """Deal with one frame that VNP4₁ handed over."""
+        """Deal with one frame."""
         if self._term != self._controller.term:
             # Another controller may have led in the meantime: only the stored nonces count.
             self._term = self._controller.term
             self._nonces = Nonces(self._controller.look)
             self._outcomes.clear()
-        # The cheapest checks come first: a flood is not to cost more than it must. What is dropped of a
-        # source does not count against its port, which others may share.
-        if not self._sources.allows((port, frame[26:30])) or not self._ports.allows(port):
-            self.counts["flooded"] += 1
-            return
         try:
             message = datagram.parse(port, frame)
         except NotUnderstood as error:
-            self.counts["malformed"] += 1
-            if error.sender is not None:
+            self._dropped(port, "malformed")
+            if error.sender is not None and self._refusals.allows(port):
                 self._answer(error.sender, 0, 0, Reason.BAD_MESSAGE, None, {})
             return
         if message.action is Action.ACK:
-            self.counts["malformed"] += 1
+            self._dropped(port, "malformed")
             return
         cluster: Cluster | None = None
         try:
@@ -147,7 +167,12 @@ class Listener:
         except Refused as error:
             self._refuse(message, cluster, error)
         except OlafError:
-            self.counts["busy"] += 1  # it asks again
+            self._dropped(port, "busy")  # it asks again
+
+    def _dropped(self, port: int, why: str) -> None:
+        with self._counting:
+            self.counts[why] += 1
+        self._summary.add(port, why)
 
     def _known(self, message: Message) -> tuple[Cluster, Member | None]:
         """The cluster of a message, and the member at its source address. Raises Refused."""
@@ -198,6 +223,9 @@ class Listener:
                 self._forward(message, cluster, member)
                 self._accept(message, name)
             elif isinstance(error, OlafError):
+                if cluster.key:
+                    who = f"{message.action.name} of {message.sender.ip}"
+                    _log.info("%s: refused %s: %s", self._testbed.name, who, error)
                 self._outcomes[name, source] = self._refuse(message, cluster, error)
 
         future = self._admission.submit(also(operation, rows))
@@ -287,7 +315,8 @@ class Listener:
     # Answers
 
     def _accept(self, message: Message, name: str) -> None:
-        self.counts["ok"] += 1
+        with self._counting:
+            self.counts["ok"] += 1
         cluster = self._controller.look(lambda membership: membership.clusters.get(name))
         values: Values = {}
         if cluster is not None:
@@ -299,7 +328,7 @@ class Listener:
         self._answer(message.sender, message.action, message.values["nonce"], Reason.OK, cluster, values)
 
     def _refuse(self, message: Message, cluster: Cluster | None, error: OlafError) -> Reason:
-        """Answer with the reason, which is returned."""
+        """Answer with the reason, which is returned, as often as its port may be told."""
         reason = Reason.FAILED
         if isinstance(error, Refused):
             reason = error.reason
@@ -307,9 +336,9 @@ class Listener:
             reason = Reason.CLUSTER_FULL
         elif isinstance(error, ObjectiveBroken):
             reason = Reason.OBJECTIVE_VIOLATED
-        self.counts[reason.name.lower()] += 1
-        who = f"{message.action.name} of {message.sender.ip}"
-        _log.info("%s: refused %s: %s", self._testbed.name, who, error)
+        self._dropped(message.sender.port, reason.name.lower())
+        if not self._refusals.allows(message.sender.port):
+            return reason
         # Who does not know the key is told nothing that is made with it.
         told = None if reason is Reason.BAD_MAC else cluster
         self._answer(message.sender, message.action, message.values["nonce"], reason, told, {})

@@ -1,12 +1,14 @@
-"""How many messages one source may send."""
+"""Limits the messages that one source may send."""
 
+import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 
 
 class Rates:
-    """A token bucket for each source; the sources longest silent are forgotten, so memory stays bounded."""
+    """A token bucket for each source; the sources longest silent are forgotten, so memory stays bounded.
+    Any thread may ask."""
 
     def __init__(
         self, per_second: float, burst: float, sources: int, clock: Callable[[], float] = time.monotonic
@@ -18,14 +20,16 @@ class Rates:
         self._clock = clock
         self._buckets: OrderedDict[Hashable, tuple[float, float]] = OrderedDict()
         """Source → messages it may send, and when that was so."""
+        self._lock = threading.Lock()
 
     def allows(self, source: Hashable) -> bool:
         """Whether ``source`` may send one now; counts it if so."""
-        now = self._clock()
-        left, since = self._buckets.pop(source, (self._burst, now))
-        left = min(self._burst, left + (now - since) * self._per_second)
-        allowed = left >= 1
-        self._buckets[source] = (left - allowed, now)
-        while len(self._buckets) > self._sources:
-            self._buckets.popitem(last=False)
-        return allowed
+        with self._lock:
+            now = self._clock()
+            left, since = self._buckets.pop(source, (self._burst, now))
+            left = min(self._burst, left + (now - since) * self._per_second)
+            allowed = left >= 1
+            self._buckets[source] = (left - allowed, now)
+            while len(self._buckets) > self._sources:
+                self._buckets.popitem(last=False)
+            return allowed

@@ -1,30 +1,45 @@
 """The audit log: who asked for what, when, and what became of it; one JSON line each, only ever appended.
 
-Each line carries the SHA-256 of the one before it, so that a line that is changed, removed or inserted shows;
-what is cut off at the end does not, unless the last hash is kept elsewhere. Lines are on the disk before the
-caller is answered; those that wait at the same time share one write.
+Each line carries the SHA-256 of the one before it, so that a line that is changed, removed or inserted shows.
+The last one's is kept in the state folder, so that lines that are cut off at the end show too. Lines are on
+the disk before the caller is answered; those that wait at the same time share one write.
 """
 
 import errno
 import fcntl
 import hashlib
 import json
+import logging
 import os
 import queue
 import threading
 from collections.abc import Iterator
 from concurrent.futures import Future
+from contextlib import suppress
 from datetime import UTC, datetime
 from io import FileIO
 from pathlib import Path
 from typing import Any
 
+from olafctl import paths
 from olafctl.errors import OlafError, Problem
 
 FIRST = "0" * 64
-"""What stands for the hash of the line before the first."""
+"""Stands for the hash of the line before the first."""
 _BATCH = 256
+_log = logging.getLogger(__name__)
 _Line = tuple[dict[str, Any], "Future[None]"]
+
+
+def default_path() -> Path:
+    """The log of a daemon that is told no other."""
+    return paths.state() / ".daemon" / "audit.log"
+
+
+def anchor_of(path: Path) -> Path:
+    """Where the hash of the last line of the log at ``path`` is kept."""
+    name = hashlib.sha256(os.fsencode(path.resolve())).hexdigest()[:16]
+    return paths.state() / ".daemon" / f"audit-{name}.last"
 
 
 class AuditLog:
@@ -34,6 +49,7 @@ class AuditLog:
         """Go on at the end of the file, which is made; a last line that was cut off by a crash stays, and the
         chain begins again after it. Raises OlafError."""
         self._path = path
+        self._anchor = anchor_of(path)
         self._lines: queue.SimpleQueue[_Line | None] = queue.SimpleQueue()
         self._file: FileIO | None = None
         self._previous = FIRST
@@ -80,7 +96,7 @@ class AuditLog:
                 # A path in an outcome may hold bytes that are no UTF-8: they become JSON's own escapes.
                 readable = json.dumps({**fields, "previous": previous}, ensure_ascii=False)
                 line = readable.encode(errors="backslashreplace")
-                previous = hashlib.sha256(line).hexdigest()
+                previous = _hash(line)
                 text += line + b"\n"
             _append(file, text)
         except OSError as error:
@@ -90,6 +106,7 @@ class AuditLog:
                 written.set_exception(self._unusable(error))
             return
         self._previous = previous
+        self._keep_anchor()
         for _, written in batch:
             written.set_result(None)
 
@@ -115,10 +132,25 @@ class AuditLog:
         except BaseException:
             file.close()
             raise
+        kept = _kept(self._anchor)
         if last:
-            self._previous = hashlib.sha256(last.rstrip(b"\n")).hexdigest()
+            self._previous = _hash(last)
+            if kept and kept != self._previous and kept not in _hashes(self._path):
+                # The chain must not close over what is missing.
+                self._previous = kept
+                _log.error("%s: lines at its end are missing", self._path)
+        elif self._previous == FIRST and kept:
+            self._previous = kept  # it was rotated away
         self._file = file
         return file
+
+    def _keep_anchor(self) -> None:
+        """Write down the last line's hash. Where that fails an older one stays, which is in the log too."""
+        written = self._anchor.with_suffix(".new")
+        with suppress(OSError):
+            self._anchor.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            written.write_text(self._previous)
+            written.replace(self._anchor)
 
     def _let_go(self) -> None:
         if self._file is not None:
@@ -133,8 +165,11 @@ class AuditLog:
 def read(path: Path, previous: str = "") -> Iterator[dict[str, Any]]:
     """The lines of a log, checked; ``previous`` is the hash that its first line shall carry, empty for any.
 
-    Raises OlafError at a line that does not follow from the one before it.
+    Raises OlafError at a line that does not follow from the one before it, and at the end of a log whose last
+    lines are missing.
     """
+    # Read first: what a daemon adds meanwhile comes after it.
+    last = _kept(anchor_of(path))
     try:
         with path.open("rb") as lines:
             for number, line in enumerate(lines, 1):
@@ -147,10 +182,33 @@ def read(path: Path, previous: str = "") -> Iterator[dict[str, Any]]:
                 if previous and carried != previous:
                     what = "does not follow from the line before it: one was changed, removed or inserted"
                     raise OlafError(Problem(what, f"{path}:{number}"))
-                previous = hashlib.sha256(line.rstrip(b"\n")).hexdigest()
+                previous = _hash(line)
+                if last in (carried, previous):
+                    last = ""
                 yield fields
     except OSError as error:
         raise OlafError(Problem(f"cannot be read: {error.strerror}", str(path))) from None
+    if last:
+        what = "lines at its end are missing: the one that was written last is not there"
+        raise OlafError(Problem(what, str(path)))
+
+
+def _hash(line: bytes) -> str:
+    return hashlib.sha256(line.rstrip(b"\n")).hexdigest()
+
+
+def _hashes(path: Path) -> Iterator[str]:
+    with path.open("rb") as lines:
+        for line in lines:
+            yield _hash(line)
+
+
+def _kept(anchor: Path) -> str:
+    """The hash that is kept; empty when none is, or what a loss of power left of it."""
+    with suppress(OSError, UnicodeDecodeError):
+        found = anchor.read_text()
+        return found if len(found) == len(FIRST) else ""
+    return ""
 
 
 def _append(file: FileIO, text: bytes) -> None:

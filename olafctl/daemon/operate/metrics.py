@@ -1,4 +1,4 @@
-"""What Prometheus is told of the daemon; ``templates/dashboard.json`` shows it in Grafana."""
+"""Metrics of the daemon for Prometheus; ``templates/dashboard.json`` shows it in Grafana."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -28,6 +28,9 @@ class Metrics:
         self._seconds = Histogram(
             "olaf_call_seconds", "How long calls took", ["call"], buckets=_SECONDS, registry=self._registry
         )
+        self._strangers = Counter(
+            "olaf_failed_logins", "Requests without the right token", registry=self._registry
+        )
         self._registry.register(self)
 
     def called(self, call: str, outcome: str, seconds: float) -> None:
@@ -35,12 +38,16 @@ class Metrics:
         self._calls.labels(call, outcome).inc()
         self._seconds.labels(call).observe(seconds)
 
+    def stranger(self) -> None:
+        """A request came without the right token."""
+        self._strangers.inc()
+
     def exposition(self) -> bytes:
         """All of it, as Prometheus reads it."""
         return bytes(generate_latest(self._registry))
 
     def collect(self) -> Iterator[Metric]:
-        """What is as it is now; asked by the registry."""
+        """The current values. Called by the registry."""
         deployment, engine = ["deployment"], ["deployment", "engine"]
         ready = GaugeMetricFamily("olaf_ready", "1: the devices hold what they should", labels=deployment)
         term = GaugeMetricFamily("olaf_term", "Term of this leader; 0: it follows", labels=deployment)

@@ -95,6 +95,7 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         given = self.headers.get("Authorization", "")
         if self.token and not hmac.compare_digest(given.encode(), f"Bearer {self.token}".encode()):
+            self.metrics.stranger()
             self._answer(HTTPStatus.UNAUTHORIZED, "text/plain", b"needs the daemon's token\n")
             return
         match self.path:

@@ -9,7 +9,7 @@ from olaflab.daemon import hostile
 def test_hostile_messages_and_calls_are_refused_and_change_nothing() -> None:
     if missing := registry.get("twin").missing():
         pytest.skip(f"needs {', '.join(missing)}")
-    report = hostile.run(messages=100, joins=6, rate=5000, seed=2, progress=print)
+    report = hostile.run(messages=100, joins=6, rate=5000, seed=2, progress=print, turn=1.0)
     assert report.messages == {
         "wrong key": 10,
         "of another address": 10,
@@ -22,3 +22,5 @@ def test_hostile_messages_and_calls_are_refused_and_change_nothing() -> None:
     assert report.calls == {"INVALID_ARGUMENT": 100}
     assert report.revisions == 0
     assert report.flooded > 0
+    assert report.spread_flooded > 0
+    assert report.spread_joins > 1

@@ -11,7 +11,17 @@ from olafctl.errors import MissingTool, Problem
 if TYPE_CHECKING:
     from olaflab.training.figures.report import Figure
 
-_SEEDS = {"2": 5, "3": 5, "7": 5, "7-control": 1, "8": 10, "8-settings": 3, "script": 5}
+_SEEDS = {
+    "2": 5,
+    "2-equal": 5,
+    "2-rates": 5,
+    "3": 5,
+    "7": 5,
+    "7-control": 1,
+    "8": 10,
+    "8-settings": 3,
+    "script": 5,
+}
 _UPDATES = {"8": 150, "8-settings": 150, "script": 72}
 
 
@@ -20,7 +30,7 @@ _UPDATES = {"8": 150, "8-settings": 150, "script": 72}
     "--figure",
     type=click.Choice(list(_SEEDS)),
     required=True,
-    help="Of the paper OLAF; 7 and 8 with other settings; or a script alone and attached.",
+    help="Of the paper OLAF; 2, 7 and 8 with other settings; or a script alone and attached.",
 )
 @click.option(
     "--seeds", type=click.IntRange(1), help="Of each curve.  [default: 5; 8: 10; 7-control: 1; 8-settings: 3]"
@@ -47,13 +57,15 @@ def command(figure: str, seeds: int | None, updates: int | None, out: Path, as_j
     [train].
     """
     try:
-        from olaflab.training.figures import congestion, learning, report, script, speedup
+        from olaflab.training.figures import congestion, learning, rates, report, script, speedup
     except ImportError as error:
         raise MissingTool(
             Problem(f"training needs a package: {error}", remedy="pip install ./sdk 'olaflab[train]'")
         ) from error
     makers = {
         "2": learning.figure2,
+        "2-equal": rates.equal,
+        "2-rates": rates.grid,
         "3": learning.figure3,
         "7": speedup.figure7,
         "7-control": speedup.control,

@@ -17,23 +17,23 @@ from olafctl.wire.layouts import BEAT_BYTES, FrameType
 from olafctl.wire.modes import Mode
 from olaflab.model.gain import Job, Way, scenario
 from olaflab.model.run import run
-from olaflab.model.scenario import Scenario
+from olaflab.model.scenario import Scenario, Trace
 from olaflab.pipeline.twin import deployed
 
 MS = 1_000_000
-_RATE = 1_953_125
+RATE = 1_953_125
 """bit/s: the rate limiter's register holds its multiples exactly."""
 CASES = (
-    Job(300, 10 * MS, 10, 1, _RATE, 8, 0.0, 1500),
-    Job(300, 2 * MS, 10, 1, _RATE, 8, 0.0, 1500),
-    Job(300, 10 * MS, 3, 6, 5 * _RATE, 8, 0.0, 1500),
-    Job(300, 10 * MS, 3, 6, 15 * _RATE, 8, 0.0, 1500),
-    Job(300, 10 * MS, 3, 12, 5 * _RATE, 8, 0.0, 1500),
-    Job(300, 3 * MS, 5, 8, 20 * _RATE, 8, 0.0, 1500),
-    Job(60, 1 * MS, 4, 8, 3 * _RATE, 8, 0.0, 1500),
-    Job(60, 1 * MS, 4, 8, 3 * _RATE, 4, 0.0, 1500),
-    Job(1000, 20 * MS, 3, 2, 3 * _RATE, 8, 0.0, 1500),
-    Job(1000, 20 * MS, 3, 3, 3 * _RATE, 8, 0.0, 1500),
+    Job(300, 10 * MS, 10, 1, RATE, 8, 0.0, 1500),
+    Job(300, 2 * MS, 10, 1, RATE, 8, 0.0, 1500),
+    Job(300, 10 * MS, 3, 6, 5 * RATE, 8, 0.0, 1500),
+    Job(300, 10 * MS, 3, 6, 15 * RATE, 8, 0.0, 1500),
+    Job(300, 10 * MS, 3, 12, 5 * RATE, 8, 0.0, 1500),
+    Job(300, 3 * MS, 5, 8, 20 * RATE, 8, 0.0, 1500),
+    Job(60, 1 * MS, 4, 8, 3 * RATE, 8, 0.0, 1500),
+    Job(60, 1 * MS, 4, 8, 3 * RATE, 4, 0.0, 1500),
+    Job(1000, 20 * MS, 3, 2, 3 * RATE, 8, 0.0, 1500),
+    Job(1000, 20 * MS, 3, 3, 3 * RATE, 8, 0.0, 1500),
 )
 _INTERVALS = 120
 _INDICES = 16
@@ -88,38 +88,74 @@ clusters: [{{name: c, count: {job.clusters}, workers: {job.workers}, port: tor, 
 
 def _compared(job: Job, way: Way, bed: Testbed, running: Running, seed: int) -> Compared:
     length = _INTERVALS * job.interval
-    planned = _with_phases(scenario(job, way, seed), seed)
-    predicted = run(planned, length, warm_up=length // 10)
-    arrivals = list(_arrivals(planned, job, bed, length))
+    planned = _planned(job, length, seed)
+    predicted = run(_traced(job, way, planned), length, warm_up=length // 10)
+    arrivals = list(_arrivals(planned, job, bed))
     ages = _ages(running, arrivals, job, bed, length)
     measured = of_root(running.queues).read("dropped_full") / max(len(arrivals), 1)
     return Compared(job, way, predicted.loss, measured, predicted.average_age, ages)
 
 
-def _with_phases(planned: Scenario, seed: int) -> Scenario:
+@dataclass(frozen=True)
+class _Planned:
+    """A frame that a worker sends."""
+
+    time: int
+    """ns."""
+    cluster: int
+    worker: int
+    turn: int
+    """Which of its worker's updates."""
+    segment: int
+
+
+def _planned(job: Job, length: int, seed: int) -> list[_Planned]:
+    """Every frame of every update, in order of time; an update's segments follow each other at once.
+
+    Phases are random, and so is the segment that a worker's first update begins with; the next update begins
+    with the next one, as the SDK does.
+    """
     drawn = np.random.default_rng(seed)
-    sources = [replace(source, phase=int(drawn.integers(source.period))) for source in planned.sources]
-    return replace(planned, sources=tuple(sources))
+    frames = []
+    for cluster in range(job.clusters):
+        for worker in range(job.workers):
+            phase, first = int(drawn.integers(job.interval)), int(drawn.integers(job.segments))
+            for turn, when in enumerate(range(phase, length + 1, job.interval)):
+                order = ((first + turn + place) % job.segments for place in range(job.segments))
+                frames += [_Planned(when, cluster, worker, turn, segment) for segment in order]
+    return sorted(frames, key=lambda each: (each.time, each.cluster, each.worker))
 
 
-def _arrivals(planned: Scenario, job: Job, bed: Testbed, length: int) -> Iterator[TimedFrame]:
-    """Every frame of every update, in order of time; an update's segments follow each other at once."""
+def _traced(job: Job, way: Way, planned: list[_Planned]) -> Scenario:
+    """The job's engine, in front of it exactly these frames."""
+    columns = {
+        name: np.array([getattr(each, name) for each in planned], np.int64)
+        for name in ("time", "cluster", "worker", "segment")
+    }
+    job_scenario = scenario(job, way, 0)
+    trace = Trace(job_scenario.engines[0].name, size=job.frame_bytes, **columns)
+    return replace(job_scenario, sources=(), trace=trace)
+
+
+def _arrivals(planned: list[_Planned], job: Job, bed: Testbed) -> Iterator[TimedFrame]:
+    """The frames as a worker sends them."""
     server = bed.parameter_servers[0]
-    size = -(-job.values // job.segments)
-    gradient = np.ones(size, np.float32)
-    times = []
-    for source in planned.sources:
-        worker = bed.clusters[source.cluster].workers[source.worker]
-        times += [
-            (when, worker, turn)
-            for turn, when in enumerate(range(source.phase or 0, length + 1, source.period))
-        ]
-    for when, worker, turn in sorted(times, key=lambda each: (each[0], each[1].replica)):
-        for segment in range(job.segments):
-            update = OlafFrame(
-                _end(worker), _end(server), FrameType.UPDATE, 0, 1, turn, 1.0, when, gradient, segment=segment
-            )
-            yield TimedFrame(when, worker.port, update.encode())
+    gradient = np.ones(-(-job.values // job.segments), np.float32)
+    for each in planned:
+        worker = bed.clusters[each.cluster].workers[each.worker]
+        update = OlafFrame(
+            _end(worker),
+            _end(server),
+            FrameType.UPDATE,
+            0,
+            1,
+            each.turn,
+            1.0,
+            each.time,
+            gradient,
+            segment=each.segment,
+        )
+        yield TimedFrame(each.time, worker.port, update.encode())
 
 
 def _end(host: Host) -> Endpoint:

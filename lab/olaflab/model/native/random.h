@@ -41,4 +41,14 @@ inline std::int64_t Lateness(const OlafSource &source, std::uint64_t seed, std::
     return Random::Of(seed, number, static_cast<std::uint64_t>(turn)).UpTo(source.jitter);
 }
 
+// With which of its segments a source begins an update: a random one at first, then the next, as the SDK's
+// workers do. A full queue drops the last of a burst; so no segment is always the last.
+inline std::uint32_t FirstSegment(const OlafSource &source, std::uint64_t seed, std::uint64_t number,
+                                  std::uint32_t turn) {
+    if (source.segments == 1) return 0;
+    constexpr auto kBefore = static_cast<std::uint64_t>(-1);  // no turn
+    const std::int64_t first = Random::Of(seed, number, kBefore).UpTo(source.segments - 1);
+    return static_cast<std::uint32_t>((static_cast<std::uint64_t>(first) + turn) % source.segments);
+}
+
 }  // namespace olaf

@@ -168,8 +168,9 @@ class Simulation {
                 return;
             }
         }
-        for (std::uint32_t segment = 0; segment < source.segments; ++segment) {
-            Enter(event.time, generated, source, source.index + segment, seq);
+        const std::uint32_t first = FirstSegment(source, world_.seed, event.what, seq);
+        for (std::uint32_t turn = 0; turn < source.segments; ++turn) {
+            Enter(event.time, generated, source, source.index + (first + turn) % source.segments, seq);
         }
     }
 

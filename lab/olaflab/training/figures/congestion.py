@@ -16,6 +16,7 @@ from olafctl.wire.modes import Mode
 from olaflab.training.figures.curves import COLUMNS, drawn, points
 from olaflab.training.figures.ends import IDEAL, ORIGINS, PAIRS, TENTH, Ends, Rewards, by_end
 from olaflab.training.figures.lab import Lab, Queue, Run, lab
+from olaflab.training.figures.learning import above
 from olaflab.training.figures.report import Figure, estimate
 from olaflab.training.figures.runs import Runs, rewards
 from olaflab.training.plan import Pace, Plan
@@ -62,15 +63,22 @@ class _Output:
 
     mode: Mode
     less: float | None
+    control: bool = False
+    """Transmission control (OLAF §5) at the workers."""
 
 
 OUTPUTS = {
     IDEAL: _Output(Mode.FIFO, None),
     "FIFO, 55 % lost": _Output(Mode.FIFO, 0.55),
     "FIFO, 74 % lost": _Output(Mode.FIFO, 0.74),
-    "Olaf, 55 % less output": _Output(Mode.OLAF, 0.55),
-    "Olaf, 74 % less output": _Output(Mode.OLAF, 0.74),
+    "Olaf, 55 % less output": _Output(Mode.OLAF, 0.55, control=True),
+    "Olaf, 74 % less output": _Output(Mode.OLAF, 0.74, control=True),
+    "FIFO with transmission control, 55 % less output": _Output(Mode.FIFO, 0.55, control=True),
+    "FIFO with transmission control, 74 % less output": _Output(Mode.FIFO, 0.74, control=True),
 }
+CONTROLLED = tuple(name for name, output in OUTPUTS.items() if output.control and output.mode is Mode.FIFO)
+"""The paper has transmission control with Olaf alone: these tell what of the gain is the queue's."""
+_PAPERS = tuple(name for name in OUTPUTS if name not in CONTROLLED)
 Curves = dict[str, list[Run]]
 """By the queue's name; a run a seed."""
 _TITLE = f"{OWN.clusters} clusters of {OWN.workers} workers"
@@ -79,9 +87,14 @@ _SHOWN = "Olaf, 55 % less output"
 
 def figure8(updates: int, seeds: int, folder: Path, progress: Progress) -> Figure:
     """Two clusters behind no queue, FIFO and Olaf's, at the output rates where FIFO loses 55 and 74 %."""
-    curves = _curves("", OWN, updates, seeds, Runs(Run, folder, progress), progress)
+    curves = _curves("", OWN, updates, seeds, Runs(Run, folder, progress), progress, tuple(OUTPUTS))
     found = _rewards(curves)
     holds = {text: met for origin in ORIGINS for text, met in Ends(found, origin).targets()}
+    ends = Ends(found)
+    holds |= dict(
+        above(f"{olaf}: ends above {other}", ends.of(olaf), ends.of(other))
+        for olaf, other in zip(PAIRS, CONTROLLED, strict=True)
+    )
     return Figure(
         "figure8",
         _TITLE,
@@ -121,7 +134,7 @@ def settings(updates: int, seeds: int, folder: Path, progress: Progress) -> Figu
             gains = [str(ends.gain(olaf, fifo)) for olaf, (fifo, _) in PAIRS.items()]
             of = len(curves[IDEAL])
             rows.append((title, of, round(float(ends.of(IDEAL).mean()), 1), origin, *learnt, *gains))
-    limited = [name for name in OUTPUTS if name != IDEAL]
+    limited = [name for name in _PAPERS if name != IDEAL]
     return Figure(
         "figure8-settings",
         "learnt, and Olaf's gain over FIFO, with one thing changed at a time",
@@ -140,13 +153,21 @@ def settings(updates: int, seeds: int, folder: Path, progress: Progress) -> Figu
 
 
 def _curves(
-    prefix: str, setting: Setting, updates: int, seeds: int, runs: Runs[Run], progress: Progress
+    prefix: str,
+    setting: Setting,
+    updates: int,
+    seeds: int,
+    runs: Runs[Run],
+    progress: Progress,
+    outputs: tuple[str, ...] = _PAPERS,
 ) -> Curves:
     """The runs of every queue by its name. Raises OlafError."""
-    curves: Curves = {name: [] for name in OUTPUTS}
+    curves: Curves = {name: [] for name in outputs}
     with lab("figure8", setting.clusters, setting.workers, setting.slots, progress) as twin:
         for seed in range(1, seeds + 1):
             for number, (name, output) in enumerate(OUTPUTS.items()):
+                if name not in outputs:
+                    continue
                 its = _without_merging(setting) if output.mode is Mode.FIFO else setting
                 curve = f"{'' if its == OWN else prefix}queue{number}"
                 curves[name].append(_run(twin, runs, curve, its, output, updates, seed))
@@ -171,10 +192,12 @@ def _run(
         Pace(update=UPDATE, jitter=JITTER),
         seed,
         POLICIES[setting.policy],
-        control=output.mode is Mode.OLAF,
+        control=output.control,
         local_rate=setting.local_rate,
     )
     made_with = {**_settings(setting, updates), "mode": output.mode.name, "rate": rate}
+    if output.control != (output.mode is Mode.OLAF):
+        made_with["control"] = output.control
     return runs.of(curve, seed, made_with, partial(twin.train, queue, plan))
 
 

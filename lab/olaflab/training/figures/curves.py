@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from olafctl import plotting
+from olaflab import pictures
 from olaflab.training.figures.lab import Run
 from olaflab.training.figures.runs import rewards
 
@@ -47,7 +48,7 @@ def drawn(curves: Curves, title: str) -> Callable[[Drawing], None]:
                 axes.fill_between(along, mean - spread, mean + spread, color=colour, alpha=0.15, linewidth=0)
         by_update.set(xlabel="update of each worker", ylabel="mean episode reward", title=title)
         by_time.set(xlabel="virtual time, s")
-        by_update.legend()
+        pictures.legend(drawing, by_update, columns=3)
         for axes in (by_update, by_time):
             axes.grid(alpha=0.3)
 

@@ -3,7 +3,7 @@
 import struct
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +18,9 @@ from olaflab.pipeline.twin import deployed
 from olaflab.training import network
 from olaflab.training.plan import Plan, Trained
 from olaflab.training.virtual import train
+
+BLOCK = 40
+"""Updates of any workers, in order of time, of which a run keeps one mean reward."""
 
 _TESTBED = """
 name: {name}
@@ -61,6 +64,8 @@ class Run:
     replaced: int
     age_of_model: float
     """Seconds, the mean over the clusters."""
+    blocks: list[list[float]] = field(default_factory=list)
+    """(blocks, 2) in order of time: when BLOCK updates of any workers were ready, their mean reward."""
 
 
 class Lab:
@@ -116,7 +121,16 @@ def _run(trained: list[Trained], counters: dict[str, int], updates: int) -> Run:
         lost=sum(counters[name] for name in dropped),
         replaced=counters["replaced_worker"] + counters["replaced_reward"],
         age_of_model=float(np.mean(ages)) if ages else float("nan"),
+        blocks=_blocks(trained),
     )
+
+
+def _blocks(trained: list[Trained]) -> list[list[float]]:
+    """The last time and the mean reward of each BLOCK updates in a row; without an incomplete last one."""
+    steps = sorted((step.time, step.reward) for cluster in trained for step in cluster.steps)
+    whole = len(steps) // BLOCK * BLOCK
+    table = np.array(steps[:whole], np.float64).reshape(-1, BLOCK, 2)
+    return [[round(float(block[-1, 0]), 3), round(float(block[:, 1].mean()), 3)] for block in table]
 
 
 def _by_worker(trained: list[Trained], updates: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

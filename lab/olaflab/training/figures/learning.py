@@ -74,7 +74,7 @@ def figure2(updates: int, seeds: int, folder: Path, progress: Progress) -> Figur
         ("strategy", "mean reward", "end reward", "seconds", "refused"),
         rows,
         dict(
-            _above(f"{first} ends above {other}", ends[first], ends[other])
+            above(f"{first} ends above {other}", ends[first], ends[other])
             for first in (GATE, PLAIN)
             for other in (PERIODIC, SYNCHRONOUS)
         ),
@@ -105,7 +105,7 @@ def figure3(updates: int, seeds: int, folder: Path, progress: Progress) -> Figur
         ("workers", "mean reward", "end reward", "updates to reward 0"),
         rows,
         dict(
-            _above(f"{more} learns faster than {less}", areas[more], areas[less])
+            above(f"{more} learns faster than {less}", areas[more], areas[less])
             for less, more in pairwise(areas)
         ),
         COLUMNS,
@@ -127,7 +127,7 @@ def _uncongested(twin: Lab, runs: Runs[Run], name: str, workers: int, updates: i
     return runs.of(curve, seed, _settings(workers, updates), partial(twin.train, IDEAL, plan))
 
 
-def _above(claim: str, higher: NDArray[np.float64], lower: NDArray[np.float64]) -> tuple[str, bool]:
+def above(claim: str, higher: NDArray[np.float64], lower: NDArray[np.float64]) -> tuple[str, bool]:
     """A claim with the difference, seed by seed; it holds when its interval is above 0."""
     difference = estimate(higher - lower)
     return f"{claim}, by {difference}", difference.mean > difference.interval

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from olafctl import plotting
 from olafctl.errors import OlafError, Problem
+from olaflab import pictures
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -71,7 +72,7 @@ def estimate(values: NDArray[np.float64]) -> Estimate:
 
 
 def write(figure: Figure, folder: Path) -> list[Path]:
-    """``NAME.csv``, ``NAME.json`` and ``NAME.png`` in ``folder``. Raises OlafError."""
+    """``NAME.csv``, ``NAME.json``, ``NAME.png`` and ``NAME.svg`` in ``folder``. Raises OlafError."""
     table, summary, picture = (folder / f"{figure.name}.{kind}" for kind in ("csv", "json", "png"))
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -80,10 +81,9 @@ def write(figure: Figure, folder: Path) -> list[Path]:
         summary.write_text(json.dumps(as_json(figure), indent=2) + "\n")
     except OSError as error:
         raise OlafError(Problem(f"cannot write the figure: {error.strerror}", str(folder))) from error
-    drawing = plotting.new_figure(11, 4.2)
+    drawing = plotting.new_figure(11, 4.8)
     figure.draw(drawing)
-    plotting.save(drawing, picture)
-    return [table, summary, picture]
+    return [table, summary, *pictures.save(drawing, picture)]
 
 
 def as_json(figure: Figure) -> dict[str, Any]:

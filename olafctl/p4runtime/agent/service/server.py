@@ -75,13 +75,13 @@ class Agent:
                 port = self._server.add_insecure_port(name)
             else:
                 port = self._server.add_secure_port(name, credentials)
-            reason = "the address cannot be bound"
-        except RuntimeError as error:
-            port, reason = 0, str(error)
+        except RuntimeError:
+            port = 0
         finally:
             os.umask(mask)
         if port == 0:
             remedy = "choose another address, or stop what listens there"
+            reason = addresses.why_not_bound(address)
             raise OlafError(Problem(f"P4Runtime cannot listen: {reason}", address, remedy))
         return int(port)
 

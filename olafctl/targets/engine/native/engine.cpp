@@ -119,7 +119,7 @@ bool Engine::send(unsigned port, const uint8_t *frame, size_t length) {
     return true;
 }
 
-bool Engine::punt(unsigned device, uint64_t source, const uint8_t *frame, size_t length, uint64_t now) {
+bool Engine::punt(unsigned device, Source source, const uint8_t *frame, size_t length, uint64_t now) {
     return packet_ins.put(device, source, frame, length, now);
 }
 

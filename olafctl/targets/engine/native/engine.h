@@ -72,7 +72,7 @@ class Engine {
     // From the wiring, with the turn held. False when there is no such port.
     bool send(unsigned port, const uint8_t *frame, size_t length);
     // `source` as source_of() gives it, of the frame that came in; `now` is the wiring's time in ns.
-    bool punt(unsigned device, uint64_t source, const uint8_t *frame, size_t length, uint64_t now);
+    bool punt(unsigned device, Source source, const uint8_t *frame, size_t length, uint64_t now);
 
     bool stats(unsigned port, PortStats &stats);
     uint64_t now() const;

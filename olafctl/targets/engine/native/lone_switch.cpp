@@ -10,7 +10,7 @@ void LoneSwitch::arrived(unsigned port, const uint8_t *frame, size_t length, uin
     }
     process(program_, port, frame, length, now, [&](unsigned out, const uint8_t *bytes, size_t size) {
         if (out == cpu_port_) {
-            uint64_t source = source_of(port, frame, length);
+            Source source = source_of(port, frame, length);
             if (!engine_.punt(0, source, bytes, size, now)) losses.packet_ins++;
         } else if (!engine_.send(out, bytes, size)) {
             losses.misrouted++;

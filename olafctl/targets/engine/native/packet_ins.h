@@ -1,10 +1,12 @@
-// Frames on their way to the control plane: a bounded queue behind a policer, so that a flood of them costs
-// the data plane nothing but the frames that do not fit, and other sources nothing.
+// Frames on their way to the control plane: a bounded queue for each port, which are served in turn, behind
+// a policer. A flood of them costs the data plane nothing but the frames that do not fit, and other sources
+// and ports nothing.
 #pragma once
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <vector>
@@ -23,25 +25,32 @@ struct PacketIn {
 
 class PacketIns {
   public:
-    // False when `source` sent too many, the queue is full or the frame too long, and it was dropped.
-    bool put(unsigned device, uint64_t source, const uint8_t *frame, size_t length, uint64_t now) {
+    // False when `source` sent too many, its port's queue is full or the frame too long, and it was dropped.
+    bool put(unsigned device, Source source, const uint8_t *frame, size_t length, uint64_t now) {
         if (length > MAX_PACKET_IN) return false;
         {
             std::lock_guard<std::mutex> lock(mutex_);
-            if (waiting_.size() >= CAPACITY || !policer_.allows(device, source, now)) return false;
-            waiting_.push_back({device, {frame, frame + length}});
+            uint64_t place = place_of(device, source.port);
+            auto &waiting = waiting_[place];
+            if (waiting.size() >= CAPACITY || !policer_.allows(device, source, now)) return false;
+            if (waiting.empty()) turns_.push_back(place);
+            waiting.push_back({device, {frame, frame + length}});
         }
         changed_.notify_one();
         return true;
     }
 
-    // The next frame; nothing after `patience` or once closed.
+    // The next frame of the port whose turn it is; nothing after `patience` or once closed.
     std::optional<PacketIn> take(std::chrono::milliseconds patience) {
         std::unique_lock<std::mutex> lock(mutex_);
-        changed_.wait_for(lock, patience, [this] { return closed_ || !waiting_.empty(); });
-        if (waiting_.empty()) return std::nullopt;
-        PacketIn first = std::move(waiting_.front());
-        waiting_.pop_front();
+        changed_.wait_for(lock, patience, [this] { return closed_ || !turns_.empty(); });
+        if (turns_.empty()) return std::nullopt;
+        uint64_t place = turns_.front();
+        auto &waiting = waiting_[place];
+        PacketIn first = std::move(waiting.front());
+        waiting.pop_front();
+        turns_.pop_front();
+        if (!waiting.empty()) turns_.push_back(place);
         return first;
     }
 
@@ -54,11 +63,12 @@ class PacketIns {
     }
 
   private:
-    static constexpr size_t CAPACITY = 4096;
+    static constexpr size_t CAPACITY = 512;  // frames of a port
     std::mutex mutex_;
     Policer policer_;
     std::condition_variable changed_;
-    std::deque<PacketIn> waiting_;
+    std::map<uint64_t, std::deque<PacketIn>> waiting_;
+    std::deque<uint64_t> turns_;  // the ports of which frames wait
     bool closed_ = false;
 };
 

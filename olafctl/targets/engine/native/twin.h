@@ -31,7 +31,7 @@ class Twin {
             if (out == ports_.queue) {
                 if (!offer(bytes, size)) losses_.no_shim++;
             } else if (out == ports_.cpu) {
-                uint64_t source = source_of(port, frame, length);
+                Source source = source_of(port, frame, length);
                 if (!engine_.punt(2 * place_, source, bytes, size, now)) losses_.packet_ins++;
             } else {
                 losses_.misrouted++;
@@ -49,7 +49,7 @@ class Twin {
         }
         process(vnp4_2_, port, frame, length, now, [&](unsigned out, const uint8_t *bytes, size_t size) {
             if (out == ports_.cpu) {
-                uint64_t source = source_of(port, frame, length);
+                Source source = source_of(port, frame, length);
                 if (!engine_.punt(2 * place_ + 1, source, bytes, size, now)) losses_.packet_ins++;
             } else if (out < 1 || out > ports_.last_front || !send(out, bytes, size)) {
                 losses_.misrouted++;

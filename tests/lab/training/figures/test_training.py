@@ -103,7 +103,7 @@ def figure() -> Figure:
 
 
 def test_a_figure_is_a_table_a_summary_and_a_picture(tmp_path: Path) -> None:
-    table, summary, picture = write(figure(), tmp_path / "new")
+    table, summary, picture, vector = write(figure(), tmp_path / "new")
     with table.open() as file:
         assert list(csv.reader(file)) == [["queue", "seed"], ["FIFO", "1"], ["FIFO", "2"]]
     assert json.loads(summary.read_text())["rows"] == as_json(figure())["rows"]
@@ -113,6 +113,7 @@ def test_a_figure_is_a_table_a_summary_and_a_picture(tmp_path: Path) -> None:
         {"title": "more", "heads": ["a", "b"], "rows": [["1", "2"]]}
     ]
     assert picture.read_bytes()[1:4] == b"PNG"
+    assert "<svg" in vector.read_text()
 
 
 def test_a_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:
@@ -152,11 +153,12 @@ def test_frames_whose_merging_is_all_that_differs_share_the_runs_of_the_queues_t
     from olaflab.training.figures import congestion
     from olaflab.training.figures.lab import Run
 
-    queues = []
+    queues, plans = [], []
 
     class Twin:
         def train(self, queue: Any, plan: Any) -> Run:
             queues.append(queue)
+            plans.append(plan)
             rewards = np.linspace(-200, 0 if queue.rate is None else -20, plan.updates)
             return Run(rewards.tolist(), [1.0] * plan.updates, 60, 30, 60, 0, 0, 0, 0.1)
 
@@ -172,5 +174,8 @@ def test_frames_whose_merging_is_all_that_differs_share_the_runs_of_the_queues_t
     ]
     assert len(found.holds) == 4 * len(found.rows[::2])
     done = len(queues)
-    assert congestion.figure8(20, 2, tmp_path, quietly).name == "figure8"
-    assert len(queues) == done
+    figure8 = congestion.figure8(20, 2, tmp_path, quietly)
+    assert len(queues) == done + 2 * 2, "FIFO with transmission control, at two outputs"
+    assert [row[0] for row in figure8.rows[-2:]] == list(congestion.CONTROLLED)
+    assert plans[-1].control and queues[-1].mode is Mode.FIFO
+    assert "Olaf, 74 % less output: ends above FIFO with transmission control" in list(figure8.holds)[-3]

@@ -1,0 +1,41 @@
+"""Why a client does not get through to a daemon, from what gRPC says of it, in words for people."""
+
+CERTIFICATES = "OLAF_CERTS"
+"""Environment variable: a client's folder of certificates."""
+
+_OURS = f"give the folder of a client of its authority in {CERTIFICATES}: olafctl certs"
+_TRUST = (
+    ("certificate has expired", "its certificate has expired", "make another: olafctl certs"),
+    ("not yet valid", "its certificate is not valid yet", "compare the two machines' clocks"),
+    (
+        "Hostname Verification",
+        "its certificate is for another name or address",
+        "reach it by one of those, or make another: olafctl certs … --host",
+    ),
+    ("WRONG_VERSION_NUMBER", "it does not speak TLS", f"unset {CERTIFICATES}, or give the daemon --tls-cert"),
+    ("security handshaker", f"the certificate in {CERTIFICATES} cannot be used", _OURS),
+    ("handshake failed", "its certificate is not of this client's authority", _OURS),
+    ("VERIFY_FAILED", "its certificate is not of this client's authority", _OURS),
+)
+
+
+def of_tls(details: str, secured: bool) -> tuple[str, str] | None:
+    """What is wrong with TLS and what to do about it, from the details of a call that found no daemon over
+    TCP; None when it is something else. ``secured``: the client itself speaks TLS."""
+    for sign, what, remedy in _TRUST:
+        if sign.lower() in details.lower():
+            return what, remedy
+    if "Socket closed" not in details and "reset by peer" not in details:
+        return None
+    if secured:
+        return (
+            "it ends the connection: this client's certificate has expired, or is of another authority",
+            _OURS,
+        )
+    return "it ends the connection, as one that speaks TLS does", _OURS
+
+
+def reason(details: str) -> str:
+    """The reason itself, behind all that gRPC tried."""
+    parts = [part for part in details.split(": ") if part and part != "OK"]
+    return parts[-1] if parts else "no reason is given"

@@ -1,0 +1,24 @@
+"""The MAC of a control message: what it covers, and how a message gets it."""
+
+import hmac
+from ipaddress import IPv4Address
+
+from olafctl.wire.frames import Values, pack
+from olafctl.wire.layouts import Layout
+
+MAC_BYTES = 16
+
+
+def mac(message: bytes, key: str, ip: IPv4Address, udp_port: int) -> bytes:
+    """Of all of a message before its MAC, under ``key`` (hexadecimal), zero without a key; the member that
+    sends or gets it is at that address."""
+    if not key:
+        return bytes(MAC_BYTES)
+    covered = ip.packed + udp_port.to_bytes(2, "big") + message
+    return hmac.digest(bytes.fromhex(key), covered, "sha256")[:MAC_BYTES]
+
+
+def signed(layout: Layout, values: Values, key: str, ip: IPv4Address, udp_port: int) -> bytes:
+    """A message's bytes with its MAC; arguments as of :func:`mac`."""
+    message = pack(layout, values)[:-MAC_BYTES]
+    return message + mac(message, key, ip, udp_port)

@@ -1,0 +1,139 @@
+"""Who may not call is told why, in words for people, and counted."""
+
+import logging
+import shutil
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from olafctl.daemon import certificates
+from olafctl.daemon.api.client import Client
+from olafctl.daemon.api.server import Server
+from olafctl.daemon.certificates import issue
+from olafctl.daemon.controller import Controller
+from olafctl.daemon.operate.metrics import Metrics
+from olafctl.errors import OlafError
+from olafctl.p4runtime.address import Tls
+from tests.daemon.test_api import TOKEN, owned
+
+Made = Callable[..., Path]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Made:
+    """Makes a folder with an authority, a server's pair and a client's, valid for so many days."""
+
+    def make(name: str, host: str = "127.0.0.1", server: int = 1, client: int = 1) -> Path:
+        monkeypatch.setattr(certificates, "_CLOCK_SKEW", timedelta(days=9))
+        issue(tmp_path / name, "other", ("elsewhere",), 1)
+        issue(tmp_path / name, "server", (host,), server)
+        issue(tmp_path / name, "client", (), client)
+        return tmp_path / name
+
+    return make
+
+
+def tls(folder: Path, mutual: bool = True) -> Tls:
+    return Tls(folder / "server.pem", folder / "server.key", folder / "ca.pem" if mutual else None)
+
+
+@contextmanager
+def served(
+    controller: Controller, tls: Tls | None, token: str = "", metrics: Metrics | None = None
+) -> Iterator[str]:
+    stranger = metrics.stranger if metrics else None
+    server = Server(owned(controller), "127.0.0.1:0", tls, token, stranger=stranger)
+    try:
+        yield server.address
+    finally:
+        server.stop()
+
+
+def said(address: str, folder: Path | None, token: str = "") -> str:
+    """What a client is told that asks for the status; empty when it is answered."""
+    with Client(address, token=token, certificates=folder, timeout=20) as client:
+        try:
+            client.call("GetStatus")
+        except OlafError as error:
+            return str(error)
+    return ""
+
+
+def test_trouble_with_tls_is_told_in_words(controller: Controller, folder: Made, tmp_path: Path) -> None:
+    ours, theirs = folder("ours"), folder("theirs")
+    stranger = tmp_path / "stranger"
+    stranger.mkdir()
+    shutil.copy(ours / "ca.pem", stranger)
+    for name in ("client.pem", "client.key"):
+        shutil.copy(theirs / name, stranger)
+    with served(controller, tls(ours)) as address:
+        assert said(address, ours) == ""
+        assert "its certificate is not of this client's authority" in said(address, theirs)
+        assert "as one that speaks TLS does (give the folder" in said(address, None)
+        assert "has expired, or is of another authority" in said(address, stranger)
+    with served(controller, tls(folder("renamed", "elsewhere.example"))) as address:
+        assert "is for another name or address" in said(address, tmp_path / "renamed")
+    with served(controller, None, TOKEN) as address:
+        assert "it does not speak TLS (unset OLAF_CERTS" in said(address, ours)
+    with closing(socket.socket()) as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{nobody.getsockname()[1]}"
+        assert "no daemon answers: Connection refused" in said(address, None)
+
+
+def test_a_certificate_that_expired_is_told_at_the_start_and_to_clients(
+    controller: Controller, folder: Made, caplog: pytest.LogCaptureFixture
+) -> None:
+    old = folder("old", server=-1)
+    with served(controller, tls(old)) as address:
+        assert "server.pem: expired at" in caplog.text
+        assert "no client will trust it" in caplog.text
+        assert "its certificate has expired" in said(address, old)
+    caplog.clear()
+    with served(controller, tls(folder("new"))):
+        assert not [each for each in caplog.records if each.levelno >= logging.WARNING]
+
+
+def test_beside_client_certificates_the_token_is_asked_for_too(controller: Controller, folder: Made) -> None:
+    ours = folder("ours")
+    with served(controller, tls(ours), TOKEN) as address:
+        assert "needs the daemon's token" in said(address, ours)
+        assert "needs the daemon's token" in said(address, ours, "wrong")
+        assert said(address, ours, TOKEN) == ""
+
+
+def test_failed_logins_are_counted(controller: Controller) -> None:
+    metrics = Metrics(owned(controller))
+    with served(controller, None, TOKEN, metrics) as address:
+        said(address, None)
+        said(address, None, "wrong")
+        with Client(address, token="wrong") as client, pytest.raises(OlafError, match="token"):
+            next(client.watch())
+        assert said(address, None, TOKEN) == ""
+    assert b"olaf_failed_logins_total 3.0\n" in metrics.exposition()
+
+
+@pytest.mark.parametrize(
+    ("address", "reason"),
+    [
+        ("198.51.100.7:9600", "Cannot assign requested address"),
+        ("unix:/proc/olaf/olaf.sock", "No such file or directory"),
+    ],
+)
+def test_why_it_cannot_listen_is_told(
+    controller: Controller, folder: Made, address: str, reason: str
+) -> None:
+    over = None if address.startswith("unix:") else tls(folder("ours"))
+    with pytest.raises(OlafError, match=f"cannot listen: {reason}"):
+        Server(owned(controller), address, over)
+
+
+def test_that_another_listens_there_is_told(controller: Controller) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        with pytest.raises(OlafError, match="cannot listen: Address already in use"):
+            Server(owned(controller), address, token=TOKEN)
