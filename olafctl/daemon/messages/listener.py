@@ -45,9 +45,9 @@ _log = logging.getLogger(__name__)
 _TIMEOUT = 0.2
 _PER_SECOND, _BURST = 20, 100
 _PORT_PER_SECOND, _PORT_BURST = 200, 500
-"""Valid ones take a daemon some milliseconds each, and forged ones must leave it the time for them."""
+"""A valid message takes some milliseconds; forged ones must leave the daemon time for valid ones."""
 _REFUSED_PER_SECOND, _REFUSED_BURST = 20, 200
-"""Refusals of a port that are answered: an answer costs more than to find out that a message is forged."""
+"""Limits the answers to refused messages by port: an answer costs more than the check of a message."""
 _SOURCES = 4096
 _ROUNDS = 1024
 _HELP_SECONDS = 10.0
@@ -99,7 +99,7 @@ class Listener:
         """The outcome of the newest message by cluster and source; None while the message is under way."""
         self._clock = clock
         self._asked: OrderedDict[tuple[str, int, int], dict[str, float]] = OrderedDict()
-        """Members that asked for help with a cluster's segment and round, and when they last did."""
+        """By cluster, segment and round: the members that asked for help, and when each did last."""
         self._counting = threading.Lock()
         self._ended = threading.Event()
         name = f"messages {testbed.name}"
@@ -130,8 +130,8 @@ class Listener:
                 self._ended.wait(_TIMEOUT)
 
     def hear(self, port: int, frame: bytes) -> None:
-        """One frame that VNP4₁ handed over: it waits for its port's turn, unless too many came before."""
-        # What is dropped of a source does not count against its port, which others may share.
+        """Queue a frame from VNP4₁ until its port has its turn, or drop it when too many came before."""
+        # A frame that its source may not send does not count for the port, which others may share.
         allowed = self._sources.allows((port, frame[26:30])) and self._ports.allows(port)
         if not (allowed and self._turns.put(port, frame)):
             self._dropped(port, "flooded")
@@ -144,7 +144,7 @@ class Listener:
             self._summary.tell()
 
     def take(self, port: int, frame: bytes) -> None:
-        """Deal with one frame."""
+        """Parse one frame, and carry out or refuse its message."""
         if self._term != self._controller.term:
             # Another controller may have led in the meantime: only the stored nonces count.
             self._term = self._controller.term
@@ -328,7 +328,7 @@ class Listener:
         self._answer(message.sender, message.action, message.values["nonce"], Reason.OK, cluster, values)
 
     def _refuse(self, message: Message, cluster: Cluster | None, error: OlafError) -> Reason:
-        """Answer with the reason, which is returned, as often as its port may be told."""
+        """Answer with the reason of a refusal, unless its port has had too many answers. Returns the reason."""
         reason = Reason.FAILED
         if isinstance(error, Refused):
             reason = error.reason
@@ -339,7 +339,7 @@ class Listener:
         self._dropped(message.sender.port, reason.name.lower())
         if not self._refusals.allows(message.sender.port):
             return reason
-        # Who does not know the key is told nothing that is made with it.
+        # A sender that does not know the key gets nothing that is made with it.
         told = None if reason is Reason.BAD_MAC else cluster
         self._answer(message.sender, message.action, message.values["nonce"], reason, told, {})
         return reason
