@@ -328,7 +328,7 @@ class Listener:
         self._answer(message.sender, message.action, message.values["nonce"], Reason.OK, cluster, values)
 
     def _refuse(self, message: Message, cluster: Cluster | None, error: OlafError) -> Reason:
-        """Answer with the reason of a refusal, unless its port has had too many answers. Returns the reason."""
+        """Answer with the reason of a refusal, unless its port had too many answers. Returns the reason."""
         reason = Reason.FAILED
         if isinstance(error, Refused):
             reason = error.reason

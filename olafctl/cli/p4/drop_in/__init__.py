@@ -33,8 +33,8 @@ def command(folder: Path, force: bool) -> None:
     """Write stand-ins for p4c and BMv2 into FOLDER.
 
     They are p4c, p4c-bm2-ss, simple_switch, simple_switch_grpc and simple_switch_CLI. With FOLDER first on
-    PATH, what calls p4lang's compiler and BMv2 calls Olaf. FOLDER/python holds p4.tmp, which BMv2's controllers
-    import and PyPI does not have: for PYTHONPATH.
+    PATH, what calls p4lang's compiler and BMv2 calls Olaf. FOLDER/python holds p4.tmp, which BMv2's
+    controllers import and PyPI does not have: for PYTHONPATH.
 
     Where PATH has a real one already, nothing is written without --force.
     """
