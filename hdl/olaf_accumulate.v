@@ -1,4 +1,4 @@
-// iSwitch rounds (paper 001 §3): what each index accumulates, and which round it finished last.
+// iSwitch rounds (iSwitch §3): what each index accumulates, and which round it finished last.
 //
 // A row says whether a round accumulates, in which slot, which members are in its sum and how many worker
 // updates; and, apart from that, whether a round was finished and which. A contribution and a command never

@@ -1,4 +1,4 @@
-// iSwitch's rule (paper 001 §3), with exactly one contribution of each member to a round: what becomes of
+// iSwitch's rule (iSwitch §3), with exactly one contribution of each member to a round: what becomes of
 // a contribution, by what its index accumulates.
 `include "olaf_dispositions.vh"
 `default_nettype none

@@ -1,4 +1,4 @@
-// Algorithm 1 of OLAF with the reward rule of §3: what becomes of an update, by what waits.
+// Algorithm 1 of OLAF with the reward rule of OLAF §3: what becomes of an update, by what waits.
 `include "olaf_dispositions.vh"
 `default_nettype none
 module olaf_decide_olaf (

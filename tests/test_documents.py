@@ -11,7 +11,12 @@ from olafctl import paths
 from olafctl.cli.main import olafctl
 
 ROOT = paths.sources()
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / "sdk" / "README.md"]
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    *sorted((ROOT / "docs").glob("*.md")),
+    ROOT / "sdk" / "README.md",
+]
 SCRIPTS = sorted((ROOT / "testbeds").glob("*.sh"))
 
 COMMAND_LINE = re.compile(r"(?:^|[`(]|\$ |-- |&& |/bin/| {2}|[A-Z]=\S+ )olafctl (-?[a-z-][^`|&;#<>)]*)")

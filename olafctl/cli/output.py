@@ -43,6 +43,11 @@ def print_json(value: Any) -> None:
     click.echo(json.dumps(value, indent=1, ensure_ascii=False))
 
 
+def counted(number: int, what: str) -> str:
+    """``number`` things, ``what`` being the word for one of them."""
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
 def table(title: str, heads: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     """A titled table; columns of numbers are aligned to the right. Cells are never cut."""
     from rich import box

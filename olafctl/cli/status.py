@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from olafctl.cli import names
-from olafctl.cli.output import json_option, print_json, table
+from olafctl.cli.output import counted, json_option, print_json, table
 
 
 @click.command()
@@ -38,7 +38,8 @@ def _show(report: dict[str, Any]) -> None:
     workers = sum(len(cluster["workers"]) for cluster in report["clusters"])
     servers = len(report["parameter_servers"])
     click.echo(f"{report['name']} ({report['testbed']}) {state} on {report['target']}")
-    click.echo(f"{len(report['clusters'])} clusters, {workers} workers, {servers} parameter servers")
+    clusters = counted(len(report["clusters"]), "cluster")
+    click.echo(f"{clusters}, {counted(workers, 'worker')}, {counted(servers, 'parameter server')}")
     if report["daemon"]:
         click.echo(f"the daemon at {report['daemon']} keeps its membership")
     if report["damaged"]:

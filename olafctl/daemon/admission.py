@@ -25,7 +25,7 @@ _REMEMBERED = 1024
 
 
 class Admission:
-    """Stands before a controller: what it submits keeps every objective."""
+    """Passes to a controller only the operations that keep every objective."""
 
     def __init__(self, controller: Controller, testbed: Testbed, policy: Policy | None = None) -> None:
         self._controller = controller
@@ -37,7 +37,7 @@ class Admission:
         self._pool = ThreadPoolExecutor(1, "admission")
 
     def close(self) -> None:
-        """Finish what is being verified."""
+        """Wait for the verifier to finish."""
         self._pool.shutdown(cancel_futures=True)
 
     def submit(self, operation: Operation) -> "Future[Row]":
@@ -47,7 +47,7 @@ class Admission:
         return self._pool.submit(self._verified, operation)
 
     def _unless_outdated(self, tried: "Future[Row]", operation: Operation) -> "Future[Row]":
-        """What became of ``operation``, which is verified after all when other changes came first."""
+        """The answer to ``operation``; it is verified again when other changes came first."""
         answer: Future[Row] = Future()
 
         def settle(done: "Future[Row]") -> None:
@@ -88,7 +88,7 @@ class Admission:
             try:
                 return _new(membership, operation(membership).change, self._ground)
             except OlafError:
-                return ()  # it is refused for another reason, by the controller
+                return ()  # the controller refuses it for another reason
 
         return self._controller.look(after)
 
@@ -106,9 +106,9 @@ class Admission:
 
 
 def _new(membership: Membership, change: Mapping[str, Row | None], ground: Ground) -> Situation:
-    """The situation after a change; empty when it is none to verify, or the one there is."""
+    """The situation after a change; empty when there is nothing to verify, or nothing new."""
     if all(row is None for row in change.values()):
-        return ()  # who goes cannot be kept
+        return ()  # a member may always leave
     if not any(each.objective for each in membership.clusters.values()) and not any(
         row and row.get("objective") for row in change.values()
     ):

@@ -5,17 +5,17 @@ import time
 from collections.abc import Callable, Mapping
 
 KNOWN_SECONDS = 60.0
-"""An age that was told longer ago is not shown: its parameter server is gone."""
+"""An older report is not shown: its parameter server is gone."""
 
 
 class Ages:
-    """What parameter servers told last."""
+    """The ages that parameter servers reported last."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._lock = threading.Lock()
         self._told: dict[str, tuple[int, float]] = {}
-        """Age in ns, and when it was told."""
+        """Age in ns, and the time of the report."""
 
     def tell(self, ages: Mapping[str, int]) -> None:
         """The average ages of clusters, in ns."""
@@ -25,7 +25,7 @@ class Ages:
             self._told.update({cluster: (age, now) for cluster, age in ages.items()})
 
     def known(self) -> dict[str, int]:
-        """Ages in ns by cluster, of those told lately."""
+        """Recently reported ages in ns, by cluster."""
         with self._lock:
             self._forget(self._clock())
             return {cluster: age for cluster, (age, _) in self._told.items()}

@@ -53,7 +53,7 @@ class Check:
         ``clusters`` are all as they are now, each made when it is asked for. Workers ``passing_by`` are known
         at their own engine alone."""
         self.error: OlafError | None = None
-        """Why the devices could not be compared."""
+        """The reason why the devices could not be compared."""
         self._sessions = sessions
         self._queues = queues
         self._testbed = testbed
@@ -71,11 +71,11 @@ class Check:
 
     @property
     def over(self) -> bool:
-        """Whether everything was compared, or cannot be."""
+        """Whether the comparison has ended, with a result or an error."""
         return not self._thread.is_alive()
 
     def wrote(self, changes: Plan, reset: Iterable[tuple[int, int]]) -> None:
-        """These changes are about to be carried out, and these ranges of indices to be reset."""
+        """Note that these changes will be made, and that these ranges of indices will be reset."""
         for step in changes.steps:
             self._written.update((step.device, _place(change.entity)) for change in step.changes)
         parts = chain.from_iterable(queue.settings for queue in changes.queues.values())
@@ -83,7 +83,7 @@ class Check:
             self._written_indices.update(range(first, last + 1))
 
     def found(self) -> Plan:
-        """What takes the devices to what they should hold; asked once it is over, between changes."""
+        """The plan that repairs the devices. Call it after the comparison has ended, between changes."""
         wanted = {
             name: self._unwritten(name, map(session.decoded, self._missing[name]))
             for name, session in self._sessions.items()
@@ -96,7 +96,7 @@ class Check:
         return Plan(plan(State(actual), State(wanted)).steps, queues)
 
     def stop(self) -> None:
-        """Compare no more than what is under way; its sessions may be closed."""
+        """Stop after the current piece; its sessions may be closed then."""
         self._ended.set()
 
     def _run(self) -> None:
@@ -144,7 +144,7 @@ class Check:
                 yield
 
     def _compare(self, name: str, held: Iterable[bytes]) -> Iterator[None]:
-        """Take what the device holds from what it should hold; what is left of either is different."""
+        """Remove from both sides the entities that the device holds and should hold; the rest differs."""
         session, missing = self._sessions[name], self._missing[name]
         for piece in _sliced(held, _PIECE):
             for encoded in piece:
@@ -177,7 +177,7 @@ class Check:
 
 
 def _place(entity: Entity) -> Hashable:
-    """What identifies an entity in its device."""
+    """The key that identifies an entity in its device."""
     return entity.key if isinstance(entity, TableEntry) else str(entity)
 
 

@@ -50,7 +50,7 @@ _Found = TypeVar("_Found")
 
 
 class Busy(OlafError):
-    """More changes wait than the daemon takes on."""
+    """Too many changes wait already; nothing was changed."""
 
 
 class Unavailable(OlafError):
@@ -64,7 +64,7 @@ class _Request:
 
 
 class _Stored:
-    """The clusters and members as they are stored: what is under way is nothing to tell yet."""
+    """The clusters and members as the store has them, without changes that are under way."""
 
     def __init__(self, membership: Membership) -> None:
         self.clusters = dict(membership.clusters)
@@ -95,7 +95,7 @@ class Status:
     ready: bool
     """Whether the devices answer and are equal to the membership."""
     problem: str
-    """Why not; empty when they are, and while it follows."""
+    """The reason when they do not or are not; empty otherwise, and while it follows."""
     term: int
     """Higher for each later leader; 0: this controller follows."""
     leader: str
@@ -124,7 +124,7 @@ class Controller:
         self.name = site.testbed.name
         self._leadership = leadership or Alone()
         self.term = self._leadership.term
-        """Of the leadership that is acted on."""
+        """The term in which this controller acts."""
         self.southbound = Southbound(site, self._leadership)
         self._site = site
         self._store = store
@@ -143,11 +143,11 @@ class Controller:
         self._thread = threading.Thread(target=self._run, name=f"controller {self.name}", daemon=True)
 
     def start(self) -> None:
-        """Reach the devices and take on changes."""
+        """Connect to the devices and begin to make changes."""
         self._thread.start()
 
     def close(self) -> None:
-        """Finish what is under way, refuse what waits, and leave the devices as they are."""
+        """Finish the current batch, refuse waiting changes, and leave the devices unchanged."""
         with self._changed:
             self._ended = True
             self._changed.notify_all()
@@ -159,7 +159,7 @@ class Controller:
         self._store.close()
 
     def submit(self, operation: Operation) -> "Future[Row]":
-        """Have an operation carried out; its answer, or why not, is in the future.
+        """Queue an operation; the future gets its answer or its error.
 
         Raises Busy, and Unavailable once closed.
         """
@@ -203,7 +203,7 @@ class Controller:
         return self._loaded and self.southbound.ready
 
     def look(self, question: Callable[[Membership], _Found]) -> _Found:
-        """What ``question`` finds in the membership, which does not change meanwhile."""
+        """The result of ``question`` about the membership, which does not change in the meantime."""
         with self._changed:
             return question(self.membership)
 
@@ -246,7 +246,7 @@ class Controller:
 
     @contextmanager
     def _surviving(self) -> Iterator[None]:
-        """A defect ends what is under way, not this thread: all is read again, as after a restart."""
+        """After a defect this thread goes on: it reads everything again, as after a restart."""
         try:
             yield
         except Exception:
@@ -256,7 +256,7 @@ class Controller:
             self.southbound.close()
 
     def _keep(self) -> None:
-        """What is due between changes: follow the leader, or hold the devices to the membership."""
+        """Do the work between changes: follow the leader, or keep the devices equal to the membership."""
         if not self.term:
             self._follow()
         elif not self._ready:
@@ -289,7 +289,7 @@ class Controller:
             for revision, events in groupby(self._store.history(self._revision), lambda each: each.revision):
                 change = {event.key: event.row for event in events}
                 with self._changed:
-                    # Which indices rest is the leader's to know.
+                    # Only the leader knows which indices rest.
                     for each in sorted(self.membership.resting):
                         self.membership.rested(each)
                     self.membership.apply(change)
@@ -303,7 +303,7 @@ class Controller:
             self._note(error)
 
     def _waiting(self) -> tuple[list[_Request], bool]:
-        """What is to be done now, after waiting for the first of it or for the next check."""
+        """The requests that wait now, after waiting for the first one or for the next check."""
         patience = self._next_check - time.monotonic() if self._ready else _RETRY_SECONDS
         patience = min(patience, self._leadership.patience)
         if self.southbound.checking or self.southbound.settling:
@@ -321,7 +321,7 @@ class Controller:
             return batch, False
 
     def _equalise(self) -> bool:
-        """Make the devices equal to the membership; whether they are."""
+        """Make the devices equal to the membership; True when they are."""
         self._next_check = time.monotonic() + self._check_every
         try:
             self._leadership.check()
@@ -339,7 +339,7 @@ class Controller:
         return True
 
     def _settled(self) -> bool:
-        """Let all engines know whom they may know by now; whether they could be told."""
+        """Let all engines know the members that have settled; False when a device failed."""
         try:
             self.southbound.settle(self._cluster_at)
         except OlafError as error:
@@ -353,7 +353,7 @@ class Controller:
         return None if member is None else self.membership.clusters[member.cluster]
 
     def _begin_check(self) -> None:
-        """Have the devices compared with the membership, and the store read, while changes go on."""
+        """Start a comparison of the devices with the membership, and a check of the store; changes go on."""
         self._inspect()
         self.southbound.begin_check(self.membership.snapshot())
         self._free_indices()
@@ -440,7 +440,7 @@ class Controller:
             self._carry_out(rest)
 
     def _free_indices(self) -> None:
-        """Let others have the indices of deleted clusters of which no update waits any more."""
+        """Give back the indices of deleted clusters once none of their updates waits."""
         if not self.membership.resting:
             return
         try:
@@ -449,7 +449,7 @@ class Controller:
             _log.warning("%s: the queue cannot be read: %s", self.name, error)
             return
         with self._changed:
-            for each in self._resting.over(sorted(self.membership.resting), queues):
+            for each in self._resting.freed(sorted(self.membership.resting), queues):
                 self.membership.rested(each)
 
     def _undone(
@@ -458,10 +458,10 @@ class Controller:
         refused: Sequence[tuple[_Request, Exception]],
         error: OlafError,
     ) -> None:
-        """Answer a batch of which nothing was done; what was refused because of it has its turn again."""
+        """Answer a batch of which nothing was done, and try again what was refused because of it."""
         requests = [request for request, _ in planned]
         if isinstance(error, WriteFailed) and len(requests) > 1:
-            # One of them is refused by a device: only that one shall fail.
+            # A device refuses one of them: only that one fails.
             for request in requests:
                 self._carry_out([request])
         else:
@@ -477,7 +477,7 @@ class Controller:
         macs: Mapping[str, int],
         planned: Sequence[tuple[_Request, Planned]],
     ) -> None:
-        """The one step over store and devices. Raises OlafError; then all of it must be undone."""
+        """Make one change of the store and the devices. Raises OlafError; then all of it must be undone."""
         if change:
             self._store.begin(Intent(change))
             self.southbound.apply(before, after, macs)
@@ -514,7 +514,7 @@ class Controller:
         with self._changed:
             self.membership = membership
             if self.term:
-                # What waits in the queue, and of which cluster, is not stored.
+                # The store does not tell which updates wait in the queue.
                 self.membership.rest()
             self._resting = Resting()
             self._stored = _Stored(self.membership)

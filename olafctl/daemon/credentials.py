@@ -1,4 +1,4 @@
-"""What a client of the daemon, or of etcd, shows over TLS: a folder of PEM files."""
+"""Credentials of a client of the daemon, or of etcd, for TLS: a folder of PEM files."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a controller programs, kept from it once it no longer leads."""
+"""Keeps a controller that no longer leads from programming a target."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

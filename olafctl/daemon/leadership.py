@@ -19,7 +19,7 @@ class NotLeader(OlafError):
         self.leader = leader
         """The API address of the one that leads; empty when it is not known."""
         self.trouble = trouble
-        """Why it cannot be known."""
+        """The reason why it is not known."""
 
 
 class Leadership(Protocol):
@@ -35,7 +35,7 @@ class Leadership(Protocol):
 
     @property
     def trouble(self) -> str:
-        """Why it cannot be known who leads; empty when it can."""
+        """The reason why the leader is not known; empty when it is."""
 
     @property
     def election_id(self) -> int:
@@ -50,10 +50,10 @@ class Leadership(Protocol):
         """Seconds after which to ask for the term again."""
 
     def check(self) -> None:
-        """Asked before every write to a device or the store. Raises NotLeader."""
+        """Raises NotLeader when this controller must not write. Called before every write."""
 
     def close(self) -> None:
-        """Lead no more; another may at once."""
+        """Stop leading; another controller may lead at once."""
 
 
 class Alone:

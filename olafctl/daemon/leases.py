@@ -35,7 +35,7 @@ class Leases:
         self._submit = submit
         self._clock = clock
         self._heard: dict[Member, tuple[int, float]] = {}
-        """Each member's frames, and when they were last seen to become more."""
+        """Frames of each member, and the time at which the count last grew."""
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
         if every is not None:
@@ -43,18 +43,18 @@ class Leases:
             self._thread.start()
 
     def close(self) -> None:
-        """Watch no more."""
+        """Stop watching."""
         self._ended.set()
         if self._thread is not None:
             self._thread.join()
 
     def check(self) -> "list[Future[Row]]":
-        """Let every member leave whose lease has run out; what becomes of each."""
+        """Remove every member whose lease has run out; the answer to each removal."""
         members = self._controller.look(
             lambda membership: [each for each in membership.members.values() if each.lease]
         )
         if not members or not self._controller.southbound.ready:
-            # Who cannot be heard is not silent: all begin again.
+            # Without counts nobody is known to be silent: all leases begin again.
             self._heard.clear()
             return []
         try:
@@ -83,7 +83,7 @@ class Leases:
 
 
 def _leave(member: Member) -> Operation:
-    """Take a member out, if it is still that one."""
+    """Remove a member, if it is still the same one."""
 
     def leave(membership: Membership) -> Planned:
         if membership.members.get(member.name) != member:

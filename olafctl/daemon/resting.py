@@ -1,11 +1,11 @@
-"""When the indices of a deleted cluster may be used again: once none of its updates waits in the queue.
+"""Decides when the indices of a deleted cluster are free: when none of its updates waits in a queue.
 
-An update of another cluster would be merged with one that still waits at its index. Updates leave in the
-order in which they came, so those that wait now have left when as many have. Partial sums of rounds wait for
-their members instead; they are discarded with the cluster.
+Otherwise the queue would combine an update of the next cluster with an old one at the same index. Updates
+leave in the order in which they came. So when N updates wait now, all of them have left when N have left.
+Partial sums of rounds do not leave like this; they are discarded with the cluster.
 
-Each engine's queue rests by itself: what one of them still sends up is no longer known at the next one, and
-passes its queue by.
+Each engine is judged by its own queue. What a lower engine still sends up belongs to no cluster at the next
+engine, and bypasses its queue.
 """
 
 from collections.abc import Iterable, Mapping
@@ -15,15 +15,19 @@ Range = tuple[int, int]
 
 
 class Resting:
-    """The ranges that rest, and what must have left before each is free."""
+    """The ranges that rest, each with what must leave before it is free."""
 
     def __init__(self) -> None:
         self._since: dict[Range, dict[str, tuple[int, int] | None]] = {}
-        """By engine, ``out_updates`` when it was first seen to rest, and when nothing of it waits any more;
-        None once nothing does."""
+        """By range and engine: ``out_updates`` when the range began to rest, and its value at which all
+        updates of that time have left. None when they have left."""
 
-    def over(self, ranges: Iterable[Range], queues: Mapping[str, Mapping[str, int]]) -> list[Range]:
-        """Those of ``ranges`` of which nothing waits, by one snapshot of each queue's registers."""
+    def freed(self, ranges: Iterable[Range], queues: Mapping[str, Mapping[str, int]]) -> list[Range]:
+        """The ones of ``ranges`` that are free now.
+
+        ``queues`` has one snapshot of each queue's registers, by engine. Forgets all ranges that are not
+        in ``ranges``.
+        """
         known, free = {}, []
         for each in ranges:
             rests = self._since.get(each, {})
@@ -39,7 +43,7 @@ class Resting:
 def _left(
     rests: Mapping[str, tuple[int, int] | None], queue: str, registers: Mapping[str, int]
 ) -> tuple[int, int] | None:
-    """What must still leave one queue, as :attr:`Resting._since` has it."""
+    """What must still leave one queue, in the form of :attr:`Resting._since`."""
     out = registers.get("out_updates", 0)
     waiting = registers.get("occupancy", 0) - registers.get("accumulating", 0)
     since = rests.get(queue, (out, out + waiting))

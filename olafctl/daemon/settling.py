@@ -1,9 +1,10 @@
-"""Whose updates for an old cluster may still be on their way through a tree of engines.
+"""Remembers workers that changed their cluster, until their old updates have passed a tree of engines.
 
-VNP4₁ tells an update's cluster by its sender. A worker that changes its cluster leaves updates behind that
-wait below the root, alone or with others' added to them; the next engine would take them for the new
-cluster's, or refuse them. So the engines above the worker's own do not know it until these have passed: what
-it sends meanwhile passes their queues by, and reaches the parameter server as it is.
+VNP4₁ tells the cluster of an update by its sender. When a worker changes its cluster, some of its updates may
+still wait in queues below the root, alone or combined with updates of others. The next engine would count
+these for the new cluster, or refuse them. So the engines above the worker's own engine do not know the worker
+until its old updates have passed. What it sends in the meantime bypasses their queues and reaches the
+parameter server unchanged.
 """
 
 import time
@@ -18,25 +19,25 @@ from olafctl.testbed.topology import Topology
 from olafctl.wire.layouts import BEAT_BYTES
 
 _MARGIN_SECONDS = 1.0
-"""For what an engine has taken from a link and not looked at yet."""
+"""Allows for frames that an engine has taken from a link and has not looked at yet."""
 _POLL_SECONDS = 0.1
 
 _Assignment = tuple[int, int, int]
-"""What VNP4₁ takes an update for, by its sender: cluster, first index, epoch."""
+"""What VNP4₁ assigns to the updates of a sender: cluster number, first index, epoch."""
 
 
 @dataclass
 class _Left:
-    """What a worker has left behind."""
+    """The old updates of one worker."""
 
     assignments: set[_Assignment]
     resting: Resting = field(default_factory=Resting)
     passed: float | None = None
-    """When the queues were first seen without anything of it."""
+    """The time at which the queues were first seen to hold none of them; None before that."""
 
 
 class Settling:
-    """The workers, by address, whose old updates may be on their way; none where there is one engine."""
+    """The workers whose old updates may still be on their way; with one engine there are none."""
 
     def __init__(self, testbed: Testbed, clock: Callable[[], float] = time.monotonic) -> None:
         self._topology = Topology(testbed)
@@ -48,17 +49,19 @@ class Settling:
 
     @property
     def addresses(self) -> frozenset[IPv4Address]:
-        """Of these workers."""
+        """The addresses of these workers."""
         return frozenset(self._left)
 
     @property
     def due(self) -> bool:
-        """Whether it is time to ask who is over."""
+        """Whether it is time to call :meth:`take_passed`."""
         return bool(self._left) and self._clock() >= self._next
 
     def leaving(self, before: Sequence[Cluster], after: Sequence[Cluster]) -> dict[IPv4Address, _Assignment]:
-        """Workers below the root that a change takes from what they were in. Who comes back to all it has
-        left is no longer one of :attr:`addresses`."""
+        """The workers below the root whose assignment a change ends, each with that assignment.
+
+        A worker that returns to the only assignment it had left is removed from :attr:`addresses`.
+        """
         if not self._below:
             return {}
         now = {worker.ip: _assignment(cluster) for cluster in after for worker in cluster.workers}
@@ -74,35 +77,37 @@ class Settling:
         return {address: old for address, old in was.items() if now.get(address) != old}
 
     def begin(self, leaving: Mapping[IPv4Address, _Assignment]) -> None:
-        """These leave what they were in, and what waits of them is not known."""
+        """Remember these workers; what their engines hold of them is not known yet."""
         for address, assignment in leaving.items():
             known = self._left[address].assignments if address in self._left else set()
             self._left[address] = _Left({*known, assignment})
 
-    def over(self, queues: Mapping[str, Mapping[str, int]]) -> set[IPv4Address]:
-        """Those of whom nothing is on its way any more, by one snapshot of each queue's registers; they are
-        forgotten here."""
+    def take_passed(self, queues: Mapping[str, Mapping[str, int]]) -> set[IPv4Address]:
+        """Forget the workers whose old updates have all passed, and return their addresses.
+
+        ``queues`` has one snapshot of each queue's registers, by engine.
+        """
         now = self._clock()
         self._next = now + _POLL_SECONDS
         below = {name: queues[name] for name in self._below}
         for left in self._left.values():
-            if left.passed is None and left.resting.over([(0, 0)], below):
+            if left.passed is None and left.resting.freed([(0, 0)], below):
                 left.passed = now
-        found = {
+        passed = {
             address
             for address, left in self._left.items()
             if left.passed is not None and now - left.passed >= self._seconds
         }
-        for address in found:
+        for address in passed:
             del self._left[address]
-        return found
+        return passed
 
     def clear(self) -> None:
-        """All engines know everyone."""
+        """Forget all workers: every engine knows every member."""
         self._left.clear()
 
     def _under_way(self, engine: str) -> float:
-        """Seconds from an engine to the root by the links alone, behind as many others as may wait there."""
+        """Seconds that a frame needs over the links from an engine to the root, behind full link queues."""
         seconds = 0.0
         for name in self._topology.path_up(engine)[:-1]:
             link = self._topology.up[name]

@@ -1,4 +1,4 @@
-"""Where a deployment of the daemon runs: found, or brought up when it is gone."""
+"""Finds the processes of a deployment for the daemon, and starts them when they are gone."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -26,10 +26,10 @@ class Site(Protocol):
 
     @property
     def folder(self) -> Path:
-        """Where the deployment's state is kept."""
+        """The folder of the deployment's state."""
 
     def running(self) -> Running | None:
-        """What runs; None when it does not."""
+        """The running target; None when it does not run."""
 
     def start(self, clusters: Sequence[Cluster]) -> Running:
         """Bring it up, with these clusters."""

@@ -50,7 +50,7 @@ class Southbound:
         self._settling = Settling(site.testbed)
         hosts = (*site.testbed.parameter_servers, *site.testbed.hosts)
         self._macs = {host.mac for host in hosts}
-        """Of who is there besides members."""
+        """The MAC addresses of hosts that are not members."""
         self._open = ExitStack()
         self._running: Guarded | None = None
         self._sessions: Mapping[str, Session] = {}
@@ -94,7 +94,7 @@ class Southbound:
         leaving = self._settling.leaving(before, after)
         held = self._rows(before, stays, bridged)
         if any(worker.ip in leaving for cluster in after for worker in cluster.workers):
-            # The engines above forget them first: none may take an update for the wrong cluster's.
+            # The engines above forget them first, so that none counts an update for the wrong cluster.
             self._settling.begin(leaving)
             known, held = held, self._rows(before, stays, bridged)
             self._carry_out(plan(known, held))
@@ -128,7 +128,7 @@ class Southbound:
         return {mac for mac in now.keys() | was if mac in self._macs or macs.get(mac, 0) > now[mac]}
 
     def _carry_out(self, changes: Plan, gone: Collection[tuple[int, int]] = ()) -> None:
-        """Make changes, and forget what was asked of the indices that are ``gone``."""
+        """Make changes, and reset the settings of the indices that are ``gone``."""
         assert self._running is not None
         if self._check is not None:
             self._check.wrote(changes, gone)
@@ -145,14 +145,15 @@ class Southbound:
         return bool(self._settling.addresses)
 
     def settle(self, cluster_of: Callable[[IPv4Address], Cluster | None]) -> None:
-        """Let all engines know the workers whose updates for an old cluster have passed by now. The cluster
-        that one is in tells ``cluster_of``.
+        """Let all engines know the workers whose updates for an old cluster have passed by now.
+
+        ``cluster_of`` gives the cluster that an address belongs to now, or None.
 
         Raises OlafError; then what the devices hold is unknown until :meth:`reconcile`.
         """
         if not self._settling.due:
             return
-        for address in self._settling.over(self.queue_registers()):
+        for address in self._settling.take_passed(self.queue_registers()):
             cluster = cluster_of(address)
             if cluster is not None:
                 others = {worker.replica for worker in cluster.workers if worker.ip != address}
@@ -162,7 +163,7 @@ class Southbound:
     def _changed_settings(
         self, before: Sequence[Cluster], after: Sequence[Cluster], engine: Engine
     ) -> Iterator[SettingsChange]:
-        """What one engine's queue is told of indices, but for those that no cluster has any more."""
+        """The settings of one engine's queue that change, without those of ranges that are gone."""
         old = {_span(each): index_range(each, engine, self._topology) for each in before}
         for cluster in after:
             known = old.get(_span(cluster))
@@ -332,5 +333,5 @@ def _unchanged(before: Sequence[Cluster], after: Sequence[Cluster]) -> set[int]:
 
 
 def _numbers(cluster: Cluster) -> tuple[int, int, int]:
-    """What the entries of a cluster's workers take from it."""
+    """The values of a cluster that its workers' entries contain."""
     return cluster.first, cluster.segments, cluster.epoch

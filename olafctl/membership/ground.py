@@ -1,4 +1,4 @@
-"""What a membership stands on: all that its rules have to know of a testbed."""
+"""The part of a testbed that the rules of a membership use."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ class Ground:
     is_limited: bool
     """Whether the root's output has a rate."""
     hosts: Sequence[Host] = ()
-    """Who is there besides members."""
+    """The hosts that are not members."""
     routes: int = 0
     between: int = 0
     """Entries that an engine may need for a cluster to reach the engines next to it."""
@@ -43,7 +43,7 @@ class Ground:
         return self.engine_at[port] if self.is_tree else self.name
 
     def mode_of(self, cluster: Cluster) -> Mode:
-        """What the root does with a cluster's updates."""
+        """The mode of a cluster at the root."""
         return cluster.mode or next(iter(self.modes.values()))
 
     def segments(self, values: int) -> int:
@@ -52,5 +52,5 @@ class Ground:
 
     @cached_property
     def macs(self) -> Mapping[str, Host]:
-        """Who has which MAC address, besides members."""
+        """MAC addresses of hosts that are not members, with their owners."""
         return {host.mac: host for host in self.hosts}

@@ -80,7 +80,7 @@ class Membership:
         self.rows: dict[str, Row] = {}
         """Of the other keys."""
         self.macs: Counter[str] = Counter()
-        """How many members have each MAC address."""
+        """The number of members by MAC address."""
         self.indices = IndexRanges(indices)
         self.resting: set[tuple[int, int]] = set()
         """Ranges (first, count) of clusters that are gone, for as long as updates of theirs may wait."""

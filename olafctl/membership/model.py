@@ -17,7 +17,7 @@ Reward = float | Literal["off"]
 
 
 class Kind(StrEnum):
-    """What a member is (figure 9, column type)."""
+    """The type of a member (iSwitch figure 9)."""
 
     WORKER = "worker"
     SWITCH = "switch"
@@ -52,7 +52,7 @@ class Member(Host):
     """Seconds of silence after which it leaves; 0: never."""
 
     def to_row(self) -> Row:
-        """What the store keeps."""
+        """The row in the store."""
         return {**asdict(self), "ip": str(self.ip)}
 
     @classmethod
@@ -116,7 +116,7 @@ class Cluster:
         return len({worker.parent for worker in self.workers}) > 1
 
     def to_row(self) -> Row:
-        """What the store keeps: its members have rows of their own."""
+        """The row in the store; members have rows of their own."""
         return {name: getattr(self, name) for name in _FIELDS}
 
     @classmethod
@@ -136,7 +136,7 @@ class Cluster:
         return cls(**fields)
 
     def shown(self) -> Row:
-        """What others may see of it: everything but the key."""
+        """The cluster without its key, for others to see."""
         row = self.to_row()
         row["keyed"] = bool(row.pop("key"))
         return row

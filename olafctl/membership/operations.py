@@ -24,7 +24,7 @@ _EPOCH = "meta/epoch"
 
 @dataclass(frozen=True)
 class Planned:
-    """What an operation would change, and what it answers."""
+    """The change that an operation would make, and its answer."""
 
     change: Change
     answer: Row
@@ -283,7 +283,7 @@ class Operations:
             raise BadInput(Problem(f"the name {member.name!r} is taken", "name", "choose another"))
 
     def _check_mac(self, membership: Membership, member: Member) -> None:
-        """Who shares a MAC address, as the addresses of one NIC and hosts behind one router do, shares the
+        """Members with one MAC address (addresses of one NIC, hosts behind one router) share the
         front port that leads to it."""
         host = self._ground.macs.get(member.mac) or membership.behind(member.mac, member.name)
         if host is not None and host.port != member.port:

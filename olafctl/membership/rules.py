@@ -132,7 +132,7 @@ def _key(key: str) -> Iterator[Problem]:
 
 
 def _rounds(cluster: Cluster, ground: Ground) -> Iterator[Problem]:
-    """What a round of iswitch mode needs to come to its end."""
+    """The conditions under which a round of iswitch mode ends."""
     if ground.mode_of(cluster) is not Mode.ISWITCH:
         return
     workers = len(cluster.workers)
@@ -172,7 +172,7 @@ def _objective(cluster: Cluster, ground: Ground) -> Iterator[Problem]:
 
 
 def undescribed(cluster: Cluster, ground: Ground) -> Iterator[Problem]:
-    """Why the verifier's model does not describe what a cluster sends."""
+    """The reasons why the verifier's model does not describe a cluster."""
     mode = ground.mode_of(cluster)
     if mode is not Mode.OLAF:
         what = f"cluster {cluster.name!r} is of mode {mode}, and objectives are proven of mode olaf alone"

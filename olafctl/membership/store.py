@@ -1,4 +1,4 @@
-"""What a store of membership does, whichever database keeps it."""
+"""The interface of a store of membership, for every database."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -44,7 +44,7 @@ class MembershipStore(Protocol):
         """The revision and every row."""
 
     def intent(self) -> Intent | None:
-        """What was begun and neither finished nor abandoned."""
+        """The change that was begun and neither finished nor abandoned."""
 
     def begin(self, intent: Intent) -> None:
         """Write an intent down; replaces one that is there."""

@@ -26,7 +26,7 @@ def deployed(run: Run, state: Path) -> Iterator[Run]:
     try:
         ended = run("deploy", BED)
         assert ended.code == 0
-        assert ended.out.startswith("packets: started, 82 changes programmed and verified in ")
+        assert ended.out.startswith("packets: started, 87 changes programmed and verified in ")
         steps = [line.split("  ")[-1] for line in ended.err.splitlines()]
         assert steps[-1] == "programming tables and groups"
         yield run
@@ -42,7 +42,7 @@ def test_deploy_again_status_and_destroy(deployed: Run, state: Path) -> None:
     assert shown.code == 0
     for line in (
         "packets (",
-        "5 clusters, 14 workers, 1 parameter servers",
+        "5 clusters, 14 workers, 1 parameter server",
         "workers",
         "bridging",
         "occupancy",

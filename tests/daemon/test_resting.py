@@ -10,21 +10,21 @@ def queue(out: int, waiting: int, accumulating: int = 0, engine: str = "e") -> d
 
 def test_what_waited_has_left_when_as_many_have() -> None:
     resting = Resting()
-    assert resting.over([(4, 2)], queue(100, 3)) == []
-    assert resting.over([(4, 2)], queue(102, 3)) == []
-    assert resting.over([(4, 2), (8, 1)], queue(103, 2)) == [(4, 2)]
-    assert resting.over([(8, 1)], queue(105, 2)) == [(8, 1)]
+    assert resting.freed([(4, 2)], queue(100, 3)) == []
+    assert resting.freed([(4, 2)], queue(102, 3)) == []
+    assert resting.freed([(4, 2), (8, 1)], queue(103, 2)) == [(4, 2)]
+    assert resting.freed([(8, 1)], queue(105, 2)) == [(8, 1)]
 
 
 def test_an_empty_queue_frees_at_once_whatever_accumulates() -> None:
-    assert Resting().over([(0, 1)], queue(7, 0, accumulating=2)) == [(0, 1)]
+    assert Resting().freed([(0, 1)], queue(7, 0, accumulating=2)) == [(0, 1)]
 
 
 def test_of_several_engines_every_queue_must_have_let_it_go() -> None:
     resting = Resting()
 
     def both(low: int, top: int, waits: int) -> list[tuple[int, int]]:
-        return resting.over([(0, 1)], queue(low, waits, engine="low") | queue(top, waits, engine="top"))
+        return resting.freed([(0, 1)], queue(low, waits, engine="low") | queue(top, waits, engine="top"))
 
     assert both(10, 20, waits=2) == []
     assert both(12, 20, waits=2) == []
@@ -34,7 +34,7 @@ def test_of_several_engines_every_queue_must_have_let_it_go() -> None:
 
 def test_counters_that_were_cleared_begin_the_rest_again() -> None:
     resting = Resting()
-    assert resting.over([(0, 1)], queue(50, 1)) == []
-    assert resting.over([(0, 1)], queue(0, 2)) == []
-    assert resting.over([(0, 1)], queue(1, 2)) == []
-    assert resting.over([(0, 1)], queue(2, 1)) == [(0, 1)]
+    assert resting.freed([(0, 1)], queue(50, 1)) == []
+    assert resting.freed([(0, 1)], queue(0, 2)) == []
+    assert resting.freed([(0, 1)], queue(1, 2)) == []
+    assert resting.freed([(0, 1)], queue(2, 1)) == [(0, 1)]

@@ -36,15 +36,15 @@ def test_it_ends_when_what_waited_has_left_and_links_are_empty() -> None:
     clock = Clock()
     settling = Settling(BED, clock)
     settling.begin(settling.leaving(at(0), at(1)))
-    assert settling.over(queues(out=7, waiting=2)) == set()
+    assert settling.take_passed(queues(out=7, waiting=2)) == set()
     clock.now += 60
-    assert settling.over(queues(out=8, waiting=2)) == set()
-    assert settling.over(queues(out=9, waiting=5)) == set()
+    assert settling.take_passed(queues(out=8, waiting=2)) == set()
+    assert settling.take_passed(queues(out=9, waiting=5)) == set()
     clock.now += 0.99
-    assert settling.over(queues(out=9, waiting=5)) == set()
+    assert settling.take_passed(queues(out=9, waiting=5)) == set()
     assert settling.addresses == {ADDRESS}
     clock.now += 0.02
-    assert settling.over(queues(out=9, waiting=5)) == {ADDRESS}
+    assert settling.take_passed(queues(out=9, waiting=5)) == {ADDRESS}
     assert settling.addresses == set()
 
 
@@ -52,10 +52,10 @@ def test_a_change_in_between_begins_it_again() -> None:
     clock = Clock()
     settling = Settling(BED, clock)
     settling.begin(settling.leaving(at(0), at(1)))
-    settling.over(queues(out=0, waiting=0))
+    settling.take_passed(queues(out=0, waiting=0))
     clock.now += 60
     settling.begin(settling.leaving(at(1), at(0)))
-    assert settling.over(queues(out=0, waiting=0)) == set()
+    assert settling.take_passed(queues(out=0, waiting=0)) == set()
 
 
 def test_who_leaves_and_comes_back_to_the_same_cluster_is_known_at_once() -> None:

@@ -1,4 +1,4 @@
-"""iSwitch rounds (paper 001 §3): one contribution of each member, one result a round; and commands."""
+"""iSwitch rounds (iSwitch §3): one contribution of each member, one result a round; and commands."""
 
 from dataclasses import replace
 from typing import Any

@@ -10,7 +10,7 @@ from scapy.layers.l2 import Ether
 from scapy.packet import Packet, Raw
 
 from olafctl.membership.model import Host, Member
-from olafctl.wire.layouts import Flag, FrameType
+from olafctl.wire.layouts import OLAF, STATUS, Flag, FrameType
 from olafctl.wire.scapy_layers import Olaf, OlafStatus
 from tests.packets.live import Live, udp
 
@@ -98,12 +98,12 @@ class Got:
     @property
     def values(self) -> Gradient:
         body = bytes(self.ether[UDP].payload)
-        start = 22 + (8 if int(self.olaf.flags) & Flag.STATUS else 0)
+        start = OLAF.size + (STATUS.size if int(self.olaf.flags) & Flag.STATUS else 0)
         return np.frombuffer(body[start:], "<f4")
 
     @property
     def status(self) -> OlafStatus:
-        return OlafStatus(bytes(self.ether[UDP].payload)[22:30])
+        return OlafStatus(bytes(self.ether[UDP].payload)[OLAF.size : OLAF.size + STATUS.size])
 
 
 def at(arrived: dict[int, list[bytes]], host: Host) -> list[Got]:

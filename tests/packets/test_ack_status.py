@@ -3,7 +3,7 @@
 import pytest
 from scapy.layers.inet import IP, UDP
 
-from olafctl.wire.layouts import StatusFlag
+from olafctl.wire.layouts import STATUS, StatusFlag
 from tests.packets.conftest import needs
 from tests.packets.frames import Got, ack, at, gradient, update
 from tests.packets.live import Live
@@ -73,8 +73,9 @@ def test_lengths_and_checksums_of_an_ack_with_status_are_right(live: Live, value
     sent = ack(live, worker, gradient(5, values), seq=12)
     [got] = at(live.exchange((live.server, sent)), worker)
     ether = got.ether
-    assert (ether[IP].len, ether[UDP].len) == (sent[IP].len + 8, sent[UDP].len + 8)
-    assert len(got.frame) == len(sent) + 8
+    longer = STATUS.size
+    assert (ether[IP].len, ether[UDP].len) == (sent[IP].len + longer, sent[UDP].len + longer)
+    assert len(got.frame) == len(sent) + longer
     rebuilt = ether.copy()
     del rebuilt[IP].chksum
     assert bytes(rebuilt) == got.frame

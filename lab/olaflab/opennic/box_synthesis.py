@@ -21,7 +21,7 @@ from olaflab.queue.synthesis import DEVICE, mapper, resources
 
 TOP = "olaf_box_250mhz"
 PAPER = {"LUT": 3.52, "FF": 1.5}
-"""Percent of an XCU55C that paper 000 §7 states for OlafQueue and its IPs."""
+"""Percent of an XCU55C that OLAF §7 states for OlafQueue and its IPs."""
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,7 @@ class Queue(StrEnum):
 
 @dataclass(frozen=True)
 class Setup:
-    """What §8.3 says of a run, and what it leaves open."""
+    """What OLAF §8.3 says of a run, and what it leaves open."""
 
     queue: Queue
     periods: tuple[int, int]

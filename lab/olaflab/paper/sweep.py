@@ -56,7 +56,7 @@ class Point:
 
 
 def points() -> Iterator[Point]:
-    """Everything that §8.3 leaves open, one at a time; the edges' rates and the jitter go together."""
+    """Everything that OLAF §8.3 leaves open, one at a time; the edges' rates and the jitter go together."""
     for edge in _EDGES:
         for jitter in _JITTERS:
             label = f"{edge:g} Mb/s, jitter {jitter:.0%}"

@@ -1,4 +1,4 @@
-"""What each call of the API does, whoever makes it: a client of the daemon, or a command without one."""
+"""Carries out the calls of the API, for a client of the daemon and for a command without a daemon."""
 
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import TimeoutError as TookTooLong
@@ -21,23 +21,23 @@ _TIMEOUT = 60.0
 
 @dataclass(frozen=True)
 class Owned:
-    """What the API needs of one deployment."""
+    """The parts of one deployment that the API uses."""
 
     controller: Controller
     admission: Admission
     operations: Operations
     notices: Notices
     udp_port: int
-    """Of members that do not say."""
+    """UDP port of a member whose request names none."""
     let_go: Callable[[], None]
-    """Leave it as it is, for others to change."""
+    """Give the deployment up without changing it."""
     messages: Mapping[str, int] = field(default_factory=dict)
-    """Control messages by what became of them, as they are counted."""
+    """Counts of control messages by outcome."""
     ages: Ages = field(default_factory=Ages)
 
 
 class Calls:
-    """The calls on some deployments, by name."""
+    """Carries out calls on deployments, which it knows by name."""
 
     def __init__(self, owned: dict[str, Owned]) -> None:
         """``owned`` loses what is let go."""

@@ -1,4 +1,4 @@
-"""What every verb that talks to the daemon shares: how to reach it, and how to show its answers."""
+"""Options and output of every verb that talks to the daemon."""
 
 import functools
 import os
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _Command = Callable[..., Any]
 Caller = Union[Client, "Once"]
-"""What makes calls: on a daemon, or in this process."""
+"""Makes calls: on a daemon, or in this process."""
 
 
 def connection_options(command: _Command) -> _Command:
@@ -44,7 +44,7 @@ def connection_options(command: _Command) -> _Command:
 
 @contextmanager
 def reached(address: str | None, deployment: str) -> Iterator[tuple[Caller, str]]:
-    """What makes calls on a deployment, and its name: a daemon, or this process where no daemon keeps it.
+    """A caller for a deployment, and its name. It calls the daemon, or acts in this process without one.
 
     Raises OlafError.
     """

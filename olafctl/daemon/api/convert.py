@@ -31,7 +31,7 @@ def worker_message(row: Row) -> Any:
 
 
 def event_messages(event: Event) -> list[Any]:
-    """What a watcher is told of one row's change: nothing of rows that are the daemon's own."""
+    """The events for one row's change; none for rows that only the daemon uses."""
     prefix, _, name = event.key.partition("/")
     token = str(event.revision)
     if prefix == "cluster":
@@ -72,7 +72,7 @@ def queues_message(
 
 
 def cluster_wish(request: Any) -> ClusterWish:
-    """What a CreateClusterRequest asks for."""
+    """The wish of a CreateClusterRequest."""
     return ClusterWish(
         name=request.name,
         values=request.values,
@@ -87,7 +87,7 @@ def cluster_wish(request: Any) -> ClusterWish:
 
 
 def member_wish(request: Any, udp_port: int) -> MemberWish:
-    """What a JoinRequest asks for; ``udp_port`` if it does not say. Raises BadInput."""
+    """The wish of a JoinRequest, with ``udp_port`` when it names none. Raises BadInput."""
     return MemberWish(
         cluster=request.cluster,
         ip=_address(request.ip),

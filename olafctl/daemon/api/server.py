@@ -42,7 +42,7 @@ _log = logging.getLogger(__name__)
 
 
 def unready(owned: Mapping[str, Owned]) -> dict[str, str]:
-    """Why deployments cannot be served as they should, by name; a follower is ready when it keeps up."""
+    """The problems of deployments, by name; a follower that keeps up has none."""
     found = {}
     for name, each in list(owned.items()):
         status = each.controller.status(summary=True)
@@ -222,7 +222,7 @@ class Server:
 
 
 def _who(context: Any) -> str:
-    """Who calls, as far as the connection tells: a certificate's name, or how it came in."""
+    """The caller, as far as the connection tells: a certificate's name, or the kind of connection."""
     names = context.auth_context().get("x509_common_name", ())
     certificate = " ".join(name.decode(errors="replace") for name in names)
     peer = str(context.peer())

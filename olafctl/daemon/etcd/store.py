@@ -27,7 +27,7 @@ _log = logging.getLogger(__name__)
 
 
 def prefix(deployment: str) -> bytes:
-    """What the keys of a deployment begin with."""
+    """The prefix of a deployment's keys."""
     return f"/olaf/{deployment}/".encode()
 
 

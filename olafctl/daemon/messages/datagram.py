@@ -34,7 +34,7 @@ class NotUnderstood(Exception):
 
 @dataclass(frozen=True)
 class Sender:
-    """Where a message came from, and so where its answer goes."""
+    """The sender of a message, to which its answer goes."""
 
     port: int
     """Front port."""
@@ -42,7 +42,7 @@ class Sender:
     ip: IPv4Address
     udp_port: int
     own_mac: str
-    """What it sent to, which the answer comes from."""
+    """The destination of the message, from which the answer comes."""
     own_ip: IPv4Address
     own_udp_port: int
 
@@ -55,7 +55,7 @@ class Message:
     action: Action
     values: Values
     signed: bytes
-    """All before ``mac``."""
+    """The bytes before ``mac``."""
 
     @property
     def cluster(self) -> str:

@@ -1,7 +1,7 @@
-"""Answers control messages: checks who sends them, has them carried out, and sends an ACK.
+"""Answers control messages: checks their senders, asks the controller for the changes, and sends ACKs.
 
-A message without a cluster in it is about the cluster that its source address is a member of. What its
-cluster's key does not authenticate changes nothing. A keyed message's nonce is stored in the same step as
+A message that names no cluster is about the cluster of the member at its source address. It changes nothing
+unless the key of its cluster authenticates it. The nonce of a keyed message is stored in the same step as
 what it changes, so that a repetition is told from a replay after a restart too.
 
 Anybody can send such messages, from as many addresses as they like. So the cheapest checks come first, each
@@ -45,13 +45,13 @@ _log = logging.getLogger(__name__)
 _TIMEOUT = 0.2
 _PER_SECOND, _BURST = 20, 100
 _PORT_PER_SECOND, _PORT_BURST = 200, 500
-"""Valid ones take a daemon some milliseconds each, and forged ones must leave it the time for them."""
+"""A valid message takes some milliseconds; forged ones must leave the daemon time for valid ones."""
 _REFUSED_PER_SECOND, _REFUSED_BURST = 20, 200
-"""Refusals of a port that are answered: an answer costs more than to find out that a message is forged."""
+"""Limits the answers to refused messages by port: an answer costs more than the check of a message."""
 _SOURCES = 4096
 _ROUNDS = 1024
 _HELP_SECONDS = 10.0
-"""Longer than a member that lacks a result is silent: it asks again at least every few seconds."""
+"""A member that lacks a result asks again at least every few seconds, so it is never silent for so long."""
 
 
 class Refused(BadInput):
@@ -77,10 +77,10 @@ class Listener:
         clock: Callable[[], float] = time.monotonic,
         audit: AuditLog | None = None,
     ) -> None:
-        """Members that join by message leave after ``lease`` seconds of silence; 0: never. ``audit`` notes
-        what authentic messages asked for."""
+        """A member that joins by message is removed after ``lease`` seconds of silence; 0: never. ``audit``
+        records each authentic message."""
         self.counts: Counter[str] = Counter()
-        """Messages by what became of them: ``ok``, the reason of a refusal, ``flooded``, ``malformed``."""
+        """Messages by outcome: ``ok``, the reason of a refusal, ``flooded``, ``malformed``, ``busy``."""
         self._controller = controller
         self._admission = admission
         self._operations = operations
@@ -96,10 +96,10 @@ class Listener:
         self._nonces = Nonces(controller.look)
         self._term = controller.term
         self._outcomes: OrderedDict[tuple[str, IPv4Address], Reason | None] = OrderedDict()
-        """What became of the newest message of a source in a cluster; None while it is under way."""
+        """The outcome of the newest message by cluster and source; None while the message is under way."""
         self._clock = clock
         self._asked: OrderedDict[tuple[str, int, int], dict[str, float]] = OrderedDict()
-        """Members that asked for help with a cluster's segment and round, and when they last did."""
+        """By cluster, segment and round: the members that asked for help, and when each did last."""
         self._counting = threading.Lock()
         self._ended = threading.Event()
         name = f"messages {testbed.name}"
@@ -112,7 +112,7 @@ class Listener:
             thread.start()
 
     def close(self) -> None:
-        """Answer no more."""
+        """Stop answering."""
         self._ended.set()
         for thread in self._threads:
             thread.join()
@@ -130,8 +130,8 @@ class Listener:
                 self._ended.wait(_TIMEOUT)
 
     def hear(self, port: int, frame: bytes) -> None:
-        """One frame that VNP4₁ handed over: it waits for its port's turn, unless too many came before."""
-        # What is dropped of a source does not count against its port, which others may share.
+        """Queue a frame from VNP4₁ until its port has its turn, or drop it when too many came before."""
+        # A frame that its source may not send does not count for the port, which others may share.
         allowed = self._sources.allows((port, frame[26:30])) and self._ports.allows(port)
         if not (allowed and self._turns.put(port, frame)):
             self._dropped(port, "flooded")
@@ -144,9 +144,9 @@ class Listener:
             self._summary.tell()
 
     def take(self, port: int, frame: bytes) -> None:
-        """Deal with one frame."""
+        """Parse one frame, and carry out or refuse its message."""
         if self._term != self._controller.term:
-            # Another controller may have led meanwhile: what is known of nonces is what is stored.
+            # Another controller may have led in the meantime: only the stored nonces count.
             self._term = self._controller.term
             self._nonces = Nonces(self._controller.look)
             self._outcomes.clear()
@@ -175,7 +175,7 @@ class Listener:
         self._summary.add(port, why)
 
     def _known(self, message: Message) -> tuple[Cluster, Member | None]:
-        """The message's cluster, and the member that has its source address. Raises Refused."""
+        """The cluster of a message, and the member at its source address. Raises Refused."""
 
         def find(membership: Membership) -> tuple[Cluster, Member | None]:
             member = membership.at(message.sender.ip)
@@ -197,7 +197,7 @@ class Listener:
         if cluster.key and not message.is_authentic(cluster.key):
             raise Refused(Reason.BAD_MAC, "is not authentic")
         if there is not None and there.port != message.sender.port:
-            # All members know the key: it does not tell them apart, the port does.
+            # All members know the key, so the port has to tell them apart.
             raise Refused(Reason.NOT_A_MEMBER, f"is the address of {there.name}, behind port {there.port}")
         member = there if there is not None and there.cluster == cluster.name else None
         name, source, nonce = cluster.name, message.sender.ip, message.values["nonce"]
@@ -236,8 +236,8 @@ class Listener:
         future.add_done_callback(answer)
 
     def _repeat(self, message: Message, name: str) -> None:
-        """Answer a message again, as the first time; while that is still under way it is answered once."""
-        # What is known only by its stored nonce was done: nonce and change are stored in one step.
+        """Send the answer to a message again; nothing while the first one is under way."""
+        # Nonce and change are stored in one step: a message whose nonce alone is known was carried out.
         outcome = self._outcomes.get((name, message.sender.ip), Reason.OK)
         if outcome is Reason.OK:
             self._accept(message, name)
@@ -245,7 +245,7 @@ class Listener:
             raise Refused(outcome, "was refused before")
 
     def _operation(self, message: Message, cluster: Cluster, member: Member | None) -> Operation:
-        """What the message asks for. Raises Refused."""
+        """The change that a message asks for. Raises Refused."""
         values, name = message.values, cluster.name
         if message.action is Action.JOIN:
             return self._join(message, cluster)
@@ -292,8 +292,8 @@ class Listener:
         return self._operations.join(wish)
 
     def _help(self, message: Message, cluster: Cluster, member: Member) -> Operation:
-        """Note who asks. When every member lacks the result now, no one has it: the index begins the round
-        again. Who asked long ago has it by now, or has given up."""
+        """Record that a member lacks a round's result. When all members lack it, no member can send it to the
+        others, so the index begins the round again. Requests older than ``_HELP_SECONDS`` do not count."""
         segment, number = message.values["segment"], message.values["round"]
         key = (cluster.name, segment, number)
         now = self._clock()
@@ -328,7 +328,7 @@ class Listener:
         self._answer(message.sender, message.action, message.values["nonce"], Reason.OK, cluster, values)
 
     def _refuse(self, message: Message, cluster: Cluster | None, error: OlafError) -> Reason:
-        """Answer with the reason, which is returned, as often as its port may be told."""
+        """Answer with the reason of a refusal, unless its port had too many answers. Returns the reason."""
         reason = Reason.FAILED
         if isinstance(error, Refused):
             reason = error.reason
@@ -339,7 +339,7 @@ class Listener:
         self._dropped(message.sender.port, reason.name.lower())
         if not self._refusals.allows(message.sender.port):
             return reason
-        # Who does not know the key is told nothing that is made with it.
+        # A sender that does not know the key gets nothing that is made with it.
         told = None if reason is Reason.BAD_MAC else cluster
         self._answer(message.sender, message.action, message.values["nonce"], reason, told, {})
         return reason
@@ -351,7 +351,7 @@ class Listener:
         self._send(to, Action.ACK, values, cluster)
 
     def _server(self, cluster: Cluster) -> Values:
-        """Where the cluster's members send their updates."""
+        """Address and UDP port to which the cluster's members send their updates."""
         if self._testbed.mode_of(cluster) is Mode.ISWITCH and self._testbed.root.address is not None:
             return {"server_addr": int(self._testbed.root.address), "server_port": self._testbed.udp_port}
         for server in self._testbed.parameter_servers:
@@ -359,7 +359,7 @@ class Listener:
         return {}
 
     def _forward(self, message: Message, cluster: Cluster, sender: Member | None) -> None:
-        """Tell the other members what they have to do about a Help or a Halt."""
+        """Pass a Help or a Halt on to the other members."""
         if sender is None:
             return
         values = message.values

@@ -19,7 +19,7 @@ Look = Callable[[Callable[[Membership], Row | None]], Row | None]
 
 
 class Freshness(Enum):
-    """What a nonce says of its message."""
+    """Whether a message is new, judged by its nonce."""
 
     NEW = "new"
     REPEATED = "the source's last message again"
@@ -38,7 +38,7 @@ class Nonces:
         """``look`` asks the membership, where keyed clusters' nonces are stored."""
         self._look = look
         self._last: OrderedDict[tuple[str, IPv4Address], int] = OrderedDict()
-        """Of each source heard since the start."""
+        """The newest nonce of each source heard since the start."""
 
     def judge(self, cluster: str, source: IPv4Address, nonce: int) -> Freshness:
         """Whether an authentic message is new. One that is not NEW leaves nothing behind."""

@@ -1,4 +1,4 @@
-"""What the control plane tells members unasked: to suspend or resume training, and who needs a result."""
+"""Messages from the control plane to members: suspend or resume training, send a result to a member."""
 
 import time
 from contextlib import suppress
@@ -17,7 +17,7 @@ from olafctl.wire.frames import Values
 
 
 class Notices:
-    """Sends to the members of one deployment's clusters; what is lost on the way is lost."""
+    """Sends to the members of one deployment's clusters, without confirmation."""
 
     def __init__(self, controller: Controller, testbed: Testbed) -> None:
         self._controller = controller

@@ -1,4 +1,4 @@
-"""How many messages one source may send."""
+"""Limits the messages that one source may send."""
 
 import threading
 import time

@@ -1,4 +1,4 @@
-"""What is refused, in the log: a line now and then instead of one for each message that anybody can send."""
+"""Logs refused messages: a line now and then, because anybody can send any number of them."""
 
 import logging
 import threading
@@ -23,12 +23,12 @@ class Summary:
         self._lock = threading.Lock()
 
     def add(self, port: int, reason: str) -> None:
-        """A message that came in by ``port`` was not done."""
+        """Count a message from ``port`` that was refused or dropped."""
         with self._lock:
             self._counts[port, reason] += 1
 
     def tell(self) -> None:
-        """Log what was added, if that was not done just now."""
+        """Log the counts, unless the last line is too recent."""
         if not self._counts or self._clock() - self._since < _SECONDS:
             return
         self._since = self._clock()

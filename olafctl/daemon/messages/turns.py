@@ -1,4 +1,4 @@
-"""Messages that wait, by the port they came in by: ports have their turns, however much one of them sends."""
+"""Queues messages by the port they came in by, and serves the ports in turn, whatever one of them sends."""
 
 import threading
 from collections import OrderedDict, deque
@@ -8,14 +8,14 @@ class Turns:
     """A bounded queue for each port, which are served in turn. Any thread may call it."""
 
     def __init__(self, most: int) -> None:
-        """``most`` messages of a port wait."""
+        """At most ``most`` messages of a port wait."""
         self._most = most
         self._waiting: OrderedDict[int, deque[bytes]] = OrderedDict()
-        """Of the ports that have any; whose turn is next comes first."""
+        """The waiting messages by port; the port with the next turn comes first."""
         self._changed = threading.Condition()
 
     def put(self, port: int, frame: bytes) -> bool:
-        """False when as many of that port wait as may."""
+        """Add a message; False when the port has too many waiting already."""
         with self._changed:
             waiting = self._waiting.setdefault(port, deque())
             if len(waiting) >= self._most:

@@ -25,7 +25,7 @@ from olafctl import paths
 from olafctl.errors import OlafError, Problem
 
 FIRST = "0" * 64
-"""What stands for the hash of the line before the first."""
+"""Stands for the hash of the line before the first."""
 _BATCH = 256
 _log = logging.getLogger(__name__)
 _Line = tuple[dict[str, Any], "Future[None]"]

@@ -1,4 +1,4 @@
-"""What Prometheus is told of the daemon; ``templates/dashboard.json`` shows it in Grafana."""
+"""Metrics of the daemon for Prometheus; ``templates/dashboard.json`` shows it in Grafana."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -47,7 +47,7 @@ class Metrics:
         return bytes(generate_latest(self._registry))
 
     def collect(self) -> Iterator[Metric]:
-        """What is as it is now; asked by the registry."""
+        """The current values. Called by the registry."""
         deployment, engine = ["deployment"], ["deployment", "engine"]
         ready = GaugeMetricFamily("olaf_ready", "1: the devices hold what they should", labels=deployment)
         term = GaugeMetricFamily("olaf_term", "Term of this leader; 0: it follows", labels=deployment)

@@ -22,7 +22,7 @@ def notify(state: str) -> None:
 
 
 def watchdog_seconds() -> float | None:
-    """How often ``WATCHDOG=1`` is to be told: twice in the unit's time; None when it has none."""
+    """Seconds between two ``WATCHDOG=1``: half of the unit's time; None when it has none."""
     asked = os.environ.get("WATCHDOG_USEC", "")
     return int(asked) / 2e6 if asked.isdigit() and int(asked) else None
 

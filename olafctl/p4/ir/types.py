@@ -1,4 +1,4 @@
-"""P4_16's types (§7 of its specification), resolved: no names to look up, all widths known."""
+"""Types (P4_16 §7), resolved: no names to look up, all widths known."""
 
 from __future__ import annotations
 

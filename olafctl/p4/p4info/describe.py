@@ -1,4 +1,4 @@
-"""The description of a program for the control plane: ``p4.config.v1.P4Info`` (P4Runtime specification §6).
+"""The description of a program for the control plane: ``p4.config.v1.P4Info`` (P4Runtime §6).
 
 Ids are given by ``@id``, or made of the prefix of the kind and a hash of the name, as p4c makes them.
 """

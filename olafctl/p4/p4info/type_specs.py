@@ -1,4 +1,4 @@
-"""How P4Info describes types: ``P4DataTypeSpec`` and ``type_info`` (P4Runtime specification §6.4)."""
+"""How P4Info describes types: ``P4DataTypeSpec`` and ``type_info`` (P4Runtime §6.4)."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""The preprocessor of P4_16 (§6.2 of its specification): ``#include``, macros, conditions."""
+"""The preprocessor (P4_16 §6.2): ``#include``, macros, conditions."""
 
 import io
 import re

@@ -20,7 +20,7 @@ class Encoding:
 
     numbers: Numbers = Numbers.REAL
     work: bool = True
-    """The output's remaining work decides waiting and loss; False counts Q_k slot by slot (§12.3)."""
+    """The output's remaining work decides waiting and loss; False counts Q_k slot by slot (OLAF §12.3)."""
     windows: bool = True
     """Orders that the arrival windows settle are constants."""
     symmetry: bool = True
@@ -104,7 +104,7 @@ class Query:
         return self.system.capacity < len(self.system.clusters)
 
     def _control(self, flow: Sequence[Update]) -> Iterator[Bool]:
-        """Transmission control of one cluster (§5)."""
+        """Transmission control of one cluster (OLAF §5)."""
         credit = self.arithmetic.constant(0)
         for update in flow:
             name = f"{update.cluster} {update.place}"

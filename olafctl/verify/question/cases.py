@@ -16,7 +16,7 @@ EPSILON_SECONDS = Fraction(100 * MS)
 def paper(periods: tuple[int, ...], slots: int, service: int = 2, updates: int = 20) -> System:
     """OLAF §6: Δ_T = 400 ms, p/C = 2 ms, clusters that update every ``periods`` ms, for all outcomes.
 
-    The paper gives no Q_max: 8 (§8) leaves two clusters uncontrolled, 1 puts them under control.
+    The paper gives no Q_max: 8 (OLAF §8) leaves two clusters uncontrolled, 1 puts them under control.
     """
     return System(
         tuple(periodic(f"C{index}", period * MS) for index, period in enumerate(periods, 1)),

@@ -56,7 +56,7 @@ def encodings(timeout: float) -> Iterator[Row]:
         "no guesses": searching,
         "no guesses, integers": replace(searching, numbers=Numbers.INTEGER),
         "no guesses, bit-blasted": replace(searching, numbers=Numbers.BITS),
-        "no guesses, slots counted (§12.3)": replace(searching, work=False),
+        "no guesses, slots counted (OLAF §12.3)": replace(searching, work=False),
         "no guesses, no arrival windows": replace(searching, windows=False),
         "no guesses, no symmetry breaking": replace(searching, symmetry=False),
         "no guesses, no stated bounds": replace(searching, bounds=False),

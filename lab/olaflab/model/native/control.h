@@ -1,4 +1,4 @@
-// Transmission control (OLAF section 5): what an engine tells of itself, and what a worker does with it.
+// Transmission control (OLAF §5): what an engine tells of itself, and what a worker does with it.
 //
 // The rule is that of the SDK's olaf.transmission; tests/lab/model/test_control.py holds both to the same
 // decisions on the same random numbers.

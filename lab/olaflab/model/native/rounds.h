@@ -1,4 +1,4 @@
-// Synchronous aggregation (iSwitch section 3): an index sums until H worker updates are in, then sends once.
+// Synchronous aggregation (iSwitch §3): an index sums until H worker updates are in, then sends once.
 
 #pragma once
 

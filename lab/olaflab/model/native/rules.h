@@ -1,5 +1,5 @@
-// The decisions of one OlafQueue (OLAF Algorithm 1, the reward rule of section 3, the head lock of
-// section 12.1; iSwitch's rounds), without any notion of time: updates are offered whole, the head begins to
+// The decisions of one OlafQueue (OLAF's Algorithm 1, the reward rule of OLAF §3, the head lock of
+// OLAF §12.1; iSwitch's rounds), without any notion of time: updates are offered whole, the head begins to
 // leave, its slot becomes free.
 
 #pragma once

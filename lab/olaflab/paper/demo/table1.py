@@ -12,7 +12,7 @@ from olaflab.training.replay.report import as_json, mode_text
 
 @dataclass(frozen=True)
 class Published:
-    """A row of OLAF table 1, and §8.1's reduction of the average age; None where it gives none."""
+    """A row of OLAF table 1, and OLAF §8.1's reduction of the average age; None where it gives none."""
 
     received: int
     aggregated: int | None

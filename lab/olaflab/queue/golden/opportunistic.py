@@ -1,4 +1,4 @@
-"""Algorithm 1 of OLAF with the reward rule of §3: what becomes of an update, by what waits."""
+"""Algorithm 1 of OLAF with the reward rule of OLAF §3: what becomes of an update, by what waits."""
 
 from olaflab.queue.golden.frames import Update
 from olaflab.queue.golden.reward import Reward

@@ -1,7 +1,7 @@
 """The golden queue: told when things happen, it says what must have happened.
 
-The rules are Algorithm 1 of OLAF with the reward rule of §3 and the head lock of §12.1. What they decide
-depends on what still waits, hence on when updates begin to leave, which is the output's affair. So the
+The rules are Algorithm 1 of OLAF with the reward rule of OLAF §3 and the head lock of OLAF §12.1. What they
+decide depends on what still waits, hence on when updates begin to leave, which is the output's affair. So the
 model is told the queue's *instants* in order (an update's disposition was decided; it is settled, for it
 has arrived to its end; the update next in line began to leave; it left its slot; a frame's status was
 taken; a command reached the next index of its range) and predicts all else: what becomes of each update,

@@ -58,7 +58,7 @@ class Control:
 
     delta_t: float = TOLERANCE
     v: float = 1 / TOLERANCE
-    """As §5 has it for urgency; the number of Δ_T is for fairness."""
+    """As OLAF §5 has it for urgency; the number of Δ_T is for fairness."""
 
 
 @dataclass(frozen=True)

@@ -30,10 +30,11 @@ __path__ = pkgutil.extend_path(__path__, __name__)
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
 @click.option("--force", is_flag=True, help="Also where PATH has the real commands, which these would hide.")
 def command(folder: Path, force: bool) -> None:
-    """Write p4c, p4c-bm2-ss, simple_switch, simple_switch_grpc and simple_switch_CLI into FOLDER.
+    """Write stand-ins for p4c and BMv2 into FOLDER.
 
-    With FOLDER first on PATH, what calls p4lang's compiler and BMv2 calls Olaf. FOLDER/python holds p4.tmp,
-    which BMv2's controllers import and PyPI does not have: for PYTHONPATH.
+    They are p4c, p4c-bm2-ss, simple_switch, simple_switch_grpc and simple_switch_CLI. With FOLDER first on
+    PATH, what calls p4lang's compiler and BMv2 calls Olaf. FOLDER/python holds p4.tmp, which BMv2's
+    controllers import and PyPI does not have: for PYTHONPATH.
 
     Where PATH has a real one already, nothing is written without --force.
     """

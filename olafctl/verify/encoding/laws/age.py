@@ -8,7 +8,7 @@ NEVER = -1
 
 
 def freshness(update: Update) -> list[Bool]:
-    """Which A the cluster's slot holds, and which had left before: l = max{i < k: D(i) ≤ A(i+1)} (§6)."""
+    """Which A the cluster's slot holds, and which left before: l = max{i < k: D(i) ≤ A(i+1)} (OLAF §6)."""
     taken = both(update.sent, z3.Not(update.lost))
     before = NEVER if update.previous is None else update.previous.newest
     left = NEVER if update.previous is None else update.previous.received
@@ -26,7 +26,7 @@ def has_peak(update: Update) -> Bool:
 
 
 def peak(update: Update) -> Term:
-    """Δ_p(k) = D(k) - A(l), l the latest departed update before k (§6, §12.3)."""
+    """Δ_p(k) = D(k) - A(l), l the latest departed update before k (OLAF §6, §12.3)."""
     return update.departure - update.received
 
 

@@ -8,7 +8,7 @@ from olafctl.verify.question.system import System, Transmission
 
 
 def feedback_age(update: Update, last_ack: Term, flow: Sequence[Update], system: System) -> list[Bool]:
-    """Δ_w(k) = A(k) - ``last_ack``: ACKs arrive R after D, and one came at 0 (§5, §12.2)."""
+    """Δ_w(k) = A(k) - ``last_ack``: ACKs arrive R after D, and one came at 0 (OLAF §5, §12.2)."""
     delay = system.ack_delay // system.tick
     at_least, one_of = [last_ack >= 0], [last_ack <= 0]
     for other in flow[: update.place]:
@@ -20,17 +20,17 @@ def feedback_age(update: Update, last_ack: Term, flow: Sequence[Update], system:
 
 
 def fresh(update: Update, last_ack: Term, system: System) -> Bool:
-    """1{Δ_w(k) ≤ Δ_T} (§12.2, fifth law)."""
+    """1{Δ_w(k) ≤ Δ_T} (OLAF §12.2, fifth law)."""
     return (update.arrival - last_ack) * system.tick <= system.threshold
 
 
 def certain(update: Update, last_ack: Term, system: System) -> Bool:
-    """P_s(k) = 1 (§5): Q_max/N + v·(Δ_w - Δ_T) ≥ 1 solved for Δ_w, which then also exceeds Δ_T."""
+    """P_s(k) = 1 (OLAF §5): Q_max/N + v·(Δ_w - Δ_T) ≥ 1 solved for Δ_w, which then also exceeds Δ_T."""
     return update.arrival - last_ack >= -(-system.certain_after // system.tick)
 
 
 def probability(update: Update, last_ack: Term, system: System) -> tuple[int, Term]:
-    """(d, d·P_s(k)) before the cap at 1 and for stale feedback, as integers (§5)."""
+    """(d, d·P_s(k)) before the cap at 1 and for stale feedback, as integers (OLAF §5)."""
     steepness, count = system.steepness, len(system.clusters)
     whole = steepness.denominator * count
     late = (update.arrival - last_ack) * system.tick - system.threshold

@@ -13,10 +13,10 @@ def departed_before(update: Update) -> Bool:
 
 
 def single_slot(update: Update, full: Bool) -> list[Bool]:
-    """At most one waiting update a cluster (§4): k opens a slot iff D(k-1) ≤ A(k), else it joins.
+    """At most one waiting update a cluster (OLAF §4): k opens a slot iff D(k-1) ≤ A(k), else it joins.
 
     Joined (replaced or aggregated), the earlier one never departs itself: the indicator
-    1{D(k) ≤ A(k+1)} of §12.2 is 0. A full queue drops what would open a slot (Algorithm 1, line 22).
+    1{D(k) ≤ A(k+1)} of OLAF §12.2 is 0. A full queue drops what would open a slot (Algorithm 1, line 22).
     """
     alone = both(update.sent, departed_before(update))
     return [update.opens == both(alone, negation(full)), update.lost == both(alone, full)]
@@ -35,7 +35,7 @@ def departure(update: Update, system: System) -> list[Bool]:
 
 
 def service_time(update: Update) -> list[Bool]:
-    """T_Q(k): the time to send all that is ahead; departures are p/C apart (§12.2, third law).
+    """T_Q(k): the time to send all that is ahead; departures are p/C apart (OLAF §12.2, third law).
 
     ``free`` is when the output has sent all that is ahead, so D(k) = max(A(k), free).
     """
@@ -63,7 +63,7 @@ def full_by_work(update: Update, system: System) -> Bool:
 
 
 def queue_on_arrival(update: Update, flows: Sequence[Sequence[Update]], arrivals: Arrivals) -> list[Bool]:
-    """Q_k^v = Σ_u 1{∃n: A^u(n) < A^v(k) ∧ D^u(n) > A^v(k)} (§12.3): one indicator a cluster."""
+    """Q_k^v = Σ_u 1{∃n: A^u(n) < A^v(k) ∧ D^u(n) > A^v(k)} (OLAF §12.3): one indicator a cluster."""
     return [
         either(*(both(arrivals.precedes(other, update), other.departure > update.arrival) for other in flow))
         for flow in flows
@@ -83,7 +83,7 @@ def full_by_count(waiting: Sequence[Bool], sending: Bool, system: System) -> Boo
 def wait_by_count(
     update: Update, waiting: Sequence[Bool], rest: Term, system: System, zero: Term
 ) -> list[Bool]:
-    """T_Q^v(k) = Q_k^v · p/C (§12.3), plus the rest of a transmission under way (``zero``: a constant 0)."""
+    """T_Q^v(k) = Q_k^v · p/C (OLAF §12.3), plus the rest of a transmission (``zero``: a constant 0)."""
     service = system.service // system.tick
     ahead = sum((z3.If(flag, zero + service, zero) for flag in waiting if flag is not False), zero)
     return [implies(update.opens, update.departure == update.arrival + rest + ahead)]
@@ -104,7 +104,7 @@ def rest_of_transmission(
 
 
 def ack_queue(update: Update, updates: Iterable[Update], arrivals: Arrivals) -> Term:
-    """ACK_Q: the queue when the slot ``update`` opens departs (§12.2, fourth law).
+    """ACK_Q: the queue when the slot ``update`` opens departs (OLAF §12.2, fourth law).
 
     Σ 1{A(k) < A^u(n) < D(k) ∧ A^u(n) ≥ D^u(n-1)}: what opened a slot behind it meanwhile.
     """
