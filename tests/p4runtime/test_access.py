@@ -37,14 +37,17 @@ def test_a_socket_and_its_folder_are_the_owners_alone(tmp_path: Path) -> None:
 def test_another_user_cannot_connect(tmp_path: Path) -> None:
     folder = Path(tmp_path.root, "tmp", f"olaf-test-{os.getpid()}")  # where another user can look
     folder.mkdir(mode=0o755)
-    connect = "import socket, sys; socket.socket(socket.AF_UNIX).connect(sys.argv[1])"
+    connect = (
+        "import os, socket, sys; os.setuid(int(sys.argv[2]));"
+        "socket.socket(socket.AF_UNIX).connect(sys.argv[1])"
+    )
     try:
         path = folder / "p4runtime.sock"
         with serve({1: MemoryPlane()}, f"unix:{path}"):
             command = ["/usr/bin/python3", "-c", connect, str(path)]
-            mine = subprocess.run(command, capture_output=True, text=True, check=False)
+            mine = subprocess.run([*command, "0"], capture_output=True, text=True, check=False)
             assert mine.returncode == 0, mine.stderr
-            other = subprocess.run(command, user=65534, capture_output=True, text=True, check=False)
+            other = subprocess.run([*command, "65534"], capture_output=True, text=True, check=False)
             assert other.returncode != 0
             assert "Permission denied" in other.stderr
     finally:

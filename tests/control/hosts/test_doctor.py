@@ -44,7 +44,7 @@ def test_it_tells_a_known_worker_from_a_wrong_port_and_from_a_stranger(state: Pa
         assert (known["engine"]["verdict"], known["model"]["verdict"]) == ("ok", "ok")
         assert "came through an engine" in known["engine"]["what"]
 
-        other_port = examined("red1", "--wait", "0.5")
+        other_port = examined("red1", "--local", "0.0.0.0:20301", "--wait", "0.5")
         assert (other_port["server"]["verdict"], other_port["engine"]["verdict"]) == ("ok", "fault")
         assert "--local" in other_port["engine"]["remedy"]
 
