@@ -23,7 +23,7 @@ PARENT = """
 import sys
 from olafctl.cli import main
 from olafctl.control import child
-main.olafctl.main = lambda **options: child.run([sys.executable, "-c", sys.argv[1], sys.argv[2]])
+main.olafctl.main = lambda *words, **options: child.run([sys.executable, "-c", sys.argv[1], sys.argv[2]])
 main.main()
 """
 
