@@ -33,7 +33,7 @@ def disk(folder: Path, kilobytes: int) -> Iterator[None]:
 
 @pytest.mark.parametrize(
     ("kilobytes", "where"),
-    [(8, "deployment.db"), (44, "build/vnp4_"), (80, "membership.db")],
+    [(8, "deployment.db"), (44, "build/vnp4_"), (136, "membership.db")],
     ids=["store", "build", "membership"],
 )
 def test_a_first_deploy_without_room_leaves_nothing(

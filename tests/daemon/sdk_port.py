@@ -34,6 +34,13 @@ class FramePort:
     def reachable(self, peer: Address) -> Address:
         return self.address
 
+    @property
+    def room(self) -> int:
+        return 1 << 20
+
+    def mtu(self, peer: Address) -> int:
+        return 1500
+
     def now(self) -> float:
         return time.monotonic()
 

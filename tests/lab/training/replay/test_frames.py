@@ -55,7 +55,8 @@ def test_receptions_are_what_reached_the_servers_port() -> None:
     seen = receptions(testbed, leaving)
     assert seen.time.tolist() == [50, 70]
     assert seen.count.tolist() == [1, 7]
-    assert seen.cluster.tolist() == [testbed.workers[plan.worker[index]].cluster for index in (0, 9)]
+    clusters = [testbed.clusters[number].name for number in seen.cluster]
+    assert clusters == [testbed.workers[plan.worker[index]].cluster for index in (0, 9)]
     assert seen.generated.tolist() == [plan.time[0], plan.time[9]]
 
 
