@@ -1,4 +1,4 @@
-"""``olafctl cluster``: the clusters of a deployment, which a daemon keeps or nobody does."""
+"""``olafctl cluster``: the clusters of a deployment, with a daemon or without."""
 
 from typing import TYPE_CHECKING, Any
 

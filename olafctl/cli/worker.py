@@ -1,4 +1,4 @@
-"""``olafctl worker``: the members of clusters, which a daemon keeps or nobody does."""
+"""``olafctl worker``: the members of clusters, with a daemon or without."""
 
 from typing import TYPE_CHECKING, Any
 

@@ -54,7 +54,7 @@ class Leases:
             lambda membership: [each for each in membership.members.values() if each.lease]
         )
         if not members or not self._controller.southbound.ready:
-            # Without counts nobody is known to be silent: all leases begin again.
+            # Without counts no member is known to be silent: all leases begin again.
             self._heard.clear()
             return []
         try:

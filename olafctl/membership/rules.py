@@ -1,4 +1,4 @@
-"""What clusters and members must be, whoever asks: a testbed, a command, the API or a control message.
+"""What clusters and members must be, asked for by a testbed, a command, the API or a control message.
 
 Each rule gives the problems it finds; ``where`` of a problem is the field.
 """

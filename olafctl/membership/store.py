@@ -62,7 +62,7 @@ class MembershipStore(Protocol):
         """
 
     def check(self) -> None:
-        """Raises OlafError when what is kept is damaged, also where nobody has read it since."""
+        """Raises OlafError when what is kept is damaged, also where it has not been read since."""
 
     def close(self) -> None:
         """Release what it holds."""

@@ -28,7 +28,7 @@ ADDER_LATENCY = Bounds(3, 6, 4, "cycles through a binary32 adder; 4 merges 256-b
 
 
 STANDARD_MTU = 1500
-"""Bytes of an IP packet where nobody has set another MTU; slots of up to 24 beats are for these."""
+"""Bytes of an IP packet where no other MTU is set; slots of up to 24 beats are for these."""
 JUMBO_MTU = 9022
 """Of Ethernet frames of 9036 bytes (OLAF §12.1), which longer slots are for."""
 

@@ -23,7 +23,7 @@ _SHARE = 3
 """So many times what is on its way fits a socket's buffer: other members send to the same one."""
 _FEW = 1 << 16
 """Bytes that may be on their way in any case. Beyond that a segment is sent again when it was answered: what
-is offered meanwhile is added to it, and no second copy of its weights comes that nobody waits for."""
+is offered meanwhile is added to it, and no second copy of its weights comes unasked."""
 PAUSE, LONGEST_PAUSE = 0.02, 0.64
 """Seconds without an answer after which what is on its way counts as gone: each twice the one before, until
 an answer comes. A server that is busy must find what was sent to it, and not more."""

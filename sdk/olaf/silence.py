@@ -48,7 +48,7 @@ class Silence:
         self._told: set[str] = set()
 
     def sent(self, now: float) -> bool:
-        """An update was sent; whether nobody would look in time."""
+        """An update was sent; whether no one would look in time."""
         self._since = now if self._since is None else self._since
         self._last = now
         self._offers += 1

@@ -271,7 +271,7 @@ def open_port(local: str | None, where: Address | Cluster) -> UdpPort:
 
 
 def usual(where: Address | Cluster) -> Address:
-    """Where a member is, if nobody says: by its address and port an engine knows a worker.
+    """Where a member is, if it does not say: by its address and port an engine knows a worker.
 
     $OLAF_LOCAL; else, towards a fixed address, UDP port 20300 at this machine's address on the way, as
     testbeds give their workers. Any port where there is no way, where the server is on this machine, and to

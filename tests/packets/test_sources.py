@@ -1,4 +1,4 @@
-"""A source address is believed at its own port only: nobody forges another's gradients, or the weights."""
+"""A source address is believed at its own port only: no one forges another's gradients, or the weights."""
 
 from collections.abc import Callable
 from dataclasses import replace

@@ -210,7 +210,7 @@ class Server:
     def _authenticate(self, context: Any) -> None:
         if addresses.socket_of(self.address) is not None:
             return
-        # Whoever gives both asks for both; without a certificate of the authority no one gets here.
+        # With both configured, both are asked for; without a certificate of the authority no one gets here.
         if not self._token and context.peer_identities():
             return
         given = dict(context.invocation_metadata()).get(TOKEN, "")
