@@ -80,7 +80,7 @@ def test_it_holds(name: str, depth: int, tmp_path: Path) -> None:
     [
         ("arbiter", 12, "olaf_box_arbiter", "(!valid && !mid_frame)", "!valid"),
         ("decoder", 30, "olaf_box_decoder", "if (answered || late)", "if (answered)"),
-        ("replicator", 24, "olaf_box_replicator", "(!send || read_last)", "(!send || sending)"),
+        ("replicator", 24, "olaf_box_replicator", "sending <= !read_last", "sending <= !last"),
         ("replicator", 24, "olaf_box_slice", "second ? waiting : s_beat", "s_beat"),
     ],
 )
