@@ -175,7 +175,7 @@ def ask(
     if as_json:
         print_json({"asked": asked})
     else:
-        click.echo(f"asked {', '.join(asked) or 'nobody: it has no other member'}")
+        click.echo(f"asked {', '.join(asked) or 'no member: it has no other one'}")
 
 
 @command.command()

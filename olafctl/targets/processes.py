@@ -128,7 +128,7 @@ def died(state: Path) -> Sequence[str]:
             if watcher == told:
                 found.append(f"{told} (see {log})")
             elif not psutil.pid_exists(int(watcher)):
-                found.append(f"what wrote {log} is gone without a word")
+                found.append(f"what wrote {log} exited without output")
     return found
 
 

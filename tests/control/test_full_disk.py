@@ -33,8 +33,8 @@ def disk(folder: Path, kilobytes: int) -> Iterator[None]:
 
 @pytest.mark.parametrize(
     ("kilobytes", "where"),
-    [(8, "deployment.db"), (44, "build/vnp4_"), (136, "membership.db")],
-    ids=["store", "build", "membership"],
+    [(8, "deployment.db"), (44, "build/vnp4_"), (104, "membership.db"), (136, "membership.db")],
+    ids=["store", "build", "journal", "membership"],
 )
 def test_a_first_deploy_without_room_leaves_nothing(
     kilobytes: int, where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

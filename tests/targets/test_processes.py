@@ -111,6 +111,6 @@ def test_what_died_is_known_until_it_is_started_again(state: Path) -> None:
     assert watcher is not None
     watcher.kill()
     watcher.wait(20)
-    assert processes.died(state) == ["what wrote one.log is gone without a word"]
+    assert processes.died(state) == ["what wrote one.log exited without output"]
     processes.end_engine(state)
     assert not processes.died(state)
