@@ -85,6 +85,7 @@ class Outbox:
         Returns how many frames were due and could not be sent.
         """
         count = self._segments.count
+        self._give_up(now)
         if sending:
             # Each update begins with another segment: a queue that is full drops the last of a burst.
             self._next = self._next if self._left else mark.seq % count
@@ -96,6 +97,7 @@ class Outbox:
             sent += [piece[:done]] if done else []
             self._sent(piece[:done], now)
             if done < len(piece):
+                self._pause = now + self._patience
                 break
         for rest in _others(sent, count):
             place = self._segments.span(rest)
@@ -106,9 +108,7 @@ class Outbox:
 
     def go_on(self, mark: Mark, now: float, send: Send) -> int:
         """Send what is due of what is held; how many frames could not be sent."""
-        if self._pause is not None and now >= self._pause:
-            self._flying, self._pause = 0, None
-            self._patience = min(2 * self._patience, LONGEST_PAUSE)
+        self._give_up(now)
         pieces, sent = self._turn(), 0
         for piece in pieces:
             bases = [self.held_from.get(segment, 0) for segment in piece]
@@ -128,6 +128,12 @@ class Outbox:
     def due(self) -> float | None:
         """When ``go_on`` has something to do, if no answer comes."""
         return self._pause if self._left else None
+
+    def _give_up(self, now: float) -> None:
+        """What is on its way counts as gone after a pause without answers."""
+        if self._pause is not None and now >= self._pause:
+            self._flying, self._pause = 0, None
+            self._patience = min(2 * self._patience, LONGEST_PAUSE)
 
     def _turn(self) -> list[range]:
         """The segments to be sent now, in order."""

@@ -205,14 +205,18 @@ class Worker:
             self.counters.held += not sending
             mark.seq = (mark.seq + 1) % (1 << serial.ROUND_BITS)
             mark.reward, mark.time = reward, self._port.wall() & _TIME
+            was_due = self._outbox.due()
             refused = self._outbox.offer(gradient, sending, self._adopted, mark, now, self._send)
             self.counters.blocked += refused
             self.counters.waited += sending and bool(self._outbox.held_from)
-            alone = sending and self._silence.sent(now)
+            # The thread must look: for silence, or for what can only be sent after a pause.
+            alone = (sending and self._silence.sent(now)) or (
+                was_due is None and self._outbox.due() is not None
+            )
             if sending and self._unheard is None and self._membership is not None:
                 self._unheard, alone = now, True
             if alone:
-                self._port.wake()  # to notice the silence, if it comes to that
+                self._port.wake()
             return not self._outbox.held_from
 
     def dropped(self, what: str) -> None:

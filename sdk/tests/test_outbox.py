@@ -49,9 +49,9 @@ def test_no_more_is_on_its_way_than_fits_and_all_arrives_once() -> None:
     for number in range(5):
         gradient = vector(segments.values, seed=number)
         total += gradient
-        outbox.offer(gradient, True, versions, Mark(seq=number), float(number), sent)
+        outbox.offer(gradient, True, versions, Mark(seq=number), number * 1e-3, sent)
     assert sent.frames == window
-    now, before = 5.0, 0
+    now, before = 5e-3, 0
     while not outbox.drained:
         assert sent.frames - before <= window
         outbox.answered(sent.frames - before, now)
@@ -71,6 +71,46 @@ def test_without_answers_a_pause_stands_for_them() -> None:
     assert due is not None and due > 0.001
     outbox.go_on(Mark(), due, sent)
     assert sent.frames == 2 * outbox.window
+
+
+def test_offers_alone_go_on_after_a_pause() -> None:
+    """A small model, whose updates all were sent at once, and no answer to any."""
+    segments = Segments(EACH, 1)
+    outbox, sent = Outbox(segments, 1 << 20), Sent(segments)
+    now = 0.0
+    while sent.frames < outbox.window:
+        outbox.offer(vector(EACH), True, [0], Mark(), now, sent)
+    outbox.offer(vector(EACH), True, [0], Mark(), now, sent)
+    assert sent.frames == outbox.window
+    due = outbox.due()
+    assert due is not None
+    outbox.offer(vector(EACH), True, [0], Mark(), due, sent)
+    assert sent.frames == outbox.window + 1
+
+
+def test_an_update_that_a_full_socket_refused_is_due_later() -> None:
+    outbox = Outbox(Segments(EACH, 1), 1 << 20)
+    assert outbox.offer(vector(EACH), True, [0], Mark(), 0.0, lambda run: 0) == 1
+    due = outbox.due()
+    assert due is not None
+    sent = Sent(Segments(EACH, 1))
+    outbox.go_on(Mark(), due, sent)
+    assert outbox.held_from == {} and sent.frames == 1
+
+
+def test_the_last_update_is_sent_though_everything_before_it_was_lost() -> None:
+    """An engine dies, and nothing arrives at the worker that would wake it."""
+    medium = Lossy()
+    network, server = lab(medium)
+    worker = Worker(AT, 300, port=network.port(worker_address(0)), control=False)
+    worker.begin(np.zeros(300, np.float32))
+    assert worker.wait(1)
+    medium.loss = 1.0
+    while worker.offer(np.ones(300, np.float32), 0.0):
+        network.run(network.time + 1e-4)
+    medium.loss = 0.0
+    assert worker.drain(1)
+    assert server.counters().received == worker.segments.count
 
 
 def test_a_machine_loses_nothing_of_a_million_values_that_it_sends_to_itself() -> None:
