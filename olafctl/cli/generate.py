@@ -1,5 +1,6 @@
 """``olafctl generate``: write, or check, everything that is generated from the one definition of it."""
 
+import re
 import subprocess
 import tempfile
 from collections.abc import Mapping
@@ -7,8 +8,12 @@ from pathlib import Path
 
 import click
 
-from olafctl import environments, paths
+from olafctl import __version__, environments, paths
 from olafctl.errors import OlafError, Problem
+
+_METADATA = ("lab/pyproject.toml", "sdk/pyproject.toml")
+_VERSION = re.compile(r'^version = ".*"$', re.MULTILINE)
+_PRODUCT = re.compile(r"(?<=\")olafctl==[^\"]*")
 
 
 def generated() -> Mapping[Path, str]:
@@ -28,6 +33,16 @@ def generated() -> Mapping[Path, str]:
         **generate.generated(),
         **opennic.generated(),
         **_messages(),
+        **_versions(),
+    }
+
+
+def _versions() -> Mapping[Path, str]:
+    """The metadata of the other two distributions, with the product's version: they are released together."""
+    texts = {place: (paths.sources() / place).read_text() for place in map(Path, _METADATA)}
+    return {
+        place: _PRODUCT.sub(f"olafctl=={__version__}", _VERSION.sub(f'version = "{__version__}"', text))
+        for place, text in texts.items()
     }
 
 

@@ -1,1 +1,1 @@
-"""The documentation as a site: the pages of ``docs/``, and pages made from commands, interfaces and docstrings."""
+"""The documents as a site: those of ``docs/``, and pages made from commands, interfaces and docstrings."""

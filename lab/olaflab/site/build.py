@@ -49,7 +49,7 @@ def build(into: Path) -> Path:
 
 
 def check() -> None:
-    """Read every page and follow its links without writing the site, in half the time; raises as :func:`build`."""
+    """Follow every link without writing the site, in half the time. Raises as :func:`build`."""
     with tempfile.TemporaryDirectory() as nowhere:
         _run("dummy", Path(nowhere))
 

@@ -1,4 +1,4 @@
-"""A page for each module of the SDK, and for the classes that a program uses to reach a daemon or a device."""
+"""A page for each module of the SDK, and for the classes that reach a daemon or a device."""
 
 import ast
 import inspect
@@ -29,7 +29,9 @@ def sdk_modules() -> list[str]:
 
 
 def _name(home: Path, path: Path) -> str:
-    return ".".join(part for part in path.relative_to(home.parent).with_suffix("").parts if part != "__init__")
+    return ".".join(
+        part for part in path.relative_to(home.parent).with_suffix("").parts if part != "__init__"
+    )
 
 
 def _documented(path: Path) -> bool:

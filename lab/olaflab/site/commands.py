@@ -40,7 +40,9 @@ def _body(command: click.Command, context: click.Context) -> Iterator[str]:
     yield from ("```text", usage, "```", "")
     yield from _paragraphs(command.help or "")
     records = (
-        each.get_help_record(context) for each in command.get_params(context) if isinstance(each, click.Option)
+        each.get_help_record(context)
+        for each in command.get_params(context)
+        if isinstance(each, click.Option)
     )
     rows = [(f"`{said}`", _plain(meaning)) for said, meaning in filter(None, records)]
     if rows:

@@ -11,13 +11,13 @@ FRONT = "index"
 PATTERNS = (f"{FRONT}.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/*.md", "sdk/README.md", "reference/**")
 _COPIED = ("CONTRIBUTING.md", "CHANGELOG.md", "sdk/README.md", "docs")
 _LINKED = ("lab", "olafctl", "packaging", "sdk/examples", "templates", "testbeds", "tests")
-"""Where files lie that pages offer; a page itself must be a copy, as Sphinx follows links before it compares places."""
+"""Where files lie that pages offer. The pages are copies: Sphinx resolves links before it compares places."""
 _HAND_WRITTEN: Mapping[str, Sequence[str]] = {
     "Use": (
-        "docs/testbeds", "docs/training", "sdk/README", "docs/traces", "docs/simulate", "docs/verify",
-        "docs/p4", "docs/drop-in", "docs/json",
+        "docs/install", "docs/testbeds", "docs/training", "sdk/README", "docs/traces", "docs/simulate",
+        "docs/verify", "docs/p4", "docs/drop-in", "docs/json",
     ),
-    "Operate": ("docs/install", "docs/operations", "docs/daemon", "docs/threats", "docs/opennic"),
+    "Operate": ("docs/operations", "docs/daemon", "docs/threats", "docs/opennic"),
     "Results": ("docs/figures", "docs/table1", "docs/reproduction", "docs/formal"),
     "Formats": ("docs/wire-format", "docs/registers", "docs/opennic-registers", "docs/segments"),
     "Develop": ("docs/architecture", "CONTRIBUTING", "docs/glossary", "docs/papers", "CHANGELOG"),
@@ -51,4 +51,6 @@ def write(folder: Path) -> None:
 def _trees(listed: Mapping[str, Sequence[str]]) -> Iterator[str]:
     """The navigation: a list of pages for each title, shown beside every page and not on the front page."""
     for title, names in listed.items():
-        yield "\n".join(["", "```{toctree}", ":hidden:", f":caption: {title}", ":maxdepth: 1", "", *names, "```"])
+        yield "\n".join(
+            ["", "```{toctree}", ":hidden:", f":caption: {title}", ":maxdepth: 1", "", *names, "```"]
+        )

@@ -11,9 +11,9 @@ _DEVICES = {"VNP4₁": "vnp4_1", "VNP4₂": "vnp4_2"}
 _LEAD = """\
 # P4Runtime: tables of the devices
 
-Each engine has two P4Runtime devices: ids 1 and 2 for the first engine. Their programs are in `p4src/`; the table sizes
-and addresses that a testbed sets are those of a testbed that sets none. [The page on P4](../docs/p4.md) says what the server
-supports of P4Runtime 1.4, and [](python/olafctl.p4runtime.session.md) is a client in Python.
+Each engine has two P4Runtime devices: ids 1 and 2 for the first engine. Their programs are in `p4src/`. [The
+page on P4](../docs/p4.md) says what the server supports of P4Runtime 1.4, and
+[](python/olafctl.p4runtime.session.md) is a client in Python.
 """
 
 

@@ -42,7 +42,13 @@ class Tab:
     def open(self, page: str, width: int, height: int = 800) -> None:
         """Show a page, as a phone does below 600 pixels, and wait until all of it is loaded."""
         phone = width < 600
-        self.ask("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=phone)
+        self.ask(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=1,
+            mobile=phone,
+        )
         self.events.clear()
         self.ask("Page.navigate", url=page)
         while not any(event.get("method") == "Page.loadEventFired" for event in self.events):
@@ -91,8 +97,8 @@ def tab(profile: Path) -> Iterator[Tab]:
     commands, answers = os.pipe(), os.pipe()
     line = [program, "--headless", "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe",
             f"--user-data-dir={profile}", "--disable-dev-shm-usage"]  # fmt: skip
-    # The protocol's own file descriptors are 3 and 4; the shell puts ours there.
-    moved = ["sh", "-c", f'exec "$@" 3<&{commands[0]} 4>&{answers[1]}', "sh", *line]
+    # The protocol's own file descriptors are 3 and 4; bash puts ours there.
+    moved = ["bash", "-c", f'exec "$@" 3<&{commands[0]} 4>&{answers[1]}', "bash", *line]
     with subprocess.Popen(
         moved, pass_fds=(commands[0], answers[1]), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     ) as browser:
