@@ -1,4 +1,7 @@
-"""Who is told that a trigger has fired, and how (ARTOS §4.2); :mod:`olaf.experience.remote` has ZeroMQ's way."""
+"""Who is told that a trigger has fired, and how (ARTOS §4.2).
+
+:mod:`olaf.experience.remote` tells another machine.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,12 @@ import select
 from collections.abc import Mapping
 from typing import Any, Callable, Protocol
 
-from olaf.experience import memory
 from olaf.experience.cursors import Firing
 from olaf.experience.ring import Ring
 from olaf.experience.triggers import DataKey, ObjectKey, Time, Transfer, Trigger
+
+_PIPE = 1 << 16
+"""Bytes that a pipe holds."""
 
 Passer = Callable[[Trigger], None]
 """Called when a trigger has fired."""
@@ -58,7 +63,6 @@ class Bell:
         path = ring.path.with_name(f"{ring.path.name}.{name}.bell")
         with contextlib.suppress(FileExistsError):
             os.mkfifo(path, 0o600)
-        self._path = path
         self._pipe = os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
 
     def __call__(self, trigger: Trigger | None = None) -> None:
@@ -71,14 +75,12 @@ class Bell:
         ready, _, _ = select.select([self._pipe], [], [], seconds)
         if ready:
             with contextlib.suppress(BlockingIOError):
-                os.read(self._pipe, memory.mmap.PAGESIZE)
+                os.read(self._pipe, _PIPE)
         return bool(ready)
 
-    def close(self, *, unlink: bool = False) -> None:
-        """Close the pipe, and with ``unlink`` remove its name."""
+    def close(self) -> None:
+        """Close the pipe; its name goes with the ring's."""
         os.close(self._pipe)
-        if unlink:
-            self._path.unlink(missing_ok=True)
 
 
 class Bound:

@@ -200,7 +200,8 @@ class Ring:
         """Remove the name; processes that have the ring keep it."""
         if self.path is not None:
             self.path.unlink(missing_ok=True)
-            self.path.with_name(f"{self.path.name}.lock").unlink(missing_ok=True)
+            for beside in self.path.parent.glob(f"{self.path.name}.*"):  # its locks and bells
+                beside.unlink(missing_ok=True)
 
     def column(self, key: str, actor: int | None = None) -> Array:
         """All slots of a key, (slots, *shape), or those of one actor: a view without a copy."""

@@ -1,7 +1,7 @@
 """Triggers: when what is in the ring makes something happen (ARTOS §4.2).
 
-A trigger *checks* whether its condition holds, and then has fired: an entry in the ring, which is *taken* once
-and, when its rows are used, *done*. Whoever changes the ring checks, in any process; whoever learns takes.
+A trigger *checks* whether its condition holds, and then has fired: an entry in the ring, which is *taken*
+once and, when its rows are used, *done*. Whoever changes the ring checks, in any process; who learns takes.
 """
 
 from __future__ import annotations
@@ -187,8 +187,8 @@ class Time:
 class Transfer:
     """Fires when an actor has ``size`` rows that were not sent, once for each of ``stages``, which are keys.
 
-    All waiting rows' first stage is taken before any second: rewards and values first, say, so that advantages
-    are computed while observations are on their way (ARTOS §4.4).
+    All waiting rows' first stage is taken before any second: rewards and values first, say, so that
+    advantages are computed while observations are on their way (ARTOS §4.4).
     """
 
     def __init__(self, ring: Ring, name: str, stages: tuple[tuple[str, ...], ...], size: int) -> None:

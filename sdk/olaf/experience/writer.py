@@ -66,7 +66,7 @@ class Writer:
                 )
             begins = max(self.position(key) for key in arrays) == self.position()
             if begins and self._ended() in (TERMINATED, CUT):
-                raise ValueError("an episode has ended: finish(...) it with what was seen last")
+                raise ValueError("an episode has ended: finish it with what was seen last")
         return self._commit(arrays, count, np.full(count, version & 0xFFFF, np.uint16), ends)
 
     def finish(self, **seen: npt.ArrayLike) -> bool:
