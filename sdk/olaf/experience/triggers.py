@@ -203,7 +203,7 @@ class Transfer:
 
     def check(self, now: float = 0.0) -> bool:
         """Whether it has fired."""
-        return any([data.check(now) for data in self._data])
+        return any(data.check(now) for data in self._data)
 
     def take(self) -> Firing | None:
         """The oldest firing of the earliest stage that has one."""

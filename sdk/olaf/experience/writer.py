@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,8 @@ class Writer:
         if not 0 <= actor < ring.actors:
             raise ValueError(f"actor {actor} of a ring of {ring.actors}: grow it")
         ring.locks.claim(1 + actor, f"actor {actor}")
+        self._release = weakref.finalize(self, ring.locks.release, 1 + actor)
+        self._release.atexit = False  # the kernel does it then
         self.actor = actor
         self._ring = ring
         self._counts = ring.written[actor]
@@ -33,7 +36,7 @@ class Writer:
 
     def close(self) -> None:
         """Give the block back."""
-        self._ring.locks.release(1 + self.actor)
+        self._release()
 
     def position(self, key: str = STAMP) -> int:
         """How many rows of a key are written."""
