@@ -8,7 +8,7 @@
 
 #include "age.h"
 #include "contributors.h"
-#include "rules.h"
+#include "update.h"
 #include "simulate.h"
 
 namespace olaf {
