@@ -8,7 +8,6 @@
 #include <deque>
 #include <limits>
 
-#include "activity.h"
 #include "rules.h"
 
 namespace olaf {
@@ -34,20 +33,19 @@ template <typename Update> class TimedQueue {
         std::int64_t rate = 0;      // the rate limiter's, in bits a cycle times 2^kRateBits; 0 does not limit
     };
 
-    TimedQueue(BasicQueue<Update> rules, Activity activity, Pace pace, std::size_t indices)
-        : queue(std::move(rules)), activity(std::move(activity)), pace_(pace), readable_(indices, kNever) {}
+    TimedQueue(BasicQueue<Update> rules, Pace pace, std::size_t indices)
+        : queue(std::move(rules)), pace_(pace), readable_(indices, kNever) {}
 
     // When an update that comes now is decided: the input takes one frame after the other.
-    std::int64_t DecidedAt(std::int64_t now, std::int64_t size) {
+    std::int64_t DecidedAt(std::int64_t now, std::int64_t size, std::int64_t least = kLeastInputCycles) {
         const std::int64_t decided = std::max(OnClock(now), input_free_);
-        input_free_ = decided + std::max(Beats(size), kLeastInputCycles) * pace_.cycle;
+        input_free_ = decided + std::max(Beats(size), least) * pace_.cycle;
         return std::max(decided, now);
     }
 
     Disposition Decide(std::int64_t now, const Update &update, std::uint32_t *displaced) {
         now = OnClock(now);
         Release(now);
-        activity.Mark(now, update.index);
         const Disposition disposition = queue.Offer(update, freed_at_ == now, displaced);
         if (queue.Sums(update.index)) {
             Contribute(now, update, disposition);
@@ -116,7 +114,6 @@ template <typename Update> class TimedQueue {
     }
 
     BasicQueue<Update> queue;
-    Activity activity;
 
   private:
     std::int64_t OnClock(std::int64_t time) const { return time / pace_.cycle * pace_.cycle; }

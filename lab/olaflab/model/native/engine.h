@@ -8,6 +8,7 @@
 #include <deque>
 #include <vector>
 
+#include "activity.h"
 #include "age.h"
 #include "control.h"
 #include "simulate.h"
@@ -20,8 +21,8 @@ class Engine {
   public:
     Engine(const OlafEngine &given, std::size_t indices)
         : setting(given),
-          timed_({given.slots, indices, given.quota}, {given.window, indices},
-                 {given.cycle, given.merge_cycles, given.rate}, indices) {}
+          activity_(given.window, indices),
+          timed_({given.slots, indices, given.quota}, {given.cycle, given.merge_cycles, given.rate}, indices) {}
 
     Queue &queue() { return timed_.queue; }
 
@@ -31,6 +32,7 @@ class Engine {
     }
 
     Disposition Decide(std::int64_t now, const Update &update, std::uint32_t *displaced) {
+        activity_.Mark(now / setting.cycle * setting.cycle, update.index);
         const Disposition disposition = timed_.Decide(now, update, displaced);
         ++counters.dispositions[static_cast<int>(disposition)];
         return disposition;
@@ -71,7 +73,7 @@ class Engine {
 
     // Q_max/N, at most 1.
     double Share(std::int64_t now) {
-        const std::size_t active = std::max<std::size_t>(timed_.activity.Active(now), 1);
+        const std::size_t active = std::max<std::size_t>(activity_.Active(now), 1);
         return std::min(static_cast<double>(setting.slots) / static_cast<double>(active), 1.0);
     }
 
@@ -83,6 +85,7 @@ class Engine {
         return std::llround(static_cast<double>(bytes) * setting.link_ps_per_byte);
     }
 
+    Activity activity_;
     TimedQueue<Update> timed_;
     std::int64_t up_free_ = 0, down_free_ = 0;
     std::deque<std::int64_t> on_link_;  // when each frame waiting or being sent has left the link's queue
