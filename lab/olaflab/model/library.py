@@ -183,7 +183,14 @@ def _build() -> Path:
 
     def build(work: Path) -> None:
         units = [str(source) for source in sources if source.suffix == ".cpp"]
-        command = [*compiler.command, *_FLAGS, f"-I{RULES[0].parent}", *units, "-o", str(work / "simulate.so")]
+        command = [
+            *compiler.command,
+            *_FLAGS,
+            f"-I{RULES[0].parent}",
+            *units,
+            "-o",
+            str(work / "simulate.so"),
+        ]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
             lines = done.stderr.strip().splitlines()[:5] or [f"exit code {done.returncode}"]

@@ -1,4 +1,4 @@
-"""One queue's decisions without time: a handle on ``olafctl/queue/native/rules.h`` for a caller with its own clock."""
+"""One queue's decisions without time: a handle on ``olafctl/queue/native/rules.h`` for callers with a clock."""
 
 from dataclasses import dataclass
 

@@ -35,8 +35,10 @@ class Other:
 
 
 class Comparison:
-    """A queue and its golden model, with ``told`` the queue in C++ too. Every method raises Unexplained on any
-    difference."""
+    """A queue and its golden model, and with ``told`` the queue in C++.
+
+    Every method raises Unexplained on any difference.
+    """
 
     def __init__(self, model: QueueModel, geometry: Geometry, told: ToldQueue | None = None) -> None:
         self.model = model
@@ -72,10 +74,7 @@ class Comparison:
         self.frames += 1
         masks = keeps_of(frame) if keeps is None else keeps
         self.golden.counters["input_beats"] += len(masks)
-        if keeps is None:
-            self.model.offer(sidecar, frame, cycle)
-        else:
-            self.model.offer_beats(sidecar, frame, cycle, keeps)
+        self.model.offer(sidecar, frame, cycle, None if keeps is None else list(keeps))
         if sidecar.kind == Kind.UPDATE:
             self.golden.offer(sidecar, frame, keeps)
             if self.told is not None:

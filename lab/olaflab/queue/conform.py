@@ -73,8 +73,9 @@ EXPECTED = (
 def run_seed(
     model: QueueModel, geometry: Geometry, seed: int, frames: int, in_cpp: Path | None = None
 ) -> Comparison:
-    """Random traffic under random settings in a new ``model``, episode by episode; ``in_cpp`` is the library of
-    the queue in C++ that is told of all that the model does.
+    """Random traffic under random settings in a new ``model``, episode by episode.
+
+    ``in_cpp`` is the library of the queue in C++, which is told of all that the model does.
 
     Raises Unexplained, naming the seed, when the queue and its golden model differ.
     """

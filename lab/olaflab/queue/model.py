@@ -181,8 +181,13 @@ class QueueModel(AnyQueue):
         super().__init__(library)
         self._failures = self._library.olaf_queue_failures()
 
-    def offer_beats(self, sidecar: Sidecar, frame: bytes, cycle: int, keeps: Sequence[int]) -> None:
-        """As ``offer``, of whole beats with the tkeep of each."""
+    def offer(
+        self, sidecar: Sidecar, frame: bytes, cycle: int = 0, keeps: Sequence[int] | None = None
+    ) -> None:
+        """With ``keeps``, the tkeep of each beat, ``frame`` is that many whole beats."""
+        if keeps is None:
+            super().offer(sidecar, frame, cycle)
+            return
         if len(frame) != BEAT_BYTES * len(keeps):
             raise ValueError(f"{len(frame)} bytes are not {len(keeps)} beats")
         masks = (_u64 * len(keeps))(*keeps)

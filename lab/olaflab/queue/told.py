@@ -44,7 +44,10 @@ _SIGNATURES: dict[str, tuple[Any, tuple[Any, ...]]] = {
 
 
 def build_told(geometry: Geometry) -> Path:
-    """The shared library for ``geometry``. Raises MissingTool without a C++ compiler, OlafError when it refuses."""
+    """The shared library for ``geometry``.
+
+    Raises MissingTool without a C++ compiler, OlafError when it refuses.
+    """
     compiler = cxx()
     key = cache.digest([str(compiler), repr((software.FLAGS, geometry)), _SOURCE, *software.headers()])
 
@@ -134,9 +137,7 @@ class ToldQueue:
         assert update is not None
         frame = update.header + update.gradients.astype("<f4").tobytes()
         arrived = None if update.arrived.all() else update.arrived.tobytes()
-        self._library.told_settle(
-            self._queue, cycle, frame, len(frame), _ENDINGS[update.ending], arrived
-        )
+        self._library.told_settle(self._queue, cycle, frame, len(frame), _ENDINGS[update.ending], arrived)
         self._arriving = None
 
 

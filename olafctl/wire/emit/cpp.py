@@ -94,7 +94,8 @@ def header() -> str:
             f"    bytes[{place}] = (uint8_t)(header->{field.name} >> {shift});\n" for place, shift in shifts
         ]
     return (
-        f"{_HEAD}#pragma once\n#include <stdint.h>\n\n// Bytes into a frame, and the numbers in it.\nenum {{\n"
+        f"{_HEAD}#pragma once\n#include <stdint.h>\n\n"
+        "// Bytes into a frame, and the numbers in it.\nenum {\n"
         + "".join(f"    {name} = {number},\n" for name, number in places.items())
         + f"}};\n\n// {layouts.OLAF.meaning}.\ntypedef struct {{\n{''.join(members)}}} olaf_header;\n\n"
         "static inline void olaf_header_read(olaf_header *header, const uint8_t *bytes) {\n"
