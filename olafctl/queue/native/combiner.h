@@ -1,4 +1,5 @@
-// Updates with their bytes: which are faulty, what the rules make of the others, what leaves, and the counters.
+// Updates with their bytes: which are faulty, what the rules make of the others, what leaves, and the
+// counters.
 
 #pragma once
 
@@ -29,7 +30,8 @@ struct Held {
 
     std::uint32_t member() const { return user.member; }
     void Merge(const Held &other, bool newer) {
-        if (static_cast<std::uint16_t>(other.policy - policy) >= 0x8000) policy = other.policy;  // it is older
+        if (static_cast<std::uint16_t>(other.policy - policy) >= 0x8000)
+            policy = other.policy;  // it is older
         patched = true;
         if (!newer) return;
         gen_time = other.gen_time;
@@ -57,7 +59,9 @@ class Combiner {
           activity(OLAF_RESET_ACTIVE_WINDOW, geometry.indices, static_cast<std::int64_t>(geometry.indices)) {}
 
     static Ending EndingOf(const olaf_tuser &user, std::size_t length) {
-        return length < user.size ? Ending::kTruncated : length > user.size ? Ending::kOverlong : Ending::kGood;
+        return length < user.size   ? Ending::kTruncated
+               : length > user.size ? Ending::kOverlong
+                                    : Ending::kGood;
     }
 
     struct Arrival {
@@ -65,10 +69,10 @@ class Combiner {
         bool known;  // it is an update of an index, good or dropped by a rule
     };
 
-    // A whole frame arrives at once, decided and settled at `now`; `own` is the frame's buffer, taken over when
-    // the update needs one, or null.
+    // A whole frame arrives at once, decided and settled at `now`; `own` is the frame's buffer, taken over
+    // when the update needs one, or null.
     Arrival Arrive(std::int64_t now, const olaf_tuser &user, const std::uint8_t *frame, std::size_t length,
-                Buffer *own) {
+                   Buffer *own) {
         Held update;
         Count(OLAF_REGISTER_IN_UPDATES);
         if (const auto fault = Read(user, frame, length, &update)) {
@@ -87,7 +91,8 @@ class Combiner {
         return {Keep(what, update, old, displaced, frame, own == nullptr), true};
     }
 
-    // The same in steps, told from outside when each happens: the laboratory compares them with the Verilog's.
+    // The same in steps, told from outside when each happens: the laboratory compares them with the
+    // Verilog's.
     void Decide(const olaf_tuser &user, const std::uint8_t *frame, std::size_t length, std::size_t closing) {
         fault_ = Read(user, frame, length, &arriving_);
         torn_ = !fault_ && length < OLAF_GRADIENTS_AT;
@@ -180,7 +185,8 @@ class Combiner {
 
   private:
     static std::uint32_t CounterOf(Ending ending) {
-        return ending == Ending::kTruncated ? OLAF_REGISTER_DROPPED_TRUNCATED : OLAF_REGISTER_DROPPED_OVERLONG;
+        return ending == Ending::kTruncated ? OLAF_REGISTER_DROPPED_TRUNCATED
+                                            : OLAF_REGISTER_DROPPED_OVERLONG;
     }
 
     static Old OldOf(const Held *joined, const Held &update) {
@@ -202,15 +208,24 @@ class Combiner {
             return OLAF_REGISTER_DROPPED_LENGTH;
         if (user.size > geometry_.beats * OLAF_BEAT_BYTES) return OLAF_REGISTER_DROPPED_OVERSIZE;
         if (user.index >= geometry_.indices) return OLAF_REGISTER_DROPPED_INDEX;
-        *update = {header.gen_time, user.index,    user.worker,
-                   header.seq,      header.reward, user.size,
-                   header.count,    header.policy, static_cast<std::uint8_t>(header.flags & OLAF_FLAG_AGGREGATED),
-                   timed.queue.Sums(user.index),   false,
-                   user,            nullptr};
+        *update = {header.gen_time,
+                   user.index,
+                   user.worker,
+                   header.seq,
+                   header.reward,
+                   user.size,
+                   header.count,
+                   header.policy,
+                   static_cast<std::uint8_t>(header.flags & OLAF_FLAG_AGGREGATED),
+                   timed.queue.Sums(user.index),
+                   false,
+                   user,
+                   nullptr};
         return 0;
     }
 
-    // Its bytes, and what they displace. Whether update.bytes was kept; else it is given back if it is `ours`.
+    // Its bytes, and what they displace. Whether update.bytes was kept; else it is given back if it is
+    // `ours`.
     bool Keep(Disposition what, const Held &update, const Old &old, std::uint32_t displaced,
               const std::uint8_t *frame, bool ours) {
         static constexpr std::uint32_t kCounters[] = {

@@ -14,10 +14,10 @@ namespace olaf {
 #define OLAF_FOR_EACH_PROCESSOR
 #endif
 
-// Adds `count` little-endian binary32 at `from` to those at `into`, each rounded to nearest even; what is not a
-// number becomes the canonical quiet NaN, whatever NaN the processor makes of it.
-OLAF_FOR_EACH_PROCESSOR inline void AddLanes(std::uint8_t *__restrict into, const std::uint8_t *__restrict from,
-                                             std::size_t count) {
+// Adds `count` little-endian binary32 at `from` to those at `into`, each rounded to nearest even; what is not
+// a number becomes the canonical quiet NaN, whatever NaN the processor makes of it.
+OLAF_FOR_EACH_PROCESSOR inline void AddLanes(std::uint8_t *__restrict into,
+                                             const std::uint8_t *__restrict from, std::size_t count) {
     for (std::size_t lane = 0; lane < count; ++lane) {
         float one, other;
         std::memcpy(&one, into + 4 * lane, 4);

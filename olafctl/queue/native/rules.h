@@ -1,6 +1,6 @@
 // The decisions of one OlafQueue (OLAF's Algorithm 1, the reward rule of OLAF §3, the head lock of
-// OLAF §12.1; iSwitch's rounds), without any notion of time: an update's disposition is decided, it is settled
-// when it has arrived to its end, the head begins to leave, its slot becomes free.
+// OLAF §12.1; iSwitch's rounds), without any notion of time: an update's disposition is decided, it is
+// settled when it has arrived to its end, the head begins to leave, its slot becomes free.
 //
 // The queue of the target `software` and the laboratory's event-level model are built on these.
 
@@ -107,14 +107,14 @@ template <typename Update> class BasicQueue {
         arriving_.tracked = setting.mode == OLAF_MODE_OLAF;
         place_ = kNone;
         after_locked_ = false;
-        disposition_ = setting.halted                        ? Disposition::kDroppedHalted
+        disposition_ = setting.halted                      ? Disposition::kDroppedHalted
                        : setting.mode == OLAF_MODE_ISWITCH ? OfRound(closing)
                                                            : OfLine(setting, closing);
         return disposition_;
     }
 
-    // It has arrived to its end. `displaced` is how many worker updates are discarded by a replacement or by a
-    // newer round, or no longer counted by a merged frame whose count is at its limit.
+    // It has arrived to its end. `displaced` is how many worker updates are discarded by a replacement or by
+    // a newer round, or no longer counted by a merged frame whose count is at its limit.
     void Settle(std::uint32_t *displaced) {
         *displaced = 0;
         released_ = false;
@@ -174,8 +174,8 @@ template <typename Update> class BasicQueue {
         if (!rounds_.empty()) rounds_[index].rounds.Forget();
     }
 
-    // The head begins to leave: from now on it can be neither replaced nor merged with, but by what is decided
-    // already. Call when ready(), or when the arriving update is appended and nothing else waits.
+    // The head begins to leave: from now on it can be neither replaced nor merged with, but by what is
+    // decided already. Call when ready(), or when the arriving update is appended and nothing else waits.
     const Update &Begin() {
         const bool arrives = place_ != kNone && place_ == first_ && disposition_ == Disposition::kAppended;
         if (leaving_ || (held_ == 0 && !arrives)) throw std::logic_error("no update can begin to leave");
@@ -217,8 +217,9 @@ template <typename Update> class BasicQueue {
         const bool fifo = setting.mode == OLAF_MODE_FIFO;
         if (fifo || waiting_[update.index] == kNone) {
             if (occupancy() + closing >= line_.size()) return Disposition::kDroppedFull;
-            after_locked_ = !fifo && ((leaving_ && line_[first_].tracked && Leaving().index == update.index) ||
-                                      (closing && left_ == update.index));
+            after_locked_ =
+                !fifo && ((leaving_ && line_[first_].tracked && Leaving().index == update.index) ||
+                          (closing && left_ == update.index));
             place_ = Wrap(first_ + held_);
             line_[place_] = arriving_;
             return Disposition::kAppended;

@@ -13,8 +13,8 @@ using olaf::Held;
 using olaf::kNever;
 
 constexpr int64_t kBypassBeats = 512;
-// Cycles in the clock of timed.h, in which an update's decision takes no time. What passes by needs none, so it
-// is there earlier.
+// Cycles in the clock of timed.h, in which an update's decision takes no time. What passes by needs none, so
+// it is there earlier.
 constexpr int64_t kBypassLead = 1;
 constexpr int64_t kBypassCycles = 7;  // from its last beat read to the end of it
 // From when an update begins to leave, or what passes by does, until its status is taken, and from a decision
@@ -33,8 +33,8 @@ struct olaf_queue {
         olaf_tuser user;
         Buffer *bytes;
         size_t length;
-        int64_t first, last;  // cycles; of a frame still to come, when it comes and when it is decided
-        bool update = false;  // from the queue
+        int64_t first, last;      // cycles; of a frame still to come, when it comes and when it is decided
+        bool update = false;      // from the queue
         int64_t status = kNever;  // when its status is taken
     };
 
@@ -49,14 +49,14 @@ struct olaf_queue {
     olaf::RegisterFile registers{combiner, kGeometry};
     int64_t now = 0;
     std::deque<Frame> source, bypass, done;
-    int64_t bypass_beats = 0;      // in the bypass
-    int64_t begins = kNever;       // when the head begins to leave
-    int64_t output_free = 0;       // the bypass has it until then
-    int64_t last_left = kNever;    // when the last update had left
-    bool updates_turn = false;     // where both wait
-    bool decision_known = false;   // of the first of the source
+    int64_t bypass_beats = 0;     // in the bypass
+    int64_t begins = kNever;      // when the head begins to leave
+    int64_t output_free = 0;      // the bypass has it until then
+    int64_t last_left = kNever;   // when the last update had left
+    bool updates_turn = false;    // where both wait
+    bool decision_known = false;  // of the first of the source
     Frame taken{};
-    size_t unmarked = 0;                   // at the end of `done`: their status is not taken yet
+    size_t unmarked = 0;  // at the end of `done`: their status is not taken yet
     std::deque<Settled> settled;
     std::deque<int64_t> leaving;  // when the occupancy that a status tells falls
     int64_t told_occupancy = 0;

@@ -1,5 +1,5 @@
-// The rules in time: when an update is decided, begins to leave and has left, as the Verilog's pipeline has it
-// when updates arrive whole. The unit of time is the caller's; `cycle` is the clock's period in it.
+// The rules in time: when an update is decided, begins to leave and has left, as the Verilog's pipeline has
+// it when updates arrive whole. The unit of time is the caller's; `cycle` is the clock's period in it.
 
 #pragma once
 
@@ -23,8 +23,8 @@ constexpr int kRateBits = 32;
 
 inline std::int64_t Beats(std::int64_t size) { return (size + kBeatBytes - 1) / kBeatBytes; }
 
-// What comes within a cycle is taken as if it came at the cycle's beginning. All times but those of `Sent` are
-// kPipelineCycles earlier or less than in the Verilog: nothing outside sees them.
+// What comes within a cycle is taken as if it came at the cycle's beginning. All times but those of `Sent`
+// are kPipelineCycles earlier or less than in the Verilog: nothing outside sees them.
 template <typename Update> class TimedQueue {
   public:
     struct Pace {
@@ -139,9 +139,7 @@ template <typename Update> class TimedQueue {
         if (rides) merging_until_ = now + (Beats(update.size) - 1 + through - 1) * pace_.cycle;
     }
 
-    std::int64_t CyclesToPay() const {
-        return debt_ > 0 ? (debt_ + pace_.rate - 1) / pace_.rate : 0;
-    }
+    std::int64_t CyclesToPay() const { return debt_ > 0 ? (debt_ + pace_.rate - 1) / pace_.rate : 0; }
 
     // The rate limiter charges for an update that begins to leave.
     void Charge(std::int64_t now, std::int64_t size) {
@@ -163,7 +161,7 @@ template <typename Update> class TimedQueue {
     std::int64_t merging_until_ = kNever;  // the adders' pipeline is empty after this
     std::int64_t left_at_ = kNever;        // when the update that leaves has left; kNever: none does
     std::int64_t freed_at_ = kNever;       // when the last slot became free
-    std::int64_t debt_ = 0;                // of the rate limiter (hdl/olaf_rate_limiter.v) at cycle `debt_at_`
+    std::int64_t debt_ = 0;  // of the rate limiter (hdl/olaf_rate_limiter.v) at cycle `debt_at_`
     std::int64_t debt_at_ = 0;
     bool scheduled_ = false;
     std::int64_t input_free_ = 0;

@@ -22,7 +22,8 @@ class Engine {
     Engine(const OlafEngine &given, std::size_t indices)
         : setting(given),
           activity_(given.window, indices),
-          timed_({given.slots, indices, given.quota}, {given.cycle, given.merge_cycles, given.rate}, indices) {}
+          timed_({given.slots, indices, given.quota}, {given.cycle, given.merge_cycles, given.rate},
+                 indices) {}
 
     Queue &queue() { return timed_.queue; }
 

@@ -8,8 +8,8 @@
 
 #include "age.h"
 #include "contributors.h"
-#include "update.h"
 #include "simulate.h"
+#include "update.h"
 
 namespace olaf {
 

@@ -78,8 +78,8 @@ class Simulation {
         }
         for (std::size_t each = 0; each < setting_count; ++each) {
             const OlafSetting &one = settings[each];
-            engines_[one.engine].queue().Set(one.index, {static_cast<olaf_mode>(one.mode), one.reward_rule != 0,
-                                                       one.threshold, one.wanted});
+            engines_[one.engine].queue().Set(one.index, {static_cast<olaf_mode>(one.mode),
+                                                         one.reward_rule != 0, one.threshold, one.wanted});
             seats_[one.engine][one.index] = {one.member, one.distributes != 0};
         }
         members_.assign(world.clusters, 0);

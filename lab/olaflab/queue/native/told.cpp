@@ -1,5 +1,5 @@
-// The queue in C++ without its clock: told when things happen, as the golden model is, it says what becomes of
-// updates.
+// The queue in C++ without its clock: told when things happen, as the golden model is, it says what becomes
+// of updates.
 #include <vector>
 
 #include "register_file.h"
@@ -8,7 +8,8 @@ namespace {
 
 using namespace olaf;
 
-constexpr Combiner::Geometry kGeometry{OLAF_INDICES, OLAF_SLOTS, OLAF_BEATS, OLAF_MEMBERS, OLAF_ADDER_LATENCY};
+constexpr Combiner::Geometry kGeometry{OLAF_INDICES, OLAF_SLOTS, OLAF_BEATS, OLAF_MEMBERS,
+                                       OLAF_ADDER_LATENCY};
 
 struct Told {
     Combiner combiner{kGeometry};
