@@ -1,4 +1,4 @@
-"""One queue's decisions without time: a handle on ``olafctl/queue/native/rules.h`` for callers with a clock."""
+"""One queue's decisions without time, for callers with a clock: ``olafctl/queue/native/rules.h``."""
 
 from dataclasses import dataclass
 
