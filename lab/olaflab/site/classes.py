@@ -2,7 +2,7 @@
 
 import ast
 import inspect
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -14,7 +14,7 @@ _PRODUCT = ("olafctl.daemon.api.client", "olafctl.p4runtime.session", "olafctl.p
 def pages() -> Mapping[str, str]:
     """Markdown by the place of the page. Raises MissingTool where the SDK is not installed."""
     modules = [*sdk_modules(), *_PRODUCT]
-    return {f"reference/python/{name}": _page(name, inherited=name in _PRODUCT) for name in modules}
+    return {f"reference/python/{name}": _page(name, modules) for name in modules}
 
 
 def sdk_modules() -> list[str]:
@@ -38,8 +38,13 @@ def _documented(path: Path) -> bool:
     return ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) is not None
 
 
-def _page(name: str, *, inherited: bool) -> str:
-    options = ":members:\n:show-inheritance:" + "\n:inherited-members: object" * inherited
+def _page(name: str, modules: Sequence[str]) -> str:
+    options = ":members:\n:show-inheritance:"
+    if name in _PRODUCT:
+        options += "\n:inherited-members: object"
+    # What a package has under the name of one of its modules would be described twice under one name.
+    if below := [each.rpartition(".")[2] for each in modules if each.rpartition(".")[0] == name]:
+        options += f"\n:exclude-members: {', '.join(below)}"
     return inspect.cleandoc(
         """
         # {name}

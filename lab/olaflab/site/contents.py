@@ -43,9 +43,17 @@ def write(folder: Path) -> None:
             place = folder / f"{name}.md"
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_text(text, encoding="utf-8")
-    listed = {**_HAND_WRITTEN, **{title: tuple(pages) for title, pages in made.items()}}
+    listed = {**_hand_written(home), **{title: tuple(pages) for title, pages in made.items()}}
     front = (home / "README.md").read_text(encoding="utf-8")
     (folder / f"{FRONT}.md").write_text("\n".join([front, *_trees(listed)]), encoding="utf-8")
+
+
+def _hand_written(home: Path) -> Mapping[str, Sequence[str]]:
+    """The documents by title; one that has no place yet is the last of the first title."""
+    placed = {name for names in _HAND_WRITTEN.values() for name in names}
+    others = {f"docs/{path.stem}" for path in (home / "docs").glob("*.md")} - placed
+    first = next(iter(_HAND_WRITTEN))
+    return {**_HAND_WRITTEN, first: [*_HAND_WRITTEN[first], *sorted(others)]}
 
 
 def _trees(listed: Mapping[str, Sequence[str]]) -> Iterator[str]:
