@@ -1,6 +1,5 @@
 """The site: links hold, every command and class has a page, and a phone shows all of it without a network."""
 
-import json
 import re
 import shutil
 from collections.abc import Iterator
@@ -122,16 +121,13 @@ def test_a_wide_thing_would_be_found(site: Path, browser: Tab) -> None:
 
 def test_search_works_without_a_server(site: Path, browser: Tab) -> None:
     browser.open(f"{(site / 'search.html').as_uri()}?q=multicast", PHONE)
+    # Results come one by one; the test's deadline ends a search that does not find it.
     found = """new Promise(done => {
-        const look = () => {
-            const links = [...document.querySelectorAll('#search-results li a')];
-            const pages = links.map(one => one.getAttribute('href'));
-            pages.length ? done(JSON.stringify(pages)) : setTimeout(look, 20);
-        };
+        const look = () => document.querySelector('#search-results a[href^="docs/drop-in.html"]')
+            ? done(true) : setTimeout(look, 20);
         look();
     })"""
-    pages = json.loads(browser.run(found))
-    assert any("wire-format" in page or "drop-in" in page for page in pages), pages
+    assert browser.run(found)
 
 
 def test_a_phone_reaches_every_page_through_the_navigation(site: Path, browser: Tab) -> None:
@@ -142,6 +138,6 @@ def test_a_phone_reaches_every_page_through_the_navigation(site: Path, browser: 
         path.relative_to(site)
         for path in site.rglob("*.html")
         if "_static" not in path.parts
-        and path.name not in ("genindex.html", "search.html", "py-modindex.html")
+        and path.name not in ("index.html", "genindex.html", "search.html", "py-modindex.html")
     }
     assert pages - reached == set()
