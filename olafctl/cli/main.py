@@ -21,7 +21,7 @@ from olafctl.errors import EXIT_FAILED, BadInput, MissingTool, OlafError, Proble
 
 _NOT_VERBS = ("main", "names", "numbers", "output", "secret")
 _GROUP = "olaf.verbs"
-_ELSEWHERE = ("bench", "demo", "gain", "record", "replay", "reproduce", "simulate", "train")
+_ELSEWHERE = ("bench", "demo", "gain", "generate", "record", "replay", "reproduce", "simulate", "train")
 """The laboratory's verbs, to say what to install where it is not."""
 _TERMINATION_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 

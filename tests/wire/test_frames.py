@@ -126,7 +126,7 @@ def test_the_c_shim_agrees_with_the_layout(c_shim: ctypes.CDLL, values: dict[str
 def test_generated_files_are_up_to_date() -> None:
     from click.testing import CliRunner
 
-    from olafctl.cli.generate import command
+    from olaflab.cli.generate import command
 
     result = CliRunner().invoke(command, ["--check"])
     assert result.exit_code == 0, result.exception

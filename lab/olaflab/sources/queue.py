@@ -17,7 +17,7 @@ from olafctl.queue.internals import (
 )
 from olafctl.queue.registers import ADDRESS_BITS, DISPOSITIONS, REGISTERS, Access, Register
 from olafctl.templates import fill
-from olafctl.wire.emit import verilog
+from olaflab.sources import verilog
 
 _NOTE = "Generated from olafctl/{source} by `olafctl generate`: do not edit."
 
