@@ -31,14 +31,16 @@ def command(
     """
     from contextlib import ExitStack
     from dataclasses import asdict, replace
+    from functools import partial
 
     from olafctl.targets import testbeds
+    from olafctl.targets.interface import Running
     from olaflab.pipeline import in_process
     from olaflab.pipeline import twin as throughput
 
     bed = testbeds.load(testbeds.locate(testbed))
     root, *others = bed.engines
-    jumbo = replace(bed, engines=[replace(root, beats=_JUMBO_BEATS), *others])
+    jumbo = replace(bed, engines=(replace(root, beats=_JUMBO_BEATS), *others))
     results: dict[str, Any] = {}
     for size, each in ((256, bed), (9036, jumbo)):
         updates = throughput.updates(each, size)
@@ -64,13 +66,14 @@ def command(
         if reason := throughput.why_no_veth(targets["software"]):
             results["veth"] = {"skipped": reason}
         else:
+
+            def over_veth(target: Running, span: float) -> throughput.Rate:
+                return throughput.wall(target, bed, updates, span, window)
+
             log_progress(f"over veths: {runs} runs of {seconds:g} s of {', '.join(names)} in turn")
             done = throughput.interleaved(
                 runs,
-                {
-                    name: lambda span, target=target: throughput.wall(target, bed, updates, span, window)
-                    for name, target in targets.items()
-                },
+                {name: partial(over_veth, target) for name, target in targets.items()},
                 seconds,
             )
             for name, made in done.runs.items():
