@@ -65,6 +65,11 @@ class Engine:
         self.register_sequences = threading.Lock()
         """Held for a snapshot or a command with the reads and writes that belong to it."""
 
+    @property
+    def handle(self) -> ctypes.c_void_p:
+        """Its address, for native code."""
+        return self._handle
+
     def wire_twins(self, queue_libraries: Sequence[Path]) -> None:
         """One twin for each queue: VNP4₁ → the queue → VNP4₂. The n-th has devices 2 n and 2 n + 1. Ports
         are the first's until :meth:`own_port` says otherwise. Raises OlafError."""
@@ -208,7 +213,7 @@ class Engine:
         Raises OlafError when the peer goes away, or the engine is closed.
         """
         with self.register_sequences:
-            writes = [self._settings_as_writes(queue) for queue in range(self._queues)]
+            writes = [self.settings_as_writes(queue) for queue in range(self._queues)]
         flat = [word for of_queue in writes for word in of_queue]
         array = (ctypes.c_uint32 * len(flat))(*flat)
         counts = (ctypes.c_size_t * len(writes))(*(len(of_queue) // 2 for of_queue in writes))
@@ -222,7 +227,7 @@ class Engine:
         with self._tenancy.inside(cut_off):
             self._check(run(self._handle, peer.fileno(), array, counts, len(writes), busy), "replay")
 
-    def _settings_as_writes(self, queue: int) -> list[int]:
+    def settings_as_writes(self, queue: int) -> list[int]:
         """(offset, value) of each register write that gives a new queue the n-th one's settings."""
         writes: list[int] = []
         recorder = QueueRegisters(lambda offset: 0, lambda offset, value: writes.extend((offset, value)))
