@@ -51,6 +51,7 @@ PACKAGES = pytest.mark.parametrize("package", [PRODUCT, LABORATORY], ids=lambda 
 DOORS = {
     "torch": {"olaf.distributed", "olaf.optimizer", "olaf.optimizing", "olaf.rllib"},
     "ray": {"olaf.rllib"},
+    "zmq": {"olaf.experience.remote"},
 }
 """Of the SDK: the files that may import what only they need."""
 

@@ -18,8 +18,9 @@ from olaf.experience.triggers import DataKey, ObjectKey, Time, Transfer, Trigger
 from olaf.experience.writer import Writer
 
 __all__ = [
-    "CUT", "GOES_ON", "OVERWRITE", "REFUSE", "TERMINATED",
-    "Accumulated", "Batch", "Bell", "Bound", "DataKey", "Draw", "Firing", "Layout", "Learnable", "Moments", "ObjectKey", "Pace",
-    "Prioritised", "PrioritisedRuns", "Ring", "RingError", "Runs", "SampleToInsertRatio", "Time", "Transfer", "Trigger",
-    "Uniform", "Writer", "advantages", "agents", "bind", "direct", "effective_rows", "layout", "queue", "sample",
+    "CUT", "GOES_ON", "OVERWRITE", "REFUSE", "TERMINATED", "Accumulated", "Batch", "Bell", "Bound",
+    "DataKey", "Draw", "Firing", "Layout", "Learnable", "Moments", "ObjectKey", "Pace", "Prioritised",
+    "PrioritisedRuns", "Ring", "RingError", "Runs", "SampleToInsertRatio", "Time", "Transfer", "Trigger",
+    "Uniform", "Writer", "advantages", "agents", "bind", "direct", "effective_rows", "layout", "queue",
+    "sample",
 ]  # fmt: skip
