@@ -23,7 +23,7 @@ ACTIONS = 5
 
 @dataclass(frozen=True)
 class Game:
-    """Predator and prey: for three predators a prey and a landmark, at least two landmarks in all (MARL)."""
+    """Predator and prey: a prey and a landmark for three predators each, at least two (MARL §VI)."""
 
     predators: int
 
