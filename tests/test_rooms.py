@@ -53,6 +53,7 @@ ADDED = ("olaflab", "olafdropin")
 DOORS = {
     "torch": {"olaf.distributed", "olaf.optimizer", "olaf.optimizing", "olaf.rllib"},
     "ray": {"olaf.rllib"},
+    "zmq": {"olaf.experience.remote"},
 }
 """Of the SDK: the files that may import what only they need."""
 
