@@ -32,15 +32,17 @@ clusters:
 """
 
 
+def is_it(value: Any) -> bool:
+    """Whether a value is the worker's address."""
+    number = value.value if isinstance(value, Exact | Lpm) else value
+    return bool(number == ADDRESS or number == int(ADDRESS))
+
+
 def holds(value: Any) -> bool:
     """Whether a value is the worker's address, or a mapping or an entry with it."""
-    if isinstance(value, Mapping):
-        return any(map(holds, value.values()))
     if isinstance(value, TableEntry):
         return holds(value.match) or holds(value.params)
-    if isinstance(value, Exact | Lpm):
-        return holds(value.value)
-    return value == ADDRESS or value == int(ADDRESS)
+    return any(map(is_it, value.values())) if isinstance(value, Mapping) else is_it(value)
 
 
 @contextmanager

@@ -35,4 +35,4 @@ def figures(experiment: Experiment, runs: int, progress: Progress) -> Data:
 def _simulator() -> Sequence[Path]:
     """The files that decide what a scenario's run measures."""
     python = [Path(module.__file__ or "") for module in (arrays, library, run, scenario, aom, fairness)]
-    return [*python, *sorted(library.NATIVE.iterdir())]
+    return [*python, *sorted(library.NATIVE.iterdir()), *library.RULES]
