@@ -28,7 +28,7 @@ PacketIn = Callable[[bytes], None]
 
 @dataclass(frozen=True)
 class PortStats:
-    """What went through a port, in frames and bytes; ``*_dropped`` in frames."""
+    """Counts of a port, in frames and bytes; ``*_dropped`` in frames."""
 
     rx_frames: int
     rx_bytes: int
@@ -193,7 +193,7 @@ class Engine:
         )
 
     def port_stats(self, number: int) -> PortStats:
-        """What went through port ``number``. Raises OlafError when there is no such port."""
+        """The counts of port ``number``. Raises OlafError when there is no such port."""
         six = (ctypes.c_uint64 * 6)()
         with self._tenancy.inside():
             if not self._library.olaf_engine_port_stats(self._handle, number, six):
