@@ -49,7 +49,14 @@ PRODUCT = Package("olafctl", ROOT / "olafctl", "## The rooms of olafctl")
 LABORATORY = Package("olaflab", ROOT / "lab" / "olaflab", "## The subjects of olaflab")
 PACKAGES = pytest.mark.parametrize("package", [PRODUCT, LABORATORY], ids=lambda package: str(package.name))
 DOORS = {
-    "torch": {"olaf.distributed", "olaf.optimizer", "olaf.optimizing", "olaf.rllib"},
+    "torch": {
+        "olaf.distributed",
+        "olaf.flat",
+        "olaf.importance",
+        "olaf.optimizer",
+        "olaf.optimizing",
+        "olaf.rllib",
+    },
     "ray": {"olaf.rllib"},
 }
 """Of the SDK: the files that may import what only they need."""
