@@ -192,7 +192,7 @@ def test_an_import_against_the_contract_is_found() -> None:
 
 def test_an_include_against_the_contract_is_found(tmp_path: Path) -> None:
     (tmp_path / "wire").mkdir()
-    header = LABORATORY.folder / "model" / "native" / "rules.h"
+    header = LABORATORY.folder / "model" / "native" / "age.h"
     (tmp_path / "wire" / "wrong.cpp").write_text(f'#include "{header}"\n')
     found = list(includes(Package("olafctl", tmp_path, "")))
     assert found == [(tmp_path / "wire" / "wrong.cpp", header)]
