@@ -13,9 +13,6 @@ class History:
     """The newest ``keep`` versions of each segment, from the answers that come anyway."""
 
     def __init__(self, segments: Segments, keep: int) -> None:
-        """Raises ValueError for fewer than no versions."""
-        if keep < 0:
-            raise ValueError(f"{keep} versions cannot be kept")
         self._segments = segments
         self._blocks: list[deque[Vector]] = [deque(maxlen=keep) for _ in range(segments.count)]
 

@@ -107,8 +107,10 @@ class Worker:
         bound to ``local``.
 
         Raises BadAddress; JoinRefused and NoAnswer (after ``wait`` s) for a cluster; OSError when ``local``
-        cannot be bound; ValueError for a model that cannot be divided.
+        cannot be bound; ValueError for a model that cannot be divided, or a ``keep`` below 0.
         """
+        if keep < 0:
+            raise ValueError(f"{keep} versions of the weights cannot be kept")
         where = parse(server)
         random = Random(seed)
         self.counters = Counters()

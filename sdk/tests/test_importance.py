@@ -141,6 +141,11 @@ def test_a_worker_keeps_the_last_versions_newest_first() -> None:
     assert worker.versions()[0].tolist() == [5.0] * 8
 
 
+def test_fewer_than_no_versions_cannot_be_kept() -> None:
+    with pytest.raises(ValueError, match="-1 versions"):
+        Worker("127.0.0.1:1", 8, keep=-1)
+
+
 def frames_of(keep: int) -> tuple[int, int]:
     """Frames on the wire in a training, and the versions kept at its end."""
     passed = []

@@ -166,7 +166,7 @@ class _Training:
 
     def _tick(self, until: float) -> None:
         due = self._policy.due()
-        if (due is not None and due <= until) or (due is not None and until == float("inf")):
+        if due is not None and due <= until:
             self._version += len(self._policy.tick(due))
 
     def _gradient(self, rows: Rows, weights: Any, others: Sequence[Any]) -> Any:
