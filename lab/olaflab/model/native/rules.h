@@ -45,13 +45,22 @@ struct Update {
     std::uint32_t size;      // bytes of the frame
     std::uint16_t count;
     std::uint8_t aggregated;
-    std::uint8_t unused;
+    std::uint8_t summed;         // policy is the sum of all constituents' versions
     std::uint32_t contributors;  // the set that the frame consists of (contributors.h), or kNoContributors
+    std::uint16_t policy;        // version of the oldest constituent's weights, modulo 2^16
 };
 
 // Whether generation time `one` is newer than `other` or the same.
 inline bool AtLeastAsNew(std::uint64_t one, std::uint64_t other) {
     return ((one - other) & kGenTimeMask) < (kGenTimeMask + 1) / 2;
+}
+
+// What a merged frame says of its constituents' versions: two sums are added, of two oldest versions the older
+// counts; where only one is a sum nothing is known of the versions in it.
+inline std::uint16_t MergedPolicy(const Update &one, const Update &other) {
+    if (one.summed && other.summed) return static_cast<std::uint16_t>(one.policy + other.policy);
+    if (one.summed != other.summed) return one.summed ? other.policy : one.policy;
+    return static_cast<std::uint16_t>(one.policy - other.policy) < 0x8000 ? other.policy : one.policy;
 }
 
 // A reward in the order that the rules use: NaN is below every number.
@@ -250,7 +259,11 @@ class Queue {
     // replaced by its worker again.
     static std::uint32_t Merge(Entry *into, const Update &update, const Reward &reward) {
         const std::uint32_t count = std::uint32_t{into->update.count} + update.count;
+        const std::uint16_t policy = MergedPolicy(update, into->update);
+        const bool summed = update.summed && into->update.summed;
         if (AtLeastAsNew(update.gen_time, into->update.gen_time)) into->update = update;
+        into->update.policy = policy;
+        into->update.summed = summed;
         if (into->reward.rank < reward.rank) into->reward = reward;
         into->update.count = static_cast<std::uint16_t>(count < kCountLimit ? count : kCountLimit);
         into->update.reward = into->reward.bits;
