@@ -9,7 +9,7 @@ ALL := .venv-all
 # For what conflicts with the rest: finsy's protobuf, tclint's pathspec.
 APART := .venv-apart
 # The programs that tests run and pip does not bring.
-DEBIAN := iverilog protobuf-compiler etcd-server tshark iperf3 tcl openssl iproute2 ethtool
+DEBIAN := iverilog protobuf-compiler etcd-server tshark iperf3 tcl openssl iproute2 ethtool valgrind
 PYTEST := python -m pytest -n 2 --dist worksteal
 PYTEST_SDK := $(PYTEST) -p skips
 EVERYTHING := OLAF_TEST_ALL=yes OLAF_BOX=yes OLAF_SYNTHESIS=yes \

@@ -14,8 +14,8 @@ from olafctl.cli.output import json_option
 def command(file: Path | None, as_json: bool) -> None:
     """Show the daemon's audit log (or FILE) and check its chain.
 
-    Each line has the SHA-256 of the one before it, and the last one's is kept in the state folder. Exit code
-    1 when one has not, or the last is missing.
+    Each line has the SHA-256 of the one before it, and those at the file's two ends are kept in the state
+    folder. Exit code 1 when one has not, or lines at an end are missing.
     """
     from olafctl.daemon.operate.audit import default_path, read
 

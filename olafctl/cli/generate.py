@@ -23,6 +23,7 @@ def generated() -> Mapping[Path, str]:
         Path("p4src/params.p4"): params(),
         Path("olafctl/wire/native/tuser.h"): cpp.tuser(),
         Path("olafctl/wire/native/modes.h"): cpp.modes(),
+        Path("olafctl/wire/native/olaf_header.h"): cpp.header(),
         Path("docs/wire-format.md"): markdown.page(),
         Path("sdk/olaf/wire.py"): sdk.wire(),
         **generate.generated(),

@@ -12,6 +12,9 @@ from olafctl import paths
 from tests.cli.conftest import Ended
 
 NAMES = sorted(path.stem for path in (paths.sources() / "testbeds").glob("*.yaml"))
+QUICK = ("iswitch-rack", "lander", "laptop")
+"""Whose engines compile within seconds; the others together take five minutes."""
+slow = pytest.mark.skipif("OLAF_TEST_ALL" not in os.environ, reason="compiles for minutes: make test-all")
 
 
 @pytest.fixture
@@ -28,7 +31,9 @@ def olafctl(place: Path, *arguments: str) -> Ended:
     return Ended(done.returncode, done.stdout, done.stderr)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[] if name in QUICK else [slow]) for name in NAMES]
+)
 def test_a_shipped_testbed_deploys_and_passes_the_packet_tests(name: str, place: Path) -> None:
     deployed = olafctl(place, "deploy", name)
     try:

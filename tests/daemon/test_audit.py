@@ -201,6 +201,27 @@ def test_a_log_that_was_cut_off_is_gone_on_with_so_that_it_shows(
         list(read(path))
 
 
+@pytest.mark.parametrize("meanwhile", ["the daemon runs", "no daemon runs"])
+def test_a_log_that_was_emptied_does_not_look_rotated(path: Path, meanwhile: str) -> None:
+    filled(path, 4)
+    log = AuditLog(path)
+    if meanwhile == "no daemon runs":
+        log.close()
+    path.write_bytes(b"")
+    if meanwhile == "no daemon runs":
+        log = AuditLog(path)
+    log.append("unix", "Join", "ok").result(DEADLINE)
+    log.close()
+    with pytest.raises(OlafError, match="it was emptied"):
+        list(read(path))
+    filled(path, 1)
+    with pytest.raises(OlafError, match="it was emptied"):
+        list(read(path))
+    path.rename(path.with_suffix(".1"))
+    filled(path, 2)
+    assert len(list(read(path))) == 2
+
+
 def test_a_log_that_is_rotated_between_two_daemons_is_whole(path: Path) -> None:
     filled(path, 4)
     path.rename(path.with_suffix(".1"))

@@ -34,4 +34,5 @@ def figures(experiment: Experiment, runs: int, progress: Progress) -> Data:
 def _simulator() -> Sequence[Path]:
     """The files that decide what a scenario's run measures."""
     python = [Path(module.__file__ or "") for module in (arrays, library, run, scenario)]
-    return [*python, *sorted(library.NATIVE.iterdir()), *sorted(Path(aom.__file__).parent.glob("*.py"))]
+    native = [*sorted(library.NATIVE.iterdir()), *library.RULES]
+    return [*python, *native, *sorted(Path(aom.__file__).parent.glob("*.py"))]

@@ -1,8 +1,9 @@
 """The audit log: who asked for what, when, and what became of it; one JSON line each, only ever appended.
 
 Each line carries the SHA-256 of the one before it, so that a line that is changed, removed or inserted shows.
-The last one's is kept in the state folder, so that lines that are cut off at the end show too. Lines are on
-the disk before the caller is answered; those that wait at the same time share one write.
+The last one's is kept in the state folder, and what the file began after, so that lines that are cut off at
+its end show too, and a file that was emptied is not taken for one that was rotated. Lines are on the disk
+before the caller is answered; those that wait at the same time share one write.
 """
 
 import errno
@@ -16,6 +17,7 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from io import FileIO
 from pathlib import Path
@@ -31,13 +33,25 @@ _log = logging.getLogger(__name__)
 _Line = tuple[dict[str, Any], "Future[None]"]
 
 
+@dataclass(frozen=True)
+class _Anchor:
+    """What the state folder knows of a log; empty where it knows nothing."""
+
+    last: str = ""
+    """The hash of the line that was written last."""
+    first: str = ""
+    """The hash that the file's first line carries."""
+    inode: int = 0
+    """The file's."""
+
+
 def default_path() -> Path:
     """The log of a daemon that is told no other."""
     return paths.state() / ".daemon" / "audit.log"
 
 
 def anchor_of(path: Path) -> Path:
-    """Where the hash of the last line of the log at ``path`` is kept."""
+    """Where the hashes at both ends of the log at ``path`` are kept."""
     name = hashlib.sha256(os.fsencode(path.resolve())).hexdigest()[:16]
     return paths.state() / ".daemon" / f"audit-{name}.last"
 
@@ -52,7 +66,7 @@ class AuditLog:
         self._anchor = anchor_of(path)
         self._lines: queue.SimpleQueue[_Line | None] = queue.SimpleQueue()
         self._file: FileIO | None = None
-        self._previous = FIRST
+        self._previous = self._first = FIRST
         try:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._open()
@@ -118,7 +132,12 @@ class AuditLog:
         if self._file is not None and _is_file(self._file, self._path):
             return self._file
         self._let_go()
-        descriptor = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
+        made = True
+        try:
+            descriptor = os.open(self._path, flags | os.O_EXCL, 0o600)
+        except FileExistsError:
+            made, descriptor = False, os.open(self._path, flags, 0o600)
         file = FileIO(descriptor, "ab")
         try:
             try:
@@ -135,21 +154,29 @@ class AuditLog:
         kept = _kept(self._anchor)
         if last:
             self._previous = _hash(last)
-            if kept and kept != self._previous and kept not in _hashes(self._path):
+            if kept.last and kept.last != self._previous and kept.last not in _hashes(self._path):
                 # The chain must not close over what is missing.
-                self._previous = kept
+                self._previous = kept.last
                 _log.error("%s: lines at its end are missing", self._path)
-        elif self._previous == FIRST and kept:
-            self._previous = kept  # it was rotated away
+        elif self._previous == FIRST and kept.last:
+            self._previous = kept.last  # it was rotated away
+        if not made and os.fstat(descriptor).st_ino == kept.inode:
+            self._first = kept.first
+            if not last and kept.first != self._previous:
+                _log.error("%s: it was emptied", self._path)
+        else:
+            self._first = _carried(self._path) or self._previous
         self._file = file
         return file
 
     def _keep_anchor(self) -> None:
         """Write down the last line's hash. Where that fails an older one stays, which is in the log too."""
         written = self._anchor.with_suffix(".new")
+        assert self._file is not None
         with suppress(OSError):
             self._anchor.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            written.write_text(self._previous)
+            inode = os.fstat(self._file.fileno()).st_ino
+            written.write_text(f"{self._previous} {self._first} {inode}")
             written.replace(self._anchor)
 
     def _let_go(self) -> None:
@@ -165,11 +192,12 @@ class AuditLog:
 def read(path: Path, previous: str = "") -> Iterator[dict[str, Any]]:
     """The lines of a log, checked; ``previous`` is the hash that its first line shall carry, empty for any.
 
-    Raises OlafError at a line that does not follow from the one before it, and at the end of a log whose last
-    lines are missing.
+    Raises OlafError at a line that does not follow from the one before it, and where the first or the last
+    lines of a log are missing.
     """
     # Read first: what a daemon adds meanwhile comes after it.
-    last = _kept(anchor_of(path))
+    kept = _kept(anchor_of(path))
+    last = kept.last
     try:
         with path.open("rb") as lines:
             for number, line in enumerate(lines, 1):
@@ -179,6 +207,9 @@ def read(path: Path, previous: str = "") -> Iterator[dict[str, Any]]:
                 except (ValueError, KeyError, TypeError):
                     what = "is no line of an audit log: damaged, or cut off by a crash"
                     raise OlafError(Problem(what, f"{path}:{number}")) from None
+                if number == 1 and kept.first and carried != kept.first:
+                    what = "lines at its beginning are missing: it was emptied, not rotated"
+                    raise OlafError(Problem(what, f"{path}:{number}"))
                 if previous and carried != previous:
                     what = "does not follow from the line before it: one was changed, removed or inserted"
                     raise OlafError(Problem(what, f"{path}:{number}"))
@@ -203,11 +234,19 @@ def _hashes(path: Path) -> Iterator[str]:
             yield _hash(line)
 
 
-def _kept(anchor: Path) -> str:
-    """The hash that is kept; empty when none is, or what a loss of power left of it."""
-    with suppress(OSError, UnicodeDecodeError):
-        found = anchor.read_text()
-        return found if len(found) == len(FIRST) else ""
+def _kept(anchor: Path) -> _Anchor:
+    """What is kept; nothing when there is none, or where a loss of power damaged it."""
+    with suppress(OSError, ValueError):
+        last, first, inode = anchor.read_text().split()
+        if len(last) == len(first) == len(FIRST):
+            return _Anchor(last, first, int(inode))
+    return _Anchor()
+
+
+def _carried(path: Path) -> str:
+    """What the first line of a log carries; empty where that is no line of one."""
+    with suppress(OSError, ValueError, KeyError, TypeError), path.open("rb") as lines:
+        return str(json.loads(lines.readline())["previous"])
     return ""
 
 

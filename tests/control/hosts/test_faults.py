@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
+from threading import Timer
 from typing import Any
 
 import pytest
@@ -22,6 +23,8 @@ WORKER = Path(__file__).parent / "worker_under_faults.py"
 Program = subprocess.Popen[str]
 FURTHER = 30
 """Versions by which the weights must move on after each fault."""
+PATIENCE = 2 * SOON
+"""Seconds for that, and for a program's first line."""
 
 
 class Training:
@@ -46,7 +49,7 @@ class Training:
             "0.2",
         ]
         self._start("ps", "-m", "olafctl", "server", str(BED), *options, "--report", "1000")
-        assert "listening" in self.said("ps")
+        assert "listening" in self.said("ps", time.monotonic() + PATIENCE)
 
     def start_worker(self, host: str) -> None:
         self._start(host, str(WORKER), "10.0.0.254:20300", "3.0")
@@ -58,11 +61,19 @@ class Training:
         )
         self._stack.callback(self.programs[host].kill)
 
-    def said(self, host: str) -> str:
-        """The next line of a program; empty when it has ended."""
-        stdout = self.programs[host].stdout
-        assert stdout is not None
-        return stdout.readline()
+    def said(self, host: str, until: float) -> str:
+        """The next line of a program, which is killed at ``until`` (monotonic) if it says nothing."""
+        program = self.programs[host]
+        assert program.stdout is not None
+        timer = Timer(max(0.0, until - time.monotonic()), program.kill)
+        timer.start()
+        try:
+            line = program.stdout.readline()
+        finally:
+            timer.cancel()
+            timer.join()
+        assert line, f"{host} ended, or said nothing for too long"
+        return line
 
     def kill(self, host: str) -> None:
         self.programs[host].kill()
@@ -71,12 +82,12 @@ class Training:
     def goes_on(self) -> dict[str, Any]:
         """Wait until both workers have weights that are so many versions newer; the last that one said."""
         since = time.monotonic()
+        until = since + PATIENCE
         for host in ("red0", "red1"):
             first: int | None = None
             while True:
-                line = self.said(host)
-                assert line, f"{host} ended"
-                now: dict[str, Any] = json.loads(line)
+                now: dict[str, Any] = json.loads(self.said(host, until))
+                assert now["at"] < until, f"{host} is at version {now['version']}, after {first}"
                 if now["at"] < since:
                     continue
                 first = now["version"] if first is None else first
@@ -88,10 +99,11 @@ class Training:
     def steps_on(self) -> None:
         """Wait until both workers have taken 200 more steps, none of which blocked."""
         since = time.monotonic()
+        until = since + PATIENCE
         for host in ("red0", "red1"):
             lines = 0
             while lines < 10:
-                now = json.loads(self.said(host))
+                now = json.loads(self.said(host, until))
                 lines += now["at"] >= since
                 assert now["blocked"] < 1.0
 

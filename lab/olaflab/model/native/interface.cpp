@@ -1,7 +1,7 @@
 // The C interface (simulate.h): handles on the classes.
 
 #include "control.h"
-#include "rules.h"
+#include "update.h"
 #include "simulate.h"
 #include "simulation.h"
 

@@ -34,9 +34,8 @@ from olaflab.training.record import SLOWDOWNS
 
 GRID: Mapping[str, tuple[float, ...]] = {
     PLAIN: (1, 0.5, 2),
-    SYNCHRONOUS: (8, 4, 16, 1),
-    PERIODIC: (8, 4, 16, 1),
-    GATE: (1, 2, 4),
+    SYNCHRONOUS: (8, 4, 16),
+    PERIODIC: (8, 4, 2),
 }
 """Multiples of γ that each strategy is tried with; with the first one all step as far in all as PLAIN."""
 COMPARED = (PLAIN, SYNCHRONOUS, PERIODIC)

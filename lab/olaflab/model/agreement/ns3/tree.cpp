@@ -20,7 +20,7 @@
 
 #include "age.h"
 #include "random.h"
-#include "rules.h"
+#include "update.h"
 #include "simulate.h"
 
 namespace {

@@ -6,9 +6,6 @@
 
 namespace olaf {
 
-// Members of a round are counted by a bitmap (hdl/olaf_accumulate.v).
-constexpr std::uint32_t kMembers = 32;
-
 // The rounds of one index: who is in the one that accumulates, and which one was finished last.
 class Rounds {
   public:
@@ -27,12 +24,18 @@ class Rounds {
         return finished_any_ && !Later(round, finished_) ? Contribution::kLate : Contribution::kFirst;
     }
 
+    bool finished() const { return finished_any_; }
+    // The round that accumulates, else the one that was finished last.
+    std::uint32_t round() const { return accumulating_ ? current_ : finished_; }
+    // A bit for each member that is in the sum.
+    std::uint64_t members() const { return members_; }
+
     void Begin(std::uint32_t round, std::uint32_t member) {
         accumulating_ = true;
         current_ = round;
-        members_ = 1u << member;
+        members_ = std::uint64_t{1} << member;
     }
-    void Add(std::uint32_t member) { members_ |= 1u << member; }
+    void Add(std::uint32_t member) { members_ |= std::uint64_t{1} << member; }
     void Finish() {
         accumulating_ = false;
         finished_ = current_;
@@ -48,7 +51,8 @@ class Rounds {
         return one != other && one - other < 0x80000000u;
     }
 
-    std::uint32_t current_ = 0, finished_ = 0, members_ = 0;
+    std::uint64_t members_ = 0;  // at most 64 (hdl/olaf_accumulate.v)
+    std::uint32_t current_ = 0, finished_ = 0;
     bool accumulating_ = false, finished_any_ = false;
 };
 
