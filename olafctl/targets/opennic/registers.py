@@ -104,7 +104,10 @@ REGISTERS: tuple[Register, ...] = (
             for counter in (
                 (f"in_{name}", f"frames from {of} let in"),
                 (f"oversize_{name}", f"frames from {of} dropped: longer than max_bytes"),
-                (f"malformed_{name}", f"frames from {of} dropped: a hole in their tkeep; and updates that did not end where they said"),
+                (
+                    f"malformed_{name}",
+                    f"frames from {of} with a hole in their tkeep, or not of an update's own size",
+                ),
                 (f"cut_{name}", f"frames from {of} dropped: a reset of the box cut them"),
             )
         ),

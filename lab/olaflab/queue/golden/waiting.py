@@ -29,8 +29,8 @@ def newer_or_same(one: int, other: int, bits: int) -> bool:
 def _versions(one: bytes, other: bytes) -> tuple[int, int]:
     """``policy`` of the sum of two updates, and its flag SUMMED.
 
-    Two sums are added; of two oldest versions the older counts. Where only one is a sum nothing is known of the
-    versions in it, so what is left is the other's oldest.
+    Two sums are added; of two oldest versions the older counts. Where only one is a sum nothing is known of
+    the versions in it, so what is left is the other's oldest.
     """
     versions = [field(header, "policy") for header in (one, other)]
     sums = [bool(field(header, "flags") & Flag.SUMMED) for header in (one, other)]
