@@ -23,7 +23,7 @@ ACTIONS = 5
 
 @dataclass(frozen=True)
 class Game:
-    """Predator and prey: a prey and a landmark for every three predators, at least two landmarks (MARL §VI)."""
+    """Predator and prey: a prey and a landmark for three predators each, at least two (MARL §VI)."""
 
     predators: int
 

@@ -9,10 +9,11 @@ import numpy as np
 from olafctl.queue.registers import CLOCK_HZ
 from olafctl.targets.opennic.box_registers import Copy
 from olafctl.wire import layouts
-from olafctl.wire.frames import Endpoint, OlafFrame
+from olafctl.wire.frames import Endpoint
 from olafctl.wire.geometry import Geometry
 from olafctl.wire.layouts import FrameType, Kind
 from olafctl.wire.modes import Mode
+from olaflab.frames import OlafFrame
 from olaflab.opennic.bench import BEAT, Bench, Received, Signals, Sink, Source
 from olaflab.opennic.box import Box, Outcome
 from olaflab.opennic.verilate import build

@@ -4,8 +4,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from olafctl.queue.internals import Command
-from olafctl.queue.registers import BY_NAME, IndexSettings
+from olafctl.queue.registers import BY_NAME, Command, IndexSettings
 from olafctl.wire.geometry import Geometry
 from olafctl.wire.layouts import BEAT_BYTES, GRADIENT_OFFSET, Flag, FrameType, Kind
 from olaflab.queue.golden import GoldenQueue, Unexplained, with_status

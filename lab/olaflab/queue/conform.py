@@ -15,8 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from olafctl.queue.internals import Command
-from olafctl.queue.registers import IndexSettings, rate_word
+from olafctl.queue.registers import Command, IndexSettings, rate_word
 from olafctl.queue.verilate import build_queue
 from olafctl.wire.geometry import Geometry
 from olafctl.wire.modes import Mode

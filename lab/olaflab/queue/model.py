@@ -8,8 +8,8 @@ from typing import Any, Self
 
 from olafctl.errors import OlafError, Problem
 from olafctl.queue.registers import QueueRegisters
-from olafctl.wire.emit.cpp import ctypes_fields
 from olafctl.wire.layouts import BEAT_BYTES, TUSER, Kind
+from olaflab.sources.cpp import ctypes_fields
 
 CYCLE_NS = 4
 

@@ -10,11 +10,11 @@ from olafctl import cache
 from olafctl.queue import software
 from olafctl.queue.registers import BY_NAME
 from olafctl.toolchain import cxx, run
-from olafctl.wire.emit.cpp import ctypes_fields
 from olafctl.wire.geometry import Geometry
 from olafctl.wire.layouts import GRADIENT_OFFSET, TUSER
 from olaflab.queue.golden.frames import Update
 from olaflab.queue.model import Instant, Sidecar
+from olaflab.sources.cpp import ctypes_fields
 
 _SOURCE = Path(__file__).parent / "native" / "told.cpp"
 _ENDINGS = {"good": 0, "truncated": 1, "overlong": 2}

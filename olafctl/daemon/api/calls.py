@@ -14,7 +14,7 @@ from olafctl.daemon.messages.notices import Notices
 from olafctl.errors import BadInput, OlafError, Problem
 from olafctl.membership.model import Row
 from olafctl.membership.operations import Operation, Operations
-from olafctl.queue.internals import Command
+from olafctl.queue.registers import Command
 
 _TIMEOUT = 60.0
 

@@ -106,7 +106,8 @@ REGISTERS: tuple[Register, ...] = (
                 (f"oversize_{name}", f"frames from {of} dropped: longer than max_bytes"),
                 (
                     f"malformed_{name}",
-                    f"frames from {of} with a hole in their tkeep, or not of an update's own size",
+                    f"frames from {of} dropped: a hole in their tkeep; and updates that did not end where "
+                    "they said",
                 ),
                 (f"cut_{name}", f"frames from {of} dropped: a reset of the box cut them"),
             )

@@ -9,8 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from olafctl.queue.internals import Command
-from olafctl.queue.registers import IndexSettings
+from olafctl.queue.registers import Command, IndexSettings
 from olafctl.wire.geometry import Geometry
 from olafctl.wire.layouts import GRADIENT_OFFSET, Flag
 from olafctl.wire.modes import Mode

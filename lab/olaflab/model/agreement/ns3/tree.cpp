@@ -20,8 +20,8 @@
 
 #include "age.h"
 #include "random.h"
-#include "update.h"
 #include "simulate.h"
+#include "update.h"
 
 namespace {
 

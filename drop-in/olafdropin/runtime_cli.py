@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 import click
 
 from olafctl import __version__
-from olafctl.cli.p4.drop_in.options import begin, ignored
+from olafdropin.options import begin, ignored
 
 _ROLE = "simple_switch_CLI"
 _DEVICES = 256  # ids that are tried: BMv2's Thrift has none, P4Runtime asks for one
@@ -29,9 +29,9 @@ def runtime_cli(thrift_port: int, thrift_ip: str, device_id: int | None, **unuse
     The switch is one that simple_switch or simple_switch_grpc of this folder started with this --thrift-port.
     `help` lists the verbs. Exit code 1 when a command failed.
     """
-    from olafctl.cli.p4.drop_in.runtime_verbs import Verbs
     from olafctl.errors import OlafError
     from olafctl.p4runtime.session import Session
+    from olafdropin.runtime_verbs import Verbs
 
     address = f"{thrift_ip}:{thrift_port}"
     number = _device(address) if device_id is None else device_id

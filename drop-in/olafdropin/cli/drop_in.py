@@ -15,7 +15,7 @@ _COMMANDS = {
 }
 _SCRIPT = """#!{python} -EP
 {note} {name}.
-from olafctl.cli.p4.drop_in import {module}
+from olafdropin import {module}
 
 {module}.main({name!r})
 """

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 import click
 
 from olafctl import __version__
-from olafctl.cli.p4.drop_in.options import begin, given, ignored
+from olafdropin.options import begin, given, ignored
 
 _FLAGS = (
     "--log-flush",

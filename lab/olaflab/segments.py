@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from olafctl.errors import BadInput, Problem
-from olafctl.verify.aom.curve import NEVER, Ages, ages, checked_times
+from olafctl.verify.aom import NEVER, Ages, ages, checked_times
 
 _AFTER_ALL = np.iinfo(np.int64).max
 """The delivery time of what is never delivered."""

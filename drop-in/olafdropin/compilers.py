@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import click
 
 from olafctl import __version__
-from olafctl.cli.p4.drop_in.options import begin, ignored
+from olafdropin.options import begin, ignored
 
 _FLAGS = ("--emit-externs", "--ndebug", "--parser-inline-opt", "--loopsUnroll", "-v", "-g", "--debug")
 _VALUED = ("--top4", "--dump", "--toJSON", "--pp", "-T", "--maxErrorCount", "--excludeFrontendPasses",

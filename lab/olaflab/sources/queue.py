@@ -2,7 +2,10 @@
 
 from pathlib import Path
 
-from olafctl.queue.internals import (
+from olafctl.queue.registers import ADDRESS_BITS, DISPOSITIONS, REGISTERS, Access, Command, Register
+from olafctl.templates import fill
+from olaflab.sources import verilog
+from olaflab.sources.internals import (
     DISPOSITION_BITS,
     END_BITS,
     FAULT_BITS,
@@ -10,14 +13,10 @@ from olafctl.queue.internals import (
     KEPT,
     META,
     SETTINGS,
-    Command,
     Disposition,
     End,
     Fault,
 )
-from olafctl.queue.registers import ADDRESS_BITS, DISPOSITIONS, REGISTERS, Access, Register
-from olafctl.templates import fill
-from olafctl.wire.emit import verilog
 
 _NOTE = "Generated from olafctl/{source} by `olafctl generate`: do not edit."
 
@@ -85,7 +84,7 @@ def _registers() -> str:
 def _meta() -> str:
     return verilog.guarded(
         "olaf_meta",
-        "queue/internals.py",
+        "lab/olaflab/sources/internals.py",
         [
             *verilog.packed("OLAF_META", META),
             "",
@@ -113,7 +112,7 @@ def _dispositions() -> str:
         f"`define OLAF_END_BITS {END_BITS}",
         *verilog.codes("OLAF_END", End, END_BITS),
     ]
-    return verilog.guarded("olaf_dispositions", "queue/internals.py", lines)
+    return verilog.guarded("olaf_dispositions", "lab/olaflab/sources/internals.py", lines)
 
 
 def _offsets() -> str:

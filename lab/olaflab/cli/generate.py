@@ -10,13 +10,14 @@ import click
 from olafctl import environments, paths
 from olafctl.errors import OlafError, Problem
 
+_PROTOC = environments.Environment("grpcio-tools", ("grpcio-tools==1.76.0",))
+"""The compiler of .proto files. Code that it writes runs on every protobuf from 6.31.1 on."""
+
 
 def generated() -> Mapping[Path, str]:
     """Every generated file's text, by its place relative to the sources."""
-    from olafctl.queue import generate
-    from olafctl.targets.opennic import generate as opennic
     from olafctl.targets.p4_sources import params
-    from olafctl.wire.emit import cpp, markdown, p4, sdk
+    from olaflab.sources import cpp, opennic, p4, queue, sdk, wire_page
 
     return {
         Path("p4src/headers.p4"): p4.headers(),
@@ -24,9 +25,9 @@ def generated() -> Mapping[Path, str]:
         Path("olafctl/wire/native/tuser.h"): cpp.tuser(),
         Path("olafctl/wire/native/modes.h"): cpp.modes(),
         Path("olafctl/wire/native/olaf_header.h"): cpp.header(),
-        Path("docs/wire-format.md"): markdown.page(),
+        Path("docs/wire-format.md"): wire_page.page(),
         Path("sdk/olaf/wire.py"): sdk.wire(),
-        **generate.generated(),
+        **queue.generated(),
         **opennic.generated(),
         **_messages(),
     }
@@ -36,7 +37,7 @@ def _messages() -> Mapping[Path, str]:
     """The modules of the .proto files."""
     home = paths.sources()
     protos = [str(place.relative_to(home)) for place in sorted((home / "olafctl").rglob("*.proto"))]
-    python = environments.python(environments.PROTOC, lambda step: click.echo(step, err=True))
+    python = environments.python(_PROTOC, lambda step: click.echo(step, err=True))
     with tempfile.TemporaryDirectory() as made:
         compiler = [str(python), "-m", "grpc_tools.protoc", f"--proto_path={home}", f"--python_out={made}"]
         ended = subprocess.run([*compiler, *protos], capture_output=True, text=True, check=False)

@@ -90,15 +90,6 @@ SETTINGS = Layout(
 )
 
 
-class Command(IntEnum):
-    """What is done with a range of indices."""
-
-    SET = 1
-    FBCAST = 2
-    RESET = 3
-    GET = 4
-
-
 class End(IntEnum):
     """How an update arrived to its end."""
 
