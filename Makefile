@@ -9,13 +9,13 @@ ALL := .venv-all
 # For what conflicts with the rest: finsy's protobuf, tclint's pathspec.
 APART := .venv-apart
 # The programs that tests run and pip does not bring.
-DEBIAN := iverilog protobuf-compiler etcd-server tshark iperf3 tcl openssl iproute2 ethtool valgrind
+DEBIAN := iverilog protobuf-compiler etcd-server tshark iperf3 tcl openssl iproute2 ethtool valgrind chromium
 PYTEST := python -m pytest -n 2 --dist worksteal
 PYTEST_SDK := $(PYTEST) -p skips
 EVERYTHING := OLAF_TEST_ALL=yes OLAF_BOX=yes OLAF_SYNTHESIS=yes \
 	OLAF_FINSY_PYTHON=$(CURDIR)/$(APART)/bin/python PATH=$$PATH:$(CURDIR)/$(APART)/bin
 
-.PHONY: demo test test-all install check generate clean
+.PHONY: demo test test-all install generate site dist clean
 
 demo: $(VENV)/.base
 	$(BIN)/olafctl demo
@@ -43,6 +43,23 @@ install: $(VENV)/.base
 generate: $(VENV)/.base
 	$(BIN)/olafctl generate
 
+# The documents, to be read offline: build/site/index.html.
+site: $(VENV)/.test
+	$(BIN)/olafctl site
+
+# What a release is: source and wheel of each distribution, and what is in an installation (CycloneDX).
+dist: $(VENV)/.test
+	rm -rf dist build/sbom
+	$(BIN)/python -m build -q -o dist .
+	$(BIN)/python -m build -q -o dist lab
+	$(BIN)/python -m build -q -o dist drop-in
+	$(BIN)/python -m build -q -o dist sdk
+	$(BIN)/twine check --strict dist/*
+	$(PYTHON) -m venv build/sbom
+	build/sbom/bin/pip install -q -q dist/*.whl
+	$(BIN)/cyclonedx-py environment --output-reproducible -o dist/sbom.json build/sbom
+	rm -rf build/sbom
+
 # On every run: what has gone since .venv was made must be said before something fails without it.
 .PHONY: compiler
 compiler:
@@ -64,15 +81,15 @@ $(VENV)/.base: setup.cfg pyproject.toml setup.py lab/pyproject.toml drop-in/pypr
 	$(BIN)/olafctl shell --install || echo "olafctl shell will try again"
 	@touch $@
 
-$(VENV)/.test: $(VENV)/.base
+$(VENV)/.test: $(VENV)/.base sdk/pyproject.toml
 	@echo "installing what the tests need"
-	$(BIN)/pip install -q -q -e '.[test]' -e ./lab -e ./drop-in -e ./sdk
+	$(BIN)/pip install -q -q -e '.[test]' -e './lab[docs]' -e ./drop-in -e ./sdk
 	@touch $@
 
 $(ALL)/.made: setup.cfg lab/pyproject.toml sdk/pyproject.toml $(VENV)/.made | compiler
 	@echo "installing everything that any test needs into $(ALL): some minutes the first time"
 	$(PYTHON) -m venv --clear $(ALL)
-	$(ALL)/bin/pip install -q -q -e '.[test]' -e ./drop-in -e './lab[train,ray,ns3,synth]' -e './sdk[examples,remote]'
+	$(ALL)/bin/pip install -q -q -e '.[test]' -e ./drop-in -e './lab[train,ray,ns3,synth,docs]' -e './sdk[examples,remote]'
 	# After Box2D: RLlib wants an older Gymnasium, whose own Box2D pip would have to compile.
 	$(ALL)/bin/pip install -q -q -e './sdk[rllib]'
 	$(PYTHON) -m venv $(APART)
@@ -87,4 +104,4 @@ programs:
 		echo "apt-get could not install all of: $(DEBIAN)"
 
 clean:
-	rm -rf $(VENV) $(ALL) $(APART) build *.egg-info
+	rm -rf $(VENV) $(ALL) $(APART) build dist *.egg-info

@@ -13,6 +13,15 @@ SOURCES = ("hdl", "p4src", "templates", "testbeds", "tests/__init__.py", "tests/
 class BuildWithSources(build_py):
     """Copies SOURCES to ``olafctl/sources``, where ``olafctl.paths.sources`` looks first."""
 
+    def get_source_files(self) -> list[str]:
+        """What a source distribution holds."""
+        files = (
+            path for name in SOURCES for path in [ROOT / name, *(ROOT / name).rglob("*")] if path.is_file()
+        )
+        return super().get_source_files() + [
+            str(path.relative_to(ROOT)) for path in files if "__pycache__" not in path.parts
+        ]
+
     def run(self) -> None:
         super().run()
         if self.editable_mode:

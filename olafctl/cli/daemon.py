@@ -91,7 +91,7 @@ def command(
     from olafctl.targets import testbeds as known
 
     if systemd_unit:
-        click.echo(systemd.unit([word for word in sys.argv[1:] if word != "--systemd-unit"]), nl=False)
+        click.echo(systemd.unit("olafctl.service.j2", sys.argv[1:]), nl=False)
         return
     if (tls_cert is None) != (tls_key is None) or (tls_ca is not None and tls_cert is None):
         raise BadInput(Problem("TLS needs both", "--tls-cert, --tls-key", "give both, or neither"))

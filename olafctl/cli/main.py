@@ -22,7 +22,8 @@ from olafctl.errors import EXIT_FAILED, BadInput, MissingTool, OlafError, Proble
 _NOT_VERBS = ("main", "names", "numbers", "output", "secret")
 _ELSEWHERE = {
     ("olaf.verbs", "laboratory", "lab"): (
-        "bench", "demo", "gain", "generate", "record", "replay", "reproduce", "simulate", "train",
+        "bench", "demo", "gain", "generate", "record", "replay", "reproduce", "simulate",
+        "site", "train",
     ),
     ("olaf.verbs.p4", "stand-ins", "drop-in"): ("drop-in",),
 }  # fmt: skip

@@ -231,17 +231,25 @@ def test_the_service_manager_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     assert systemd.watchdog_seconds() == 30.0
 
 
+@pytest.mark.parametrize(
+    "words", [("daemon", "laptop", "--web", "9601"), ("agent", "opennic", "0000:3b:00.0", "--build", ".")]
+)
 def test_the_unit_starts_the_same_command(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    words: tuple[str, ...],
 ) -> None:
     monkeypatch.setenv("OLAF_STATE", str(tmp_path / "state"))
-    monkeypatch.setattr(sys, "argv", ["olafctl", "daemon", "laptop", "--web", "9601", "--systemd-unit"])
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["olafctl", *words, "--systemd-unit"])
     with pytest.raises(SystemExit) as ended:
         main.main()
     assert ended.value.code == 0
     unit = capsys.readouterr().out
-    assert f"ExecStart={sys.executable} -m olafctl daemon laptop --web 9601\n" in unit
+    assert f"ExecStart={sys.executable} -P -m olafctl {' '.join(words)}\n" in unit
     assert "Type=notify\n" in unit
+    assert f"WorkingDirectory={tmp_path}\n" in unit
     assert f"Environment=OLAF_STATE={tmp_path}/state\n" in unit
     if shutil.which("systemd-analyze") is None:
         pytest.skip("needs systemd-analyze to verify the rest")

@@ -1,5 +1,6 @@
 """``olafctl generate``: write, or check, everything that is generated from the one definition of it."""
 
+import re
 import subprocess
 import tempfile
 from collections.abc import Mapping
@@ -7,11 +8,14 @@ from pathlib import Path
 
 import click
 
-from olafctl import environments, paths
+from olafctl import __version__, environments, paths
 from olafctl.errors import OlafError, Problem
 
 _PROTOC = environments.Environment("grpcio-tools", ("grpcio-tools==1.76.0",))
 """The compiler of .proto files. Code that it writes runs on every protobuf from 6.31.1 on."""
+_METADATA = ("drop-in/pyproject.toml", "lab/pyproject.toml", "sdk/pyproject.toml")
+_VERSION = re.compile(r'^version = ".*"$', re.MULTILINE)
+_PRODUCT = re.compile(r"(?<=\")olafctl==[^\"]*")
 
 
 def generated() -> Mapping[Path, str]:
@@ -30,6 +34,16 @@ def generated() -> Mapping[Path, str]:
         **queue.generated(),
         **opennic.generated(),
         **_messages(),
+        **_versions(),
+    }
+
+
+def _versions() -> Mapping[Path, str]:
+    """The metadata of the other distributions, with the product's version: they are released together."""
+    texts = {place: (paths.sources() / place).read_text() for place in map(Path, _METADATA)}
+    return {
+        place: _PRODUCT.sub(f"olafctl=={__version__}", _VERSION.sub(f'version = "{__version__}"', text))
+        for place, text in texts.items()
     }
 
 

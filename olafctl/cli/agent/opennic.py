@@ -1,5 +1,6 @@
 """``olafctl agent opennic``: the P4Runtime agent of a card, without a deployment around it."""
 
+import sys
 from pathlib import Path
 
 import click
@@ -24,6 +25,9 @@ _FILE = click.Path(dir_okay=False, exists=True, path_type=Path)
 @click.option(
     "--token-file", type=_FILE, help="File with the token that calls must carry; its owner alone may read it."
 )
+@click.option(
+    "--systemd-unit", is_flag=True, help="Print a systemd unit that starts this very command, and end."
+)
 def command(
     card: str,
     build: Path,
@@ -35,25 +39,33 @@ def command(
     tls_key: Path | None,
     tls_ca: Path | None,
     token_file: Path | None,
+    systemd_unit: bool,
 ) -> None:
     """Serve P4Runtime for CARD, a PCI Express function as 0000:3b:00.0.
 
     Device 1 is VNP4₁, device 2 VNP4₂. The card must run the bitstream of the build. What it held before stays
     in place until a controller pushes a pipeline; then its tables are emptied. Ends with SIGTERM or Ctrl-C.
     """
+    from olafctl.daemon.operate import systemd
     from olafctl.p4runtime.address import Tls
     from olafctl.targets import main_thread
     from olafctl.targets.opennic.service import CardService, Settings
 
+    if systemd_unit:
+        click.echo(systemd.unit("olaf-agent.service.j2", sys.argv[1:]), nl=False)
+        return
     if (tls_cert is None) != (tls_key is None) or (tls_ca is not None and tls_cert is None):
         raise BadInput(Problem("a certificate needs its key", remedy="give both --tls-cert and --tls-key"))
     tls = Tls(tls_cert, tls_key, tls_ca) if tls_cert and tls_key else None
     settings = Settings(card, build, drivers or build / "drivers", _numbers(ports), interface)
     token = secret.token(token_file) if token_file else ""
     service = CardService(settings, listen, None, tls, token)
-    main_thread.serve(
-        lambda: click.echo(f"serving build {service.card.build_id} at {service.address}"), service.close
-    )
+
+    def ready() -> None:
+        click.echo(f"serving build {service.card.build_id} at {service.address}")
+        systemd.notify("READY=1")
+
+    main_thread.serve(ready, service.close)
 
 
 def _numbers(ports: str) -> list[int]:

@@ -1,4 +1,4 @@
-"""The daemon as a systemd service: its unit, and how it tells that it is ready (sd_notify(3))."""
+"""Daemon and agent as systemd services: their units, and how they tell that they are ready (sd_notify(3))."""
 
 import os
 import shlex
@@ -6,6 +6,7 @@ import socket
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from pathlib import Path
 
 from olafctl import paths, templates
 
@@ -27,10 +28,17 @@ def watchdog_seconds() -> float | None:
     return int(asked) / 2e6 if asked.isdigit() and int(asked) else None
 
 
-def unit(arguments: Sequence[str]) -> str:
-    """The unit that starts ``olafctl`` with these arguments, with the folders that are used now."""
+def unit(template: str, words: Sequence[str]) -> str:
+    """The unit that starts ``olafctl`` with these words, in the folders that are used now."""
+    arguments = [word for word in words if word != "--systemd-unit"]
     # % is systemd's own mark in a command line.
-    command = shlex.join([sys.executable, "-m", "olafctl", *arguments]).replace("%", "%%")
+    # -P: no module is taken from the working directory, which may be anyone's.
+    command = shlex.join([sys.executable, "-P", "-m", "olafctl", *arguments]).replace("%", "%%")
     return templates.fill(
-        "olafctl.service.j2", command=command, state=paths.state(), cache=paths.cache(), user=os.geteuid()
+        template,
+        command=command,
+        folder=Path.cwd(),
+        state=paths.state(),
+        cache=paths.cache(),
+        user=os.geteuid(),
     )

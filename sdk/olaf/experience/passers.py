@@ -1,6 +1,6 @@
 """Who is told that a trigger has fired, and how (ARTOS §4.2).
 
-:mod:`olaf.experience.remote` tells another machine.
+``olaf.experience.remote`` tells another machine.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ class RingError(OlafError, ValueError):
 
 @dataclass(frozen=True)
 class Batch:
-    """Rows that were gathered. ``batch["obs"]`` has shape (rows, *shape of the key)."""
+    """Rows that were gathered. ``batch["obs"]`` has shape ``(rows, *shape of the key)``."""
 
     columns: Mapping[str, Array]
     intact: npt.NDArray[np.bool_]
@@ -204,7 +204,7 @@ class Ring:
                 beside.unlink(missing_ok=True)
 
     def column(self, key: str, actor: int | None = None) -> Array:
-        """All slots of a key, (slots, *shape), or those of one actor: a view without a copy."""
+        """All slots of a key, ``(slots, *shape)``, or those of one actor: a view without a copy."""
         column = self._columns[key]
         return column if actor is None else column[actor * self.rows : (actor + 1) * self.rows]
 

@@ -49,7 +49,7 @@ class Writer:
         return int(self._ring.rows - waiting)
 
     def write(self, rows: Rows, *, version: int = 0, end: npt.ArrayLike = GOES_ON) -> bool:
-        """Write consecutive steps: an array of shape (steps, *shape) for each key.
+        """Write consecutive steps: an array of shape ``(steps, *shape)`` for each key.
 
         Keys may be left out and written later, each continues where it is: so observations can follow the
         rewards. ``version`` is the policy's that acted; ``end``, for all steps or for each, says which are

@@ -1,0 +1,1 @@
+"""The documents as a site: those of ``docs/``, and pages made from commands, interfaces and docstrings."""

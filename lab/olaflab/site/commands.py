@@ -1,0 +1,75 @@
+"""A page for each verb of ``olafctl``, the laboratory's too, from what ``--help`` shows."""
+
+import inspect
+from collections.abc import Iterator, Mapping
+
+import click
+
+from olafctl.cli.main import olafctl
+
+
+def pages() -> Mapping[str, str]:
+    """Markdown by the place of the page."""
+    above = click.Context(olafctl, info_name="olafctl")
+    names = olafctl.list_commands(above)
+    found = {name: olafctl.get_command(above, name) for name in names}
+    listed = {name: command for name, command in found.items() if command is not None}
+    own = {
+        f"reference/commands/{name}": "\n".join(_section(command, name, above, 1))
+        for name, command in listed.items()
+    }
+    rows = [(f"[`{name}`](commands/{name}.md)", _short(command)) for name, command in listed.items()]
+    first = ["# olafctl", "", *_body(olafctl, above), *_table("command", rows)]
+    return {"reference/olafctl": "\n".join(first), **own}
+
+
+def _section(command: click.Command, name: str, above: click.Context, level: int) -> Iterator[str]:
+    context = click.Context(command, info_name=name, parent=above)
+    yield f"{'#' * level} {context.command_path}"
+    yield ""
+    yield from _body(command, context)
+    if isinstance(command, click.Group):
+        for each in command.list_commands(context):
+            below = command.get_command(context, each)
+            if below is not None:
+                yield from _section(below, each, context, level + 1)
+
+
+def _body(command: click.Command, context: click.Context) -> Iterator[str]:
+    usage = " ".join([context.command_path, *command.collect_usage_pieces(context)])
+    yield from ("```text", usage, "```", "")
+    yield from _paragraphs(command.help or "")
+    records = (
+        each.get_help_record(context)
+        for each in command.get_params(context)
+        if isinstance(each, click.Option)
+    )
+    rows = [(f"`{said}`", _plain(meaning)) for said, meaning in filter(None, records)]
+    if rows:
+        yield from _table("option", rows)
+
+
+def _paragraphs(text: str) -> Iterator[str]:
+    """Click's help text: a paragraph that begins with a backspace keeps its lines."""
+    for paragraph in inspect.cleandoc(text).split("\n\n"):
+        if paragraph.startswith("\b"):
+            yield from ("```text", paragraph.removeprefix("\b").strip("\n"), "```", "")
+        else:
+            yield from (_plain(" ".join(paragraph.split())), "")
+
+
+def _short(command: click.Command) -> str:
+    return _plain(command.get_short_help_str(200))
+
+
+def _table(what: str, rows: list[tuple[str, str]]) -> Iterator[str]:
+    yield from (f"| {what} | |", "|---|---|")
+    yield from (f"| {name.replace('|', chr(92) + '|')} | {text} |" for name, text in rows)
+    yield ""
+
+
+def _plain(text: str) -> str:
+    """Text that Markdown takes as it is: help texts are no Markdown."""
+    for special in "\\|*_[]<>$#":
+        text = text.replace(special, f"\\{special}")
+    return text

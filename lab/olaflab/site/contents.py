@@ -1,0 +1,64 @@
+"""Which pages the site has, in which order; the folder that Sphinx reads them from."""
+
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from olafctl import paths
+from olaflab.site import classes, commands, daemon_api, p4runtime
+
+FRONT = "index"
+PATTERNS = (f"{FRONT}.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/*.md", "sdk/README.md", "reference/**")
+_COPIED = ("CONTRIBUTING.md", "CHANGELOG.md", "sdk/README.md", "docs")
+_LINKED = ("lab", "olafctl", "packaging", "sdk/examples", "templates", "testbeds", "tests")
+"""Where files lie that pages offer. The pages are copies: Sphinx resolves links before it compares places."""
+_HAND_WRITTEN: Mapping[str, Sequence[str]] = {
+    "Use": (
+        "docs/install", "docs/testbeds", "docs/training", "sdk/README", "docs/traces", "docs/simulate",
+        "docs/verify", "docs/p4", "docs/drop-in", "docs/json",
+    ),
+    "Operate": ("docs/operations", "docs/daemon", "docs/threats", "docs/opennic"),
+    "Results": ("docs/figures", "docs/table1", "docs/reproduction", "docs/formal"),
+    "Formats": ("docs/wire-format", "docs/registers", "docs/opennic-registers", "docs/segments"),
+    "Develop": ("docs/architecture", "CONTRIBUTING", "docs/glossary", "docs/papers", "CHANGELOG"),
+}  # fmt: skip
+
+
+def write(folder: Path) -> None:
+    """Make ``folder``: the documents, the generated pages, and the front page with the list of both."""
+    home = paths.sources()
+    made = {
+        "Commands": commands.pages(),
+        "Python": classes.pages(),
+        "Interfaces": {**daemon_api.pages(), **p4runtime.pages()},
+    }
+    folder.mkdir(parents=True)
+    for name in _COPIED:
+        (folder / name).parent.mkdir(exist_ok=True)
+        (shutil.copytree if (home / name).is_dir() else shutil.copy)(home / name, folder / name)
+    for name in _LINKED:
+        (folder / name).symlink_to(home / name)
+    for pages in made.values():
+        for name, text in pages.items():
+            place = folder / f"{name}.md"
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_text(text, encoding="utf-8")
+    listed = {**_hand_written(home), **{title: tuple(pages) for title, pages in made.items()}}
+    front = (home / "README.md").read_text(encoding="utf-8")
+    (folder / f"{FRONT}.md").write_text("\n".join([front, *_trees(listed)]), encoding="utf-8")
+
+
+def _hand_written(home: Path) -> Mapping[str, Sequence[str]]:
+    """The documents by title; one that has no place yet is the last of the first title."""
+    placed = {name for names in _HAND_WRITTEN.values() for name in names}
+    others = {f"docs/{path.stem}" for path in (home / "docs").glob("*.md")} - placed
+    first = next(iter(_HAND_WRITTEN))
+    return {**_HAND_WRITTEN, first: [*_HAND_WRITTEN[first], *sorted(others)]}
+
+
+def _trees(listed: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """The navigation: a list of pages for each title, shown beside every page and not on the front page."""
+    for title, names in listed.items():
+        yield "\n".join(
+            ["", "```{toctree}", ":hidden:", f":caption: {title}", ":maxdepth: 1", "", *names, "```"]
+        )

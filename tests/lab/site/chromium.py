@@ -1,0 +1,114 @@
+"""A Chromium without a window, driven over a pair of pipes by its DevTools protocol."""
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+class Tab:
+    """One tab: ``ask`` is a method of the protocol, ``run`` JavaScript."""
+
+    def __init__(self, to: int, back: int) -> None:
+        self._to, self._back = to, back
+        self._unread = b""
+        self._asked = 0
+        self._session: str | None = None
+        self.events: list[dict[str, Any]] = []
+        target = self.ask("Target.createTarget", url="about:blank")["targetId"]
+        self._session = self.ask("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        for domain in ("Page", "Network", "Runtime"):
+            self.ask(f"{domain}.enable")
+
+    def ask(self, method: str, **parameters: Any) -> dict[str, Any]:
+        """What the browser answers. Raises RuntimeError where it refuses."""
+        self._asked += 1
+        message = {"id": self._asked, "method": method, "params": parameters}
+        if self._session:
+            message["sessionId"] = self._session
+        os.write(self._to, json.dumps(message).encode() + b"\0")
+        while (answer := self._read()).get("id") != self._asked:
+            self.events.append(answer)
+        if "error" in answer:
+            raise RuntimeError(f"{method}: {answer['error']}")
+        return dict(answer["result"])
+
+    def open(self, page: str, width: int, height: int = 800) -> None:
+        """Show a page, as a phone does below 600 pixels, and wait until all of it is loaded."""
+        phone = width < 600
+        self.ask(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=1,
+            mobile=phone,
+        )
+        self.events.clear()
+        self.ask("Page.navigate", url=page)
+        while not any(event.get("method") == "Page.loadEventFired" for event in self.events):
+            self.events.append(self._read())
+
+    def run(self, script: str) -> Any:
+        """The value of a script, of the one promised where it is a promise."""
+        answer = self.ask("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
+        assert "exceptionDetails" not in answer, answer["exceptionDetails"]
+        return answer["result"].get("value")
+
+    def fetched(self) -> set[str]:
+        """Every address that was asked for since the page was opened."""
+        return {
+            event["params"]["request"]["url"]
+            for event in self.events
+            if event.get("method") == "Network.requestWillBeSent"
+        }
+
+    def failed(self) -> list[str]:
+        """What the page wrote to the console as errors, and what could not be loaded."""
+        told = []
+        for event in self.events:
+            if event.get("method") == "Runtime.exceptionThrown":
+                told.append(event["params"]["exceptionDetails"]["text"])
+            if event.get("method") == "Network.loadingFailed":
+                told.append(event["params"]["errorText"])
+        return told
+
+    def _read(self) -> dict[str, Any]:
+        while b"\0" not in self._unread:
+            more = os.read(self._back, 1 << 16)
+            if not more:
+                raise RuntimeError("Chromium ended")
+            self._unread += more
+        message, _, self._unread = self._unread.partition(b"\0")
+        return dict(json.loads(message))
+
+
+@contextmanager
+def tab(profile: Path) -> Iterator[Tab]:
+    """A tab of a browser with a profile of its own; skips where there is no Chromium."""
+    program = shutil.which("chromium")
+    if program is None:
+        pytest.skip("needs chromium")
+    commands, answers = os.pipe(), os.pipe()
+    line = [program, "--headless", "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe",
+            f"--user-data-dir={profile}", "--disable-dev-shm-usage"]  # fmt: skip
+    # The protocol's own file descriptors are 3 and 4; bash puts ours there.
+    moved = ["bash", "-c", f'exec "$@" 3<&{commands[0]} 4>&{answers[1]}', "bash", *line]
+    with subprocess.Popen(
+        moved, pass_fds=(commands[0], answers[1]), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as browser:
+        os.close(commands[0])
+        os.close(answers[1])
+        try:
+            found = Tab(commands[1], answers[0])
+            yield found
+            found.ask("Browser.close")
+        finally:
+            os.close(commands[1])
+            os.close(answers[0])
+            browser.kill()

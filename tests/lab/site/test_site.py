@@ -1,0 +1,143 @@
+"""The site: links hold, every command and class has a page, and a phone shows all of it without a network."""
+
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import olaf
+import pytest
+from click import Context
+
+from olafctl import paths
+from olafctl.cli.main import olafctl
+from olafctl.daemon.api import olaf_pb2
+from olafctl.errors import OlafError
+from olaflab.site import build, classes, commands, contents, daemon_api, p4runtime
+from tests.lab.site.chromium import Tab, tab
+
+PHONE, DESKTOP = 360, 1280
+TOO_WIDE = """[...document.querySelectorAll('html, .page, .main, .content, .article-container, article')]
+    .filter(one => one.scrollWidth > innerWidth).map(one => one.tagName + ' ' + one.scrollWidth)"""
+"""What of a page, not of a table or a program in it, must be scrolled sideways."""
+
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::PendingDeprecationWarning")
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    if shutil.which("chromium") is None:
+        pytest.skip("needs chromium")
+    folder = tmp_path_factory.mktemp("site")
+    build.build(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def browser(site: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tab]:
+    with tab(tmp_path_factory.mktemp("profile")) as found:
+        yield found
+
+
+def test_every_link_and_docstring_holds() -> None:
+    pytest.importorskip("sphinx")
+    build.check()
+
+
+def test_a_broken_link_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    pytest.importorskip("sphinx")
+
+    def one_page(folder: Path) -> None:
+        folder.mkdir()
+        (folder / f"{contents.FRONT}.md").write_text("# Front\n\n[to nowhere](docs/gone.md)\n")
+
+    monkeypatch.setattr(contents, "write", one_page)
+    with pytest.raises(OlafError, match=r"index.md:3.*docs/gone\.md"):
+        build.build(tmp_path)
+
+
+def test_every_command_has_a_page() -> None:
+    listed = {f"reference/commands/{name}" for name in olafctl.list_commands(Context(olafctl))}
+    pages = commands.pages()
+    assert set(pages) == {*listed, "reference/olafctl"}
+    assert "## olafctl cluster create" in pages["reference/commands/cluster"]
+    assert "`--mode" in pages["reference/commands/cluster"]
+
+
+def test_every_public_class_of_the_sdk_has_a_page() -> None:
+    pages = classes.pages()
+    torch = {"Link", "attach"}  # not imported here: they need torch
+    homes = {getattr(olaf, name).__module__ for name in set(olaf.__all__) - torch} | {"olaf.optimizer"}
+    assert {f"reference/python/{name}" for name in homes} <= set(pages)
+
+
+def test_every_call_and_field_of_the_daemon_is_on_its_page() -> None:
+    page = daemon_api.pages()["reference/grpc"]
+    schema = olaf_pb2.DESCRIPTOR
+    for service in schema.services_by_name.values():
+        for call in service.methods:
+            row = re.search(rf"^\| `{call.name}` \| .* \| (.*) \|$", page, re.MULTILINE)
+            assert row and row[1], f"{call.name} says in no comment what it does"
+    for name, message in schema.message_types_by_name.items():
+        section = page.partition(f"\n## {name}\n")[2].partition("\n## ")[0]
+        assert section, name
+        for field in message.fields:
+            assert f"{field.name}` | {field.number} |" in section, f"{name}.{field.name}"
+
+
+def test_the_tables_of_both_devices_are_on_their_page() -> None:
+    page = p4runtime.pages()["reference/p4runtime"]
+    sources = (paths.sources() / "p4src").glob("*.p4")
+    tables = [
+        name for path in sources for name in re.findall(r"^ *table (\w+) \{", path.read_text(), re.MULTILINE)
+    ]
+    assert len(tables) > 5
+    for table in tables:
+        assert re.search(rf"^### `.*\.{table}`$", page, re.MULTILINE), table
+
+
+@pytest.mark.parametrize("width", [PHONE, DESKTOP])
+def test_no_page_is_wider_than_its_window(site: Path, browser: Tab, width: int) -> None:
+    wide, broken, fetched = {}, {}, set()
+    pages = sorted(path for path in site.rglob("*.html") if "_static" not in path.parts)
+    assert len(pages) > 50
+    for page in pages:
+        browser.open(page.as_uri(), width)
+        if found := browser.run(TOO_WIDE):
+            wide[page.name] = found
+        pictures = "[...document.images].filter(one => !one.naturalWidth).map(one => one.src)"
+        if missing := [*browser.run(pictures), *browser.failed()]:
+            broken[page.name] = missing
+        fetched |= {address for address in browser.fetched() if not address.startswith(("file:", "data:"))}
+    assert (wide, broken, fetched) == ({}, {}, set())
+
+
+def test_a_wide_thing_would_be_found(site: Path, browser: Tab) -> None:
+    browser.open((site / "index.html").as_uri(), PHONE)
+    browser.run("document.querySelector('article').insertAdjacentHTML('beforeend', '<hr style=width:361px>')")
+    assert browser.run(TOO_WIDE)
+
+
+def test_search_works_without_a_server(site: Path, browser: Tab) -> None:
+    browser.open(f"{(site / 'search.html').as_uri()}?q=multicast", PHONE)
+    # Results come one by one; the test's deadline ends a search that does not find it.
+    found = """new Promise(done => {
+        const look = () => document.querySelector('#search-results a[href^="docs/drop-in.html"]')
+            ? done(true) : setTimeout(look, 20);
+        look();
+    })"""
+    assert browser.run(found)
+
+
+def test_a_phone_reaches_every_page_through_the_navigation(site: Path, browser: Tab) -> None:
+    browser.open((site / "index.html").as_uri(), PHONE)
+    linked = browser.run("[...document.querySelectorAll('.sidebar-tree a.reference')].map(one => one.href)")
+    reached = {Path(link.partition("#")[0].removeprefix("file://")).relative_to(site) for link in linked}
+    pages = {
+        path.relative_to(site)
+        for path in site.rglob("*.html")
+        if "_static" not in path.parts
+        and path.name not in ("index.html", "genindex.html", "search.html", "py-modindex.html")
+    }
+    assert pages - reached == set()
