@@ -9,7 +9,7 @@ ALL := .venv-all
 # For what conflicts with the rest: finsy's protobuf, tclint's pathspec.
 APART := .venv-apart
 # The programs that tests run and pip does not bring.
-DEBIAN := iverilog protobuf-compiler etcd-server tshark iperf3 tcl openssl iproute2 ethtool
+DEBIAN := iverilog protobuf-compiler etcd-server tshark iperf3 tcl openssl iproute2 ethtool valgrind
 PYTEST := python -m pytest -n 2 --dist worksteal
 PYTEST_SDK := $(PYTEST) -p skips
 EVERYTHING := OLAF_TEST_ALL=yes OLAF_BOX=yes OLAF_SYNTHESIS=yes \
@@ -58,21 +58,21 @@ $(VENV)/.made:
 	@touch $@
 
 # -q -q leaves out pip's warnings, not its errors.
-$(VENV)/.base: setup.cfg pyproject.toml setup.py lab/pyproject.toml $(VENV)/.made | compiler
+$(VENV)/.base: setup.cfg pyproject.toml setup.py lab/pyproject.toml drop-in/pyproject.toml $(VENV)/.made | compiler
 	@echo "installing olaf and its packages into $(VENV): about a minute the first time"
-	$(BIN)/pip install -q -q -e . -e ./lab
+	$(BIN)/pip install -q -q -e . -e ./lab -e ./drop-in
 	$(BIN)/olafctl shell --install || echo "olafctl shell will try again"
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.base
 	@echo "installing what the tests need"
-	$(BIN)/pip install -q -q -e '.[test]' -e ./lab -e ./sdk
+	$(BIN)/pip install -q -q -e '.[test]' -e ./lab -e ./drop-in -e ./sdk
 	@touch $@
 
 $(ALL)/.made: setup.cfg lab/pyproject.toml sdk/pyproject.toml $(VENV)/.made | compiler
 	@echo "installing everything that any test needs into $(ALL): some minutes the first time"
 	$(PYTHON) -m venv --clear $(ALL)
-	$(ALL)/bin/pip install -q -q -e '.[test]' -e './lab[train,ray,ns3,synth]' -e './sdk[examples]'
+	$(ALL)/bin/pip install -q -q -e '.[test]' -e ./drop-in -e './lab[train,ray,ns3,synth]' -e './sdk[examples]'
 	# After Box2D: RLlib wants an older Gymnasium, whose own Box2D pip would have to compile.
 	$(ALL)/bin/pip install -q -q -e './sdk[rllib]'
 	$(PYTHON) -m venv $(APART)

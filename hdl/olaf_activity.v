@@ -30,6 +30,9 @@ module olaf_activity #(
     wire [31:0] age = now - sent_at[looked_at];
     wire ends = sent[looked_at] != ended[looked_at] && age > window && !(mark && index == looked_at);
 
+    // Both ready by the time it is known which: an age and its comparison take long enough.
+    wire [15:0] more = active_clusters + 16'd1, fewer = active_clusters - 16'd1;
+
     always @(posedge clk) if (mark) sent_at[index] <= now;
     always @(posedge clk)
         if (clearing) sent[clearing_index] <= 1'b0;
@@ -44,7 +47,8 @@ module olaf_activity #(
             looked_at <= {INDEX_BITS{1'b0}};
         end else begin
             looked_at <= looked_at == LAST ? {INDEX_BITS{1'b0}} : looked_at + 1'b1;
-            active_clusters <= active_clusters + {15'd0, starts} - {15'd0, ends};
+            if (starts && !ends) active_clusters <= more;
+            if (ends && !starts) active_clusters <= fewer;
         end
 endmodule
 `default_nettype wire

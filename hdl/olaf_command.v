@@ -38,7 +38,7 @@ module olaf_command #(
     output wire                  set_row,
     output wire [ROW_BITS-1:0]   new_row,
 
-    input  wire                  depart,     // a slot is given back by another
+    input  wire                  may_depart, // a slot is perhaps given back by another; depart itself would come too late
     output wire                  release_sum, // the sum in `slot` joins the out list
     output wire                  discard,    // the sum in `slot` is dropped
     output wire                  forced,
@@ -86,7 +86,7 @@ module olaf_command #(
     wire sets = command == `OLAF_COMMAND_SET;
     wire leaves_mode = new_settings[`OLAF_SETTINGS_MODE] != `OLAF_MODE_ISWITCH;
     wire reached = !new_settings[`OLAF_SETTINGS_HALTED] && count >= new_settings[`OLAF_SETTINGS_THRESHOLD];
-    assign applied = acts && !(discards && depart);
+    assign applied = acts && !(discards && may_depart);
     assign set = applied && sets;
     assign release_sum = applied && releases;
     assign discard = applied && discards;

@@ -54,7 +54,8 @@ module olaf_dequeue #(
     output wire                    issue_first,
     output wire                    issue_last,
     output reg  [`OLAF_META_BITS-1:0] meta,
-    output wire                    depart          // the update has left the queue
+    output wire                    depart,         // the update has left the queue
+    output wire                    may_depart      // it does, if its last beat can be read
 );
     reg [BEAT_BITS-1:0]   beat, last_beat;
     reg                   updates_turn;
@@ -63,6 +64,7 @@ module olaf_dequeue #(
     assign issue_first = beat == 0;
     assign issue_last = beat == last_beat;
     assign depart = issue && issue_last;
+    assign may_depart = busy && issue_last && output_free;
 
     // An appended update is first when none waits before it; it is not on the list before its end.
     wire appends = disposition == `OLAF_APPEND;

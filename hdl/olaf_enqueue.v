@@ -107,7 +107,7 @@ module olaf_enqueue #(
     reg [`OLAF_BEAT_BITS-1:0] f_data, d_data;
     reg [USER_BITS-1:0] f_user, d_user;
     reg [`OLAF_FAULT_BITS-1:0] f_fault, d_fault;
-    reg         f_present, d_present, f_locked, d_locked, f_replaceable, d_replaceable;
+    reg         f_present, d_present, d_locked, f_replaceable, d_replaceable;
     reg [`OLAF_TUSER_WORKER_WIDTH-1:0] f_replaceable_by;
     reg [`OLAF_SETTINGS_BITS-1:0] f_settings, d_settings;
     reg [ROW_BITS-1:0] f_row;
@@ -137,7 +137,11 @@ module olaf_enqueue #(
     wire [SLOT_BITS-1:0] in_slot = in_iswitch ? row[ROW_BITS-2 -: SLOT_BITS] : present_slot;
 
     // An update that is found unlocked may begin to leave while the decision is under way.
-    wire in_locks = (busy && in_slot == leaving_slot) || (start_first && in_slot == first);
+    // What began to as it was looked up is compared with a cycle later: then its slot is in a register.
+    reg                  f_looked_up, f_was_locked, was_busy, was_start;
+    reg  [SLOT_BITS-1:0] was_leaving, was_first;
+    wire f_locked = f_was_locked
+                 || (f_looked_up && ((was_busy && f_slot == was_leaving) || (was_start && f_slot == was_first)));
     wire f_locks = (busy && f_slot == leaving_slot) || (start_first && f_slot == first);
     wire d_locks = (busy && d_slot == leaving_slot) || (start_first && d_slot == first);
 
@@ -181,7 +185,12 @@ module olaf_enqueue #(
         end
 
     always @(posedge clk) begin
-        f_locked <= f_locked || f_locks;
+        was_busy <= busy;
+        was_start <= start_first;
+        was_leaving <= leaving_slot;
+        was_first <= first;
+        f_looked_up <= 1'b0;
+        f_was_locked <= f_locked || f_locks;
         d_locked <= d_locked || d_locks;
         if (go && in_valid) begin
             f_first <= in_first;
@@ -194,7 +203,8 @@ module olaf_enqueue #(
                 f_slot <= in_slot;
                 f_settings <= settings;
                 f_row <= row;
-                f_locked <= in_locks;
+                f_looked_up <= 1'b1;
+                f_was_locked <= 1'b0;
                 f_replaceable <= replaceable;
                 f_replaceable_by <= replaceable_by;
             end

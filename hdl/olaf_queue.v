@@ -170,6 +170,7 @@ module olaf_queue #(
     wire         busy /* verilator public_flat_rd */;
     wire         start /* verilator public_flat_rd */;
     wire         depart /* verilator public_flat_rd */;
+    wire         may_depart;
     wire         settled /* verilator public_flat_rd */;
     wire [BEAT_BITS:0]     readable;
     wire [BUFFER_BITS-1:0] leave_buffer;
@@ -330,7 +331,8 @@ module olaf_queue #(
         .start(start), .start_first(start_first), .start_arriving(start_arriving), .start_size(start_size),
         .busy(busy), .slot(leaving_slot),
         .buffer(leave_buffer), .readable(readable), .issue(issue), .address(leave_addr),
-        .issue_first(issue_first), .issue_last(issue_last), .meta(leave_meta), .depart(depart)
+        .issue_first(issue_first), .issue_last(issue_last), .meta(leave_meta), .depart(depart),
+        .may_depart(may_depart)
     );
 
     olaf_bypass #(.DEPTH_BITS(BYPASS_BITS)) bypass (
@@ -388,7 +390,7 @@ module olaf_queue #(
         .pause(pause), .quiet(enqueue_idle && !queue_rst), .index(command_index),
         .settings(command_settings), .set(set), .new_settings(new_settings),
         .row(command_row), .set_row(command_set_row), .new_row(command_new_row),
-        .depart(depart), .release_sum(release_sum), .discard(discard), .forced(forced), .slot(command_slot),
+        .may_depart(may_depart), .release_sum(release_sum), .discard(discard), .forced(forced), .slot(command_slot),
         .applied(commanded),
         .get_settings(get_settings), .get_state(get_state), .get_round(get_round), .get_count(get_count),
         .get_members(get_members)

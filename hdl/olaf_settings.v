@@ -1,4 +1,4 @@
-// The settings of every index: what becomes of its updates (olafctl/queue/internals.py).
+// The settings of every index: what becomes of its updates (lab/olaflab/sources/internals.py).
 `include "olaf_meta.vh"
 `default_nettype none
 module olaf_settings #(

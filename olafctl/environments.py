@@ -19,8 +19,6 @@ class Environment:
 
 
 SHELL = Environment("p4runtime-shell", ("p4runtime-shell==0.0.6", "protobuf>=3.20.3", "setuptools<81"))
-PROTOC = Environment("grpcio-tools", ("grpcio-tools==1.76.0",))
-"""The compiler of .proto files. Code that it writes runs on every protobuf from 6.31.1 on."""
 
 
 def python(environment: Environment, told: Callable[[str], object]) -> Path:

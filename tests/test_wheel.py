@@ -74,7 +74,8 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installed]:
     shutil.copytree(ROOT, folder / "checkout", ignore=NOT_SOURCES)
     subprocess.run([sys.executable, "-m", "venv", folder / "environment"], check=True)
     environment = Installed(folder)
-    environment.run("pip", "wheel", "-q", "--no-deps", "-w", "wheels", "./checkout", "./checkout/lab")
+    sources = ("./checkout", "./checkout/lab", "./checkout/drop-in")
+    environment.run("pip", "wheel", "-q", "--no-deps", "-w", "wheels", *sources)
     shutil.rmtree(folder / "checkout")
     environment.install("olafctl")
     yield environment
@@ -119,6 +120,15 @@ def test_a_p4_program_runs_between_ports(installed: Installed) -> None:
         assert switch.stdout.readline().startswith("device 1 at ")
         switch.terminate()
         assert switch.wait() == 0
+
+
+def test_the_stand_ins_for_p4c_and_bmv2_are_a_wheel_of_their_own(installed: Installed) -> None:
+    installed.run("olafctl", "p4", "drop-in", "bin", expect=3)
+    installed.install("olaf_drop_in")
+    installed.run("olafctl", "p4", "drop-in", "bin", "--force")
+    (installed.folder / "pass.p4").write_text(PROGRAM)
+    installed.run(str(installed.folder / "bin" / "p4c"), "pass.p4", "-o", "pass.json")
+    assert (installed.folder / "pass.json").is_file()
 
 
 def test_every_source_that_a_checkout_reads_is_there(installed: Installed) -> None:

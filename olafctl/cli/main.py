@@ -20,9 +20,13 @@ from olafctl.cli.output import print_error, wants_json
 from olafctl.errors import EXIT_FAILED, BadInput, MissingTool, OlafError, Problem
 
 _NOT_VERBS = ("main", "names", "numbers", "output", "secret")
-_GROUP = "olaf.verbs"
-_ELSEWHERE = ("bench", "demo", "gain", "record", "replay", "reproduce", "simulate", "train")
-"""The laboratory's verbs, to say what to install where it is not."""
+_ELSEWHERE = {
+    ("olaf.verbs", "laboratory", "lab"): (
+        "bench", "demo", "gain", "generate", "record", "replay", "reproduce", "simulate", "train",
+    ),
+    ("olaf.verbs.p4", "stand-ins", "drop-in"): ("drop-in",),
+}  # fmt: skip
+"""Verbs that other distributions add, by group of entry points, owner and extra, to say what to install."""
 _TERMINATION_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -30,45 +34,35 @@ class VerbGroup(click.Group):
     """A group whose sub-commands are the modules of a package, each imported only when named.
 
     A module ``init.py`` holding ``command`` is the verb ``init``, ``drop_in`` the verb ``drop-in``; there is
-    nothing to register.
+    nothing to register. With ``added``, other distributions add packages of verbs: an entry point of that
+    group names a section of the help and its package.
     """
 
-    def __init__(self, *args: Any, package: str, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, package: str, added: str = "", **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._package = package
+        self._group = added
+
+    def _sections(self) -> Mapping[str, str]:
+        """Packages by the title of their section; what the product brings is first."""
+        added = {name.capitalize(): package for name, package in _added(self._group).items()}
+        return {"Commands": self._package, **added}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return _modules(self._package)
+        return [name for package in self._sections().values() for name in _modules(package)]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        return _command(self._package, cmd_name) if cmd_name in _modules(self._package) else None
-
-
-class Verbs(VerbGroup):
-    """The verbs of a package and, in sections of their own, those of packages that other distributions add.
-
-    An entry point of the group ``olaf.verbs`` names such a section and its package.
-    """
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        added = (name for package in _added().values() for name in _modules(package))
-        return [*super().list_commands(ctx), *added]
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        own = super().get_command(ctx, cmd_name)
-        if own is not None:
-            return own
-        for package in _added().values():
+        for package in self._sections().values():
             if cmd_name in _modules(package):
                 return _command(package, cmd_name)
-        if cmd_name in _ELSEWHERE:
-            what = f"{cmd_name} is a verb of the laboratory, which is not installed"
-            raise MissingTool(Problem(what, remedy="pip install 'olafctl[lab]'"))
+        for (group, whose, extra), names in _ELSEWHERE.items():
+            if group == self._group and cmd_name in names:
+                what = f"{cmd_name} is a verb of the {whose}, which is not installed"
+                raise MissingTool(Problem(what, remedy=f"pip install 'olafctl[{extra}]'"))
         return None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        sections = {"Commands": self._package, **{name.capitalize(): at for name, at in _added().items()}}
-        for title, package in sections.items():
+        for title, package in self._sections().items():
             names = _modules(package)
             limit = formatter.width - 6 - max(map(len, names))
             with formatter.section(title):
@@ -77,9 +71,9 @@ class Verbs(VerbGroup):
                 )
 
 
-def _added() -> Mapping[str, str]:
+def _added(group: str) -> Mapping[str, str]:
     """Packages of verbs by the name of their section."""
-    return {each.name: each.value for each in entry_points(group=_GROUP)}
+    return {each.name: each.value for each in entry_points(group=group)} if group else {}
 
 
 def _modules(package: str) -> list[str]:
@@ -93,7 +87,12 @@ def _command(package: str, name: str) -> click.Command:
     return command
 
 
-@click.group(cls=Verbs, package="olafctl.cli", context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=VerbGroup,
+    package="olafctl.cli",
+    added="olaf.verbs",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.version_option(__version__)
 @click.option(
     "--log-level", type=click.Choice(log.LEVELS), help="Log from this level on.  [default: warning]"

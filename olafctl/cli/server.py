@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from olafctl.membership.model import Cluster
     from olafctl.testbed.model import Testbed
 
-_POLICIES = ("olaf", "synchronous", "periodic", "plain")
+_POLICIES = ("olaf", "synchronous", "periodic", "plain", "stellaris", "softsync", "ssp", "async")
 _MEANINGS = {
     "received": "received",
     "updates": "updates in them",
@@ -55,21 +55,44 @@ _MEANINGS = {
 @click.option(
     "--workers",
     type=click.IntRange(1),
-    help="Policy synchronous: contributions that end a round. Policy plain: move by the mean of so many "
-    "workers' steps instead of by each whole step.",
+    help="Policy synchronous: contributions that end a round. Policy stellaris: so many waiting updates "
+    "move the weights in any case. Policy plain: move by the mean of so many workers' steps instead of by "
+    "each whole step.",
 )
 @click.option(
     "--deadline",
     type=float,
     callback=finite,
     metavar="SECONDS",
-    help="Policy synchronous: end a round after this long.",
+    help="Policies synchronous, stellaris, softsync and ssp: nothing waits for longer.",
 )
 @click.option(
-    "--updates", type=click.IntRange(1), help="Policy periodic: move the weights after so many updates."
+    "--updates",
+    type=click.IntRange(1),
+    help="Policies periodic and softsync: move the weights after so many updates.",
 )
 @click.option(
     "--seconds", type=float, callback=finite, metavar="SECONDS", help="Policy periodic: or after this long."
+)
+@click.option(
+    "--decay", type=float, callback=finite, help="Policy stellaris: d, by which a round lowers the threshold."
+)
+@click.option(
+    "--root",
+    type=float,
+    callback=finite,
+    help="Policy stellaris: v of the weight of an update that is δ versions stale, δ^(-1/v).",
+)
+@click.option("--round", type=click.IntRange(1), help="Policy stellaris: worker updates in a round.")
+@click.option(
+    "--slack",
+    type=click.IntRange(0),
+    help="Policy ssp: updates by which a worker may be ahead of the slowest.",
+)
+@click.option(
+    "--optimizer",
+    type=click.Choice(["adam", "sgd", "rmsprop"]),
+    help="Policies stellaris, softsync, ssp and async: step by this optimiser of PyTorch, with --rate as lr.",
 )
 @click.option(
     "--checkpoint",
@@ -99,14 +122,11 @@ def command(
     listen: str | None,
     policy: str,
     rate: float,
-    workers: int | None,
-    deadline: float | None,
-    updates: int | None,
-    seconds: float | None,
     checkpoint: Path | None,
     every: float,
     report: float,
     as_json: bool,
+    **options: Any,
 ) -> None:
     """Run a parameter server for the clusters of TESTBED.
 
@@ -135,17 +155,16 @@ def command(
         host = serving.host_of(bed, name)
         listen = listen or f"{host.ip}:{host.udp_port}"
         sizes = {len(cluster.workers) for cluster in serving.asynchronous(bed)}
-        if policy == "synchronous" and workers is None and len(sizes) == 1:
-            workers = sizes.pop()
-        if policy == "plain" and workers is None and max(sizes, default=1) > 1:
+        if policy in ("synchronous", "stellaris") and options["workers"] is None and len(sizes) == 1:
+            options["workers"] = sizes.pop()
+        if policy == "plain" and options["workers"] is None and max(sizes, default=1) > 1:
             click.echo(
                 f"note: policy plain adds the steps of all workers: with {max(sizes)} of them the effective "
                 f"rate is {max(sizes)} times one's; --workers {max(sizes)} takes their mean",
                 err=True,
             )
-    if policy == "synchronous" and workers is None:
+    if policy == "synchronous" and options["workers"] is None:
         raise BadInput(Problem("how many workers make a round?", "--policy synchronous", "give --workers"))
-    options = {"workers": workers, "deadline": deadline, "updates": updates, "seconds": seconds}
     make = serving.policy(policy, rate, options)
     server = serving.parameter_server(bed, str(listen), make, checkpoint=checkpoint, every=every)
     if bed is not None and daemon is not None:
@@ -158,7 +177,7 @@ def command(
                 figures.append(serving.figures(server, cluster))
         _report(figures, server, as_json)
         if bed is not None and daemon is not None:
-            _tell_ages(daemon, bed.name, figures)
+            _tell(daemon, bed.name, server)
 
     try:
         announce = partial(_begin, server, policy, list(server.clusters), as_json)
@@ -179,18 +198,14 @@ def _kept(bed: "Testbed") -> tuple["Testbed", str | None]:
         return replace(bed, clusters=kept_by(client, bed.name).clusters), client.address
 
 
-def _tell_ages(daemon: str, deployment: str, figures: list[dict[str, Any]]) -> None:
-    """The daemon shows them; without one that answers they are in the report alone."""
+def _tell(daemon: str, deployment: str, server: "ParameterServer") -> None:
+    """The daemon shows it; without one that answers it is in the report alone."""
+    from olafctl.control import serving
     from olafctl.daemon.api.client import Client
     from olafctl.errors import OlafError
 
-    ages = [
-        {"name": each["cluster"], "value": round(each["age_of_model"] * 1e9)}
-        for each in figures
-        if each["age_of_model"] is not None
-    ]
     with suppress(OlafError), Client(daemon) as client:
-        client.call("ReportAges", deployment=deployment, ages=ages)
+        client.call("ReportAges", deployment=deployment, **serving.reports(server))
 
 
 def _assign(server: "ParameterServer", bed: "Testbed", clusters: "tuple[Cluster, ...]") -> None:
@@ -216,4 +231,8 @@ def _report(figures: list[dict[str, Any]], server: "ParameterServer", as_json: b
         counts = ", ".join(f"{cluster[key]} {meaning}" for key, meaning in _MEANINGS.items())
         version = max(cluster["versions"], default="none")
         shown = "unknown" if age is None else f"{age:.3f} s"
-        click.echo(f"{cluster['cluster']}: {counts}; version {version}; Age-of-Model {shown}")
+        mean, most = cluster["staleness"]["mean"], cluster["staleness"]["max"]
+        stale = "unknown" if mean is None else f"{mean:.1f} versions, at most {most}"
+        click.echo(
+            f"{cluster['cluster']}: {counts}; version {version}; staleness {stale}; Age-of-Model {shown}"
+        )

@@ -23,8 +23,8 @@ def command(client: "Client", deployment: str, every: float, once: bool, as_json
     """Show clusters, Age-of-Model and the queue as they change.
 
     With members, P_s and the updates merged, or dropped by cause. P_s is that of workers whose model is as
-    fresh as they ask for: min(Q_max/N, 1). Age-of-Model is what `olafctl server` measures and tells the
-    daemon. Ends with Ctrl-C.
+    fresh as they ask for: min(Q_max/N, 1). Age-of-Model, and how many versions old updates are in
+    the mean and at most, is what `olafctl server` measures and tells the daemon. Ends with Ctrl-C.
     """
     import time
     from contextlib import suppress
@@ -62,6 +62,7 @@ def _read(client: "Client", deployment: str) -> list[dict[str, Any]]:
                 },
                 "messages": {count.name: count.value for count in told.messages},
                 "ages": {count.name: count.value for count in told.ages},
+                "staleness": {each.cluster: _staleness(each) for each in told.staleness},
             }
         )
     return found
@@ -76,6 +77,7 @@ def _as_json(each: dict[str, Any]) -> dict[str, Any]:
             for engine, registers in each["queues"].items()
         },
         "ages_of_model": each["ages"],
+        "staleness": each["staleness"],
         "messages": each["messages"],
     }
 
@@ -114,10 +116,13 @@ def _deployment(before: dict[str, Any], now: dict[str, Any], seconds: float) -> 
         members[worker.cluster] = members.get(worker.cluster, 0) + 1
     clusters = [
         [each.name, members.get(each.name, 0), as_dict(each)["mode"], each.threshold or "all",
-         "halted" if each.halted else "", _ms(now["ages"].get(each.name)), each.objective]
+         "halted" if each.halted else "", _ms(now["ages"].get(each.name)),
+         _lag(now["staleness"].get(each.name)), each.objective]
         for each in status.clusters
     ]  # fmt: skip
-    parts.append(_table(["cluster", "members", "mode", "H", "", "AoM ms", "objective"], clusters[:_SHOWN]))
+    parts.append(
+        _table(["cluster", "members", "mode", "H", "", "AoM ms", "stale", "objective"], clusters[:_SHOWN])
+    )
     if len(clusters) > _SHOWN:
         parts.append(Text(f"and {len(clusters) - _SHOWN} more clusters"))
     for engine, registers in queues.items():
@@ -141,6 +146,22 @@ def _deployment(before: dict[str, Any], now: dict[str, Any], seconds: float) -> 
 
 def _ms(age: int | None) -> str:
     return "" if age is None else f"{age / 1e6:.1f}"
+
+
+def _lag(told: dict[str, Any] | None) -> str:
+    """The mean and the largest staleness, in versions."""
+    return "" if told is None or told["mean"] is None else f"{told['mean']:.1f} ≤ {told['max']}"
+
+
+def _staleness(told: Any) -> dict[str, Any]:
+    """As `olafctl server` reports it."""
+    bounds = (0, *(1 << bit for bit in range(len(told.bins))))
+    return {
+        "mean": told.total / told.updates if told.updates else None,
+        "max": told.largest,
+        "merged": told.merged,
+        "histogram": {str(bound): count for bound, count in zip(bounds, told.bins, strict=False)},
+    }
 
 
 def _rate(change: int, seconds: float) -> str:

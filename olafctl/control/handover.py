@@ -14,7 +14,7 @@ from olafctl.control.plan import EntryChange, Op, Plan, Step
 from olafctl.control.state import DeviceState, State
 from olafctl.errors import OlafError, Problem
 from olafctl.p4runtime.entities import TableEntry
-from olafctl.queue.internals import Command
+from olafctl.queue.registers import Command
 from olafctl.targets.interface import Registers
 
 _PATIENCE = 10.0

@@ -1,6 +1,7 @@
 """The SDK's parameter server for a testbed's clusters."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from olaf.errors import OlafError as SdkError
 from olaf.policies import PolicyMaker
 from olaf.port import Port
 
-from olafctl.errors import BadInput, Problem
+from olafctl.errors import BadInput, MissingTool, Problem
 from olafctl.membership.model import Cluster, Host
 from olafctl.testbed.model import Testbed
 from olafctl.wire.modes import Mode
@@ -21,11 +22,15 @@ POLICIES: dict[str, tuple[type[policies.Policy], tuple[str, ...]]] = {
     "synchronous": (policies.Synchronous, ("workers", "deadline")),
     "periodic": (policies.Periodic, ("updates", "seconds")),
     "plain": (policies.Plain, ("workers",)),
+    "stellaris": (policies.Stellaris, ("workers", "deadline", "decay", "root", "round", "optimizer")),
+    "softsync": (policies.SoftSync, ("updates", "deadline", "optimizer")),
+    "ssp": (policies.StaleSynchronous, ("slack", "deadline", "optimizer")),
+    "async": (policies.Asynchronous, ("optimizer",)),
 }
 """By name: the policy, and what it takes besides its rate."""
 
 
-def policy(name: str, rate: float, options: dict[str, float | None]) -> PolicyMaker:
+def policy(name: str, rate: float, options: Mapping[str, float | str | None]) -> PolicyMaker:
     """The policy ``name`` with γ = ``rate`` and those of ``options`` that are not None.
 
     Raises BadInput for an option of another policy, and for values that the policy refuses.
@@ -35,7 +40,7 @@ def policy(name: str, rate: float, options: dict[str, float | None]) -> PolicyMa
     for option in given:
         if option not in takes:
             owners = [other for other, (_, its) in POLICIES.items() if option in its]
-            what = f"is of the policy {' and '.join(owners)}"
+            what = f"is of the policy {' or '.join(owners)}"
             raise BadInput(Problem(what, f"--{option}", f"add --policy {owners[0]}"))
     if name == "periodic" and not given:
         raise BadInput(Problem("has no period", "--policy periodic", "give --updates, --seconds or both"))
@@ -44,6 +49,8 @@ def policy(name: str, rate: float, options: dict[str, float | None]) -> PolicyMa
         make(np.zeros(1, np.float32))
     except ValueError as error:
         raise BadInput(Problem(str(error), f"--policy {name}")) from error
+    except ImportError as error:
+        raise MissingTool(Problem(f"an optimiser needs {error.name}", remedy="pip install torch")) from error
     return make
 
 
@@ -100,11 +107,23 @@ def membership(clusters: Sequence[Cluster]) -> tuple[dict[str, str], dict[str, i
 
 
 def figures(server: ParameterServer, cluster: str) -> dict[str, Any]:
-    """What happened to a cluster's frames, its newest version, and its Age-of-Model in seconds."""
-    versions = server.versions(cluster)
+    """What happened to a cluster's frames, their staleness, its versions, and its Age-of-Model in seconds."""
+    versions, counters = server.versions(cluster), server.counters(cluster)
     return {
         "cluster": cluster,
-        **vars(server.counters(cluster)),
+        **vars(counters),
+        "staleness": counters.staleness.figures(),
         "versions": versions,
         "age_of_model": server.age_of_model(cluster),
     }
+
+
+def reports(server: ParameterServer) -> dict[str, Any]:
+    """What a daemon is told of the clusters: the fields of ReportAges."""
+    ages, staleness = [], []
+    for cluster in server.clusters:
+        with suppress(KeyError):  # deleted just now
+            age, told = server.age_of_model(cluster), server.counters(cluster).staleness
+            ages += [] if age is None else [{"name": cluster, "value": round(age * 1e9)}]
+            staleness.append({"cluster": cluster, **vars(told)})
+    return {"ages": ages, "staleness": staleness}

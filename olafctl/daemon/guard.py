@@ -3,8 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from olafctl.queue.internals import Command
-from olafctl.queue.registers import IndexSettings
+from olafctl.queue.registers import Command, IndexSettings
 from olafctl.queue.settings import Ranges
 from olafctl.targets.interface import Device, Registers, Running
 

@@ -28,8 +28,7 @@ from olafctl.membership.model import Cluster
 from olafctl.p4runtime.entities import Exact, Match, PacketIn
 from olafctl.p4runtime.session import Session
 from olafctl.queue import settings
-from olafctl.queue.internals import Command
-from olafctl.queue.registers import IndexSettings
+from olafctl.queue.registers import Command, IndexSettings
 from olafctl.queue.settings import Change as SettingsChange
 from olafctl.targets.interface import Registers, device_name
 from olafctl.testbed.model import Engine

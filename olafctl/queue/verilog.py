@@ -1,16 +1,21 @@
 """The Verilog of a testbed: the plain modules, and the instance that gives OlafQueue its parameters."""
 
+import os
+import re
+import subprocess
 from pathlib import Path
 
 from olafctl import cache, paths
+from olafctl.errors import OlafError, Problem
 from olafctl.queue.registers import ADDRESS_BITS
 from olafctl.templates import fill
+from olafctl.toolchain import verilator_root
 from olafctl.wire import layouts
 from olafctl.wire.geometry import Geometry
 
 INSTANCE = "olaf_instance.v"
-RENDERED = (INSTANCE,)
-"""The files that come from templates; all others are plain."""
+"""The file that comes from a template; all others are plain."""
+_PLACED = re.compile(r"%(?:Warning|Error)[\w-]*: (?P<where>[^:]+:\d+):\d+: (?P<what>.*)")
 
 
 def folder(queue: Geometry) -> Path:
@@ -21,16 +26,32 @@ def folder(queue: Geometry) -> Path:
     files = sources(queue)
 
     def write(work: Path) -> None:
-        # pyverilog takes long to load, and mostly there is nothing to check.
-        from olafctl.queue import ports_fit
-
         for name, text in files.items():
             (work / name).write_text(text)
-        instances = [work / name for name in RENDERED]
-        ports_fit.check(instances, [path for path in sorted(work.glob("*.v")) if path not in instances])
+        check(work / INSTANCE)
 
     made, _ = cache.build_once("hdl", cache.digest([part for item in files.items() for part in item]), write)
     return made
+
+
+def check(rendered: Path) -> None:
+    """Hold the instances in a file against the modules beside it: names, parameters, ports, widths.
+
+    Raises OlafError with every misfit that Verilator finds; MissingTool without it.
+    """
+    root = verilator_root()
+    command = [str(root / "bin" / "verilator_bin"), "--lint-only", "-Wall", "--quiet"]
+    done = subprocess.run(
+        [*command, "--top-module", rendered.stem, f"-I{rendered.parent}", str(rendered)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "VERILATOR_ROOT": str(root)},
+    )
+    # What Verilator says of the plain modules alone is no misfit.
+    found = [match for match in _PLACED.finditer(done.stderr) if match["where"].startswith(str(rendered))]
+    if found:
+        raise OlafError(*(Problem(each["what"], each["where"], "correct the template") for each in found))
 
 
 def sources(queue: Geometry) -> dict[str, str]:

@@ -13,8 +13,7 @@ from olafctl.ports.transport import Transport
 from olafctl.targets import front_ports, processes, rendered
 from olafctl.targets.front_ports import FrontPort
 from olafctl.targets.interface import Device, Progress, device_name
-from olafctl.targets.queue_library import queue_library
-from olafctl.testbed.model import Link, Testbed
+from olafctl.testbed.model import Engine, Link, Testbed
 from olafctl.testbed.topology import Topology
 
 _RECORD = "deployment.json"
@@ -30,13 +29,13 @@ class EnginePart:
     """The numbers of its ports, front ports and those of its links."""
 
 
-def parts(testbed: Testbed, progress: Progress) -> Sequence[EnginePart]:
-    """The engines of ``testbed``, the root first, their queues built. Raises OlafError."""
+def parts(testbed: Testbed, queue: Callable[[Engine], Path]) -> Sequence[EnginePart]:
+    """The engines of ``testbed``, the root first; ``queue`` builds the library of one's. Raises OlafError."""
     topology = Topology(testbed)
     return [
         EnginePart(
             engine.name,
-            queue_library(engine, progress),
+            queue(engine),
             [port.number for port in topology.ports_of(engine)],
         )
         for engine in testbed.engines

@@ -7,8 +7,7 @@ from typing import Any, Protocol, TypeVar
 
 from olafctl.errors import Problem
 from olafctl.ports.attachment import Attachment
-from olafctl.queue.internals import Command
-from olafctl.queue.registers import IndexSettings
+from olafctl.queue.registers import Command, IndexSettings
 from olafctl.queue.settings import Ranges
 from olafctl.testbed.model import Testbed
 

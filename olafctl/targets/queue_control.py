@@ -5,8 +5,7 @@ from contextlib import AbstractContextManager
 from dataclasses import asdict
 from typing import Any, Protocol
 
-from olafctl.queue.internals import Command
-from olafctl.queue.registers import QueueRegisters
+from olafctl.queue.registers import Command, QueueRegisters
 from olafctl.queue.settings import IndexRange, of_all
 from olafctl.targets.control import Handler
 from olafctl.targets.interface import Device

@@ -5,8 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from olafctl.queue.internals import Command
-from olafctl.queue.registers import IndexSettings
+from olafctl.queue.registers import Command, IndexSettings
 from olafctl.queue.settings import IndexRange, Ranges
 from olafctl.targets import processes
 from olafctl.targets.control import ask

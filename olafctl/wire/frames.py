@@ -1,4 +1,4 @@
-"""Olaf frames in Python: headers packed and unpacked by their layouts, gradients as numpy arrays."""
+"""Frames in Python: headers packed and unpacked by their layouts, datagrams with their addresses."""
 
 import struct
 from collections.abc import Sequence
@@ -6,16 +6,12 @@ from dataclasses import dataclass
 from ipaddress import IPv4Address
 from typing import Self
 
-import numpy as np
-import numpy.typing as npt
-
 from olafctl.wire import layouts
-from olafctl.wire.layouts import FrameType, Layout
+from olafctl.wire.layouts import Layout
 
-Gradient = npt.NDArray[np.float32]
 Values = dict[str, int]
 
-_HEADERS = (layouts.ETHERNET, layouts.IPV4, layouts.UDP, layouts.OLAF)
+_HEADERS = (layouts.ETHERNET, layouts.IPV4, layouts.UDP)
 
 
 def pack(layout: Layout, values: Values) -> bytes:
@@ -124,7 +120,7 @@ class Datagram:
         Raises ValueError for anything but IPv4/UDP without options, a wrong IPv4 checksum, and lengths that
         contradict each other.
         """
-        ethernet, ipv4, udp = _unpack_headers(frame, _HEADERS[:-1])
+        ethernet, ipv4, udp = _unpack_headers(frame, _HEADERS)
         if ethernet["ether_type"] != 0x0800 or ipv4["ihl"] != 5 or ipv4["protocol"] != 17:
             raise ValueError("not an IPv4 UDP frame without options")
         if ipv4_checksum(frame[layouts.ETHERNET.size :][: layouts.IPV4.size]):
@@ -138,80 +134,6 @@ class Datagram:
             Endpoint(_mac(ethernet["dst_addr"]), IPv4Address(ipv4["dst_addr"]), udp["dst_port"]),
             frame[start:end],
             ipv4["tos"],
-        )
-
-
-@dataclass(frozen=True)
-class OlafFrame:
-    """An Olaf frame with its addresses; ``gradient`` (an ACK's weights) has shape (n,), binary32."""
-
-    source: Endpoint
-    destination: Endpoint
-    frame_type: FrameType
-    flags: int
-    count: int
-    seq: int
-    reward: float
-    gen_time: int
-    """ns; on the wire modulo 2^48."""
-    gradient: Gradient
-    status: Values | None = None
-    epoch: int = 0
-    segment: int = 0
-    policy: int = 0
-
-    def encode(self) -> bytes:
-        """The whole Ethernet frame."""
-        payload = self.gradient.astype("<f4", copy=False).tobytes()
-        status = b"" if self.status is None else pack(layouts.STATUS, self.status)
-        olaf = {
-            "version": layouts.VERSION,
-            "frame_type": int(self.frame_type),
-            "epoch": self.epoch,
-            "flags": self.flags,
-            "count": self.count,
-            "seq": self.seq,
-            "reward": float_bits(self.reward),
-            "gen_time": self.gen_time % layouts.TIMES,
-            "segment": self.segment,
-            "policy": self.policy,
-        }
-        body = pack(layouts.OLAF, olaf) + status + payload
-        return Datagram(self.source, self.destination, body).encode()
-
-    @classmethod
-    def decode(cls, frame: bytes) -> Self:
-        """An Olaf frame from its bytes.
-
-        Raises ValueError when the frame is not IPv4/UDP/Olaf or shorter than its header says.
-        """
-        ethernet, ipv4, udp, olaf = _unpack_headers(frame, _HEADERS)
-        if ethernet["ether_type"] != 0x0800 or ipv4["ihl"] != 5 or ipv4["protocol"] != 17:
-            raise ValueError("not an IPv4 UDP frame without options")
-        if olaf["version"] != layouts.VERSION:
-            raise ValueError(f"Olaf version {olaf['version']}, not {layouts.VERSION}")
-        start = layouts.GRADIENT_OFFSET
-        status = None
-        if olaf["flags"] & layouts.Flag.STATUS:
-            status = unpack(layouts.STATUS, frame[start:])
-            start += layouts.STATUS.size
-        end = layouts.ETHERNET.size + layouts.IPV4.size + udp["length"]
-        if not start <= end <= len(frame) or (end - start) % 4:
-            raise ValueError(f"{len(frame)} bytes of which {end} by the UDP length are no whole gradient")
-        return cls(
-            source=Endpoint(_mac(ethernet["src_addr"]), IPv4Address(ipv4["src_addr"]), udp["src_port"]),
-            destination=Endpoint(_mac(ethernet["dst_addr"]), IPv4Address(ipv4["dst_addr"]), udp["dst_port"]),
-            frame_type=FrameType(olaf["frame_type"]),
-            flags=olaf["flags"],
-            count=olaf["count"],
-            seq=olaf["seq"],
-            reward=bits_float(olaf["reward"]),
-            gen_time=olaf["gen_time"],
-            gradient=np.frombuffer(frame[start:end], "<f4"),
-            status=status,
-            epoch=olaf["epoch"],
-            segment=olaf["segment"],
-            policy=olaf["policy"],
         )
 
 

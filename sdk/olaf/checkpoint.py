@@ -19,9 +19,7 @@ from olaf.errors import BadCheckpoint
 from olaf.model import Model
 from olaf.policies import PolicyMaker
 from olaf.segments import Segments
-from olaf.serial import VERSION_BITS
 
-RESERVED = 4096
 _FORMAT = 2
 
 
@@ -93,7 +91,7 @@ def _model(
     name = type(model.policy).__name__
     if name != described["policy"]:
         raise BadCheckpoint(f"{path}: written by policy {described['policy']}, not {name}")
-    model.versions = [(version + RESERVED) % (1 << VERSION_BITS) for version in described["versions"]]
+    model.resume(described["versions"])
     prefix = f"{number}/state/"
     model.policy.restore(
         {key[len(prefix) :]: array for key, array in arrays.items() if key.startswith(prefix)}

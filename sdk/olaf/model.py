@@ -6,8 +6,10 @@ from olaf.aom import AgeOfModel
 from olaf.policies import PolicyMaker
 from olaf.port import Address
 from olaf.segments import Segments, Vector, payload
-from olaf.serial import Replay
+from olaf.serial import VERSION_BITS, Replay, distance
 
+RESERVED = 4096
+"""Versions that may be given out between two checkpoints."""
 _MOST_SENDERS = 4096
 """Addresses whose sequence numbers are remembered; beyond that the oldest is forgotten."""
 _MOST_NUMBERS = 1 << 24
@@ -26,6 +28,8 @@ class Model:
         """Of each segment's weights, modulo 2^16: each move adds 1."""
         self.behind: list[dict[Address, None]] = [{} for _ in range(segments.count)]
         """By segment, contributors to a common move that has not happened yet."""
+        self._resumed: list[int] | None = None
+        """Versions that a server which continues from a checkpoint began with."""
         self._seen: dict[Address, Replay] = {}
         self._most = min(_MOST_SENDERS, max(1, _MOST_NUMBERS // segments.count))
 
@@ -37,6 +41,32 @@ class Model:
                 del self._seen[next(iter(self._seen))]
             replay = self._seen[member] = Replay(self.segments.count)
         return replay.first(seq, segments)
+
+    def resume(self, versions: list[int]) -> None:
+        """Continue from a checkpoint; ``versions`` are those of it. Others begin, never given out before."""
+        self.versions = [(version + RESERVED) % (1 << VERSION_BITS) for version in versions]
+        self._resumed = list(self.versions)
+
+    def lags(self, segments: range, bases: list[int]) -> list[int]:
+        """How many versions ago the weights of each segment had versions ``bases``; 0 for one yet to come.
+
+        Versions that were skipped in a restart do not count, and weights that got lost in it count as those
+        that the checkpoint had.
+        """
+        versions = self.versions[segments.start : segments.stop]
+        count, version, base = len(bases), versions[0], bases[0]
+        if self._resumed is None and (
+            count == 1 or bases.count(base) == count == versions.count(version)  # as nearly always
+        ):
+            return [max(distance(version, base, VERSION_BITS), 0)] * count
+        lags = [distance(version, base, VERSION_BITS) for version, base in zip(versions, bases)]
+        if self._resumed is not None:
+            begun = self._resumed[segments.start : segments.stop]
+            moved = [distance(version, first, VERSION_BITS) for version, first in zip(versions, begun)]
+            lags = [lag if lag <= since else max(lag - RESERVED, since) for lag, since in zip(lags, moved)]
+            if max(moved) > 2 * RESERVED:  # nobody has weights from before any more
+                self._resumed = None
+        return [max(lag, 0) for lag in lags]
 
     def body(self, segment: int) -> memoryview:
         """A segment's weights as they travel."""

@@ -99,7 +99,7 @@ def finite(values: Vector) -> bool:
     """Whether all values are: one that is not makes the sum so too, and a sum is made four times as fast."""
     with np.errstate(over="ignore", invalid="ignore"):
         total = np.add.reduce(values)
-    return bool(np.isfinite(total)) or bool(np.isfinite(values).all())
+    return math.isfinite(total) or bool(np.isfinite(values).all())
 
 
 def representable(reward: float) -> bool:

@@ -16,14 +16,14 @@ import numpy as np
 from olaf import checkpoint as checkpoints
 from olaf import frames, wire
 from olaf.address import Cluster, host_port, parse
-from olaf.checkpoint import RESERVED
 from olaf.errors import BadAddress, BadCheckpoint
 from olaf.membership import Membership, is_control, key_of
-from olaf.model import Model
+from olaf.model import RESERVED, Model
 from olaf.policies import POLICIES, Outcome, Policy, PolicyMaker, Update
 from olaf.port import Address, Port, Run
 from olaf.segments import Segments, Vector, finite, stretches
 from olaf.serial import TIME_BITS, VERSION_BITS, distance
+from olaf.staleness import Staleness
 from olaf.udp import UdpPort
 
 DEFAULT = "default"
@@ -57,6 +57,8 @@ class Counters:
     other_epoch: int = 0
     clock_ahead: int = 0
     """Generated in the future by the sender's clock; age 0."""
+    staleness: Staleness = field(default_factory=Staleness)
+    """Of the worker updates that the policy was given."""
 
 
 @dataclass
@@ -311,7 +313,7 @@ class ParameterServer:
         elif header.frame_type == wire.FrameType.INIT:
             self._introduced(cluster, header, values, source, self._divisions.get(name))
         else:
-            self._update(cluster, header, values, len(run), source)
+            self._update(cluster, header, values, run, source)
 
     def _one_by_one(self, run: Run, source: Address) -> None:
         for datagram in run:
@@ -326,10 +328,10 @@ class ParameterServer:
         return division.fit(header.segment, len(run), size, len(values)) and finite(values)
 
     def _update(
-        self, cluster: _Cluster, header: wire.Olaf, values: Vector, count: int, source: Address
+        self, cluster: _Cluster, header: wire.Olaf, values: Vector, run: Run, source: Address
     ) -> None:
-        """Of ``count`` segments from the header's on; if there are several, ``_usual`` ones."""
-        counters, model = cluster.counters, cluster.model
+        """Of as many segments from the header's on; if there are several, ``_usual`` ones."""
+        counters, model, count = cluster.counters, cluster.model, len(run)
         counters.received += count
         counters.updates += header.count * count
         if model is None:
@@ -352,7 +354,9 @@ class ParameterServer:
                 counters.unusable += len(part)
             else:
                 own = values if part == segments else values[_shifted(model.segments.span(part), begin)]
-                update = Update(own, header.count, header.reward, source, part)
+                bases = [header.policy] if count == 1 else frames.policies(run.part(*_within(part, segments)))
+                lags = model.lags(part, bases)
+                update = Update(own, header.count, header.reward, source, part, lags)
                 moved += self._apply(cluster, model, update, header.gen_time)
         self._answer(cluster, model, segments, header, source)
         for part in moved:
@@ -364,6 +368,7 @@ class ParameterServer:
         age = distance(self._port.wall(), gen_time, TIME_BITS)
         counters.clock_ahead += len(segments) if age < 0 else 0
         model.age.received(self._monotonic(), segments.start, age, len(segments))
+        counters.staleness.add(update.lags, update.count)
         moved = []
         for outcome, part in model.policy.take(update, self._port.now()):
             if outcome is Outcome.APPLIED:
@@ -381,7 +386,11 @@ class ParameterServer:
     def _moved(self, cluster: _Cluster, model: Model, segments: range) -> None:
         """New weights have a new version; one that a checkpoint does not allow is not given out."""
         span = slice(segments.start, segments.stop)
-        model.versions[span] = [(version + 1) % (1 << VERSION_BITS) for version in model.versions[span]]
+        versions = model.versions[span]
+        if versions.count(versions[0]) == len(versions):  # as nearly always
+            model.versions[span] = [(versions[0] + 1) % (1 << VERSION_BITS)] * len(versions)
+        else:
+            model.versions[span] = [(version + 1) % (1 << VERSION_BITS) for version in versions]
         if self._checkpoint is None:
             return
         if self._save_due is None:
@@ -503,6 +512,10 @@ class ParameterServer:
 
     def _monotonic(self) -> int:
         return round(self._port.now() * 1e9)
+
+
+def _within(part: range, segments: range) -> tuple[int, int]:
+    return part.start - segments.start, part.stop - segments.start
 
 
 def _shifted(place: slice, begin: int) -> slice:

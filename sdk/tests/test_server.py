@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from olaf import ParameterServer, Worker
-from olaf.checkpoint import RESERVED
 from olaf.errors import BadAddress, BadCheckpoint
+from olaf.model import RESERVED
 from olaf.policies import Periodic, Plain, RewardGated, Synchronous
 from olaf.segments import Segments
 from olaf.virtual import VirtualNetwork

@@ -6,7 +6,7 @@ import pytest
 from .commands import every
 
 COMMANDS = {" ".join(("olafctl", *path)): command for path, command in every()}
-SECTIONS = ("Laboratory:",)
+SECTIONS = ("Laboratory:", "Stand-ins:")
 GROUPS = [path for path, command in COMMANDS.items() if isinstance(command, click.Group)]
 
 

@@ -23,7 +23,7 @@ def test_without_the_laboratory_a_verb_says_what_to_install(
     verb: str, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     nothing: Mapping[str, str] = {}
-    monkeypatch.setattr(main, "_added", lambda: nothing)
+    monkeypatch.setattr(main, "_added", lambda group: nothing)
     ended = run(verb, "--no-such-option")
     assert ended.code == 3
     assert ended.err == (

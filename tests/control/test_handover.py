@@ -12,14 +12,14 @@ from olafctl.control.store import Store, folder_of
 from olafctl.errors import OlafError
 from olafctl.membership.model import default_mac
 from olafctl.ports.host import HostPort, open_host_port
-from olafctl.queue.internals import Command
-from olafctl.queue.registers import rate_word
+from olafctl.queue.registers import Command, rate_word
 from olafctl.targets import testbeds
 from olafctl.targets.interface import Running, of_root
 from olafctl.testbed.model import Testbed
-from olafctl.wire.frames import Endpoint, OlafFrame
+from olafctl.wire.frames import Endpoint
 from olafctl.wire.layouts import FrameType
 from olaflab.daemon.switch_pair import PairRegisters
+from olaflab.frames import OlafFrame
 
 RACK = """
 name: rack

@@ -20,6 +20,7 @@ import olaf
 from olaf.udp import UdpPort
 
 SOON = 60.0
+STELLARIS = ("--listen", "127.0.0.1:0", "--policy", "stellaris")
 VALUES = 20
 
 
@@ -92,6 +93,7 @@ def test_it_trains_and_ends_cleanly_with_the_counters(end: signal.Signals) -> No
     (cluster,) = reports[-1]["clusters"]
     assert (cluster["cluster"], cluster["received"], cluster["applied"]) == ("default", 3, 3)
     assert cluster["age_of_model"] > 0
+    assert cluster["staleness"] == {"mean": 0, "max": 0, "merged": 0, "histogram": {"0": 3}}
 
 
 def test_killed_it_continues_with_versions_it_never_gave_out(tmp_path: Path) -> None:
@@ -129,7 +131,12 @@ def test_a_testbed_says_who_belongs_to_which_cluster() -> None:
         (["--listen", "127.0.0.1:0", "--policy", "synchronous"], 2, ["--workers"]),
         (["--listen", "127.0.0.1:0", "--policy", "plain", "--rate", "nan"], 2, ["--rate", "not a finite"]),
         (["--listen", "127.0.0.1:0", "--every", "inf"], 2, ["--every", "not a finite"]),
-        (["--listen", "127.0.0.1:0", "--updates", "4"], 2, ["--updates", "periodic"]),
+        (["--listen", "127.0.0.1:0", "--updates", "4"], 2, ["--updates", "periodic", "softsync"]),
+        ([*STELLARIS, "--decay", "0"], 2, ["decay of 0", "at most 1"]),
+        ([*STELLARIS, "--decay", "1.01"], 2, ["decay of 1.01", "at most 1"]),
+        ([*STELLARIS, "--root", "0.9"], 2, ["root of 0.9", "at least 1"]),
+        ([*STELLARIS, "--deadline", "0"], 2, ["deadline above 0"]),
+        ([*STELLARIS, "--slack", "1"], 2, ["--slack", "--policy ssp"]),
         (["--listen", "127.0.0.1:0", "--checkpoint", "/nowhere/at/all"], 2, ["/nowhere/at"]),
         (["--listen", "127.0.0.1:0", "--checkpoint", __file__], 2, ["test_serving.py"]),
     ],

@@ -15,8 +15,7 @@ from olafctl.membership.operations import ClusterWish, MemberWish, Operation, Op
 from olafctl.membership.sqlite import SqliteStore
 from olafctl.membership.store import Intent
 from olafctl.p4runtime.entities import Exact, MulticastGroup, Replica, TableEntry
-from olafctl.queue.internals import Command
-from olafctl.queue.registers import IndexSettings
+from olafctl.queue.registers import Command, IndexSettings
 from olafctl.testbed.ground import ground
 from olafctl.wire.modes import Mode
 from olaflab.daemon.daemon_process import until

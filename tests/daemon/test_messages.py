@@ -21,11 +21,11 @@ from olafctl.daemon.messages.rates import Rates
 from olafctl.daemon.messages.summary import Summary
 from olafctl.daemon.messages.turns import Turns
 from olafctl.membership.operations import ClusterWish, Operations
-from olafctl.queue.internals import Command
+from olafctl.queue.registers import Command
 from olafctl.testbed.ground import ground
 from olafctl.wire import control
 from olafctl.wire.control import Action, Reason
-from olafctl.wire.frames import Values, pack, unpack
+from olafctl.wire.frames import Values, ipv4_checksum, pack, unpack
 from olafctl.wire.layouts import CONTROL_TOS, QUEUE_PORT, TUSER, FrameType, Kind, Layout
 from olafctl.wire.modes import Mode
 from olafctl.wire.scapy_layers import Olaf
@@ -307,6 +307,12 @@ def test_only_a_member_may_change_its_cluster(workers: list[Worker]) -> None:
     assert workers[0].ask(control.SET_H, Action.SET_H, threshold=5)["reason"] == Reason.NOT_A_MEMBER
 
 
+def elsewhere(frame: bytes, number: int) -> bytes:
+    """The frame as another source sends it."""
+    header = frame[14:24] + bytes(2) + (0x0A640000 + number).to_bytes(4, "big") + frame[30:34]
+    return frame[:14] + header[:10] + ipv4_checksum(header).to_bytes(2, "big") + header[12:] + frame[34:]
+
+
 def test_random_and_damaged_messages_are_counted_and_change_nothing(
     workers: list[Worker], listener: Listener, pair: Pair
 ) -> None:
@@ -318,7 +324,7 @@ def test_random_and_damaged_messages_are_counted_and_change_nothing(
         damaged = bytearray(good)
         for place in chance.sample(range(42, len(damaged)), chance.randrange(1, 4)):
             damaged[place] ^= chance.randrange(1, 256)
-        damaged[26:30] = (0x0A640000 + number).to_bytes(4, "big")
+        damaged = bytearray(elsewhere(bytes(damaged), number))
         cut = chance.choice([len(damaged), chance.randrange(len(damaged))])
         listener.take(2 + number % 3, bytes(damaged[:cut]))
     assert sum(listener.counts.values()) == total
@@ -367,8 +373,7 @@ def test_thousands_of_sources_at_one_port_are_held_to_what_a_port_may_send(
 def test_only_some_refusals_of_a_port_are_answered(workers: list[Worker], listener: Listener) -> None:
     flood = workers[0].message(control.JOIN, Action.JOIN, cluster="green")
     for number in range(400):
-        source = (0x0A640000 + number).to_bytes(4, "big")
-        listener.take(workers[0].port, flood[:26] + source + flood[30:])
+        listener.take(workers[0].port, elsewhere(flood, number))
     assert listener.counts["unknown_cluster"] == 400
     listener.take(workers[0].port, workers[0].message(control.JOIN, Action.JOIN, cluster="red"))
     answered = 0

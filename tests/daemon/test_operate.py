@@ -12,6 +12,7 @@ import urllib.request
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import grpc
 import pytest
@@ -19,7 +20,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from olafctl import paths
 from olafctl.cli import main
-from olafctl.daemon.ages import KNOWN_SECONDS, Ages
+from olafctl.daemon.ages import KNOWN_SECONDS, Told
+from olafctl.daemon.api import olaf_pb2
 from olafctl.daemon.api.client import Client
 from olafctl.daemon.api.server import HEALTH, Server
 from olafctl.daemon.certificates import issue
@@ -45,10 +47,13 @@ def metrics(controller: Controller, pair: Pair) -> Metrics:
     """Of a laboratory whose queue has counted something."""
     for number, name in enumerate(["slots", *SHOWN], 1):
         pair.registers.write(name, number)
-    ages = Ages()
+    ages = Told[int]()
     ages.tell({"red": 250_000_000})
     lab = owned(controller)["lab"]
-    return Metrics({"lab": replace(lab, messages={"ok": 1}, ages=ages)})
+    staleness = Told[Any]()
+    told = olaf_pb2.Staleness(cluster="red", updates=4, total=10, largest=6, bins=[1, 1, 0, 1, 1])
+    staleness.tell({"red": told})
+    return Metrics({"lab": replace(lab, messages={"ok": 1}, ages=ages, staleness=staleness)})
 
 
 @pytest.fixture
@@ -103,6 +108,10 @@ def test_the_dashboard_asks_for_nothing_that_is_not_exported(client: Client, met
     client.call("CreateCluster", name="red")
     exported, counters = samples(metrics), set(SHOWN)
     assert exported["olaf_age_of_model_seconds"] == {("red", "lab"): 0.25}
+    assert exported["olaf_update_staleness_sum"] == {("red", "lab"): 10}
+    bounds = zip(("0", "1", "2", "4", "8", "+Inf"), (1, 2, 2, 3, 4, 4), strict=True)
+    buckets = {("red", "lab", bound): count for bound, count in bounds}
+    assert exported["olaf_update_staleness_bucket"] == buckets
     board = json.loads((paths.sources() / "templates" / "dashboard.json").read_text())
     asked = [target["expr"] for panel in board["panels"] for target in panel["targets"]]
     asked.append(board["templating"]["list"][1]["query"])
@@ -179,10 +188,14 @@ def test_beyond_loopback_metrics_need_tls_and_a_token(
 def test_top_shows_clusters_and_causes(run: Run, client: Client, capsys: pytest.CaptureFixture[str]) -> None:
     run("cluster", "create", "red")
     run("worker", "join", "red", "10.0.1.1", "--port", 2, "--name", "w1")
-    client.call("ReportAges", ages=[{"name": "red", "value": 12_500_000}, {"name": "none", "value": 1}])
+    staleness = [{"cluster": "red", "updates": 4, "total": 10, "largest": 6, "bins": [1, 1, 0, 1, 1]}]
+    ages = [{"name": "red", "value": 12_500_000}, {"name": "none", "value": 1}]
+    client.call("ReportAges", ages=ages, staleness=staleness)
     [shown] = run("top")
     assert ([worker["name"] for worker in shown["workers"]], shown["term"]) == (["w1"], "1")
     assert shown["ages_of_model"] == {"red": 12_500_000}
+    histogram = {"0": 1, "1": 1, "2": 0, "4": 1, "8": 1}
+    assert shown["staleness"] == {"red": {"mean": 2.5, "max": 6, "merged": 0, "histogram": histogram}}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "argv", ["olafctl", "top", "--once"])
         with pytest.raises(SystemExit) as ended:
@@ -190,12 +203,12 @@ def test_top_shows_clusters_and_causes(run: Run, client: Client, capsys: pytest.
     text = capsys.readouterr().out
     assert ended.value.code == 0
     assert re.search(r"lab: ready", text)
-    assert re.search(r"red +1 +\w+ .* 12\.5", text)
+    assert re.search(r"red +1 +\w+ .* 12\.5 +2\.5 ≤ 6", text)
 
 
 def test_an_age_is_forgotten_when_no_parameter_server_tells_it_any_more() -> None:
     now = 0.0
-    ages = Ages(lambda: now)
+    ages = Told[int](lambda: now)
     ages.tell({"red": 5, "blue": 7})
     now = KNOWN_SECONDS
     ages.tell({"blue": 8})

@@ -13,7 +13,7 @@ import pytest
 
 from olafctl import paths
 from olafctl.queue.registers import BY_NAME
-from olafctl.queue.verilate import verilator_root
+from olafctl.toolchain import verilator_root
 from olafctl.wire import layouts
 from olafctl.wire.frames import unpack
 from olafctl.wire.geometry import BOUNDS

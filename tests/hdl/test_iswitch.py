@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from olafctl.errors import BadInput
-from olafctl.queue.internals import Command
-from olafctl.queue.registers import DISPOSITIONS, IndexSettings
+from olafctl.queue.registers import DISPOSITIONS, Command, IndexSettings
 from olafctl.wire import layouts
 from olafctl.wire.frames import unpack
 from olafctl.wire.layouts import GRADIENT_OFFSET, Flag, Kind

@@ -14,8 +14,9 @@ from scapy.packet import Raw
 from olafctl.p4.switch.native import NativeSwitch
 from olafctl.p4runtime.dataplane import Exact
 from olafctl.wire import layouts
-from olafctl.wire.frames import Endpoint, OlafFrame, pack, unpack
+from olafctl.wire.frames import Endpoint, pack, unpack
 from olafctl.wire.layouts import CPU_PORT, QUEUE_PORT, Flag, Kind, Refusal
+from olaflab.frames import OlafFrame
 from tests.p4src.frames import (
     CHILD,
     FAR,

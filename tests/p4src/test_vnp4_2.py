@@ -10,8 +10,9 @@ from scapy.packet import Raw
 
 from olafctl.p4.switch.native import NativeSwitch
 from olafctl.wire import layouts
-from olafctl.wire.frames import OlafFrame, ipv4_checksum, pack
+from olafctl.wire.frames import ipv4_checksum, pack
 from olafctl.wire.layouts import CPU_PORT, QUEUE_PORT, Flag, FrameType, Kind
+from olaflab.frames import OlafFrame
 from tests.p4src.frames import (
     NEIGHBOUR,
     NEIGHBOUR_PORT,

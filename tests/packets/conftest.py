@@ -18,7 +18,7 @@ from olafctl.targets import registry, testbeds
 from tests.packets.live import Live
 
 NAMED = os.environ.get("OLAF_TEST_DEPLOYMENT")
-TARGETS = ("deployed",) if NAMED else ("twin", "bmv2", "opennic-sim")
+TARGETS = ("deployed",) if NAMED else ("twin", "software", "bmv2", "opennic-sim")
 SLOW = {"opennic-sim": "OLAF_BOX"}
 """Targets that take some minutes, and what must be set for the suite to test them."""
 SEVERAL = ("two-engines", "three-engines")
@@ -49,7 +49,9 @@ def live(session: Live) -> Iterator[Live]:
 
 @pytest.fixture(
     scope="session",
-    params=["deployed"] if NAMED else [(bed, target) for target in ("twin", "bmv2") for bed in SEVERAL],
+    params=["deployed"]
+    if NAMED
+    else [(bed, target) for target in ("twin", "software", "bmv2") for bed in SEVERAL],
     ids=lambda given: given if NAMED else "-".join(given),
 )
 def tree_session(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:

@@ -25,8 +25,7 @@ from olafctl.daemon.once import Once
 from olafctl.membership.model import Cluster, Host, Member, default_mac
 from olafctl.p4runtime.entities import TableEntry
 from olafctl.ports.host import HostPort, open_host_port
-from olafctl.queue.internals import Command
-from olafctl.queue.registers import DISPOSITIONS
+from olafctl.queue.registers import DISPOSITIONS, Command
 from olafctl.targets.interface import Registers, Running, device_name, of_root
 from olafctl.testbed.model import Testbed
 from olafctl.testbed.topology import Topology

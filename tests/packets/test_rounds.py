@@ -10,7 +10,7 @@ from scapy.packet import Packet
 
 from olafctl.errors import BadInput, OlafError
 from olafctl.membership.model import Cluster, Member
-from olafctl.queue.internals import Command
+from olafctl.queue.registers import Command
 from olafctl.wire import control
 from olafctl.wire.control import Action
 from olafctl.wire.frames import unpack

@@ -3,8 +3,7 @@
 import pytest
 
 from olafctl.errors import BadInput
-from olafctl.queue.internals import Command
-from olafctl.queue.registers import BY_NAME, IndexSettings
+from olafctl.queue.registers import BY_NAME, Command, IndexSettings
 from olafctl.wire.geometry import Geometry
 from olafctl.wire.modes import Mode
 from olaflab.queue.model import QueueModel

@@ -1,14 +1,10 @@
 """Single rules, each where it is easiest to see; the random traffic covers their combinations."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
-from olafctl import paths
 from olafctl.errors import BadInput
-from olafctl.queue import generate
-from olafctl.queue.registers import BY_NAME, DISPOSITIONS, REGISTERS, Access, rate_word
+from olafctl.queue.registers import DISPOSITIONS, REGISTERS, Access, rate_word
 from olafctl.wire import layouts
 from olafctl.wire.frames import unpack
 from olafctl.wire.geometry import Geometry
@@ -269,9 +265,3 @@ def test_a_register_that_cannot_be_written_says_so(queue: QueueModel, name: str,
 def test_parameters_out_of_range_are_refused(geometry: dict[str, int]) -> None:
     with pytest.raises(BadInput):
         Geometry(**geometry)
-
-
-def test_generated_files_are_current() -> None:
-    for place, text in generate.generated().items():
-        assert (paths.sources() / Path(place)).read_text() == text, f"run `olafctl generate`: {place}"
-    assert {"id", "command", "snapshot"} <= set(BY_NAME)

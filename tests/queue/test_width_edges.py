@@ -2,8 +2,7 @@
 
 import pytest
 
-from olafctl.queue.internals import Command
-from olafctl.queue.registers import DISPOSITIONS, IndexSettings
+from olafctl.queue.registers import DISPOSITIONS, Command, IndexSettings
 from olafctl.wire import layouts
 from olafctl.wire.frames import unpack
 from olafctl.wire.geometry import Geometry

@@ -57,7 +57,7 @@ def why_not(name: str) -> str | None:
     return interfaces.why_not() if name == "bmv2" else None
 
 
-@pytest.fixture(scope="session", params=["twin", "bmv2"])
+@pytest.fixture(scope="session", params=["twin", "software", "bmv2"])
 def built(request: pytest.FixtureRequest) -> Built:
     name = request.param
     if reason := why_not(name):

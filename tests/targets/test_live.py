@@ -7,9 +7,10 @@ from olafctl.errors import OlafError
 from olafctl.membership.model import Host, Member
 from olafctl.queue.registers import IndexSettings
 from olafctl.targets.interface import of_root
-from olafctl.wire.frames import Endpoint, OlafFrame
+from olafctl.wire.frames import Endpoint
 from olafctl.wire.layouts import FrameType
 from olafctl.wire.modes import Mode
+from olaflab.frames import OlafFrame
 
 from .conftest import Live
 

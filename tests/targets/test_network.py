@@ -13,8 +13,9 @@ from olafctl.membership.model import Member
 from olafctl.targets import testbeds
 from olafctl.targets.interface import Running, TimedFrame
 from olafctl.testbed.model import Testbed
-from olafctl.wire.frames import Endpoint, OlafFrame
+from olafctl.wire.frames import Endpoint
 from olafctl.wire.layouts import FrameType
+from olaflab.frames import OlafFrame
 from olaflab.pipeline.twin import deployed
 from tests.targets.conftest import why_not
 

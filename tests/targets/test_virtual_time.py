@@ -17,8 +17,9 @@ from olafctl.ports.transport import Transport
 from olafctl.queue.registers import DISPOSITIONS, rate_word
 from olafctl.targets import registry
 from olafctl.targets.interface import Advanced, TimedFrame, of_root
-from olafctl.wire.frames import Datagram, Endpoint, OlafFrame
+from olafctl.wire.frames import Datagram, Endpoint
 from olafctl.wire.layouts import CONTROL_TOS, FrameType
+from olaflab.frames import OlafFrame
 
 from .conftest import Built, Live, program, quietly, why_not
 from .test_live import endpoint, update

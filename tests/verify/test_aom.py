@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from olafctl.errors import BadInput
-from olafctl.verify.aom import age_at, ages, jain
+from olafctl.verify.aom import age_at, ages
+from olaflab.fairness import jain
 from tests.verify.by_definition import average, peaks, sawtooth
 
 RECEPTIONS = st.lists(st.tuples(st.integers(-20, 40), st.integers(0, 15)), max_size=12).map(

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from olafctl.verify.aom import GEN_TIME_BITS, at_least_as_new, gen_time_of, nearest_time
+from olaflab.gen_time import GEN_TIME_BITS, at_least_as_new, gen_time_of, nearest_time
 
 WRAP = 1 << GEN_TIME_BITS
 TIMES = st.integers(0, 2**62)

@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from olafctl.errors import BadInput
-from olafctl.verify.aom import age_at, ages, ages_of_oldest_segment, oldest_segment
+from olafctl.verify.aom import age_at, ages
+from olaflab.segments import ages_of_oldest_segment, oldest_segment
 from tests.verify.by_definition import age_of_oldest_segment
 
 SEGMENTS = 3

@@ -8,12 +8,12 @@ import pytest
 
 from olafctl.errors import BadInput
 from olafctl.membership.objective import Kind, Objective
-from olafctl.verify.question import cases
 from olafctl.verify.question.objective import violation
 from olafctl.verify.question.system import System, Transmission, periodic
 from olafctl.verify.simulation import schedule
 from olafctl.verify.simulation.engine import simulate
 from olafctl.verify.simulation.exhaustive import every_schedule
+from olaflab.model.agreement import cases
 from olaflab.model.agreement.systems import compare
 
 pytest.importorskip("z3", reason="the verifier's solver (extra [verify]) is not installed")

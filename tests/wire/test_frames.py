@@ -14,9 +14,10 @@ from scapy.layers.l2 import Ether
 from olafctl import paths
 from olafctl.toolchain import cxx
 from olafctl.wire import layouts
-from olafctl.wire.frames import Datagram, Endpoint, OlafFrame, pack, unpack
+from olafctl.wire.frames import Datagram, Endpoint, pack, unpack
 from olafctl.wire.layouts import Flag, FrameType, Layout
 from olafctl.wire.scapy_layers import Olaf, OlafStatus, Shim
+from olaflab.frames import OlafFrame
 
 WORKER = Endpoint("02:00:00:00:00:01", IPv4Address("10.0.0.1"), 40001)
 SERVER = Endpoint("02:00:00:00:00:fe", IPv4Address("10.0.0.254"), layouts.UDP_PORT)
@@ -126,7 +127,7 @@ def test_the_c_shim_agrees_with_the_layout(c_shim: ctypes.CDLL, values: dict[str
 def test_generated_files_are_up_to_date() -> None:
     from click.testing import CliRunner
 
-    from olafctl.cli.generate import command
+    from olaflab.cli.generate import command
 
     result = CliRunner().invoke(command, ["--check"])
     assert result.exit_code == 0, result.exception

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from olafctl import paths
-from olafctl.queue.verilate import verilator_root
-from olafctl.toolchain import cxx
+from olafctl.toolchain import cxx, verilator_root
 
 _PARTS = ("olafctl", "hdl", "templates", "p4src", "docs", "sdk/olaf")
 

@@ -25,7 +25,7 @@ def test_the_example_is_a_join_that_the_daemon_believes() -> None:
     message = datagram.parse(2, bytes(12) + b"\x08\x00" + sent)
     assert (message.action, message.cluster, message.values["values"]) == (Action.JOIN, "red", 700)
     assert message.is_authentic(key.hex())
-    assert (message.sender.ip, message.sender.udp_port) == (IPv4Address("10.0.0.1"), 41000)
+    assert (message.sender.ip, message.sender.port) == (IPv4Address("10.0.0.1"), 41000)
 
 
 def test_the_rule_of_the_page_makes_the_mac_of_its_example() -> None:

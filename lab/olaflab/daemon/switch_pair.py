@@ -21,8 +21,7 @@ from olafctl.membership.model import Cluster, Row
 from olafctl.p4.compiler import compile_program
 from olafctl.ports.attachment import Attachment
 from olafctl.ports.host import UnixHostPort
-from olafctl.queue.internals import Command
-from olafctl.queue.registers import IndexSettings
+from olafctl.queue.registers import Command, IndexSettings
 from olafctl.queue.settings import Ranges, ranges
 from olafctl.targets.interface import Device, Registers
 from olafctl.testbed.model import Testbed

@@ -7,14 +7,17 @@ from pathlib import Path
 
 import numpy as np
 
-from olafctl import cache, wire
+from olafctl import cache, queue, wire
 from olafctl.errors import OlafError, Problem
 from olafctl.toolchain import cxx
 
 NATIVE = Path(__file__).parent / "native"
 """The sources, which ``olaflab.model.agreement.ns3`` builds upon too."""
-MODES = Path(wire.__file__).parent / "native" / "modes.h"
-"""A header that they include."""
+RULES = (
+    *sorted((Path(queue.__file__).parent / "native").glob("*.h")),
+    Path(wire.__file__).parent / "native" / "modes.h",
+)
+"""The product's headers, of which they include some: the rules of one queue."""
 _FLAGS = ("-std=c++20", "-O2", "-fPIC", "-shared", "-fvisibility=default", "-Wall", "-Wextra")
 
 DISPOSITIONS = (
@@ -30,6 +33,7 @@ DISPOSITIONS = (
     "dropped_late",
     "dropped_superseded",
     "dropped_quota",
+    "dropped_halted",
 )
 """What becomes of an update at an engine, in the order of the native enumeration."""
 
@@ -179,12 +183,19 @@ def _build() -> Path:
 
     def build(work: Path) -> None:
         units = [str(source) for source in sources if source.suffix == ".cpp"]
-        command = [*compiler.command, *_FLAGS, f"-I{MODES.parent}", *units, "-o", str(work / "simulate.so")]
+        command = [
+            *compiler.command,
+            *_FLAGS,
+            f"-I{RULES[0].parent}",
+            *units,
+            "-o",
+            str(work / "simulate.so"),
+        ]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
             lines = done.stderr.strip().splitlines()[:5] or [f"exit code {done.returncode}"]
             raise OlafError(*(Problem(line, "compiling the event-level model") for line in lines))
 
-    key = cache.digest([str(compiler), " ".join(_FLAGS), *sources, MODES])
+    key = cache.digest([str(compiler), " ".join(_FLAGS), *sources, *RULES])
     folder, _ = cache.build_once("simulate", key, build)
     return folder / "simulate.so"

@@ -1,4 +1,4 @@
-"""One queue's decisions without time: a handle on ``native/rules.h`` for a caller with its own clock."""
+"""One queue's decisions without time, for callers with a clock: ``olafctl/queue/native/rules.h``."""
 
 from dataclasses import dataclass
 

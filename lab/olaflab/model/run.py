@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from olafctl.errors import BadInput, OlafError, Problem
-from olafctl.verify import aom
+from olaflab.fairness import jain
 from olaflab.model import arrays, library
 from olaflab.model.scenario import MAX_TIME, Scenario
 
@@ -114,7 +114,7 @@ class Result:
     def fairness(self) -> float | None:
         """Jain's index of the clusters' average ages, in [1/n, 1]; None when a cluster has none."""
         known = [cluster.average_age for cluster in self.clusters if cluster.average_age is not None]
-        return aom.jain(known) if known and len(known) == len(self.clusters) else None
+        return jain(known) if known and len(known) == len(self.clusters) else None
 
 
 def run(

@@ -13,13 +13,14 @@ from olafctl.p4.compiler import Program, compile_text
 from olafctl.p4.switch.native import NativeSwitch
 from olafctl.p4.syntax.preprocess import preprocess_text
 from olafctl.ports import unix
-from olafctl.targets.opennic.bar import ALL_ONES, WRITE, Accesses
+from olafctl.targets.opennic.bar import ALL_ONES, WRITE
 from olafctl.targets.opennic.health import CMACS, RS_FEC, RX_ALIGNED, RX_OK, RX_STATUS
 from olafctl.targets.opennic.ips import IPS, Ip
 from olafctl.targets.opennic.plugin import MANIFEST
 from olafctl.targets.opennic.registers import BOX_BASE, BOX_BYTES, BY_NAME
 from olafctl.wire.geometry import Geometry
 from olaflab.opennic import fake_driver
+from olaflab.opennic.accesses import Accesses
 from olaflab.opennic.box import Box, Compiled
 from olaflab.opennic.front import Front, Segment, wait
 from olaflab.opennic.ip_registers import IpRegisters

@@ -9,10 +9,11 @@ import numpy as np
 from olafctl.queue.registers import CLOCK_HZ
 from olafctl.targets.opennic.box_registers import Copy
 from olafctl.wire import layouts
-from olafctl.wire.frames import Endpoint, OlafFrame
+from olafctl.wire.frames import Endpoint
 from olafctl.wire.geometry import Geometry
 from olafctl.wire.layouts import FrameType, Kind
 from olafctl.wire.modes import Mode
+from olaflab.frames import OlafFrame
 from olaflab.opennic.bench import BEAT, Bench, Received, Signals, Sink, Source
 from olaflab.opennic.box import Box, Outcome
 from olaflab.opennic.verilate import build
@@ -105,7 +106,7 @@ def latency(queue: Geometry, size: int, ip_latency: int = 40) -> Latency:
     finally:
         box.close()
     known = {
-        "measure": _through("olaf_box_measure", size, {}),
+        "measure": _through("olaf_box_measure", size, {"PATIENCE": 1024}),
         "arbiter": _through("olaf_box_arbiter", size, {"INPUTS": 1}),
         "ips": 2 * ip_latency,
         "replicator": _through("olaf_box_replicator", size, {}),
@@ -162,7 +163,7 @@ def _through(top: str, size: int, parameters: Mapping[str, int]) -> int:
         bench.run(10)
         bench["rst"] = 0
         source, sink, user = _ends(bench, top)
-        source.send(bytes(size), user(size))
+        source.send(_frame(size), user(size))
         came = _first_beat(bench, source)
         bench.run(2 * size)
         return sink.frames()[0].first - came

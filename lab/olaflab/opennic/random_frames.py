@@ -20,10 +20,11 @@ from olafctl.p4runtime.dataplane import ActionCall, Exact, Lpm, P4Info, Replica
 from olafctl.targets.opennic.box_registers import Copy
 from olafctl.targets.opennic.registers import HOST_ETHER_TYPE
 from olafctl.wire import layouts
-from olafctl.wire.frames import Datagram, Endpoint, OlafFrame, mac_bits, pack, unpack
+from olafctl.wire.frames import Datagram, Endpoint, mac_bits, pack, unpack
 from olafctl.wire.geometry import Geometry
 from olafctl.wire.layouts import ANY_PORT, CPU_PORT, QUEUE_PORT, TUSER, FrameType, Refusal
 from olafctl.wire.modes import Mode
+from olaflab.frames import OlafFrame
 from olaflab.opennic.box import Box, Compiled
 from olaflab.opennic.ip_registers import IpRegisters
 

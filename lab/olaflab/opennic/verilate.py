@@ -8,8 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from olafctl import cache, paths
-from olafctl.queue.verilate import verilator_root
-from olafctl.toolchain import Compiler, cxx, run
+from olafctl.toolchain import Compiler, cxx, run, verilator_root
 
 _NATIVE = Path(__file__).parent / "native"
 _PREFIX = "Vbench"

@@ -7,6 +7,7 @@ from typing import cast
 
 from olafctl import cache
 from olafctl.verify import aom
+from olaflab import fairness
 from olaflab.model import arrays, library, run, scenario
 from olaflab.paper.experiment import Data, Experiment, Progress
 
@@ -33,5 +34,5 @@ def figures(experiment: Experiment, runs: int, progress: Progress) -> Data:
 
 def _simulator() -> Sequence[Path]:
     """The files that decide what a scenario's run measures."""
-    python = [Path(module.__file__ or "") for module in (arrays, library, run, scenario)]
-    return [*python, *sorted(library.NATIVE.iterdir()), *sorted(Path(aom.__file__).parent.glob("*.py"))]
+    python = [Path(module.__file__ or "") for module in (arrays, library, run, scenario, aom, fairness)]
+    return [*python, *sorted(library.NATIVE.iterdir()), *library.RULES]

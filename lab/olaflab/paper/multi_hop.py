@@ -12,8 +12,8 @@ from enum import StrEnum
 import numpy as np
 from olaf.transmission import TOLERANCE
 
-from olafctl.verify import aom
 from olafctl.wire.modes import Mode
+from olaflab.fairness import jain
 from olaflab.model.run import run
 from olaflab.model.scenario import Control, Engine, Link, Scenario, Source
 from olaflab.paper.statistics import Figures, over
@@ -124,10 +124,10 @@ def once(setup: Setup, seed: int, observed: int = OBSERVED) -> dict[str, float]:
         "held": 100 * held / (held + found.generated),
         "age_s1": float(clusters[:edge].mean()),
         "age_s2": float(clusters[edge:].mean()),
-        "fairness": aom.jain(clusters),
+        "fairness": jain(clusters),
         "worker_s1": float(each[:edge].mean()),
         "worker_s2": float(each[edge:].mean()),
-        "worker_fairness": aom.jain(workers),
+        "worker_fairness": jain(workers),
         "peak": float(np.mean([c.mean_peak for c in found.clusters if c.mean_peak is not None])) / MS,
         "starved": sum(cluster.frames == 0 for cluster in found.clusters),
     }

@@ -61,8 +61,9 @@ def update(worker: int, size: int) -> bytes:
     """One worker's update of ``size`` bytes, headers included; zeros for gradients."""
     import numpy as np
 
-    from olafctl.wire.frames import Endpoint, OlafFrame
+    from olafctl.wire.frames import Endpoint
     from olafctl.wire.layouts import GRADIENT_OFFSET, FrameType
+    from olaflab.frames import OlafFrame
 
     port = 20300
     frame = OlafFrame(

@@ -15,9 +15,10 @@ from olafctl.targets.interface import Progress, Running, TimedFrame
 from olafctl.testbed.model import Engine, Testbed
 from olafctl.testbed.topology import Topology
 from olafctl.wire import layouts
-from olafctl.wire.frames import Endpoint, OlafFrame
+from olafctl.wire.frames import Endpoint
 from olafctl.wire.layouts import FrameType
 from olafctl.wire.modes import Mode
+from olaflab.frames import OlafFrame
 from olaflab.pipeline.twin import deployed
 
 _KINDS = 64

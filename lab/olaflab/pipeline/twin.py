@@ -22,9 +22,10 @@ from olafctl.targets import registry
 from olafctl.targets.interface import Progress, Running, TimedFrame, of_root
 from olafctl.testbed.model import Testbed
 from olafctl.wire import layouts
-from olafctl.wire.frames import Endpoint, OlafFrame
+from olafctl.wire.frames import Endpoint
 from olafctl.wire.layouts import FrameType
 from olafctl.wire.modes import Mode
+from olaflab.frames import OlafFrame
 from olaflab.pipeline import veth_load
 
 _KINDS = 64

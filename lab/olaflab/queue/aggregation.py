@@ -15,10 +15,11 @@ import numpy as np
 
 from olafctl.errors import OlafError, Problem
 from olafctl.queue.registers import IndexSettings
-from olafctl.wire.frames import Endpoint, OlafFrame
+from olafctl.wire.frames import Endpoint
 from olafctl.wire.geometry import Geometry, segment_values
 from olafctl.wire.layouts import GRADIENT_OFFSET, FrameType, Kind
 from olafctl.wire.modes import Mode
+from olaflab.frames import OlafFrame
 from olaflab.queue.links import Link
 from olaflab.queue.model import CYCLE_NS, QueueModel, Sidecar
 

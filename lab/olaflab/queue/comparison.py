@@ -1,16 +1,16 @@
-"""A Verilated queue and its golden model, side by side: every difference between them is an error."""
+"""A Verilated queue, its golden model and the queue in C++, side by side: every difference is an error."""
 
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from olafctl.queue.internals import Command
-from olafctl.queue.registers import BY_NAME, IndexSettings
+from olafctl.queue.registers import BY_NAME, Command, IndexSettings
 from olafctl.wire.geometry import Geometry
 from olafctl.wire.layouts import BEAT_BYTES, GRADIENT_OFFSET, Flag, FrameType, Kind
 from olaflab.queue.golden import GoldenQueue, Unexplained, with_status
-from olaflab.queue.golden.frames import field, keeps_of
+from olaflab.queue.golden.frames import Update, field, keeps_of
 from olaflab.queue.model import Departure, Instant, QueueModel, Sidecar, without_status
+from olaflab.queue.told import UNTOLD, ToldQueue
 
 BYPASS_BEATS = 512
 _LIMIT = 2_000_000
@@ -34,10 +34,14 @@ class Other:
 
 
 class Comparison:
-    """A queue and its golden model. Every method raises Unexplained on any difference."""
+    """A queue and its golden model, and with ``told`` the queue in C++.
 
-    def __init__(self, model: QueueModel, geometry: Geometry) -> None:
+    Every method raises Unexplained on any difference.
+    """
+
+    def __init__(self, model: QueueModel, geometry: Geometry, told: ToldQueue | None = None) -> None:
         self.model = model
+        self.told = told
         self.golden = GoldenQueue(geometry)
         self.frames = 0
         self._offered_others: deque[Other] = deque()
@@ -51,6 +55,8 @@ class Comparison:
         golden = self.golden
         for name, value in settings.items():
             self.model.registers.write(name, value)
+            if self.told is not None:
+                self.told.write(name, value)
             match name:
                 case "rate":
                     golden.limit_rate(value, self.model.cycle)
@@ -70,6 +76,8 @@ class Comparison:
         self.model.offer(sidecar, frame, cycle, None if keeps is None else list(keeps))
         if sidecar.kind == Kind.UPDATE:
             self.golden.offer(sidecar, frame, keeps)
+            if self.told is not None:
+                self.told.offer(Update.read(sidecar, frame, keeps, self.golden.geometry))
         else:
             self._offered_others.append(Other(sidecar, _kept(frame, masks), len(masks)))
 
@@ -85,6 +93,8 @@ class Comparison:
         self._left_others.extend(one.last for one in departures if not _is_update(one))
         for instant in self.model.instants():
             self.golden.at(instant)
+            if self.told is not None:
+                self.told.at(instant)
             self._bypass(instant)
         for departure in departures:
             self._compare(departure)
@@ -129,6 +139,13 @@ class Comparison:
             )
             if shown[name] != expected
         ]
+        if self.told is not None:
+            self.told.write("snapshot", 1)
+            wrong += [
+                f"{name} in C++ is {self.told.counter(name)}, must be {expected}"
+                for name, expected in self.golden.counters.items()
+                if name not in UNTOLD and self.told.counter(name) != expected
+            ]
         if wrong:
             raise Unexplained("; ".join(wrong))
 
@@ -138,6 +155,8 @@ class Comparison:
             response, _ = self.model.access(True, BY_NAME[name].offset, value, strobe)
             if response:
                 raise Unexplained(f"a write of {name} answers {response}")
+            if self.told is not None:
+                self.told.write(name, value, strobe)
 
     def read(self, name: str) -> int:
         """Read a register, at any cycle."""
@@ -168,6 +187,8 @@ class Comparison:
         self._give(code, 1)
         if not self.read("command_error"):
             raise Unexplained(f"command {code} of {first} … {last}, {settings}, is accepted")
+        if self.told is not None and not self.told.read("command_error"):
+            raise Unexplained(f"command {code} of {first} … {last}, {settings}, is accepted in C++")
         self.golden.note("command refused")
 
     def _stage(self, first: int, last: int, settings: IndexSettings, order: Sequence[int]) -> None:
@@ -210,6 +231,8 @@ class Comparison:
         for name, value in expected.items():
             if (shown := self.read(name)) != value:
                 raise Unexplained(f"{name} is {shown:#x}, must be {value:#x}")
+            if self.told is not None and (shown := self.told.read(name)) != value:
+                raise Unexplained(f"{name} in C++ is {shown:#x}, must be {value:#x}")
 
     def _bypass(self, instant: Instant) -> None:
         counters = self.golden.counters
@@ -235,6 +258,8 @@ class Comparison:
         counters = self.golden.counters
         if _is_update(departure):
             sidecar, frame = self.golden.next_update()
+            if self.told is not None:
+                self._compare_told(sidecar, frame)
             counters["output_beats"] += -(-len(frame) // BEAT_BYTES)
         else:
             if not self._others:
@@ -245,9 +270,20 @@ class Comparison:
             counters["output_beats"] += other.beats
         if departure.frame != frame:
             raise Unexplained(_difference(departure.frame, frame))
-        expected = with_status(without_status(sidecar), self.golden.status())
+        status = self.golden.status()
+        if self.told is not None and (in_cpp := self.told.status()) != status:
+            raise Unexplained(f"a frame's status in C++ is {in_cpp}, must be {status}")
+        expected = with_status(without_status(sidecar), status)
         if departure.sidecar != expected:
             raise Unexplained(f"a frame left with {departure.sidecar}, must be {expected}")
+
+    def _compare_told(self, sidecar: Sidecar, frame: bytes) -> None:
+        assert self.told is not None
+        in_cpp, its = self.told.next_update()
+        if its != frame:
+            raise Unexplained(f"in C++ {_difference(its, frame)}")
+        if without_status(in_cpp) != without_status(sidecar):
+            raise Unexplained(f"in C++ a frame left with {in_cpp}, must be {sidecar}")
 
 
 def _is_update(departure: Departure) -> bool:

@@ -1,4 +1,4 @@
-"""Holds the Verilated queue to the golden model, on random traffic.
+"""Holds the Verilated queue and the one in C++ to the golden model, on random traffic.
 
 Compared, of every frame that leaves: all bytes, all sidecar fields, the status. Of every run: each
 counter that says what became of frames. Frames that pass by the queue must leave in order, byte for byte;
@@ -11,17 +11,18 @@ import random
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import numpy as np
 
-from olafctl.queue.internals import Command
-from olafctl.queue.registers import IndexSettings, rate_word
+from olafctl.queue.registers import Command, IndexSettings, rate_word
 from olafctl.queue.verilate import build_queue
 from olafctl.wire.geometry import Geometry
 from olafctl.wire.modes import Mode
 from olaflab.queue.comparison import Comparison
 from olaflab.queue.golden import GoldenQueue, Unexplained
 from olaflab.queue.model import QueueModel
+from olaflab.queue.told import ToldQueue, build_told
 from olaflab.queue.traffic import Traffic
 
 GEOMETRIES = (
@@ -68,8 +69,12 @@ EXPECTED = (
 )
 
 
-def run_seed(model: QueueModel, geometry: Geometry, seed: int, frames: int) -> Comparison:
+def run_seed(
+    model: QueueModel, geometry: Geometry, seed: int, frames: int, in_cpp: Path | None = None
+) -> Comparison:
     """Random traffic under random settings in a new ``model``, episode by episode.
+
+    ``in_cpp`` is the library of the queue in C++, which is told of all that the model does.
 
     Raises Unexplained, naming the seed, when the queue and its golden model differ.
     """
@@ -77,7 +82,7 @@ def run_seed(model: QueueModel, geometry: Geometry, seed: int, frames: int) -> C
     comparison = Comparison(model, geometry)
     try:
         _start_in_the_middle(comparison, geometry, pick)
-        comparison = Comparison(model, geometry)
+        comparison = Comparison(model, geometry, None if in_cpp is None else ToldQueue(in_cpp))
         comparison.set(active_window=pick.choice((50, 1000, 20_000)))
         while comparison.frames < frames:
             _episode(comparison, geometry, pick, min(frames - comparison.frames, 150))
@@ -219,11 +224,11 @@ def _command(
 
 def run(frames: int, per_seed: int, progress: Callable[[Coverage], None] = lambda coverage: None) -> Coverage:
     """Seeds over all GEOMETRIES until ``frames`` were compared. Raises Unexplained on any difference."""
-    libraries = [(geometry, build_queue(geometry)) for geometry in GEOMETRIES]
+    libraries = [(geometry, build_queue(geometry), build_told(geometry)) for geometry in GEOMETRIES]
     coverage = Coverage()
     while coverage.frames < frames:
-        geometry, library = libraries[coverage.seeds % len(libraries)]
+        geometry, library, in_cpp = libraries[coverage.seeds % len(libraries)]
         with QueueModel(library) as model:
-            coverage.add(run_seed(model, geometry, coverage.seeds, per_seed))
+            coverage.add(run_seed(model, geometry, coverage.seeds, per_seed, in_cpp))
         progress(coverage)
     return coverage

@@ -20,12 +20,12 @@ from pathlib import Path
 import numpy as np
 
 from olafctl.errors import OlafError, Problem
-from olafctl.queue.internals import Command
-from olafctl.queue.registers import IndexSettings
-from olafctl.wire.frames import Endpoint, Gradient, OlafFrame
+from olafctl.queue.registers import Command, IndexSettings
+from olafctl.wire.frames import Endpoint
 from olafctl.wire.geometry import Geometry
 from olafctl.wire.layouts import FrameType, Kind
 from olafctl.wire.modes import Mode
+from olaflab.frames import Gradient, OlafFrame
 from olaflab.queue.links import Link
 from olaflab.queue.model import CYCLE_NS, QueueModel, Sidecar
 

@@ -4,12 +4,12 @@ import ctypes
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from olafctl.errors import OlafError, Problem
 from olafctl.queue.registers import QueueRegisters
-from olafctl.wire.emit.cpp import ctypes_fields
 from olafctl.wire.layouts import BEAT_BYTES, TUSER, Kind
+from olaflab.sources.cpp import ctypes_fields
 
 CYCLE_NS = 4
 
@@ -86,6 +86,9 @@ _SIGNATURES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     ),
     "read": (_u32, (_handle, _u32)),
     "write": (None, (_handle, _u32, _u32)),
+    "quiet": (_u64, (_handle, _u64)),
+}
+_PROBE: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "drain": (_u64, (_handle, _u64)),
     "offer_beats": (
         None,
@@ -101,20 +104,18 @@ _SIGNATURES: dict[str, tuple[Any, tuple[Any, ...]]] = {
 }
 
 
-class QueueModel:
-    """One queue after reset, at cycle 0, of a library that ``verilate.build_queue`` made.
+class AnyQueue:
+    """One queue after reset, at cycle 0, of a library behind ``queue_model.h``: Verilated or in C++."""
 
-    Every call that lets time pass raises OlafError when an assertion in the Verilog fails.
-    """
+    _signatures = _SIGNATURES
 
     def __init__(self, library: Path) -> None:
         self._library = ctypes.CDLL(str(library))
-        for name, (result, arguments) in _SIGNATURES.items():
+        for name, (result, arguments) in self._signatures.items():
             function = self._library[f"olaf_queue_{name}"]
             function.restype = result
             function.argtypes = arguments
             setattr(self._library, f"olaf_queue_{name}", function)
-        self._failures = self._library.olaf_queue_failures()
         self._queue = self._library.olaf_queue_new()
         self._cycle = self._library.olaf_queue_cycle
         self.registers = QueueRegisters(self._read, self._write)
@@ -124,7 +125,7 @@ class QueueModel:
         self._library.olaf_queue_free(self._queue)
         self._queue = None
 
-    def __enter__(self) -> "QueueModel":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -135,20 +136,62 @@ class QueueModel:
         """Cycles since reset."""
         return int(self._cycle(self._queue))
 
+    def offer(self, sidecar: Sidecar, frame: bytes, cycle: int = 0) -> None:
+        """Put a frame behind those already offered, to be presented at ``cycle`` or soon after."""
+        self._library.olaf_queue_offer(self._queue, _tuser(sidecar), frame, len(frame), cycle)
+
+    def run(self, cycle: int) -> None:
+        """Let time pass up to and excluding ``cycle``."""
+        self._library.olaf_queue_run(self._queue, cycle)
+        self._check()
+
+    def settle(self, limit: int) -> int:
+        """Let time pass until nothing moves any more, at most ``limit`` cycles; the cycles that passed."""
+        passed = int(self._library.olaf_queue_settle(self._queue, limit))
+        self._check()
+        return passed
+
+    def take(self) -> Iterator[Departure]:
+        """The frames that left completely since the last call, in order."""
+        user, frame = _Tuser(), ctypes.c_void_p()
+        first, last = _u64(), _u64()
+        while length := self._library.olaf_queue_take(self._queue, user, frame, first, last):
+            sidecar = Sidecar(*(getattr(user, name) for name in _NAMES))
+            yield Departure(sidecar, ctypes.string_at(frame.value or 0, length), first.value, last.value)
+
+    def _read(self, offset: int) -> int:
+        return int(self._library.olaf_queue_read(self._queue, offset))
+
+    def _write(self, offset: int, value: int) -> None:
+        self._library.olaf_queue_write(self._queue, offset, value)
+
+    def _check(self) -> None:
+        """See that all is well after time has passed."""
+
+
+class QueueModel(AnyQueue):
+    """The Verilated queue, of a library that ``verilate.build_queue`` made.
+
+    Every call that lets time pass raises OlafError when an assertion in the Verilog fails.
+    """
+
+    _signatures = _SIGNATURES | _PROBE
+
+    def __init__(self, library: Path) -> None:
+        super().__init__(library)
+        self._failures = self._library.olaf_queue_failures()
+
     def offer(
         self, sidecar: Sidecar, frame: bytes, cycle: int = 0, keeps: Sequence[int] | None = None
     ) -> None:
-        """Put a frame behind those already offered, to be presented at ``cycle`` or soon after.
-
-        With ``keeps``, the tkeep of each beat, ``frame`` is that many whole beats.
-        """
-        user = _Tuser(*(int(getattr(sidecar, name)) for name in _NAMES))
+        """With ``keeps``, the tkeep of each beat, ``frame`` is that many whole beats."""
         if keeps is None:
-            self._library.olaf_queue_offer(self._queue, user, frame, len(frame), cycle)
+            super().offer(sidecar, frame, cycle)
             return
         if len(frame) != BEAT_BYTES * len(keeps):
             raise ValueError(f"{len(frame)} bytes are not {len(keeps)} beats")
         masks = (_u64 * len(keeps))(*keeps)
+        user = _tuser(sidecar)
         self._library.olaf_queue_offer_beats(self._queue, user, frame, masks, len(keeps), cycle)
 
     def reset(self, clear: bool = True) -> None:
@@ -170,30 +213,11 @@ class QueueModel:
             raise OlafError(Problem("the register port does not answer", where=f"offset {offset:#05x}"))
         return response, data.value
 
-    def run(self, cycle: int) -> None:
-        """Let time pass up to and excluding ``cycle``."""
-        self._library.olaf_queue_run(self._queue, cycle)
-        self._check()
-
-    def settle(self, limit: int) -> int:
-        """Let time pass until nothing moves any more, at most ``limit`` cycles; the cycles that passed."""
-        passed = int(self._library.olaf_queue_settle(self._queue, limit))
-        self._check()
-        return passed
-
     def drain(self, limit: int) -> int:
         """Let time pass until every offered frame is accepted, at most ``limit`` cycles; how many."""
         passed = int(self._library.olaf_queue_drain(self._queue, limit))
         self._check()
         return passed
-
-    def take(self) -> Iterator[Departure]:
-        """The frames that left completely since the last call, in order."""
-        user, frame = _Tuser(), ctypes.c_void_p()
-        first, last = _u64(), _u64()
-        while length := self._library.olaf_queue_take(self._queue, user, frame, first, last):
-            sidecar = Sidecar(*(getattr(user, name) for name in _NAMES))
-            yield Departure(sidecar, ctypes.string_at(frame.value or 0, length), first.value, last.value)
 
     def disturb(self, seed: int, idle: float = 0.0, stop: float = 0.0, resume: float = 0.5) -> None:
         """Make the source fall idle and the sink stop at random, with these chances a cycle."""
@@ -228,6 +252,10 @@ class QueueModel:
             raise OlafError(
                 Problem("an assertion in OlafQueue's Verilog failed", remedy="see standard error")
             )
+
+
+def _tuser(sidecar: Sidecar) -> _Tuser:
+    return _Tuser(*(int(getattr(sidecar, name)) for name in _NAMES))
 
 
 def without_status(sidecar: Sidecar) -> Sidecar:

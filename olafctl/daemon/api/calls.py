@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from olafctl.daemon.admission import Admission
-from olafctl.daemon.ages import Ages
+from olafctl.daemon.ages import Told
 from olafctl.daemon.api import convert, olaf_pb2
 from olafctl.daemon.controller import Controller
 from olafctl.daemon.messages.notices import Notices
 from olafctl.errors import BadInput, OlafError, Problem
 from olafctl.membership.model import Row
 from olafctl.membership.operations import Operation, Operations
-from olafctl.queue.internals import Command
+from olafctl.queue.registers import Command
 
 _TIMEOUT = 60.0
 
@@ -33,7 +33,10 @@ class Owned:
     """Give the deployment up without changing it."""
     messages: Mapping[str, int] = field(default_factory=dict)
     """Counts of control messages by outcome."""
-    ages: Ages = field(default_factory=Ages)
+    ages: Told[int] = field(default_factory=Told)
+    """Average Age-of-Model by cluster, in ns."""
+    staleness: Told[Any] = field(default_factory=Told)
+    """Messages Staleness by cluster."""
 
 
 class Calls:
@@ -122,12 +125,15 @@ class Calls:
         queues: Mapping[str, Mapping[str, int]] = {}
         with suppress(OlafError):
             queues = owned.controller.southbound.queue_registers()
-        return convert.queues_message(queues, dict(owned.messages), owned.ages.known())
+        message = convert.queues_message(queues, dict(owned.messages), owned.ages.known())
+        message.staleness.extend(owned.staleness.known().values())
+        return message
 
     def _report_ages(self, request: Any) -> Any:
         owned = self._chosen(request.deployment)
         known = {cluster["name"] for cluster in owned.controller.status().clusters}
         owned.ages.tell({each.name: each.value for each in request.ages if each.name in known})
+        owned.staleness.tell({each.cluster: each for each in request.staleness if each.cluster in known})
         return olaf_pb2.ReportAgesAnswer()
 
 

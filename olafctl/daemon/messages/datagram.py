@@ -2,16 +2,12 @@
 
 import hmac
 from dataclasses import dataclass
-from ipaddress import IPv4Address
 
-from olafctl.wire import control, layouts
+from olafctl.wire import control
 from olafctl.wire.authentication import MAC_BYTES, mac, signed
 from olafctl.wire.control import Action
-from olafctl.wire.frames import Values, ipv4_checksum, mac_bits, pack, unpack
+from olafctl.wire.frames import Datagram, Endpoint, Values, unpack
 
-_IPV4 = 0x0800
-_UDP = 17
-_TTL = 64
 _LAYOUTS = {
     Action.JOIN: control.JOIN,
     Action.LEAVE: control.LEAVE,
@@ -33,18 +29,12 @@ class NotUnderstood(Exception):
 
 
 @dataclass(frozen=True)
-class Sender:
-    """The sender of a message, to which its answer goes."""
+class Sender(Endpoint):
+    """The sender of a message, to which its answer goes; ``port`` is its UDP port."""
 
-    port: int
-    """Front port."""
-    mac: str
-    ip: IPv4Address
-    udp_port: int
-    own_mac: str
+    front_port: int
+    own: Endpoint
     """The destination of the message, from which the answer comes."""
-    own_ip: IPv4Address
-    own_udp_port: int
 
 
 @dataclass(frozen=True)
@@ -66,30 +56,17 @@ class Message:
     def is_authentic(self, key: str) -> bool:
         """Whether it was made with ``key`` (hexadecimal)."""
         given = self.values["mac"].to_bytes(MAC_BYTES, "big")
-        return hmac.compare_digest(given, mac(self.signed, key, self.sender.ip, self.sender.udp_port))
+        return hmac.compare_digest(given, mac(self.signed, key, self.sender.ip, self.sender.port))
 
 
-def parse(port: int, frame: bytes) -> Message:
-    """The message in a frame that came in by front port ``port``. Raises NotUnderstood."""
+def parse(front_port: int, frame: bytes) -> Message:
+    """The message in a frame that came in by a front port. Raises NotUnderstood."""
     try:
-        ethernet = unpack(layouts.ETHERNET, frame)
-        ipv4 = unpack(layouts.IPV4, frame[layouts.ETHERNET.size :])
-        udp = unpack(layouts.UDP, frame[layouts.ETHERNET.size + layouts.IPV4.size :])
+        datagram = Datagram.decode(frame)
     except ValueError as error:
         raise NotUnderstood(str(error)) from None
-    if (ethernet["ether_type"], ipv4["version"], ipv4["ihl"], ipv4["protocol"]) != (_IPV4, 4, 5, _UDP):
-        raise NotUnderstood("is no UDP datagram in IPv4 without options")
-    sender = Sender(
-        port=port,
-        mac=_mac_text(ethernet["src_addr"]),
-        ip=IPv4Address(ipv4["src_addr"]),
-        udp_port=udp["src_port"],
-        own_mac=_mac_text(ethernet["dst_addr"]),
-        own_ip=IPv4Address(ipv4["dst_addr"]),
-        own_udp_port=udp["dst_port"],
-    )
-    start = layouts.ETHERNET.size + layouts.IPV4.size + layouts.UDP.size
-    payload = frame[start : start - layouts.UDP.size + udp["length"]]
+    sender = Sender(**vars(datagram.source), front_port=front_port, own=datagram.destination)
+    payload = datagram.body
     if not payload or payload[0] not in _LAYOUTS:
         raise NotUnderstood("names no action", sender)
     action = Action(payload[0])
@@ -102,25 +79,5 @@ def parse(port: int, frame: bytes) -> Message:
 
 def build(action: Action, values: Values, key: str, to: Sender, tos: int) -> bytes:
     """The frame that carries a message to ``to``, from where that one sent to."""
-    body = signed(_LAYOUTS[action], {"action": action, **values}, key, to.ip, to.udp_port)
-    udp = pack(
-        layouts.UDP,
-        {"src_port": to.own_udp_port, "dst_port": to.udp_port, "length": layouts.UDP.size + len(body)},
-    )
-    ipv4 = {
-        "version": 4,
-        "ihl": 5,
-        "tos": tos,
-        "total_len": layouts.IPV4.size + len(udp) + len(body),
-        "ttl": _TTL,
-        "protocol": _UDP,
-        "src_addr": int(to.own_ip),
-        "dst_addr": int(to.ip),
-    }
-    ipv4["hdr_checksum"] = ipv4_checksum(pack(layouts.IPV4, ipv4))
-    ethernet = {"dst_addr": mac_bits(to.mac), "src_addr": mac_bits(to.own_mac), "ether_type": _IPV4}
-    return pack(layouts.ETHERNET, ethernet) + pack(layouts.IPV4, ipv4) + udp + body
-
-
-def _mac_text(bits: int) -> str:
-    return bits.to_bytes(6, "big").hex(":")
+    body = signed(_LAYOUTS[action], {"action": action, **values}, key, to.ip, to.port)
+    return Datagram(to.own, to, body, tos).encode()

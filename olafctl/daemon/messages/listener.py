@@ -34,7 +34,7 @@ from olafctl.membership.membership import Change, Membership
 from olafctl.membership.model import Cluster, Kind, Member, Row
 from olafctl.membership.operations import MemberWish, Operation, Operations, Planned, also
 from olafctl.membership.rules import NoRoom
-from olafctl.queue.internals import Command
+from olafctl.queue.registers import Command
 from olafctl.testbed.model import Testbed
 from olafctl.verify.admission import ObjectiveBroken
 from olafctl.wire.control import ALL_SEGMENTS, Action, Reason, Role
@@ -196,7 +196,7 @@ class Listener:
             raise Refused(Reason.BAD_MAC, "the cluster has no key")
         if cluster.key and not message.is_authentic(cluster.key):
             raise Refused(Reason.BAD_MAC, "is not authentic")
-        if there is not None and there.port != message.sender.port:
+        if there is not None and there.port != message.sender.front_port:
             # All members know the key, so the port has to tell them apart.
             raise Refused(Reason.NOT_A_MEMBER, f"is the address of {there.name}, behind port {there.port}")
         member = there if there is not None and there.cluster == cluster.name else None
@@ -282,8 +282,8 @@ class Listener:
         wish = MemberWish(
             cluster=cluster.name,
             ip=sender.ip,
-            port=sender.port,
-            udp_port=sender.udp_port,
+            port=sender.front_port,
+            udp_port=sender.port,
             mac=sender.mac,
             kind=Kind.SWITCH if values["role"] == Role.SWITCH else Kind.WORKER,
             values=values["values"],
@@ -336,8 +336,8 @@ class Listener:
             reason = Reason.CLUSTER_FULL
         elif isinstance(error, ObjectiveBroken):
             reason = Reason.OBJECTIVE_VIOLATED
-        self._dropped(message.sender.port, reason.name.lower())
-        if not self._refusals.allows(message.sender.port):
+        self._dropped(message.sender.front_port, reason.name.lower())
+        if not self._refusals.allows(message.sender.front_port):
             return reason
         # A sender that does not know the key gets nothing that is made with it.
         told = None if reason is Reason.BAD_MAC else cluster
@@ -373,4 +373,4 @@ class Listener:
         key = cluster.key if cluster is not None else ""
         frame = datagram.build(action, values, key, to, self._testbed.control_tos)
         with suppress(OlafError):
-            self._controller.southbound.send(to.port, frame)
+            self._controller.southbound.send(to.front_port, frame)

@@ -13,7 +13,7 @@ from olafctl.membership.operations import of_segment
 from olafctl.membership.rules import require
 from olafctl.testbed.model import Testbed
 from olafctl.wire.control import Action
-from olafctl.wire.frames import Values
+from olafctl.wire.frames import Endpoint, Values
 
 
 class Notices:
@@ -56,15 +56,8 @@ class Notices:
 
     def _send(self, member: Member, action: Action, values: Values, key: str) -> None:
         address = self._testbed.root.address or self._testbed.parameter_servers[0].ip
-        to = Sender(
-            port=member.port,
-            mac=member.mac,
-            ip=member.ip,
-            udp_port=member.udp_port,
-            own_mac=default_mac(address),
-            own_ip=address,
-            own_udp_port=self._testbed.udp_port,
-        )
+        own = Endpoint(default_mac(address), address, self._testbed.udp_port)
+        to = Sender(member.mac, member.ip, member.udp_port, front_port=member.port, own=own)
         frame = datagram.build(action, values, key, to, self._testbed.control_tos)
         with suppress(OlafError):
             self._controller.southbound.send(member.port, frame)

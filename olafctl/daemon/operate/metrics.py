@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from itertools import accumulate
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 
 from olafctl.daemon.api.calls import Owned
 from olafctl.errors import OlafError
@@ -87,6 +88,11 @@ class Metrics:
             "Average Age-of-Model, as the parameter server measures it (olafctl server)",
             labels=["deployment", "cluster"],
         )
+        staleness = HistogramMetricFamily(
+            "olaf_update_staleness",
+            "Versions between the weights of an update and those it meets (olafctl server)",
+            labels=["deployment", "cluster"],
+        )
         for name, each in list(self._owned.items()):
             status = each.controller.status()
             ready.add_metric([name], status.ready)
@@ -100,6 +106,10 @@ class Metrics:
                 members.add_metric([name, cluster], size)
             for cluster, nanoseconds in each.ages.known().items():
                 age.add_metric([name, cluster], nanoseconds / 1e9)
+            for cluster, told in each.staleness.known().items():
+                bounds = ["0", *(str(1 << bit) for bit in range(len(told.bins) - 1))]
+                buckets = [*zip(bounds, accumulate(told.bins), strict=True), ("+Inf", told.updates)]
+                staleness.add_metric([name, cluster], buckets, told.total)
             for outcome, count in dict(each.messages).items():
                 counted.add_metric([name, outcome], count)
             queues: Mapping[str, Mapping[str, int]] = {}
@@ -120,7 +130,8 @@ class Metrics:
                 if "slots" in registers:
                     slots.add_metric([name, place], registers["slots"])
                     share.add_metric([name, place], send_probability(registers))
-        yield from (ready, term, revision, waiting, members, counted, queue, now, refused, slots, share, age)
+        yield from (ready, term, revision, waiting, members, counted, queue, now, refused, slots, share)
+        yield from (age, staleness)
 
 
 def send_probability(registers: Mapping[str, int]) -> float:

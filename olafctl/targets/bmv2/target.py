@@ -110,7 +110,7 @@ class Bmv2:
             lambda block: (build.folder / f"{block}.p4info.txtpb", build.folder / f"{block}.json"),
         )
         ports = front_ports.plan(testbed, state, progress)
-        engines = deployment.parts(testbed, progress)
+        engines = deployment.parts(testbed, lambda engine: queue_library(engine, progress))
         recorded = Deployment(self.name, ports, devices, engines, deployment.trunks(testbed))
         with deployment.starting(state, recorded, progress):
             progress("plugging cables")

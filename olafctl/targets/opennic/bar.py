@@ -5,8 +5,6 @@ import os
 import socket
 import struct
 import threading
-from collections.abc import Callable, Iterable
-from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
@@ -85,13 +83,14 @@ class MappedBar:
         self._map.close()
 
 
-_ASK = struct.Struct("<BII")
-_ANSWER = struct.Struct("<I")
+ASK = struct.Struct("<BII")
+ANSWER = struct.Struct("<I")
 READ, WRITE = 0, 1
+"""What is asked: kind, offset and value; and what is answered: a value."""
 
 
 class SocketBar:
-    """The BAR2 of a card in another process: accesses are asked for at a UNIX socket (:class:`Accesses`)."""
+    """The BAR2 of a card in another process: accesses are asked for at a UNIX socket."""
 
     def __init__(self, path: Path) -> None:
         """Raises OlafError when no process answers at ``path``."""
@@ -117,56 +116,13 @@ class SocketBar:
     def _ask(self, kind: int, offset: int, value: int) -> int:
         with self._lock:
             try:
-                self._socket.sendall(_ASK.pack(kind, offset, value))
+                self._socket.sendall(ASK.pack(kind, offset, value))
                 answer = b""
-                while len(answer) < _ANSWER.size:
-                    part = self._socket.recv(_ANSWER.size - len(answer))
+                while len(answer) < ANSWER.size:
+                    part = self._socket.recv(ANSWER.size - len(answer))
                     if not part:
                         return ALL_ONES
                     answer += part
             except OSError:
                 return ALL_ONES  # as a card that is unplugged
-            return int(_ANSWER.unpack(answer)[0])
-
-
-class Accesses:
-    """The other end of :class:`SocketBar`, for one thread that must never wait."""
-
-    def __init__(self, listening: socket.socket) -> None:
-        self._listening = listening
-        self._listening.setblocking(False)
-        self._peers: dict[socket.socket, bytes] = {}
-
-    def waitables(self) -> Iterable[int]:
-        """Descriptors that are readable when something is asked."""
-        return [self._listening.fileno(), *(peer.fileno() for peer in self._peers)]
-
-    def answer(self, access: Callable[[int, int, int], int]) -> None:
-        """Answer all that is asked, with ``access(kind, offset, value)``."""
-        with suppress(BlockingIOError):
-            while True:
-                peer, _ = self._listening.accept()
-                peer.setblocking(False)
-                self._peers[peer] = b""
-        for peer in list(self._peers):
-            try:
-                while part := peer.recv(4096):
-                    self._peers[peer] = self._answer(peer, self._peers[peer] + part, access)
-            except BlockingIOError:
-                continue
-            except OSError:
-                pass
-            del self._peers[peer]
-            peer.close()
-
-    def close(self) -> None:
-        for each in (self._listening, *self._peers):
-            each.close()
-
-    @staticmethod
-    def _answer(peer: socket.socket, asked: bytes, access: Callable[[int, int, int], int]) -> bytes:
-        """Answer the whole requests in ``asked``; what is left of it."""
-        while len(asked) >= _ASK.size:
-            peer.sendall(_ANSWER.pack(access(*_ASK.unpack(asked[: _ASK.size]))))
-            asked = asked[_ASK.size :]
-        return asked
+            return int(ANSWER.unpack(answer)[0])

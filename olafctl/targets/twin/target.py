@@ -1,6 +1,6 @@
 """The twin target: the default, with nothing to install but Python packages and a C++ compiler."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -15,15 +15,18 @@ from olafctl.targets.interface import Build, Progress
 from olafctl.targets.queue_library import queue_library
 from olafctl.targets.twin.pipeline import CONFIG, P4INFO, compile_block
 from olafctl.targets.twin.running import RunningTwin
-from olafctl.testbed.model import Testbed
+from olafctl.testbed.model import Engine, Testbed
 
 _PARALLEL = 2
 
 
 class Twin:
-    """See :class:`olafctl.targets.interface.Target`."""
+    """See :class:`olafctl.targets.interface.Target`; ``queue`` builds the library of an engine's queue."""
 
-    name = "twin"
+    def __init__(self, name: str, called: str, queue: Callable[[Engine, Progress], Path]) -> None:
+        self.name = name
+        self._queue = queue
+        self._called = called
 
     def missing(self) -> Sequence[str]:
         """The C++ compiler, when it does not run."""
@@ -34,7 +37,7 @@ class Twin:
         return []
 
     def build(self, testbed: Testbed, progress: Progress) -> Build:
-        """Both blocks compiled, the queue Verilated, the engine compiled. Raises OlafError.
+        """Both blocks, the queues and the engine compiled. Raises OlafError.
 
         For the compiler in use: with another one all native code is compiled again.
         """
@@ -47,7 +50,7 @@ class Twin:
             with ThreadPoolExecutor(_PARALLEL) as pool:
                 # What takes longest first.
                 work: list[Future[Any]] = [
-                    pool.submit(queue_library, engine, progress) for engine in testbed.engines
+                    pool.submit(self._queue, engine, progress) for engine in testbed.engines
                 ]
                 work.append(pool.submit(engine_library))
                 work += [pool.submit(block, folder, name) for name in rendered.BLOCKS]
@@ -66,10 +69,10 @@ class Twin:
         devices = deployment.devices(
             testbed, lambda block: (build.folder / block / P4INFO, build.folder / block / CONFIG)
         )
-        engines = deployment.parts(testbed, progress)
+        engines = deployment.parts(testbed, lambda engine: self._queue(engine, progress))
         recorded = Deployment(self.name, ports, devices, engines, deployment.trunks(testbed))
         with deployment.starting(state, recorded, progress):
-            progress("starting the twin")
+            progress(f"starting the {self._called}")
             queue_process.start("olafctl.targets.twin.process", state)
             return RunningTwin(state, recorded)
 
@@ -88,4 +91,4 @@ class Twin:
         deployment.undo(state)
 
 
-TARGET = Twin()
+TARGET = Twin("twin", "twin", queue_library)

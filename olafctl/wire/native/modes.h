@@ -2,3 +2,4 @@
 #pragma once
 
 enum olaf_mode { OLAF_MODE_OLAF = 0, OLAF_MODE_FIFO = 1, OLAF_MODE_ISWITCH = 2 };
+enum { OLAF_MODES = 3 };

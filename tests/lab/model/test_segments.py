@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from olafctl.errors import BadInput
-from olafctl.verify import aom
 from olafctl.wire.modes import Mode
 from olaflab.model.run import Result, run
 from olaflab.model.scenario import Engine, Link, Scenario, Source
+from olaflab.segments import ages_of_oldest_segment
 
 US, SECOND = 1_000, 10**9
 
@@ -36,7 +36,7 @@ def test_a_models_age_is_that_of_its_oldest_segment(seed: int) -> None:
     assert result.receptions is not None
     for cluster in result.clusters:
         mine = result.receptions.cluster == cluster.cluster
-        curve = aom.ages_of_oldest_segment(
+        curve = ages_of_oldest_segment(
             result.receptions.index[mine] - first[cluster.cluster],
             result.receptions.generated[mine],
             result.receptions.time[mine],
@@ -129,7 +129,7 @@ def test_an_initial_model_ages_until_the_first_update(warm_up: int) -> None:
     assert result.receptions is not None
     for cluster in result.clusters:
         mine = result.receptions.cluster == cluster.cluster
-        curve = aom.ages_of_oldest_segment(
+        curve = ages_of_oldest_segment(
             result.receptions.index[mine] - result.receptions.index[mine].min(),
             result.receptions.generated[mine],
             result.receptions.time[mine],

@@ -1,4 +1,4 @@
-"""Random traffic: the Verilated queue and the golden model agree on every byte and every counter.
+"""Random traffic: the Verilated queue, the one in C++ and the golden model agree on every byte and counter.
 
 The long run is ``olafctl bench conform``: 200,000 frames.
 """
@@ -13,6 +13,7 @@ from olaflab.queue import conform
 from olaflab.queue.comparison import Comparison
 from olaflab.queue.golden import GoldenQueue, Unexplained
 from olaflab.queue.model import Instant, QueueModel
+from olaflab.queue.told import ToldQueue, build_told
 from olaflab.queue.traffic import Frame, Traffic
 
 
@@ -45,6 +46,27 @@ def test_a_difference_is_seen(what: str, monkeypatch: pytest.MonkeyPatch) -> Non
         if what != "counter":
             monkeypatch.setattr(comparison.golden, "next_update", falsified)
         with pytest.raises(Unexplained):
+            comparison.settle()
+            comparison.check_counters()
+
+
+@pytest.mark.parametrize("what", ["byte", "status", "counter"])
+def test_a_difference_of_the_queue_in_cpp_is_seen(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    geometry = Geometry()
+    told = ToldQueue(build_told(geometry))
+    with QueueModel(build_queue(geometry)) as model:
+        comparison = Comparison(model, geometry, told)
+        traffic = Traffic(3, geometry, 4, 100)
+        for _ in range(50):
+            comparison.offer(*traffic.frame())
+        update, status, counter = told.next_update, told.status, told.counter
+        if what == "byte":
+            monkeypatch.setattr(told, "next_update", lambda: (update()[0], b"wrong"))
+        elif what == "status":
+            monkeypatch.setattr(told, "status", lambda: (status()[0] + 1, 0, 0, 0))
+        else:
+            monkeypatch.setattr(told, "counter", lambda name: counter(name) + (name == "merged"))
+        with pytest.raises(Unexplained, match=r"in C\+\+"):
             comparison.settle()
             comparison.check_counters()
 

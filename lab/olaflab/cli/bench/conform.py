@@ -1,4 +1,4 @@
-"""``olafctl bench conform``: the Verilated queue against its golden model, on random traffic."""
+"""``olafctl bench conform``: the Verilated queue and the one in C++ against the golden model."""
 
 import click
 
@@ -13,7 +13,7 @@ from olafctl.errors import OlafError, Problem
 )
 @json_option("Print how often each rule was met as JSON.")
 def command(frames: int, per_seed: int, as_json: bool) -> None:
-    """Compare the Verilated queue with its golden model.
+    """Compare the Verilated queue and the one in C++ with the golden model.
 
     Every byte, status and counter of random frames and commands, with several geometries and adder latencies,
     stalls and back-pressure. Exit code 1 at the first difference, with its seed, and when a rule was never
@@ -33,7 +33,7 @@ def command(frames: int, per_seed: int, as_json: bool) -> None:
     try:
         coverage = conform.run(frames, per_seed, report)
     except Unexplained as difference:
-        raise OlafError(Problem(str(difference), "the queue and its golden model differ")) from None
+        raise OlafError(Problem(str(difference), "the queues and their golden model differ")) from None
     if as_json:
         print_json({"frames": coverage.frames, "seeds": coverage.seeds, "rules": coverage.rules})
     else:

@@ -10,15 +10,16 @@ from olafctl.membership.model import Host
 from olafctl.targets.interface import Running, TimedFrame, of_root
 from olafctl.targets.testbeds import load
 from olafctl.testbed.model import Testbed
-from olafctl.verify import aom
-from olafctl.wire.frames import Endpoint, OlafFrame
+from olafctl.wire.frames import Endpoint
 from olafctl.wire.geometry import BEATS
 from olafctl.wire.layouts import BEAT_BYTES, FrameType
 from olafctl.wire.modes import Mode
+from olaflab.frames import OlafFrame
 from olaflab.model.gain import Job, Way, scenario
 from olaflab.model.run import run
 from olaflab.model.scenario import Scenario, Trace
 from olaflab.pipeline.twin import deployed
+from olaflab.segments import ages_of_oldest_segment
 
 MS = 1_000_000
 RATE = 1_953_125
@@ -175,7 +176,7 @@ def _ages(running: Running, arrivals: list[TimedFrame], job: Job, bed: Testbed, 
     ages = []
     for each in received:
         segment, born, seen = np.array(each, np.int64).reshape(-1, 3).T
-        found = aom.ages_of_oldest_segment(segment, born, seen, job.segments, length // 10, length)
+        found = ages_of_oldest_segment(segment, born, seen, job.segments, length // 10, length)
         ages.append(found.average)
     known = [age for age in ages if age is not None]
     return sum(known) / len(known) if len(known) == len(ages) else None

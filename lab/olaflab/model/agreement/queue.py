@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from olafctl.queue.registers import IndexSettings, rate_of, rate_word
 from olafctl.queue.verilate import build_queue
-from olafctl.wire.frames import Endpoint, OlafFrame
+from olafctl.wire.frames import Endpoint
 from olafctl.wire.geometry import Geometry
 from olafctl.wire.layouts import BEAT_BYTES, GRADIENT_OFFSET, FrameType, Kind
 from olafctl.wire.modes import Mode
+from olaflab.frames import OlafFrame
 from olaflab.model.run import Result, run
 from olaflab.model.scenario import Engine, Scenario, Source, Trace
 from olaflab.queue.model import CYCLE_NS, QueueModel, Sidecar

@@ -16,9 +16,10 @@ from olafctl.queue.registers import rate_word
 from olafctl.targets.interface import Registers, Running, TimedFrame
 from olafctl.testbed.model import Testbed
 from olafctl.testbed.topology import Topology
-from olafctl.wire.frames import Endpoint, OlafFrame
+from olafctl.wire.frames import Endpoint
 from olafctl.wire.layouts import BEAT_BYTES, GRADIENT_OFFSET, FrameType
 from olafctl.wire.modes import Mode
+from olaflab.frames import OlafFrame
 from olaflab.model.agreement.tree import DRAINED, FASTER, FIRST, difference, end_of, engines_at
 from olaflab.model.run import Result, run
 from olaflab.model.scenario import Engine, Scenario, Trace

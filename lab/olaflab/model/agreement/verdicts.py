@@ -7,8 +7,8 @@ from dataclasses import replace
 from olafctl.membership.objective import Kind, Objective
 from olafctl.verify.encoding.numbers import Numbers
 from olafctl.verify.encoding.query import Encoding
-from olafctl.verify.question import cases
 from olafctl.verify.search.verdict import Answer, verify
+from olaflab.model.agreement import cases
 from olaflab.model.agreement.systems import compare
 
 Row = dict[str, str | int | float]

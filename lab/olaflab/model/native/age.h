@@ -5,14 +5,12 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 
-#include "rules.h"
+#include "update.h"
 
 namespace olaf {
 
 constexpr std::int64_t kPsPerNs = 1000;
-constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::min();
 
 // The time in picoseconds nearest to `now` for which a frame carries `gen_time`
 // (olafctl.verify.aom.nearest_time).

@@ -1,9 +1,9 @@
 // The C interface (simulate.h): handles on the classes.
 
 #include "control.h"
-#include "rules.h"
 #include "simulate.h"
 #include "simulation.h"
+#include "update.h"
 
 using olaf::Control;
 using olaf::Queue;

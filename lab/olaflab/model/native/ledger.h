@@ -8,8 +8,8 @@
 
 #include "age.h"
 #include "contributors.h"
-#include "rules.h"
 #include "simulate.h"
+#include "update.h"
 
 namespace olaf {
 

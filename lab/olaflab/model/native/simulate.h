@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "rules.h"
+#include "update.h"
 
 extern "C" {
 

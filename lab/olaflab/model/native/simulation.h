@@ -78,8 +78,8 @@ class Simulation {
         }
         for (std::size_t each = 0; each < setting_count; ++each) {
             const OlafSetting &one = settings[each];
-            engines_[one.engine].queue.Set(one.index, {static_cast<olaf_mode>(one.mode), one.reward_rule != 0,
-                                                       one.threshold, one.wanted});
+            engines_[one.engine].queue().Set(one.index, {static_cast<olaf_mode>(one.mode),
+                                                         one.reward_rule != 0, one.threshold, one.wanted});
             seats_[one.engine][one.index] = {one.member, one.distributes != 0};
         }
         members_.assign(world.clusters, 0);
@@ -150,7 +150,7 @@ class Simulation {
         }
         const OlafSource &source = sources_[event.what];
         const std::int64_t generated = event.time - source.delay;
-        if (engines_[source.engine].queue.Sums(source.index)) {
+        if (engines_[source.engine].queue().Sums(source.index)) {
             generations_.Pop();
             Turn &turn = turns_in_rounds_[event.what];
             turn.generated = generated;
@@ -206,12 +206,12 @@ class Simulation {
     void Reset(std::uint32_t index) {
         helps_[index] = 0;
         for (Engine &engine : engines_) {
-            if (!engine.queue.Sums(index)) continue;
-            if (const Update *sum = engine.queue.Waiting(index)) {
+            if (!engine.queue().Sums(index)) continue;
+            if (const Update *sum = engine.queue().Waiting(index)) {
                 ledger_.Lost(index, sum->count, sum->contributors);
-                engine.queue.Discard(index);
+                engine.queue().Discard(index);
             }
-            engine.queue.Forget(index);
+            engine.queue().Forget(index);
         }
     }
 
@@ -277,7 +277,7 @@ class Simulation {
     }
 
     void Decide(std::int64_t now, std::uint32_t at, const Update &update) {
-        const Update *waiting = engines_[at].queue.Waiting(update.index);
+        const Update *waiting = engines_[at].queue().Waiting(update.index);
         const std::uint32_t with = waiting ? waiting->contributors : kNoContributors;
         std::uint32_t displaced;
         const Disposition disposition = engines_[at].Decide(now, update, &displaced);
@@ -289,7 +289,7 @@ class Simulation {
             case Disposition::kDroppedSuperseded: ledger_.Lost(update.index, displaced, with); break;
             default: ledger_.Lost(update); break;
         }
-        if (engines_[at].queue.released()) Schedule(now, at);
+        if (engines_[at].queue().released()) Schedule(now, at);
     }
 
     void Schedule(std::int64_t now, std::uint32_t at) {
@@ -300,7 +300,7 @@ class Simulation {
     void Send(std::int64_t now, std::uint32_t at) {
         Engine &engine = engines_[at];
         Update update = engine.Send(now);
-        if (engine.queue.Sums(update.index)) {
+        if (engine.queue().Sums(update.index)) {
             const Seat &seat = seats_[at][update.index];
             if (seat.distributes) {
                 movements_.Push(Numbered(engine.Sent(), Kind::kArrive, frames_.Put({update, at, true})));

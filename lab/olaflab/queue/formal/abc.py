@@ -53,7 +53,8 @@ def prove(work: Path, method: str) -> tuple[str, int]:
     found = _STATUS.match(status.read_text()) if status.is_file() else None
     if found is None:
         said = "\n".join((result.stdout + result.stderr).strip().splitlines()[-5:])
-        raise OlafError(Problem(f"ABC comes to no result: {said}", where=method))
+        ended = f"ABC exited with {result.returncode} and no result"
+        raise OlafError(Problem(f"{ended}: {said}" if said else ended, where=method))
     return found[1], int(found[2])
 
 

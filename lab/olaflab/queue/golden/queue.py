@@ -14,8 +14,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from olafctl.queue.internals import Command
-from olafctl.queue.registers import BY_NAME, Access, IndexSettings
+from olafctl.queue.registers import BY_NAME, Access, Command, IndexSettings
 from olafctl.wire.geometry import Geometry
 from olafctl.wire.layouts import Kind, StatusFlag
 from olafctl.wire.modes import Mode

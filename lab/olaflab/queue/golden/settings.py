@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from olafctl.queue.internals import Command
-from olafctl.queue.registers import IndexSettings
+from olafctl.queue.registers import Command, IndexSettings
 from olaflab.queue.golden.iswitch import Rounds
 
 

@@ -15,7 +15,7 @@ from olafctl.wire.geometry import Geometry
 from olaflab.queue.mutants.operators import Mutant
 
 _CHOICE = Path(__file__).with_name("mutant_choice.cpp")
-NOT_MUTATED = ("olaf_queue_checks.v", *verilog.RENDERED)
+NOT_MUTATED = ("olaf_queue_checks.v", verilog.INSTANCE)
 """What checks the queue, and what only connects it."""
 _PACKAGE = """\
 package olaf_mutation;

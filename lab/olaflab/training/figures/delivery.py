@@ -29,9 +29,10 @@ from olafctl.ports.transport import Transport
 from olafctl.queue.registers import rate_word
 from olafctl.targets.interface import Progress, Running, TimedFrame, VirtualTime, of_root
 from olafctl.testbed.model import Testbed
-from olafctl.wire.frames import Endpoint, OlafFrame
+from olafctl.wire.frames import Endpoint
 from olafctl.wire.layouts import ETHERNET, GRADIENT_OFFSET, IPV4, OLAF, FrameType
 from olafctl.wire.modes import Mode
+from olaflab.frames import OlafFrame
 from olaflab.pipeline.twin import deployed
 from olaflab.training.replay.trace import Trace
 

@@ -10,11 +10,12 @@ from olafctl.errors import BadInput, OlafError, Problem
 from olafctl.membership.model import Cluster, Member
 from olafctl.targets.interface import TimedFrame
 from olafctl.testbed.model import Testbed
-from olafctl.verify import aom
 from olafctl.wire import layouts
-from olafctl.wire.frames import Endpoint, OlafFrame
+from olafctl.wire.frames import Endpoint
 from olafctl.wire.layouts import FrameType, Layout
 from olafctl.wire.modes import Mode
+from olaflab.frames import OlafFrame
+from olaflab.gen_time import nearest_time
 from olaflab.training.replay.schedule import Blocks, Schedule
 from olaflab.training.replay.trace import Trace
 
@@ -143,7 +144,7 @@ def receptions(testbed: Testbed, leaving: Iterable[TimedFrame]) -> Receptions:
         time=time,
         cluster=np.array(clusters, dtype=np.int64),
         count=_get(head, layouts.OLAF, "count"),
-        generated=aom.nearest_time(_get(head, layouts.OLAF, "gen_time"), time),
+        generated=nearest_time(_get(head, layouts.OLAF, "gen_time"), time),
         segment=_get(head, layouts.OLAF, "segment"),
     )
 

@@ -7,7 +7,8 @@ import numpy as np
 import numpy.typing as npt
 
 from olafctl.queue.registers import DISPOSITIONS
-from olafctl.verify import aom
+from olaflab.fairness import jain
+from olaflab.segments import ages_of_oldest_segment
 from olaflab.training.replay.frames import Receptions
 
 Indices = npt.NDArray[np.int64]
@@ -98,7 +99,7 @@ def measure(
         causes=causes,
         counts=dict(zip(sizes.tolist(), frames.tolist(), strict=True)),
         ages=ages,
-        fairness=aom.jain(averages) if len(averages) == len(ages) else None,
+        fairness=jain(averages) if len(averages) == len(ages) else None,
         violations=tuple(violations(len(sent_time), receptions, counters, engines)),
     )
 
@@ -146,7 +147,7 @@ def _age(cluster: int, sent: Indices, receptions: Receptions, segments: int) -> 
     start, end = int(sent.min()), int(sent.max())
     if start == end:
         return ClusterAge(cluster, len(time), None, None, None)
-    ages = aom.ages_of_oldest_segment(segment, generated, time, segments, start, end)
+    ages = ages_of_oldest_segment(segment, generated, time, segments, start, end)
     peaks = ages.valid_peaks
     return ClusterAge(
         cluster=cluster,

@@ -11,6 +11,7 @@ from olafctl import plotting
 from olafctl.testbed.model import Testbed
 from olafctl.verify import aom
 from olafctl.wire.modes import Mode
+from olaflab.segments import oldest_segment
 from olaflab.training.replay.frames import Receptions
 from olaflab.training.replay.measure import cdf
 from olaflab.training.replay.report import mode_text, rate_text, scenario_text
@@ -159,4 +160,4 @@ def _oldest(
     """Generation and delivery of a cluster's oldest segment."""
     mine = receptions.cluster == cluster
     columns = (receptions.segment[mine], receptions.generated[mine], receptions.time[mine])
-    return aom.oldest_segment(*columns, segments, initial)
+    return oldest_segment(*columns, segments, initial)

@@ -12,9 +12,9 @@ import pytest
 from olafctl.errors import BadInput
 from olafctl.membership.model import Member
 from olafctl.targets.interface import TimedFrame, of_root
-from olafctl.wire.frames import OlafFrame
 from olafctl.wire.layouts import FrameType
 from olafctl.wire.modes import Mode
+from olaflab.frames import OlafFrame
 
 from .conftest import Lab, Recorded
 

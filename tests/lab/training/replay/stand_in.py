@@ -6,13 +6,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from olafctl.ports.attachment import Attachment
-from olafctl.queue.internals import Command
-from olafctl.queue.registers import REGISTERS, Access, IndexSettings, rate_of
+from olafctl.queue.registers import REGISTERS, Access, Command, IndexSettings, rate_of
 from olafctl.queue.settings import Ranges, ranges
 from olafctl.targets.interface import Device, Registers, TimedFrame
 from olafctl.testbed.model import Testbed
-from olafctl.wire.frames import OlafFrame
 from olafctl.wire.modes import Mode
+from olaflab.frames import OlafFrame
 
 
 @dataclass

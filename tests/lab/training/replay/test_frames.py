@@ -6,8 +6,8 @@ import pytest
 
 from olafctl.errors import BadInput, OlafError
 from olafctl.targets.interface import TimedFrame
-from olafctl.wire.frames import OlafFrame
 from olafctl.wire.layouts import FrameType
+from olaflab.frames import OlafFrame
 from olaflab.training.replay.frames import receptions, updates, values_in
 from olaflab.training.replay.schedule import Blocks, Load, schedule
 from tests.lab.training.replay import small

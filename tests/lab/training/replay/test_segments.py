@@ -12,8 +12,8 @@ from olafctl.queue.verilate import build_queue
 from olafctl.targets import testbeds
 from olafctl.targets.interface import TimedFrame
 from olafctl.testbed.model import Testbed
-from olafctl.wire.frames import OlafFrame
 from olafctl.wire.modes import Mode
+from olaflab.frames import OlafFrame
 from olaflab.queue.model import QueueModel
 from olaflab.training.replay import plot, report
 from olaflab.training.replay import trace as traces

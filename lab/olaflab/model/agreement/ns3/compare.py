@@ -135,7 +135,7 @@ def _build(progress: Callable[[str], None]) -> Path:
             *compiler.command,
             *_FLAGS,
             f"-I{library.NATIVE}",
-            f"-I{library.MODES.parent}",
+            f"-I{library.RULES[0].parent}",
             "-isystem",
             str(home / "include"),
             str(_SOURCE),
@@ -151,7 +151,7 @@ def _build(progress: Callable[[str], None]) -> Path:
 
     headers = sorted(library.NATIVE.glob("*.h"))
     key = cache.digest(
-        [str(compiler), " ".join(_FLAGS), distribution.version, str(home), _SOURCE, library.MODES, *headers]
+        [str(compiler), " ".join(_FLAGS), distribution.version, str(home), _SOURCE, *library.RULES, *headers]
     )
     folder, _ = cache.build_once("ns3", key, build)
     return folder / "tree"

@@ -20,8 +20,8 @@
 
 #include "age.h"
 #include "random.h"
-#include "rules.h"
 #include "simulate.h"
+#include "update.h"
 
 namespace {
 

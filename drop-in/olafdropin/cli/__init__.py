@@ -1,0 +1,1 @@
+"""What this package adds to the verbs of ``olafctl p4``."""

@@ -1,0 +1,77 @@
+"""``olafctl p4 drop-in``: p4c's and BMv2's commands, in a folder for PATH, done by Olaf."""
+
+import stat
+import sys
+from pathlib import Path
+
+import click
+
+_COMMANDS = {
+    "p4c": "compilers",
+    "p4c-bm2-ss": "compilers",
+    "simple_switch": "switches",
+    "simple_switch_grpc": "switches",
+    "simple_switch_CLI": "runtime_cli",
+}
+_SCRIPT = """#!{python} -EP
+{note} {name}.
+from olafdropin import {module}
+
+{module}.main({name!r})
+"""
+_PACKAGE = """{note} the p4 package: this folder's part of it, and what is installed.
+import pkgutil
+
+__path__ = pkgutil.extend_path(__path__, __name__)
+"""
+
+
+@click.command()
+@click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
+@click.option("--force", is_flag=True, help="Also where PATH has the real commands, which these would hide.")
+def command(folder: Path, force: bool) -> None:
+    """Write stand-ins for p4c and BMv2 into FOLDER.
+
+    They are p4c, p4c-bm2-ss, simple_switch, simple_switch_grpc and simple_switch_CLI. With FOLDER first on
+    PATH, what calls p4lang's compiler and BMv2 calls Olaf. FOLDER/python holds p4.tmp, which BMv2's
+    controllers import and PyPI does not have: for PYTHONPATH.
+
+    Where PATH has a real one already, nothing is written without --force.
+    """
+    from olafctl.errors import BadInput, Problem
+    from olafctl.p4.stand_ins import NOTE, is_stand_in, real
+
+    problems = []
+    if set(sys.executable) & set(" \t"):
+        what = "has a space in its path: no script can name it"
+        problems.append(Problem(what, sys.executable, "install olafctl elsewhere"))
+    for name in _COMMANDS:
+        if not force and (found := real(name)):
+            what = "is on PATH and would be hidden"
+            problems.append(Problem(what, str(found), "add --force if that is wanted"))
+        if (folder / name).exists() and not is_stand_in(folder / name):
+            problems.append(Problem("exists and is not Olaf's", str(folder / name), "choose another folder"))
+    package = folder / "python" / "p4" / "__init__.py"
+    if package.exists() and not is_stand_in(package):
+        problems.append(Problem("exists and is not Olaf's", str(package), "choose another folder"))
+    if problems:
+        raise BadInput(*problems)
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, module in _COMMANDS.items():
+        script = folder / name
+        script.write_text(_SCRIPT.format(python=sys.executable, note=NOTE, name=name, module=module))
+        script.chmod(script.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
+    _write_python(package, NOTE)
+    click.echo(f"wrote {', '.join(_COMMANDS)}")
+    click.echo(f'export PATH="{folder.absolute()}:$PATH"')
+    click.echo(f'export PYTHONPATH="{(folder / "python").absolute()}"')
+
+
+def _write_python(package: Path, note: str) -> None:
+    from olafctl.p4 import p4config
+
+    temporary = package.parent / "tmp"
+    temporary.mkdir(parents=True, exist_ok=True)
+    package.write_text(_PACKAGE.format(note=note))
+    (temporary / "__init__.py").write_text("")
+    (temporary / "p4config_pb2.py").write_text(Path(p4config.__file__).read_text())

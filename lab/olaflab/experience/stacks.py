@@ -1,0 +1,157 @@
+"""Steps of several agents in three layouts: lists of tuples (MARL's baseline), arrays, the SDK's joint rows.
+
+All hold the same values; :meth:`gather` copies the rows of a batch that one trainer needs, of all agents.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+from olaf.experience import Ring, Writer, agents
+
+Indices = npt.NDArray[np.int64]
+Values = npt.NDArray[np.float32]
+Columns = list[tuple[Values, ...]]
+"""For each agent obs, act, next, reward and done."""
+
+_BLOCK = 1024
+"""Rows that are made at a time."""
+ACTIONS = 5
+
+
+@dataclass(frozen=True)
+class Game:
+    """Predator and prey: a prey and a landmark for three predators each, at least two (MARL §VI)."""
+
+    predators: int
+
+    @property
+    def prey(self) -> int:
+        """How many prey."""
+        return self.predators // 3
+
+    @property
+    def observations(self) -> list[int]:
+        """How many values each agent observes, the predators first."""
+        landmarks, others = max(2, self.prey), self.predators + self.prey - 1
+        common = 4 + 2 * landmarks + 2 * others
+        return [common + 2 * self.prey] * self.predators + [common + 2 * (self.prey - 1)] * self.prey
+
+    @property
+    def agents(self) -> int:
+        """How many agents."""
+        return self.predators + self.prey
+
+    @property
+    def row_bytes(self) -> int:
+        """Values of a step, in binary32: every agent's obs, act, next, reward and done."""
+        return 4 * (2 * sum(self.observations) + self.agents * (ACTIONS + 2))
+
+
+class Stack(Protocol):
+    """A layout that is filled."""
+
+    rows: int
+
+    def gather(self, indices: Indices) -> Columns:
+        """Copies or views of these rows, for each agent."""
+
+
+def steps(game: Game, seed: int, rows: int) -> Sequence[Values]:
+    """Blocks of at most 1024 steps: (steps, values), obs of all agents | act | next | reward | done."""
+    random = np.random.default_rng(seed)
+    width = game.row_bytes // 4
+    blocks = [min(_BLOCK, rows - start) for start in range(0, rows, _BLOCK)]
+    return [random.random((count, width), np.float32) for count in blocks]
+
+
+def _cut(game: Game, block: Values) -> dict[str, list[Values]]:
+    """A block's values by key and agent."""
+    single = [1] * game.agents
+    sizes = {
+        "obs": game.observations,
+        "act": [ACTIONS] * game.agents,
+        "next": game.observations,
+        "reward": single,
+        "done": single,
+    }
+    flat = [size for each in sizes.values() for size in each]
+    parts = iter(np.split(block, np.cumsum(flat)[:-1], axis=1))
+    return {key: [next(parts) for _ in each] for key, each in sizes.items()}
+
+
+class Lists:
+    """Per agent a list of tuples with a vector each, as the reference implementation of MADDPG keeps them."""
+
+    def __init__(self, game: Game, blocks: Sequence[Values]) -> None:
+        self.rows = sum(map(len, blocks))
+        self._agents: list[list[tuple[Any, ...]]] = [[] for _ in range(game.agents)]
+        for block in blocks:
+            cut = _cut(game, block)
+            for step in range(len(block)):
+                for agent, kept in enumerate(self._agents):
+                    obs, act, after = (cut[key][agent][step].copy() for key in ("obs", "act", "next"))
+                    reward, done = (float(cut[key][agent][step, 0]) for key in ("reward", "done"))
+                    kept.append((obs, act, after, reward, done))
+
+    def gather(self, indices: Indices) -> Columns:
+        """Row by row."""
+        chosen = indices.tolist()
+        found: Columns = []
+        for kept in self._agents:
+            columns: tuple[list[Any], ...] = ([], [], [], [], [])
+            for index in chosen:
+                for column, value in zip(columns, kept[index], strict=True):
+                    column.append(value)
+            found.append(tuple(np.array(column, np.float32) for column in columns))
+        return found
+
+
+class Arrays:
+    """Per agent and key an array of its own."""
+
+    def __init__(self, game: Game, blocks: Sequence[Values]) -> None:
+        self.rows = sum(map(len, blocks))
+        self._agents = [
+            tuple(np.empty((self.rows, size), np.float32) for size in (seen, ACTIONS, seen, 1, 1))
+            for seen in game.observations
+        ]
+        start = 0
+        for block in blocks:
+            for key, parts in zip(range(5), _cut(game, block).values(), strict=True):
+                for agent, part in zip(self._agents, parts, strict=True):
+                    agent[key][start : start + len(block)] = part
+            start += len(block)
+
+    def gather(self, indices: Indices) -> Columns:
+        """``array[indices]`` of each."""
+        return [tuple(array[indices] for array in agent) for agent in self._agents]
+
+
+class Joint:
+    """The SDK's ring: one row a step; what is gathered are views of one copy."""
+
+    def __init__(self, game: Game, blocks: Sequence[Values]) -> None:
+        self.rows = sum(map(len, blocks))
+        layout = agents(game.observations, [ACTIONS] * game.agents, following=False)
+        self.ring = Ring(layout, self.rows)
+        self._parts = layout.parts
+        writer = Writer(self.ring, 0)
+        for block in blocks:
+            cut = _cut(game, block)
+            writer.write({key: np.concatenate(values, axis=1) for key, values in cut.items()})
+        self._into = self.ring.buffers(_BLOCK)
+        self._actor = np.zeros(_BLOCK, np.int64)
+
+    def gather(self, indices: Indices) -> Columns:
+        """One copy of the rows."""
+        count = len(indices)
+        batch = self.ring.gather(self._actor[:count], indices, [each[:count] for each in self._into])
+        parts = list(self._parts.items())
+        return [tuple(batch[key][:, part[agent]] for key, part in parts) for agent in range(len(parts[0][1]))]
+
+    def contiguous(self, start: int, rows: int) -> None:
+        """Copy neighbouring rows at once: what no layout can undercut."""
+        self._into[0][:rows] = self.ring.regions[0][start : start + rows]

@@ -1,0 +1,85 @@
+"""Olaf frames in Python, with gradients as numpy arrays: what experiments send and judge."""
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+
+from olafctl.wire import layouts
+from olafctl.wire.frames import Datagram, Endpoint, Values, bits_float, float_bits, pack, unpack
+from olafctl.wire.layouts import FrameType
+
+Gradient = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class OlafFrame:
+    """An Olaf frame with its addresses; ``gradient`` (an ACK's weights) has shape (n,), binary32."""
+
+    source: Endpoint
+    destination: Endpoint
+    frame_type: FrameType
+    flags: int
+    count: int
+    seq: int
+    reward: float
+    gen_time: int
+    """ns; on the wire modulo 2^48."""
+    gradient: Gradient
+    status: Values | None = None
+    epoch: int = 0
+    segment: int = 0
+    policy: int = 0
+
+    def encode(self) -> bytes:
+        """The whole Ethernet frame."""
+        payload = self.gradient.astype("<f4", copy=False).tobytes()
+        status = b"" if self.status is None else pack(layouts.STATUS, self.status)
+        olaf = {
+            "version": layouts.VERSION,
+            "frame_type": int(self.frame_type),
+            "epoch": self.epoch,
+            "flags": self.flags,
+            "count": self.count,
+            "seq": self.seq,
+            "reward": float_bits(self.reward),
+            "gen_time": self.gen_time % layouts.TIMES,
+            "segment": self.segment,
+            "policy": self.policy,
+        }
+        body = pack(layouts.OLAF, olaf) + status + payload
+        return Datagram(self.source, self.destination, body).encode()
+
+    @classmethod
+    def decode(cls, frame: bytes) -> Self:
+        """An Olaf frame from its bytes.
+
+        Raises ValueError when the frame is not IPv4/UDP/Olaf or shorter than its header says.
+        """
+        datagram = Datagram.decode(frame)
+        olaf = unpack(layouts.OLAF, datagram.body)
+        if olaf["version"] != layouts.VERSION:
+            raise ValueError(f"Olaf version {olaf['version']}, not {layouts.VERSION}")
+        start = layouts.OLAF.size
+        status = None
+        if olaf["flags"] & layouts.Flag.STATUS:
+            status = unpack(layouts.STATUS, datagram.body[start:])
+            start += layouts.STATUS.size
+        if len(datagram.body[start:]) % 4:
+            raise ValueError(f"{len(datagram.body)} bytes hold no whole gradient")
+        return cls(
+            source=datagram.source,
+            destination=datagram.destination,
+            frame_type=FrameType(olaf["frame_type"]),
+            flags=olaf["flags"],
+            count=olaf["count"],
+            seq=olaf["seq"],
+            reward=bits_float(olaf["reward"]),
+            gen_time=olaf["gen_time"],
+            gradient=np.frombuffer(datagram.body[start:], "<f4"),
+            status=status,
+            epoch=olaf["epoch"],
+            segment=olaf["segment"],
+            policy=olaf["policy"],
+        )

@@ -1,0 +1,32 @@
+// What the event-level model knows of an update: no payload.
+
+#pragma once
+
+#include <cstdint>
+
+#include "timed.h"
+
+namespace olaf {
+
+// What the rules read of an update, and what leaves of it. The layout is that of UPDATE in library.py.
+struct Update {
+    std::uint64_t gen_time;  // nanoseconds modulo 2^48, compared as serial numbers
+    std::uint32_t index;     // cluster and segment
+    std::uint32_t worker;    // in rounds the member's number
+    std::uint32_t seq;       // in rounds the round
+    std::uint32_t reward;    // the bits of a binary32
+    std::uint32_t size;      // bytes of the frame
+    std::uint16_t count;
+    std::uint8_t aggregated;
+    std::uint8_t unused;
+    std::uint32_t contributors;  // the set that the frame consists of (contributors.h), or kNoContributors
+
+    std::uint32_t member() const { return worker; }
+    void Merge(const Update &other, bool newer) {
+        if (newer) *this = other;
+    }
+};
+
+using Queue = BasicQueue<Update>;
+
+}  // namespace olaf

@@ -1,0 +1,100 @@
+"""What OlafQueue keeps of a waiting update, and the codes by which its modules name what becomes of one.
+
+``hdl/olaf_meta.vh`` and ``hdl/olaf_dispositions.vh`` are generated from this; widths of wire fields are taken
+from the wire's layouts.
+"""
+
+from enum import IntEnum
+
+from olafctl.wire import modes
+from olafctl.wire.layouts import OLAF, TUSER, Field, Layout
+
+
+def _from(layout: Layout, name: str, meaning: str | None = None, called: str | None = None) -> Field:
+    found = layout.field(name)
+    return Field(called or name, found.bits, meaning or found.meaning)
+
+
+META = Layout(
+    "meta",
+    "What travels with a waiting update until it leaves",
+    (
+        *(_from(TUSER, name) for name in ("size", "src", "dst", "cluster", "index", "member", "worker")),
+        Field("tracked", 1, "its index's table knows of it: it came in OLAF mode"),
+        Field("result", 1, "it is the sum of an iSwitch round"),
+    ),
+)
+
+KEPT = Layout(
+    "kept",
+    "What is kept of a waiting update's header, for the decision about the next one of its index",
+    (
+        _from(OLAF, "count"),
+        _from(OLAF, "reward"),
+        Field("key", OLAF.field("reward").bits, "the reward as an unsigned number in the same order"),
+        _from(OLAF, "gen_time"),
+        _from(OLAF, "policy"),
+        _from(TUSER, "size"),
+    ),
+)
+
+
+class Disposition(IntEnum):
+    """What becomes of an update."""
+
+    APPEND = 0
+    MERGE = 1
+    REPLACE_WORKER = 2
+    REPLACE_REWARD = 3
+    SUPERSEDE = 4
+    DROP_FULL = 16
+    DROP_REWARD = 17
+    DROP_MISMATCH = 18
+    DROP_FAULT = 19
+    DROP_HALTED = 20
+    DROP_MEMBER = 21
+    DROP_DUPLICATE = 22
+    DROP_LATE = 23
+    DROP_QUOTA = 24
+
+
+DISPOSITION_BITS = 5
+IS_DROP = 4
+"""The bit that is set in every disposition that drops."""
+
+
+class Fault(IntEnum):
+    """What is wrong with an update's own headers."""
+
+    NONE = 0
+    HEADER = 1
+    LENGTH = 2
+    OVERSIZE = 3
+    INDEX = 4
+
+
+FAULT_BITS = 3
+
+
+SETTINGS = Layout(
+    "settings",
+    "The settings of an index",
+    (
+        Field("mode", modes.BITS, modes.NUMBERS),
+        Field("halted", 1, "every update is dropped"),
+        _from(OLAF, "count", "H: worker updates that make a result", "threshold"),
+        Field("reward_enable", 1, "the reward rule applies"),
+        _from(OLAF, "reward", "rewards that differ by no more are comparable", "reward_threshold"),
+    ),
+)
+
+
+class End(IntEnum):
+    """How an update arrived to its end."""
+
+    GOOD = 0
+    TRUNCATED = 1
+    OVERLONG = 2
+
+
+END_BITS = 2

@@ -1,0 +1,171 @@
+"""What follows from the register map and the header layouts: Verilog, C++ and a documentation table."""
+
+from pathlib import Path
+
+from olafctl.queue.registers import ADDRESS_BITS, DISPOSITIONS, REGISTERS, Access, Command, Register
+from olafctl.templates import fill
+from olaflab.sources import verilog
+from olaflab.sources.internals import (
+    DISPOSITION_BITS,
+    END_BITS,
+    FAULT_BITS,
+    IS_DROP,
+    KEPT,
+    META,
+    SETTINGS,
+    Disposition,
+    End,
+    Fault,
+)
+
+_NOTE = "Generated from olafctl/{source} by `olafctl generate`: do not edit."
+
+
+_USE = """\
+The queue takes one beat a cycle, but at least four cycles for each update (256 bytes). Updates and
+other frames take turns at the output, frame by frame, when both wait.
+
+Mode, threshold H, reward rule and halt belong to an index, that is one segment of one cluster. To
+change them, write the `set_…` registers and the range, then SET to `command`, and wait until
+`command_busy` is 0. A command is applied to one index after the other, to each between two updates,
+while traffic flows. A command that is refused changes nothing and sets `command_error`: an unknown
+code, a range that is not within the indices, a mode or an H that does not exist, or another command
+still at work. One that comes while the tables are cleared after reset waits until they are, and is busy
+until then.
+
+In FIFO mode every update is appended, and none is merged.
+
+In ISWITCH mode an index sums one contribution of each member to the round in `seq`. The sum leaves
+once, as a RESULT, when the counts in it reach H. SET applies a new H at once; out of ISWITCH mode it
+discards the partial sum. A halted index keeps its partial sum until it goes on, FBCAST or RESET.
+""".splitlines()
+
+
+def generated() -> dict[Path, str]:
+    """Every generated file's text, by its place relative to the sources' root."""
+    return {
+        Path("hdl/olaf_registers.v"): _registers(),
+        Path("hdl/olaf_layout.vh"): verilog.layout(),
+        Path("hdl/olaf_geometry.vh"): verilog.bounds(),
+        Path("hdl/olaf_meta.vh"): _meta(),
+        Path("hdl/olaf_dispositions.vh"): _dispositions(),
+        Path("docs/registers.md"): _table(),
+        Path("olafctl/queue/native/registers.h"): _offsets(),
+    }
+
+
+def _of(access: Access) -> list[Register]:
+    return [register for register in REGISTERS if register.access is access]
+
+
+def _registers() -> str:
+    return fill(
+        "verilog/olaf_registers.v.j2",
+        fixed=[register for register in _of(Access.FIXED) if register.reset is None],
+        as_built=[register for register in _of(Access.SETTING) if register.reset is None],
+        commands=_of(Access.COMMAND),
+        live=_of(Access.LIVE),
+        constants=[register for register in _of(Access.FIXED) if register.reset is not None],
+        settings=_of(Access.SETTING),
+        pulses=_of(Access.PULSE),
+        status=_of(Access.STATUS),
+        counters=_of(Access.COUNTER),
+        dispositions=DISPOSITIONS,
+        restart={
+            "in_updates": "{32'd0, resident_updates_next}",
+            "in_bypass": "{32'd0, resident_bypass_next}",
+        },
+        residents=("resident_updates", "resident_bypass"),
+        address_bits=ADDRESS_BITS,
+        hex=lambda offset: f"{ADDRESS_BITS}'h{offset:03x}",
+    )
+
+
+def _meta() -> str:
+    return verilog.guarded(
+        "olaf_meta",
+        "lab/olaflab/sources/internals.py",
+        [
+            *verilog.packed("OLAF_META", META),
+            "",
+            *verilog.packed("OLAF_KEPT", KEPT),
+            "",
+            *verilog.packed("OLAF_SETTINGS", SETTINGS),
+            *verilog.modes(),
+            *verilog.codes("OLAF_COMMAND", Command, 8),
+        ],
+    )
+
+
+def _dispositions() -> str:
+    lines = [
+        "// What becomes of an update.",
+        f"`define OLAF_DISPOSITION_BITS {DISPOSITION_BITS}",
+        f"`define OLAF_IS_DROP {IS_DROP}",
+        *verilog.codes("OLAF", Disposition, DISPOSITION_BITS),
+        "",
+        "// What is wrong with its headers.",
+        f"`define OLAF_FAULT_BITS {FAULT_BITS}",
+        *verilog.codes("OLAF_FAULT", Fault, FAULT_BITS),
+        "",
+        "// How it arrived to its end.",
+        f"`define OLAF_END_BITS {END_BITS}",
+        *verilog.codes("OLAF_END", End, END_BITS),
+    ]
+    return verilog.guarded("olaf_dispositions", "lab/olaflab/sources/internals.py", lines)
+
+
+def _offsets() -> str:
+    enumerations = [
+        ("register", "OLAF_REGISTER", {register.name: register.offset for register in REGISTERS}),
+        ("command", "OLAF_COMMAND", {command.name: command.value for command in Command}),
+    ]
+    counters = _of(Access.COUNTER)
+    constants = {
+        register.name: register.reset for register in _of(Access.FIXED) if register.reset is not None
+    }
+    resets = {register.name: register.reset for register in _of(Access.SETTING) if register.reset is not None}
+    lines = [
+        "// Generated by `olafctl generate` from olafctl/queue/registers.py: edit that file instead.",
+        "#pragma once",
+        "",
+        "enum { OLAF_COUNTERS_AT = " + f"{counters[0].offset:#x}, OLAF_COUNTERS = {len(counters)} }};",
+        "",
+    ]
+    for name, prefix, values in enumerations:
+        lines += [
+            f"enum olaf_{name} {{",
+            *(f"    {prefix}_{key.upper()} = {value:#x}," for key, value in values.items()),
+            "};",
+            "",
+        ]
+    for name, prefix, values in (("reset value", "OLAF_RESET", resets), ("value", "OLAF_FIXED", constants)):
+        lines += [f"// The {name} of each that has one.", "enum {"]
+        lines += [f"    {prefix}_{key.upper()} = {value:#x}," for key, value in values.items()] + ["};", ""]
+    return "\n".join(lines[:-1]) + "\n"
+
+
+def _table() -> str:
+    lines = [
+        "# OlafQueue's registers",
+        "",
+        f"<!-- {_NOTE.format(source='queue/registers.py')} -->",
+        "",
+        "32-bit AXI4-Lite registers, byte offsets. Status and counters show the last snapshot: write 1 to",
+        "`snapshot`, then read. A counter's high word is at its offset + 4. At every instant",
+        "",
+        "    in_updates = out_updates + merged + replaced_… + dropped_… (of updates) + resident_updates",
+        "    in_bypass = out_bypass + dropped_bypass + resident_bypass",
+        "",
+        *_USE,
+        "",
+        "| offset | name | access | reset | meaning |",
+        "|---|---|---|---|---|",
+    ]
+    for register in REGISTERS:
+        reset = "as built" if register.reset is None else f"{register.reset:#x}"
+        lines.append(
+            f"| 0x{register.offset:03x} | `{register.name}` | {register.access.value} | {reset} "
+            f"| {register.meaning} |"
+        )
+    return "\n".join([*lines, ""])

@@ -1,0 +1,266 @@
+// Updates with their bytes: which are faulty, what the rules make of the others, what leaves, and the
+// counters.
+
+#pragma once
+
+#include <array>
+#include <cstring>
+#include <vector>
+
+#include "../../wire/native/olaf_header.h"
+#include "../../wire/native/tuser.h"
+#include "activity.h"
+#include "buffers.h"
+#include "lanes.h"
+#include "registers.h"
+#include "timed.h"
+
+namespace olaf {
+
+// What the rules know of an update, and where its bytes are.
+struct Held {
+    std::uint64_t gen_time;
+    std::uint32_t index, worker, seq, reward, size;
+    std::uint16_t count, policy;
+    std::uint8_t aggregated;
+    bool result;   // it came in ISWITCH mode: a sum, also when it is of one
+    bool patched;  // others were merged into it
+    olaf_tuser user;
+    Buffer *bytes;
+
+    std::uint32_t member() const { return user.member; }
+    void Merge(const Held &other, bool newer) {
+        if (static_cast<std::uint16_t>(other.policy - policy) >= 0x8000)
+            policy = other.policy;  // it is older
+        patched = true;
+        if (!newer) return;
+        gen_time = other.gen_time;
+        worker = other.worker;
+        seq = other.seq;
+        user = other.user;
+    }
+};
+
+// How an update arrived to its end.
+enum class Ending : std::uint8_t { kGood, kTruncated, kOverlong };
+
+class Combiner {
+  public:
+    struct Geometry {
+        std::size_t indices, slots, beats;
+        std::uint32_t members, adder_latency;
+    };
+
+    explicit Combiner(const Geometry &geometry)
+        : geometry_(geometry),
+          timed({geometry.slots, geometry.indices, geometry.slots > 1 ? geometry.slots / 2 : 1,
+                 geometry.members},
+                {1, geometry.adder_latency + kMergeCycles}, geometry.indices),
+          activity(OLAF_RESET_ACTIVE_WINDOW, geometry.indices, static_cast<std::int64_t>(geometry.indices)) {}
+
+    static Ending EndingOf(const olaf_tuser &user, std::size_t length) {
+        return length < user.size   ? Ending::kTruncated
+               : length > user.size ? Ending::kOverlong
+                                    : Ending::kGood;
+    }
+
+    struct Arrival {
+        bool kept;   // it is in the buffer that came with it
+        bool known;  // it is an update of an index, good or dropped by a rule
+    };
+
+    // A whole frame arrives at once, decided and settled at `now`; `own` is the frame's buffer, taken over
+    // when the update needs one, or null.
+    Arrival Arrive(std::int64_t now, const olaf_tuser &user, const std::uint8_t *frame, std::size_t length,
+                   Buffer *own) {
+        Held update;
+        Count(OLAF_REGISTER_IN_UPDATES);
+        if (const auto fault = Read(user, frame, length, &update)) {
+            Count(fault);
+            return {false, false};
+        }
+        if (const Ending ending = EndingOf(user, length); ending != Ending::kGood) {
+            Count(CounterOf(ending));
+            return {false, false};
+        }
+        const Held *joined = timed.queue.Waiting(update.index);
+        const Old old = OldOf(joined, update);
+        update.bytes = own ? own : buffers.Take();
+        std::uint32_t displaced;
+        const Disposition what = timed.Decide(now, update, &displaced);
+        return {Keep(what, update, old, displaced, frame, own == nullptr), true};
+    }
+
+    // The same in steps, told from outside when each happens: the laboratory compares them with the
+    // Verilog's.
+    void Decide(const olaf_tuser &user, const std::uint8_t *frame, std::size_t length, std::size_t closing) {
+        fault_ = Read(user, frame, length, &arriving_);
+        torn_ = !fault_ && length < OLAF_GRADIENTS_AT;
+        if (fault_ || torn_) return;
+        arriving_.bytes = buffers.Take();
+        decided_ = timed.queue.Decide(arriving_, closing);
+    }
+    // Whether the update that arrives is added to another.
+    bool adds() const { return !fault_ && !torn_ && decided_ == Disposition::kMerged; }
+    void Settle(std::int64_t now, const std::uint8_t *frame, Ending ending) {
+        Count(OLAF_REGISTER_IN_UPDATES);
+        if (fault_ || torn_) {
+            Count(fault_ ? fault_ : CounterOf(ending));
+            return;
+        }
+        if (ending != Ending::kGood) {
+            if (!timed.queue.HasBegun()) {
+                timed.queue.GiveUp();
+                buffers.Give(arriving_.bytes);
+                Count(CounterOf(ending));
+                return;
+            }
+            Count(OLAF_REGISTER_REPAIRED);
+        }
+        activity.Mark(now, arriving_.index);
+        const Old old = OldOf(timed.queue.Joined(), arriving_);
+        std::uint32_t displaced;
+        timed.queue.Settle(&displaced);
+        Keep(decided_, arriving_, old, displaced, frame, true);
+    }
+
+    // What becomes of a partial sum by a command.
+    void Discarded(const Held *sum) {
+        buffers.Give(sum->bytes);
+        Count(OLAF_REGISTER_DROPPED_RESET);
+    }
+
+    // The headers of what leaves, as they leave.
+    static olaf_tuser Finish(const Held &update) {
+        if (update.patched || update.result) {
+            std::uint8_t *frame = update.bytes->frame();
+            olaf_header header;
+            olaf_header_read(&header, frame + OLAF_HEADER_AT);
+            header.flags |= OLAF_FLAG_AGGREGATED;
+            header.count = update.count;
+            header.reward = update.reward;
+            header.policy = update.policy;
+            olaf_header_write(&header, frame + OLAF_HEADER_AT);
+            // The payload differs, so its UDP checksum must not be checked any more.
+            frame[OLAF_UDP_CHECKSUM_AT] = frame[OLAF_UDP_CHECKSUM_AT + 1] = 0;
+        }
+        olaf_tuser user = update.user;
+        user.kind = update.result ? OLAF_KIND_RESULT : OLAF_KIND_UPDATE;
+        return user;
+    }
+
+    // The queue's status in what leaves.
+    void Status(std::int64_t now, std::size_t occupancy, olaf_tuser *user) {
+        const std::size_t active = activity.Active(now);
+        user->occupancy = static_cast<std::uint32_t>(occupancy);
+        user->active_clusters = static_cast<std::uint16_t>(active);
+        user->slots = static_cast<std::uint16_t>(geometry_.slots);
+        user->status_flags = (occupancy == geometry_.slots ? OLAF_STATUS_FULL : 0) |
+                             (active > geometry_.slots ? OLAF_STATUS_CONGESTED : 0);
+    }
+
+    void Count(std::uint32_t counter, std::uint64_t by = 1) { At(counter) += by; }
+    std::uint64_t &At(std::uint32_t counter) { return counters[(counter - OLAF_COUNTERS_AT) / 8]; }
+
+  private:
+    static constexpr std::int64_t kMergeCycles = 3;  // of a beat to the adders and behind them
+
+    // What an update is combined with, before it is.
+    struct Old {
+        Buffer *bytes;
+        bool newer;  // the one that arrives, than it
+    };
+
+    const Geometry geometry_;
+    Held arriving_{};
+    std::uint32_t fault_ = 0;
+    bool torn_ = false;
+    Disposition decided_ = Disposition::kCount;
+
+  public:
+    Buffers buffers;
+    TimedQueue<Held> timed;
+    Activity activity;
+    std::array<std::uint64_t, OLAF_COUNTERS> counters{};
+
+  private:
+    static std::uint32_t CounterOf(Ending ending) {
+        return ending == Ending::kTruncated ? OLAF_REGISTER_DROPPED_TRUNCATED
+                                            : OLAF_REGISTER_DROPPED_OVERLONG;
+    }
+
+    static Old OldOf(const Held *joined, const Held &update) {
+        if (joined == nullptr) return {nullptr, false};
+        return {joined->bytes, AtLeastAsNew(update.gen_time, joined->gen_time)};
+    }
+
+    // The counter of what is wrong with its headers, or 0.
+    std::uint32_t Read(const olaf_tuser &user, const std::uint8_t *frame, std::size_t length,
+                       Held *update) const {
+        if (length < OLAF_GRADIENTS_AT)  // its headers are not whole
+            return user.size < OLAF_GRADIENTS_AT ? OLAF_REGISTER_DROPPED_LENGTH : 0;
+        olaf_header header;
+        olaf_header_read(&header, frame + OLAF_HEADER_AT);
+        if (header.version != OLAF_VERSION || header.frame_type != OLAF_TYPE_UPDATE || header.count == 0)
+            return OLAF_REGISTER_DROPPED_HEADER;
+        const std::uint32_t udp = frame[OLAF_UDP_LENGTH_AT] << 8 | frame[OLAF_UDP_LENGTH_AT + 1];
+        if (user.size < OLAF_GRADIENTS_AT || user.size != OLAF_UDP_AT + udp || user.size % 4)
+            return OLAF_REGISTER_DROPPED_LENGTH;
+        if (user.size > geometry_.beats * OLAF_BEAT_BYTES) return OLAF_REGISTER_DROPPED_OVERSIZE;
+        if (user.index >= geometry_.indices) return OLAF_REGISTER_DROPPED_INDEX;
+        *update = {header.gen_time,
+                   user.index,
+                   user.worker,
+                   header.seq,
+                   header.reward,
+                   user.size,
+                   header.count,
+                   header.policy,
+                   static_cast<std::uint8_t>(header.flags & OLAF_FLAG_AGGREGATED),
+                   timed.queue.Sums(user.index),
+                   false,
+                   user,
+                   nullptr};
+        return 0;
+    }
+
+    // Its bytes, and what they displace. Whether update.bytes was kept; else it is given back if it is
+    // `ours`.
+    bool Keep(Disposition what, const Held &update, const Old &old, std::uint32_t displaced,
+              const std::uint8_t *frame, bool ours) {
+        static constexpr std::uint32_t kCounters[] = {
+            OLAF_REGISTER_APPENDED,           OLAF_REGISTER_MERGED,
+            OLAF_REGISTER_REPLACED_WORKER,    OLAF_REGISTER_REPLACED_REWARD,
+            OLAF_REGISTER_DROPPED_FULL,       OLAF_REGISTER_DROPPED_REWARD,
+            OLAF_REGISTER_DROPPED_MISMATCH,   OLAF_REGISTER_DROPPED_MEMBER,
+            OLAF_REGISTER_DROPPED_DUPLICATE,  OLAF_REGISTER_DROPPED_LATE,
+            OLAF_REGISTER_DROPPED_SUPERSEDED, OLAF_REGISTER_DROPPED_QUOTA,
+            OLAF_REGISTER_DROPPED_HALTED,
+        };
+        static_assert(std::size(kCounters) == static_cast<std::size_t>(Disposition::kCount));
+        Count(kCounters[static_cast<std::size_t>(what)]);
+        switch (what) {
+            case Disposition::kReplacedWorker:
+            case Disposition::kReplacedReward:
+            case Disposition::kDroppedSuperseded: buffers.Give(old.bytes); [[fallthrough]];
+            case Disposition::kAppended:
+                if (timed.queue.after_locked() && what == Disposition::kAppended)
+                    Count(OLAF_REGISTER_LOCKED_APPENDS);
+                if (ours) update.bytes->Copy(frame, update.size);
+                return true;
+            case Disposition::kMerged: {
+                std::uint8_t *sum = old.bytes->frame();
+                if (old.newer) std::memcpy(sum, frame, OLAF_GRADIENTS_AT);
+                AddLanes(sum + OLAF_GRADIENTS_AT, frame + OLAF_GRADIENTS_AT,
+                         (update.size - OLAF_GRADIENTS_AT) / 4);
+                if (displaced) Count(OLAF_REGISTER_SATURATIONS);
+                break;
+            }
+            default: break;
+        }
+        if (ours) buffers.Give(update.bytes);
+        return false;
+    }
+};
+
+}  // namespace olaf

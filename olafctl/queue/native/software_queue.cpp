@@ -1,0 +1,308 @@
+// OlafQueue in C++ behind queue_model.h: the Verilog's rules and registers, in the time of its clock without
+// going through its cycles. A frame arrives whole: there is no stream that could break off within one.
+#pragma GCC visibility push(default)
+#include "queue_model.h"
+#pragma GCC visibility pop
+
+#include "register_file.h"
+
+namespace {
+
+using olaf::Buffer;
+using olaf::Held;
+using olaf::kNever;
+
+constexpr int64_t kBypassBeats = 512;
+// Cycles in the clock of timed.h, in which an update's decision takes no time. What passes by needs none, so
+// it is there earlier.
+constexpr int64_t kBypassLead = 1;
+constexpr int64_t kBypassCycles = 7;  // from its last beat read to the end of it
+// From when an update begins to leave, or what passes by does, until its status is taken, and from a decision
+// and a departure until the status has it.
+constexpr int64_t kUpdateStatus = 6, kBypassStatus = 5, kSettled = 1, kLeft = 4;
+
+const olaf::Combiner::Geometry kGeometry{OLAF_INDICES, OLAF_SLOTS, OLAF_BEATS, OLAF_MEMBERS,
+                                         OLAF_ADDER_LATENCY};
+
+int64_t beats(size_t length) { return olaf::Beats(int64_t(length)); }
+
+}  // namespace
+
+struct olaf_queue {
+    struct Frame {
+        olaf_tuser user;
+        Buffer *bytes;
+        size_t length;
+        int64_t first, last;      // cycles; of a frame still to come, when it comes and when it is decided
+        bool update = false;      // from the queue
+        int64_t status = kNever;  // when its status is taken
+    };
+
+    // An update is in, as a status tells it from `time` on.
+    struct Settled {
+        int64_t time;
+        uint32_t index;
+        bool grows;  // the occupancy does
+    };
+
+    olaf::Combiner combiner{kGeometry};
+    olaf::RegisterFile registers{combiner, kGeometry};
+    int64_t now = 0;
+    std::deque<Frame> source, bypass, done;
+    int64_t bypass_beats = 0;     // in the bypass
+    int64_t begins = kNever;      // when the head begins to leave
+    int64_t output_free = 0;      // the bypass has it until then
+    int64_t last_left = kNever;   // when the last update had left
+    bool updates_turn = false;    // where both wait
+    bool decision_known = false;  // of the first of the source
+    Frame taken{};
+    size_t unmarked = 0;  // at the end of `done`: their status is not taken yet
+    std::deque<Settled> settled;
+    std::deque<int64_t> leaving;  // when the occupancy that a status tells falls
+    int64_t told_occupancy = 0;
+
+    // The next time at which something happens; kNever for never.
+    int64_t next() {
+        int64_t time = kNever;
+        const auto either = [&time](int64_t other) {
+            if (other != kNever && (time == kNever || other < time)) time = other;
+        };
+        if (!source.empty()) either(decided());
+        either(update_begins());
+        either(bypass_begins());
+        if (combiner.timed.left_at() != kNever) either(combiner.timed.left_at());
+        if (unmarked) either(done[done.size() - unmarked].status);
+        return time;
+    }
+
+    // When the first frame of the source is decided.
+    int64_t decided() {
+        Frame &frame = source.front();
+        if (!decision_known) {
+            frame.last = decided(frame.user, frame.length, std::max(frame.first, now));
+            decision_known = true;
+        }
+        return frame.last;
+    }
+    int64_t decided(const olaf_tuser &user, size_t length, int64_t first) {
+        if (user.kind == OLAF_KIND_UPDATE) return combiner.timed.DecidedAt(first, int64_t(length));
+        return std::max(combiner.timed.DecidedAt(first, int64_t(length), 1) - kBypassLead, now);
+    }
+
+    // Updates and what passes by take turns where both wait.
+    int64_t update_begins() {
+        if (registers.hold() || (!bypass.empty() && !updates_turn)) return kNever;
+        if (begins == kNever) begins = combiner.timed.Schedule(now);
+        return begins == kNever ? kNever : std::max(begins, output_free);
+    }
+
+    // An update that leaves, leaves whole before what passes by.
+    int64_t bypass_begins() const {
+        if (bypass.empty()) return kNever;
+        const int64_t left = std::max(combiner.timed.left_at(), last_left);
+        return std::max({bypass.front().first, output_free, left == kNever ? kNever : left + 1});
+    }
+
+    // Everything that happens before `end`.
+    void run(int64_t end) {
+        for (int64_t time = next(); time != kNever && time < end; time = next()) happen(time);
+        now = std::max(now, end);
+    }
+
+    // What happens next, at `time`.
+    void happen(int64_t time) {
+        now = std::max(now, time);
+        mark(time);
+        if (const int64_t left = combiner.timed.left_at(); left != kNever && left <= time) {
+            last_left = left;
+            leaving.push_back(left + kLeft);
+            combiner.timed.Release(time);
+        }
+        const bool arrives = !source.empty() && decided() <= time;
+        if (arrives && source.front().user.kind != OLAF_KIND_UPDATE)
+            arrive(time);
+        else if (const int64_t update = update_begins(); update != kNever && update <= time)
+            send(time);
+        else if (const int64_t other = bypass_begins(); other != kNever && other <= time)
+            pass(time);
+        else if (arrives)
+            arrive(time);
+    }
+
+    // Takes the status of what has begun to leave.
+    void mark(int64_t time) {
+        for (; unmarked && done[done.size() - unmarked].status <= time; --unmarked) {
+            Frame &frame = done[done.size() - unmarked];
+            tell(frame.status);
+            combiner.Status(frame.status, size_t(told_occupancy), &frame.user);
+        }
+        if (!unmarked) tell(time);
+    }
+
+    // What a status tells, as of `time`.
+    void tell(int64_t time) {
+        for (; !settled.empty() && settled.front().time <= time; settled.pop_front()) {
+            combiner.activity.Mark(settled.front().time - kSettled, settled.front().index);
+            told_occupancy += settled.front().grows;
+        }
+        for (; !leaving.empty() && leaving.front() <= time; leaving.pop_front()) --told_occupancy;
+    }
+
+    void send(int64_t time) {
+        begins = kNever;
+        updates_turn = false;
+        const Held &update = combiner.timed.Send(time);
+        const int64_t last = combiner.timed.Sent() - 1;
+        Frame &frame = done.emplace_back(Frame{olaf::Combiner::Finish(update), update.bytes, update.size,
+                                               last + 1 - beats(update.size), last, true});
+        frame.status = combiner.timed.left_at() - beats(update.size) + kUpdateStatus;
+        ++unmarked;
+        combiner.Count(OLAF_REGISTER_OUTPUT_BEATS, uint64_t(beats(frame.length)));
+    }
+
+    void pass(int64_t time) {
+        Frame frame = bypass.front();
+        bypass.pop_front();
+        const int64_t length = beats(frame.length);
+        bypass_beats -= length;
+        output_free = time + length;
+        updates_turn = true;
+        frame.last = output_free + kBypassCycles - 1;
+        frame.first = frame.last + 1 - length;
+        frame.status = time + kBypassStatus;
+        ++unmarked;
+        combiner.Count(OLAF_REGISTER_OUTPUT_BEATS, uint64_t(length));
+        done.push_back(frame);
+    }
+
+    void arrive(int64_t time) {
+        const Frame frame = source.front();
+        source.pop_front();
+        decision_known = false;
+        if (!arrive(time, frame.user, frame.bytes->frame(), frame.length, frame.bytes))
+            combiner.buffers.Give(frame.bytes);
+    }
+
+    // Whether `own`, if it is not null, was kept.
+    bool arrive(int64_t time, const olaf_tuser &user, const uint8_t *frame, size_t length, Buffer *own) {
+        combiner.Count(OLAF_REGISTER_INPUT_BEATS, uint64_t(beats(length)));
+        if (user.kind == OLAF_KIND_UPDATE) {
+            const auto before = combiner.timed.queue.occupancy();
+            const auto arrival = combiner.Arrive(time, user, frame, length, own);
+            const int64_t over = time + std::max(beats(length), olaf::kLeastInputCycles);
+            if (arrival.known)
+                settled.push_back({over + kSettled, user.index, combiner.timed.queue.occupancy() > before});
+            return arrival.kept;
+        }
+        combiner.Count(OLAF_REGISTER_IN_BYPASS);
+        const int64_t wanted = std::max<int64_t>(beats(user.size), 1);
+        if (std::max(wanted, beats(length)) > kBypassBeats - bypass_beats) {
+            combiner.Count(OLAF_REGISTER_DROPPED_BYPASS);
+            return false;
+        }
+        Buffer *bytes = own ? own : combiner.buffers.Take();
+        if (!own) bytes->Copy(frame, length);
+        bypass.push_back({user, bytes, length, time, 0});
+        bypass_beats += beats(length);
+        ++registers.other_frames;
+        return true;
+    }
+
+    void offer(const olaf_tuser &user, const uint8_t *frame, size_t length, int64_t cycle) {
+        if (source.empty() && cycle <= now) {
+            const int64_t time = decided(user, length, now);
+            run(time + 1);
+            now = time;
+            arrive(time, user, frame, length, nullptr);
+            return;
+        }
+        Buffer *bytes = combiner.buffers.Take();
+        bytes->Copy(frame, length);
+        source.push_back({user, bytes, length, cycle, 0});
+    }
+
+    bool waiting() { return next() != kNever || (!done.empty() && done.back().last >= now); }
+
+    // When something happens next that can be seen; kNever for never.
+    int64_t next_seen() {
+        const int64_t time = next();
+        if (time != kNever || done.empty() || done.back().last < now) return time;
+        return done.back().last + 1;
+    }
+
+    uint64_t settle(int64_t limit) {
+        const int64_t start = now;
+        while (now - start < limit) {
+            const int64_t time = next_seen();
+            if (time == kNever) break;
+            run(std::min(std::max(time, now) + 1, start + limit));
+        }
+        return uint64_t(now - start);
+    }
+
+    void write(uint32_t offset, uint32_t value) {
+        mark(now);
+        registers.Write(offset, value, ~uint32_t(0), now);
+        const auto before = combiner.timed.queue.occupancy();
+        while (registers.commanded()) registers.Step(now);
+        told_occupancy -= int64_t(before - combiner.timed.queue.occupancy());
+        // The rate may be another one, or the line.
+        begins = kNever;
+        combiner.timed.Unschedule();
+    }
+
+    size_t take(olaf_tuser *user, const uint8_t **frame, uint64_t *first, uint64_t *last) {
+        if (taken.bytes) combiner.buffers.Give(taken.bytes);
+        taken.bytes = nullptr;
+        if (done.empty() || done.front().last >= now) return 0;
+        taken = done.front();
+        done.pop_front();
+        if (taken.update) {
+            combiner.Count(OLAF_REGISTER_OUT_UPDATES);
+        } else {
+            combiner.Count(OLAF_REGISTER_OUT_BYPASS);
+            --registers.other_frames;
+        }
+        *user = taken.user;
+        *frame = taken.bytes->frame();
+        *first = uint64_t(taken.first);
+        *last = uint64_t(taken.last);
+        return taken.length;
+    }
+};
+
+extern "C" {
+
+olaf_queue *olaf_queue_new(void) { return new olaf_queue; }
+void olaf_queue_free(olaf_queue *queue) { delete queue; }
+
+void olaf_queue_offer(olaf_queue *queue, const olaf_tuser *user, const uint8_t *frame, size_t length,
+                      uint64_t cycle) {
+    if (length > 0) queue->offer(*user, frame, length, int64_t(cycle));
+}
+
+void olaf_queue_run(olaf_queue *queue, uint64_t cycle) { queue->run(int64_t(cycle)); }
+
+uint64_t olaf_queue_settle(olaf_queue *queue, uint64_t limit) { return queue->settle(int64_t(limit)); }
+
+int olaf_queue_waiting(const olaf_queue *queue) { return const_cast<olaf_queue *>(queue)->waiting(); }
+
+uint64_t olaf_queue_quiet(const olaf_queue *queue, uint64_t cycle) {
+    const int64_t now = queue->now, end = int64_t(cycle);
+    const int64_t time = const_cast<olaf_queue *>(queue)->next_seen();
+    if (end <= now) return 0;
+    return uint64_t((time == kNever ? end : std::min(std::max(time, now), end)) - now);
+}
+
+uint64_t olaf_queue_cycle(const olaf_queue *queue) { return uint64_t(queue->now); }
+
+size_t olaf_queue_take(olaf_queue *queue, olaf_tuser *user, const uint8_t **frame, uint64_t *first,
+                       uint64_t *last) {
+    return queue->take(user, frame, first, last);
+}
+
+uint32_t olaf_queue_read(olaf_queue *queue, uint32_t offset) { return queue->registers.Read(offset); }
+
+void olaf_queue_write(olaf_queue *queue, uint32_t offset, uint32_t value) { queue->write(offset, value); }
+
+}  // extern "C"

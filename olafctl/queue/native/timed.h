@@ -1,0 +1,170 @@
+// The rules in time: when an update is decided, begins to leave and has left, as the Verilog's pipeline has
+// it when updates arrive whole. The unit of time is the caller's; `cycle` is the clock's period in it.
+
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <limits>
+
+#include "rules.h"
+
+namespace olaf {
+
+constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::min();
+constexpr std::int64_t kBeatBytes = 64;
+// The input takes a beat a cycle, and an update in no fewer cycles than this.
+constexpr std::int64_t kLeastInputCycles = 4;
+// Cycles from the first beat of an idle engine's input to the decision, from the last beat read to the last
+// sent, and of that beat itself.
+constexpr std::int64_t kPipelineCycles = 3 + 4 + 1;
+constexpr int kRateBits = 32;
+
+inline std::int64_t Beats(std::int64_t size) { return (size + kBeatBytes - 1) / kBeatBytes; }
+
+// What comes within a cycle is taken as if it came at the cycle's beginning. All times but those of `Sent`
+// are kPipelineCycles earlier or less than in the Verilog: nothing outside sees them.
+template <typename Update> class TimedQueue {
+  public:
+    struct Pace {
+        std::int64_t cycle;
+        std::int64_t merge_cycles;  // of a beat through the adders' pipeline until it can be read
+        std::int64_t rate = 0;      // the rate limiter's, in bits a cycle times 2^kRateBits; 0 does not limit
+    };
+
+    TimedQueue(BasicQueue<Update> rules, Pace pace, std::size_t indices)
+        : queue(std::move(rules)), pace_(pace), readable_(indices, kNever) {}
+
+    // When an update that comes now is decided: the input takes one frame after the other.
+    std::int64_t DecidedAt(std::int64_t now, std::int64_t size, std::int64_t least = kLeastInputCycles) {
+        const std::int64_t decided = std::max(OnClock(now), input_free_);
+        input_free_ = decided + std::max(Beats(size), least) * pace_.cycle;
+        return std::max(decided, now);
+    }
+
+    Disposition Decide(std::int64_t now, const Update &update, std::uint32_t *displaced) {
+        now = OnClock(now);
+        Release(now);
+        const Disposition disposition = queue.Offer(update, freed_at_ == now, displaced);
+        if (queue.Sums(update.index)) {
+            Contribute(now, update, disposition);
+            return disposition;
+        }
+        switch (disposition) {
+            case Disposition::kAppended: ready_.push_back({now + pace_.cycle, kNever}); [[fallthrough]];
+            case Disposition::kReplacedWorker:
+            case Disposition::kReplacedReward: Write(now, update, false); break;
+            case Disposition::kMerged: Write(now, update, true); break;
+            default: break;
+        }
+        return disposition;
+    }
+
+    // A sum joined the line by a command.
+    void Released(std::int64_t now, std::uint32_t index) {
+        ready_.push_back({now + pace_.cycle, readable_[index]});
+    }
+
+    // When the head begins to leave; kNever when nothing is to leave or that is known already.
+    std::int64_t Schedule(std::int64_t now) {
+        if (scheduled_ || !queue.ready()) return kNever;
+        scheduled_ = true;
+        const std::int64_t cycle = pace_.cycle;
+        std::int64_t begins = (std::max({now, ready_.front().from, left_at_}) + cycle - 1) / cycle;
+        if (pace_.rate) begins = std::max(begins, debt_at_ + CyclesToPay());
+        return begins * cycle;
+    }
+
+    // It does not, for now.
+    void Unschedule() { scheduled_ = false; }
+
+    // The head begins to leave, as scheduled.
+    const Update &Send(std::int64_t now) {
+        scheduled_ = false;
+        Release(now);
+        const Update &update = queue.Begin();
+        const std::int64_t readable =
+            queue.Sums(update.index) ? ready_.front().readable : readable_[update.index];
+        ready_.pop_front();
+        left_at_ = std::max(now, readable) + Beats(update.size) * pace_.cycle;
+        Charge(now, update.size);
+        return update;
+    }
+
+    // When what was just sent has left, to its last beat.
+    std::int64_t Sent() const { return left_at_ + kPipelineCycles * pace_.cycle; }
+
+    // When the slot of what leaves becomes free; kNever when nothing leaves.
+    std::int64_t left_at() const { return left_at_; }
+
+    // Frees the slot of what has left by `now`.
+    void Release(std::int64_t now) {
+        if (left_at_ == kNever || left_at_ > now) return;
+        queue.Leave();
+        freed_at_ = left_at_;
+        left_at_ = kNever;
+    }
+
+    // In bits a cycle times 2^kRateBits; what is owed at the old rate is forgotten.
+    void SetRate(std::int64_t now, std::int64_t rate) {
+        pace_.rate = rate;
+        debt_ = 0;
+        debt_at_ = now / pace_.cycle;
+    }
+
+    BasicQueue<Update> queue;
+
+  private:
+    std::int64_t OnClock(std::int64_t time) const { return time / pace_.cycle * pace_.cycle; }
+
+    // A contribution always goes through the adders. A complete sum is in line when its last contribution has
+    // arrived.
+    void Contribute(std::int64_t now, const Update &update, Disposition disposition) {
+        const bool in = disposition == Disposition::kAppended || disposition == Disposition::kMerged ||
+                        disposition == Disposition::kDroppedSuperseded;
+        if (in) Write(now, update, true);
+        if (!queue.released()) return;
+        const std::int64_t arrived =
+            now + (std::max(Beats(update.size), kLeastInputCycles) - 2) * pace_.cycle;
+        ready_.push_back({arrived, readable_[update.index]});
+    }
+
+    // An update decided now is written to its slot, through the adders' pipeline or past it
+    // (hdl/olaf_merge.v): what needs no adding rides through it only while it is not empty.
+    void Write(std::int64_t now, const Update &update, bool merged) {
+        const bool rides = merged || now <= merging_until_;
+        const std::int64_t through = pace_.merge_cycles;
+        readable_[update.index] = rides ? now + through * pace_.cycle : kNever;
+        if (rides) merging_until_ = now + (Beats(update.size) - 1 + through - 1) * pace_.cycle;
+    }
+
+    std::int64_t CyclesToPay() const { return debt_ > 0 ? (debt_ + pace_.rate - 1) / pace_.rate : 0; }
+
+    // The rate limiter charges for an update that begins to leave.
+    void Charge(std::int64_t now, std::int64_t size) {
+        if (!pace_.rate) return;
+        debt_ -= CyclesToPay() * pace_.rate;
+        debt_ += (size * 8 << kRateBits) - pace_.rate;
+        debt_at_ = now / pace_.cycle + 1;
+    }
+
+    // Of an update in line that waits: from when on it may begin to leave, and when a sum's first beat can be
+    // read.
+    struct Ready {
+        std::int64_t from, readable;
+    };
+
+    Pace pace_;
+    std::deque<Ready> ready_;
+    std::vector<std::int64_t> readable_;   // by index: when the first beat of its update in line can be read
+    std::int64_t merging_until_ = kNever;  // the adders' pipeline is empty after this
+    std::int64_t left_at_ = kNever;        // when the update that leaves has left; kNever: none does
+    std::int64_t freed_at_ = kNever;       // when the last slot became free
+    std::int64_t debt_ = 0;  // of the rate limiter (hdl/olaf_rate_limiter.v) at cycle `debt_at_`
+    std::int64_t debt_at_ = 0;
+    bool scheduled_ = false;
+    std::int64_t input_free_ = 0;
+};
+
+}  // namespace olaf

@@ -1,0 +1,17 @@
+"""The software target: Olaf in production where there is no FPGA."""
+
+from pathlib import Path
+
+from olafctl.queue.software import build_software_queue
+from olafctl.targets.interface import Progress
+from olafctl.targets.twin.target import Twin
+from olafctl.testbed.model import Engine
+
+
+def queue_library(engine: Engine, progress: Progress) -> Path:
+    """The shared library of ``engine``'s queue, compiled when it is not in the cache. Raises OlafError."""
+    progress(f"compiling the queue of {engine.geometry}")
+    return build_software_queue(engine.geometry)
+
+
+TARGET = Twin("software", "software engine", queue_library)

@@ -1,1 +1,0 @@
-"""What is generated from the layouts: one file a language, each a pure function to text."""

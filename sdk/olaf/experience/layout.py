@@ -1,0 +1,134 @@
+"""What a row of experience holds: its keys, and the order in which they lie in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Union
+
+import numpy as np
+import numpy.typing as npt
+
+Shape = Union[int, tuple[int, ...]]
+Spec = Union[Shape, tuple[Shape, str]]
+
+GOES_ON, TERMINATED, CUT, CLOSING = range(4)
+"""How a row ends: not; the episode is over; it was cut here, so that the value of what follows still counts;
+or it is no step, but holds what was seen after the last step of an episode."""
+
+STAMP = "stamp"
+"""The counter of a row's stamps."""
+STAMPS = np.dtype([("version", "<u2"), ("actor", "<u2"), ("end", "u1"), ("episode", "<u4")], align=True)
+"""On every row: the version of the policy that acted, the actor, how the row ends, its episode's number."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The keys of a row, and how rows lie in memory.
+
+    ``joint`` rows, the default, have all keys of a step side by side: a batch of random rows costs one jump
+    in memory a row. Otherwise each key is an array of its own (ARTOS §4.2), and costs one jump a key.
+
+    With ``following``, a batch also has ``next``: that key of the row after. It is not stored twice; instead
+    every episode has one closing row, with what was seen after its last step.
+    """
+
+    keys: Mapping[str, tuple[tuple[int, ...], str]]
+    """Shape and type of one step's value."""
+    joint: bool = True
+    following: str | None = None
+    parts: Mapping[str, tuple[slice, ...]] = field(default_factory=dict)
+    """Of a row of several agents: which columns of a key are each agent's."""
+
+    def __post_init__(self) -> None:
+        reserved = {STAMP, *(STAMPS.names or ()), *(["next"] if self.following else [])}
+        taken = set(self.keys) & reserved
+        if not self.keys or taken:
+            raise ValueError(f"keys {sorted(taken)} mean something else" if taken else "a row without keys")
+        if self.following is not None and self.following not in self.keys:
+            raise ValueError(f"following: no key {self.following!r} among {', '.join(self.keys)}")
+
+    @property
+    def counters(self) -> tuple[str, ...]:
+        """What has a write counter of its own: each key, and the stamps."""
+        return (*self.keys, STAMP)
+
+    @property
+    def regions(self) -> tuple[np.dtype[Any], ...]:
+        """The types of a slot in each region of memory; one region of joint rows, or one a key."""
+        fields: list[Any] = [(name, kind, shape) for name, (shape, kind) in self.keys.items()]
+        if self.joint:
+            stamps = [(name, STAMPS[name]) for name in STAMPS.names or ()]
+            return (np.dtype(fields + stamps, align=True),)
+        return (*(np.dtype([each]) for each in fields), STAMPS)
+
+    @property
+    def row_bytes(self) -> int:
+        """Memory of a row, stamps included."""
+        return sum(region.itemsize for region in self.regions)
+
+    def describe(self) -> dict[str, Any]:
+        """As JSON can hold it; :meth:`described` reads it."""
+        return {
+            "keys": [[name, list(shape), kind] for name, (shape, kind) in self.keys.items()],
+            "joint": self.joint,
+            "following": self.following,
+            "parts": {key: [[p.start, p.stop] for p in parts] for key, parts in self.parts.items()},
+        }
+
+    @staticmethod
+    def described(data: Mapping[str, Any]) -> Layout:
+        """From :meth:`describe`."""
+        return Layout(
+            {name: (tuple(shape), kind) for name, shape, kind in data["keys"]},
+            data["joint"],
+            data["following"],
+            {key: tuple(slice(*part) for part in parts) for key, parts in data["parts"].items()},
+        )
+
+
+def layout(keys: Mapping[str, Spec], *, following: str | None = None, joint: bool = True) -> Layout:
+    """From shapes: ``{"obs": 8, "act": ((), "i8"), "reward": ()}``; binary32 where no type is given."""
+    return Layout({name: _spec(spec) for name, spec in keys.items()}, joint, following)
+
+
+def agents(
+    observations: Sequence[int],
+    actions: Sequence[int],
+    *,
+    following: bool = True,
+    joint: bool = True,
+) -> Layout:
+    """One row a step for agents that act together, in binary32: all observations, then all actions, …
+
+    ``observations`` and ``actions`` are each agent's numbers of values. The keys are obs, act, next, reward
+    and done; with ``following``, next is not stored. A centralised critic's input, every agent's observation
+    and action, is one slice of the row: ``batch.together("obs", "act")``.
+    """
+    if len(observations) != len(actions):
+        raise ValueError(f"{len(observations)} agents observe, {len(actions)} act")
+    count = len(observations)
+    sizes = {"obs": list(observations), "act": list(actions)}
+    if not following:
+        sizes["next"] = list(observations)
+    sizes.update(reward=[1] * count, done=[1] * count)
+    keys = {name: ((sum(each),), "<f4") for name, each in sizes.items()}
+    parts = {name: _parts(each) for name, each in sizes.items()}
+    return Layout(keys, joint, "obs" if following else None, parts)
+
+
+def _parts(sizes: Sequence[int]) -> tuple[slice, ...]:
+    ends = np.cumsum(sizes).tolist()
+    return tuple(slice(end - size, end) for size, end in zip(sizes, ends))
+
+
+def _spec(spec: Spec) -> tuple[tuple[int, ...], str]:
+    shape: Any = spec
+    kind = "<f4"
+    if isinstance(spec, tuple) and len(spec) == 2 and isinstance(spec[1], str):
+        shape, kind = spec
+    shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    return shape, np.dtype(kind).str
+
+
+Rows = Mapping[str, npt.ArrayLike]

@@ -1,0 +1,167 @@
+"""Memory that processes share by a name, and locks that the kernel takes back from a process that dies."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import mmap
+import os
+import tempfile
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+from olaf.errors import Taken
+
+_SHARED = Path("/dev/shm")
+
+
+def path_of(name: str) -> Path:
+    """Where the memory called ``name`` is; a name with a slash is a path itself."""
+    if "/" in name:
+        return Path(name)
+    folder = _SHARED if _SHARED.is_dir() else Path(tempfile.gettempdir())
+    return folder / f"olaf-{name}"
+
+
+def fence() -> None:
+    """Order the stores and loads before this against those after it, on every processor."""
+    with _ORDER:
+        pass
+    with _ORDER:
+        pass
+
+
+_ORDER = threading.Lock()
+
+
+def private(size: int) -> mmap.mmap:
+    """Zeroed memory of this process alone, in huge pages where the kernel has them."""
+    memory = mmap.mmap(-1, max(size, 1), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    if hasattr(mmap, "MADV_HUGEPAGE"):
+        with contextlib.suppress(OSError):
+            memory.madvise(mmap.MADV_HUGEPAGE)
+    return memory
+
+
+def create(path: Path, head: bytes, size: int) -> mmap.mmap:
+    """New shared memory of ``size`` zeroed bytes that begins with ``head``.
+
+    It appears whole under its path. Pages take memory when they are written to, or by :func:`reserve`.
+    Raises FileExistsError if there is something at the path.
+    """
+    descriptor, temporary = tempfile.mkstemp(prefix=path.name, dir=path.parent)
+    try:
+        os.ftruncate(descriptor, size)
+        os.pwrite(descriptor, head, 0)
+        os.link(temporary, path)
+        return mmap.mmap(descriptor, size)
+    finally:
+        os.close(descriptor)
+        Path(temporary).unlink()
+
+
+def attach(path: Path) -> mmap.mmap:
+    """Shared memory that is there. Raises FileNotFoundError."""
+    with path.open("r+b") as file:
+        return mmap.mmap(file.fileno(), 0)
+
+
+def reserve(path: Path, start: int, size: int) -> None:
+    """Have the kernel set these bytes aside: a full disk is an OSError here, and later a dead process."""
+    with path.open("r+b") as file:
+        os.posix_fallocate(file.fileno(), start, size)
+
+
+class Locks:
+    """Numbered locks on one name. The kernel gives them back when their process dies, however it dies.
+
+    They exclude other processes by byte-range locks on a file beside the memory, and other threads of this
+    process by themselves. A lock is not inherited by a process that is forked.
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        """None for memory of this process alone."""
+        self._path = path
+        self._file = _file(path) if path is not None else _File(None)
+
+    @contextlib.contextmanager
+    def hold(self, number: int = 0) -> Iterator[None]:
+        """Hold a lock; waits for it."""
+        with self._file.lock:
+            self._file.take(number, wait=True)
+            try:
+                yield
+            finally:
+                self._file.give(number)
+
+    def claim(self, number: int, what: str) -> None:
+        """Take a lock until it is released or this process ends. Raises Taken if another has it."""
+        with self._file.lock:
+            if number in self._file.claimed or not self._file.take(number, wait=False):
+                raise Taken(f"{what} has a writer, which still runs: give each writer an actor of its own")
+            self._file.claimed.add(number)
+
+    def release(self, number: int) -> None:
+        """Give a claimed lock back."""
+        with self._file.lock:
+            if number in self._file.claimed:
+                self._file.claimed.discard(number)
+                self._file.give(number)
+
+
+class _File:
+    """What this process holds of one lock file. It is never closed: closing would give back every lock."""
+
+    def __init__(self, path: Path | None) -> None:
+        self.lock = threading.RLock()
+        self.claimed: set[int] = set()
+        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
+        self._descriptor = None if path is None else os.open(path, flags, 0o600)
+
+    def take(self, number: int, *, wait: bool) -> bool:
+        if self._descriptor is None:
+            return True
+        try:
+            fcntl.lockf(self._descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB), 1, number)
+        except (BlockingIOError, PermissionError):
+            return False
+        return True
+
+    def give(self, number: int) -> None:
+        if self._descriptor is not None:
+            fcntl.lockf(self._descriptor, fcntl.LOCK_UN, 1, number)
+
+    def forked(self) -> None:
+        """In a child: nothing is held, and no other thread is there to give anything back."""
+        self.lock = threading.RLock()
+        self.claimed = set()
+
+
+_files: dict[tuple[int, int], _File] = {}
+_registry = threading.Lock()
+
+
+def _file(path: Path) -> _File:
+    beside = path.with_name(f"{path.name}.lock")
+    with _registry:
+        try:
+            status = beside.stat()
+            known = _files.get((status.st_dev, status.st_ino))
+        except FileNotFoundError:
+            known = None
+        if known is None:
+            known = _File(beside)
+            status = beside.stat()
+            _files[status.st_dev, status.st_ino] = known
+        return known
+
+
+def _forked() -> None:
+    global _ORDER, _registry
+    _ORDER, _registry = threading.Lock(), threading.Lock()
+    for file in _files.values():
+        file.forked()
+
+
+os.register_at_fork(after_in_child=_forked)

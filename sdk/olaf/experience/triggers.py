@@ -1,0 +1,224 @@
+"""Triggers: when what is in the ring makes something happen (ARTOS §4.2).
+
+A trigger *checks* whether its condition holds, and then has fired: an entry in the ring, which is *taken*
+once and, when its rows are used, *done*. Whoever changes the ring checks, in any process; who learns takes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Protocol
+
+import numpy as np
+
+from olaf.experience.cursors import Cursor, Firing, Learnable, lags
+from olaf.experience.layout import STAMP
+from olaf.experience.ring import Integers, Ring
+
+
+class Trigger(Protocol):
+    """A condition on a ring, or on the time."""
+
+    name: str
+
+    def check(self, now: float) -> bool:
+        """Whether it has fired; it may at once fire again."""
+
+    def take(self) -> Firing | None:
+        """A firing that nobody has taken, the oldest."""
+
+    def done(self, firing: Firing) -> None:
+        """The firing's rows are used and may be overwritten."""
+
+    def due(self) -> float | None:
+        """When to check although nothing changed, on the clock that ``check`` is told; None for never."""
+
+
+class DataKey:
+    """Fires when ``n`` actors have ``size`` rows each that it has not used, of all ``keys``.
+
+    A firing has ``size`` rows of each of ``n`` actors: of those it has used least. Rows that are more than
+    ``max_lag`` policy versions old are left out, and counted as missed.
+    """
+
+    def __init__(
+        self, ring: Ring, name: str, n: int, size: int, keys: tuple[str, ...] = (), max_lag: int | None = None
+    ) -> None:
+        """Raises ValueError for numbers that can never come together."""
+        if not 1 <= n <= ring.most or not 1 <= size <= ring.rows:
+            raise ValueError(
+                f"trigger {name}: {size} rows of {n} actors, of a ring of {ring.rows} of {ring.most}"
+            )
+        self.name, self._n, self._size, self._keys, self._max_lag = name, n, size, tuple(keys), max_lag
+        self._ring = ring
+        self.cursor = Cursor(ring, name)
+
+    def check(self, now: float = 0.0) -> bool:
+        """Whether it has fired."""
+        with self._ring.locks.hold():
+            if not self.cursor.recover():
+                return False
+            written = self._written()
+            self.cursor.skip(np.minimum(self._ring.first(), written))
+            if self._max_lag is not None:
+                self.cursor.skip(self._fresh(written))
+            used = self.cursor.claimed[: len(written)]
+            ready = np.flatnonzero(written - used >= self._size)
+            if len(ready) < self._n:
+                return False
+            chosen = ready[np.argsort(used[ready], kind="stable")[: self._n]]
+            stops = self.cursor.claimed.copy()
+            stops[chosen] += self._size
+            self.cursor.fire(stops)
+            return True
+
+    def take(self) -> Firing | None:
+        """The oldest firing that nobody has taken."""
+        taken = self.cursor.take()
+        return None if taken is None else Firing(self.name, *taken, keys=self._keys)
+
+    def done(self, firing: Firing) -> None:
+        """Its rows are used."""
+        self.cursor.done(firing.number)
+
+    def due(self) -> float | None:
+        """Never: only writing changes it."""
+        return None
+
+    def learnable(self, firing: Firing) -> Learnable:
+        """Gather a firing's rows, without those that have become too old or were overwritten since."""
+        actors, positions = firing.places()
+        kept = np.ones(len(actors), bool)
+        if self._max_lag is not None:
+            versions = self._ring.column("version")[self._ring.slots(actors, positions)]
+            kept = lags(self._ring, versions) <= self._max_lag
+        stale = int(len(kept) - kept.sum())
+        batch = self._ring.gather(actors[kept], positions[kept])
+        lost = int(len(batch) - batch.intact.sum())
+        if lost:
+            batch = batch.only(batch.intact)
+        return Learnable(batch, stale, lost)
+
+    def _written(self) -> Integers:
+        return self._ring.count(*self._keys, STAMP) if self._keys else self._ring.count()
+
+    def _fresh(self, written: Integers) -> Integers:
+        """(actors,) After the last row of each actor that is too old."""
+        starts = self.cursor.claimed[: len(written)].copy()
+        for actor, (start, stop) in enumerate(zip(starts.tolist(), written.tolist())):
+            positions = np.arange(start, max(stop, start))
+            slots = self._ring.slots(np.full(len(positions), actor), positions)
+            old = np.flatnonzero(lags(self._ring, self._ring.column("version")[slots]) > (self._max_lag or 0))
+            if len(old):
+                starts[actor] = start + int(old[-1]) + 1
+        return starts
+
+
+class ObjectKey:
+    """Fires when an object beside the rows, such as the weights, was published; several at once are one."""
+
+    def __init__(self, ring: Ring, name: str, key: str) -> None:
+        """Raises KeyError if the ring has no such object."""
+        self.name, self._key, self._ring = name, key, ring
+        self._seen = ring.objects.published(key)
+        self._fired = 0
+        self._waiting = False
+
+    def check(self, now: float = 0.0) -> bool:
+        """Whether it has fired."""
+        published = self._ring.objects.published(self._key)
+        if published == self._seen:
+            return False
+        self._seen, self._waiting = published, True
+        return True
+
+    def take(self) -> Firing | None:
+        """The newest publication."""
+        if not self._waiting:
+            return None
+        self._waiting = False
+        self._fired += 1
+        found = self._ring.objects.read(self._key)
+        return Firing(self.name, self._fired - 1, version=found[1] if found else 0, keys=(self._key,))
+
+    def done(self, firing: Firing) -> None:
+        """Nothing is kept."""
+
+    def due(self) -> float | None:
+        """Never."""
+        return None
+
+
+class Time:
+    """Fires every ``seconds``, counted from ``start``: a late look at it does not move what follows."""
+
+    def __init__(self, name: str, seconds: float, start: float) -> None:
+        """Raises ValueError for a period that is not positive."""
+        if not (0 < seconds < math.inf):
+            raise ValueError(f"trigger {name}: a period of {seconds} s")
+        self.name, self._seconds, self._start = name, seconds, start
+        self._periods = self._taken = self._fired = 0
+
+    def check(self, now: float) -> bool:
+        """Whether a period is over."""
+        periods = int((now - self._start) / self._seconds)
+        if self._start + (periods + 1) * self._seconds <= now:
+            periods += 1  # the division has rounded down
+        before, self._periods = self._periods, max(self._periods, periods)
+        return self._periods > before
+
+    def take(self) -> Firing | None:
+        """All periods that are over, as one."""
+        periods = self._periods - self._taken
+        if not periods:
+            return None
+        self._taken, self._fired = self._periods, self._fired + 1
+        return Firing(self.name, self._fired - 1, periods=periods)
+
+    def done(self, firing: Firing) -> None:
+        """Nothing is kept."""
+
+    def due(self) -> float | None:
+        """The end of the period."""
+        return self._start + (self._periods + 1) * self._seconds
+
+
+class Transfer:
+    """Fires when an actor has ``size`` rows that were not sent, once for each of ``stages``, which are keys.
+
+    All waiting rows' first stage is taken before any second: rewards and values first, say, so that
+    advantages are computed while observations are on their way (ARTOS §4.4).
+    """
+
+    def __init__(self, ring: Ring, name: str, stages: tuple[tuple[str, ...], ...], size: int) -> None:
+        """Raises ValueError for no stages, or keys that the ring has not."""
+        unknown = {key for stage in stages for key in stage} - set(ring.layout.counters)
+        if not stages or unknown:
+            raise ValueError(f"trigger {name}: stages {stages} of keys {', '.join(ring.layout.counters)}")
+        self.name, self._stages = name, tuple(tuple(stage) for stage in stages)
+        self._data = [
+            DataKey(ring, f"{name}.{number}", 1, size, stage) for number, stage in enumerate(self._stages)
+        ]
+
+    def check(self, now: float = 0.0) -> bool:
+        """Whether it has fired."""
+        return any(data.check(now) for data in self._data)
+
+    def take(self) -> Firing | None:
+        """The oldest firing of the earliest stage that has one."""
+        return next(self._taken(), None)
+
+    def done(self, firing: Firing) -> None:
+        """The rows of this stage are sent."""
+        self._data[firing.stage].done(firing)
+
+    def due(self) -> float | None:
+        """Never."""
+        return None
+
+    def _taken(self) -> Iterator[Firing]:
+        for stage, data in enumerate(self._data):
+            firing = data.take()
+            if firing is not None:
+                yield Firing(self.name, firing.number, firing.ranges, stage=stage, keys=self._stages[stage])

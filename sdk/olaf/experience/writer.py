@@ -1,0 +1,169 @@
+"""Who writes a block of the ring."""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from olaf.experience.layout import CLOSING, CUT, GOES_ON, STAMP, STAMPS, TERMINATED, Rows
+from olaf.experience.memory import fence
+from olaf.experience.ring import REFUSE, Ring
+
+Array = npt.NDArray[Any]
+Arrays = dict[str, Array]
+
+
+class Writer:
+    """The one writer of an actor's block. A process that goes on for one that died claims the block again."""
+
+    def __init__(self, ring: Ring, actor: int) -> None:
+        """Claim a block. Raises Taken while another writer has it, ValueError if there is no such block."""
+        if not 0 <= actor < ring.actors:
+            raise ValueError(f"actor {actor} of a ring of {ring.actors}: grow it")
+        ring.locks.claim(1 + actor, f"actor {actor}")
+        self._release = weakref.finalize(self, ring.locks.release, 1 + actor)
+        self._release.atexit = False  # the kernel does it then
+        self.actor = actor
+        self._ring = ring
+        self._counts = ring.written[actor]
+        self._counts[:] = self._counts.min()  # what one that died wrote of some keys is written again
+        self._keys = {key: ring.column(key, actor) for key in ring.layout.keys}
+        self._stamps = {key: ring.column(key, actor) for key in STAMPS.names or ()}
+        self._counter = {key: number for number, key in enumerate(ring.layout.counters)}
+
+    def close(self) -> None:
+        """Give the block back."""
+        self._release()
+
+    def position(self, key: str = STAMP) -> int:
+        """How many rows of a key are written."""
+        return int(self._counts[self._counter[key]])
+
+    def room(self) -> int:
+        """How many whole rows can be written before one that a trigger has not used is overwritten."""
+        guarded = self._guarded()
+        waiting = 0 if guarded is None else int(self._counts.min()) - guarded
+        return int(self._ring.rows - waiting)
+
+    def write(self, rows: Rows, *, version: int = 0, end: npt.ArrayLike = GOES_ON) -> bool:
+        """Write consecutive steps: an array of shape (steps, *shape) for each key.
+
+        Keys may be left out and written later, each continues where it is: so observations can follow the
+        rewards. ``version`` is the policy's that acted; ``end``, for all steps or for each, says which are
+        the last of an episode. Both are taken with the first keys of a row.
+
+        Returns False, and counts the rows as refused, where they would overwrite rows that are not used yet
+        and the ring refuses that. Raises ValueError for other keys or shapes, and where the layout needs a
+        closing row (:meth:`finish`) before.
+        """
+        arrays = {key: np.asarray(values) for key, values in rows.items()}
+        count = self._check(arrays)
+        ends = np.broadcast_to(np.asarray(end, np.uint8), (count,))
+        if self._ring.layout.following is not None:
+            if np.any(ends[:-1]):
+                raise ValueError(
+                    "an episode ends within these steps: write up to it, finish it, then the rest"
+                )
+            begins = max(self.position(key) for key in arrays) == self.position()
+            if begins and self._ended() in (TERMINATED, CUT):
+                raise ValueError("an episode has ended: finish it with what was seen last")
+        return self._commit(arrays, count, np.full(count, version & 0xFFFF, np.uint16), ends)
+
+    def finish(self, **seen: npt.ArrayLike) -> bool:
+        """Close the episode whose last row was written with an end: what was seen after its last step.
+
+        For layouts with ``following``. Returns False as :meth:`write` does.
+        """
+        following = self._ring.layout.following
+        if following is None or set(seen) != {following} or self._ended() not in (TERMINATED, CUT):
+            raise ValueError(f"nothing to finish with {', '.join(seen)}")
+        rows = {key: np.zeros((1, *column.shape[1:]), column.dtype) for key, column in self._keys.items()}
+        rows[following][0] = seen[following]
+        last = self._stamps["version"][(self.position() - 1) % self._ring.rows]
+        return self._commit(rows, 1, np.array([last]), np.array([CLOSING], np.uint8))
+
+    def copy(self, rows: Rows, version: npt.ArrayLike, end: npt.ArrayLike) -> bool:
+        """Write rows as another ring has them, each with its own stamps, closing rows among them."""
+        arrays = {key: np.asarray(values) for key, values in rows.items()}
+        count = self._check(arrays)
+        ends = np.broadcast_to(np.asarray(end, np.uint8), (count,))
+        return self._commit(arrays, count, np.broadcast_to(np.asarray(version, np.uint16), (count,)), ends)
+
+    def _check(self, arrays: Arrays) -> int:
+        lengths = {len(values) if values.ndim else -1 for values in arrays.values()}
+        unknown = set(arrays) - set(self._keys)
+        if unknown or len(lengths) != 1 or not 1 <= (count := lengths.pop()) <= self._ring.rows:
+            what = (
+                f"no key {', '.join(sorted(unknown))}"
+                if unknown
+                else f"not 1 … {self._ring.rows} rows of all"
+            )
+            raise ValueError(f"{what}: {', '.join(f'{key} {array.shape}' for key, array in arrays.items())}")
+        for key, values in arrays.items():
+            if values.shape[1:] != self._keys[key].shape[1:]:
+                shape = self._keys[key].shape[1:]
+                raise ValueError(f"{key}: a step has shape {values.shape[1:]}, not {shape}")
+        return count
+
+    def _commit(self, arrays: Arrays, count: int, versions: Array, ends: Array) -> bool:
+        ring, actor = self._ring, self.actor
+        starts = {key: self.position(key) for key in arrays}
+        head = max(starts.values()) + count
+        if not self._make_room(head, count):
+            return False
+        ring.begun[actor] = max(int(ring.begun[actor]), head)
+        fence()
+        for key, values in arrays.items():
+            _put(self._keys[key], starts[key] % ring.rows, values)
+        fresh = head - self.position()
+        if fresh > 0:
+            self._stamp(self.position(), fresh, versions[count - fresh :], ends[count - fresh :])
+        fence()
+        for key, start in starts.items():
+            self._counts[self._counter[key]] = start + count
+        if fresh > 0:
+            self._counts[self._counter[STAMP]] = head
+        return True
+
+    def _make_room(self, head: int, count: int) -> bool:
+        """Whether rows up to ``head`` may be written; counts what is refused or overwritten."""
+        ring, actor = self._ring, self.actor
+        guarded = self._guarded()
+        lost = 0 if guarded is None else head - ring.rows - max(guarded, int(ring.begun[actor]) - ring.rows)
+        if lost > 0:
+            refuse = ring.full == REFUSE
+            ring.control["refused" if refuse else "overwritten"][actor] += count if refuse else lost
+            return not refuse
+        return True
+
+    def _guarded(self) -> int | None:
+        """The oldest row that a trigger has not used."""
+        used = self._ring.control["names"] != b""
+        return int(self._ring.control["released"][used, self.actor].min()) if used.any() else None
+
+    def _stamp(self, start: int, count: int, versions: Array, ends: Array) -> None:
+        rows = self._ring.rows
+        before = self._ended()
+        episode = int(self._stamps["episode"][(start - 1) % rows]) if start else 0
+        closes = ends == CLOSING if self._ring.layout.following is not None else ends != GOES_ON
+        last = before == CLOSING if self._ring.layout.following is not None else before != GOES_ON
+        episodes = episode + np.cumsum(np.concatenate(([last], closes[:-1])))
+        for key, values in (("version", versions), ("actor", self.actor), ("end", ends),
+                            ("episode", episodes & 0xFFFFFFFF)):  # fmt: skip
+            _put(self._stamps[key], start % rows, np.broadcast_to(values, (count,)))
+
+    def _ended(self) -> int:
+        """How the last row ends; before the first one, it goes on."""
+        position = self.position()
+        return int(self._stamps["end"][(position - 1) % self._ring.rows]) if position else GOES_ON
+
+
+def _put(column: npt.NDArray[Any], start: int, values: npt.NDArray[Any]) -> None:
+    """Into a ring, from ``start`` on."""
+    room = len(column) - start
+    column[start : start + len(values)] = values[:room]
+    if len(values) > room:
+        column[: len(values) - room] = values[room:]

@@ -1,0 +1,35 @@
+"""SoftSync: the weights move whenever so many updates are there, whoever they are from."""
+
+from __future__ import annotations
+
+from olaf.policies.policy import RATE
+from olaf.policies.stepping import Optimizer
+from olaf.policies.waiting import DEADLINE, Group, Waiting
+from olaf.segments import Segments, Vector
+
+
+class SoftSync(Waiting):
+    """A group of ``updates`` worker updates steps along its plain mean; with 1 it is pure asynchrony."""
+
+    def __init__(
+        self,
+        weights: Vector,
+        segments: Segments | None = None,
+        rate: float = RATE,
+        updates: int = 2,
+        deadline: float = DEADLINE,
+        optimizer: Optimizer | None = None,
+    ) -> None:
+        """Raises ValueError for a group of none, or a deadline that is not above 0."""
+        super().__init__(weights, segments, rate, deadline, optimizer)
+        if updates < 1:
+            raise ValueError(f"a group of {updates} updates is impossible")
+        self._updates = updates
+
+    def weigh(self, lag: int) -> float:
+        """All alike."""
+        return 1.0
+
+    def admits(self, segment: int, group: Group) -> bool:
+        """When it is whole."""
+        return group.count >= self._updates

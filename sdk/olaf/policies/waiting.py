@@ -1,0 +1,116 @@
+"""Policies under which updates wait in a group, until a rule lets it make one step."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+
+import numpy as np
+
+from olaf.policies.policy import RATE, Outcome, Update
+from olaf.policies.stepping import Optimizer, Stepping
+from olaf.segments import Segments, Vector, stretches
+
+DEADLINE = 1.0
+"""Default of the seconds after which a group steps as it is."""
+
+
+class Group:
+    """What waits for one segment."""
+
+    __slots__ = ("count", "stale", "weight")
+
+    def __init__(self) -> None:
+        self.count = 0
+        """Worker updates."""
+        self.stale = 0.0
+        """The sum of their staleness."""
+        self.weight = 0.0
+        """The sum of their weights."""
+
+
+class Waiting(Stepping):
+    """A group of H worker updates steps along its weighted mean, (1/H) Σ w_i·g_i.
+
+    The weights' mean f scales the step, and the gradient is the mean divided by f: the same thing without an
+    optimiser; with one that normalises gradients, as Adam does, a common factor of these would cancel.
+
+    After ``deadline`` seconds since its first update a group steps as it is, so that none waits for ever.
+    What waits when the server dies is lost, as a frame on its way is.
+    """
+
+    def __init__(
+        self,
+        weights: Vector,
+        segments: Segments | None = None,
+        rate: float = RATE,
+        deadline: float = DEADLINE,
+        optimizer: Optimizer | None = None,
+    ) -> None:
+        """Raises ValueError for a deadline that is not above 0."""
+        super().__init__(weights, segments, rate, optimizer)
+        if not deadline > 0:
+            raise ValueError(f"a group that waits for {deadline} s; give a deadline above 0")
+        self._deadline = deadline
+        self._sum = np.zeros_like(self.weights)
+        self._groups = [Group() for _ in range(self.segments.count)]
+        self._due: dict[int, float] = {}
+        """By segment with a group, in the order of time."""
+
+    @abstractmethod
+    def weigh(self, lag: int) -> float:
+        """The weight of an update that is ``lag`` versions stale."""
+
+    @abstractmethod
+    def admits(self, segment: int, group: Group) -> bool:
+        """Whether the group may step now."""
+
+    def take(self, update: Update, now: float) -> list[tuple[Outcome, range]]:
+        """Collected, or applied with the group."""
+        begin = self.segments.span(update.segments).start
+        outcomes = []
+        for lag, part in update.stretches():
+            weight, place = self.weigh(lag), self.segments.span(part)
+            gradient = update.gradient[place.start - begin : place.stop - begin]
+            self._sum[place] += gradient if weight == 1 else np.float32(weight) * gradient
+            for segment in part:
+                group = self._groups[segment]
+                group.count += update.count
+                group.stale += update.count * lag
+                group.weight += update.count * weight
+                admitted = self.admits(segment, group)
+                if not admitted:
+                    self._due.setdefault(segment, now + self._deadline)
+                outcomes.append(Outcome.APPLIED if admitted else Outcome.COLLECTED)
+        found = stretches(outcomes, update.segments.start)
+        for outcome, part in found:
+            if outcome is Outcome.APPLIED:
+                self._move(part)
+        return found
+
+    def due(self) -> float | None:
+        """The deadline of the group that has waited longest."""
+        return next(iter(self._due.values()), None)
+
+    def tick(self, now: float) -> Sequence[int]:
+        """Groups step at their deadlines."""
+        over = []
+        for segment, due in self._due.items():
+            if now < due:
+                break
+            over.append(segment)
+        for segment in over:
+            self._move(range(segment, segment + 1))
+        return over
+
+    def _move(self, segments: range) -> None:
+        """One step of each segment's group; of those alike together."""
+        groups = self._groups[segments.start : segments.stop]
+        for (weight, count), alike in stretches([(g.weight, g.count) for g in groups], segments.start):
+            place = self.segments.span(alike)
+            mean = self._sum[place] if weight == 1 else self._sum[place] / np.float32(weight)
+            self._stepper.step(alike, mean, weight / count)
+            self._sum[place] = 0
+        for segment in segments:
+            self._groups[segment] = Group()
+            self._due.pop(segment, None)

@@ -1,0 +1,243 @@
+"""The ring: what is written is read whole, whoever dies."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from olaf.errors import Taken
+from olaf.experience.layout import CUT, GOES_ON, TERMINATED, agents, layout
+from olaf.experience.ring import REFUSE, Ring, RingError
+from olaf.experience.triggers import DataKey
+from olaf.experience.writer import Writer
+from tests.experience.parts import WIDE, kill, rows, shared, start, whole
+
+BOTH = pytest.mark.parametrize("joint", [True, False])
+
+
+def test_rows_are_gathered_as_they_were_written_also_after_the_ring_wrapped() -> None:
+    ring = Ring(WIDE, 10, 2)
+    writer = Writer(ring, 1)
+    for start_at, count in ((0, 7), (7, 6), (13, 10)):
+        assert writer.write(rows(1, start_at, count), version=start_at)
+    assert ring.count().tolist() == [0, 23] and ring.first().tolist() == [0, 13]
+    positions = np.array([22, 13, 17])
+    batch = ring.gather(np.full(3, 1), positions)
+    assert whole(batch, np.full(3, 1), positions) and batch.intact.all()
+    assert batch["actor"].tolist() == [1] * 3 and batch["version"].tolist() == [13] * 3
+
+
+def test_a_view_of_a_key_is_the_memory_itself() -> None:
+    ring = Ring(WIDE, 4)
+    Writer(ring, 0).write(rows(0, 0, 4))
+    ring.column("reward")[2] = 7
+    assert ring.gather(np.zeros(1, int), np.array([2]))["reward"] == [7]
+
+
+def test_each_key_has_a_counter_so_that_keys_can_come_one_after_the_other() -> None:
+    ring = Ring(WIDE, 8)
+    writer, data = Writer(ring, 0), rows(0, 0, 5)
+    assert writer.write(
+        {"reward": data["reward"], "act": data["act"]}, version=3, end=[0, 0, 0, 0, TERMINATED]
+    )
+    assert (ring.count("reward", "act")[0], ring.count("obs")[0], ring.count()[0]) == (5, 0, 0)
+    assert writer.write({"obs": data["obs"][:2]}) and writer.write({"obs": data["obs"][2:]})
+    assert ring.count()[0] == 5
+    batch = ring.gather(np.zeros(5, int), np.arange(5))
+    assert whole(batch, np.zeros(5, int), np.arange(5))
+    assert batch["version"].tolist() == [3] * 5 and batch["end"].tolist() == [0, 0, 0, 0, TERMINATED]
+
+
+def test_episodes_are_numbered() -> None:
+    ring = Ring(layout({"x": ()}), 16)
+    writer = Writer(ring, 0)
+    writer.write({"x": np.zeros(4)}, end=[GOES_ON, CUT, TERMINATED, GOES_ON])
+    writer.write({"x": np.zeros(2)}, end=TERMINATED)
+    assert ring.column("episode")[:6].tolist() == [0, 0, 1, 2, 2, 3]
+
+
+@BOTH
+def test_what_follows_is_not_stored_twice_and_found_across_the_end_of_the_block(joint: bool) -> None:
+    ring = Ring(layout({"obs": 2, "reward": ()}, following="obs", joint=joint), 6, 2)
+    writer = Writer(ring, 0)
+    for episode in range(3):
+        seen = episode * 10 + np.arange(3.0)
+        ends = [GOES_ON, TERMINATED]
+        for step, end in enumerate(ends):
+            assert writer.write({"obs": np.full((1, 2), seen[step]), "reward": [seen[step]]}, end=end)
+        assert writer.finish(obs=np.full(2, seen[2]))
+    positions = np.array([3, 4, 6, 7])
+    batch = ring.gather(np.zeros(4, int), positions)
+    assert batch["obs"][:, 0].tolist() == [10, 11, 20, 21]
+    assert batch["next"].tolist() == [[11, 11], [12, 12], [21, 21], [22, 22]]
+    assert ring.closing(np.zeros(6, int), np.arange(3, 9)).tolist() == [False, False, True] * 2
+
+
+def test_an_episode_must_be_closed_where_what_follows_is_the_next_row() -> None:
+    writer = Writer(Ring(layout({"obs": 1}, following="obs"), 6), 0)
+    with pytest.raises(ValueError, match="ends within"):
+        writer.write({"obs": np.zeros((2, 1))}, end=TERMINATED)
+    with pytest.raises(ValueError, match="nothing to finish"):
+        writer.finish(obs=[0.0])
+    writer.write({"obs": np.zeros((1, 1))}, end=CUT)
+    with pytest.raises(ValueError, match="finish it"):
+        writer.write({"obs": np.zeros((1, 1))})
+
+
+def test_a_joint_row_is_the_critics_input_without_a_copy() -> None:
+    ring = Ring(agents([4, 3], [2, 2]), 8)
+    writer = Writer(ring, 0)
+    values = np.arange(2 * 13, dtype=np.float32).reshape(2, 13)
+    writer.write(
+        {"obs": values[:, :7], "act": values[:, 7:11], "reward": values[:, 11:], "done": np.zeros((2, 2))}
+    )
+    batch = ring.gather(np.zeros(2, int), np.array([0, 0]))
+    together = batch.together("obs", "act")
+    assert np.array_equal(together, values[[0, 0], :11])
+    assert np.shares_memory(together, batch["obs"])
+    assert ring.layout.parts["obs"] == (slice(0, 4), slice(4, 7))
+
+
+def test_a_million_rows_of_24_and_8_agents_take_less_than_14_gb() -> None:
+    landmarks, prey = 8, 8
+    predators = [4 + 2 * landmarks + 2 * 31 + 2 * prey] * 24
+    preys = [4 + 2 * landmarks + 2 * 31 + 2 * (prey - 1)] * 8
+    assert (predators[0], preys[0]) == (98, 96)
+    rows_of = agents(predators + preys, [5] * 32)
+    episodes = 1_000_000 // 25
+    assert (1_000_000 + episodes) * rows_of.row_bytes < 14.2e9
+    assert 1_000_000 * rows_of.row_bytes <= 14e9
+    assert agents(predators + preys, [5] * 32, following=False).row_bytes > 1.8 * rows_of.row_bytes
+
+
+def test_rows_that_no_trigger_has_used_are_refused_or_counted() -> None:
+    for full, accepted, lost in ((REFUSE, False, 3), ("overwrite", True, 1)):
+        ring = Ring(WIDE, 8, full=full)
+        trigger, writer = DataKey(ring, "learn", 1, 4), Writer(ring, 0)
+        assert writer.write(rows(0, 0, 6)) and writer.room() == 2
+        assert writer.write(rows(0, 6, 3)) is accepted
+        assert ring.control["refused" if full == REFUSE else "overwritten"].tolist() == [lost]
+        assert trigger.check()
+        firing = trigger.take()
+        assert firing is not None
+        if full == REFUSE:
+            assert not writer.write(rows(0, 6, 3))
+            trigger.done(firing)
+            assert writer.write(rows(0, 6, 3))
+        else:
+            assert firing.ranges == ((0, 1, 5),)
+            assert trigger.cursor.count("missed") == 1
+
+
+def test_a_block_has_one_writer_at_a_time() -> None:
+    with shared(WIDE, 8, 2) as (ring, name):
+        writer = Writer(ring, 0)
+        with pytest.raises(Taken, match="actor 0"):
+            Writer(Ring.open(name), 0)
+        writer.close()
+        Writer(ring, 0).close()
+    with pytest.raises(ValueError, match="actor 2 of a ring of 2"):
+        Writer(ring, 2)
+
+
+def test_what_is_wrong_with_a_ring_is_said(tmp_path: Any) -> None:
+    with pytest.raises(RingError, match="1 rows"):
+        Ring(WIDE, 1)
+    with pytest.raises(RingError, match="no ring"):
+        Ring.open("never-made")
+    (tmp_path / "other").write_bytes(bytes(5000))
+    with pytest.raises(RingError, match="is no ring"):
+        Ring.open(str(tmp_path / "other"))
+    with shared(WIDE, 8) as (ring, name):
+        with pytest.raises(RingError, match="is there already"):
+            Ring(WIDE, 8, name=name)
+        with pytest.raises(RingError, match="make it with most=2"):
+            ring.grow(2)
+    writer = Writer(Ring(WIDE, 8), 0)
+    with pytest.raises(ValueError, match="no key speed"):
+        writer.write({"speed": [1.0]})
+    with pytest.raises(ValueError, match=r"obs: a step has shape \(2,\)"):
+        writer.write({"obs": np.zeros((1, 2))})
+    with pytest.raises(ValueError, match="1 … 8 rows"):
+        writer.write({"act": np.zeros(9)})
+
+
+def _write_on(name: str, actor: int, total: int, chunk: int) -> None:
+    ring = Ring.open(name)
+    writer = Writer(ring, actor)
+    while (at := writer.position("obs")) < total:
+        writer.write(rows(actor, at, min(chunk, total - at)), version=at)
+
+
+def test_a_ring_grows_while_others_write() -> None:
+    with shared(WIDE, 4096, 1, most=4) as (ring, name):
+        first = start(_write_on, name, 0, 3000, 3)
+        others = []
+        for actor in range(1, 4):
+            ring.grow(actor + 1)
+            others.append(start(_write_on, name, actor, 500, 7))
+        for process in (first, *others):
+            process.join()
+        assert ring.count().tolist() == [3000, 500, 500, 500]
+        for actor, count in enumerate(ring.count()):
+            places = np.full(count, actor), np.arange(count)
+            assert whole(ring.gather(*places), *places)
+
+
+def test_a_writer_that_is_killed_leaves_no_torn_row_and_another_goes_on() -> None:
+    random = np.random.default_rng(1)
+    with shared(WIDE, 64) as (ring, name):
+        for _ in range(25):
+            before = int(ring.count()[0])
+            process = start(_write_on, name, 0, 10**9, 40)
+            while ring.count()[0] < before + int(random.integers(1, 2000)):
+                positions = np.arange(ring.first()[0], ring.count()[0])
+                batch = ring.gather(np.zeros(len(positions), int), positions)
+                kept = batch.intact
+                assert whole(batch.only(kept), np.zeros(kept.sum(), int), positions[kept])
+            kill(process)
+            positions = np.arange(ring.first()[0], ring.count()[0])
+            batch = ring.gather(np.zeros(len(positions), int), positions)
+            assert batch.intact.all() and whole(batch, np.zeros(len(positions), int), positions)
+
+
+def _read_on(name: str) -> None:
+    ring = Ring.open(name)
+    while True:
+        with ring.locks.hold():
+            ring.gather(np.zeros(8, int), np.arange(ring.count()[0] - 8, ring.count()[0]))
+
+
+def test_a_reader_that_is_killed_holds_nobody_up() -> None:
+    with shared(WIDE, 64) as (ring, name):
+        writer = Writer(ring, 0)
+        writer.write(rows(0, 0, 20))
+        for turn in range(5):
+            process = start(_read_on, name)
+            writer.write(rows(0, 20 + turn, 1))
+            kill(process)
+            with ring.locks.hold():
+                assert writer.position() == 21 + turn
+
+
+def test_objects_are_read_whole_with_their_version() -> None:
+    with shared(WIDE, 8, objects={"weights": 100_000}) as (ring, name):
+        assert ring.objects.read("weights") is None
+        process = start(_publish, name, 300)
+        versions: list[int] = []
+        while not versions or versions[-1] < 300:
+            found = ring.objects.read("weights")
+            if found is not None:
+                values, version = found
+                assert values.min() == values.max() == version
+                versions.append(version)
+        process.join()
+        assert versions == sorted(versions)
+
+
+def _publish(name: str, times: int) -> None:
+    ring = Ring.open(name)
+    for version in range(1, times + 1):
+        ring.objects.publish("weights", np.full(100_000, version), version)

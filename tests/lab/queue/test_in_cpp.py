@@ -1,0 +1,18 @@
+"""The queue in C++ lets the frames go that the Verilated one does, and in the same cycles."""
+
+from olafctl.wire.geometry import Geometry
+from olaflab.queue.in_cpp import agreement
+
+
+def test_the_same_frames_leave_in_the_same_cycles() -> None:
+    found = agreement(loads=10, frames=600, seed=22)
+    assert found.frames > 2000
+    assert found.other_frames == found.other_times == found.other_statuses == found.other_counters == 0
+
+
+def test_jumbo_frames_do_too() -> None:
+    found = agreement(
+        loads=3, frames=150, seed=1, geometry=Geometry(indices=9, slots=8, beats=142, adder_latency=5)
+    )
+    assert found.frames > 100
+    assert found.other_frames == found.other_times == 0
