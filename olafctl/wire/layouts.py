@@ -7,6 +7,7 @@ Bits are in network order, first field first. Gradients alone are little-endian 
 
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import cached_property
 
 
 @dataclass(frozen=True)
@@ -26,12 +27,12 @@ class Layout:
     meaning: str
     fields: tuple[Field, ...]
 
-    @property
+    @cached_property  # the length of every frame that is taken apart in Python
     def bits(self) -> int:
         """Width in bits."""
         return sum(field.bits for field in self.fields)
 
-    @property
+    @cached_property
     def size(self) -> int:
         """Length in bytes."""
         return self.bits // 8
