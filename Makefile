@@ -89,7 +89,7 @@ $(VENV)/.test: $(VENV)/.base sdk/pyproject.toml
 $(ALL)/.made: setup.cfg lab/pyproject.toml sdk/pyproject.toml $(VENV)/.made | compiler
 	@echo "installing everything that any test needs into $(ALL): some minutes the first time"
 	$(PYTHON) -m venv --clear $(ALL)
-	$(ALL)/bin/pip install -q -q -e '.[test]' -e ./drop-in -e './lab[train,ray,ns3,synth,docs]' -e './sdk[examples]'
+	$(ALL)/bin/pip install -q -q -e '.[test]' -e ./drop-in -e './lab[train,ray,ns3,synth,docs]' -e './sdk[examples,remote]'
 	# After Box2D: RLlib wants an older Gymnasium, whose own Box2D pip would have to compile.
 	$(ALL)/bin/pip install -q -q -e './sdk[rllib]'
 	$(PYTHON) -m venv $(APART)

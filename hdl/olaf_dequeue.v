@@ -43,7 +43,7 @@ module olaf_dequeue #(
     output wire                    start,
     output wire                    start_first,    // with start: the first of the out list
     output wire                    start_arriving, // with start: the arriving update, or one it joins
-    output wire [15:0]             start_size,
+    output wire                    start_headers,  // with start: the headers are the arriving update's
     output reg                     busy,           // an update is leaving
     output reg  [SLOT_BITS-1:0]    slot,           // where it is
 
@@ -79,9 +79,10 @@ module olaf_dequeue #(
                        && (bypass_within || (!busy && !(ready && updates_turn)));
 
     wire [BUFFER_BITS+ADDR_BITS-1:0] from_buffer = joins ? at_buffer : first_buffer;
-    wire [`OLAF_META_BITS-1:0] from_meta = joins && !old_headers ? arriving_meta : first_meta;
-    assign start_size = from_meta[`OLAF_META_SIZE];
-    wire [15:0] size_less_one = start_size - 16'd1;
+    assign start_headers = joins && !old_headers;
+    wire [`OLAF_META_BITS-1:0] from_meta = start_headers ? arriving_meta : first_meta;
+    wire [15:0] first_less_one = first_meta[`OLAF_META_SIZE] - 16'd1;
+    wire [15:0] arriving_less_one = arriving_meta[`OLAF_META_SIZE] - 16'd1;
 
     always @(posedge clk)
         if (rst) begin
@@ -101,12 +102,12 @@ module olaf_dequeue #(
             address <= from_buffer[ADDR_BITS-1:0];
             meta <= from_meta;
             beat <= {BEAT_BITS{1'b0}};
-            last_beat <= size_less_one[6 +: BEAT_BITS];
+            last_beat <= start_headers ? arriving_less_one[6 +: BEAT_BITS] : first_less_one[6 +: BEAT_BITS];
         end else if (issue) begin
             address <= address + 1'b1;
             beat <= beat + 1'b1;
         end
 
-    wire unused = &{1'b0, size_less_one};
+    wire unused = &{1'b0, first_less_one, arriving_less_one};
 endmodule
 `default_nettype wire

@@ -77,6 +77,7 @@ module olaf_enqueue #(
     output reg  [`OLAF_OLAF_COUNT_WIDTH-1:0]  merged_count,
     output reg  [`OLAF_OLAF_REWARD_WIDTH-1:0] merged_reward,
     output reg  [`OLAF_OLAF_POLICY_WIDTH-1:0] merged_policy,
+    output reg                     merged_summed, // which is the sum of all versions, not the oldest
     output reg                     patches,       // its headers become those of an aggregate
     output reg                     accumulates,   // it came in ISWITCH mode
     output reg  [`OLAF_META_BITS-1:0] meta,
@@ -132,7 +133,9 @@ module olaf_enqueue #(
     assign out_data = d_data;
 
     // Look up.
-    assign index = in_user[`OLAF_TUSER_INDEX_LOW +: INDEX_BITS];
+    // Only a first beat's index is looked up. That it says so here keeps Yosys from reading the tables a cycle earlier
+    // with what is written to them then put in its place, for which it would have to know the next beat's index.
+    assign index = in_user[`OLAF_TUSER_INDEX_LOW +: INDEX_BITS] & {INDEX_BITS{in_first}};
     wire in_iswitch = settings[`OLAF_SETTINGS_MODE] == `OLAF_MODE_ISWITCH;
     wire [SLOT_BITS-1:0] in_slot = in_iswitch ? row[ROW_BITS-2 -: SLOT_BITS] : present_slot;
 
@@ -150,6 +153,7 @@ module olaf_enqueue #(
     reg [`OLAF_KEPT_BITS-1:0] d_kept;
     wire [`OLAF_KEPT_COUNT_WIDTH-1:0]    old_count = d_kept[`OLAF_KEPT_COUNT];
     wire [`OLAF_KEPT_POLICY_WIDTH-1:0]   old_policy = d_kept[`OLAF_KEPT_POLICY];
+    wire                                 old_summed = d_kept[`OLAF_KEPT_SUMMED];
     wire [`OLAF_KEPT_REWARD_WIDTH-1:0]   old_reward = d_kept[`OLAF_KEPT_REWARD];
     wire [`OLAF_KEPT_KEY_WIDTH-1:0]      old_key = d_kept[`OLAF_KEPT_KEY];
     wire [`OLAF_KEPT_GEN_TIME_WIDTH-1:0] old_time = d_kept[`OLAF_KEPT_GEN_TIME];
@@ -248,6 +252,7 @@ module olaf_enqueue #(
     wire [`OLAF_OLAF_GEN_TIME_WIDTH-1:0] d_time = `OLAF_OLAF_GEN_TIME_VALUE(d_data);
     wire [`OLAF_OLAF_POLICY_WIDTH-1:0]   d_policy = `OLAF_OLAF_POLICY_VALUE(d_data);
     wire [`OLAF_OLAF_SEQ_WIDTH-1:0]      d_seq = `OLAF_OLAF_SEQ_VALUE(d_data);
+    wire        d_summed = |(d_data[`OLAF_OLAF_FLAGS] & `OLAF_FLAG_SUMMED);
     wire        d_aggregated = |(d_data[`OLAF_OLAF_FLAGS] & `OLAF_FLAG_AGGREGATED);
     wire        locked_now = d_locked || d_locks;
     wire        deciding /* verilator public_flat_rd */;
@@ -288,6 +293,11 @@ module olaf_enqueue #(
         .reward_below(reward_below),
         .disposition(decision)
     );
+
+    // Two sums of versions are added; of two oldest versions the older counts. Where only one is a sum nothing is
+    // known of the versions in it.
+    wire [`OLAF_OLAF_POLICY_WIDTH-1:0] versions = d_policy + old_policy;
+    wire        keeps_policy = d_summed || (!old_summed && !older_policy);
 
     wire        appends = decision == `OLAF_APPEND;
     wire        merging = decision == `OLAF_MERGE;
@@ -331,6 +341,7 @@ module olaf_enqueue #(
     assign now_kept[`OLAF_KEPT_KEY] = merged_key;
     assign now_kept[`OLAF_KEPT_GEN_TIME] = merged_time;
     assign now_kept[`OLAF_KEPT_POLICY] = merged_policy;
+    assign now_kept[`OLAF_KEPT_SUMMED] = merged_summed;
     assign now_kept[`OLAF_KEPT_SIZE] = size;
 
     always @(posedge clk) begin
@@ -359,7 +370,8 @@ module olaf_enqueue #(
             merged_reward <= merging && !higher ? old_reward : d_reward;
             merged_key <= merging && !higher ? old_key : d_key;
             merged_time <= merging && !newer ? old_time : d_time;
-            merged_policy <= merging && !older_policy ? old_policy : d_policy;
+            merged_policy <= !merging ? d_policy : d_summed && old_summed ? versions : keeps_policy ? old_policy : d_policy;
+            merged_summed <= d_summed && (!merging || old_summed);
             own_reward <= !merging || higher;
             meta[`OLAF_META_SIZE] <= d_user[`OLAF_TUSER_SIZE];
             meta[`OLAF_META_SRC] <= d_user[`OLAF_TUSER_SRC];

@@ -87,20 +87,23 @@ module olaf_ingress #(
                  : `OLAF_FAULT_NONE;
     wire faulty = first && fault != `OLAF_FAULT_NONE;
 
+    // So many, from the lowest on: bit by bit of the number, for a shift or a comparison would become a carry chain.
+    function [`OLAF_BEAT_BYTES-1:0] first_bytes(input [5:0] count);
+        integer place;
+        begin
+            first_bytes = {`OLAF_BEAT_BYTES{1'b0}};
+            for (place = 0; place < 6; place = place + 1)
+                if (count[place]) first_bytes = ~(~first_bytes << (1 << place));
+        end
+    endfunction
+
     // What the frame declares, from its first beat. What is judged by it waits for no subtraction.
-    genvar lane;
     wire [15:0] size_less_one = size - 16'd1;
     wire [9:0]  declared_last = size_less_one[15:6];
     wire        unused = &{1'b0, size_less_one[5:0], carries[`OLAF_UDP_LENGTH_WIDTH]};
     wire        whole_beats = ~|size[5:0];
     wire        one_beat = ~|size[15:7] && size[6] == whole_beats;
-    wire [`OLAF_BEAT_BYTES-1:0] declared_keep;
-    assign declared_keep[`OLAF_BEAT_BYTES-1] = whole_beats;
-    generate  // byte by byte, for a shift would become a carry chain
-        for (lane = 0; lane < `OLAF_BEAT_BYTES - 1; lane = lane + 1) begin : bytes
-            assign declared_keep[lane] = whole_beats || size[5:0] > lane[5:0];
-        end
-    endgenerate
+    wire [`OLAF_BEAT_BYTES-1:0] declared_keep = {64{whole_beats}} | first_bytes(size[5:0]);
     wire [9:0]  at = update_first ? 10'd0 : index;
     wire        at_last = first ? one_beat : index == last_index;
     wire [`OLAF_BEAT_BYTES-1:0] due_last = first ? declared_keep : tail_keep;
@@ -120,6 +123,7 @@ module olaf_ingress #(
 
     assign bypass_valid = state == RUN && valid && !of_update;
     assign update_valid = running || state == FILL;
+    genvar lane;
     generate
         for (lane = 0; lane < `OLAF_LANES; lane = lane + 1) begin : lanes
             localparam BYTES = `OLAF_BEAT_BYTES / `OLAF_LANES;

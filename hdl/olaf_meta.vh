@@ -33,7 +33,7 @@
 `define OLAF_META_RESULT_LOW 121
 
 // What is kept of a waiting update's header, for the decision about the next one of its index.
-`define OLAF_KEPT_BITS 160
+`define OLAF_KEPT_BITS 161
 `define OLAF_KEPT_COUNT 0 +: 16
 `define OLAF_KEPT_COUNT_WIDTH 16
 `define OLAF_KEPT_COUNT_LOW 0
@@ -49,9 +49,12 @@
 `define OLAF_KEPT_POLICY 128 +: 16
 `define OLAF_KEPT_POLICY_WIDTH 16
 `define OLAF_KEPT_POLICY_LOW 128
-`define OLAF_KEPT_SIZE 144 +: 16
+`define OLAF_KEPT_SUMMED 144 +: 1
+`define OLAF_KEPT_SUMMED_WIDTH 1
+`define OLAF_KEPT_SUMMED_LOW 144
+`define OLAF_KEPT_SIZE 145 +: 16
 `define OLAF_KEPT_SIZE_WIDTH 16
-`define OLAF_KEPT_SIZE_LOW 144
+`define OLAF_KEPT_SIZE_LOW 145
 
 // The settings of an index.
 `define OLAF_SETTINGS_BITS 52

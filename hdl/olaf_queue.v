@@ -147,6 +147,7 @@ module olaf_queue #(
     wire [`OLAF_SETTINGS_BITS-1:0] settings, command_settings, new_settings, get_settings;
     wire [ROW_BITS-1:0]    row, commit_row, command_row, command_new_row;
     wire [`OLAF_OLAF_POLICY_WIDTH-1:0] merged_policy;
+    wire         merged_summed;
     wire         patches, accumulates, completes;
     wire         do_command, command_busy, command_error, pause, set, command_set_row, release_sum, discard, forced;
     wire [7:0]   command_code;
@@ -166,7 +167,7 @@ module olaf_queue #(
     wire [SLOT_BITS:0]     used /* verilator public_flat_rd */;
     wire         waiting /* verilator public_flat_rd */;
     wire [`OLAF_META_BITS-1:0] first_meta, leave_meta;
-    wire [15:0]  start_size;
+    wire         start_headers;
     wire         busy /* verilator public_flat_rd */;
     wire         start /* verilator public_flat_rd */;
     wire         depart /* verilator public_flat_rd */;
@@ -274,7 +275,7 @@ module olaf_queue #(
         .out_missing(beat_missing), .out_data(beat_data), .next_write(next_write),
         .arriving(arriving), .disposition(disposition), .at_slot(at_slot), .buffer(at_buffer),
         .old_headers(old_headers), .merged_count(merged_count), .merged_reward(merged_reward),
-        .merged_policy(merged_policy), .patches(patches), .accumulates(accumulates),
+        .merged_policy(merged_policy), .merged_summed(merged_summed), .patches(patches), .accumulates(accumulates),
         .next_spare(next_spare), .meta(arriving_meta), .leaving(leaving),
         .commit(commit), .committed(committed), .known_sender(known_sender), .fault(fault),
         .tracked(tracked), .after_locked(after_locked), .saturated(saturated),
@@ -289,7 +290,7 @@ module olaf_queue #(
         .disposition(disposition), .next_write(next_write),
         .next_waiting(old_buffer[ADDR_BITS-1:0]), .old_headers(old_headers),
         .patches(patches), .merged_count(merged_count), .merged_reward(merged_reward),
-        .merged_policy(merged_policy),
+        .merged_policy(merged_policy), .merged_summed(merged_summed),
         .read(merge_read), .read_addr(merge_addr), .read_data(merge_data),
         .write(write), .write_addr(write_addr), .write_data(write_data),
         .write_beat(write_beat), .write_number(write_number),
@@ -315,7 +316,8 @@ module olaf_queue #(
     );
 
     olaf_rate_limiter rate_limiter (
-        .clk(aclk), .rst(queue_rst), .rate(rate), .start(start), .size(start_size), .allowed(rate_allows)
+        .clk(aclk), .rst(queue_rst), .rate(rate), .start(start), .allowed(rate_allows),
+        .size(first_meta[`OLAF_META_SIZE]), .other_size(arriving_meta[`OLAF_META_SIZE]), .start_other(start_headers)
     );
 
     olaf_dequeue #(
@@ -328,7 +330,7 @@ module olaf_queue #(
         .arriving(arriving), .leaving(leaving), .accumulates(accumulates), .bad_frame(bad_frame),
         .disposition(disposition),
         .at_slot(at_slot), .at_buffer(at_buffer), .old_headers(old_headers), .arriving_meta(arriving_meta),
-        .start(start), .start_first(start_first), .start_arriving(start_arriving), .start_size(start_size),
+        .start(start), .start_first(start_first), .start_arriving(start_arriving), .start_headers(start_headers),
         .busy(busy), .slot(leaving_slot),
         .buffer(leave_buffer), .readable(readable), .issue(issue), .address(leave_addr),
         .issue_first(issue_first), .issue_last(issue_last), .meta(leave_meta), .depart(depart),

@@ -10,7 +10,10 @@ module olaf_rate_limiter (
     input  wire        rst,
     input  wire [31:0] rate,
     input  wire        start,
-    input  wire [`OLAF_TUSER_SIZE_WIDTH-1:0] size,   // bytes of the update that begins to leave
+    // Bytes of the update that begins to leave: one of these two. Which is known late, so what is owed is known of both.
+    input  wire [`OLAF_TUSER_SIZE_WIDTH-1:0] size,
+    input  wire [`OLAF_TUSER_SIZE_WIDTH-1:0] other_size,
+    input  wire        start_other,
     output wire        allowed
 );
     localparam DEBT_BITS = `OLAF_TUSER_SIZE_WIDTH + 21;
@@ -20,16 +23,21 @@ module olaf_rate_limiter (
     assign allowed = rate == 32'd0 || !owing;
 
     wire signed [DEBT_BITS-1:0] payment = $signed({{(DEBT_BITS - 32){1'b0}}, rate});
-    wire signed [DEBT_BITS-1:0] charge = $signed({2'd0, size, 19'd0});
     wire signed [DEBT_BITS-1:0] paid = debt - payment;
-    wire signed [DEBT_BITS-1:0] charged = debt + charge;   // only its sign matters
-    wire signed [DEBT_BITS-1:0] owed = paid + charge;
+
+    function signed [DEBT_BITS-1:0] charge(input [`OLAF_TUSER_SIZE_WIDTH-1:0] bytes);
+        charge = $signed({2'd0, bytes, 19'd0});
+    endfunction
+    wire signed [DEBT_BITS-1:0] charged = debt + charge(size), charged_other = debt + charge(other_size);
+    wire overpaid = charged[DEBT_BITS-1], overpaid_other = charged_other[DEBT_BITS-1];
+    wire signed [DEBT_BITS-1:0] owed = paid + charge(size), owed_other = paid + charge(other_size);
 
     always @(posedge clk)
         if (rst || rate == 32'd0) debt <= {DEBT_BITS{1'b0}};
-        else if (start) debt <= charged[DEBT_BITS-1] ? -payment : owed;
+        else if (start && start_other) debt <= overpaid_other ? -payment : owed_other;
+        else if (start) debt <= overpaid ? -payment : owed;
         else if (owing) debt <= paid;
 
-    wire unused = &{1'b0, charged};
+    wire unused = &{1'b0, charged, charged_other};
 endmodule
 `default_nettype wire

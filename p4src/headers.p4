@@ -9,6 +9,7 @@
 #define OLAF_TYPE_INIT 4w5
 #define OLAF_FLAG_AGGREGATED 4w1
 #define OLAF_FLAG_STATUS 4w2
+#define OLAF_FLAG_SUMMED 4w4
 #define KIND_BYPASS 8w0
 #define KIND_UPDATE 8w1
 #define KIND_ACK 8w2

@@ -51,8 +51,16 @@ PACKAGES = pytest.mark.parametrize("package", [PRODUCT, LABORATORY], ids=lambda 
 ADDED = ("olaflab", "olafdropin")
 """What adds to the product, which never imports it."""
 DOORS = {
-    "torch": {"olaf.distributed", "olaf.optimizer", "olaf.optimizing", "olaf.rllib"},
+    "torch": {
+        "olaf.distributed",
+        "olaf.flat",
+        "olaf.importance",
+        "olaf.optimizer",
+        "olaf.optimizing",
+        "olaf.rllib",
+    },
     "ray": {"olaf.rllib"},
+    "zmq": {"olaf.experience.remote"},
 }
 """Of the SDK: the files that may import what only they need."""
 

@@ -105,7 +105,7 @@ def deploy(
         try:
             outcome = _bring_up(wanted, reusable, store, progress, take_over)
             with nullcontext() if as_given and not force else members.keeping(wanted.testbed, store):
-                store.settle()
+                store.confirm()
         except BaseException as error:
             _roll_back(before, store, progress, error, take_over, before_hosts)
             if before is None and isinstance(error, OlafError):

@@ -19,13 +19,13 @@ from olafctl.control.pipeline import (
 )
 from olafctl.control.state import QueueState, State, device_state, merged
 from olafctl.membership import limits
-from olafctl.membership.model import Cluster, Host, default_mac
+from olafctl.membership.model import Cluster, Host, Member, default_mac
 from olafctl.p4runtime.entities import Lpm, MulticastGroup, Replica, TableEntry
 from olafctl.queue.registers import CLOCK_HZ, IndexSettings, rate_word
 from olafctl.queue.settings import IndexRange, with_default
 from olafctl.targets.interface import device_name
 from olafctl.testbed.model import Engine, Testbed
-from olafctl.testbed.topology import Copy, Topology
+from olafctl.testbed.topology import Topology
 from olafctl.wire.frames import float_bits, mac_bits
 from olafctl.wire.layouts import TUSER, Refusal
 from olafctl.wire.modes import Mode
@@ -93,7 +93,9 @@ def of_clusters(
             first += _between_engines(cluster, engine, topology)
             second += _reaching_together(cluster, engine, topology)
             second += (
-                _copy(copy) for copy in topology.copies(engine, cluster) if copy.replica not in without
+                _delivery(each)
+                for each in topology.members_at(engine, cluster)
+                if each.replica not in without
             )
             for worker in cluster.workers:
                 if worker.replica not in without:
@@ -156,15 +158,15 @@ def _between_engines(cluster: Cluster, engine: str, topology: Topology) -> Itera
     if own is not None:
         yield _assignment(own, cluster, 0, 0, _NOWHERE)
     if topology.testbed.mode_of(cluster) is Mode.ISWITCH:
-        for copy, number in topology.branches(engine, cluster):
-            yield _assignment(copy.ip, cluster, number, 0, copy.port)
+        for below in topology.branches(engine, cluster):
+            yield _assignment(below.ip, cluster, below.number, 0, below.port)
 
 
 def _reaching_together(
     cluster: Cluster, engine: str, topology: Topology
 ) -> Iterator[TableEntry | MulticastGroup]:
     """What VNP4₂ needs to reach all members of a cluster at once, and to pass on the sum of a round."""
-    copies = [Replica(copy.port, copy.replica) for copy in topology.copies(engine, cluster)]
+    copies = [Replica(each.port, each.replica) for each in topology.members_at(engine, cluster)]
     if not copies:
         return
     yield MulticastGroup(cluster.group, copies)
@@ -181,10 +183,10 @@ def _reaching_together(
         yield TableEntry(RESULTS, key, "to_parent", params)
 
 
-def _copy(copy: Copy) -> TableEntry:
-    """What addresses a copy to whom it is for."""
-    params = {"mac": mac_bits(copy.mac), "addr": int(copy.ip), "port": copy.udp_port}
-    return TableEntry(MEMBERS, {"member": copy.replica}, "deliver", params)
+def _delivery(member: Member) -> TableEntry:
+    """The entry that addresses a member's copy to it."""
+    params = {"mac": mac_bits(member.mac), "addr": int(member.ip), "port": member.udp_port}
+    return TableEntry(MEMBERS, {"member": member.replica}, "deliver", params)
 
 
 def _identify(topology: Topology, engine: str) -> Iterator[TableEntry]:

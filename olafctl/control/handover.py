@@ -1,8 +1,9 @@
-"""Indices that go from one job to the next: nothing of the one may be added to the other.
+"""Hands indices from one job to the next, so that no update of the one is added to one of the other.
 
-The queue knows indices, not jobs. What waits at an index is merged with what comes next, a partial sum with a
-new job's contributions to the round of the same number, and a finished round refuses these. So the old job's
-updates are refused first, then its sums are discarded and what waits leaves; the new job's are let in last.
+The queue knows indices, not jobs. It would merge an update that waits with the next one of the index, and a
+partial sum with a new job's contributions to the round of the same number; a finished round would refuse
+these. So VNP4₁ refuses the old job's updates first, then the queue discards its sums and sends what waits;
+the new job comes last.
 """
 
 import time
@@ -27,7 +28,7 @@ Range = tuple[int, int]
 
 @dataclass(frozen=True)
 class Job:
-    """Whose updates an index takes."""
+    """The job whose updates a range of indices takes."""
 
     first: int
     last: int
@@ -52,7 +53,7 @@ def renewed(actual: State, wanted: State) -> Mapping[str, Sequence[Range]]:
 
 
 def refusal(actual: State, ranges: Mapping[str, Sequence[Range]]) -> Plan:
-    """What makes VNP4₁ take no more updates for ``ranges``: workers of earlier jobs are removed."""
+    """The plan by which VNP4₁ takes no more updates for ``ranges``: it loses the workers of earlier jobs."""
     steps = []
     for name, renewing in ranges.items():
         entries = actual.devices.get(name, DeviceState()).entries.values()

@@ -1,4 +1,4 @@
-"""Which process may touch a deployment: locks in its folder, which the kernel releases when one dies."""
+"""Locks in a deployment's folder, so that one process at a time changes it; the kernel ends a dead one's."""
 
 import fcntl
 import os
@@ -23,17 +23,16 @@ HOSTS = "olaf.hosts.lock"
 ALL = (CHANGE, USE, HOSTS)
 
 _OUTLIVES = 10.0
-"""How long a lock may outlive its holder: a program it was about to start has it until it begins."""
+"""Seconds for which a lock may outlive its holder: a program that it starts has the lock until it runs."""
 _LOOK_AGAIN = 0.01
 
 
 @contextmanager
 def locked(folder: Path, names: Sequence[str] = (CHANGE, USE)) -> Iterator[None]:
-    """No other process holds one of the locks ``names`` of the deployment in ``folder``, which is made, and
-    removed when nothing but locks is left in it. What is made meanwhile, processes included, only this user
-    may read.
+    """Hold the locks ``names`` of the deployment in ``folder``. The folder is made, and removed when nothing
+    but locks is left in it. Only this user may read what is made meanwhile, processes included.
 
-    Raises OlafError when another process does already.
+    Raises OlafError when another process holds one of them.
     """
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -50,7 +49,7 @@ def locked(folder: Path, names: Sequence[str] = (CHANGE, USE)) -> Iterator[None]
 
 @contextmanager
 def held(folder: Path, name: str) -> Iterator[None]:
-    """One of the locks of the deployment in ``folder``. Raises OlafError when another holds it."""
+    """Hold one lock of the deployment in ``folder``. Raises OlafError when another process holds it."""
     patience = time.monotonic() + _OUTLIVES
     while True:
         lock = _open(folder, name)
@@ -117,7 +116,7 @@ def _command() -> str:
 
 @dataclass(frozen=True)
 class _Holder:
-    """Who wrote itself into a lock."""
+    """The process that a lock names as its holder."""
 
     number: str
     command: str

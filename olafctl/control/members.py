@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from olafctl.control.store import Role, Store
 from olafctl.errors import OlafError, Problem
-from olafctl.membership.membership import Change, Membership, rows_of
+from olafctl.membership.membership import Membership, rows_of
 from olafctl.membership.merge import fits, members_of, merged
 from olafctl.membership.model import Cluster, Row
 from olafctl.membership.sqlite import FILE, SqliteStore
@@ -96,7 +96,7 @@ def keeping(testbed: Testbed, store: Store) -> Iterator[None]:
     with closing(SqliteStore(store.folder)) as kept:
         revision, rows = kept.rows()
         before, after = members_of(rows), rows_of(testbed.clusters)
-        change: Change = {key: None for key in before.keys() - after.keys()} | {
+        change: dict[str, Row | None] = {key: None for key in before.keys() - after.keys()} | {
             key: row for key, row in after.items() if before.get(key) != row
         }
         if not revision:  # also where there is no cluster: a history has no gaps

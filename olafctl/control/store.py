@@ -84,8 +84,8 @@ class Store:
                 (role, record.testbed, str(record.source), record.target, record.build),
             )
 
-    def settle(self) -> None:
-        """What was wanted runs now, in one step."""
+    def confirm(self) -> None:
+        """Note in one step that what was wanted runs now."""
         with self._open() as database:
             database.execute(
                 "insert or replace into deployment select ?, testbed, source, target, build "

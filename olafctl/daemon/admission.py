@@ -6,14 +6,13 @@ situation was accepted is carried out only if that is still the situation when i
 """
 
 from collections import OrderedDict
-from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 
 from olafctl.daemon.controller import Controller
 from olafctl.errors import OlafError, Problem
 from olafctl.membership.ground import Ground
-from olafctl.membership.membership import Membership
+from olafctl.membership.membership import Change, Membership
 from olafctl.membership.model import Cluster, Member, Row
 from olafctl.membership.operations import Operation, Outdated, Planned
 from olafctl.testbed.ground import ground
@@ -50,16 +49,16 @@ class Admission:
         """The answer to ``operation``; it is verified again when other changes came first."""
         answer: Future[Row] = Future()
 
-        def settle(done: "Future[Row]") -> None:
+        def pass_on(done: "Future[Row]") -> None:
             error = done.exception()
             if error is None:
                 answer.set_result(done.result())
             elif isinstance(error, Outdated):
-                self._pool.submit(self._verified, operation).add_done_callback(settle)
+                self._pool.submit(self._verified, operation).add_done_callback(pass_on)
             else:
                 answer.set_exception(error)
 
-        tried.add_done_callback(settle)
+        tried.add_done_callback(pass_on)
         return answer
 
     def _concerned(self, operation: Operation) -> bool:
@@ -105,29 +104,28 @@ class Admission:
         return guarded
 
 
-def _new(membership: Membership, change: Mapping[str, Row | None], ground: Ground) -> Situation:
+def _new(membership: Membership, change: Change, ground: Ground) -> Situation:
     """The situation after a change; empty when there is nothing to verify, or nothing new."""
-    if all(row is None for row in change.values()):
+    if all(new is None for new in change.values()):
         return ()  # a member may always leave
-    if not any(each.objective for each in membership.clusters.values()) and not any(
-        row and row.get("objective") for row in change.values()
-    ):
+    made = [new for new in change.values() if isinstance(new, Cluster)]
+    if not any(each.objective for each in (*membership.clusters.values(), *made)):
         return ()
     clusters = dict(membership.clusters)
-    for key, row in sorted(change.items()):  # clusters before their members
+    for key, new in sorted(change.items(), key=lambda item: item[0]):  # clusters before their members
         prefix, _, name = key.partition("/")
         if prefix == "cluster":
             known = clusters.pop(name, None)
-            if row is not None:
-                clusters[name] = replace(Cluster.from_row(row), workers=known.workers if known else ())
+            if isinstance(new, Cluster):
+                clusters[name] = replace(new, workers=known.workers if known else ())
         elif prefix == "member":
             before = membership.members.get(name)
             if before is not None and before.cluster in clusters:
                 there = clusters[before.cluster]
                 others = tuple(each for each in there.workers if each.name != name)
                 clusters[there.name] = replace(there, workers=others)
-            if row is not None:
-                there = clusters[str(row["cluster"])]
-                clusters[there.name] = replace(there, workers=(*there.workers, Member.from_row(row)))
+            if isinstance(new, Member):
+                there = clusters[new.cluster]
+                clusters[there.name] = replace(there, workers=(*there.workers, new))
     then = situation(clusters.values(), ground)
     return () if then == situation(membership.clusters.values(), ground) else then

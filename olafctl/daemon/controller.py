@@ -29,7 +29,7 @@ from olafctl.daemon.resting import Resting
 from olafctl.daemon.site import Site
 from olafctl.daemon.southbound import Southbound
 from olafctl.errors import OlafError, Problem
-from olafctl.membership.membership import Change, Membership, affected
+from olafctl.membership.membership import Change, Membership, affected, parsed, rows
 from olafctl.membership.merge import fits
 from olafctl.membership.model import Cluster, Row
 from olafctl.membership.operations import Operation, Outdated, Planned
@@ -287,7 +287,7 @@ class Controller:
             if not self._loaded:
                 self._load()
             for revision, events in groupby(self._store.history(self._revision), lambda each: each.revision):
-                change = {event.key: event.row for event in events}
+                change = parsed({event.key: event.row for event in events})
                 with self._changed:
                     # Only the leader knows which indices rest.
                     for each in sorted(self.membership.resting):
@@ -418,7 +418,7 @@ class Controller:
                 self.membership.apply(plan.change)
                 change.update(plan.change)
                 planned.append((request, plan))
-                if any(key.startswith("cluster/") and row is None for key, row in plan.change.items()):
+                if any(key.startswith("cluster/") and new is None for key, new in plan.change.items()):
                     # Its indices are free once it is gone from the devices, not before.
                     rest = batch[position:]
                     break
@@ -479,13 +479,13 @@ class Controller:
     ) -> None:
         """Make one change of the store and the devices. Raises OlafError; then all of it must be undone."""
         if change:
-            self._store.begin(Intent(change))
+            self._store.begin(Intent(rows(change)))
             self.southbound.apply(before, after, macs)
         for _, plan in planned:
             for command, first, last in plan.commands:
                 self.southbound.command(command, first, last)
         if change:
-            revision = self._store.finish(change)
+            revision = self._store.finish(rows(change))
             with self._changed:
                 self._revision = revision
                 self._stored.follow(self.membership, change)
@@ -498,15 +498,14 @@ class Controller:
     # Loading
 
     def _load(self) -> None:
-        revision, rows = self._store.rows()
+        revision, stored = self._store.rows()
         if self.term:
             if not revision:
-                first: Change = {**self._site.first(), "meta/testbed": {"name": self.name}}
-                self._store.finish(first)
-                revision, rows = self._store.rows()
+                self._store.finish({**self._site.first(), "meta/testbed": {"name": self.name}})
+                revision, stored = self._store.rows()
             self._site.kept(self._store.place)
         try:
-            membership = Membership(self._site.testbed.indices, rows)
+            membership = Membership(self._site.testbed.indices, stored)
         except (KeyError, TypeError, ValueError) as error:
             what = f"the stored membership cannot be used: {error}"
             raise OlafError(Problem(what, self.name, "restore a backup: olafctl restore")) from None

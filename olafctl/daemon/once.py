@@ -65,15 +65,9 @@ class Once:
             return answer
 
     def watch(self, deployment: str = "", resume_token: str = "") -> Iterator[Any]:
-        """As :meth:`Client.watch`: what other commands change."""
-        since = convert.revision_of(request_of("Watch", {"resume_token": resume_token}))
-        since = self._status().revision if since is None else since
-        with closing(SqliteStore(self._store.folder, reads=True)) as store:
-            while True:
-                for event in store.history(since):
-                    since = event.revision
-                    yield from convert.event_messages(event)
-                time.sleep(_LOOK_AGAIN)
+        """Raises OlafError: only a daemon tells changes as they come."""
+        remedy = "start olafctl daemon; olafctl cluster list shows what there is"
+        raise OlafError(Problem("no daemon keeps it, and only a daemon tells changes", self._name, remedy))
 
     @contextmanager
     def _owned(self) -> Iterator[Owned]:

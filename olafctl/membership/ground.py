@@ -21,7 +21,7 @@ class Ground:
     engine_at: Mapping[int, str]
     """The engine of each front port."""
     address: IPv4Address | None
-    """Where members of rounds send to, and control messages."""
+    """The address to which members of rounds send their updates, and all send control messages."""
     indices: int
     beats: int
     """64-byte beats that a slot of every engine holds."""

@@ -1,4 +1,4 @@
-"""What the pipeline's tables hold: the bounds of a membership.
+"""The bounds of a membership: the sizes of the pipeline's tables.
 
 Table sizes are the same for every testbed, so that one compiled pipeline serves them all.
 """

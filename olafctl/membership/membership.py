@@ -1,7 +1,8 @@
-"""The membership of one deployment in memory: rows by key, and what follows from them kept with them.
+"""The membership of one deployment in memory: clusters and members by name, and what follows from them.
 
 Keys are ``cluster/NAME``, ``member/NAME``, ``nonce/CLUSTER/ADDRESS`` (the newest control message) and
-``meta/NAME``. A change is a mapping from keys to new rows; None removes.
+``meta/NAME``. A change gives new values by key; None removes. Only
+a store has rows of clusters and members: :func:`parsed` and :func:`rows` are the way from there and to there.
 """
 
 import heapq
@@ -15,7 +16,7 @@ from olafctl.membership import limits
 from olafctl.membership.indices import IndexRanges
 from olafctl.membership.model import Cluster, Member, Row
 
-Change = dict[str, Row | None]
+Change = dict[str, Cluster | Member | Row | None]
 _CLUSTER, _MEMBER = "cluster", "member"
 
 
@@ -36,6 +37,27 @@ def rows_of(clusters: Iterable[Cluster]) -> dict[str, Row]:
         rows[cluster_key(cluster.name)] = cluster.to_row()
         rows.update((member_key(worker.name), worker.to_row()) for worker in cluster.workers)
     return rows
+
+
+def parsed(rows: Mapping[str, Row | None]) -> Change:
+    """The change that rows of a store are. Raises KeyError, TypeError or ValueError for anything else."""
+    change: Change = {}
+    for key, row in rows.items():
+        prefix, _, _ = key.partition("/")
+        if row is not None and prefix == _CLUSTER:
+            change[key] = Cluster.from_row(row)
+        elif row is not None and prefix == _MEMBER:
+            change[key] = Member.from_row(row)
+        else:
+            change[key] = row
+    return change
+
+
+def rows(change: Change) -> dict[str, Row | None]:
+    """A change as a store takes it."""
+    return {
+        key: value.to_row() if isinstance(value, Cluster | Member) else value for key, value in change.items()
+    }
 
 
 class Numbers:
@@ -87,9 +109,9 @@ class Membership:
         self.cluster_numbers = Numbers(range(limits.CLUSTERS))
         self.replicas = Numbers(range(1, limits.WORKERS + 1))
         self._by_address: dict[IPv4Address, Member] = {}
-        self.apply(rows)
+        self.apply(parsed(rows))
 
-    def apply(self, change: Mapping[str, Row | None]) -> None:
+    def apply(self, change: Change) -> None:
         """Carry a change out."""
         members: dict[str, dict[str, Member]] = {}
         """By cluster, those of the clusters whose members change."""
@@ -100,7 +122,7 @@ class Membership:
                 members[cluster] = {each.name: each for each in known.workers} if known else {}
             return members[cluster]
 
-        # What goes first makes room for what comes; members go before, and come after, their cluster.
+        # Remove before adding, to make room; remove members before their cluster, and add them after it.
         for key in sorted(change, reverse=True):
             prefix, _, name = key.partition("/")
             if prefix == _MEMBER and name in self.members:
@@ -113,18 +135,14 @@ class Membership:
                 self.resting.add((cluster.first, cluster.segments))
             else:
                 self.rows.pop(key, None)
-        for key, row in sorted(change.items(), key=lambda item: item[0]):
-            prefix, _, _ = key.partition("/")
-            if row is None:
-                continue
-            if prefix == _CLUSTER:
-                self._put(Cluster.from_row(row))
-            elif prefix == _MEMBER:
-                member = Member.from_row(row)
-                of(member.cluster)[member.name] = member
-                self._note(member)
-            else:
-                self.rows[key] = row
+        for key, value in sorted(change.items(), key=lambda item: item[0]):
+            if isinstance(value, Cluster):
+                self._put(value)
+            elif isinstance(value, Member):
+                of(value.cluster)[value.name] = value
+                self._note(value)
+            elif value is not None:
+                self.rows[key] = value
         for name, everyone in members.items():
             if name in self.clusters:
                 workers = tuple(sorted(everyone.values(), key=lambda each: each.replica))
@@ -138,7 +156,7 @@ class Membership:
         self.indices.give_back(*resting)
 
     def rest(self) -> None:
-        """What waits in the queue is not known: all indices that are free rest."""
+        """Let all free indices rest, because it is not known what waits in the queue."""
         for first, count in self.indices.runs():
             self.indices.claim(first, count)
             self.resting.add((first, count))
@@ -201,16 +219,15 @@ class Membership:
         self.replicas.give_back(member.replica)
 
 
-def affected(membership: Membership, change: Mapping[str, Row | None]) -> set[str]:
+def affected(membership: Membership, change: Change) -> set[str]:
     """The clusters whose tables a change may touch, asked before it is applied."""
     names = set()
-    for key, row in change.items():
+    for key, value in change.items():
         prefix, _, name = key.partition("/")
         if prefix == _CLUSTER:
             names.add(name)
-        elif prefix == _MEMBER:
-            if name in membership.members:
-                names.add(membership.members[name].cluster)
-            if row is not None:
-                names.add(str(row["cluster"]))
+        elif prefix == _MEMBER and name in membership.members:
+            names.add(membership.members[name].cluster)
+        if isinstance(value, Member):
+            names.add(value.cluster)
     return names

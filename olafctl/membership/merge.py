@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from olafctl.errors import BadInput, Problem
 from olafctl.membership.ground import Ground
-from olafctl.membership.membership import Change, Membership, cluster_key, member_key, rows_of
+from olafctl.membership.membership import Membership, cluster_key, member_key, rows_of
 from olafctl.membership.model import Cluster, Host, Member, Row
 from olafctl.membership.operations import ClusterWish, MemberWish, Operation, Operations
 
@@ -21,7 +21,7 @@ def members_of(rows: Mapping[str, Row]) -> dict[str, Row]:
 def merged(
     old: Sequence[Cluster], new: Sequence[Cluster], rows: Mapping[str, Row], ground: Ground
 ) -> Sequence[Cluster]:
-    """What there is once a testbed that began with ``old`` clusters is deployed with ``new`` ones, where
+    """The clusters after a deploy with ``new`` ones of a testbed that began with ``old`` ones and of which
     ``rows`` are stored.
 
     Raises BadInput when both changed the same in ways that cannot be both, with ``ground`` under them.
@@ -76,15 +76,13 @@ def _edit(membership: Membership, old: Sequence[Cluster], new: Sequence[Cluster]
     for name in now:
         if name not in was:
             do(ask.create_cluster(_cluster_wish(now[name])))
-            changed: Change = {
-                cluster_key(name): replace(membership.clusters[name], epoch=now[name].epoch).to_row()
-            }
-            membership.apply(changed)
+            created = replace(membership.clusters[name], epoch=now[name].epoch)
+            membership.apply({cluster_key(name): created})
         elif name in membership.clusters:
             if was[name].values != now[name].values:
                 raise BadInput(Problem(f"the testbed gives {name!r} another model"))
             edited = _edited(was[name], now[name], _OF_CLUSTER)
-            membership.apply({cluster_key(name): replace(membership.clusters[name], **edited).to_row()})
+            membership.apply({cluster_key(name): replace(membership.clusters[name], **edited)})
     for name, worker in here.items():
         if name not in there:
             do(ask.join(_member_wish(worker)))
@@ -94,7 +92,7 @@ def _edit(membership: Membership, old: Sequence[Cluster], new: Sequence[Cluster]
             edited = _edited(there[name], worker, _OF_MEMBER)
             if "port" in edited:
                 edited["parent"] = ground.parent_at(worker.port)
-            membership.apply({member_key(name): replace(membership.members[name], **edited).to_row()})
+            membership.apply({member_key(name): replace(membership.members[name], **edited)})
 
     for cluster in delete_empty():
         what = f"it no longer has the cluster {cluster.name!r}, in which there is {cluster.workers[0].name}"

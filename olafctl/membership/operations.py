@@ -1,4 +1,4 @@
-"""What can be asked of a membership, each as a check and a change; nothing here writes anything.
+"""The operations on a membership, each as a check and a change; nothing here writes anything.
 
 An operation is called with the membership as it is when its turn has come. It returns what to change and
 what to answer, or raises BadInput with the reason; then nothing was changed.
@@ -107,7 +107,7 @@ class Operations:
             first = _indices(membership, segments)
             membership.indices.give_back(first, segments)
             cluster = replace(asked, number=number, first=first)
-            change: Change = {cluster_key(wish.name): cluster.to_row(), _EPOCH: {"last": epoch}}
+            change: Change = {cluster_key(wish.name): cluster, _EPOCH: {"last": epoch}}
             return Planned(change, cluster.shown(), [(Command.RESET, first, cluster.last)])
 
         return create
@@ -201,7 +201,7 @@ class Operations:
                 assert replica is not None
                 asked = replace(asked, replica=replica)
             self._check_cluster_with(cluster, asked)
-            change: Change = {} if asked == there else {member_key(name): asked.to_row()}
+            change: Change = {} if asked == there else {member_key(name): asked}
             return Planned(change, asked.to_row())
 
         return admit
@@ -235,7 +235,7 @@ class Operations:
             if moved == member:
                 return Planned({}, member.to_row())
             self._check_cluster_with(target, moved)
-            return Planned({member_key(name): moved.to_row()}, moved.to_row())
+            return Planned({member_key(name): moved}, moved.to_row())
 
         return transfer
 
@@ -246,13 +246,13 @@ class Operations:
             before = membership.cluster(name)
             after = changed(before)
             require(rules.of_cluster(after, self._ground))
-            rows: Change = {} if after == before else {cluster_key(after.name): after.to_row()}
-            return Planned(rows, after.shown())
+            new: Change = {} if after == before else {cluster_key(after.name): after}
+            return Planned(new, after.shown())
 
         return change
 
     def _check_cluster_with(self, cluster: Cluster, member: Member) -> None:
-        """Whether the cluster is one that there can be with this member in it."""
+        """Raises BadInput when a cluster with this member in it breaks a rule."""
         others = (each for each in cluster.workers if each.name != member.name)
         joined = replace(cluster, workers=(*others, member))
         if self._ground.mode_of(cluster) is Mode.ISWITCH and len(joined.workers) > MEMBERS.default:
@@ -260,7 +260,7 @@ class Operations:
         require(rules.of_cluster(joined, self._ground))
 
     def _check_fit(self, wish: MemberWish, cluster: Cluster) -> None:
-        """Whether the member's model and its path fit the cluster."""
+        """Raises BadInput when the member's model or its path does not fit the cluster."""
         if wish.values and cluster.values and wish.values != cluster.values:
             what = f"a model of {wish.values} values, but {cluster.name!r} trains one of {cluster.values}"
             raise BadInput(Problem(what, "values", "join with the cluster's model"))
@@ -309,7 +309,7 @@ def also(operation: Operation, rows: Change) -> Operation:
 
 
 def of_segment(cluster: Cluster, segment: int) -> list[Problem]:
-    """Whether a cluster's model has this segment."""
+    """The problem with a segment that the cluster's model does not have."""
     if 0 <= segment < cluster.segments:
         return []
     what = f"segment {segment} of {cluster.name!r}, whose model has {cluster.segments}"

@@ -1,4 +1,4 @@
-"""What clusters and members must be, asked for by a testbed, a command, the API or a control message.
+"""The rules for clusters and members, whether a testbed, a command, the API or a control message asks.
 
 Each rule gives the problems it finds; ``where`` of a problem is the field.
 """

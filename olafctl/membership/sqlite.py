@@ -62,7 +62,7 @@ class SqliteStore:
             self._database = sqlite3.connect(self._path, timeout=10, check_same_thread=False)
             version = self._version()
             self._database.execute("pragma journal_mode = wal")
-            # What is lost with the log alone shall be little.
+            # A small log: little is lost when the log alone is.
             self._database.execute(f"pragma wal_autocheckpoint = {_LOGGED_PAGES}")
             if version < _VERSION:
                 self._database.executescript(_SCHEMA)

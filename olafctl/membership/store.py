@@ -38,7 +38,7 @@ class MembershipStore(Protocol):
 
     @property
     def place(self) -> str:
-        """Where it is: :data:`HERE`, or what else finds it."""
+        """Its place: :data:`HERE`, or the name of an etcd."""
 
     def rows(self) -> tuple[int, dict[str, Row]]:
         """The revision and every row."""

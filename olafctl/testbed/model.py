@@ -1,4 +1,4 @@
-"""What a testbed says, as values: already checked, every default filled in, every range expanded."""
+"""A testbed as values: checked, with every default filled in and every range expanded."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ class Engine:
     """64-byte beats a slot holds."""
     adder_latency: int
     mode: Mode
-    """Of clusters that do not say otherwise."""
+    """The mode of clusters that do not say otherwise."""
     reward_threshold: float | None
     """None switches the reward rule off; of clusters that do not say otherwise."""
     output_rate: int | None
@@ -34,12 +34,12 @@ class Engine:
     accumulate_quota: int
     """Slots that rounds of iswitch mode may take while they accumulate."""
     address: IPv4Address | None
-    """Where members of iswitch clusters send to, and control messages; None when there is none. Of several
-    engines the root alone has one."""
+    """The address to which members of iswitch clusters send updates, and all send control messages; None when
+    there is none. Of several engines the root alone has one."""
     name: str = "engine"
 
     def mode_of(self, cluster: Cluster) -> Mode:
-        """What it does with a cluster's updates."""
+        """The mode in which it treats a cluster's updates."""
         return cluster.mode or self.mode
 
     def reward_of(self, cluster: Cluster) -> float | None:
@@ -67,9 +67,9 @@ class Port:
     path: str | None
     """UNIX socket or pcap path, or interface name; None lets the target choose."""
     engine: str = "engine"
-    """Whose port it is; numbers and names are unique over all engines."""
+    """The engine that has the port; numbers and names are unique over all engines."""
     impair: Impairment | None = None
-    """What the link behind it does to frames, each way."""
+    """Loss, delay and the like of the link behind it, each way."""
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ class Testbed:
 
     @property
     def indices(self) -> int:
-        """How many there are for clusters: each has the same ones in every engine."""
+        """The number of indices for clusters: a cluster has the same ones in every engine."""
         return min(engine.indices for engine in self.engines)
 
     @property
@@ -148,7 +148,7 @@ class Testbed:
         return self._named[worker.cluster]
 
     def mode_of(self, cluster: Cluster) -> Mode:
-        """What the root does with a cluster's updates; whether it sums rounds, all engines agree on."""
+        """The mode in which the root treats a cluster's updates; all engines agree on whether it sums."""
         return self.root.mode_of(cluster)
 
     @property

@@ -6,22 +6,11 @@ from functools import cached_property
 from ipaddress import IPv4Address
 
 from olafctl.membership import limits
-from olafctl.membership.model import Cluster, Host, Member, default_mac
+from olafctl.membership.model import Cluster, Host, Kind, Member, default_mac
 from olafctl.testbed.model import Engine, Link, Port, Testbed
 
 _FIRST_BRANCH = 1 << 15
 """The first replica id of copies to engines; workers' are lower."""
-
-
-@dataclass(frozen=True)
-class Copy:
-    """A copy of what goes to a whole cluster."""
-
-    port: int
-    replica: int
-    mac: str
-    ip: IPv4Address
-    udp_port: int
 
 
 @dataclass(frozen=True)
@@ -103,17 +92,15 @@ class Topology:
         ports = (*self.testbed.ports, *self.testbed.trunks)
         return sorted((port for port in ports if port.engine == engine.name), key=lambda port: port.number)
 
-    def copies(self, engine: str, cluster: Cluster) -> Iterator[Copy]:
-        """Where what is for all members of a cluster goes: to each member that is attached to ``engine``, and
-        to each engine right below it that has members."""
-        for worker in cluster.workers:
-            if self.home(worker) == engine:
-                yield Copy(worker.port, worker.replica, worker.mac, worker.ip, worker.udp_port)
-        yield from (copy for copy, _ in self.branches(engine, cluster))
+    def members_at(self, engine: str, cluster: Cluster) -> Iterator[Member]:
+        """The members of a cluster to which ``engine`` sends copies: the workers that are attached to it, and
+        the engines right below it that have members."""
+        yield from (worker for worker in cluster.workers if self.home(worker) == engine)
+        yield from self.branches(engine, cluster)
 
-    def branches(self, engine: str, cluster: Cluster) -> Iterator[tuple[Copy, int]]:
-        """The engines right below ``engine`` that have members of a cluster: each has an address of its own
-        as a member there, and the member number of the first of its workers."""
+    def branches(self, engine: str, cluster: Cluster) -> Iterator[Member]:
+        """The engines right below ``engine`` that have members of a cluster: each is a member with an address
+        of its own and the number of the first of its workers."""
         udp_port = self.testbed.udp_port
         for nth, child in enumerate(self.children[engine]):
             below = self.members_below(child, cluster)
@@ -121,7 +108,18 @@ class Topology:
                 replica = _FIRST_BRANCH + cluster.number * limits.CHILDREN + nth
                 address = self._address_between(child, cluster)
                 port = self._port_between(engine, child)
-                yield Copy(port, replica, default_mac(address), address, udp_port), below[0].number
+                yield Member(
+                    name=child,
+                    port=port,
+                    mac=default_mac(address),
+                    ip=address,
+                    udp_port=udp_port,
+                    cluster=cluster.name,
+                    parent=engine,
+                    number=below[0].number,
+                    replica=replica,
+                    kind=Kind.SWITCH,
+                )
 
     def address_as_member(self, engine: str, cluster: Cluster) -> IPv4Address | None:
         """The address under which an engine is its parent's member of a cluster; None when it is not."""

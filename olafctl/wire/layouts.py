@@ -7,6 +7,7 @@ Bits are in network order, first field first. Gradients alone are little-endian 
 
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import cached_property
 
 
 @dataclass(frozen=True)
@@ -26,12 +27,12 @@ class Layout:
     meaning: str
     fields: tuple[Field, ...]
 
-    @property
+    @cached_property  # the length of every frame that is taken apart in Python
     def bits(self) -> int:
         """Width in bits."""
         return sum(field.bits for field in self.fields)
 
-    @property
+    @cached_property
     def size(self) -> int:
         """Length in bytes."""
         return self.bits // 8
@@ -71,6 +72,7 @@ class Flag(IntEnum):
 
     AGGREGATED = 0x01
     STATUS = 0x02
+    SUMMED = 0x04
 
 
 class Kind(IntEnum):
@@ -172,7 +174,12 @@ OLAF = Layout(
             "1 UPDATE, 2 ACK, 3 CONTROL, 4 RESULT (a round's sum, to its members), 5 INIT (initial weights)",
         ),
         Field("epoch", 4, "job epoch, given at Join; frames of another epoch are refused"),
-        Field("flags", 4, "bit 0 AGGREGATED, bit 1 STATUS (a status header follows)"),
+        Field(
+            "flags",
+            4,
+            "bit 0 AGGREGATED, bit 1 STATUS (a status header follows), "
+            "bit 2 SUMMED (of an update: policy is a sum)",
+        ),
         Field("count", 16, "worker updates merged into this frame; 1 from a worker"),
         Field("seq", 32, "the newest constituent's sequence number at its worker; the round in iswitch mode"),
         Field("reward", 32, "binary32 mean episode reward; of a merged frame the highest"),
@@ -181,8 +188,8 @@ OLAF = Layout(
         Field(
             "policy",
             16,
-            "version, modulo 2^16, of the weights that the oldest constituent was computed from; "
-            "in an ACK, of those it carries",
+            "version, modulo 2^16, of the weights that the oldest constituent was computed from; with SUMMED "
+            "the sum of the versions of all constituents instead; in an ACK, of those it carries",
         ),
     ),
 )

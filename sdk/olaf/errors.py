@@ -33,3 +33,7 @@ class Taken(OlafError):
 
 class OtherParameters(OlafError):
     """The optimiser trains parameters that it did not have when it was attached."""
+
+
+class LearnerFailed(OlafError):
+    """A learner's function raised an exception, or died of the same rows again and again."""

@@ -18,9 +18,10 @@ from typing import Any, Union
 import numpy as np
 import torch
 
+from olaf import flat
 from olaf.errors import OtherParameters, Taken
 from olaf.policies import RATE
-from olaf.segments import Vector, representable
+from olaf.segments import representable
 from olaf.worker import Worker
 
 Optimizers = Union[torch.optim.Optimizer, Sequence[torch.optim.Optimizer]]
@@ -47,7 +48,7 @@ class Link:
         self._every, self._rate = every, np.float32(rate)
         self._steps = 0
         self._reward = -math.inf
-        self._base = self._read()
+        self._base = flat.read(self._parameters)
         """Weights up to which everything was offered."""
         self._moved = np.empty_like(self._base)
         """Memory that each exchange uses again."""
@@ -78,7 +79,7 @@ class Link:
         self._check()
         if not self._begun and not self._begin():
             return
-        weights = self._read()
+        weights = flat.read(self._parameters)
         moved = np.subtract(weights, self._base, out=self._moved)
         moved /= self._rate
         own = self.worker.held if self.worker.fresh else None
@@ -92,7 +93,7 @@ class Link:
             own *= self._rate
             for block in self.worker.poll():
                 np.add(block.values, own[block.place], out=weights[block.place])
-            self._write(weights)
+            flat.write(self._parameters, weights)
         self._base = weights
 
     def close(self) -> None:
@@ -111,12 +112,12 @@ class Link:
         """Take the server's first weights: they replace ours, and what was trained from others is dropped."""
         if not self.worker.begun:
             return False
-        weights = self._read()
+        weights = flat.read(self._parameters)
         for block in self.worker.poll():
             if not np.array_equal(block.values, self._base[block.place]):
                 weights[block.place] = block.values
             self._base[block.place] = block.values
-        self._write(weights)
+        flat.write(self._parameters, weights)
         self._begun = True
         return True
 
@@ -134,7 +135,7 @@ class Link:
 
     def _undo(self) -> None:
         """Go back to where the last exchange ended; moments that are not finite begin again."""
-        self._write(self._base)
+        flat.write(self._parameters, self._base)
         with torch.no_grad():
             for optimizer in self._optimizers:
                 for state in optimizer.state.values():
@@ -143,20 +144,6 @@ class Link:
                             value.is_floating_point() or value.is_complex()
                         ):
                             value[~torch.isfinite(value)] = 0
-
-    def _read(self) -> Vector:
-        with torch.no_grad():
-            flat = torch.cat([_real(p).reshape(-1).to("cpu", torch.float32) for p in self._parameters])
-        weights: Vector = flat.numpy()
-        return weights
-
-    def _write(self, weights: Vector) -> None:
-        place = 0
-        with torch.no_grad():
-            for parameter in map(_real, self._parameters):
-                values = torch.from_numpy(weights[place : place + parameter.numel()])
-                parameter.copy_(values.view_as(parameter))
-                place += parameter.numel()
 
 
 def attach(
@@ -179,7 +166,7 @@ def attach(
     has attached another optimiser there; ValueError for an ``every`` below 1 or no parameters.
     """
     optimizers = [optimizer] if isinstance(optimizer, torch.optim.Optimizer) else list(optimizer)
-    values = sum(_real(parameter).numel() for parameter in _trained(optimizers))
+    values = sum(flat.real(parameter).numel() for parameter in _trained(optimizers))
     if (every is not None and every < 1) or values == 0:
         raise ValueError(f"every={every} steps of an optimiser of {values} values: both must be at least 1")
     where = server, worker.get("local")
@@ -205,9 +192,3 @@ def _trained(optimizers: Sequence[torch.optim.Optimizer]) -> Iterator[torch.Tens
     groups = [group for optimizer in optimizers for group in optimizer.param_groups]
     unique = {id(p): p for group in groups for p in group["params"] if p.requires_grad}
     return iter(unique.values())
-
-
-def _real(parameter: torch.Tensor) -> torch.Tensor:
-    """The parameter, or a view of a complex one's real and imaginary parts."""
-    parameter = parameter.detach()
-    return torch.view_as_real(parameter) if parameter.is_complex() else parameter

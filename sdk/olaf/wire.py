@@ -40,6 +40,7 @@ class Flag(IntEnum):
 
     AGGREGATED = 1
     STATUS = 2
+    SUMMED = 4
 
 
 class StatusFlag(IntEnum):
@@ -97,7 +98,9 @@ class Olaf:
     epoch: int
     """job epoch, given at Join; frames of another epoch are refused"""
     flags: int
-    """bit 0 AGGREGATED, bit 1 STATUS (a status header follows)"""
+    """bit 0 AGGREGATED, bit 1 STATUS (a status header follows), bit 2 SUMMED (of an update: policy is a
+    sum)
+    """
     count: int
     """worker updates merged into this frame; 1 from a worker"""
     seq: int
@@ -109,8 +112,8 @@ class Olaf:
     segment: int
     """which block of the model this frame carries, from 0"""
     policy: int
-    """version, modulo 2^16, of the weights that the oldest constituent was computed from; in an ACK, of
-    those it carries
+    """version, modulo 2^16, of the weights that the oldest constituent was computed from; with SUMMED the
+    sum of the versions of all constituents instead; in an ACK, of those it carries
     """
 
     def pack(self) -> bytes:

@@ -21,6 +21,7 @@ import numpy as np
 from olaf import frames, serial, wire
 from olaf.address import Cluster, parse
 from olaf.errors import OtherModel
+from olaf.history import History
 from olaf.membership import Membership, is_control, key_of
 from olaf.outbox import Mark, Outbox
 from olaf.port import Address, Port, Run
@@ -91,6 +92,7 @@ class Worker:
         delta_t: float = TOLERANCE,
         control: bool = True,
         seed: int | None = None,
+        keep: int = 0,
         key: str | None = None,
         wait: float = 5.0,
         port: Port | None = None,
@@ -99,13 +101,16 @@ class Worker:
 
         ``values`` is the model's length. ``epoch`` and ``segments`` (else what the server says, or as few as
         fit an ``mtu`` in bytes) are for a fixed address; a Join's answer gives both. ``local`` is where this
-        worker is, else as ``olaf.udp.usual`` finds it. ``v`` (1/s) and ``delta_t`` (s) are those of OLAF
-        §5; without ``control`` every update is sent. ``seed`` makes draws repeat. ``key`` is the cluster's,
-        else $OLAF_KEY. ``port`` stands for a socket bound to ``local``.
+        worker is, else as ``olaf.udp.usual`` finds it. ``v`` (1/s) and ``delta_t`` (s) are those of OLAF §5;
+        without ``control`` every update is sent. ``seed`` makes draws repeat. ``keep``: as many versions of
+        the weights are remembered. ``key`` is the cluster's, else $OLAF_KEY. ``port`` stands for a socket
+        bound to ``local``.
 
         Raises BadAddress; JoinRefused and NoAnswer (after ``wait`` s) for a cluster; OSError when ``local``
-        cannot be bound; ValueError for a model that cannot be divided.
+        cannot be bound; ValueError for a model that cannot be divided, or a ``keep`` below 0.
         """
+        if keep < 0:
+            raise ValueError(f"{keep} versions of the weights cannot be kept")
         where = parse(server)
         random = Random(seed)
         self.counters = Counters()
@@ -135,6 +140,7 @@ class Worker:
             raise
         self._reader = frames.Reader()
         self._weights = np.zeros(values, np.float32)
+        self._keep = keep
         self._initial: Vector | None = None
         self._ask: float | None = None
         self._other: str | None = None
@@ -149,6 +155,7 @@ class Worker:
         count = self.segments.count
         self._outbox = Outbox(self.segments, self._port.room)
         self._silence = Silence(count)
+        self._history = History(self.segments, self._keep)
         self._versions: list[int | None] = [None] * count
         """Of the newest weights received."""
         self._adopted = [0] * count
@@ -260,6 +267,11 @@ class Worker:
                 place = self.segments.span(range(first, stop))
                 blocks.append(Block(place, self._weights[place].copy(), version))
         return blocks
+
+    def versions(self) -> list[Vector]:
+        """The last ``keep`` versions of the weights (values,) that came, also for others, newest first."""
+        with self._port.lock:
+            return self._history.versions()
 
     def drain(self, seconds: float) -> bool:
         """Block until all that was offered is sent and answered; False after ``seconds``."""
@@ -473,6 +485,8 @@ class Worker:
                 self._versions[newer.start : newer.stop] = [version] * len(newer)
                 self._taken[newer.start : newer.stop] = [now] * len(newer)
                 self._fresh.update(newer)
+                if self._keep:
+                    self._history.took(newer, self._weights[place])
                 self.counters.newer += len(newer)
 
     def _newer(self, segments: range, held: int | None, version: int, now: float) -> Iterator[range]:

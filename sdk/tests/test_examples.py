@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from olaf import ParameterServer
-from olaf.policies import Plain
+from olaf.policies import Plain, Stellaris
 from olaf.udp import UdpPort
 from tests.engine import Engine, EnginePort
 from tests.network import free_tcp_ports, weights_of
@@ -75,6 +75,28 @@ def test_the_script_trains_through_a_server() -> None:
     finally:
         script.kill()
         script.wait()
+        server.close()
+
+
+@pytest.mark.parametrize("loss", ["ppo", "impact"])
+def test_learners_without_state_train_through_stellaris(loss: str) -> None:
+    pytest.importorskip("gymnasium")
+    pytest.importorskip("torch")
+    policy = partial(Stellaris, rate=1e-3, round=8, workers=2, optimizer="adam", deadline=0.1)
+    server = ParameterServer("127.0.0.1:0", policy=policy)
+    learner = ("ppo_stellaris.py", *SHORT, "--loss", loss, "--server", f"127.0.0.1:{server.address[1]}")
+    ports = free_tcp_ports(2)
+    learners = [run(*learner, "--seed", str(seed), OLAF_LOCAL=f"127.0.0.1:{ports[seed]}") for seed in (0, 1)]
+    try:
+        outputs = [each.communicate(timeout=120)[0] for each in learners]
+        assert [output.count("iteration") for output in outputs] == [2, 2]
+        counters, segments = server.counters(), len(server.versions())
+        assert counters.staleness.updates == counters.updates == 2 * 2 * 4 * segments
+        assert min(server.versions()) > 0
+    finally:
+        for each in learners:
+            each.kill()
+            each.wait()
         server.close()
 
 

@@ -105,6 +105,17 @@ def test_the_same_is_done_and_said(run: Callable[..., Told], tmp_path: Path) -> 
     ]
 
 
+def test_changes_are_told_by_a_daemon_alone(run: Callable[..., Told], tmp_path: Path) -> None:
+    file = tmp_path / "kept.yaml"
+    file.write_text(TEXT)
+    assert run("deploy", file)[0] == 0
+    code, said = run("cluster", "watch")
+    assert (code, said["error"]["problems"][0]["what"]) == (
+        1,
+        "no daemon keeps it, and only a daemon tells changes",
+    )
+
+
 @pytest.mark.parametrize("lease", ["nan", "inf", "-1"])
 @pytest.mark.parametrize("verb", [["worker", "join", "red", "10.0.1.1", "--port", "2"], ["daemon"]])
 def test_a_lease_is_a_number_of_seconds(verb: list[str], lease: str) -> None:

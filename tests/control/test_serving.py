@@ -153,6 +153,15 @@ def test_what_is_wrong_is_said_and_nothing_is_started(
         assert word in ended.stderr
 
 
+def test_without_torch_an_optimiser_says_how_to_get_it() -> None:
+    without = "import sys; sys.modules['torch'] = None; from olafctl.cli.main import main; main()"
+    options = ["--listen", "127.0.0.1:0", "--policy", "async", "--optimizer", "adam"]
+    line = [sys.executable, "-c", without, "server", *options]
+    ended = subprocess.run(line, capture_output=True, text=True, timeout=SOON, check=False)
+    assert ended.returncode == 3
+    assert "pip install torch" in ended.stderr
+
+
 def test_without_the_sdk_it_says_how_to_get_it() -> None:
     without = "import sys; sys.modules['olaf'] = None; from olafctl.cli.main import main; main()"
     line = [sys.executable, "-c", without, "server", "--listen", "127.0.0.1:0"]

@@ -148,6 +148,21 @@ def test_rows_that_a_dead_leader_left_behind_are_added_from_the_log(
     assert len(EtcdStore(etcd, "behind", Standing(0)).rows()[1]) == 299
 
 
+@pytest.mark.parametrize("name", ["row/member/a", "intent", "head", "applied", f"log/{2:016}", "missing"])
+def test_keys_that_another_program_damaged_are_told(etcd: Etcd, name: str) -> None:
+    store = EtcdStore(etcd, f"damaged {name}", Standing(0))
+    for port in range(4):
+        store.finish({"member/a": {"port": port}})
+    store.check()
+    folder = f"/olaf/damaged {name}/".encode()
+    if name == "missing":
+        etcd.transact([], [messages.delete(folder + f"log/{2:016}".encode())])
+    else:
+        etcd.transact([], [messages.put(folder + name.encode(), b"\xff{")])
+    with pytest.raises(OlafError, match=r"is damaged: /olaf/damaged .*/(log/|" + name + ")"):
+        EtcdStore(etcd, f"damaged {name}", Standing(0)).check()
+
+
 def test_who_does_not_hold_the_leaders_key_changes_nothing(etcd: Etcd) -> None:
     made = etcd.transact([], [messages.put(leader_key("fenced"), b"{}")]).header.revision
     leader, stale = (EtcdStore(etcd, "fenced", Standing(term)) for term in (made, made - 1))

@@ -14,7 +14,7 @@ from olafctl import environments
 from olafctl.daemon.api.client import Client
 from olafctl.errors import BadInput, OlafError, Problem
 from olafctl.membership import limits
-from olafctl.membership.membership import Change, Membership
+from olafctl.membership.membership import Change, Membership, rows
 from olafctl.membership.operations import ClusterWish, MemberWish, Operations
 from olafctl.membership.sqlite import SqliteStore
 from olafctl.targets import testbeds
@@ -130,7 +130,7 @@ def _fill(pair: SwitchPair, members: int, clusters: int) -> None:
         membership.apply(change)
         everything.update(change)
     store = SqliteStore(pair.folder)
-    store.finish(everything)
+    store.finish(rows(everything))
     store.close()
 
 

@@ -12,10 +12,10 @@ from olaflab.experience.stacks import Arrays, Game, Indices, Joint, Lists, Stack
 BATCH = 1024
 WAYS = {"uniform": 1, "n=16, ref=64": 16, "n=64, ref=16": 64}
 """The paper's three, by the length of a run."""
-ROWS = {3: 300_000, 6: 150_000, 12: 60_000, 24: 20_000}
+ROWS = {3: 300_000, 6: 150_000, 12: 100_000, 24: 30_000}
 """Of the lists, whose rows take some times the memory of their values."""
-ARRAY_ROWS = {3: 1_000_000, 6: 500_000, 12: 150_000, 24: 60_000}
-"""Of arrays and joint rows: 0.6 to 1.6 GB, far beyond any cache."""
+ARRAY_ROWS = {3: 1_000_000, 6: 500_000, 12: 300_000, 24: 100_000}
+"""Of arrays and joint rows: 0.6 to 2.6 GB, far beyond any cache."""
 
 
 @dataclass(frozen=True)

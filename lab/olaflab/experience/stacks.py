@@ -99,14 +99,8 @@ class Lists:
     def gather(self, indices: Indices) -> Columns:
         """Row by row."""
         chosen = indices.tolist()
-        found: Columns = []
-        for kept in self._agents:
-            columns: tuple[list[Any], ...] = ([], [], [], [], [])
-            for index in chosen:
-                for column, value in zip(columns, kept[index], strict=True):
-                    column.append(value)
-            found.append(tuple(np.array(column, np.float32) for column in columns))
-        return found
+        columns = (zip(*map(kept.__getitem__, chosen), strict=True) for kept in self._agents)
+        return [tuple(np.array(column, np.float32) for column in each) for each in columns]
 
 
 class Arrays:

@@ -51,8 +51,9 @@ UPDATE = _layout(
     ("size", "u4"),
     ("count", "u2"),
     ("aggregated", "u1"),
-    ("unused", "u1"),
     ("contributors", "u4"),
+    ("policy", "u2"),
+    ("summed", "u1"),
 )
 ENGINE = _layout(
     ("slots", "u8"),

@@ -25,10 +25,14 @@ class Update:
     reward: int = 0
     """The bits of a binary32."""
     count: int = 1
+    policy: int = 0
+    """Version of the oldest constituent's weights, modulo 2**16; ``summed``, the sum of all constituents'."""
     aggregated: bool = False
+    summed: bool = False
 
 
-_NUMBERS = tuple(name for name in Update.__dataclass_fields__ if name != "aggregated")
+_FLAGS = ("aggregated", "summed")
+_NUMBERS = tuple(name for name in Update.__dataclass_fields__ if name not in _FLAGS)
 
 
 class Rules:
@@ -65,7 +69,7 @@ class Rules:
         if not self._library.olaf_rules_begin(self._queue, row.ctypes.data):
             return None
         values = {name: int(row[name][0]) for name in _NUMBERS}
-        return Update(**values, aggregated=bool(row["aggregated"][0]))
+        return Update(**values, aggregated=bool(row["aggregated"][0]), summed=bool(row["summed"][0]))
 
     def leave(self) -> bool:
         """The update that leaves has left, and its slot is free; False when none was leaving."""

@@ -17,6 +17,7 @@ TITLES = {
     "fig7-twin": "Figure 7 through the twin, with transmission control",
     "fig7-control": "Figure 7 with other Δ_T and v",
     "fig8": "Figure 8: reward under congestion",
+    "fig8-control": "Figure 8 with transmission control in all",
     "fig8-settings": "Figure 8 with other settings",
 }
 KINDS = (".png", ".svg", ".csv")

@@ -107,6 +107,7 @@ class Traffic:
         self._policy = pick.choice((5, 65530, 32760))
         self._rounds = {index: pick.choice((0, 1, (1 << 31) - 2, (1 << 32) - 2)) for index in self.indices}
         self._members = pick.choice((1, 2, 3, 5))
+        self._summing = pick.choice((0.0, 0.0, 0.5, 1.0))
         rewards = pick.choice((_REWARDS, _REWARDS, _LEAST))
         self._rewards = _EXTREME if extreme else rewards
         self.thresholds = _LARGE_THRESHOLDS if extreme else _THRESHOLDS
@@ -172,7 +173,9 @@ class Traffic:
             "gen_time": (self._time - pick.choice((0, 0, 0, 1, 5, 1 << 40, 1 << 47))) % (1 << 48),
             "policy": (self._policy - pick.choice((0, 0, 1, 3, 1 << 15))) % (1 << 16),
             "count": pick.choice((0, 2, 2, 7, 30000, 65535)) if pick.random() < 0.1 else 1,
-            "flags": (Flag.AGGREGATED if aggregated else 0) | (pick.choice((0, 8, 4)) if aggregated else 0),
+            "flags": (Flag.AGGREGATED if aggregated else 0)
+            | (pick.choice((0, 8)) if aggregated else 0)
+            | (Flag.SUMMED if pick.random() < self._summing else 0),
             "epoch": pick.getrandbits(4),
             "segment": pick.getrandbits(16),
             "cluster": pick.getrandbits(16),

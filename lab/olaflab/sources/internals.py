@@ -34,6 +34,7 @@ KEPT = Layout(
         Field("key", OLAF.field("reward").bits, "the reward as an unsigned number in the same order"),
         _from(OLAF, "gen_time"),
         _from(OLAF, "policy"),
+        Field("summed", 1, "policy is the sum of all constituents' versions"),
         _from(TUSER, "size"),
     ),
 )

@@ -1,11 +1,11 @@
-"""Leadership by a lease of etcd: the leader is who made the key ``leader``, for as long as the lease lives.
+"""Leadership by a lease of etcd: the daemon that made the key ``leader`` leads while the lease lives.
 
 The leader's term is the revision at which it made the key. etcd's revisions only grow, so a later leader's
 term is higher, and with it its P4Runtime election id, by which the devices refuse an earlier leader. The
 lease counts from the moment at which its prolongation was asked for, by a clock that goes on in suspension:
 the leader stops on its own, a margin before etcd can give the key to another.
 
-Whatever goes wrong here ends the leading and not the thread: who cannot know whether it leads does not.
+An error here ends the leadership and not the thread: a daemon that does not know whether it leads does not.
 """
 
 import json
@@ -110,7 +110,7 @@ class EtcdLeadership:
         self._step_down("it ends")
 
     def _note(self, trouble: str, defect: Exception | None = None) -> None:
-        """Keep in mind why it is not known who leads; a warning is logged when that begins."""
+        """Remember why the leader is not known; log a warning when that begins."""
         level = logging.INFO if self._trouble else logging.WARNING
         _log.log(level, "%s: %s", self._deployment, trouble, exc_info=defect)
         self._trouble = trouble
@@ -159,9 +159,9 @@ class EtcdLeadership:
             self._hold()
 
     def _hold(self) -> None:
-        """Others must find the key while this one leads: if it was written over, it is written again.
+        """Check that the key is there; if another process wrote over it, write it again.
 
-        Raises OlafError when it is gone; then this one leads no more.
+        Raises OlafError when the key is gone; then this daemon no longer leads.
         """
         ours = messages.created_at(self._key, self._term)
         answer = self._etcd.transact([ours], [messages.get(self._key)])
@@ -184,7 +184,7 @@ class EtcdLeadership:
             self._revoke()
 
     def _revoke(self) -> None:
-        """What cannot be revoked ends by itself."""
+        """Revoke the lease; one that cannot be revoked ends by itself."""
         lease, self._lease = self._lease, 0
         if lease:
             try:

@@ -22,6 +22,7 @@ from olafctl.errors import OlafError, Problem
 from olafctl.membership.store import Compacted, Event, Intent, Row
 
 _KEPT = 100_000
+_AT_ONCE = 1000
 _OPERATIONS = 100  # etcd takes 128 in a transaction unless told otherwise
 _log = logging.getLogger(__name__)
 
@@ -60,7 +61,7 @@ class EtcdStore:
         answer = self._etcd.transact(
             [], [messages.get(rooms, messages.after(rooms)), self._get("head"), self._get("applied")]
         )
-        found = {pair.key.removeprefix(rooms).decode(): json.loads(pair.value) for pair in _pairs(answer, 0)}
+        found = {pair.key.removeprefix(rooms).decode(): _document(pair) for pair in _pairs(answer, 0)}
         head, applied = _number(answer, 1), _number(answer, 2)
         for _, change in self._logged(applied, head, answer.header.revision):
             for key, row in change.items():
@@ -74,7 +75,7 @@ class EtcdStore:
 
     def intent(self) -> Intent | None:
         pairs = _pairs(self._etcd.transact([], [self._get("intent")]), 0)
-        return Intent(json.loads(pairs[0].value)) if pairs else None
+        return Intent(_document(pairs[0])) if pairs else None
 
     def begin(self, intent: Intent) -> None:
         with self._lock:
@@ -132,7 +133,19 @@ class EtcdStore:
         return events
 
     def check(self) -> None:
-        """etcd checks its own pages."""
+        """etcd checks its pages; this, what other programs may have done to the keys."""
+        newest, _ = self.rows()
+        self.intent()
+        log = self._key("log/")
+        answer = self._etcd.transact([], [messages.get(log, messages.after(log), limit=1, keys_only=True)])
+        oldest = next((self._revision_of(pair.key) for pair in _pairs(answer, 0)), newest + 1)
+        for first in range(oldest, newest + 1, _AT_ONCE):
+            last = min(first + _AT_ONCE - 1, newest)
+            found = {revision for revision, _ in self._logged(first - 1, last, 0)}
+            lost = set(range(first, last + 1)) - found
+            # What leaves the history at its old end meanwhile is not lost.
+            if lost and max(lost) > newest - self._kept + _AT_ONCE:
+                raise _damaged(self._key(f"log/{max(lost):016}"), "is missing")
 
     def close(self) -> None:
         """Nothing is held."""
@@ -145,7 +158,7 @@ class EtcdStore:
             return []
         first, end = self._key(f"log/{since + 1:016}"), self._key(f"log/{newest + 1:016}")
         answer = self._etcd.transact([], [messages.get(first, end, revision=at, limit=limit)])
-        return [(self._revision_of(pair.key), json.loads(pair.value)) for pair in _pairs(answer, 0)]
+        return [(self._revision_of(pair.key), _document(pair)) for pair in _pairs(answer, 0)]
 
     def _read_head(self) -> None:
         if self._head is None:
@@ -200,4 +213,22 @@ def _pairs(answer: Any, number: int) -> Sequence[Any]:
 
 def _number(answer: Any, number: int) -> int:
     pairs = _pairs(answer, number)
-    return int(pairs[0].value) if pairs else 0
+    found = _document(pairs[0]) if pairs else 0
+    if not isinstance(found, int):
+        raise _damaged(pairs[0].key, "is no number")
+    return found
+
+
+def _document(pair: Any) -> Any:
+    """A key's value. Raises OlafError."""
+    try:
+        return json.loads(pair.value)
+    except ValueError:
+        raise _damaged(pair.key, "is no JSON") from None
+
+
+def _damaged(key: bytes, what: str) -> OlafError:
+    remedy = "end the daemons, delete the deployment's keys and restore a backup: olafctl restore"
+    return OlafError(
+        Problem(f"is damaged: {key.decode(errors='replace')} {what}", "the store in etcd", remedy)
+    )

@@ -1,9 +1,9 @@
-"""The audit log: who asked for what, when, and what became of it; one JSON line each, only ever appended.
+"""The audit log: one JSON line for each request, with its time, client and outcome; lines are only appended.
 
-Each line carries the SHA-256 of the one before it, so that a line that is changed, removed or inserted shows.
-The last one's is kept in the state folder, and what the file began after, so that lines that are cut off at
-its end show too, and a file that was emptied is not taken for one that was rotated. Lines are on the disk
-before the caller is answered; those that wait at the same time share one write.
+Each line carries the SHA-256 of the line before it, so that a changed, removed or inserted line is found.
+The state folder keeps the hashes at both ends of the log, so that a truncated log is found too, and an
+emptied file is not taken for a rotated one. A line is on the disk before the caller is answered; lines that
+wait at the same time share one write.
 """
 
 import errno
@@ -51,7 +51,7 @@ def default_path() -> Path:
 
 
 def anchor_of(path: Path) -> Path:
-    """Where the hashes at both ends of the log at ``path`` are kept."""
+    """The file that keeps the hashes at both ends of the log at ``path``."""
     name = hashlib.sha256(os.fsencode(path.resolve())).hexdigest()[:16]
     return paths.state() / ".daemon" / f"audit-{name}.last"
 
@@ -83,7 +83,7 @@ class AuditLog:
         return written
 
     def close(self) -> None:
-        """Write what waits."""
+        """Write the waiting lines, and end."""
         self._lines.put(None)
         self._thread.join()
         self._let_go()

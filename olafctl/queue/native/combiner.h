@@ -14,6 +14,7 @@
 #include "lanes.h"
 #include "registers.h"
 #include "timed.h"
+#include "versions.h"
 
 namespace olaf {
 
@@ -21,7 +22,8 @@ namespace olaf {
 struct Held {
     std::uint64_t gen_time;
     std::uint32_t index, worker, seq, reward, size;
-    std::uint16_t count, policy;
+    std::uint16_t count;
+    Versions versions;
     std::uint8_t aggregated;
     bool result;   // it came in ISWITCH mode: a sum, also when it is of one
     bool patched;  // others were merged into it
@@ -30,8 +32,7 @@ struct Held {
 
     std::uint32_t member() const { return user.member; }
     void Merge(const Held &other, bool newer) {
-        if (static_cast<std::uint16_t>(other.policy - policy) >= 0x8000)
-            policy = other.policy;  // it is older
+        versions.Merge(other.versions);
         patched = true;
         if (!newer) return;
         gen_time = other.gen_time;
@@ -136,10 +137,11 @@ class Combiner {
             std::uint8_t *frame = update.bytes->frame();
             olaf_header header;
             olaf_header_read(&header, frame + OLAF_HEADER_AT);
-            header.flags |= OLAF_FLAG_AGGREGATED;
+            header.flags = (header.flags & ~OLAF_FLAG_SUMMED) | OLAF_FLAG_AGGREGATED |
+                           (update.versions.summed ? OLAF_FLAG_SUMMED : 0);
             header.count = update.count;
             header.reward = update.reward;
-            header.policy = update.policy;
+            header.policy = update.versions.policy;
             olaf_header_write(&header, frame + OLAF_HEADER_AT);
             // The payload differs, so its UDP checksum must not be checked any more.
             frame[OLAF_UDP_CHECKSUM_AT] = frame[OLAF_UDP_CHECKSUM_AT + 1] = 0;
@@ -215,7 +217,7 @@ class Combiner {
                    header.reward,
                    user.size,
                    header.count,
-                   header.policy,
+                   {header.policy, (header.flags & OLAF_FLAG_SUMMED) != 0},
                    static_cast<std::uint8_t>(header.flags & OLAF_FLAG_AGGREGATED),
                    timed.queue.Sums(user.index),
                    false,

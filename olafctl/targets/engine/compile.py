@@ -10,7 +10,7 @@ from olafctl.errors import OlafError, Problem
 from olafctl.toolchain import cxx
 
 _PACKAGE = Path(__file__).resolve().parents[2]
-_SOURCES = (_PACKAGE / "ports/native", _PACKAGE / "targets/engine/native")
+SOURCES = (_PACKAGE / "ports/native", _PACKAGE / "targets/engine/native")
 _CONTRACTS = (
     _PACKAGE / "wire/native/tuser.h",
     _PACKAGE / "p4/native/switch_abi.h",
@@ -26,7 +26,7 @@ def engine_library() -> Path:
     Raises MissingTool without a C++ compiler, OlafError when the compiler refuses.
     """
     compiler = cxx()
-    sources = [path for folder in _SOURCES for path in sorted(folder.iterdir())]
+    sources = [path for folder in SOURCES for path in sorted(folder.iterdir())]
     key = cache.digest([str(compiler), " ".join(_FLAGS), *sources, *_CONTRACTS])
 
     def build(folder: Path) -> None:

@@ -28,7 +28,7 @@ PacketIn = Callable[[bytes], None]
 
 @dataclass(frozen=True)
 class PortStats:
-    """What went through a port, in frames and bytes; ``*_dropped`` in frames."""
+    """Counts of a port, in frames and bytes; ``*_dropped`` in frames."""
 
     rx_frames: int
     rx_bytes: int
@@ -64,6 +64,11 @@ class Engine:
         self._queues = 1
         self.register_sequences = threading.Lock()
         """Held for a snapshot or a command with the reads and writes that belong to it."""
+
+    @property
+    def handle(self) -> ctypes.c_void_p:
+        """Its address, for native code."""
+        return self._handle
 
     def wire_twins(self, queue_libraries: Sequence[Path]) -> None:
         """One twin for each queue: VNP4₁ → the queue → VNP4₂. The n-th has devices 2 n and 2 n + 1. Ports
@@ -188,7 +193,7 @@ class Engine:
         )
 
     def port_stats(self, number: int) -> PortStats:
-        """What went through port ``number``. Raises OlafError when there is no such port."""
+        """The counts of port ``number``. Raises OlafError when there is no such port."""
         six = (ctypes.c_uint64 * 6)()
         with self._tenancy.inside():
             if not self._library.olaf_engine_port_stats(self._handle, number, six):
@@ -208,7 +213,7 @@ class Engine:
         Raises OlafError when the peer goes away, or the engine is closed.
         """
         with self.register_sequences:
-            writes = [self._settings_as_writes(queue) for queue in range(self._queues)]
+            writes = [self.settings_as_writes(queue) for queue in range(self._queues)]
         flat = [word for of_queue in writes for word in of_queue]
         array = (ctypes.c_uint32 * len(flat))(*flat)
         counts = (ctypes.c_size_t * len(writes))(*(len(of_queue) // 2 for of_queue in writes))
@@ -222,7 +227,7 @@ class Engine:
         with self._tenancy.inside(cut_off):
             self._check(run(self._handle, peer.fileno(), array, counts, len(writes), busy), "replay")
 
-    def _settings_as_writes(self, queue: int) -> list[int]:
+    def settings_as_writes(self, queue: int) -> list[int]:
         """(offset, value) of each register write that gives a new queue the n-th one's settings."""
         writes: list[int] = []
         recorder = QueueRegisters(lambda offset: 0, lambda offset, value: writes.extend((offset, value)))

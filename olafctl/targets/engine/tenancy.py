@@ -1,4 +1,4 @@
-"""Callers inside something that will be closed: closing refuses new ones and waits for those within."""
+"""Counts callers that use something, so that closing it refuses new ones and waits for the others."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -8,7 +8,7 @@ from olafctl.errors import OlafError, Problem
 
 
 class Tenancy:
-    """Who is inside ``what`` at the moment, on any thread."""
+    """The callers that use ``what`` at the moment, on any thread."""
 
     def __init__(self, what: str) -> None:
         self._what = what
@@ -19,7 +19,7 @@ class Tenancy:
 
     @contextmanager
     def inside(self, evict: Callable[[], None] | None = None) -> Iterator[None]:
-        """Be inside; ``evict`` hurries a caller that may stay long, from the thread that closes.
+        """Use it; the thread that closes calls ``evict`` to hurry a caller that may stay long.
 
         Raises OlafError once closed.
         """
@@ -39,7 +39,7 @@ class Tenancy:
                 self._changed.notify_all()
 
     def close(self) -> bool:
-        """Let no caller in any more and wait until none is inside; False when it was closed before."""
+        """Refuse new callers and wait until the others have left; False when it was closed before."""
         with self._changed:
             if self._closed:
                 return False

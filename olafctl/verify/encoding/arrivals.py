@@ -1,4 +1,4 @@
-"""Who generates what when: the free times of a system and the order in which updates reach the engine."""
+"""The arrivals of updates: the free times of a system, and the order in which updates reach the engine."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -91,7 +91,7 @@ class Arrivals:
         return clauses + self._keep_flows_in_order()
 
     def _keep_flows_in_order(self) -> list[Bool]:
-        """What precedes an update also follows none of its cluster's earlier ones, at one instant too."""
+        """An update that follows another one also follows that cluster's earlier ones, at one instant too."""
         clauses = []
         for index, flow in enumerate(self.flows):
             cluster = self.system.clusters[index]

@@ -21,7 +21,7 @@ Bool = Any
 
 
 class Numbers(StrEnum):
-    """What a time is to the solver."""
+    """The solver's type of a time."""
 
     REAL = "real"
     """Dense time: a refutation holds for integers too; a schedule is then looked for among integers."""

@@ -14,6 +14,7 @@ enum {
     OLAF_TYPE_UPDATE = 1,
     OLAF_FLAG_AGGREGATED = 1,
     OLAF_FLAG_STATUS = 2,
+    OLAF_FLAG_SUMMED = 4,
     OLAF_STATUS_FULL = 1,
     OLAF_STATUS_CONGESTED = 2,
 };
@@ -23,13 +24,13 @@ typedef struct {
     uint8_t version;  // 1
     uint8_t frame_type;  // 1 UPDATE, 2 ACK, 3 CONTROL, 4 RESULT (a round's sum, to its members), 5 INIT (initial weights)
     uint8_t epoch;  // job epoch, given at Join; frames of another epoch are refused
-    uint8_t flags;  // bit 0 AGGREGATED, bit 1 STATUS (a status header follows)
+    uint8_t flags;  // bit 0 AGGREGATED, bit 1 STATUS (a status header follows), bit 2 SUMMED (of an update: policy is a sum)
     uint16_t count;  // worker updates merged into this frame; 1 from a worker
     uint32_t seq;  // the newest constituent's sequence number at its worker; the round in iswitch mode
     uint32_t reward;  // binary32 mean episode reward; of a merged frame the highest
     uint64_t gen_time;  // ns modulo 2^48, when the newest constituent was generated
     uint16_t segment;  // which block of the model this frame carries, from 0
-    uint16_t policy;  // version, modulo 2^16, of the weights that the oldest constituent was computed from; in an ACK, of those it carries
+    uint16_t policy;  // version, modulo 2^16, of the weights that the oldest constituent was computed from; with SUMMED the sum of the versions of all constituents instead; in an ACK, of those it carries
 } olaf_header;
 
 static inline void olaf_header_read(olaf_header *header, const uint8_t *bytes) {

@@ -9,6 +9,7 @@ from __future__ import annotations
 from olaf.experience.cursors import Firing, Learnable
 from olaf.experience.layout import CUT, GOES_ON, TERMINATED, Layout, agents, layout
 from olaf.experience.passers import Bell, Bound, bind, direct, queue
+from olaf.experience.pipeline import Accumulated, Moments, Pace, advantages
 from olaf.experience.prioritised import Prioritised, PrioritisedRuns
 from olaf.experience.ratio import SampleToInsertRatio
 from olaf.experience.ring import OVERWRITE, REFUSE, Batch, Ring, RingError
@@ -17,8 +18,9 @@ from olaf.experience.triggers import DataKey, ObjectKey, Time, Transfer, Trigger
 from olaf.experience.writer import Writer
 
 __all__ = [
-    "CUT", "GOES_ON", "OVERWRITE", "REFUSE", "TERMINATED",
-    "Batch", "Bell", "Bound", "DataKey", "Draw", "Firing", "Layout", "Learnable", "ObjectKey", "Prioritised",
+    "CUT", "GOES_ON", "OVERWRITE", "REFUSE", "TERMINATED", "Accumulated", "Batch", "Bell", "Bound",
+    "DataKey", "Draw", "Firing", "Layout", "Learnable", "Moments", "ObjectKey", "Pace", "Prioritised",
     "PrioritisedRuns", "Ring", "RingError", "Runs", "SampleToInsertRatio", "Time", "Transfer", "Trigger",
-    "Uniform", "Writer", "agents", "bind", "direct", "effective_rows", "layout", "queue", "sample",
+    "Uniform", "Writer", "advantages", "agents", "bind", "direct", "effective_rows", "layout", "queue",
+    "sample",
 ]  # fmt: skip

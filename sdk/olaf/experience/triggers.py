@@ -39,7 +39,8 @@ class DataKey:
     """Fires when ``n`` actors have ``size`` rows each that it has not used, of all ``keys``.
 
     A firing has ``size`` rows of each of ``n`` actors: of those it has used least. Rows that are more than
-    ``max_lag`` policy versions old are left out, and counted as missed.
+    ``max_lag`` policy versions old are left out, and counted as missed. Without ``keys`` a row is used when
+    it is whole, and what follows it is there too where the layout asks for that.
     """
 
     def __init__(
@@ -87,8 +88,13 @@ class DataKey:
         return None
 
     def learnable(self, firing: Firing) -> Learnable:
-        """Gather a firing's rows, without those that have become too old or were overwritten since."""
+        """Gather a firing's steps, without those that have become too old or were overwritten since.
+
+        Rows that only close an episode are no steps.
+        """
         actors, positions = firing.places()
+        steps = ~self._ring.closing(actors, positions)
+        actors, positions = actors[steps], positions[steps]
         kept = np.ones(len(actors), bool)
         if self._max_lag is not None:
             versions = self._ring.column("version")[self._ring.slots(actors, positions)]
@@ -101,7 +107,13 @@ class DataKey:
         return Learnable(batch, stale, lost)
 
     def _written(self) -> Integers:
-        return self._ring.count(*self._keys, STAMP) if self._keys else self._ring.count()
+        if self._keys:
+            return self._ring.count(*self._keys, STAMP)
+        whole = self._ring.count()
+        if self._ring.layout.following is None:
+            return whole
+        actors = np.arange(len(whole))  # what follows the newest step is not there yet
+        return np.maximum(whole - ~self._ring.closing(actors, whole - 1), 0)
 
     def _fresh(self, written: Integers) -> Integers:
         """(actors,) After the last row of each actor that is too old."""

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from olaf.experience.cursors import Firing
-from olaf.experience.layout import layout
+from olaf.experience.layout import TERMINATED, layout
 from olaf.experience.passers import Bell, Bound, Passer, bind, direct, queue
 from olaf.experience.ratio import SampleToInsertRatio
 from olaf.experience.ring import REFUSE, Ring
@@ -154,6 +154,20 @@ def test_a_trigger_on_keys_does_not_wait_for_the_others() -> None:
     trigger = DataKey(ring, "advantages", 1, 3, ("reward",))
     Writer(ring, 0).write({"reward": np.zeros(3)})
     assert trigger.check() and ring.count().tolist() == [0]
+
+
+def test_a_step_is_used_when_what_follows_it_is_there() -> None:
+    ring = Ring(layout({"x": ()}, following="x"), 16)
+    writer, trigger = Writer(ring, 0), DataKey(ring, "learn", 1, 4)
+    writer.write({"x": np.arange(4.0)})
+    assert not trigger.check()
+    writer.write({"x": [4.0]}, end=TERMINATED)
+    assert trigger.check() and not trigger.check()
+    writer.finish(x=5.0)
+    writer.write({"x": np.zeros(3)})
+    assert trigger.check()
+    batches = [trigger.learnable(firing).batch for _ in range(2) if (firing := trigger.take()) is not None]
+    assert [batch["next"].tolist() for batch in batches] == [[1, 2, 3, 4], [5, 0, 0]]
 
 
 def test_time_fires_without_any_arrival_and_does_not_drift() -> None:

@@ -23,6 +23,8 @@ from olaflab.queue.traffic import update as frame_of
 SLOTS, CLUSTERS = 3, 5
 REWARDS = [0.0, -0.0, 1.0, 1.5, -1.0, 2.5, float("inf"), float("-inf"), float("nan")]
 
+_READ = ("seq", "gen_time", "reward", "count", "policy", "flags")
+
 UNSEEN = {"dropped_halted"}
 """The event-level model has no halted index."""
 OF_ROUNDS = {f"dropped_{why}" for why in ("member", "duplicate", "late", "superseded", "quota")}
@@ -46,7 +48,7 @@ class Golden:
 
     def offer(self, update: Update) -> str:
         before = dict(self._queue.counters)
-        flags = Flag.AGGREGATED if update.aggregated else 0
+        flags = (Flag.AGGREGATED if update.aggregated else 0) | (Flag.SUMMED if update.summed else 0)
         self._queue.offer(
             *frame_of(
                 update.index,
@@ -57,6 +59,7 @@ class Golden:
                 gen_time=update.gen_time,
                 count=update.count,
                 flags=flags,
+                policy=update.policy,
                 member=update.worker,
             )
         )
@@ -68,7 +71,7 @@ class Golden:
     def begin(self) -> Update:
         self._at(begun=True)
         gone = self._queue._begun[-1]
-        read = {name: field(gone.frame, name) for name in ("seq", "gen_time", "reward", "count", "flags")}
+        read = {name: field(gone.frame, name) for name in _READ}
         return Update(
             index=gone.sidecar.index,
             worker=gone.sidecar.worker,
@@ -77,7 +80,9 @@ class Golden:
             size=len(gone.frame),
             reward=read["reward"],
             count=read["count"],
+            policy=read["policy"],
             aggregated=bool(read["flags"] & Flag.AGGREGATED),
+            summed=bool(read["flags"] & Flag.SUMMED),
         )
 
     def leave(self) -> None:
@@ -111,6 +116,8 @@ def arriving(pick: random.Random, seq: int) -> Update:
         reward=int(np.float32(reward).view(np.uint32)),
         count=pick.choice((1, 1, 1, 1, 7, 40_000)),
         aggregated=pick.random() < 0.1,
+        policy=(pick.choice((5, 65530)) + pick.randrange(10)) % (1 << 16),
+        summed=pick.random() < 0.7,
     )
 
 

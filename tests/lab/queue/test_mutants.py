@@ -19,7 +19,7 @@ endmodule
 NAMED = (
     ("olaf_ingress.v", "sticky removal", "torn", "(inner && 1'b0) || incomplete"),
     ("olaf_bypass.v", "boundary", "refuse", "room <= ("),
-    ("olaf_enqueue.v", "sticky removal", "f_locked", "1'b0 || f_locks"),
+    ("olaf_enqueue.v", "connective", "f_was_locked", "f_locked && f_locks"),
     ("olaf_enqueue.v", "sticky removal", "d_locked", "1'b0 || d_locks"),
     ("olaf_registers.v", "connective", "write", "s_axil_awvalid || s_axil_wvalid"),
     ("olaf_dequeue.v", "dropped assignment", "updates_turn", "updates_turn"),

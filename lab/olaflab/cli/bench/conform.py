@@ -13,7 +13,7 @@ from olafctl.errors import OlafError, Problem
 )
 @json_option("Print how often each rule was met as JSON.")
 def command(frames: int, per_seed: int, as_json: bool) -> None:
-    """Compare the queue, Verilated and in C++, with its model.
+    """Compare the queue, Verilated and in C++, with the golden model.
 
     Every byte, status and counter of random frames and commands, with several geometries and adder latencies,
     stalls and back-pressure. Exit code 1 at the first difference, with its seed, and when a rule was never

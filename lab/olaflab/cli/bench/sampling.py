@@ -24,8 +24,8 @@ def command(predators: tuple[str, ...], draws: int, share: float, with_misses: b
 
     1024 rows of predator and prey for one trainer, of all agents: uniformly and in runs of neighbours; from
     lists of tuples as the paper's baseline keeps them, from an array for each agent and key, and from joint
-    rows, one for each step. CPU time; ratios are of one run. About 2 GB of memory and two minutes. Needs the
-    SDK (pip install ./sdk).
+    rows, one for each step. CPU time; ratios are of one run. About 3 GB of memory and three minutes. Needs
+    the SDK (pip install ./sdk).
     """
     from olafctl.errors import MissingTool, Problem
 

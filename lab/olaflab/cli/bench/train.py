@@ -19,10 +19,11 @@ _SEEDS = {
     "7": 5,
     "7-control": 1,
     "8": 10,
+    "8-control": 5,
     "8-settings": 3,
     "script": 5,
 }
-_UPDATES = {"8": 150, "8-settings": 150, "script": 72}
+_UPDATES = {"8": 150, "8-control": 150, "8-settings": 150, "script": 72}
 
 
 @click.command()
@@ -70,6 +71,7 @@ def command(figure: str, seeds: int | None, updates: int | None, out: Path, as_j
         "7": speedup.figure7,
         "7-control": speedup.control,
         "8": congestion.figure8,
+        "8-control": congestion.control,
         "8-settings": congestion.settings,
         "script": script.figure,
     }

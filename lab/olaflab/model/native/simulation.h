@@ -245,7 +245,7 @@ class Simulation {
         const auto gen_time = static_cast<std::uint64_t>(generated / kPsPerNs) & kGenTimeMask;
         const std::uint32_t contributor = ledger_.Contributor(from.sender, generated / kPsPerNs * kPsPerNs);
         Offer(now, from.engine,
-              Update{gen_time, index, from.worker, seq, 0, from.size, 1, 0, 0, contributor});
+              Update{gen_time, index, from.worker, seq, 0, from.size, 1, 0, contributor, {}});
     }
 
     void Arrive(std::int64_t now, const Frame &frame) {

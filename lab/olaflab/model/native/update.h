@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "timed.h"
+#include "versions.h"
 
 namespace olaf {
 
@@ -18,12 +19,15 @@ struct Update {
     std::uint32_t size;      // bytes of the frame
     std::uint16_t count;
     std::uint8_t aggregated;
-    std::uint8_t unused;
     std::uint32_t contributors;  // the set that the frame consists of (contributors.h), or kNoContributors
+    Versions versions;
 
     std::uint32_t member() const { return worker; }
     void Merge(const Update &other, bool newer) {
+        Versions merged = versions;
+        merged.Merge(other.versions);
         if (newer) *this = other;
+        versions = merged;
     }
 };
 

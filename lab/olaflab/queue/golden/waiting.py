@@ -26,6 +26,21 @@ def newer_or_same(one: int, other: int, bits: int) -> bool:
     return (one - other) % (1 << bits) < 1 << bits - 1
 
 
+def _versions(one: bytes, other: bytes) -> tuple[int, int]:
+    """``policy`` of the sum of two updates, and its flag SUMMED.
+
+    Two sums are added; of two oldest versions the older counts. Where only one is a sum nothing is known of
+    the versions in it, so what is left is the other's oldest.
+    """
+    versions = [field(header, "policy") for header in (one, other)]
+    sums = [bool(field(header, "flags") & Flag.SUMMED) for header in (one, other)]
+    if all(sums):
+        return sum(versions) % (1 << 16), Flag.SUMMED
+    if any(sums):
+        return versions[sums.index(False)], 0
+    return versions[1] if newer_or_same(versions[0], versions[1], 16) else versions[0], 0
+
+
 @dataclass(eq=False)
 class Waiting:
     """An update in the queue, perhaps the sum of several."""
@@ -72,15 +87,15 @@ class Waiting:
         count = self.count + field(update.header, "count")
         if reward.rank > self.reward.rank:
             self.reward = reward
-        theirs, ours = (field(header, "policy") for header in (update.header, self.header))
+        policy, summed = _versions(update.header, self.header)
         newer = newer_or_same(field(update.header, "gen_time"), field(self.header, "gen_time"), 48)
         if newer:
             self.sidecar, self.header = update.sidecar, update.header
         merged = {
             "count": min(count, COUNT_LIMIT),
             "reward": self.reward.bits,
-            "policy": ours if newer_or_same(theirs, ours, 16) else theirs,
-            "flags": field(self.header, "flags") | Flag.AGGREGATED,
+            "policy": policy,
+            "flags": field(self.header, "flags") & ~Flag.SUMMED | summed | Flag.AGGREGATED,
         }
         self.header = without_checksum(with_fields(self.header, **merged))
         # What did not arrive adds nothing: -0 leaves every number as it is.

@@ -33,7 +33,10 @@ ARGUMENTS: dict[str, str] = {
         for tail in range(3)
     },
     "olaf_queue.v: constant: clearing: 1'd0": _BEFORE_RESET,
-    "olaf_dequeue.v: constant: size_less_one: start_size - 16'd2": _SIZES_OF_FOUR,
+    **{
+        f"olaf_dequeue.v: constant: {which}_less_one: {which}_meta[`OLAF_META_SIZE] - 16'd2": _SIZES_OF_FOUR
+        for which in ("first", "arriving")
+    },
     "olaf_output.v: constant: free: 1'd1": _FREE_AT_RESET,
     "olaf_merge.v: constant: waits: 1'd1": _WAITS_AT_RESET,
     "olaf_filled.v: constant: of_arriving: {COUNT_BITS{1'd0}}": _LAST_FOUR,

@@ -18,7 +18,7 @@ from olaflab.training.figures.ends import IDEAL, ORIGINS, PAIRS, TENTH, Ends, Re
 from olaflab.training.figures.lab import Lab, Queue, Run, lab
 from olaflab.training.figures.learning import above
 from olaflab.training.figures.report import Figure, estimate
-from olaflab.training.figures.runs import Runs, rewards
+from olaflab.training.figures.runs import Runs, final, rewards
 from olaflab.training.plan import Pace, Plan
 
 UPDATE = 0.15
@@ -78,6 +78,7 @@ OUTPUTS = {
 }
 CONTROLLED = tuple(name for name, output in OUTPUTS.items() if output.control and output.mode is Mode.FIFO)
 """The paper has transmission control with Olaf alone: these tell what of the gain is the queue's."""
+_ALIKE = {name: output for name, output in OUTPUTS.items() if output.control}
 _PAPERS = tuple(name for name in OUTPUTS if name not in CONTROLLED)
 Curves = dict[str, list[Run]]
 """By the queue's name; a run a seed."""
@@ -87,14 +88,9 @@ _SHOWN = "Olaf, 55 % less output"
 
 def figure8(updates: int, seeds: int, folder: Path, progress: Progress) -> Figure:
     """Two clusters behind no queue, FIFO and Olaf's, at the output rates where FIFO loses 55 and 74 %."""
-    curves = _curves("", OWN, updates, seeds, Runs(Run, folder, progress), progress, tuple(OUTPUTS))
+    curves = _curves("", OWN, updates, seeds, Runs(Run, folder, progress), progress)
     found = _rewards(curves)
     holds = {text: met for origin in ORIGINS for text, met in Ends(found, origin).targets()}
-    ends = Ends(found)
-    holds |= dict(
-        above(f"{olaf}: ends above {other}", ends.of(olaf), ends.of(other))
-        for olaf, other in zip(PAIRS, CONTROLLED, strict=True)
-    )
     return Figure(
         "figure8",
         _TITLE,
@@ -115,6 +111,29 @@ def figure8(updates: int, seeds: int, folder: Path, progress: Progress) -> Figur
         list(points(curves)),
         drawn(curves, _TITLE),
         [by_end(found, origin) for origin in ORIGINS],
+    )
+
+
+def control(updates: int, seeds: int, folder: Path, progress: Progress) -> Figure:
+    """Olaf's queue and FIFO at the same outputs, both with transmission control; runs are figure 8's."""
+    curves = _curves("", OWN, updates, seeds, Runs(Run, folder, progress), progress, tuple(_ALIKE))
+    ready = OWN.clusters * OWN.workers * updates * seeds
+    return Figure(
+        "figure8-control",
+        f"{_TITLE}, all with transmission control",
+        {**_settings(OWN, updates), "seeds": seeds},
+        ("queue", "end reward", "sent of ready", "lost", "updates a frame", "AoM s"),
+        [
+            (name, estimate(final(runs)), f"{sum(run.sent for run in runs) / ready:.1%}", *_delivered(runs))
+            for name, runs in curves.items()
+        ],
+        dict(
+            above(f"{olaf}: ends above {fifo}", final(curves[olaf]), final(curves[fifo]))
+            for olaf, fifo in zip(PAIRS, CONTROLLED, strict=True)
+        ),
+        COLUMNS,
+        list(points(curves)),
+        drawn(curves, "all with transmission control"),
     )
 
 
@@ -231,7 +250,14 @@ def _rows(curves: Curves) -> Iterator[tuple[Any, ...]]:
             str(ends.learnt(name)),
             str(tenth.learnt(name)),
             round(ends.ideal_after(contained / sent), 2),
-            f"{sum(run.lost for run in runs) / sent:.1%}",
-            round(contained / sum(run.received for run in runs), 2),
-            round(float(np.mean([run.age_of_model for run in runs])), 3),
+            *_delivered(runs),
         )
+
+
+def _delivered(runs: list[Run]) -> tuple[str, float, float]:
+    """The share that the engine dropped, workers' updates in a frame, and the clusters' mean age in s."""
+    return (
+        f"{sum(run.lost for run in runs) / sum(run.sent for run in runs):.1%}",
+        round(sum(run.contained for run in runs) / sum(run.received for run in runs), 2),
+        round(float(np.mean([run.age_of_model for run in runs])), 3),
+    )

@@ -11,13 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from olaf.policies import RATE, Periodic, Plain, PolicyMaker, RewardGated, Synchronous
+from olaf.policies import RATE, Periodic, Plain, PolicyMaker, Synchronous
 
 from olafctl.targets.interface import Progress
 from olaflab.training.figures.curves import COLUMNS, drawn, points
 from olaflab.training.figures.lab import Lab, Run, lab
 from olaflab.training.figures.learning import (
-    GATE,
     IDEAL,
     NUMBERS,
     PERIODIC,
@@ -89,7 +88,6 @@ def policy(name: str, factor: float) -> PolicyMaker:
     """A strategy's, with ``factor`` times the usual rate."""
     makers: dict[str, PolicyMaker] = {
         PLAIN: partial(Plain, rate=factor * RATE),
-        GATE: partial(RewardGated, rate=factor * RATE),
         PERIODIC: partial(Periodic, rate=factor * RATE, updates=WORKERS),
         SYNCHRONOUS: partial(Synchronous, rate=factor * RATE, workers=WORKERS),
     }

@@ -63,10 +63,13 @@ class Sums:
         self.checked += 1
         waiting = self._waiting.get((self._cluster_of[frame.source.ip], frame.segment), deque())
         candidates = _up_to(waiting, int(frame.source.ip), frame.gen_time)
-        if not any(
-            count == frame.count and _bits(total).tobytes() == _bits(frame.gradient).tobytes()
-            for count, total in _possible(candidates)
-        ):
+        left = _bits(frame.gradient)
+        with np.errstate(all="ignore"):
+            right = any(
+                count == frame.count and np.array_equal(_bits(total), left)
+                for count, total in _possible(candidates)
+            )
+        if not right:
             self._wrong += 1
             if self._wrong <= _SHOWN:
                 self.wrong.append(
@@ -94,8 +97,7 @@ def _possible(candidates: Sequence[_Sent]) -> Iterator[tuple[int, Gradient]]:
             if count == 1 and update.worker == worker:
                 total = update.gradient
             else:
-                with np.errstate(all="ignore"):
-                    total = total + update.gradient
+                total = total + update.gradient
                 count += 1
         yield count, total
 

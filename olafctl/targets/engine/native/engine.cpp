@@ -15,7 +15,8 @@ namespace olaf {
 namespace {
 
 constexpr int EVENTS = 64;
-constexpr uint64_t NS_PER_MS = 1000000;
+constexpr uint64_t NS_PER_S = 1000000000;
+constexpr uint64_t SHORT_NS = 10000;  // a sleep would take longer
 
 uint64_t monotonic() {
     timespec now;
@@ -167,8 +168,12 @@ void Engine::run() {
             continue;
         }
         uint64_t wait = wait_;
-        int timeout = wait == NEVER ? -1 : int((wait + NS_PER_MS - 1) / NS_PER_MS);
-        int count = epoll_wait(epoll_, events.data(), EVENTS, timeout);
+        timespec timeout{};
+        if (wait >= SHORT_NS) {
+            timeout.tv_sec = time_t(wait / NS_PER_S);
+            timeout.tv_nsec = long(wait % NS_PER_S);
+        }
+        int count = epoll_pwait2(epoll_, events.data(), EVENTS, wait == NEVER ? nullptr : &timeout, nullptr);
         Turnstile::Turn turn(turnstile_);
         if (exclusive_) continue;
         for (int i = 0; i < count; i++) {

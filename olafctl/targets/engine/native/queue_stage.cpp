@@ -14,7 +14,6 @@ namespace {
 // enough for a limited output rate to hold over any time that a person or a test can see.
 constexpr uint64_t LOOKAHEAD_CYCLES = 2500;
 constexpr uint64_t SLICE_CYCLES = 50000;
-constexpr uint64_t PACE_NS = 1000000;
 
 // Processor time of this thread.
 uint64_t thread_ns() {
@@ -74,7 +73,7 @@ uint64_t QueueStage::advance(uint64_t now, const Leave &leave) {
     if (!busy_) return UINT64_MAX;
     uint64_t wall = (now - origin_) / NS_PER_CYCLE;
     uint64_t ahead = wall + LOOKAHEAD_CYCLES;
-    if (ahead <= cycle()) return PACE_NS;
+    if (ahead <= cycle()) return until_due(ahead);
     uint64_t budget = std::min(ahead - cycle(), SLICE_CYCLES);
     bool late = cycle() + LOOKAHEAD_CYCLES < wall;
     uint64_t before = late ? thread_ns() : 0;
@@ -83,9 +82,18 @@ uint64_t QueueStage::advance(uint64_t now, const Leave &leave) {
     if (!busy_) return UINT64_MAX;
     // Slower than the hardware: let the clock of the model be late, rather than chase it for ever. A thread
     // that slept or had no core makes up for it: waiting costs the model nothing.
-    if (late && cycle() + LOOKAHEAD_CYCLES < wall && thread_ns() - before > budget * NS_PER_CYCLE)
+    if (late && cycle() + LOOKAHEAD_CYCLES < wall && thread_ns() - before > budget * NS_PER_CYCLE) {
         resume(now);
-    return 0;
+        return 0;
+    }
+    return until_due(ahead);
+}
+
+// The ns after which something may happen that is within reach: a limited rate is kept by sleeping, not by
+// looking again and again.
+uint64_t QueueStage::until_due(uint64_t ahead) const {
+    uint64_t due = cycle() + quiet(SLICE_CYCLES);
+    return due <= ahead ? 0 : (due - ahead) * NS_PER_CYCLE;
 }
 
 void QueueStage::run_until(uint64_t cycle, const Leave &leave) {

@@ -75,6 +75,7 @@ class QueueStage {
 
   private:
     void take_all(const Leave &leave);
+    uint64_t until_due(uint64_t ahead) const;
 
     QueueLibrary library_;
     olaf_queue *queue_;

@@ -1,0 +1,102 @@
+"""``olafctl bench software``: frames a second through the target software, next to the twin."""
+
+from statistics import median
+from typing import Any
+
+import click
+
+from olafctl.cli.output import json_option, log_progress, print_json
+
+_JUMBO_BEATS = 142
+
+
+@click.command()
+@click.argument("testbed", default="laptop")
+@click.option("--frames", type=click.IntRange(64), default=300_000, show_default=True, help="In process.")
+@click.option("--window", type=click.IntRange(1, 4096), default=64, show_default=True, help="On veths.")
+@click.option(
+    "--seconds", type=click.FloatRange(0.1), default=2.0, show_default=True, help="Of each run over veths."
+)
+@click.option("--runs", type=click.IntRange(1), default=5, show_default=True, help="Over veths, in turn.")
+@click.option("--compare", type=click.Choice(["bmv2"]), help="Measure this target's chain over veths too.")
+@json_option("Print the measurements as JSON.")
+def command(
+    testbed: str, frames: int, window: int, seconds: float, runs: int, compare: str | None, as_json: bool
+) -> None:
+    """Measure frames/s through the target software and the twin.
+
+    Through VNP4₁ → queue → VNP4₂ of TESTBED in FIFO mode, so that every update that goes in comes out: in
+    process, in processor time of one core, with a profile by part; and over veths in wall time, the targets
+    in turn. Updates have 256 bytes, and 9,036 in slots of 142 beats.
+    """
+    from contextlib import ExitStack
+    from dataclasses import asdict, replace
+    from functools import partial
+
+    from olafctl.targets import testbeds
+    from olafctl.targets.interface import Running
+    from olaflab.pipeline import in_process
+    from olaflab.pipeline import twin as throughput
+
+    bed = testbeds.load(testbeds.locate(testbed))
+    root, *others = bed.engines
+    jumbo = replace(bed, engines=(replace(root, beats=_JUMBO_BEATS), *others))
+    results: dict[str, Any] = {}
+    for size, each in ((256, bed), (9036, jumbo)):
+        updates = throughput.updates(each, size)
+        for target in in_process.QUEUES:
+            with in_process.engine_of(each, target, log_progress) as engine:
+                log_progress(f"{target}, {size} bytes, in process")
+                count = frames if target == "software" else frames // 20
+                engine.rate(updates, count // 10)
+                rate = max(engine.rate(updates, count) for _ in range(3))
+                profile = asdict(engine.profile(updates, count // 4))
+            results[f"{target}, {size} bytes, in process"] = {
+                "frames_per_second": rate,
+                "gigabits_per_second": rate * size * 8 / 1e9,
+                "ns": profile,
+            }
+    with ExitStack() as stack:
+        updates = throughput.updates(bed, 256)
+        names = ["software", "twin", *([compare] if compare else [])]
+        targets = {
+            name: stack.enter_context(throughput.deployed(replace(bed, target=name), log_progress))
+            for name in names
+        }
+        if reason := throughput.why_no_veth(targets["software"]):
+            results["veth"] = {"skipped": reason}
+        else:
+
+            def over_veth(target: Running, span: float) -> throughput.Rate:
+                return throughput.wall(target, bed, updates, span, window)
+
+            log_progress(f"over veths: {runs} runs of {seconds:g} s of {', '.join(names)} in turn")
+            done = throughput.interleaved(
+                runs,
+                {name: partial(over_veth, target) for name, target in targets.items()},
+                seconds,
+            )
+            for name, made in done.runs.items():
+                results[f"{name}, 256 bytes, veth"] = {
+                    "frames_per_second": median(run.per_second for run in made),
+                    "lost": sum(run.frames - run.received for run in made),
+                }
+            for name in names[1:]:
+                results[f"software / {name}, veth"] = {"ratio": median(done.ratios("software", name))}
+    if as_json:
+        print_json(results)
+        return
+    for name, result in results.items():
+        click.echo(f"{name:<34}{_line(result)}")
+
+
+def _line(result: dict[str, Any]) -> str:
+    if "skipped" in result:
+        return f"skipped: {result['skipped']}"
+    if "ratio" in result:
+        return f"{result['ratio']:>12.1f} ×"
+    rate = f"{result['frames_per_second']:>12,.0f} frames/s"
+    if "lost" in result:
+        return f"{rate}  {result['lost']} lost"
+    parts = ", ".join(f"{name} {value:.0f}" for name, value in result["ns"].items())
+    return f"{rate}  {result['gigabits_per_second']:.1f} Gb/s  (ns: {parts})"

@@ -1,0 +1,164 @@
+"""Experience from another machine's ring to the head's, over ZeroMQ (extra ``olaf[remote]``).
+
+ZeroMQ drops what its peer had not read when it died, so every message is answered, and sent again without an
+answer. The head knows by position what it has, so a row that comes twice is written once.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import zmq
+
+from olaf.experience.cursors import Firing
+from olaf.experience.pipeline import Pace
+from olaf.experience.ring import Ring
+from olaf.experience.triggers import Trigger
+from olaf.experience.writer import Writer
+
+
+@dataclass
+class _Message:
+    trigger: Trigger
+    firing: Firing
+    frames: list[Any]
+    due: float
+
+
+class Sender:
+    """A passer: sends the rows of a trigger's firings; they are done when the head has answered."""
+
+    def __init__(
+        self, ring: Ring, address: str, source: str, *, pace: Pace | None = None, again: float = 1.0
+    ) -> None:
+        """To a :class:`Receiver` at ``address``. ``source`` names this ring there, once in the system.
+
+        ``pace`` says when bytes may be sent; without an answer they are sent again after ``again`` seconds.
+        """
+        self._ring, self._source, self._pace, self._again = ring, source, pace, again
+        self._socket = zmq.Context.instance().socket(zmq.DEALER)
+        self._socket.setsockopt(zmq.LINGER, 0)
+        self._socket.connect(address)
+        self._waiting: dict[int, _Message] = {}
+        self._number = 0
+
+    @property
+    def waiting(self) -> int:
+        """How many messages the head has not answered."""
+        return len(self._waiting)
+
+    def __call__(self, trigger: Trigger) -> None:
+        """Send what has fired; does not wait."""
+        while (firing := trigger.take()) is not None:
+            for actor, first, last in firing.ranges:
+                self._number += 1
+                frames = self._frames(self._number, firing.keys, actor, first, last)
+                size = sum(len(frame) for frame in frames)
+                now = time.monotonic()
+                due = now if self._pace is None else self._pace.send(size, now)
+                self._waiting[self._number] = _Message(trigger, firing, frames, due)
+        self.pump()
+
+    def pump(self, seconds: float = 0.0) -> None:
+        """Send what is due and take answers, for so many seconds or until all is answered."""
+        until = time.monotonic() + seconds
+        while True:
+            now = time.monotonic()
+            for message in self._waiting.values():
+                if message.due <= now:
+                    try:
+                        self._socket.send_multipart(message.frames, zmq.NOBLOCK, copy=True)
+                    except zmq.Again:
+                        break
+                    message.due = now + self._again
+            due = min((message.due for message in self._waiting.values()), default=until)
+            pause = max(0.0, min(due, until) - time.monotonic())
+            while self._socket.poll(int(pause * 1000)):
+                self._answered(int(self._socket.recv()))
+                pause = 0.0
+            if not self._waiting or time.monotonic() >= until:
+                return
+
+    def close(self) -> None:
+        """Stop; what is not answered is given out by ``trigger.cursor.again()``."""
+        self._socket.close()
+
+    def _answered(self, number: int) -> None:
+        message = self._waiting.pop(number, None)
+        if message is None:
+            return
+        if not any(other.firing == message.firing for other in self._waiting.values()):
+            message.trigger.done(message.firing)
+
+    def _frames(self, number: int, keys: Sequence[str], actor: int, first: int, last: int) -> list[Any]:
+        names = tuple(keys) or tuple(self._ring.layout.keys)
+        head = {"number": number, "source": self._source, "actor": actor, "first": first, "keys": names}
+        actors, positions = np.full(last - first, actor), np.arange(first, last)
+        slots = self._ring.slots(actors, positions)
+        columns = [self._ring.column(key)[slots] for key in ("version", "end", *names)]
+        return [json.dumps(head).encode(), *(column.tobytes() for column in columns)]
+
+
+class Receiver:
+    """The head's end: writes what comes into a ring, a block for each actor of each sender."""
+
+    def __init__(self, ring: Ring, address: str) -> None:
+        """Listen at ``address``; ``tcp://…:*`` takes a free port, which :attr:`address` tells."""
+        self._ring = ring
+        self._socket = zmq.Context.instance().socket(zmq.ROUTER)
+        self._socket.setsockopt(zmq.LINGER, 0)
+        self._socket.bind(address)
+        self.address: str = self._socket.getsockopt_string(zmq.LAST_ENDPOINT)
+        self._blocks: dict[tuple[str, int], tuple[Writer, int]] = {}
+        """Of a sender and its actor: the writer, and its first row's position there."""
+
+    def receive(self, seconds: float = 0.0) -> int:
+        """Wait so long for a message, then take all that is there; how many were new and are written.
+
+        What the ring refuses is not answered, so it comes again. Raises RingError for more actors than it has
+        room for.
+        """
+        written = 0
+        pause = int(seconds * 1000)
+        while self._socket.poll(pause):
+            peer, head, *frames = self._socket.recv_multipart()
+            values = json.loads(head)
+            has, new = self._write(values, frames)
+            written += new
+            if has:
+                self._socket.send_multipart([peer, str(values["number"]).encode()])
+            pause = 0
+        return written
+
+    def close(self) -> None:
+        """Stop listening and give the blocks back."""
+        self._socket.close()
+        for writer, _ in self._blocks.values():
+            writer.close()
+
+    def _write(self, head: dict[str, Any], frames: list[bytes]) -> tuple[bool, bool]:
+        """Whether the rows are in the ring now, and whether they were not before."""
+        where = (head["source"], head["actor"])
+        if where not in self._blocks:
+            if len(self._blocks) == self._ring.actors:
+                self._ring.grow(self._ring.actors + 1)
+            writer = Writer(self._ring, len(self._blocks))
+            self._blocks[where] = writer, head["first"] - writer.position()
+        writer, offset = self._blocks[where]
+        version, end = np.frombuffer(frames[0], "<u2"), np.frombuffer(frames[1], "u1")
+        first, have = head["first"] - offset, min(writer.position(key) for key in head["keys"])
+        if first + len(end) <= have:
+            return True, False
+        if first != have:
+            return False, False  # one before it is missing; it comes again
+        rows = {}
+        for key, frame in zip(head["keys"], frames[2:]):
+            column = self._ring.column(key)
+            rows[key] = np.frombuffer(frame, column.dtype).reshape(len(end), *column.shape[1:])
+        wrote = writer.copy(rows, version, end)
+        return wrote, wrote

@@ -1,0 +1,105 @@
+"""Rows from another machine: each once, in stages, whatever is lost on the way."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+zmq = pytest.importorskip("zmq", reason="pyzmq is not installed")
+
+from olaf.experience.layout import CUT, TERMINATED, layout  # noqa: E402
+from olaf.experience.passers import Bound  # noqa: E402
+from olaf.experience.remote import Receiver, Sender  # noqa: E402
+from olaf.experience.ring import REFUSE, Ring  # noqa: E402
+from olaf.experience.triggers import DataKey, Transfer  # noqa: E402
+from olaf.experience.writer import Writer  # noqa: E402
+
+STEP = layout({"obs": 3, "reward": ()})
+STAGES = (("reward",), ("obs",))
+
+
+def played(ring: Ring, actor: int, count: int) -> None:
+    mark = actor * 1000 + np.arange(count)
+    rows = {"obs": np.repeat(mark[:, None], 3, axis=1), "reward": mark}
+    Writer(ring, actor).write(rows, version=7, end=[TERMINATED, *[0] * (count - 2), CUT])
+
+
+def pumped(sender: Sender, receiver: Receiver) -> int:
+    """Until all is answered; how many messages were new."""
+    new = 0
+    for _ in range(500):
+        sender.pump(0.01)
+        new += receiver.receive(0.01)
+        if not sender.waiting:
+            return new
+    raise AssertionError("not all was answered")
+
+
+def test_rows_come_once_in_stages_with_their_stamps() -> None:
+    cache, head = Ring(STEP, 8, 2, full=REFUSE), Ring(STEP, 16, 1, most=4)
+    receiver = Receiver(head, "tcp://127.0.0.1:*")
+    sender = Sender(cache, receiver.address, "one", again=0.0)  # all is sent again, all the time
+    bound = Bound({Transfer(cache, "send", STAGES, 4): sender})
+    early = DataKey(head, "advantages", 2, 4, ("reward",))
+    try:
+        for actor in range(2):
+            played(cache, actor, 4)
+        bound.check()
+        assert pumped(sender, receiver) == 4
+        assert early.check() and head.actors == 2 and head.count().tolist() == [4, 4]
+        for actor in range(2):
+            batch = head.gather(np.full(4, actor), np.arange(4))
+            block = int(batch["reward"][0]) // 1000
+            assert batch["reward"].tolist() == [block * 1000 + step for step in range(4)]
+            assert (batch["obs"] == batch["reward"][:, None]).all()
+            assert batch["version"].tolist() == [7] * 4 and batch["end"].tolist() == [TERMINATED, 0, 0, CUT]
+    finally:
+        sender.close()
+        receiver.close()
+
+
+def test_what_the_head_refuses_comes_again_when_there_is_room() -> None:
+    cache, head = Ring(STEP, 32, 1), Ring(STEP, 4, 1, full=REFUSE)
+    learn = DataKey(head, "learn", 1, 4)
+    receiver = Receiver(head, "tcp://127.0.0.1:*")
+    sender = Sender(cache, receiver.address, "one", again=0.01)
+    try:
+        played(cache, 0, 12)
+        Bound({DataKey(cache, "send", 1, 4): sender}).check()
+        learnt: list[float] = []
+        for _ in range(500):
+            sender.pump(0.01)
+            receiver.receive(0.01)
+            learn.check()
+            if (firing := learn.take()) is not None:
+                learnt.extend(learn.learnable(firing).batch["reward"].tolist())
+                learn.done(firing)
+            if not sender.waiting:
+                break
+        learn.check()
+        if (firing := learn.take()) is not None:
+            learnt.extend(learn.learnable(firing).batch["reward"].tolist())
+        assert learnt == list(range(12)) and head.control["refused"][0] > 0
+    finally:
+        sender.close()
+        receiver.close()
+
+
+def test_a_head_that_comes_later_gets_everything() -> None:
+    cache = Ring(STEP, 8, 1)
+    first = Receiver(Ring(STEP, 8, 1), "tcp://127.0.0.1:*")
+    address = first.address
+    first.close()
+    sender = Sender(cache, address, "one", again=0.05)
+    try:
+        played(cache, 0, 4)
+        trigger = Transfer(cache, "send", STAGES, 4)
+        Bound({trigger: sender}).check()
+        sender.pump(0.1)
+        assert sender.waiting == 2
+        head = Ring(STEP, 8, 1)
+        receiver = Receiver(head, address)
+        assert pumped(sender, receiver) == 2 and head.count().tolist() == [4]
+        receiver.close()
+    finally:
+        sender.close()

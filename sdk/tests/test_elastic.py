@@ -1,0 +1,220 @@
+"""Learners as functions: invoked for rows, paid for while they learn; killed ones' rows are learnt once."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections import Counter, deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Callable
+
+import pytest
+
+from olaf.elastic import Learners, Ledger, Processes
+from olaf.errors import LearnerFailed
+from olaf.virtual import VirtualNetwork
+
+PRICE = 3.06 / 3600 / 4
+"""$ of a second of a learner, four of which share a machine."""
+
+
+class Simulated:
+    """A runner in virtual time: a learner starts in 2 s and computes for as long as its rows say."""
+
+    def __init__(self, network: VirtualNetwork) -> None:
+        self.network = network
+        self.learners: Learners
+        self.lives: Counter[int] = Counter()
+        """How many learners have died in each slot."""
+
+    def start(self, slot: int) -> None:
+        self._after(2.0, slot, lambda: self.learners.ready(slot))
+
+    def give(self, slot: int, weights: Any, rows: float) -> None:
+        self._after(rows, slot, lambda: self.learners.finished(slot, rows))
+
+    def stop(self, slot: int) -> None:
+        self.lives[slot] += 1
+
+    def kill(self, slot: int) -> None:
+        self.stop(slot)
+        self.learners.died(slot, "killed")
+
+    def _after(self, seconds: float, slot: int, event: Callable[[], object]) -> None:
+        life = self.lives[slot]
+        self.network.at(self.network.time + seconds, lambda: self.lives[slot] == life and event())
+
+
+class Plant:
+    """Learners in virtual time, and what they learnt."""
+
+    def __init__(self, capacity: int, keep_alive: float = 600.0) -> None:
+        self.network, self.waiting, self.learnt = VirtualNetwork(), deque[float](), list[float]()
+        runner = Simulated(self.network)
+        self.ledger = Ledger(PRICE, capacity)
+        self.learners = Learners(
+            runner, self._take, lambda: None, self.learnt.append, self.ledger, self._now, capacity, keep_alive
+        )
+        runner.learners, self.runner = self.learners, runner
+
+    def put(self, *rows: float) -> None:
+        self.waiting.extend(rows)
+        self.learners.wake()
+
+    def _take(self) -> float | None:
+        return self.waiting.popleft() if self.waiting else None
+
+    def _now(self) -> float:
+        return self.network.time
+
+
+def test_eight_that_are_always_busy_cost_what_they_would_reserved() -> None:
+    plant = Plant(8)
+    plant.put(*[5.0] * 8 * 2000)
+    plant.network.run(9000.0)
+    report = plant.ledger.report(9000.0)
+    assert report.reserved == pytest.approx(8 * 9000 * PRICE)
+    assert report.invoked == pytest.approx(report.reserved, rel=1e-3)
+    assert report.cold == 8 * 2.0
+    assert report.whole == pytest.approx(report.reserved)
+    assert report.invoked == pytest.approx(sum(each.cost(9000.0) for each in plant.ledger.invocations))
+
+
+def test_no_learner_is_busy_without_rows_and_each_ends_after_its_keep_alive() -> None:
+    plant = Plant(4, keep_alive=10.0)
+    assert (plant.learners.alive, plant.learners.busy) == (0, 0)
+    plant.put(3.0, 4.0)
+    assert (plant.learners.alive, plant.learners.busy) == (2, 2)  # at once
+    plant.network.run(7.0)
+    assert (plant.learners.alive, plant.learners.busy) == (2, 0)
+    assert plant.learners.tick() == 15.0
+    plant.network.run(15.5)
+    assert plant.learners.tick() == 16.0
+    assert plant.learners.alive == 1
+    plant.put(1.0)  # the one that is warm
+    plant.network.run(20.0)
+    report = plant.ledger.report(20.0)
+    assert (report.invocations, report.batches, report.cold) == (3, 3, 4.0)
+    assert report.busy == 3 + 4 + 1
+    assert report.idle == pytest.approx(10.5 + 9.5)
+    assert report.whole == pytest.approx((8 + 4 + 20) * PRICE)
+
+
+def test_what_is_started_beforehand_is_there_at_once() -> None:
+    plant = Plant(2)
+    plant.learners.prewarm(5)
+    plant.network.run(5.0)
+    assert plant.learners.alive == 2
+    plant.put(1.0)
+    plant.network.run(6.0)
+    assert plant.learnt == [1.0]
+
+
+def test_rows_of_a_killed_learner_are_learnt_exactly_once() -> None:
+    plant = Plant(2)
+    rows = [1.0 + number / 100 for number in range(50)]
+    plant.put(*rows)
+    for time_of_death in (2.5, 9.1, 30.0):  # while starting again, too
+        plant.network.run(time_of_death)
+        plant.runner.kill(next(iter(plant.learners._slots)))
+    plant.network.run(1e6)
+    assert Counter(plant.learnt) == Counter(rows)
+    assert plant.ledger.report(1e6).killed >= 2
+
+
+def test_rows_that_no_learner_survives_are_not_given_for_ever() -> None:
+    plant = Plant(1)
+    plant.put(1.0)
+    for _ in range(2):
+        plant.network.run(plant.network.time + 2.0)
+        plant.runner.kill(0)
+    plant.network.run(plant.network.time + 2.0)
+    with pytest.raises(LearnerFailed, match="3 learners died of the same rows, the last one: killed"):
+        plant.runner.kill(0)
+
+
+@pytest.mark.parametrize(("capacity", "keep_alive"), [(0, 1.0), (1, -1.0), (1, float("nan"))])
+def test_impossible_learners_are_refused(capacity: int, keep_alive: float) -> None:
+    with pytest.raises(ValueError, match="learners"):
+        Plant(capacity, keep_alive)
+
+
+# processes
+
+
+def square(weights: float, rows: int) -> tuple[int, float]:
+    """A learner."""
+    return rows, weights * rows**2
+
+
+def halting(weights: float, rows: int | str) -> int:
+    """A learner that stops by itself at the first name of a file, so that it can be killed there."""
+    if isinstance(rows, int):
+        return rows
+    place = Path(rows)
+    if not place.exists():
+        place.touch()
+        os.kill(os.getpid(), signal.SIGSTOP)
+    return 0
+
+
+def broken(weights: float, rows: int) -> None:
+    raise ArithmeticError(f"no rows like {rows}")
+
+
+@contextmanager
+def running(function: Any, rows: list[Any]) -> Iterator[tuple[Learners, Processes, list[Any], Ledger]]:
+    processes, learnt, waiting = Processes(function), list[Any](), deque(rows)
+    ledger = Ledger(PRICE, 2, time.monotonic())
+    learners = Learners(
+        processes,
+        lambda: waiting.popleft() if waiting else None,
+        lambda: 2.0,
+        learnt.append,
+        ledger,
+        time.monotonic,
+        capacity=2,
+        keep_alive=0.0,
+    )
+    try:
+        learners.wake()
+        yield learners, processes, learnt, ledger
+    finally:
+        processes.close()
+
+
+def test_processes_learn_and_end_when_nothing_is_left() -> None:
+    with running(square, list(range(1, 40))) as (learners, processes, learnt, ledger):
+        while len(learnt) < 39:
+            assert processes.serve(learners, 60.0)
+        assert sorted(learnt) == [(number, 2.0 * number**2) for number in range(1, 40)]
+        learners.tick()
+        while learners.alive:  # one that was starting when the rows were gone
+            assert processes.serve(learners, 60.0)
+            learners.tick()
+        assert processes.pids() == {}
+        assert ledger.report(time.monotonic()).batches == 39
+
+
+def test_a_killed_process_loses_no_rows_and_learns_none_twice(tmp_path: Path) -> None:
+    been = tmp_path / "been"
+    rows = [1, str(been), 2, 3, 4, 5, 6]
+    with running(halting, rows) as (learners, processes, learnt, ledger):
+        while len(learnt) < 6 or not been.exists():
+            processes.serve(learners, 0.1)
+        (slot,) = [number for number, each in learners._slots.items() if each.batch is not None]
+        os.kill(processes.pids()[slot], signal.SIGKILL)
+        while len(learnt) < 7:
+            assert processes.serve(learners, 60.0)
+        assert sorted(learnt) == list(range(7))
+        assert ledger.report(time.monotonic()).killed == 1
+
+
+def test_a_learner_that_raises_an_exception_is_told() -> None:
+    with running(broken, [7]) as (learners, processes, _, _):
+        processes.serve(learners, 60.0)
+        with pytest.raises(LearnerFailed, match="ArithmeticError: no rows like 7"):
+            processes.serve(learners, 60.0)
