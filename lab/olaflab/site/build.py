@@ -27,7 +27,7 @@ _SETTINGS: Mapping[str, Any] = {
     # Anchors of headings as GitHub makes them, so that the same links hold in both places.
     "myst_heading_anchors": 4,
     "myst_enable_extensions": ["colon_fence"],
-    # The front page's list of all pages is added below its text; a package has the classes of its modules too.
+    # All pages are listed below the front page's text; a package has its modules' classes too.
     "suppress_warnings": ["myst.header", "ref.python"],
     "autodoc_mock_imports": ["torch", "ray", "gymnasium", "zmq"],
     "autodoc_member_order": "bysource",
