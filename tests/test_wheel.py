@@ -141,6 +141,16 @@ def test_every_source_that_a_checkout_reads_is_there(installed: Installed) -> No
         assert found - ignored == expected - ignored
 
 
+def test_the_container_file_has_no_fault() -> None:
+    """As hadolint judges it: no engine for containers runs here."""
+    hadolint = Path(sys.executable).with_name("hadolint")
+    if not hadolint.exists():
+        pytest.skip("needs hadolint")
+    line = [hadolint, ROOT / "packaging" / "Containerfile"]
+    done = subprocess.run(line, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "")
+
+
 def test_the_laboratory_is_a_wheel_of_its_own(installed: Installed) -> None:
     """Last, because it stays installed."""
     assert "Laboratory:" not in installed.run("olafctl", "--help")
@@ -153,3 +163,11 @@ def test_the_laboratory_is_a_wheel_of_its_own(installed: Installed) -> None:
     expected = {path.relative_to(package) for path in package.rglob("*") if path.is_file()}
     missing = {path for path in expected if "__pycache__" not in path.parts and not (where / path).is_file()}
     assert missing == set()
+
+
+@pytest.mark.skipif("OLAF_TEST_ALL" not in os.environ, reason="takes a minute; make test-all runs it")
+def test_the_main_job_runs(installed: Installed) -> None:
+    if not list((installed.folder / "environment").rglob("olaflab")):
+        installed.install("olaflab")
+    assert "OLAF table 1" in installed.run("olafctl", "demo", "--no-tests", "-o", "figures")
+    assert (installed.folder / "figures" / "age-of-model.svg").is_file()

@@ -27,8 +27,9 @@ _SETTINGS: Mapping[str, Any] = {
     # Anchors of headings as GitHub makes them, so that the same links hold in both places.
     "myst_heading_anchors": 4,
     "myst_enable_extensions": ["colon_fence"],
-    "suppress_warnings": ["myst.header"],  # the front page's list of all pages is added below its text
-    "autodoc_mock_imports": ["torch", "ray", "gymnasium"],
+    # All pages are listed below the front page's text; a package has its modules' classes too.
+    "suppress_warnings": ["myst.header", "ref.python"],
+    "autodoc_mock_imports": ["torch", "ray", "gymnasium", "zmq"],
     "autodoc_member_order": "bysource",
     "autodoc_typehints": "signature",
     "nitpicky": True,
