@@ -60,13 +60,13 @@ def test_what_cannot_be_recorded_as_running_is_taken_back(
     new = bed(tmp_path / "new.yaml", ("\nparameter_servers:", "  - {number: 9}\n\nparameter_servers:"))
     store = Store(folder_of("laptop"))
     with monkeypatch.context() as patched:
-        patched.setattr(Store, "settle", no_room)
+        patched.setattr(Store, "confirm", no_room)
         with pytest.raises(OlafError, match="no room"):
             quietly(old)
     assert (list(processes.of(store.folder)), list(state.iterdir())) == ([], [])
     quietly(old)
     with monkeypatch.context() as patched:
-        patched.setattr(Store, "settle", no_room)
+        patched.setattr(Store, "confirm", no_room)
         with pytest.raises(OlafError, match="no room"):
             quietly(new)
     report = status(store)

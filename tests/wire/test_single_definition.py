@@ -12,6 +12,8 @@ from olafctl import paths
 from olafctl.toolchain import cxx, verilator_root
 
 _PARTS = ("olafctl", "hdl", "templates", "p4src", "docs", "sdk/olaf")
+_VERSIONED = ("drop-in", "lab", "sdk")
+"""Distributions whose version is olafctl's."""
 
 
 @pytest.fixture
@@ -19,6 +21,9 @@ def tree(tmp_path: Path) -> Path:
     """A copy of everything that generators read and write."""
     for part in _PARTS:
         shutil.copytree(paths.sources() / part, tmp_path / part, ignore=shutil.ignore_patterns("__pycache__"))
+    for part in _VERSIONED:
+        (tmp_path / part).mkdir(exist_ok=True)
+        shutil.copy(paths.sources() / part / "pyproject.toml", tmp_path / part)
     return tmp_path
 
 
