@@ -212,9 +212,19 @@ def _life(log: Path) -> Path:
 
 
 def _forget(state: Path) -> None:
-    """What is ended on purpose has not died."""
-    for life in state.glob(f"*{_LIFE}"):
+    """What is ended on purpose has not died. Its watchers write how it ended, but not after this."""
+    notes = list(state.glob(f"*{_LIFE}"))
+    psutil.wait_procs(filter(None, map(_watcher, notes)), _TERMINATION_SECONDS)
+    for life in notes:
         life.unlink(missing_ok=True)
+
+
+def _watcher(life: Path) -> psutil.Process | None:
+    """The shell that keeps this note, while it runs."""
+    with suppress(OSError, ValueError, psutil.Error):
+        found = psutil.Process(int(life.read_text().strip().removeprefix("runs as ")))
+        return found if str(life.resolve()) in found.cmdline() else None
+    return None
 
 
 def _name(argv: Sequence[str]) -> str:

@@ -1,11 +1,13 @@
 """A deployment's processes are found and ended by its folder, whichever process started or lost them."""
 
+import os
 import re
 import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 
 from olafctl.errors import OlafError
@@ -81,6 +83,22 @@ def test_how_a_process_ended_is_logged(state: Path) -> None:
     assert re.search(r"^20\d\d-\S+Z  .* was ended by signal KILL$", log.read_text(), re.MULTILINE)
     processes.spawn(python("raise SystemExit(3)"), state, log).wait()
     assert "exited with code 3" in log.read_text().splitlines()[-1]
+
+
+def test_what_is_ended_on_purpose_leaves_no_note_however_slow_its_watcher_is(
+    state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow = state / "bin"
+    slow.mkdir()
+    (slow / "cat").write_text('#!/bin/sh\n/bin/cat "$@"\nsleep 1\n')  # between its look and its last line
+    (slow / "cat").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{slow}:{os.environ['PATH']}")
+    processes.spawn_ready(python(READY), state, state / "log", 20)
+    (note,) = state.glob("*.life")
+    watcher = psutil.Process(int(note.read_text().split()[-1]))
+    processes.end_all(state)
+    psutil.wait_procs([watcher], 20)
+    assert not note.exists()
 
 
 def test_a_program_that_is_not_there_is_named(state: Path) -> None:
