@@ -23,8 +23,7 @@ module olaf_box_250mhz #(
     parameter GROUP_BITS = 11,        // log2 of the multicast groups
     parameter COPY_BITS = 12,         // log2 of the copy table
     parameter HASH_LATENCY = 4,       // WORKER_HASH_LATENCY of VNP4₁'s program
-    parameter STALL_CYCLES = 250_000, // a port that has not moved for so long holds up the others no more
-    parameter PATIENCE = 1024         // cycles that an update may stop in its middle on its way in
+    parameter STALL_CYCLES = 250_000  // a port that has not moved for so long holds up the others no more
 ) (
     input  wire                     axis_aclk,       // 250 MHz
     input  wire                     axil_aclk,       // 125 MHz
@@ -165,9 +164,7 @@ module olaf_box_250mhz #(
                 assign port_numbers[16*i +: 16] = port_number[32*i +: 16];
                 wire       user, full;
                 wire [15:0] size;
-                olaf_box_measure #(
-                    .DEPTH_BITS(IN_BITS), .MAX_BYTES(MAX_BYTES), .USER_BITS(1), .PATIENCE(PATIENCE)
-                ) measure (
+                olaf_box_measure #(.DEPTH_BITS(IN_BITS), .MAX_BYTES(MAX_BYTES), .USER_BITS(1)) measure (
                     .clk(clk), .rst(rst),
                     .s_tdata(s_axis_rx_tdata[512*i +: 512]), .s_tkeep(s_axis_rx_tkeep[64*i +: 64]), .s_tuser(1'b0),
                     .s_tlast(s_axis_rx_tlast[i]), .s_tvalid(s_axis_rx_tvalid[i]), .s_tready(s_axis_rx_tready[i]),

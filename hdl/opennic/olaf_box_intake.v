@@ -5,16 +5,14 @@
 // too long or has a hole in its tkeep is taken back as if it had never come.
 //
 // A frame whose size is known beforehand (`s_declared`) need not wait: it becomes visible with its first beat.
-// Should a later beat show that it is not as declared, it ends with that beat and counts as malformed; so it does,
-// with a beat of one byte, when its next one does not come in time, so that it never holds up other frames.
+// Should a later beat show that it is not as declared, it ends with that beat and counts as malformed.
 `default_nettype none
 module olaf_box_intake #(
     parameter DEPTH_BITS = 9,      // log2 of the ring's beats; the ring must hold MAX_BYTES and 8 beats more
     parameter MAX_BYTES = 9216,    // the longest frame let in
     parameter USER_BITS = 1,       // what comes with a frame, as it is with its last beat
     parameter DROP_WHEN_FULL = 0,  // 1: a frame without room is dropped; 0: the input waits
-    parameter OUTSIDE = 1,         // 1: what feeds this is not reset with it, and goes on with a frame it began
-    parameter PATIENCE = 0         // cycles that the next beat of a visible frame may take to come; 0: for ever
+    parameter OUTSIDE = 1          // 1: what feeds this is not reset with it, and goes on with a frame it began
 ) (
     input  wire                  clk,
     input  wire                  rst,
@@ -129,13 +127,10 @@ module olaf_box_intake #(
     wire               now_early = begun ? early : b_known && !now_malformed;
     wire               good = !now_malformed && !now_oversize && !now_starved;
     wire               ends = last || (now_early && now_malformed); // as the ring has it
-    localparam [15:0]  LONGEST = PATIENCE;
-    reg [15:0]         waited;   // cycles in which the frame's next beat could have come
-    wire               lapse = PATIENCE != 0 && waited == LONGEST && !b_valid;
 
-    assign write = lapse || (b_valid && (now_early ? !malformed : good));
+    assign write = b_valid && (now_early ? !malformed : good);
     assign write_addr = filled[DEPTH_BITS-1:0];
-    assign write_beat = lapse ? {1'b1, 64'd1, 512'd0} : {ends, b_beat[575:0]};
+    assign write_beat = {ends, b_beat[575:0]};
     assign commit = write && (now_early ? !begun : last);
     assign commit_early = now_early;
     assign commit_end = filled + 1'b1;
@@ -160,10 +155,8 @@ module olaf_box_intake #(
             oversize <= 1'b0;
             starved <= 1'b0;
             begun <= 1'b0;
-            waited <= 16'd0;
             s_tready <= 1'b0;
         end else begin
-            waited <= b_valid || lapse || !begun || !early || malformed ? 16'd0 : waited + {15'd0, s_tready};
             s_tready <= DROP_WHEN_FULL != 0 || used < BEATS - IN_FLIGHT;
             if (b_valid) begin
                 filled <= write ? commit_end : last && !now_early ? commit_start : filled;
@@ -174,10 +167,6 @@ module olaf_box_intake #(
                 malformed <= !last && now_malformed;
                 oversize <= !last && now_oversize;
                 starved <= !last && now_starved;
-            end else if (lapse) begin
-                filled <= commit_end;
-                commit_start <= commit_end;
-                malformed <= 1'b1;
             end
         end
 

@@ -1,13 +1,11 @@
-// A FIFO that knows how long each frame is from its first beat on: a frame is stored whole, but an update may
-// leave as it comes, for it says how long it is.
+// A store-and-forward FIFO that knows how long each frame is from its first beat on.
 `default_nettype none
 module olaf_box_measure #(
     parameter DEPTH_BITS = 9,      // log2 of the beats it holds
     parameter MAX_BYTES = 9216,    // the longest frame let through
     parameter USER_BITS = 1,       // what travels with a frame
     parameter DROP_WHEN_FULL = 0,  // 1: never makes the input wait
-    parameter OUTSIDE = 1,         // 1: what feeds this is not reset with it
-    parameter PATIENCE = 0         // cycles that the rest of an update may take to come; 0: all frames are stored
+    parameter OUTSIDE = 1          // 1: what feeds this is not reset with it
 ) (
     input  wire                 clk,
     input  wire                 rst,
@@ -41,17 +39,14 @@ module olaf_box_measure #(
     wire [15:0]           size;
     wire [USER_BITS-1:0]  user;
     reg  [DEPTH_BITS:0]   at;       // the next beat to read
-    reg  [DEPTH_BITS:0]   readable; // the end of what may be read
-    wire [15:0]           declared;
-
-    olaf_box_declared declares (.data(s_tdata), .bytes(declared));
+    reg  [DEPTH_BITS:0]   readable; // the end of the last whole frame
 
     olaf_box_intake #(
         .DEPTH_BITS(DEPTH_BITS), .MAX_BYTES(MAX_BYTES), .USER_BITS(USER_BITS),
-        .DROP_WHEN_FULL(DROP_WHEN_FULL), .OUTSIDE(OUTSIDE), .PATIENCE(PATIENCE)
+        .DROP_WHEN_FULL(DROP_WHEN_FULL), .OUTSIDE(OUTSIDE)
     ) intake (
         .clk(clk), .rst(rst),
-        .s_tdata(s_tdata), .s_tkeep(s_tkeep), .s_tuser(s_tuser), .s_declared(PATIENCE == 0 ? 16'd0 : declared), .s_tlast(s_tlast),
+        .s_tdata(s_tdata), .s_tkeep(s_tkeep), .s_tuser(s_tuser), .s_declared(16'd0), .s_tlast(s_tlast),
         .s_tvalid(s_tvalid), .s_tready(s_tready),
         .write(write), .write_addr(write_addr), .write_beat(write_beat),
         .commit(commit), .commit_early(early), .commit_start(start), .commit_end(finish), .filled(filled),
@@ -87,7 +82,7 @@ module olaf_box_measure #(
             fresh <= 1'b1;
             m_tvalid <= 1'b0;
         end else begin
-            if (commit || (write && early)) readable <= finish;
+            if (commit) readable <= finish;
             if (step) m_tvalid <= read;
             if (read) begin
                 at <= at + 1'b1;
@@ -97,6 +92,6 @@ module olaf_box_measure #(
 
     assign {m_tlast, m_tkeep, m_tdata} = beat;
     assign {m_tuser, m_size} = frame;
-    wire unused = &{1'b0, start[DEPTH_BITS], filled, declared};
+    wire unused = &{1'b0, start[DEPTH_BITS], filled, early};
 endmodule
 `default_nettype wire

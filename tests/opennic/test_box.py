@@ -302,21 +302,6 @@ def test_a_dead_port_does_not_hold_up_the_other(box: Box) -> None:
     assert box.registers.read("stalled_port_1") > 0
 
 
-def test_an_update_that_stops_in_its_middle_does_not_hold_up_the_other_port(box: Box) -> None:
-    frame = update(values=2000).encode()
-    plain = bytes(Ether(src=STRANGER.mac, dst=WORKER.mac, type=0x1234) / Raw(bytes(100)))
-    for at in range(0, 640, 64):
-        box.rx[WORKERS_PORT - 1].beat(frame[at : at + 64], last=False)
-    box.run(100)
-    box.rx[SERVERS_PORT - 1].send(plain)
-    box.run(3000)
-    left = leaves(box)
-    assert left[WORKERS_PORT] == [plain]
-    # It was leaving by then: its missing values are zeros, as always in OlafQueue.
-    assert [len(one) for one in left[SERVERS_PORT]] == [len(frame)]
-    assert box.queue.read("repaired") == 1
-
-
 @pytest.mark.parametrize("axil, ref", [(8000, 10_000), (8009, 9973), (3989, 25_013)])
 def test_registers_answer_whatever_the_clocks_are(axil: int, ref: int) -> None:
     box = Box(QUEUE, PROGRAMS, periods={"axil_aclk": axil, "ref_clk_100mhz": ref})

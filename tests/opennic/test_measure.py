@@ -6,10 +6,7 @@ import pytest
 
 from olaflab.opennic.bench import Bench, Signals, Sink, Source
 from tests.opennic.conftest import MakeBench, reset
-from tests.p4src.frames import update, with_bytes
 
-PATIENCE = 100
-IPV4_TOTAL_LEN, IPV4_PROTOCOL, UDP_LENGTH, OLAF_TYPE = 16, 23, 38, 42
 PULSES = ("accepted", "dropped_oversize", "dropped_malformed", "dropped_full", "dropped_cut")
 
 
@@ -107,105 +104,3 @@ def test_one_beat_per_cycle(bench: MakeBench) -> None:
     got = sink.frames()
     assert len(got) == 40
     assert got[-1].last - got[0].first + 1 == 40 * 24
-
-
-def cut_through(bench: MakeBench) -> tuple[Bench, Source, Sink]:
-    this = bench("olaf_box_measure", USER_BITS=16, DEPTH_BITS=8, MAX_BYTES=9216, PATIENCE=PATIENCE)
-    return (this, *ends(this))
-
-
-@pytest.mark.parametrize("idle, busy", [(0.0, 0.0), (0.5, 0.1), (0.1, 0.6)])
-def test_updates_among_other_frames_leave_as_they_came(bench: MakeBench, idle: float, busy: float) -> None:
-    pick = random.Random(11)
-    this, source, sink = cut_through(bench)
-    source.pause(idle)
-    sink.pause(busy)
-    sent = []
-    for number in range(200):
-        frame = pick.choice(
-            [
-                update(values=pick.choice([0, 1, 15, 16, 17, 360, 2243, pick.randint(0, 2243)])).encode(),
-                pick.randbytes(pick.choice([60, 64, 1500, 9036])),
-            ]
-        )
-        sent.append((frame, (number, len(frame))))
-        source.send(frame, [number])
-    while source.pending:
-        this.run(1000)
-    this.run(2000)
-    assert [(frame.data, frame.user) for frame in sink.frames()] == sent
-
-
-def test_an_update_leaves_as_it_comes_and_nothing_else_does(bench: MakeBench) -> None:
-    frame = update(values=2243).encode()
-    others = [
-        with_bytes(frame, OLAF_TYPE, b"\x12"),
-        with_bytes(frame, IPV4_PROTOCOL, b"\x06"),
-        with_bytes(frame, IPV4_TOTAL_LEN, b"\x05\xdc"),
-        with_bytes(frame, UDP_LENGTH, b"\x00\x08"),
-        with_bytes(frame, 14, b"\x46"),
-        with_bytes(frame, 12, b"\x86\xdd"),
-    ]
-    this, source, sink = cut_through(bench)
-    took = []
-    for each in [frame, *others]:
-        at = this.cycles()
-        source.send(each, [1])
-        this.run(400)
-        (left,) = sink.frames()
-        assert (left.data, left.user) == (each, (1, len(frame)))
-        took.append(left.first - at)
-    assert took[0] <= 8
-    assert all(cycles >= len(frame) // 64 for cycles in took[1:])
-
-
-def test_an_update_that_is_not_as_it_says_ends_there_and_is_counted(bench: MakeBench) -> None:
-    frame = update(values=100).encode()
-    good = bytes(range(200))
-    this, source, sink = cut_through(bench)
-    source.send(frame[:200], [1])
-    source.send(good, [2])
-    source.send(frame + bytes(700), [3])
-    source.send(good, [4])
-    source.beat(frame[:64], [5], last=False)
-    source.beat(frame[64:128], [5], last=False, keep=(1 << 60) - 1)
-    source.beat(frame[128:192], [5], last=True)
-    source.send(good, [6])
-    malformed = 0
-    for _ in range(200):
-        this.run(1)
-        malformed += this["dropped_malformed"]
-    got = sink.frames()
-    assert [frame.user[0] for frame in got] == [1, 2, 3, 4, 5, 6]
-    assert [one.data for one in got[1::2]] == [good] * 3
-    assert got[0].data == frame[:200]
-    assert got[2].data[: len(frame)] == frame and len(got[2].data) <= -(-len(frame) // 64) * 64
-    assert malformed == 3
-
-
-def test_an_update_whose_end_does_not_come_is_ended_in_time(bench: MakeBench) -> None:
-    frame = update(values=2243).encode()
-    this, source, sink = cut_through(bench)
-    for at in range(0, 640, 64):
-        source.beat(frame[at : at + 64], [1], last=False)
-    this.run(20 + PATIENCE // 2)
-    assert sink.frames() == []
-    this.run(PATIENCE)
-    (left,) = sink.frames()
-    assert left.data == frame[:640] + b"\0"
-    source.send(bytes(100), [2])  # the rest of that frame, for all that is known
-    source.send(bytes(100), [3])
-    this.run(100)
-    assert [one.user[0] for one in sink.frames()] == [3]
-
-
-def test_an_update_that_waits_for_room_is_not_given_up(bench: MakeBench) -> None:
-    frames = [update(values=2243).encode()] * 3
-    this, source, sink = cut_through(bench)
-    for number, frame in enumerate(frames):
-        source.send(frame, [number])
-    sink.pause(1.0)
-    this.run(10 * PATIENCE)
-    sink.pause(0.0)
-    this.run(1000)
-    assert [one.data for one in sink.frames()] == frames

@@ -106,7 +106,7 @@ def latency(queue: Geometry, size: int, ip_latency: int = 40) -> Latency:
     finally:
         box.close()
     known = {
-        "measure": _through("olaf_box_measure", size, {"PATIENCE": 1024}),
+        "measure": _through("olaf_box_measure", size, {}),
         "arbiter": _through("olaf_box_arbiter", size, {"INPUTS": 1}),
         "ips": 2 * ip_latency,
         "replicator": _through("olaf_box_replicator", size, {}),
@@ -163,7 +163,7 @@ def _through(top: str, size: int, parameters: Mapping[str, int]) -> int:
         bench.run(10)
         bench["rst"] = 0
         source, sink, user = _ends(bench, top)
-        source.send(_frame(size), user(size))
+        source.send(bytes(size), user(size))
         came = _first_beat(bench, source)
         bench.run(2 * size)
         return sink.frames()[0].first - came

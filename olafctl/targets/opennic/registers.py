@@ -102,13 +102,9 @@ REGISTERS: tuple[Register, ...] = (
             counter
             for name, of in _INPUTS
             for counter in (
-                (f"in_{name}", f"frames from {of} let in"),
+                (f"in_{name}", f"frames from {of}, whole"),
                 (f"oversize_{name}", f"frames from {of} dropped: longer than max_bytes"),
-                (
-                    f"malformed_{name}",
-                    f"frames from {of} dropped: a hole in their tkeep; and updates that did not end where "
-                    "they said",
-                ),
+                (f"malformed_{name}", f"frames from {of} dropped: a hole in their tkeep"),
                 (f"cut_{name}", f"frames from {of} dropped: a reset of the box cut them"),
             )
         ),
