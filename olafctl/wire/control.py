@@ -28,7 +28,6 @@ class Action(IntEnum):
     HELP = 6
     HALT = 7
     ACK = 8
-    ABANDON = 9
 
 
 class Role(IntEnum):
@@ -134,11 +133,4 @@ ACK = Layout(
     ),
 )
 
-ABANDON = Layout(
-    "abandon",
-    "Between members at fixed addresses: the sender takes no result of this round from the engine any more; "
-    "when all have said so, they contribute again under the next number",
-    (_ACTION, _SEGMENT, Field("round", 32, "the round given up"), _NONCE, _MAC),
-)
-
-ALL = (JOIN, LEAVE, RESET, SET_H, FBCAST, HELP, HALT, ACK, ABANDON)
+ALL = (JOIN, LEAVE, RESET, SET_H, FBCAST, HELP, HALT, ACK)

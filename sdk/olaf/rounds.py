@@ -7,8 +7,8 @@ than one round ahead of another.
 
 What is lost is sent again: a contribution after a growing pause (the engine drops one it has), and after
 ``_SILENT_TRIES`` silent tries Help asks the other members for the result, which each keeps for one round. A
-result that was lost on the way to everyone is made again: the control plane clears the engine's round, or at
-a fixed address, without one, the members agree to contribute under the next number (:mod:`olaf.abandon`).
+result that was lost on the way to everyone needs the control plane, which then has the round made again; at
+a fixed address, without one, such a round does not end, and the log says so.
 
 H is the number of all members' updates, so a sum is the same bits for every member. It is made in the order
 of arrival: of two members it is always the same; of n members two orders differ by at most
@@ -23,16 +23,15 @@ import struct
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Callable, Optional
 
 import numpy as np
 
 from olaf import wire
-from olaf.abandon import Abandoning
 from olaf.address import Cluster
 from olaf.errors import NoAnswer
 from olaf.membership import Membership, genuine, is_control, key_of
 from olaf.port import Address, Port, Run
-from olaf.reduction import Reduction, Then
 from olaf.segments import STANDARD_MTU, Vector, largest, payload, values_of
 from olaf.serial import ROUND_BITS, TIME_BITS
 
@@ -57,8 +56,6 @@ class Counters:
     """Help asked for."""
     helped: int = 0
     """Results given to others."""
-    remade: int = 0
-    """Rounds, not frames, whose result no member had: made again at a fixed address."""
     results: int = 0
     partial: int = 0
     """Results that were forced before all had contributed; scaled to stand for all."""
@@ -66,6 +63,38 @@ class Counters:
     """Results of rounds that were over."""
     refused: int = 0
     """Of another epoch, length or type, or no Olaf frame at all."""
+
+
+Then = Callable[[Optional[NoAnswer]], object]
+"""Called at the end of a reduction, with the failure if there is one."""
+
+
+class Reduction:
+    """One vector on its way to its sum."""
+
+    def __init__(self, vector: Vector, chunks: int, then: Then) -> None:
+        self.vector = vector
+        self.left = chunks
+        self.failure: NoAnswer | None = None
+        self._then = then
+
+    @property
+    def done(self) -> bool:
+        """Whether ``vector`` is the sum now."""
+        return self.left == 0
+
+    def arrived(self, place: slice, values: Vector) -> None:
+        """One chunk's sum is here."""
+        self.vector[place] = values
+        self.left -= 1
+        if self.done:
+            self._then(None)
+
+    def fail(self, failure: NoAnswer) -> None:
+        """It will never be done; said once."""
+        if self.failure is None:
+            self.failure = failure
+            self._then(failure)
 
 
 @dataclass
@@ -82,7 +111,6 @@ class _Lane:
     reported: bool = False
     kept: tuple[wire.Olaf, bytes] | None = None
     """The last result, for members that missed it."""
-    abandoning: Abandoning = field(default_factory=Abandoning)
 
 
 class Rounds:
@@ -150,7 +178,6 @@ class Rounds:
             for segment, one in ones.items():
                 lane = self._lanes[segment]
                 lane.round, lane.kept = first % (1 << ROUND_BITS), None
-                lane.abandoning.begin()
                 lane.waiting.append((Reduction(one, 1, lambda failure: None), slice(0, 1)))
                 self._begin(lane)
         self._port.wake()
@@ -264,8 +291,7 @@ class Rounds:
             self.counters.refused += 1
             return
         lane = self._lanes[header.segment]
-        abandoned = lane.abandoning.mine and source not in self.peers
-        if not lane.waiting or header.seq != lane.round or abandoned:
+        if not lane.waiting or header.seq != lane.round:
             self.counters.repeated += 1
             return
         reduction, place = lane.waiting[0]
@@ -278,7 +304,6 @@ class Rounds:
             values = values * np.float32(self.members / header.count)
         lane.kept = header, bytes(datagram[wire.OLAF_BYTES :])
         lane.round = (lane.round + 1) % (1 << ROUND_BITS)
-        lane.abandoning.begin()
         lane.waiting.popleft()
         reduction.arrived(place, values)
         if lane.waiting:
@@ -326,57 +351,24 @@ class Rounds:
         if self._membership is not None:
             self._membership.help(lane.segment, lane.round)
             return
-        if lane.abandoning.mine:
-            self._abandon(lane, lane.round, self.peers)
-            return
         message = wire.Help(wire.Action.HELP, lane.segment, lane.round, 0, 0, 0, bytes(wire.MAC_BYTES))
         for peer in self.peers:
             self._port.send(peer, message.pack())
 
-    def _abandon(self, lane: _Lane, number: int, to: Sequence[Address]) -> None:
-        """Tell members that this one takes no result of the round from the engine any more."""
-        message = wire.Abandon(wire.Action.ABANDON, lane.segment, number, 0, bytes(wire.MAC_BYTES))
-        for peer in to:
-            self._port.send(peer, message.pack())
-
-    def _stuck(self, lane: _Lane, number: int, peer: Address, abandons: bool) -> None:
-        """A peer at a fixed address lacks the result of a round, and perhaps has given it up."""
-        state = lane.abandoning
-        if number == state.last:
-            self._abandon(lane, number, [peer])  # it missed ours: the round goes on under the next number
-        if not lane.waiting or number != lane.round or len(set(self.peers)) != self.members - 1:
-            return
-        if state.heard(peer, abandons, self.peers):
-            self._abandon(lane, number, self.peers)
-        if state.agreed(self.peers):
-            self.counters.remade += 1
-            lane.round = (number + 1) % (1 << ROUND_BITS)
-            state.begin(after=number)
-            lane.due = self._port.now() + min(_FIRST_PAUSE * 2**lane.tries, _LONGEST_PAUSE)
-            self._contribute(lane)
-
     def _control(self, datagram: memoryview, source: Address) -> None:
-        help_: wire.Help | wire.Abandon | None = None
+        help_ = None
         if self._membership is not None:
             help_ = self._membership.told(datagram)
         elif datagram[0] == wire.Action.HELP and genuine(datagram, wire.HELP_BYTES, b"", self._port.address):
             help_ = wire.Help.unpack(datagram)
-        elif datagram[0] == wire.Action.ABANDON and genuine(
-            datagram, wire.ABANDON_BYTES, b"", self._port.address
-        ):
-            help_ = wire.Abandon.unpack(datagram)
         if help_ is None or help_.segment >= len(self._lanes):
             return
-        lane = self._lanes[help_.segment]
-        if self._membership is None and source in self.peers:
-            self._stuck(lane, help_.round, source, isinstance(help_, wire.Abandon))
-        kept = lane.kept
+        kept = self._lanes[help_.segment].kept
         if kept is None or kept[0].seq != help_.round:
             return
         kept[0].epoch = self._epoch
-        if isinstance(help_, wire.Help) and help_.asker_addr:
-            source = (str(ipaddress.IPv4Address(help_.asker_addr)), help_.asker_port)
-        self._port.send(source, kept[0].pack(), kept[1])
+        asker = (str(ipaddress.IPv4Address(help_.asker_addr)), help_.asker_port)
+        self._port.send(asker if help_.asker_addr else source, kept[0].pack(), kept[1])
         self.counters.helped += 1
 
     def _missing(self) -> str:

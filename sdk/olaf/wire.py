@@ -61,7 +61,6 @@ class Action(IntEnum):
     HELP = 6
     HALT = 7
     ACK = 8
-    ABANDON = 9
 
 
 class Role(IntEnum):
@@ -559,49 +558,3 @@ class Answer:
 
 _ANSWER = struct.Struct(">BBBBBHHIHQ16s")
 ANSWER_BYTES = 39
-
-
-@dataclass
-class Abandon:
-    """Between members at fixed addresses: the sender takes no result of this round from the engine any
-    more; when all have said so, they contribute again under the next number.
-    """
-
-    action: int
-    """which message this is"""
-    segment: int
-    """segment of the model; 65535: all of them"""
-    round: int
-    """the round given up"""
-    nonce: int
-    """larger than the sender's last one: its wall time in ns"""
-    mac: bytes
-    """HMAC-SHA256 of the member's address, port and all bytes before it, first 16 bytes; zero without a
-    key
-    """
-
-    def pack(self) -> bytes:
-        """The header in network order; raises struct.error for a value that does not fit."""
-        return _ABANDON.pack(
-            self.action,
-            self.segment,
-            self.round,
-            self.nonce,
-            self.mac,
-        )
-
-    @classmethod
-    def unpack(cls, data: Bytes, start: int = 0) -> Abandon:
-        """The header that begins at byte ``start``."""
-        raw = _ABANDON.unpack_from(data, start)
-        return cls(
-            raw[0],
-            raw[1],
-            raw[2],
-            raw[3],
-            raw[4],
-        )
-
-
-_ABANDON = struct.Struct(">BHIQ16s")
-ABANDON_BYTES = 31

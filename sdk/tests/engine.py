@@ -188,7 +188,10 @@ class Engine:
 
 
 class EngineMedium:
-    """The engine in a virtual network, with loss, repetition and reordering on every leg."""
+    """The engine in a virtual network, with loss, repetition and reordering on every leg.
+
+    With ``certain`` each result reaches at least one member.
+    """
 
     def __init__(
         self,
@@ -198,16 +201,20 @@ class EngineMedium:
         repeat: float = 0,
         spread: float = 0,
         seed: int = 0,
+        certain: bool = False,
     ) -> None:
         self.engine, self.control = engine, control
-        self.loss, self.repeat, self.spread = loss, repeat, spread
+        self.loss, self.repeat, self.spread, self.certain = loss, repeat, spread, certain
         self.random = Random(seed)
 
     def carry(self, network: VirtualNetwork, source: Address, to: Address, datagram: bytes, tos: int) -> None:
         for _ in self._copies():
             if (to == self.control and tos == wire.CONTROL_TOS) or (to == self.engine.server and not tos):
                 sent = self.engine.receive(datagram, source)
-                for destination, frame in (one for one in sent for _ in self._copies()):
+                arriving = [one for one in sent for _ in self._copies()]
+                if self.certain and sent and not arriving:
+                    arriving = [self.random.choice(sent)]
+                for destination, frame in arriving:
                     network.arrive(self._arrival(network), to, destination, frame)
             else:
                 network.arrive(self._arrival(network), source, to, datagram)

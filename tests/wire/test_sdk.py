@@ -67,7 +67,6 @@ def test_numbers_on_the_wire_stay_what_they_are() -> None:
         "HELP",
         "HALT",
         "ACK",
-        "ABANDON",
     ]
     assert (Role.WORKER, Role.SWITCH, Role.PARAMETER_SERVER) == (0, 1, 2)
     assert list(range(10)) == [

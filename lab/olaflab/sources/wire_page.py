@@ -88,8 +88,6 @@ still the member's, which then receives it. Nothing between a member and the eng
 - A JOIN names its cluster; LEAVE does as well. All others are about the cluster of the source address.
 - The control plane sends HELP and HALT to members unasked, with its wall time as the nonce, and expects no
   answer.
-- Members at fixed addresses, which have no control plane, send HELP and ABANDON to one another, with nonce 0,
-  no MAC and type of service 0; the engine passes them on like any other datagram.
 - A source may send 20 messages a second, all sources behind a front port together 200. What is beyond is not
   answered.
 
