@@ -65,7 +65,7 @@ def _measured(game: Game, name: str, stack: Stack, draws: int) -> Iterator[Cost]
                 stack.gather(drawn(random, stack.rows, WAYS[way]))
             elif isinstance(stack, Joint):
                 stack.contiguous(int(random.integers(stack.rows - BATCH)), BATCH)
-            if turn:  # the first one touches memory that nobody has used
+            if turn:  # the first one touches memory that was not used yet
                 times.append(time.thread_time() - start)
     for way, times in seconds.items():
         yield Cost(game.predators, game.agents, name, way, stack.rows, float(np.median(times)))

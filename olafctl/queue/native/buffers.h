@@ -11,7 +11,7 @@ namespace olaf {
 
 class Buffer {
   public:
-    // Bytes in front of a frame that whoever takes it may write, a shim for instance.
+    // Bytes in front of a frame that its receiver may write, a shim for instance.
     static constexpr std::size_t kHeadroom = 64;
 
     std::uint8_t *frame() { return bytes_.data() + kHeadroom; }

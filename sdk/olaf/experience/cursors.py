@@ -24,7 +24,7 @@ class Firing:
     version: int = 0
     """Of the object, for a trigger on one."""
     periods: int = 0
-    """That are over, for a trigger on time: more than one if nobody looked in between."""
+    """That are over, for a trigger on time: more than one if no one looked in between."""
     stage: int = 0
     """Of a transfer."""
     keys: tuple[str, ...] = ()
@@ -117,7 +117,7 @@ class Cursor:
         self.claimed[:] = stops
 
     def take(self) -> tuple[int, tuple[tuple[int, int, int], ...]] | None:
-        """The oldest firing that nobody has taken: its number and ranges."""
+        """The oldest firing that was not taken yet: its number and ranges."""
         with self.ring.locks.hold():
             number = self.count("taken")
             if number >= self.count("fired"):

@@ -1,4 +1,4 @@
-"""Who is told that a trigger has fired, and how (ARTOS §4.2).
+"""Tells processes that a trigger has fired, in several ways (ARTOS §4.2).
 
 ``olaf.experience.remote`` tells another machine.
 """
@@ -84,7 +84,7 @@ class Bell:
 
 
 class Bound:
-    """The triggers of a ring with whom they tell. Whoever changes the ring calls :meth:`check`."""
+    """The triggers of a ring with whom they tell. A process that changes the ring calls :meth:`check`."""
 
     def __init__(self, pairs: Mapping[Trigger, Passer]) -> None:
         self.triggers = {trigger.name: trigger for trigger in pairs}
