@@ -1,4 +1,4 @@
-"""Age-of-Model while it happens (OLAF §2.2, §6), defined as in olafctl.verify.aom.
+"""Age-of-Model while it happens (OLAF §2.2, §6), defined as in olaflab.segments.
 
 A segment's age is the time since the generation of the freshest update of it that was received; a reception
 no fresher than what was received before leaves it alone. Δ(t) is the age of the model's oldest segment, and
