@@ -42,11 +42,11 @@ def command(
     from olafctl.control.deploy import deploy, kept
     from olafctl.control.store import Store, folder_of
     from olafctl.daemon.keeper import keeper
-    from olafctl.targets import testbeds
+    from olafctl.targets import front_ports, testbeds
     from olafctl.testbed.scarcity import scarcities
 
     bed = testbeds.load(testbeds.locate(testbed), target=target)
-    for note in scarcities(bed):
+    for note in (*scarcities(bed), *front_ports.notes(bed)):
         click.echo(f"note: {note}", err=True)
     store = Store(folder_of(bed.name))
     with keeper(store.folder) as daemon:

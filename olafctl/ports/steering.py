@@ -23,13 +23,14 @@ def processor(key: str) -> int | None:
     return usable[int(key, 16) % len(usable)] if len(usable) > 1 else None
 
 
-def receive_on(number: int, namespace: str, interfaces: Sequence[str], state: Path) -> None:
-    """Let processor ``number`` receive what comes in at ``interfaces`` (Linux: Receive Packet Steering).
+def receive_on(number: int | None, namespace: str, interfaces: Sequence[str], state: Path) -> None:
+    """Let processor ``number`` receive what comes in at ``interfaces`` (Linux: Receive Packet Steering);
+    None: the one that sends it.
 
     Where that is not allowed (containers with a read-only /sys), the sender goes on doing so.
     """
     with suppress(OlafError):
-        ip.run(["netns", "exec", namespace, "sh", "-ec", _WRITE, "sh", mask(number), *interfaces], state)
+        ip.run(["netns", "exec", namespace, "sh", "-ec", _WRITE, "sh", "0" if number is None else mask(number), *interfaces], state)
 
 
 @contextmanager

@@ -105,17 +105,19 @@ class Engine:
         add = self._library.olaf_engine_add_interface
         self._check(add(self._handle, number, name.encode()), f"port {number}")
 
-    def add_own_interface(self, number: int, name: str) -> None:
-        """One end of a veth pair as a port, by AF_XDP: no one else uses it, and what comes in is
-        on the wire (:func:`olafctl.ports.offload.disable`). Queueing disciplines at ``name`` have no effect.
+    def add_own_interface(self, number: int, name: str, *, nic: bool = False) -> None:
+        """One end of a veth pair, or a network card with all its queues, as a port, by AF_XDP: no one else
+        uses it, and what comes in is on the wire (:func:`olafctl.ports.offload.disable`). Queueing
+        disciplines at ``name`` have no effect.
 
         Where the kernel or this user's rights do not allow AF_XDP, as any interface. Raises OlafError.
         """
         reason = ctypes.create_string_buffer(_MAX_REASON)
         add = self._library.olaf_engine_add_own_interface
-        self._check(add(self._handle, number, name.encode(), reason, _MAX_REASON), f"port {number}")
+        self._check(add(self._handle, number, name.encode(), nic, reason, _MAX_REASON), f"port {number}")
         if reason.value:
-            _log.debug("port %d: AF_PACKET instead of AF_XDP: %s", number, reason.value.decode())
+            level = logging.WARNING if nic else logging.DEBUG
+            _log.log(level, "port %d: AF_PACKET instead of AF_XDP: %s", number, reason.value.decode())
 
     def add_tap(self, number: int, descriptor: int) -> None:
         """An open TAP device as a port; the engine closes it. Raises OlafError."""
@@ -286,7 +288,7 @@ _SIGNATURES: Sequence[tuple[str, Any, tuple[Any, ...]]] = (
     (
         "engine_add_own_interface",
         ctypes.c_char_p,
-        (_POINTER, ctypes.c_uint, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_size_t),
+        (_POINTER, ctypes.c_uint, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_size_t),
     ),
     ("engine_add_tap", ctypes.c_char_p, (_POINTER, ctypes.c_uint, ctypes.c_int)),
     ("engine_add_seqpacket", ctypes.c_char_p, (_POINTER, ctypes.c_uint, ctypes.c_int)),
@@ -316,6 +318,7 @@ _SIGNATURES: Sequence[tuple[str, Any, tuple[Any, ...]]] = (
             ctypes.c_char_p,
             ctypes.c_size_t,
             ctypes.c_size_t,
+            ctypes.c_uint64,
             ctypes.c_uint64,
             ctypes.c_uint64,
             ctypes.c_int,

@@ -59,7 +59,7 @@ def main(state: Path, ready_fd: int | None) -> None:
         control = ControlServer(state / SOCKET, answers, {"replay": _one_replay_at_a_time(engine)})
     except (OlafError, OSError) as error:
         raise click.ClickException(str(error)) from error
-    start(engine, recorded.ports, state)
+    start(engine, recorded.ports, state, steered=recorded.target != "software")
 
     def close() -> None:
         control.close()

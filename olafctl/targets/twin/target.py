@@ -65,6 +65,7 @@ class Twin:
 
     def start(self, testbed: Testbed, build: Build, state: Path, progress: Progress) -> RunningTwin:
         """Front ports and the process. Raises OlafError."""
+        engine_library()  # a newer one than the build's: here, for the process must be ready soon
         ports = front_ports.plan(testbed, state, progress)
         devices = deployment.devices(
             testbed, lambda block: (build.folder / block / P4INFO, build.folder / block / CONFIG)
