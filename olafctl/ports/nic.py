@@ -1,6 +1,5 @@
 """A network card as a front port: whether it may be one, and what should be set at it and is not."""
 
-import fcntl
 import socket
 import struct
 from collections.abc import Iterator
@@ -12,7 +11,6 @@ from olafctl.ports import offload
 _SYS = Path("/sys/class/net")
 _ROUTES = Path("/proc/net/route")
 _ETHERNET = 14
-_SIOCGIFFLAGS, _UP, _RUNNING = 0x8913, 0x1, 0x40
 _GET_RING, _GET_FLAGS, _GET_GRO = 0x10, 0x25, 0x2B
 _RING = struct.Struct("=9I")
 _LRO, _VLAN = 1 << 15, 1 << 8
@@ -37,17 +35,18 @@ def notes(name: str, longest: int) -> Iterator[str]:
     if mtu + _ETHERNET < longest:
         wanted = longest - _ETHERNET
         yield f"{name} takes {mtu} bytes, updates have up to {wanted}: ip link set dev {name} mtu {wanted}"
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
-        request = fcntl.ioctl(control, _SIOCGIFFLAGS, struct.pack("16sH14x", name.encode(), 0))
-        (state,) = struct.unpack_from("H", request, 16)
-        if not state & _UP:
-            yield f"{name} is down: ip link set dev {name} up"
-        elif not state & _RUNNING:
+    try:
+        if int((_SYS / name / "carrier").read_text()) == 0:
             yield f"{name} has no link: is its cable in, and the other end up?"
+    except OSError:
+        yield f"{name} is down: ip link set dev {name} up"
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
 
         def value(command: int) -> int:
             with suppress(OSError):  # it has no such setting
-                return int(struct.unpack_from("I", offload.ask(control, name, struct.pack("II", command, 0)), 4)[0])
+                return int(
+                    struct.unpack_from("I", offload.ask(control, name, struct.pack("II", command, 0)), 4)[0]
+                )
             return 0
 
         flags = value(_GET_FLAGS)

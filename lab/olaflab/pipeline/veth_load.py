@@ -40,7 +40,12 @@ class Load:
 
 
 def measure(
-    sender: Attachment, receiver: Attachment, frames: Sequence[bytes], seconds: float, window: int, rate: float = 0
+    sender: Attachment,
+    receiver: Attachment,
+    frames: Sequence[bytes],
+    seconds: float,
+    window: int,
+    rate: float = 0,
 ) -> Load:
     """Send from ``sender`` for ``seconds``, in turn ``frames`` (all of one length), ``rate`` a second (0: as
     fast as they come back); count at ``receiver``.

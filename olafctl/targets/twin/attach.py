@@ -1,6 +1,7 @@
 """Attaches front ports and links to an engine, and starts it."""
 
 import logging
+import os
 import socket
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,6 +14,8 @@ from olafctl.targets.engine.engine import Engine
 from olafctl.targets.front_ports import FrontPort
 from olafctl.testbed.model import Link
 
+ENGINE_CPU = "OLAF_ENGINE_CPU"
+"""In the environment: the processor on which the engine's thread runs."""
 _log = logging.getLogger(__name__)
 
 
@@ -59,5 +62,6 @@ def start(engine: Engine, ports: Sequence[FrontPort], state: Path, steered: bool
     if veths:
         names = [outer.path for outer in veths]
         steering.receive_on(receiver, interfaces.namespace_of(state), names, state)
-    with steering.off(receiver):
+    own = os.environ.get(ENGINE_CPU)
+    with steering.only({int(own)}) if own else steering.off(receiver):
         engine.start()

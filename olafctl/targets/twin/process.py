@@ -15,7 +15,8 @@ from olafctl import log
 from olafctl.errors import OlafError
 from olafctl.p4runtime import address as addresses
 from olafctl.p4runtime.agent import serve
-from olafctl.targets import deployment, main_thread
+from olafctl.ports.transport import Transport
+from olafctl.targets import deployment, main_thread, privileges
 from olafctl.targets.control import ControlServer, TakeOver
 from olafctl.targets.engine.device import EngineSwitch
 from olafctl.targets.engine.engine import Engine
@@ -39,6 +40,8 @@ def main(state: Path, ready_fd: int | None) -> None:
     recorded = deployment.load(state)
     if recorded is None:
         raise click.ClickException(f"{state} holds no deployment")
+    made = any(port.transport in (Transport.VETH, Transport.TAP) for port in recorded.ports)
+    privileges.keep(privileges.NEEDED | ({privileges.NAMESPACES} if made else set()))
     engine = Engine()
     try:
         engine.wire_twins([part.queue_library for part in recorded.engines])

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 _JUMBO_BEATS = 142
 _MOST_UNDER_WAY = 1024
+_MALFORMED, _STOPPED_SECONDS = 1_000_000, 5.0
 
 
 @click.command()
@@ -31,9 +32,23 @@ _MOST_UNDER_WAY = 1024
     help="Seconds over veths at 90 % of what the target software reached.",
 )
 @click.option("--compare", type=click.Choice(["bmv2"]), help="Measure this target's chain over veths too.")
+@click.option(
+    "--faults",
+    is_flag=True,
+    help="Instead, 1,000,000 malformed frames, 5 s without a processor, kill -9, a host that reads nothing "
+    "and a deleted veth: nothing wrong is merged, and it goes on.",
+)
 @json_option("Print the measurements as JSON.")
 def command(
-    testbed: str, frames: int, window: int, seconds: float, runs: int, hold: float, compare: str | None, as_json: bool
+    testbed: str,
+    frames: int,
+    window: int,
+    seconds: float,
+    runs: int,
+    hold: float,
+    compare: str | None,
+    faults: bool,
+    as_json: bool,
 ) -> None:
     """Measure frames/s through the target software and the twin.
 
@@ -51,10 +66,19 @@ def command(
 
     from olafctl.targets import testbeds
     from olafctl.targets.interface import Running
+    from olaflab.pipeline import faults as faulty
     from olaflab.pipeline import in_process
     from olaflab.pipeline import twin as throughput
 
     bed = testbeds.load(testbeds.locate(testbed))
+    if faults:
+        survived = faulty.run(bed, _MALFORMED, _STOPPED_SECONDS, log_progress)
+        if as_json:
+            print_json({name: asdict(passed) for name, passed in survived.items()})
+            return
+        for name, passed in survived.items():
+            click.echo(f"{name:<28}{passed.arrived} of {passed.sent} updates arrived, and all add up")
+        return
     root, *others = bed.engines
     jumbo = replace(bed, engines=(replace(root, beats=_JUMBO_BEATS), *others))
     results: dict[str, Any] = {}
