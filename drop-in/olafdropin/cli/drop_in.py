@@ -35,6 +35,7 @@ def command(folder: Path, force: bool) -> None:
     """
     from olafctl.errors import BadInput, Problem
     from olafctl.p4.stand_ins import NOTE, is_stand_in, real
+    from olafctl.targets.engine.compile import engine_library
     from olafdropin.p4_package import write_package
 
     problems = []
@@ -52,6 +53,7 @@ def command(folder: Path, force: bool) -> None:
         problems.append(Problem("exists and is not Olaf's", str(package), "choose another folder"))
     if problems:
         raise BadInput(*problems)
+    engine_library()  # now, as Mininet gives a switch ten seconds to start
     folder.mkdir(parents=True, exist_ok=True)
     for name, module in _COMMANDS.items():
         script = folder / name
