@@ -138,9 +138,13 @@ def engine_processes(running: Running) -> Sequence[psutil.Process]:
 
 
 def _processor_seconds(parts: Sequence[psutil.Process]) -> tuple[float, float]:
-    """Of user code, and of the kernel."""
+    """Of user code, and of the kernel: their sum to the ns, which of them a tick finds at work."""
     times = [part.cpu_times() for part in parts]
-    return sum(each.user for each in times), sum(each.system for each in times)
+    user, kernel = sum(each.user for each in times), sum(each.system for each in times)
+    tasks = [task for part in parts for task in Path(f"/proc/{part.pid}/task").iterdir()]
+    whole = sum(int((task / "schedstat").read_text().split()[0]) for task in tasks) / 1e9
+    share = user / (user + kernel) if user + kernel else 0.0
+    return whole * share, whole * (1 - share)
 
 
 @dataclass(frozen=True)

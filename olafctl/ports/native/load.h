@@ -25,8 +25,8 @@ struct LoadResult {
 };
 
 // Sends frames (in turn those of `frames`) by `out` for `duration_ns`, one each `gap_ns` and never more than
-// `window` under way, and counts what arrives at `in`, in the order in which it was sent. What has not arrived
-// after `patience_ms` without any arrival is taken for lost.
+// `window` under way, and counts what arrives at `in`, in the order in which it was sent. What has not
+// arrived after `patience_ms` without any arrival is taken for lost.
 LoadResult measure(Port &out, Port &in, const std::string *frames, size_t kinds, uint64_t duration_ns,
                    uint64_t window, uint64_t gap_ns, int patience_ms);
 

@@ -1,7 +1,7 @@
 // An interface by AF_XDP: frames are read where the kernel put them, and one system call sends many.
+#include <linux/if_packet.h>
 #include <linux/if_xdp.h>
 #include <net/ethernet.h>
-#include <linux/if_packet.h>
 #include <net/if.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -175,7 +175,7 @@ class XdpPort final : public Port {
 
     static bool may_be_taken_soon() { return errno == EAGAIN || errno == EBUSY || errno == ENOBUFS; }
 
-    Sockets sockets_;                    // one at each queue
+    Sockets sockets_;                       // one at each queue
     XdpSocket &socket_{*sockets_.front()};  // sends, so that frames keep their order
     Descriptor all_{checked(epoll_create1(EPOLL_CLOEXEC), "epoll")};
     Descriptor promiscuous_{checked(::socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0), "a packet socket")};

@@ -199,7 +199,8 @@ void olaf_load_measure(Port *out, Port *in, const char *frames, size_t kinds, si
                        uint64_t *result) {
     std::vector<std::string> separate;
     for (size_t i = 0; i < kinds; i++) separate.emplace_back(frames + i * length, length);
-    LoadResult measured = measure(*out, *in, separate.data(), kinds, duration_ns, window, gap_ns, patience_ms);
+    LoadResult measured =
+        measure(*out, *in, separate.data(), kinds, duration_ns, window, gap_ns, patience_ms);
     result[0] = measured.sent;
     result[1] = measured.received;
     result[2] = measured.nanoseconds;
