@@ -2,7 +2,7 @@
 
 from olafctl.p4.check.arguments import pair
 from olafctl.p4.check.expressions import check
-from olafctl.p4.check.scope import Scope, TypeName
+from olafctl.p4.check.scope import Scope
 from olafctl.p4.check.typing import resolve
 from olafctl.p4.ir import nodes as ir
 from olafctl.p4.ir import types as t
@@ -28,7 +28,7 @@ def make_instance(
         raise Refused(pos, type_.name, f"no constructor with {len(args)} arguments")
     outer = scope.top().inner()
     for variable, arg in zip(declaration.type_params, type_.args, strict=True):
-        outer.declare(variable, TypeName(arg), pos)
+        outer.declare(variable, arg, pos)
     values: dict[str, ir.Expr] = {}
     for param, argument in pair(fitting[0].params, args, type_.name, pos):
         if argument is None or argument.value is None:

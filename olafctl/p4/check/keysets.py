@@ -1,6 +1,6 @@
 """Key sets: what table entries and select cases match."""
 
-from olafctl.p4.check.expressions import check
+from olafctl.p4.check.expressions import constant
 from olafctl.p4.check.scope import Scope
 from olafctl.p4.ir import nodes as ir
 from olafctl.p4.ir import types as t
@@ -17,10 +17,7 @@ def items(keys: tree.Expr) -> tuple[tree.Expr, ...]:
 
 
 def _number(node: tree.Expr, type_: t.Type, scope: Scope) -> int:
-    expr = check(node, scope, type_)
-    if not isinstance(expr, ir.Const) or isinstance(expr.value, str):
-        raise Refused(node.pos, "key set", "must be known at compile time")
-    return int(expr.value)
+    return int(constant(node, scope, "key set", type_).value)
 
 
 def match(node: tree.Expr, type_: t.Type, scope: Scope) -> ir.Match:

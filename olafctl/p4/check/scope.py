@@ -13,18 +13,6 @@ from olafctl.p4.syntax import tree
 
 
 @dataclass(frozen=True)
-class TypeName:
-    type: t.Type
-
-
-@dataclass(frozen=True)
-class GenericType:
-    """A declaration that makes a type from type arguments."""
-
-    declaration: tree.StructLike | tree.ExternObject | tree.BlockType
-
-
-@dataclass(frozen=True)
 class Value:
     """A constant or variable."""
 
@@ -43,46 +31,14 @@ class Functions:
     overloads: tuple[tree.Function | tree.ExternFunction, ...]
 
 
-@dataclass(frozen=True)
-class ActionName:
-    action: ir.Action
-
-
-@dataclass(frozen=True)
-class OpenAction:
-    """An action declared outside of any control: each control that uses it has its own."""
-
-    declaration: tree.Action
-
-
-@dataclass(frozen=True)
-class TableName:
-    table: ir.Table
-
-
-@dataclass(frozen=True)
-class InstanceName:
-    """An extern object, or an instance of a parser or control."""
-
-    instance: ir.Instance | ir.Block
-
-
-@dataclass(frozen=True)
-class BlockName:
-    """A parser or control that can be instantiated."""
-
-    declaration: tree.Parser | tree.Control
-
-
-@dataclass(frozen=True)
-class ValueSetName:
-    values: ir.ValueSet
-
-
+Generic = tree.StructLike | tree.ExternObject | tree.BlockType
+"""A declaration that makes a type from type arguments."""
 Entity = (
-    TypeName | GenericType | Value | Functions | ActionName | OpenAction | TableName | InstanceName
-    | BlockName | ValueSetName
+    t.Type | Generic | Value | Functions | ir.Action | tree.Action | ir.Table | ir.Instance | ir.Block
+    | tree.Parser | tree.Control | ir.ValueSet
 )  # fmt: skip
+"""What a name may mean. An action that is declared outside of any control is a declaration: each control that
+uses it has its own. So is a parser or control that can be instantiated."""
 
 
 class OnDemand(Protocol):

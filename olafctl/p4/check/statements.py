@@ -2,8 +2,9 @@
 
 from collections.abc import Callable
 
+from olafctl.p4.check.calls import call
 from olafctl.p4.check.coercion import coerce
-from olafctl.p4.check.expressions import call, check, check_initial, writable
+from olafctl.p4.check.expressions import check, check_initial, writable
 from olafctl.p4.check.operators import binary
 from olafctl.p4.check.scope import Scope, Value
 from olafctl.p4.check.typing import resolve

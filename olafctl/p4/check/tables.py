@@ -1,10 +1,11 @@
 """Tables: key, actions, default action, entries, and what is attached to them."""
 
+from olafctl.p4.check.calls import local_action
 from olafctl.p4.check.entries import action_call, check_entries
-from olafctl.p4.check.expressions import check, constant_int, local_action, writable
+from olafctl.p4.check.expressions import check, constant, constant_int, writable
 from olafctl.p4.check.instances import make_instance
 from olafctl.p4.check.key_names import key_name
-from olafctl.p4.check.scope import ActionName, InstanceName, OpenAction, Scope
+from olafctl.p4.check.scope import Scope
 from olafctl.p4.check.typing import resolve
 from olafctl.p4.ir import nodes as ir
 from olafctl.p4.ir import types as t
@@ -96,11 +97,8 @@ def _actions(node: tree.Property, scope: Scope) -> list[ir.TableAction]:
     for item in node.value:  # type: ignore[union-attr]  # the grammar makes it a tuple
         assert isinstance(item, tree.ActionRef)
         entity = scope.look_up(item.name, item.pos)
-        if isinstance(entity, OpenAction):
-            action = local_action(entity.declaration, scope, item.pos)
-        elif isinstance(entity, ActionName):
-            action = entity.action
-        else:
+        action = local_action(entity, scope, item.pos) if isinstance(entity, tree.Action) else entity
+        if not isinstance(action, ir.Action):
             raise Refused(item.pos, item.name, "not an action")
         if any(other.action is action for other in made):
             raise Refused(item.pos, item.name, "listed twice")
@@ -142,9 +140,9 @@ def _default(
         if entry.action.name == "NoAction" and entry.scope != "table_only":
             return at, (), False
     nothing = scope.top().find("NoAction")
-    if not isinstance(nothing, OpenAction):
+    if not isinstance(nothing, tree.Action):
         raise Refused(table.pos, f"table {table.name}", "has no default_action, and NoAction is not declared")
-    action = local_action(nothing.declaration, scope, table.pos)
+    action = local_action(nothing, scope, table.pos)
     actions.append(ir.TableAction(action, (), (), "default_only", "NoAction"))
     return len(actions) - 1, (), False
 
@@ -169,18 +167,15 @@ def _flag(node: tree.Property | None, scope: Scope) -> bool:
     if node is None:
         return False
     assert not isinstance(node.value, tuple)
-    value = check(node.value, scope, t.BOOL)
-    if not isinstance(value, ir.Const):
-        raise Refused(node.pos, node.name, "must be known at compile time")
-    return bool(value.value)
+    return bool(constant(node.value, scope, node.name, t.BOOL).value)
 
 
 def _named_instance(node: tree.Property, scope: Scope, path: str) -> ir.Instance:
     """An extern object by its name, or made in place."""
     if isinstance(node.value, tree.Name):
         entity = scope.look_up(node.value.name, node.value.pos)
-        if isinstance(entity, InstanceName) and isinstance(entity.instance, ir.Instance):
-            return entity.instance
+        if isinstance(entity, ir.Instance):
+            return entity
     if isinstance(node.value, tree.Call) and isinstance(node.value.callee, tree.Name):
         callee = node.value.callee
         base = tree.NamedType(callee.pos, callee.name)
