@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from olafctl.p4.frozen import Frozen
 from olafctl.p4.syntax import tree
 
 
-@dataclass(frozen=True)
-class Bit:
+class Bit(Frozen):
     """``bit<width>``, or ``int<width>`` when signed; values are kept as ``width`` bits either way."""
 
     width: int
@@ -18,8 +18,7 @@ class Bit:
         return f"{'int' if self.signed else 'bit'}<{self.width}>"
 
 
-@dataclass(frozen=True)
-class Simple:
+class Simple(Frozen):
     """A type without parts: ``bool``, ``error``, ``string``, ``void``, ``match_kind``, unbounded ``int``."""
 
     name: str
@@ -38,16 +37,14 @@ INVALID = Simple("{#}")
 """The type of ``{#}`` before its header type is known."""
 
 
-@dataclass(frozen=True)
-class Varbit:
+class Varbit(Frozen):
     width: int
 
     def __str__(self) -> str:
         return f"varbit<{self.width}>"
 
 
-@dataclass(frozen=True)
-class Struct:
+class Struct(Frozen):
     """A struct, header or header union (``kind``)."""
 
     kind: str
@@ -64,8 +61,7 @@ class Struct:
         return next((type_ for known, type_ in self.fields if known == name), None)
 
 
-@dataclass(frozen=True)
-class Stack:
+class Stack(Frozen):
     element: Type
     size: int
 
@@ -73,8 +69,7 @@ class Stack:
         return f"{self.element}[{self.size}]"
 
 
-@dataclass(frozen=True)
-class Tuple:
+class Tuple(Frozen):
     """``tuple<...>``; with names, what a struct expression is until its type is known."""
 
     items: tuple[Type, ...]
@@ -84,16 +79,14 @@ class Tuple:
         return f"tuple<{', '.join(map(str, self.items))}>"
 
 
-@dataclass(frozen=True)
-class ListOf:
+class ListOf(Frozen):
     item: Type
 
     def __str__(self) -> str:
         return f"list<{self.item}>"
 
 
-@dataclass(frozen=True)
-class Enum:
+class Enum(Frozen):
     """An enumeration; serializable when it has an ``underlying`` type."""
 
     name: str
@@ -104,8 +97,7 @@ class Enum:
         return self.name
 
 
-@dataclass(frozen=True)
-class NewType:
+class NewType(Frozen):
     """``type T name``: a distinct type with T's values, and no operators except comparison."""
 
     name: str
@@ -116,8 +108,7 @@ class NewType:
         return self.name
 
 
-@dataclass(frozen=True)
-class Variable:
+class Variable(Frozen):
     """A type parameter."""
 
     name: str
@@ -128,8 +119,7 @@ class Variable:
         return self.name
 
 
-@dataclass(frozen=True)
-class Extern:
+class Extern(Frozen):
     """An extern object's type."""
 
     name: str
@@ -140,8 +130,7 @@ class Extern:
         return f"{self.name}<{', '.join(map(str, self.args))}>" if self.args else self.name
 
 
-@dataclass(frozen=True)
-class Block:
+class Block(Frozen):
     """A parser's, control's or package's type."""
 
     kind: str

@@ -2,11 +2,9 @@
 
 from collections.abc import Iterator
 from dataclasses import fields
-from typing import Any, get_args
+from typing import Any
 
 from olafctl.p4.ir import nodes as ir
-
-_INSIDE = (*get_args(ir.Expr), *get_args(ir.Statement), ir.Arg, ir.Case)
 
 
 def live(node: Any) -> Iterator[ir.Expr]:
@@ -22,9 +20,9 @@ def live(node: Any) -> Iterator[ir.Expr]:
             for field in fields(node):
                 value = getattr(node, field.name)
                 for item in value if isinstance(value, tuple) else (value,):
-                    if isinstance(item, _INSIDE):
+                    if isinstance(item, ir.Expr | ir.Statement | ir.Arg | ir.Case):
                         yield from live(item)
-            if isinstance(node, get_args(ir.Expr)):
+            if isinstance(node, ir.Expr):
                 yield node
 
 
