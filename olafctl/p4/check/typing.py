@@ -137,25 +137,11 @@ def check_field(kind: str, type_: t.Type, member: tree.Field) -> None:
 
 def unify(formal: t.Type, actual: t.Type, bindings: dict[t.Variable, t.Type]) -> None:
     """Bind ``formal``'s type parameters as an argument's type requires; coercion reports mismatches."""
-    match formal, actual:
-        case t.Variable(), _:
-            known = bindings.get(formal)
-            loose = known in (t.ANY, t.INTEGER) or isinstance(known, t.Tuple)
-            if known is None or (loose and actual != t.ANY):
-                bindings[formal] = actual
-        case t.Stack(), t.Stack():
-            unify(formal.element, actual.element, bindings)
-        case t.ListOf(), t.ListOf():
-            unify(formal.item, actual.item, bindings)
-        case t.Tuple(), t.Tuple():
-            for left, right in zip(formal.items, actual.items, strict=False):
-                unify(left, right, bindings)
-        case t.Extern(), t.Extern():
-            for left, right in zip(formal.args, actual.args, strict=False):
-                unify(left, right, bindings)
-        case t.Struct(), t.Struct():
-            for (_, left), (_, right) in zip(formal.fields, actual.fields, strict=False):
-                unify(left, right, bindings)
-        case t.Struct(), t.Tuple():
-            for (_, left), right in zip(formal.fields, actual.items, strict=False):
-                unify(left, right, bindings)
+    if isinstance(formal, t.Variable):
+        known = bindings.get(formal)
+        loose = known in (t.ANY, t.INTEGER) or isinstance(known, t.Tuple)
+        if known is None or (loose and actual != t.ANY):
+            bindings[formal] = actual
+    elif type(formal) is type(actual) or (isinstance(formal, t.Struct) and isinstance(actual, t.Tuple)):
+        for left, right in zip(t.parts(formal), t.parts(actual), strict=False):
+            unify(left, right, bindings)

@@ -85,48 +85,28 @@ class Externs:
         body.w.line(f"x.truncate_to = (u32){self.values(node, body, 0)[0]};")
         return "0"
 
-    def _list(self, node: ir.ExternCall, at: int) -> str:
-        index = node.args[at].value
-        if not isinstance(index, ir.Const):
-            raise Refused(node.pos, node.method, "its field list's number must be known at compile time")
-        return f"{index.value}u"
-
-    def _clone(self, node: ir.ExternCall, body: Body, fields: str) -> str:
-        session = self.values(node, body, 1)[0]
-        body.w.line(f"x.clone = true;\nx.session = (u32){session};\nx.clone_list = {fields};")
-        return "0"
+    def _kept(self, node: ir.ExternCall, at: int) -> str:
+        """The list of the metadata fields that a packet keeps, by its argument ``at``."""
+        if at == len(node.args):
+            return NO_LIST
+        given = node.args[at].value
+        if node.method.endswith("_preserving_field_list"):
+            if not isinstance(given, ir.Const):
+                raise Refused(node.pos, node.method, "its field list's number must be known at compile time")
+            return f"{given.value}u"
+        if not (isinstance(given, ir.Make) and not given.parts):
+            raise Refused(node.pos, node.method, "with fields it is not supported; use a field list")
+        return NO_LIST
 
     def clone(self, node: ir.ExternCall, body: Body) -> str:
-        return self._clone(node, body, NO_LIST)
-
-    def clone_preserving_field_list(self, node: ir.ExternCall, body: Body) -> str:
-        return self._clone(node, body, self._list(node, 2))
-
-    def clone3(self, node: ir.ExternCall, body: Body) -> str:
-        self._require_no_data(node, 2)
-        return self._clone(node, body, NO_LIST)
-
-    def _require_no_data(self, node: ir.ExternCall, at: int) -> None:
-        data = node.args[at].value
-        if not (isinstance(data, ir.Make) and not data.parts):
-            raise Refused(node.pos, node.method, "with fields it is not supported; use a field list")
-
-    def resubmit(self, node: ir.ExternCall, body: Body) -> str:
-        self._require_no_data(node, 0)
-        body.w.line(f"x.resubmit = true;\nx.resubmit_list = {NO_LIST};")
+        kept, session = self._kept(node, 2), self.values(node, body, 1)[0]
+        body.w.line(f"x.clone = true;\nx.session = (u32){session};\nx.clone_list = {kept};")
         return "0"
 
-    def resubmit_preserving_field_list(self, node: ir.ExternCall, body: Body) -> str:
-        body.w.line(f"x.resubmit = true;\nx.resubmit_list = {self._list(node, 0)};")
-        return "0"
-
-    def recirculate(self, node: ir.ExternCall, body: Body) -> str:
-        self._require_no_data(node, 0)
-        body.w.line(f"x.recirculate = true;\nx.recirculate_list = {NO_LIST};")
-        return "0"
-
-    def recirculate_preserving_field_list(self, node: ir.ExternCall, body: Body) -> str:
-        body.w.line(f"x.recirculate = true;\nx.recirculate_list = {self._list(node, 0)};")
+    def repeat(self, node: ir.ExternCall, body: Body) -> str:
+        """Of ``resubmit`` and ``recirculate``."""
+        verb = node.method.partition("_")[0]
+        body.w.line(f"x.{verb} = true;\nx.{verb}_list = {self._kept(node, 0)};")
         return "0"
 
     def digest(self, node: ir.ExternCall, body: Body) -> str:
@@ -194,45 +174,33 @@ class Externs:
 
     # --- checksums
 
-    def _checksum(self, node: ir.ExternCall, body: Body, payload: bool) -> str:
+    def _checksum(self, node: ir.ExternCall, body: Body) -> str:
         function = algorithm(node.args[3].value, node.pos)
         data = node.args[1].value
         assert data is not None
         row = bit_row(data, body, node.pos)
-        if not payload:
+        if not node.method.endswith("_with_payload"):
             return f"{function}({row}.bytes, {row}.length())"
         if function != "csum16":
             raise Refused(node.pos, node.method, "supported with HashAlgorithm.csum16 only")
         return f"csum16_two({row}.bytes, {row}.length(), x.data + x.at, x.length - x.at)"
 
-    def _verify(self, node: ir.ExternCall, body: Body, payload: bool) -> str:
+    def verify_checksum(self, node: ir.ExternCall, body: Body) -> str:
         stored = node.args[2].value
         assert stored is not None
         body.w.line(f"if ({self.values(node, body, 0)[0]}) {{")
         name = body.e.keep(f"{body.e.cpp(stored.type)}{{}}", stored.type)
-        self._store(node, ir.Local(stored.type, name), self._checksum(node, body, payload), body)
+        self._store(node, ir.Local(stored.type, name), self._checksum(node, body), body)
         body.w.line(f"if ({name} != {body.e.value(stored)}) x.checksum_error = true;\n}}")
         return "0"
 
-    def _update(self, node: ir.ExternCall, body: Body, payload: bool) -> str:
+    def update_checksum(self, node: ir.ExternCall, body: Body) -> str:
         target = node.args[2].value
         assert target is not None
         body.w.line(f"if ({self.values(node, body, 0)[0]}) {{")
-        self._store(node, target, self._checksum(node, body, payload), body)
+        self._store(node, target, self._checksum(node, body), body)
         body.w.line("}")
         return "0"
-
-    def verify_checksum(self, node: ir.ExternCall, body: Body) -> str:
-        return self._verify(node, body, False)
-
-    def verify_checksum_with_payload(self, node: ir.ExternCall, body: Body) -> str:
-        return self._verify(node, body, True)
-
-    def update_checksum(self, node: ir.ExternCall, body: Body) -> str:
-        return self._update(node, body, False)
-
-    def update_checksum_with_payload(self, node: ir.ExternCall, body: Body) -> str:
-        return self._update(node, body, True)
 
     # --- state
 
@@ -326,12 +294,12 @@ EMISSIONS: Mapping[str, Callable[[Externs, ir.ExternCall, Body], str]] = {
     "mark_to_drop": Externs.mark_to_drop,
     "truncate": Externs.truncate,
     "clone": Externs.clone,
-    "clone_preserving_field_list": Externs.clone_preserving_field_list,
-    "clone3": Externs.clone3,
-    "resubmit": Externs.resubmit,
-    "resubmit_preserving_field_list": Externs.resubmit_preserving_field_list,
-    "recirculate": Externs.recirculate,
-    "recirculate_preserving_field_list": Externs.recirculate_preserving_field_list,
+    "clone_preserving_field_list": Externs.clone,
+    "clone3": Externs.clone,
+    "resubmit": Externs.repeat,
+    "resubmit_preserving_field_list": Externs.repeat,
+    "recirculate": Externs.repeat,
+    "recirculate_preserving_field_list": Externs.repeat,
     "digest": Externs.digest,
     "hash": Externs.store_hash,
     "random": Externs.store_random,
@@ -339,9 +307,9 @@ EMISSIONS: Mapping[str, Callable[[Externs, ir.ExternCall, Body], str]] = {
     "assume": Externs.check_assertion,
     "log_msg": Externs.log_msg,
     "verify_checksum": Externs.verify_checksum,
-    "verify_checksum_with_payload": Externs.verify_checksum_with_payload,
+    "verify_checksum_with_payload": Externs.verify_checksum,
     "update_checksum": Externs.update_checksum,
-    "update_checksum_with_payload": Externs.update_checksum_with_payload,
+    "update_checksum_with_payload": Externs.update_checksum,
     "counter.count": Externs.counter_count,
     "direct_counter.count": Externs.direct_counter_count,
     "meter.execute_meter": Externs.meter_execute_meter,

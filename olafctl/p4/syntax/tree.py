@@ -98,7 +98,7 @@ class Argument(Node):
 class Call(Node):
     callee: Expr | Type
     type_args: tuple[Type, ...]
-    args: tuple[Argument, ...]
+    args: tuple[Argument, ...] = ()
 
 
 class ListOf(Node):
@@ -176,7 +176,7 @@ class StackType(Node):
 
 
 class TupleType(Node):
-    items: tuple[Type, ...]
+    items: tuple[Type, ...] = ()
 
 
 class ListType(Node):
@@ -203,7 +203,7 @@ class Do(Node):
 class If(Node):
     condition: Expr
     yes: Statement
-    no: Statement | None
+    no: Statement | None = None
 
 
 class Block(Node):
@@ -230,7 +230,7 @@ class Jump(Node):
 
 
 class Return(Node):
-    value: Expr | None
+    value: Expr | None = None
 
 
 class Empty(Node):
@@ -264,7 +264,7 @@ class Parameter(Declared):
     direction: str
     """``in``, ``out``, ``inout`` or empty."""
     type: Type
-    default: Expr | None
+    default: Expr | None = None
 
 
 class Constant(Declared):
@@ -274,13 +274,13 @@ class Constant(Declared):
 
 class Variable(Declared):
     type: Type
-    value: Expr | None
+    value: Expr | None = None
 
 
 class Instance(Declared):
     type: Type
     args: tuple[Argument, ...]
-    initializer: Block | None
+    initializer: Block | None = None
 
 
 class Field(Declared):
@@ -296,7 +296,7 @@ class StructLike(Declared):
 
 
 class Enumerator(Declared):
-    value: Expr | None
+    value: Expr | None = None
 
 
 class Enumeration(Declared):
