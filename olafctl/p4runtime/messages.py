@@ -15,9 +15,7 @@ from olafctl.p4runtime.dataplane import (
     Match,
     MemberRef,
     Optional,
-    Range,
     Replica,
-    Ternary,
 )
 from olafctl.p4runtime.entities import CloneSession, DefaultAction, Entity, MulticastGroup, TableEntry
 from olafctl.p4runtime.plain import EntryRequest, FieldRequest, entry_request
@@ -119,44 +117,24 @@ def _put_entry(message: Any, program: Program, entry: TableEntry) -> None:
 
 def _checked(field: MatchField, match: Match | int) -> Match:
     """A match that is of the field's kind and fits its width."""
-    numbers: tuple[int, ...]
-    match (field.kind, match):
-        case (MatchKind.EXACT, Exact(value)):
-            numbers = (value,)
-        case (MatchKind.OPTIONAL, Exact(value) | Optional(value)):
-            numbers, match = (value,), Optional(value)
-        case (MatchKind.LPM, Lpm(value, _)):
-            numbers = (value,)
-        case (MatchKind.TERNARY, Ternary(value, mask)):
-            numbers = (value, mask)
-        case (MatchKind.RANGE, Range(low, high)):
-            numbers = (low, high)
-        case _:
-            raise ValueError(
-                f"key field {field.name} is {field.kind.name.lower()}; {match} is not such a match"
-            )
-    for each in numbers:
+    if field.kind is MatchKind.OPTIONAL and isinstance(match, Exact):
+        match = Optional(match.value)
+    if isinstance(match, int) or not isinstance(match, field.kind.match):
+        raise ValueError(f"key field {field.name} is {field.kind.name.lower()}; {match} is not such a match")
+    for each in (match.value,) if isinstance(match, Lpm) else vars(match).values():
         _fits(each, field.bits, f"key field {field.name}")
-    assert not isinstance(match, int)
     return match
 
 
 def _match_from(request: FieldRequest) -> Match:
     _, kind, first, second = request
-    value = int.from_bytes(first, "big")
-    match kind:
-        case MatchKind.EXACT:
-            return Exact(value)
-        case MatchKind.OPTIONAL:
-            return Optional(value)
-        case MatchKind.LPM:
-            return Lpm(value, second)
-        case MatchKind.TERNARY:
-            return Ternary(value, int.from_bytes(second, "big"))
-        case MatchKind.RANGE:
-            return Range(value, int.from_bytes(second, "big"))
-        case None:
-            raise ValueError("a match of an unknown kind has no typed form")
+    if kind is None:
+        raise ValueError("a match of an unknown kind has no typed form")
+    operands = [int.from_bytes(first, "big")]
+    if second is not None:
+        operands.append(second if kind is MatchKind.LPM else int.from_bytes(second, "big"))
+    match: Match = kind.match(*operands)
+    return match
 
 
 def _put_call(message: Any, table: Table, name: str, params: Mapping[str, int]) -> None:

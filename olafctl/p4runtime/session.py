@@ -248,33 +248,26 @@ class Session(Reader):
         """Set cells of a register of plain integers. Raises BadInput for a name that the program lacks."""
         register_id = self._resolved(self.program.register_named, name)
         data = p4data_pb2.P4Data(bitstring=bytestrings.encode(value))
-        entries = (
-            p4runtime_pb2.RegisterEntry(
-                register_id=register_id, index=p4runtime_pb2.Index(index=index), data=data
-            )
-            for index in indices
-        )
-        self._modify_raw([p4runtime_pb2.Entity(register_entry=entry) for entry in entries])
+        cell = p4runtime_pb2.RegisterEntry(register_id=register_id, data=data)
+        self._set_cells("register_entry", cell, list(indices))
 
     def set_counter(self, name: str, indices: Iterable[int], value: CounterData) -> None:
         """Set cells of an indirect counter. Raises BadInput for a name that the program lacks."""
         counter_id = self._resolved(self.program.counter_named, name)
         data = p4runtime_pb2.CounterData(packet_count=value.packets, byte_count=value.bytes)
-        entries = (
-            p4runtime_pb2.CounterEntry(
-                counter_id=counter_id, index=p4runtime_pb2.Index(index=index), data=data
-            )
-            for index in indices
-        )
-        self._modify_raw([p4runtime_pb2.Entity(counter_entry=entry) for entry in entries])
+        cell = p4runtime_pb2.CounterEntry(counter_id=counter_id, data=data)
+        self._set_cells("counter_entry", cell, list(indices))
 
-    def _modify_raw(self, entities: Sequence[Any]) -> None:
-        for start in range(0, len(entities), _BATCH):
-            batch = entities[start : start + _BATCH]
+    def _set_cells(self, kind: str, cell: Any, indices: Sequence[int]) -> None:
+        for start in range(0, len(indices), _BATCH):
+            request = p4runtime_pb2.WriteRequest()
+            for index in indices[start : start + _BATCH]:
+                cell.index.index = index
+                entity = p4runtime_pb2.Entity(**{kind: cell})
+                request.updates.add(type=Change.MODIFY.value, entity=entity)
             self._ask_permit()
-            updates = [p4runtime_pb2.Update(type=Change.MODIFY.value, entity=each) for each in batch]
             try:
-                self._client.write(p4runtime_pb2.WriteRequest(updates=updates), False)
+                self._client.write(request, False)
             except grpc.RpcError as error:
                 raise self._failed(error, "writing") from None
 

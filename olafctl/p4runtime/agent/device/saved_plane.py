@@ -4,19 +4,20 @@ The agent's own state remembers the writes; committing replays them to the devic
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from typing import Any
 
 from olafctl.p4runtime.dataplane import (
-    ActionCall,
     ActionSpec,
     CounterData,
     Key,
-    MeterConfig,
-    Replica,
     ReplicationLimits,
     TableFull,
 )
 from olafctl.p4runtime.program import Program
+
+
+def _leave(*_: Any, **__: Any) -> None:
+    """A write that the agent's own state remembers, and that takes no room."""
 
 
 class SavedPlane:
@@ -60,30 +61,6 @@ class SavedPlane:
     def set_register(self, register_id: int, index: int, value: int) -> None:
         self.registers[register_id, index] = value
 
-    # The agent's own state remembers the writes below; there is no room to count.
-
-    def modify(self, table_id: int, key: Key, priority: int, action: ActionSpec) -> None: ...
-
-    def set_default(self, table_id: int, action: ActionCall | None) -> None: ...
-
-    def set_direct_meter(
-        self, table_id: int, key: Key, priority: int, config: MeterConfig | None
-    ) -> None: ...
-
-    def set_meter(self, meter_id: int, index: int, config: MeterConfig | None) -> None: ...
-
-    def set_member(self, profile_id: int, member_id: int, action: ActionCall | None) -> None: ...
-
-    def set_group(
-        self, profile_id: int, group_id: int, members: Sequence[tuple[int, int]] | None
-    ) -> None: ...
-
-    def set_value_set(self, value_set_id: int, members: Sequence[Key]) -> None: ...
-
-    def set_multicast_group(self, group_id: int, replicas: Sequence[Replica] | None) -> None: ...
-
-    def set_clone_session(
-        self, session_id: int, replicas: Sequence[Replica] | None, packet_length: int = 0
-    ) -> None: ...
-
-    def quiesce(self) -> None: ...
+    modify = set_default = set_direct_meter = set_meter = staticmethod(_leave)
+    set_member = set_group = set_value_set = staticmethod(_leave)
+    set_multicast_group = set_clone_session = quiesce = staticmethod(_leave)

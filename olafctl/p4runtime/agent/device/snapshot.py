@@ -10,7 +10,8 @@ from olafctl.p4runtime.agent.read.budget import Budget
 from olafctl.p4runtime.agent.read.select import select
 from olafctl.p4runtime.agent.state.forwarding import Forwarding
 from olafctl.p4runtime.agent.state.tables import TableState
-from olafctl.p4runtime.agent.write.updates import DELETE, INSERT, MODIFY, apply_update, plain_update
+from olafctl.p4runtime.agent.write.kept import DELETE, INSERT, MODIFY
+from olafctl.p4runtime.agent.write.updates import apply_update, plain_update
 from olafctl.p4runtime.dataplane import CounterData, Unsupported
 from olafctl.p4runtime.protocol import p4runtime_pb2
 

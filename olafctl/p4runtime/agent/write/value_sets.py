@@ -5,6 +5,7 @@ from typing import Any
 from olafctl.p4runtime.agent.state.forwarding import Forwarding
 from olafctl.p4runtime.agent.state.refusal import Code, Refusal, invalid
 from olafctl.p4runtime.agent.state.tables import Undo
+from olafctl.p4runtime.agent.write.kept import keep
 from olafctl.p4runtime.plain import field_request
 
 
@@ -21,15 +22,9 @@ def modify(forwarding: Forwarding, message: Any) -> Undo:
     if len({identity for _, identity in read}) != len(read):
         raise Refusal(Code.ALREADY_EXISTS, f"value set {value_set.name}: a member is given twice")
 
-    before = forwarding.value_sets[id]
     members = [key for key, _ in read]
-    if members == before:
+    if members == forwarding.value_sets[id]:
         return lambda: None
-    forwarding.plane.set_value_set(id, members)
-    forwarding.value_sets[id] = members
-
-    def undo() -> None:
-        forwarding.plane.set_value_set(id, before)
-        forwarding.value_sets[id] = before
-
-    return undo
+    return keep(
+        forwarding.value_sets, id, members, lambda _, new: forwarding.plane.set_value_set(id, new or [])
+    )
