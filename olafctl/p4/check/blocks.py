@@ -1,9 +1,8 @@
 """Parsers and controls, one ir.Block for each instance."""
 
 from olafctl.p4.check.actions import declare_params, make_action
-from olafctl.p4.check.arguments import pair
+from olafctl.p4.check.calls import make_instance, pair
 from olafctl.p4.check.expressions import check
-from olafctl.p4.check.instances import make_instance
 from olafctl.p4.check.parsers import declare_value_set, make_states
 from olafctl.p4.check.scope import Frame, Scope, Value
 from olafctl.p4.check.statements import check_block, declare_constant, declare_variable, is_constant

@@ -1,8 +1,8 @@
-"""Calls, checked: of functions, actions, methods, tables, parsers and controls."""
+"""Calls, checked: of functions, actions, methods, tables, parsers and controls; constructors of externs."""
 
 from collections.abc import Sequence
+from typing import TypeVar
 
-from olafctl.p4.check.arguments import Parameter, needed, pair
 from olafctl.p4.check.coercion import coerce
 from olafctl.p4.check.expressions import as_written, check, constant_int, writable
 from olafctl.p4.check.scope import Frame, Functions, Scope
@@ -13,6 +13,8 @@ from olafctl.p4.refuse import Pos, Refused
 from olafctl.p4.syntax import tree
 
 _SIZES = ("minSizeInBits", "minSizeInBytes", "maxSizeInBits", "maxSizeInBytes")
+Parameter = tree.Parameter | ir.Parameter
+_P = TypeVar("_P", tree.Parameter, ir.Parameter)
 
 
 @as_written.register
@@ -39,7 +41,7 @@ def call(node: tree.Call, scope: Scope, _: t.Type = t.ANY) -> ir.Expr:
 
 def _fits(params: tuple[tree.Parameter, ...], node: tree.Call) -> bool:
     names = {arg.name for arg in node.args if arg.name}
-    return sum(map(needed, params)) <= len(node.args) <= len(params) and names <= {p.name for p in params}
+    return sum(map(_needed, params)) <= len(node.args) <= len(params) and names <= {p.name for p in params}
 
 
 def _function(node: tree.Call, name: str, overloads: tuple[tree.Function | tree.ExternFunction, ...],
@@ -217,6 +219,35 @@ def local_action(declaration: tree.Action, scope: Scope, pos: Pos) -> ir.Action:
     return scope.unit.on_demand.action(declaration, scope, block)
 
 
+def _needed(param: Parameter) -> bool:
+    """Whether it must have an argument."""
+    return param.default is None and not any(a.name == "optional" for a in param.annotations)
+
+
+def pair(
+    params: Sequence[_P], args: Sequence[tree.Argument], what: str, pos: Pos
+) -> list[tuple[_P, tree.Argument | None]]:
+    """Each parameter with its argument; None where the default is used.
+
+    Raises Refused when they do not fit.
+    """
+    named = {arg.name: arg for arg in args if arg.name is not None}
+    if named and len(named) != len(args):
+        raise Refused(pos, what, "all arguments must be named, each once, or none")
+    if len(args) > len(params):
+        raise Refused(pos, what, f"{len(args)} arguments for {len(params)} parameters")
+    for name in named:
+        if name not in {param.name for param in params}:
+            raise Refused(pos, what, f"has no parameter {name}")
+    pairs = []
+    for at, param in enumerate(params):
+        arg = named.get(param.name) if named else (args[at] if at < len(args) else None)
+        if arg is None and _needed(param):
+            raise Refused(pos, what, f"no argument for {param.name}")
+        pairs.append((param, arg))
+    return pairs
+
+
 def bind_to(params: Sequence[ir.Parameter], node: tree.Call, what: str, scope: Scope) -> tuple[ir.Arg, ...]:
     """The checked arguments of an action, a parser or a control; raises Refused as :func:`bind`."""
     return bind(
@@ -266,3 +297,45 @@ def _value(param: Parameter, arg: tree.Argument | None, formal: t.Type, scope: S
     if param.direction in ("out", "inout"):
         return writable(arg.value, scope)
     return check(arg.value, scope, t.ANY if t.has_variables(formal) else formal)
+
+
+# --- extern objects -----------------------------------------------------------------------------------
+
+
+def make_instance(
+    type_: t.Extern, args: tuple[tree.Argument, ...], scope: Scope, name: str,
+    annotations: tree.Annotations, pos: Pos,
+) -> ir.Instance:  # fmt: skip
+    """An extern object with constant constructor arguments.
+
+    Raises Refused when the architecture has no such extern or its arguments are not constant.
+    """
+    declaration = type_.declaration
+    if type_.name == "register":
+        _check_register(type_, pos)
+    if type_.name not in scope.unit.architecture.externs:
+        raise Refused(pos, f"extern {type_.name}", "not supported")
+    fitting = [m for m in declaration.methods if m.result is None and len(m.params) == len(args)]
+    if len(fitting) != 1:
+        raise Refused(pos, type_.name, f"no constructor with {len(args)} arguments")
+    outer = scope.top().inner()
+    for variable, arg in zip(declaration.type_params, type_.args, strict=True):
+        outer.declare(variable, arg, pos)
+    values: dict[str, ir.Expr] = {}
+    for param, argument in pair(fitting[0].params, args, type_.name, pos):
+        if argument is None or argument.value is None:
+            raise Refused(pos, type_.name, f"no argument for {param.name}")
+        value = check(argument.value, scope, resolve(param.type, outer))
+        if not isinstance(value, ir.Const):
+            raise Refused(argument.pos, param.name, "must be known at compile time")
+        values[param.name] = value
+    made = ir.Instance(name, scope.unit.unique(name), type_, values, annotations, pos)
+    scope.unit.instances.append(made)
+    return made
+
+
+def _check_register(type_: t.Extern, pos: Pos) -> None:
+    base = t.stripped(type_.args[0])
+    if not (isinstance(base, t.Bit | t.Enum) or base in (t.BOOL, t.ERROR)):
+        why = "its cells can be bits, bool, an enumeration or error; use one register for each field"
+        raise Refused(pos, str(type_), why)

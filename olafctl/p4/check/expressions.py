@@ -2,13 +2,13 @@
 
 from functools import singledispatch
 
-from olafctl.p4.check import constants, operators, parts
+from olafctl.p4.check import constants, operators
 from olafctl.p4.check.coercion import cast, coerce, initial
 from olafctl.p4.check.scope import Scope, Value
 from olafctl.p4.check.typing import resolve
 from olafctl.p4.ir import nodes as ir
 from olafctl.p4.ir import types as t
-from olafctl.p4.refuse import Refused
+from olafctl.p4.refuse import Pos, Refused
 from olafctl.p4.syntax import tree
 
 
@@ -118,18 +118,18 @@ def _member(node: tree.Member, scope: Scope) -> ir.Expr:
             return ir.Const(t.ERROR, scope.unit.errors.index(node.name))
         entity = scope.look_up(node.base.name, node.base.pos, node.base.top_level)
         if isinstance(entity, t.Type):
-            return parts.enumerator(entity, node)
+            return _enumerator(entity, node)
         if isinstance(entity, ir.Instance | ir.Block):
             raise Refused(node.pos, node.name, "not a value")
     base = as_written(node.base, scope, t.ANY)
     type_ = t.unwrapped(base.type)
     if isinstance(base, ir.TableApply):
-        return parts.table_result(base, node)
+        return _table_result(base, node)
     if isinstance(type_, t.Struct):
         field = type_.field(node.name)
         if field is None:
             raise Refused(node.pos, f"{type_}.{node.name}", "no such field")
-        return parts.struct_field(base, type_, node.name, field)
+        return _struct_field(base, type_, node.name, field)
     if isinstance(type_, t.Tuple) and type_.names is not None and node.name in type_.names:
         at = type_.names.index(node.name)
         return (
@@ -138,7 +138,7 @@ def _member(node: tree.Member, scope: Scope) -> ir.Expr:
             else ir.Element(type_.items[at], base, ir.Const(t.INTEGER, at))
         )
     if isinstance(type_, t.Stack):
-        return parts.stack_part(base, type_, node, scope)
+        return _stack_part(base, type_, node, scope)
     raise Refused(node.pos, f".{node.name}", f"{base.type} has no such member")
 
 
@@ -153,7 +153,7 @@ def _index(node: tree.Index, scope: Scope) -> ir.Expr:
     if isinstance(type_, t.Bit):
         if known is None:
             raise Refused(node.pos, "bit index", "must be known at compile time")
-        return parts.bit_slice(base, known, known, node.pos)
+        return _bit_slice(base, known, known, node.pos)
     if not isinstance(type_, t.Stack | t.Tuple):
         raise Refused(node.pos, "index", f"{base.type} has no elements")
     if known is not None and not 0 <= known < size:
@@ -176,11 +176,11 @@ def _slice(node: tree.Slice, scope: Scope) -> ir.Expr:
     if not node.width:
         if high is None or low is None:
             raise Refused(node.pos, "slice", "its bounds must be known at compile time")
-        return parts.bit_slice(base, high, low, node.pos)
+        return _bit_slice(base, high, low, node.pos)
     if low is None or low < 1:
         raise Refused(node.pos, "slice", "its width must be known at compile time, and positive")
     if high is not None:
-        return parts.bit_slice(base, high + low - 1, high, node.pos)
+        return _bit_slice(base, high + low - 1, high, node.pos)
     start = check(node.high, scope)
     if not (isinstance(t.stripped(base.type), t.Bit) and isinstance(start.type, t.Bit)) or start.type.signed:
         raise Refused(node.pos, "slice", "needs bits, and an unsigned start")
@@ -229,3 +229,55 @@ def writable(node: tree.Expr, scope: Scope) -> ir.Expr:
     if isinstance(expr, ir.StackPart) and expr.part == "lastIndex":
         raise Refused(node.pos, ".lastIndex", "cannot be written")
     return expr
+
+
+# --- parts of values ---------------------------------------------------------------------------------
+
+
+def _struct_field(base: ir.Expr, type_: t.Struct, name: str, field: t.Type) -> ir.Expr:
+    if isinstance(base, ir.Make):
+        return base.parts[[n for n, _ in type_.fields].index(name)]
+    return ir.Field(field, base, name)
+
+
+def _enumerator(type_: t.Type, node: tree.Member) -> ir.Expr:
+    if isinstance(type_, t.Enum):
+        for name, value in type_.members:
+            if name == node.name:
+                return ir.Const(type_, value)
+    raise Refused(node.pos, f"{type_}.{node.name}", "not declared")
+
+
+def _table_result(base: ir.TableApply, node: tree.Member) -> ir.Expr:
+    if base.part or node.name not in ("hit", "miss", "action_run"):
+        raise Refused(node.pos, f".{node.name}", "a table's result has hit, miss and action_run")
+    type_ = t.BOOL if node.name != "action_run" else t.Simple("action_run")
+    return ir.TableApply(type_, base.table, node.name)
+
+
+def _stack_part(base: ir.Expr, type_: t.Stack, node: tree.Member, scope: Scope) -> ir.Expr:
+    if node.name == "size":
+        return ir.Const(t.Bit(32), type_.size)
+    if node.name not in ("next", "last", "lastIndex"):
+        raise Refused(node.pos, f".{node.name}", "a header stack has next, last, lastIndex and size")
+    if node.name != "lastIndex" and scope.frame.kind not in ("parser", "state"):
+        raise Refused(node.pos, f".{node.name}", "only parsers know a stack's next and last element")
+    part_type = t.Bit(32) if node.name == "lastIndex" else type_.element
+    return ir.StackPart(part_type, base, node.name, node.pos)
+
+
+def _bit_slice(base: ir.Expr, high: int, low: int, pos: Pos) -> ir.Expr:
+    """``base[high:low]``."""
+    type_ = t.stripped(base.type)
+    if not 0 <= low <= high:
+        raise Refused(pos, "slice", f"[{high}:{low}] is empty or negative")
+    if isinstance(base, ir.Const) and type_ == t.INTEGER:
+        return ir.Const(t.Bit(high - low + 1), (int(base.value) >> low) & ((1 << (high - low + 1)) - 1))
+    if not isinstance(type_, t.Bit):
+        raise Refused(pos, "slice", f"{base.type} has no bits to slice")
+    if high >= type_.width:
+        raise Refused(pos, "slice", f"[{high}:{low}] is outside of {base.type}")
+    width = high - low + 1
+    if isinstance(base, ir.Const):
+        return ir.Const(t.Bit(width), (int(base.value) >> low) & ((1 << width) - 1))
+    return ir.Slice(t.Bit(width), base, high, low)

@@ -1,7 +1,7 @@
 """A parser's states, transitions and value sets."""
 
+from olafctl.p4.check.entries import items, match
 from olafctl.p4.check.expressions import check, constant_int
-from olafctl.p4.check.keysets import items, match
 from olafctl.p4.check.scope import Scope
 from olafctl.p4.check.statements import check_statement
 from olafctl.p4.check.typing import resolve

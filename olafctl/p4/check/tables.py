@@ -1,9 +1,8 @@
 """Tables: key, actions, default action, entries, and what is attached to them."""
 
-from olafctl.p4.check.calls import local_action
+from olafctl.p4.check.calls import local_action, make_instance
 from olafctl.p4.check.entries import action_call, check_entries
 from olafctl.p4.check.expressions import check, constant, constant_int, writable
-from olafctl.p4.check.instances import make_instance
 from olafctl.p4.check.key_names import key_name
 from olafctl.p4.check.scope import Scope
 from olafctl.p4.check.typing import resolve

@@ -8,7 +8,6 @@ from typing import Any
 from olafctl.p4runtime import limits
 from olafctl.p4runtime.agent.device import snapshot
 from olafctl.p4runtime.agent.device.saved_plane import SavedPlane
-from olafctl.p4runtime.agent.read.budget import Budget, TooMany
 from olafctl.p4runtime.agent.read.select import Selection, select
 from olafctl.p4runtime.agent.state.forwarding import Forwarding
 from olafctl.p4runtime.agent.state.refusal import Code, Refusal, invalid, not_found, unimplemented
@@ -19,6 +18,7 @@ from olafctl.p4runtime.agent.stream.idle_timeouts import Alarm, notifications
 from olafctl.p4runtime.agent.stream.packets import packet_in_message, packet_out_frame
 from olafctl.p4runtime.agent.write.updates import apply_update, plain_update
 from olafctl.p4runtime.dataplane import DataPlane, DeviceRefused, P4Info, PipelineRefused
+from olafctl.p4runtime.limits import Budget, TooMany
 from olafctl.p4runtime.program import InvalidP4Info, Program
 from olafctl.p4runtime.protocol import p4runtime_pb2
 

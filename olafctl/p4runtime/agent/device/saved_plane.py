@@ -6,13 +6,7 @@ The agent's own state remembers the writes; committing replays them to the devic
 from collections import Counter
 from typing import Any
 
-from olafctl.p4runtime.dataplane import (
-    ActionSpec,
-    CounterData,
-    Key,
-    ReplicationLimits,
-    TableFull,
-)
+from olafctl.p4runtime import dataplane as dp
 from olafctl.p4runtime.program import Program
 
 
@@ -23,36 +17,36 @@ def _leave(*_: Any, **__: Any) -> None:
 class SavedPlane:
     """Takes every write that a device with the program's table sizes would; counters stay where set."""
 
-    def __init__(self, program: Program, replication: ReplicationLimits) -> None:
+    def __init__(self, program: Program, replication: dp.ReplicationLimits) -> None:
         self.replication = replication
         self._sizes = {id: table.size for id, table in program.tables.items()}
         self._held: Counter[int] = Counter()
-        self.counters: dict[tuple[int, int], CounterData] = {}
-        self.direct_counters: dict[tuple[int, Key, int], CounterData] = {}
+        self.counters: dict[tuple[int, int], dp.CounterData] = {}
+        self.direct_counters: dict[tuple[int, dp.Key, int], dp.CounterData] = {}
         self.registers: dict[tuple[int, int], int] = {}
 
-    def insert(self, table_id: int, key: Key, priority: int, action: ActionSpec) -> None:
+    def insert(self, table_id: int, key: dp.Key, priority: int, action: dp.ActionSpec) -> None:
         if self._sizes[table_id] and self._held[table_id] >= self._sizes[table_id]:
-            raise TableFull
+            raise dp.TableFull
         self._held[table_id] += 1
 
-    def delete(self, table_id: int, key: Key, priority: int) -> None:
+    def delete(self, table_id: int, key: dp.Key, priority: int) -> None:
         self._held[table_id] -= 1
         self.direct_counters.pop((table_id, key, priority), None)
 
-    def idle_ns(self, table_id: int, key: Key, priority: int) -> int:
+    def idle_ns(self, table_id: int, key: dp.Key, priority: int) -> int:
         return 0
 
-    def direct_counter(self, table_id: int, key: Key, priority: int) -> CounterData:
-        return self.direct_counters.get((table_id, key, priority), CounterData(0, 0))
+    def direct_counter(self, table_id: int, key: dp.Key, priority: int) -> dp.CounterData:
+        return self.direct_counters.get((table_id, key, priority), dp.CounterData(0, 0))
 
-    def set_direct_counter(self, table_id: int, key: Key, priority: int, data: CounterData) -> None:
+    def set_direct_counter(self, table_id: int, key: dp.Key, priority: int, data: dp.CounterData) -> None:
         self.direct_counters[table_id, key, priority] = data
 
-    def counter(self, counter_id: int, index: int) -> CounterData:
-        return self.counters.get((counter_id, index), CounterData(0, 0))
+    def counter(self, counter_id: int, index: int) -> dp.CounterData:
+        return self.counters.get((counter_id, index), dp.CounterData(0, 0))
 
-    def set_counter(self, counter_id: int, index: int, data: CounterData) -> None:
+    def set_counter(self, counter_id: int, index: int, data: dp.CounterData) -> None:
         self.counters[counter_id, index] = data
 
     def register(self, register_id: int, index: int) -> int:

@@ -6,13 +6,13 @@ from contextlib import suppress
 from typing import Any
 
 from olafctl.p4runtime.agent.read import encode
-from olafctl.p4runtime.agent.read.budget import Budget
 from olafctl.p4runtime.agent.read.select import select
 from olafctl.p4runtime.agent.state.forwarding import Forwarding
 from olafctl.p4runtime.agent.state.tables import TableState
 from olafctl.p4runtime.agent.write.kept import DELETE, INSERT, MODIFY
 from olafctl.p4runtime.agent.write.updates import apply_update, plain_update
 from olafctl.p4runtime.dataplane import CounterData, Unsupported
+from olafctl.p4runtime.limits import Budget
 from olafctl.p4runtime.protocol import p4runtime_pb2
 
 _BEFORE_TABLES = (

@@ -8,7 +8,7 @@ from olafctl.p4runtime.agent.state.keys import Identity
 from olafctl.p4runtime.agent.state.refusal import Code, Refusal, denied, invalid, unimplemented
 from olafctl.p4runtime.agent.state.tables import DefaultEntry, Entry, TableState, Undo
 from olafctl.p4runtime.agent.write import profiles
-from olafctl.p4runtime.agent.write.checks import check_counter, check_meter
+from olafctl.p4runtime.agent.write.arrays import check_counter, check_meter
 from olafctl.p4runtime.agent.write.kept import become
 from olafctl.p4runtime.dataplane import CounterData, Key, MeterConfig, TableFull
 from olafctl.p4runtime.plain import EntryRequest
