@@ -83,12 +83,12 @@ class Client:
         self._arbitrate(lambda answer: True)
 
     def _arbitrate(self, is_answer: Callable[[Any], bool]) -> None:
-        request = p4runtime_pb2.StreamMessageRequest()
-        request.arbitration.device_id = self.device_id
+        wanted: dict[str, Any] = {"device_id": self.device_id}
         if self.role:
-            request.arbitration.role.name = self.role
+            wanted["role"] = {"name": self.role}
         if self._elects:
-            request.arbitration.election_id.high, request.arbitration.election_id.low = self.election_id
+            wanted["election_id"] = self.own_election
+        request = p4runtime_pb2.StreamMessageRequest(arbitration=wanted)
         with self.changed:
             self.arbitration = None
             self.stream_out_q.put(request)
@@ -106,7 +106,7 @@ class Client:
         request.role = self.role
         if rollback:
             request.atomicity = p4runtime_pb2.WriteRequest.ROLLBACK_ON_ERROR
-        request.election_id.high, request.election_id.low = self.election_id
+        request.election_id.CopyFrom(p4runtime_pb2.Uint128(**self.own_election))
         self.stub.Write(request)
 
     def read_entities(self, query: Any) -> Iterator[Any]:
@@ -130,6 +130,12 @@ class Client:
         highest = (message.election_id.high, message.election_id.low)
         won = message.status.code == code_pb2.OK and highest == self.election_id
         return won or highest > self.election_id or self.election_id == (0, 0)
+
+    @property
+    def own_election(self) -> dict[str, int]:
+        """The election id as the fields of a message."""
+        high, low = self.election_id
+        return {"high": high, "low": low}
 
     @property
     def is_primary(self) -> bool:
