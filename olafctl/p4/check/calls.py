@@ -11,6 +11,7 @@ from olafctl.p4.ir import nodes as ir
 from olafctl.p4.ir import types as t
 from olafctl.p4.refuse import Pos, Refused
 from olafctl.p4.syntax import tree
+from olafctl.p4.syntax.annotations import named
 
 _SIZES = ("minSizeInBits", "minSizeInBytes", "maxSizeInBits", "maxSizeInBytes")
 Parameter = tree.Parameter | ir.Parameter
@@ -221,7 +222,7 @@ def local_action(declaration: tree.Action, scope: Scope, pos: Pos) -> ir.Action:
 
 def _needed(param: Parameter) -> bool:
     """Whether it must have an argument."""
-    return param.default is None and not any(a.name == "optional" for a in param.annotations)
+    return param.default is None and not named(param.annotations, "optional")
 
 
 def pair(

@@ -8,7 +8,7 @@ from olafctl.p4.ir import nodes as ir
 from olafctl.p4.ir import types as t
 from olafctl.p4.refuse import Refused
 from olafctl.p4.syntax import tree
-from olafctl.p4.syntax.annotations import only_number
+from olafctl.p4.syntax.annotations import given_number
 
 _TOP = 1 << 30
 """Above every priority in a program in which smaller priorities win."""
@@ -142,7 +142,7 @@ def _check_priorities(nodes: Sequence[tree.Entry], const: bool, ordered: bool) -
 
 def _priorities(nodes: Sequence[tree.Entry], properties: dict[str, tree.Property], scope: Scope) -> list[int]:
     """As P4_16 §14.2.1.4: written, or derived from the entry before; in the result the larger always wins."""
-    annotated = [_annotated(node) for node in nodes]
+    annotated = [given_number(node.annotations, "priority") for node in nodes]
     if any(value is not None for value in annotated):
         given = [value if value is not None else at + 1 for at, value in enumerate(annotated)]
         return [_TOP - value for value in given]
@@ -160,13 +160,6 @@ def _priorities(nodes: Sequence[tree.Entry], properties: dict[str, tree.Property
             raise Refused(node.pos, "priority", f"{value} is not within 0..{_TOP - 1}")
         chosen.append(value)
     return chosen if largest else [_TOP - value for value in chosen]
-
-
-def _annotated(node: tree.Entry) -> int | None:
-    for annotation in node.annotations:
-        if annotation.name == "priority":
-            return only_number(annotation)
-    return None
 
 
 def _property(properties: dict[str, tree.Property], name: str, default: int, scope: Scope) -> int:

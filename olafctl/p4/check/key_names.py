@@ -6,12 +6,12 @@ from olafctl.p4.ir import nodes as ir
 from olafctl.p4.ir import types as t
 from olafctl.p4.refuse import Refused
 from olafctl.p4.syntax import literals, tree
-from olafctl.p4.syntax.annotations import control_plane_name, given_name
+from olafctl.p4.syntax.annotations import control_plane_name, given_name, named
 
 
 def key_name(item: tree.KeyElement, scope: Scope) -> str:
     """The control plane's name of a key; raises Refused when only ``@name`` could give one."""
-    if any(annotation.name == "name" for annotation in item.annotations):
+    if named(item.annotations, "name"):
         return control_plane_name("", "", item.annotations)
     name = _text(item.value, scope)
     if not name:

@@ -10,7 +10,7 @@ from olafctl.p4.ir import nodes as ir
 from olafctl.p4.ir import types as t
 from olafctl.p4.refuse import Refused
 from olafctl.p4.syntax import tree
-from olafctl.p4.syntax.annotations import control_plane_name
+from olafctl.p4.syntax.annotations import control_plane_name, named
 
 _KINDS = ("exact", "lpm", "ternary", "range", "optional", "selector")
 DEFAULT_SIZE = 1024
@@ -181,8 +181,8 @@ def _named_instance(node: tree.Property, scope: Scope, path: str) -> ir.Instance
         args = node.value.type_args
         type_ = resolve(tree.Specialized(node.pos, base, args) if args else base, scope)
         if isinstance(type_, t.Extern):
-            named = any(annotation.name == "name" for annotation in node.annotations)
-            name = control_plane_name(node.name, "" if named else path, node.annotations)
+            above = "" if named(node.annotations, "name") else path
+            name = control_plane_name(node.name, above, node.annotations)
             made = make_instance(type_, node.value.args, scope, name, node.annotations, node.pos)
             made.in_table = True
             return made

@@ -276,10 +276,8 @@ def _check_externs(program: ir.Program, uses: dict[str, _Uses], report: Report) 
     for instance in program.instances:
         if instance.type.name == "UserExtern":
             _check_user_extern(instance, applied[instance], report)
-        if instance.type.name == "Counter":
-            size = instance.args["n_counters"]
-            if isinstance(size, ir.Const) and int(size.value) > _MAX_COUNTERS:
-                report(instance.pos, instance.name, f"VitisNetP4 has up to {_MAX_COUNTERS} counters in one")
+        if instance.type.name == "Counter" and instance.number("n_counters") > _MAX_COUNTERS:
+            report(instance.pos, instance.name, f"VitisNetP4 has up to {_MAX_COUNTERS} counters in one")
 
 
 def _check_user_extern(instance: ir.Instance, applied: int, report: Report) -> None:
@@ -295,9 +293,7 @@ def _check_user_extern(instance: ir.Instance, applied: int, report: Report) -> N
 
 def _check_checksum(call: ir.ExternCall, report: Report) -> None:
     assert call.instance is not None
-    algorithm = call.instance.args["hash"]
-    assert isinstance(algorithm, ir.Const) and isinstance(algorithm.type, t.Enum)
-    step = 32 if algorithm.value == dict(algorithm.type.members)["CRC32"] else 16
+    step = 32 if call.instance.choice("hash") == "CRC32" else 16
     width = t.max_width(call.args[0].type)
     if width % step or width > _MAX_CHECKSUM_BITS:
         why = f"of {width} bits; VitisNetP4 takes multiples of {step} up to {_MAX_CHECKSUM_BITS}"

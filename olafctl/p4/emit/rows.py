@@ -17,10 +17,9 @@ ALGORITHMS = {
 def algorithm(expr: ir.Expr | None, pos: Pos) -> str:
     """The C++ function of a HashAlgorithm; a custom CRC equals the standard one until it is configured."""
     if isinstance(expr, ir.Const) and isinstance(expr.type, t.Enum):
-        name = next(name for name, value in expr.type.members if value == expr.value)
-        if name in ALGORITHMS:
-            return ALGORITHMS[name]
-        raise Refused(pos, f"HashAlgorithm.{name}", "not supported")
+        if expr.member in ALGORITHMS:
+            return ALGORITHMS[expr.member]
+        raise Refused(pos, f"HashAlgorithm.{expr.member}", "not supported")
     raise Refused(pos, "hash algorithm", "must be known at compile time")
 
 

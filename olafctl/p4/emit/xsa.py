@@ -53,12 +53,6 @@ def _padding(type_: t.Type) -> int:
     return 8 * user_bytes(type_) - t.max_width(type_)
 
 
-def enumerator(expr: ir.Expr) -> str:
-    """The name of a constant member of one of the architecture's enumerations."""
-    assert isinstance(expr, ir.Const) and isinstance(expr.type, t.Enum)
-    return next(name for name, value in expr.type.members if value == expr.value)
-
-
 def _require_fixed_width(type_: t.Type, node: ir.ExternCall) -> None:
     if t.fixed_width(type_) is None:
         raise Refused(node.pos, node.owner, f"{type_} has no fixed width")
@@ -96,7 +90,7 @@ class XsaExterns(externs.Externs):
             "PACKETS": (width, 0),
             "BYTES": (0, width),
             "PACKETS_AND_BYTES": (_COMBINED_PACKETS, _COMBINED_BYTES),
-        }[enumerator(node.instance.args["type"])]
+        }[node.instance.choice("type")]
         limits = ", ".join(f"{(1 << min(bits, 64)) - 1:#x}ull" for bits in (packets_bits, bytes_bits))
         body.w.line(f"if ({within}) count_up_to({array}[{index}], x.ingress_length, {limits});")
         return "0"
@@ -105,7 +99,7 @@ class XsaExterns(externs.Externs):
         assert node.instance is not None
         data, target = node.args
         assert data.value is not None
-        function = _CHECKSUMS[enumerator(node.instance.args["hash"])]
+        function = _CHECKSUMS[node.instance.choice("hash")]
         row = bit_row(data.value, body, node.pos)
         if target.value is not None:
             self._store(node, target.value, f"{function}({row}.bytes, {row}.length())", body)

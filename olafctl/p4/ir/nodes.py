@@ -28,6 +28,12 @@ class Const(Expr):
 
     value: int | bool | str
 
+    @property
+    def member(self) -> str:
+        """The name of a member of an enumeration."""
+        assert isinstance(self.type, t.Enum)
+        return next(name for name, value in self.type.members if value == self.value)
+
 
 class Local(Expr):
     """A variable or parameter; ``name`` is unique in the program."""
@@ -249,6 +255,11 @@ class Action:
     exits: bool = False
     reads_meter: bool = False
 
+    @property
+    def data(self) -> list[Parameter]:
+        """The parameters that the control plane gives."""
+        return [param for param in self.params if not param.direction]
+
 
 @dataclass(eq=False)
 class Instance:
@@ -262,6 +273,18 @@ class Instance:
     pos: Pos
     in_table: bool = False
     """Made in a table's property, not declared."""
+
+    def number(self, name: str) -> int:
+        """A number among its constructor's arguments."""
+        value = self.args[name]
+        assert isinstance(value, Const)
+        return int(value.value)
+
+    def choice(self, name: str) -> str:
+        """The member of an enumeration among its constructor's arguments."""
+        value = self.args[name]
+        assert isinstance(value, Const)
+        return value.member
 
 
 class Key(Frozen):

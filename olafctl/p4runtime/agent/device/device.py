@@ -24,6 +24,9 @@ from olafctl.p4runtime.protocol import p4runtime_pb2
 
 _log = logging.getLogger(__name__)
 _Action = p4runtime_pb2.SetForwardingPipelineConfigRequest
+_BUILDING = (
+    _Action.VERIFY, _Action.VERIFY_AND_SAVE, _Action.VERIFY_AND_COMMIT, _Action.RECONCILE_AND_COMMIT,
+)  # fmt: skip
 _Write = p4runtime_pb2.WriteRequest
 
 Outcome = Refusal | None
@@ -117,13 +120,7 @@ class Device:
                 with self._lock:
                     self._commit_saved()
                 return
-            known = (
-                _Action.VERIFY,
-                _Action.VERIFY_AND_SAVE,
-                _Action.VERIFY_AND_COMMIT,
-                _Action.RECONCILE_AND_COMMIT,
-            )
-            if request.action not in known:
+            if request.action not in _BUILDING:
                 raise invalid(f"action {request.action} is not one of P4Runtime's")
             forwarding, pipeline = self._build(request)
             with self._lock:

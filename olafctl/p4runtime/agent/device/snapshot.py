@@ -30,13 +30,10 @@ def snapshot(forwarding: Forwarding) -> list[Any]:
     """
     updates = []
     for kind, change in _BEFORE_TABLES:
-        query = p4runtime_pb2.Entity()
-        getattr(query, kind).SetInParent()
-        updates += _updates(forwarding, change, query)
+        updates += _updates(forwarding, change, p4runtime_pb2.Entity(**{kind: {}}))
     updates += _made(MODIFY, _elements(forwarding))
     for kind in ("multicast_group_entry", "clone_session_entry"):
-        query = p4runtime_pb2.Entity()
-        getattr(query.packet_replication_engine_entry, kind).SetInParent()
+        query = p4runtime_pb2.Entity(packet_replication_engine_entry={kind: {}})
         updates += _updates(forwarding, INSERT, query)
     for state in forwarding.tables.values():
         updates += _table(forwarding, state)
