@@ -292,12 +292,11 @@ def _check_user_extern(instance: ir.Instance, applied: int, report: Report) -> N
 
 
 def _check_checksum(call: ir.ExternCall, report: Report) -> None:
-    assert call.instance is not None
-    step = 32 if call.instance.choice("hash") == "CRC32" else 16
+    step = 32 if call.object.choice("hash") == "CRC32" else 16
     width = t.max_width(call.args[0].type)
     if width % step or width > _MAX_CHECKSUM_BITS:
         why = f"of {width} bits; VitisNetP4 takes multiples of {step} up to {_MAX_CHECKSUM_BITS}"
-        report(call.pos, call.instance.name, why)
+        report(call.pos, call.object.name, why)
 
 
 def _check_tables(own: Sequence[tree.Declared], uses: _Uses, report: Report) -> None:

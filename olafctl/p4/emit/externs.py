@@ -61,8 +61,7 @@ class Externs:
         return "((u64)x.length)"
 
     def packet_out_emit(self, node: ir.ExternCall, body: Body) -> str:
-        expr = node.args[0].value
-        assert expr is not None
+        expr = node.given(0)
         packets.emit(body.e.value(expr) if not isinstance(expr, ir.Make) else body.e.keep(
             body.e.value(expr), expr.type), expr.type, body, node.pos)  # fmt: skip
         return "0"
@@ -110,8 +109,7 @@ class Externs:
         return "0"
 
     def digest(self, node: ir.ExternCall, body: Body) -> str:
-        data = node.args[1].value
-        assert data is not None
+        data = node.given(1)
         base = t.unwrapped(data.type)
         name = base.name if isinstance(base, t.Struct) else f"digest_{len(self.digests)}"
         known = next((at for at, entry in enumerate(self.digests) if entry[0] == name), None)
@@ -128,9 +126,8 @@ class Externs:
 
     def store_hash(self, node: ir.ExternCall, body: Body) -> str:
         function = algorithm(node.args[1].value, node.pos)
-        result, data = node.args[0].value, node.args[3].value
+        result, data = node.args[0].value, node.given(3)
         base, most = self.values(node, body, 2, 4)
-        assert data is not None
         for at in (2, 4):
             bound = node.args[at].value
             if isinstance(bound, ir.Const) and int(bound.value) >> 64:
@@ -176,8 +173,7 @@ class Externs:
 
     def _checksum(self, node: ir.ExternCall, body: Body) -> str:
         function = algorithm(node.args[3].value, node.pos)
-        data = node.args[1].value
-        assert data is not None
+        data = node.given(1)
         row = bit_row(data, body, node.pos)
         if not node.method.endswith("_with_payload"):
             return f"{function}({row}.bytes, {row}.length())"
@@ -186,8 +182,7 @@ class Externs:
         return f"csum16_two({row}.bytes, {row}.length(), x.data + x.at, x.length - x.at)"
 
     def verify_checksum(self, node: ir.ExternCall, body: Body) -> str:
-        stored = node.args[2].value
-        assert stored is not None
+        stored = node.given(2)
         body.w.line(f"if ({self.values(node, body, 0)[0]}) {{")
         name = body.e.keep(f"{body.e.cpp(stored.type)}{{}}", stored.type)
         self._store(node, ir.Local(stored.type, name), self._checksum(node, body), body)
@@ -195,8 +190,7 @@ class Externs:
         return "0"
 
     def update_checksum(self, node: ir.ExternCall, body: Body) -> str:
-        target = node.args[2].value
-        assert target is not None
+        target = node.given(2)
         body.w.line(f"if ({self.values(node, body, 0)[0]}) {{")
         self._store(node, target, self._checksum(node, body), body)
         body.w.line("}")
@@ -206,12 +200,10 @@ class Externs:
 
     def _cell(self, node: ir.ExternCall, body: Body, at: int) -> tuple[str, str, str]:
         """The C++ array, the index in a temporary, and a test that the index is in range."""
-        assert node.instance is not None
-        index = node.args[at].value
-        assert index is not None
+        index = node.given(at)
         name = body.e.keep(f"places({body.e.value(index)})", t.Bit(64))
-        array = self.places.array(node.instance)
-        return array, name, f"{name} < {self.places.cells(node.instance)}u"
+        array = self.places.array(node.object)
+        return array, name, f"{name} < {self.places.cells(node.object)}u"
 
     def counter_count(self, node: ir.ExternCall, body: Body) -> str:
         array, index, within = self._cell(node, body, 0)
@@ -222,10 +214,9 @@ class Externs:
         return "0"  # every hit is counted, as in BMv2
 
     def meter_execute_meter(self, node: ir.ExternCall, body: Body) -> str:
-        assert node.instance is not None
         array, index, within = self._cell(node, body, 0)
         target = node.args[1].value
-        units = "x.ingress_length" if self.places.counts_bytes(node.instance) else "1"
+        units = "x.ingress_length" if self.places.counts_bytes(node.object) else "1"
         colour = f"meter_colour({array}[{index}], {units}, x.now)"
         body.w.line(f"if ({within}) {{")
         if target is not None:
@@ -236,17 +227,15 @@ class Externs:
         return "0"
 
     def direct_meter_read(self, node: ir.ExternCall, body: Body) -> str:
-        assert node.instance is not None
-        if not self.places.is_attached(node.instance):
-            raise Refused(node.pos, node.instance.name, "is not attached to a table")
+        if not self.places.is_attached(node.object):
+            raise Refused(node.pos, node.object.name, "is not attached to a table")
         if node.args[0].value is not None:
-            self._store(node, node.args[0].value, f"colour_{node.instance.cpp}", body)
+            self._store(node, node.args[0].value, f"colour_{node.object.cpp}", body)
         return "0"
 
     @staticmethod
     def _register_type(node: ir.ExternCall) -> t.Type:
-        assert node.instance is not None
-        return t.stripped(node.instance.type.args[0])
+        return t.stripped(node.object.type.args[0])
 
     def register_read(self, node: ir.ExternCall, body: Body) -> str:
         type_ = self._register_type(node)

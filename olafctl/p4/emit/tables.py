@@ -105,10 +105,7 @@ def _write_key(keys: Sequence[ir.Key], body: Body) -> None:
         guard = ""
         if isinstance(key.value, ir.Field) and t.is_header(key.value.base.type):
             guard = f"{body.e.value(key.value.base)}.v"
-        base = t.stripped(key.value.type)
-        cpp = body.e.cpp(base) if isinstance(base, t.Bit) else "u64"
-        for word in range(words_of(base)):
-            part = f"Limbs<{cpp}>::get(({cpp})({value}), {word})"
+        for part in body.e.words(value, key.value.type):
             body.w.line(f"key[{at}] = {f'{guard} ? {part} : 0' if guard else part};")
             at += 1
 

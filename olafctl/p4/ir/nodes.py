@@ -147,6 +147,18 @@ class ExternCall(Expr):
     args: tuple[Arg, ...]
     pos: Pos
 
+    @property
+    def object(self) -> Instance:
+        """The instance, of a method."""
+        assert self.instance is not None
+        return self.instance
+
+    def given(self, at: int) -> Expr:
+        """An argument that cannot be ``_``."""
+        value = self.args[at].value
+        assert value is not None
+        return value
+
 
 class HeaderCall(Expr):
     """``setValid``, ``setInvalid``, ``push_front``, ``pop_front`` (with ``count``)."""
