@@ -3,14 +3,13 @@
 from olafctl.p4.check.calls import local_action, make_instance
 from olafctl.p4.check.entries import action_call, check_entries
 from olafctl.p4.check.expressions import check, constant, constant_int, writable
-from olafctl.p4.check.key_names import key_name
-from olafctl.p4.check.scope import Scope
+from olafctl.p4.check.scope import Scope, Value
 from olafctl.p4.check.typing import resolve
 from olafctl.p4.ir import nodes as ir
 from olafctl.p4.ir import types as t
 from olafctl.p4.refuse import Refused
-from olafctl.p4.syntax import tree
-from olafctl.p4.syntax.annotations import control_plane_name, named
+from olafctl.p4.syntax import literals, tree
+from olafctl.p4.syntax.annotations import control_plane_name, given_name, named
 
 _KINDS = ("exact", "lpm", "ternary", "range", "optional", "selector")
 DEFAULT_SIZE = 1024
@@ -86,7 +85,7 @@ def _keys(node: tree.Property | None, scope: Scope) -> list[ir.Key]:
         base = t.stripped(value.type)
         if item.match_kind == "range" and isinstance(base, t.Bit) and base.signed:
             raise Refused(item.pos, "table key", "a range of signed numbers is not supported")
-        name = key_name(item, scope)
+        name = _key_name(item, scope)
         keys.append(ir.Key(value, item.match_kind, name, item.annotations, item.pos))
     return keys
 
@@ -207,3 +206,69 @@ def _profile(node: tree.Property | None, scope: Scope, path: str) -> ir.Instance
     if instance.type.name not in ("action_profile", "action_selector"):
         raise Refused(node.pos, "implementation", f"cannot be a {instance.type}")
     return instance
+
+
+# --- the names of keys, as p4c derives them from the keys' expressions -------------------------------------
+
+
+def _key_name(item: tree.KeyElement, scope: Scope) -> str:
+    """The control plane's name of a key; raises Refused when only ``@name`` could give one."""
+    if named(item.annotations, "name"):
+        return control_plane_name("", "", item.annotations)
+    name = _key_text(item.value, scope)
+    if not name:
+        raise Refused(item.pos, "table key", "an expression like this needs a @name")
+    return name
+
+
+def _key_text(node: tree.Expr, scope: Scope) -> str:
+    """The expression as a name; empty when it has none."""
+    match node:
+        case tree.Number():
+            return literals.written(node)
+        case tree.Boolean(value=truth):
+            return str(truth).lower()
+        case tree.Name(name=name):
+            return _constant(node, scope) or name
+        case tree.Member(base=base, name=name):
+            field = _field_name(base, name, scope)
+            return field[1:] if field.startswith(".") else _joined("{}.{}", _key_text(base, scope), field)
+        case tree.Index(base=base, index=index):
+            return _joined("{}[{}]", _key_text(base, scope), _key_text(index, scope))
+        case tree.Slice(base=base, high=high, low=low):
+            return _joined("{}[{}:{}]", _key_text(base, scope), _key_text(high, scope), _key_text(low, scope))
+        case tree.Call(callee=tree.Member(base=base, name="isValid"), args=()):
+            return _joined("{}.$valid$", _key_text(base, scope))
+        case tree.Binary(op="&", left=left, right=right):
+            return _joined("{} & {}", _key_text(left, scope), _key_text(right, scope))
+        case tree.Cast(operand=operand):
+            return _key_text(operand, scope)
+        case tree.Binary():
+            return _constant(node, scope)
+    return ""
+
+
+def _joined(form: str, *parts: str) -> str:
+    return form.format(*parts) if all(parts) else ""
+
+
+def _constant(node: tree.Name | tree.Binary, scope: Scope) -> str:
+    """A compile-time number, in the base of its declaration; empty for anything else."""
+    entity = scope.find(node.name) if isinstance(node, tree.Name) else None
+    if isinstance(node, tree.Name) and not isinstance(entity, Value):
+        return ""
+    value = check(node, scope)
+    if not isinstance(value, ir.Const) or isinstance(value.value, str):
+        return ""
+    base = entity.base if isinstance(entity, Value) else 10
+    return literals.written(tree.Number(node.pos, int(value.value), None, False, base))
+
+
+def _field_name(base: tree.Expr, name: str, scope: Scope) -> str:
+    """A field's name, or the one that its ``@name`` gives it; after a dot it stands for the whole path."""
+    type_ = t.unwrapped(check(base, scope).type)
+    declaration = type_.declaration if isinstance(type_, t.Struct) else None
+    for member in declaration.fields if declaration else ():
+        if member.name == name:
+            return given_name(member.annotations) or name
+    return name

@@ -105,7 +105,7 @@ class ControllerStream:
             self.leave()  # the stream ended meanwhile, before it had a place to give up
 
     def _try(self, do: Callable[[Device], None], told: dict[str, Any]) -> None:
-        """Do what only a primary may; a failure is reported on the stream, which stays open, with ``told``."""
+        """Do what only a primary may; a failure is reported with ``told`` on the stream, which stays."""
         try:
             if self._device is None or not self._device.arbitration.is_primary(self):
                 raise denied("only the primary controller may do this")

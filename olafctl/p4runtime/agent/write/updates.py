@@ -6,7 +6,7 @@ from typing import Any
 from olafctl.p4runtime.agent.state.forwarding import Forwarding
 from olafctl.p4runtime.agent.state.refusal import Code, Refusal, invalid, unimplemented
 from olafctl.p4runtime.agent.state.tables import Undo
-from olafctl.p4runtime.agent.write import arrays, digests, profiles, replication, tables, value_sets
+from olafctl.p4runtime.agent.write import arrays, kept, profiles, tables
 from olafctl.p4runtime.agent.write.kept import DELETE, INSERT, MODIFY, Apply
 from olafctl.p4runtime.dataplane import DeviceRefused, Unsupported
 from olafctl.p4runtime.plain import EntryRequest, counter_data, entry_request, meter_config
@@ -49,10 +49,10 @@ _BY_ENTITY: Mapping[str, Mapping[int, Apply]] = {
     "register_entry": {MODIFY: arrays.modify_register},
     "direct_counter_entry": {MODIFY: _direct_counter},
     "direct_meter_entry": {MODIFY: _direct_meter},
-    "value_set_entry": {MODIFY: value_sets.modify},
-    "digest_entry": digests.DIGESTS,
-    "multicast_group_entry": replication.GROUPS,
-    "clone_session_entry": replication.SESSIONS,
+    "value_set_entry": {MODIFY: kept.modify_value_set},
+    "digest_entry": kept.DIGESTS,
+    "multicast_group_entry": kept.GROUPS,
+    "clone_session_entry": kept.SESSIONS,
 }
 
 
