@@ -5,7 +5,7 @@ from olafctl.p4.check.architectures import ARCHITECTURES, XSA, architecture_of, 
 from olafctl.p4.check.blocks import instantiate, make_local_instance, object_argument
 from olafctl.p4.check.coercion import coerce
 from olafctl.p4.check.expressions import check, constant_int
-from olafctl.p4.check.scope import Functions, Scope, Unit
+from olafctl.p4.check.scope import Functions, OnDemand, Scope, Unit
 from olafctl.p4.check.statements import declare_constant
 from olafctl.p4.check.typing import resolve, struct, unify
 from olafctl.p4.ir import nodes as ir
@@ -14,25 +14,19 @@ from olafctl.p4.refuse import Pos, Refused
 from olafctl.p4.syntax import tree
 
 
-class _Makers:
-    """See :class:`olafctl.p4.check.scope.OnDemand`."""
+def _own_action(node: tree.Action, scope: Scope, block: ir.Block) -> ir.Action:
+    block.actions.append(action := make_action(node, scope.top(), "", block))
+    return action
 
-    def constant(self, node: tree.Expr, scope: Scope, what: str) -> int:
-        return constant_int(node, scope, what)
 
-    def function(self, node: tree.Function, types: tuple[t.Type, ...], scope: Scope, pos: Pos) -> ir.Function:
-        return make_function(node, types, scope, pos)
+def _direct(node: tree.Parser | tree.Control, scope: Scope, pos: Pos) -> ir.Block:
+    block = instantiate(node, (), scope, node.name, (), pos)
+    if scope.frame.block is not None:
+        scope.frame.block.direct.append(block)
+    return block
 
-    def action(self, node: tree.Action, scope: Scope, block: ir.Block) -> ir.Action:
-        action = make_action(node, scope.top(), "", block)
-        block.actions.append(action)
-        return action
 
-    def block(self, node: tree.Parser | tree.Control, scope: Scope, pos: Pos) -> ir.Block:
-        block = instantiate(node, (), scope, node.name, (), pos)
-        if scope.frame.block is not None:
-            scope.frame.block.direct.append(block)
-        return block
+_ON_DEMAND = OnDemand(constant_int, make_function, _own_action, _direct)
 
 
 def check_program(declarations: tree.Program, file: str) -> ir.Program:
@@ -40,7 +34,7 @@ def check_program(declarations: tree.Program, file: str) -> ir.Program:
 
     Raises Refused at the first thing that is wrong or not supported.
     """
-    unit = Unit(_Makers(), architecture_of(declarations))
+    unit = Unit(_ON_DEMAND, architecture_of(declarations))
     scope = Scope(unit)
     main: tree.Instance | None = None
     for node in declarations:
@@ -56,7 +50,7 @@ def check_program(declarations: tree.Program, file: str) -> ir.Program:
 
 def constant_value(node: tree.Expr) -> int | bool | str:
     """The value of an expression without names; raises Refused where it has none at compile time."""
-    value = check(node, Scope(Unit(_Makers())))
+    value = check(node, Scope(Unit(_ON_DEMAND)))
     if not isinstance(value, ir.Const):
         raise Refused(node.pos, "expression", "must be known at compile time")
     return value.value

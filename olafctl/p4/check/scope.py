@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from olafctl.p4.check.architectures import V1MODEL, Architecture
 from olafctl.p4.ir import nodes as ir
@@ -41,25 +41,23 @@ Entity = (
 uses it has its own. So is a parser or control that can be instantiated."""
 
 
-class OnDemand(Protocol):
+@dataclass(frozen=True)
+class OnDemand:
     """What using a name may require first: a constant's value, or the code of a callee.
 
     Types contain constants and expressions call functions, whose code contains types and expressions again.
-    Through this interface the files on types and expressions use those on functions and blocks without
-    importing them. Each method raises Refused where the program breaks a rule.
+    Through these the files on types and expressions use those on functions and blocks without importing
+    them. Each raises Refused where the program breaks a rule.
     """
 
-    def constant(self, node: tree.Expr, scope: Scope, what: str) -> int:
-        """The value of an expression that must be known at compile time; ``what`` names it in a refusal."""
-
-    def function(self, node: tree.Function, types: tuple[t.Type, ...], scope: Scope, pos: Pos) -> ir.Function:
-        """The function for these type arguments."""
-
-    def action(self, node: tree.Action, scope: Scope, block: ir.Block) -> ir.Action:
-        """The copy of a top-level action that belongs to ``block``."""
-
-    def block(self, node: tree.Parser | tree.Control, scope: Scope, pos: Pos) -> ir.Block:
-        """The instance that a direct call, such as ``Inner.apply()``, makes."""
+    constant: Callable[[tree.Expr, Scope, str], int]
+    """The value of an expression that must be known at compile time; the text names it in a refusal."""
+    function: Callable[[tree.Function, tuple[t.Type, ...], Scope, Pos], ir.Function]
+    """The function for these type arguments."""
+    action: Callable[[tree.Action, Scope, ir.Block], ir.Action]
+    """The copy of a top-level action that belongs to the block."""
+    block: Callable[[tree.Parser | tree.Control, Scope, Pos], ir.Block]
+    """The instance that a direct call, such as ``Inner.apply()``, makes."""
 
 
 @dataclass
