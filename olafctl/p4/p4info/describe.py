@@ -160,7 +160,7 @@ class Describer:
         self.types.name_in(made, key.value.type)
 
     def _table(self, table: ir.Table) -> None:
-        made = self.info.tables.add(size=table.size)
+        made = self.info.tables.add(size=table.size, has_initial_entries=bool(table.entries))
         self._preamble(made, "table", table.name, table.annotations)
         for at, key in enumerate(table.match_keys):
             self._match_field(made.match_fields.add(), key, at)
@@ -182,7 +182,6 @@ class Describer:
         if table.idle_timeout:
             made.idle_timeout_behavior = p4info_pb2.Table.NOTIFY_CONTROL
         made.is_const_table = table.entries_const
-        made.has_initial_entries = bool(table.entries)
 
     def _initial(self, made: Any, action: ir.Action, data: Sequence[int]) -> None:
         made.action_id = self.ids.of("action", action.name)
