@@ -3,6 +3,15 @@
 import signal
 import socket
 from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack
+from pathlib import Path
+from typing import Any
+
+import click
+
+from olafctl import log
+from olafctl.errors import OlafError
+from olafctl.targets.processes import say_ready
 
 _ENDING = (signal.SIGTERM, signal.SIGINT)
 
@@ -35,3 +44,22 @@ def serve(
                 report()
     signal.set_wakeup_fd(-1)  # a further signal, now or after this has returned, finds no closed socket
     close()
+
+
+def program(serving: Callable[[Path], AbstractContextManager[Any]]) -> None:
+    """Run ``python -m MODULE STATE``, which serves the deployment in STATE inside of ``serving``; what that
+    gives is told to the process that waits for this one to be ready."""
+
+    @click.command()
+    @click.argument("state", type=click.Path(path_type=Path, exists=True, file_okay=False))
+    @click.option("--ready-fd", type=int)
+    def main(state: Path, ready_fd: int | None) -> None:
+        log.configure()
+        with ExitStack() as stack:
+            try:
+                told = stack.enter_context(serving(state))
+            except (OlafError, OSError) as error:
+                raise click.ClickException(str(error)) from error
+            serve(lambda: say_ready(ready_fd, told), lambda: None)
+
+    main()
