@@ -19,10 +19,7 @@ _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 @click.argument("port", nargs=-1, required=True, shell_complete=names.ports)
 @click.option("-w", "file", required=True, metavar="FILE", help="The file to write; - is standard output.")
 @click.option("-c", "count", type=click.IntRange(1), help="End after so many frames.")
-@click.option(
-    "--deployment", "--name", metavar="NAME", shell_complete=names.deployments,
-    help="The deployment, when there are several.",
-)  # fmt: skip
+@names.deployment_option
 def command(port: tuple[str, ...], file: str, count: int | None, deployment: str | None) -> None:
     """Write the frames at front ports of a deployment to a file.
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import click
 
 from olafctl.cli import names
+from olafctl.cli.asking import etcd_options
 from olafctl.cli.output import json_option, print_json
-from olafctl.daemon.api.command_line import etcd_options
 
 
 @click.command()

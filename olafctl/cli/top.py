@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from olafctl.cli.asking import as_dict, connection_options
 from olafctl.cli.output import json_option, print_json
-from olafctl.daemon.api.command_line import as_dict, connection_options
 
 if TYPE_CHECKING:
     from olafctl.daemon.api.client import Client

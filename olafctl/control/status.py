@@ -4,7 +4,7 @@ import time
 from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from olafctl.control import devices
 from olafctl.control.deploy import find, ports_lost
@@ -30,14 +30,6 @@ from olafctl.wire.modes import Mode
 _MOST_DRIFT = 100
 
 Json = dict[str, Any]
-
-
-@runtime_checkable
-class CountsPorts(Protocol):
-    """A running target that counts frames at its front ports."""
-
-    def stats(self) -> Json:
-        """``ports``: by number, counters by name."""
 
 
 @dataclass(frozen=True)
@@ -159,7 +151,7 @@ def _processes(folder: Path) -> list[Json]:
 
 
 def _ports(testbed: Testbed, running: Running) -> list[Json]:
-    counted = running.stats().get("ports", {}) if isinstance(running, CountsPorts) else {}
+    counted = running.stats().get("ports", {})
     named = {port.number: port for port in testbed.ports}
     return [
         {
@@ -177,7 +169,7 @@ def _ports(testbed: Testbed, running: Running) -> list[Json]:
 
 def _links(testbed: Testbed, running: Running) -> list[Json]:
     """The links between engines, and what each has carried up and down."""
-    counted = running.stats().get("ports", {}) if isinstance(running, CountsPorts) else {}
+    counted = running.stats().get("ports", {})
     topology = Topology(testbed)
     return [
         {

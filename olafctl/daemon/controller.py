@@ -33,7 +33,7 @@ from olafctl.membership.membership import Change, Membership, affected, parsed, 
 from olafctl.membership.merge import fits
 from olafctl.membership.model import Cluster, Row
 from olafctl.membership.operations import Operation, Outdated, Planned
-from olafctl.membership.store import Event, Intent, MembershipStore
+from olafctl.membership.store import Event, MembershipStore
 from olafctl.p4runtime.failures import WriteFailed
 from olafctl.testbed.ground import ground
 
@@ -45,7 +45,6 @@ CHECK_SECONDS = 30.0
 _CHECK_POLL = 0.1
 """How soon what a check found is repaired."""
 _RETRY_SECONDS = 1.0
-_Row = TypeVar("_Row")
 _Found = TypeVar("_Found")
 
 
@@ -61,29 +60,6 @@ class Unavailable(OlafError):
 class _Request:
     operation: Operation
     answer: "Future[Row]" = field(default_factory=Future)
-
-
-class _Stored:
-    """The clusters and members as the store has them, without changes that are under way."""
-
-    def __init__(self, membership: Membership) -> None:
-        self.clusters = dict(membership.clusters)
-        self.members = dict(membership.members)
-
-    def follow(self, membership: Membership, change: Change) -> None:
-        """``change``, which ``membership`` has, is stored now."""
-        for key in change:
-            prefix, _, name = key.partition("/")
-            if prefix == "cluster":
-                _follow(self.clusters, membership.clusters, name)
-            elif prefix == "member":
-                _follow(self.members, membership.members, name)
-
-
-def _follow(mine: dict[str, _Row], theirs: Mapping[str, _Row], name: str) -> None:
-    mine.pop(name, None)
-    if name in theirs:
-        mine[name] = theirs[name]
 
 
 @dataclass(frozen=True)
@@ -184,8 +160,8 @@ class Controller:
     def status(self, summary: bool = False) -> Status:
         """The membership as it is, without secrets; of a ``summary`` no clusters and members."""
         with self._changed:
-            clusters = () if summary else self._stored.clusters.values()
-            members = () if summary else self._stored.members.values()
+            clusters = () if summary else self._clusters.values()
+            members = () if summary else self._members.values()
             return Status(
                 self.name,
                 self._revision,
@@ -293,9 +269,7 @@ class Controller:
                     for each in sorted(self.membership.resting):
                         self.membership.rested(each)
                     self.membership.apply(change)
-                    self._stored.follow(self.membership, change)
-                    self._revision = revision
-                    self._changed.notify_all()
+                    self._stored(revision)
             self._problem = self._leadership.trouble
         except OlafError as error:
             # A history that no longer reaches back to what is known here begins with all rows.
@@ -479,7 +453,7 @@ class Controller:
     ) -> None:
         """Make one change of the store and the devices. Raises OlafError; then all of it must be undone."""
         if change:
-            self._store.begin(Intent(rows(change)))
+            self._store.begin(rows(change))
             self.southbound.apply(before, after, macs)
         for _, plan in planned:
             for command, first, last in plan.commands:
@@ -487,9 +461,7 @@ class Controller:
         if change:
             revision = self._store.finish(rows(change))
             with self._changed:
-                self._revision = revision
-                self._stored.follow(self.membership, change)
-                self._changed.notify_all()
+                self._stored(revision)
 
     def _refuse(self, requests: Sequence[_Request], error: OlafError) -> None:
         for request in requests:
@@ -516,6 +488,11 @@ class Controller:
                 # The store does not tell which updates wait in the queue.
                 self.membership.rest()
             self._resting = Resting()
-            self._stored = _Stored(self.membership)
-            self._revision = revision
+            self._stored(revision)
         self._loaded = True
+
+    def _stored(self, revision: int) -> None:
+        """The store has the membership as it is now, as this revision."""
+        self._revision = revision
+        self._clusters, self._members = dict(self.membership.clusters), dict(self.membership.members)
+        self._changed.notify_all()

@@ -5,7 +5,6 @@ Keys are ``cluster/NAME``, ``member/NAME``, ``nonce/CLUSTER/ADDRESS`` (the newes
 a store has rows of clusters and members: :func:`parsed` and :func:`rows` are the way from there and to there.
 """
 
-import heapq
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -60,36 +59,6 @@ def rows(change: Change) -> dict[str, Row | None]:
     }
 
 
-class Numbers:
-    """Small numbers, the least free one first."""
-
-    def __init__(self, numbers: range) -> None:
-        self._next = numbers.start
-        self._end = numbers.stop
-        self._returned: list[int] = []
-        self._taken: set[int] = set()
-
-    def least(self) -> int | None:
-        """The least number that is free; None when there is none."""
-        while self._returned and self._returned[0] in self._taken:
-            heapq.heappop(self._returned)
-        if self._returned:
-            return self._returned[0]
-        while self._next in self._taken:
-            self._next += 1
-        return self._next if self._next < self._end else None
-
-    def take(self, number: int) -> None:
-        """It is no longer free."""
-        self._taken.add(number)
-
-    def give_back(self, number: int) -> None:
-        """It is free again."""
-        self._taken.discard(number)
-        if number < self._next:
-            heapq.heappush(self._returned, number)
-
-
 class Membership:
     """See the module."""
 
@@ -106,8 +75,9 @@ class Membership:
         self.indices = IndexRanges(indices)
         self.resting: set[tuple[int, int]] = set()
         """Ranges (first, count) of clusters that are gone, for as long as updates of theirs may wait."""
-        self.cluster_numbers = Numbers(range(limits.CLUSTERS))
-        self.replicas = Numbers(range(1, limits.WORKERS + 1))
+        self.cluster_numbers = IndexRanges(limits.CLUSTERS)
+        self.replicas = IndexRanges(limits.WORKERS + 1)
+        self.replicas.claim(0)
         self._by_address: dict[IPv4Address, Member] = {}
         self.apply(parsed(rows))
 
@@ -197,7 +167,7 @@ class Membership:
 
     def _put(self, cluster: Cluster) -> None:
         self.clusters[cluster.name] = cluster
-        self.cluster_numbers.take(cluster.number)
+        self.cluster_numbers.claim(cluster.number)
         if (cluster.first, cluster.segments) in self.resting:  # it was only changed
             self.resting.discard((cluster.first, cluster.segments))
         else:
@@ -209,7 +179,7 @@ class Membership:
         self.members[member.name] = member
         self._by_address[member.ip] = member
         self.macs[member.mac] += 1
-        self.replicas.take(member.replica)
+        self.replicas.claim(member.replica)
 
     def _forget(self, member: Member) -> None:
         del self._by_address[member.ip]

@@ -27,6 +27,7 @@ class SocketRegisters:
     def __init__(self, path: Path, engine: str) -> None:
         self._path = path
         self._engine = engine
+        self.permit: Callable[[], None] = lambda: None
 
     def read(self, name: str) -> int:
         """The value of register ``name``. Raises OlafError."""
@@ -34,6 +35,7 @@ class SocketRegisters:
 
     def write(self, name: str, value: int) -> None:
         """Set register ``name``. Raises OlafError."""
+        self.permit()
         self._ask("write", name=name, value=value)
 
     def read_all(self) -> dict[str, int]:
@@ -46,10 +48,12 @@ class SocketRegisters:
 
     def configure(self, first: int, last: int, settings: IndexSettings) -> None:
         """Give the indices ``first`` … ``last`` these settings. Raises OlafError when the queue refuses."""
+        self.permit()
         self._ask("configure", range=IndexRange(first, last, settings).as_json())
 
     def command(self, command: Command, first: int, last: int) -> None:
         """FBCAST or RESET the indices ``first`` … ``last``. Raises OlafError when the queue refuses."""
+        self.permit()
         self._ask("command", command=command.name, first=first, last=last)
 
     def _ask(self, what: str, /, **arguments: Any) -> Any:

@@ -13,7 +13,6 @@ from olafctl.daemon.controller import Controller, Unavailable
 from olafctl.errors import BadInput, OlafError
 from olafctl.membership.operations import ClusterWish, MemberWish, Operation, Operations
 from olafctl.membership.sqlite import SqliteStore
-from olafctl.membership.store import Intent
 from olafctl.p4runtime.entities import Exact, MulticastGroup, Replica, TableEntry
 from olafctl.queue.registers import Command, IndexSettings
 from olafctl.testbed.ground import ground
@@ -155,7 +154,7 @@ def test_an_interrupted_change_is_undone_at_start(started: Started, pair: Pair) 
     _, stored = rows.rows()
     row = stored["member/w1"]
     rows.finish({"member/w1": None})
-    rows.begin(Intent({"member/w1": row}))
+    rows.begin({"member/w1": row})
     rows.close()
     again = started()
     done(again, ASK.create_cluster(ClusterWish("blue")))
