@@ -7,7 +7,7 @@ from operator import itemgetter
 from typing import Any
 
 from olafctl.daemon.api import olaf_pb2
-from olafctl.daemon.controller import Status
+from olafctl.daemon.stored import Status
 from olafctl.errors import BadInput, Problem
 from olafctl.membership.model import Cluster, Kind, Member, Reward, Row
 from olafctl.membership.operations import ClusterWish, MemberWish
