@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Union
 import click
 from google.protobuf.json_format import MessageToDict
 
-from olafctl.cli.output import json_option, print_json
+from olafctl.cli.output import json_option, show
 from olafctl.control.store import all_names, pick
 from olafctl.daemon.api.client import ADDRESS, Client, listens
 from olafctl.daemon.keeper import keeper
@@ -63,10 +63,8 @@ def asking(
         def asked(*args: Any, client: Caller, deployment: str, as_json: bool, **options: Any) -> None:
             call = functools.partial(client.call, deployment=deployment)
             message = command(*args, call=call, **options)
-            if as_json:
-                print_json(as_dict(message))
-            else:
-                click.echo(said(message) if said else f"{message.name}: {line(as_dict(message))}")
+            document = as_dict(message)
+            show(document, said(message) if said else f"{message.name}: {line(document)}", as_json)
 
         decorated: _Command = asked
         for parameter in reversed((*parameters, connection_options, json_option(told))):

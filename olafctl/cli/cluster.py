@@ -8,7 +8,7 @@ import click
 from olafctl import quantities
 from olafctl.cli import names, numbers
 from olafctl.cli.asking import Call, as_dict, asking, connection_options, line
-from olafctl.cli.output import json_option, print_json, table
+from olafctl.cli.output import json_option, print_json, show, table
 from olafctl.membership.objective import whole_time
 from olafctl.wire.modes import Mode
 
@@ -62,10 +62,8 @@ def create(
 def delete(client: "Caller", deployment: str, cluster: str, as_json: bool) -> None:
     """Delete CLUSTER and its members."""
     members = client.call("DeleteCluster", deployment=deployment, cluster=cluster).members
-    if as_json:
-        print_json({"cluster": cluster, "members": members})
-    else:
-        click.echo(f"deleted {cluster}, which had {members} members")
+    document = {"cluster": cluster, "members": members}
+    show(document, f"deleted {cluster}, which had {members} members", as_json)
 
 
 @command.command("list")

@@ -17,7 +17,7 @@ from olafctl.membership.model import Cluster, Member, Row
 from olafctl.membership.operations import Operation, Outdated, Planned
 from olafctl.testbed.ground import ground
 from olafctl.testbed.model import Testbed
-from olafctl.verify.admission import Policy, Situation, check, situation
+from olafctl.verify.admission import TIMEOUT, Situation, check, situation
 
 _ATTEMPTS = 5
 _REMEMBERED = 1024
@@ -26,11 +26,11 @@ _REMEMBERED = 1024
 class Admission:
     """Passes to a controller only the operations that keep every objective."""
 
-    def __init__(self, controller: Controller, testbed: Testbed, policy: Policy | None = None) -> None:
+    def __init__(self, controller: Controller, testbed: Testbed, timeout: float = TIMEOUT) -> None:
         self._controller = controller
         self._testbed = testbed
         self._ground = ground(testbed)
-        self._policy = policy or Policy()
+        self._timeout = timeout
         self._accepted: OrderedDict[Situation, None] = OrderedDict()
         # The solver has one context for the whole process.
         self._pool = ThreadPoolExecutor(1, "admission")
@@ -69,7 +69,7 @@ class Admission:
         for _ in range(_ATTEMPTS):
             found = self._after(operation)
             if found and found not in self._accepted:
-                check(found, self._testbed, self._policy)
+                check(found, self._testbed, self._timeout)
                 self._accepted[found] = None
                 while len(self._accepted) > _REMEMBERED:
                     self._accepted.popitem(last=False)

@@ -2,8 +2,8 @@
 
 import signal
 import socket
-from collections.abc import Callable
-from contextlib import AbstractContextManager, ExitStack
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -27,23 +27,35 @@ def serve(
 
     ``announce`` runs once a signal leads to ``close``: who reads it may end the process at once.
     """
+    with woken(_ENDING, restore=False) as asleep:
+        announce()
+        asleep.settimeout(every)
+        while True:
+            try:
+                if asleep.recv(1)[0] in _ENDING:
+                    break
+            except TimeoutError:
+                if report is not None:
+                    report()
+    close()
+
+
+@contextmanager
+def woken(ending: Sequence[int], restore: bool = True) -> Iterator[socket.socket]:
+    """Readable once one of the signals ``ending`` has come; none of them interrupts anything, meanwhile, or
+    afterwards if they are not to be as before."""
     # The kernel may give a signal to any thread; only what it writes here is sure to wake this one.
     asleep, waker = socket.socketpair()
     waker.setblocking(False)
-    signal.set_wakeup_fd(waker.fileno())
-    for number in _ENDING:
-        signal.signal(number, lambda number, frame: None)
-    announce()
-    asleep.settimeout(every)
-    while True:
+    with asleep, waker:
+        signal.set_wakeup_fd(waker.fileno())
+        handlers = {number: signal.signal(number, lambda number, frame: None) for number in ending}
         try:
-            if asleep.recv(1)[0] in _ENDING:
-                break
-        except TimeoutError:
-            if report is not None:
-                report()
-    signal.set_wakeup_fd(-1)  # a further signal, now or after this has returned, finds no closed socket
-    close()
+            yield asleep
+        finally:
+            for number, handler in handlers.items() if restore else ():
+                signal.signal(number, handler)
+            signal.set_wakeup_fd(-1)  # a further signal finds no closed socket
 
 
 def program(serving: Callable[[Path], AbstractContextManager[Any]]) -> None:

@@ -12,7 +12,7 @@ from olafctl.errors import BadInput
 from olafctl.membership.operations import ClusterWish, MemberWish, Operation, Operations
 from olafctl.testbed.ground import ground
 from olafctl.testbed.model import Testbed
-from olafctl.verify.admission import ObjectiveBroken, Policy
+from olafctl.verify.admission import ObjectiveBroken
 from olafctl.wire.modes import Mode
 from tests.daemon.conftest import DEADLINE, TESTBED, held, lab
 from tests.daemon.pair import Pair
@@ -29,7 +29,7 @@ def slow() -> Testbed:
 
 @pytest.fixture
 def admission(controller: Controller, slow: Testbed) -> Iterator[Admission]:
-    made = Admission(controller, slow, Policy(timeout=20))
+    made = Admission(controller, slow, timeout=20)
     yield made
     made.close()
 
