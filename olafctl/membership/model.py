@@ -66,13 +66,13 @@ class Cluster:
     """A training job: which indices it has, how the queue treats its updates, and who takes part."""
 
     name: str
-    number: int
+    number: int = 0
     """From 0."""
-    values: int
+    values: int = 0
     """Length of its model in values; 0 leaves it open, up to one segment."""
-    first: int
+    first: int = 0
     """Its first index at the queue."""
-    segments: int
+    segments: int = 1
     """Indices it has, one for each block of its model."""
     mode: Mode | None = None
     """None: each engine's own."""

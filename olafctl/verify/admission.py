@@ -30,9 +30,6 @@ def situation(clusters: Iterable[Cluster], ground: Ground) -> Situation:
         (
             Cluster(
                 name=cluster.name,
-                number=0,
-                values=0,
-                first=0,
                 segments=cluster.segments,
                 mode=ground.mode_of(cluster),
                 objective=cluster.objective,
