@@ -7,13 +7,12 @@ situation was accepted is carried out only if that is still the situation when i
 
 from collections import OrderedDict
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import replace
 
 from olafctl.daemon.controller import Controller
 from olafctl.errors import OlafError, Problem
 from olafctl.membership.ground import Ground
 from olafctl.membership.membership import Change, Membership
-from olafctl.membership.model import Cluster, Member, Row
+from olafctl.membership.model import Cluster, Row
 from olafctl.membership.operations import Operation, Outdated, Planned
 from olafctl.testbed.ground import ground
 from olafctl.testbed.model import Testbed
@@ -111,21 +110,5 @@ def _new(membership: Membership, change: Change, ground: Ground) -> Situation:
     made = [new for new in change.values() if isinstance(new, Cluster)]
     if not any(each.objective for each in (*membership.clusters.values(), *made)):
         return ()
-    clusters = dict(membership.clusters)
-    for key, new in sorted(change.items(), key=lambda item: item[0]):  # clusters before their members
-        prefix, _, name = key.partition("/")
-        if prefix == "cluster":
-            known = clusters.pop(name, None)
-            if isinstance(new, Cluster):
-                clusters[name] = replace(new, workers=known.workers if known else ())
-        elif prefix == "member":
-            before = membership.members.get(name)
-            if before is not None and before.cluster in clusters:
-                there = clusters[before.cluster]
-                others = tuple(each for each in there.workers if each.name != name)
-                clusters[there.name] = replace(there, workers=others)
-            if isinstance(new, Member):
-                there = clusters[new.cluster]
-                clusters[there.name] = replace(there, workers=(*there.workers, new))
-    then = situation(clusters.values(), ground)
+    then = situation(membership.after(change).values(), ground)
     return () if then == situation(membership.clusters.values(), ground) else then

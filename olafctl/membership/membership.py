@@ -82,7 +82,32 @@ class Membership:
         self.apply(parsed(rows))
 
     def apply(self, change: Change) -> None:
-        """Carry a change out."""
+        """Carry a change out. Raises ValueError for one that cannot be."""
+        clusters = self.after(change)
+        # Remove before adding, to make room.
+        for key in change:
+            prefix, _, name = key.partition("/")
+            if prefix == _MEMBER and name in self.members:
+                self._forget(self.members.pop(name))
+            elif prefix == _CLUSTER and name in self.clusters:
+                cluster = self.clusters[name]
+                self.cluster_numbers.give_back(cluster.number)
+                self.resting.add((cluster.first, cluster.segments))
+            else:
+                self.rows.pop(key, None)
+        for key, value in change.items():
+            if isinstance(value, Cluster):
+                self._put(value)
+            elif isinstance(value, Member):
+                self._note(value)
+            elif value is not None:
+                self.rows[key] = value
+        self.clusters = clusters
+
+    def after(self, change: Change) -> dict[str, Cluster]:
+        """The clusters as a change leaves them, with their members. Raises ValueError for a member of a
+        cluster that there is not."""
+        clusters = dict(self.clusters)
         members: dict[str, dict[str, Member]] = {}
         """By cluster, those of the clusters whose members change."""
 
@@ -92,33 +117,24 @@ class Membership:
                 members[cluster] = {each.name: each for each in known.workers} if known else {}
             return members[cluster]
 
-        # Remove before adding, to make room; remove members before their cluster, and add them after it.
-        for key in sorted(change, reverse=True):
+        for key in change:
             prefix, _, name = key.partition("/")
             if prefix == _MEMBER and name in self.members:
                 of(self.members[name].cluster).pop(name)
-                self._forget(self.members.pop(name))
-            elif prefix == _CLUSTER and name in self.clusters:
+            elif prefix == _CLUSTER and clusters.pop(name, None) is not None:
                 of(name)
-                cluster = self.clusters.pop(name)
-                self.cluster_numbers.give_back(cluster.number)
-                self.resting.add((cluster.first, cluster.segments))
-            else:
-                self.rows.pop(key, None)
-        for key, value in sorted(change.items(), key=lambda item: item[0]):
+        for value in change.values():
             if isinstance(value, Cluster):
-                self._put(value)
+                clusters[value.name] = value
             elif isinstance(value, Member):
                 of(value.cluster)[value.name] = value
-                self._note(value)
-            elif value is not None:
-                self.rows[key] = value
         for name, everyone in members.items():
-            if name in self.clusters:
+            if name in clusters:
                 workers = tuple(sorted(everyone.values(), key=lambda each: each.replica))
-                self.clusters[name] = replace(self.clusters[name], workers=workers)
+                clusters[name] = replace(clusters[name], workers=workers)
             elif everyone:
                 raise ValueError(f"{next(iter(everyone))} is a member of {name!r}, which there is not")
+        return clusters
 
     def rested(self, resting: tuple[int, int]) -> None:
         """No update of these indices waits any more: others may have them."""
@@ -166,7 +182,6 @@ class Membership:
         return iter(tuple(self.clusters.values()))
 
     def _put(self, cluster: Cluster) -> None:
-        self.clusters[cluster.name] = cluster
         self.cluster_numbers.claim(cluster.number)
         if (cluster.first, cluster.segments) in self.resting:  # it was only changed
             self.resting.discard((cluster.first, cluster.segments))
