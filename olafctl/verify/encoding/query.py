@@ -47,7 +47,6 @@ class Query:
     def __init__(self, system: System, objective: Objective, encoding: Encoding) -> None:
         self.system = system
         self.arithmetic = Arithmetic(encoding.numbers)
-        self._encoding = encoding
         self._wait = longest_wait(system) // system.tick
         inside = scope(system, objective)
         kinds = _kinds(system, set(inside)) if encoding.symmetry else tuple(range(len(system.clusters)))
