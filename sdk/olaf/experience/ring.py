@@ -65,9 +65,7 @@ class Batch:
         size = start.dtype.itemsize
         offset = stop.__array_interface__["data"][0] - start.__array_interface__["data"][0]
         width = offset // size + int(np.prod(stop.shape[1:], dtype=int))
-        return np.lib.stride_tricks.as_strided(
-            start, (len(start), width), (start.strides[0], size), writeable=False
-        )
+        return np.lib.stride_tricks.as_strided(start, (len(start), width), (start.strides[0], size))
 
 
 class Ring:
