@@ -20,6 +20,7 @@ from typing import Any, Callable
 import numpy as np
 import torch
 from particles import ACTIONS, STEPS, Particles, Spread, Tag
+from torch import Tensor
 
 import olaf
 from olaf.aliases import share
@@ -36,8 +37,6 @@ from olaf.experience import (
     agents,
     sample,
 )  # fmt: skip
-
-Tensor = torch.Tensor
 
 
 @dataclass

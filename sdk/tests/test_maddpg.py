@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterator
 from typing import Any, Callable
 
 import numpy as np
@@ -14,6 +15,15 @@ import maddpg  # noqa: E402 - needs torch
 from particles import Spread, Tag  # noqa: E402 - beside it
 
 SMALL: dict[str, Any] = {"batch": 64, "rows": 2000, "hidden": 8, "warm_up": 64}
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    """Sums in one order, and no waiting for another processor."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
 
 
 def team(seed: int = 1, predators: int = 3, **options: Any) -> Any:
@@ -174,7 +184,6 @@ def test_matd3s_actors_and_targets_learn_in_every_second_round() -> None:
     ("sampler", "one_batch"), [("uniform", False), ("runs:16", True), ("priority-runs", False)]
 )
 def test_one_seed_gives_the_same_weights_after_100_rounds(sampler: str, one_batch: bool) -> None:
-    torch.set_num_threads(1)
     first, again = (team(sampler=sampler, one_batch=one_batch) for _ in range(2))
     for made in (first, again):
         for _ in range(100):
