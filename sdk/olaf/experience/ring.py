@@ -247,7 +247,7 @@ class Ring:
         return Batch(columns, intact)
 
     def buffers(self, rows: int) -> list[Array]:
-        """Memory for so many gathered rows. It begins with a line of the cache, or copies take a fifth longer."""
+        """Memory for so many rows. It begins with a line of the cache, or copies take a fifth longer."""
         return [_lined_up(0 if self._plan.overlapping else rows, kind) for kind in self._plan.gathered]
 
     def _follow(self, slots: Integers, actors: Integers, columns: dict[str, Array], following: str) -> None:
