@@ -15,7 +15,7 @@ from olaflab.experience.rewards import WAYS, Reward, rewards, summary, write
 
 
 def test_the_parts_of_a_round_add_up_to_it() -> None:
-    line = ["--predators", "3", "--rounds", "3", "--rows", "4096", "--json"]
+    line = ["--predators", "6", "--rounds", "2", "--rows", "4096", "--json"]
     done = CliRunner().invoke(command, line, catch_exceptions=False)
     profiles = json.loads(done.stdout)["profiles"]
     assert [each["stack"] for each in profiles] == ["lists", "joint rows", "joint rows, one batch"]

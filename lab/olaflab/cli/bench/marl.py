@@ -43,10 +43,16 @@ def command(
     with joint rows, and with one batch for all trainers. Rewards are those of three agents, with what a
     batch is worth in independent rows and two controls. Needs torch (pip install ./sdk './lab[train]').
     """
-    if seeds:
-        _rewards(game, episodes, seeds, out, as_json)
-    else:
-        _profiles(tuple(map(int, predators)), rounds, rows, as_json)
+    from olafctl.errors import MissingTool, Problem
+
+    try:
+        if seeds:
+            _rewards(game, episodes, seeds, out, as_json)
+        else:
+            _profiles(tuple(map(int, predators)), rounds, rows, as_json)
+    except ImportError as error:
+        what = f"the bench needs {error.name}"
+        raise MissingTool(Problem(what, remedy="pip install ./sdk './lab[train]'")) from error
 
 
 def _profiles(predators: tuple[int, ...], rounds: int, rows: int, as_json: bool) -> None:
