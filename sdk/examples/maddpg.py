@@ -304,6 +304,7 @@ def main() -> None:
     parser.add_argument("--warm-up", type=int, default=Settings.warm_up, help="steps before learning begins")
     parser.add_argument("--server", help="train through this parameter server")
     parser.add_argument("--addresses", nargs="+", default=[], help="this machine's, one an agent")
+    parser.add_argument("--udp-port", type=int, default=20300, help="at these addresses")
     parser.add_argument("--actors-only", action="store_true", help="critics do not travel")
     args = parser.parse_args()
 
@@ -316,7 +317,7 @@ def main() -> None:
     if args.server:
         if len(args.addresses) != game.agents:
             parser.error(f"{game.agents} agents need as many --addresses")
-        links = attach(team, args.server, share(*args.addresses), args.actors_only)
+        links = attach(team, args.server, share(*args.addresses, port=args.udp_port), args.actors_only)
     for number, returns in enumerate(train(team, args.episodes, links)):
         if number % 100 == 0:
             shown = " ".join(f"{mean:8.2f}" for mean in returns)
