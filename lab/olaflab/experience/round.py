@@ -114,4 +114,4 @@ def _draw_lists(team: Any, predators: int, rows: int, torch: Any) -> None:
         )  # fmt: skip
 
     assert team.joint == sum(game.observations) + ACTIONS * game.agents
-    team._sampled = sampled
+    vars(team)["_sampled"] = sampled
