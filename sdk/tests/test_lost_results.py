@@ -1,4 +1,4 @@
-"""Jobs at fixed addresses, without a control plane: whatever is lost is had again, or all members say why not."""
+"""Jobs at fixed addresses, without a control plane: what is lost is had again, or all members say why not."""
 
 from __future__ import annotations
 
