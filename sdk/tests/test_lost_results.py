@@ -13,7 +13,7 @@ from olaf.port import Address
 from olaf.reduction import Reduction
 from olaf.rounds import Rounds
 from olaf.segments import Vector
-from tests.network import SERVER, vector
+from tests.network import SERVER, vector, worker_address
 from tests.test_rounds import Job
 
 SOON = 15.0
@@ -160,7 +160,7 @@ def test_a_member_that_leaves_or_gives_up_fails_the_others_at_once(size: int) ->
 
 
 def test_a_member_that_leaves_still_has_the_last_result_for_others() -> None:
-    job = Job(2, lost=lambda source, to, datagram: (source, to) == (SERVER, job.addresses[1]))
+    job = Job(2, lost=lambda source, to, datagram: (source, to) == (SERVER, worker_address(1)))
     members = job.fixed()
     vectors = [np.ones(3, np.float32) for _ in members]
     running = [member.start(one) for member, one in zip(members, vectors)]
