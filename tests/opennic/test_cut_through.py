@@ -1,4 +1,4 @@
-"""A long update leaves the measuring FIFO as it comes, whatever it turns out to be; all else is stored whole."""
+"""A long update leaves the measuring FIFO as it comes, whatever it proves to be; all else is stored whole."""
 
 import random
 from collections import Counter
@@ -38,7 +38,7 @@ PAUSES = pytest.mark.parametrize("idle, busy", [(0.0, 0.0), (0.5, 0.1), (0.1, 0.
 
 
 def declaring(frame: bytes, size: int) -> bytes:
-    """``frame`` with IPv4 and UDP lengths of a frame of ``size`` bytes; one too short for them is as it was."""
+    """``frame`` with IPv4 and UDP lengths of ``size`` bytes in all; one too short for them is as it was."""
     if len(frame) < UDP_CHECKSUM:
         return frame
     frame = with_bytes(frame, IPV4_LENGTH, (size - IPV4).to_bytes(2, "big"))
@@ -269,7 +269,8 @@ def test_short_frames_bypass_and_are_counted_by_what_they_are(box: Box, idle: fl
     assert left_by(box) == wanted
     queue, counters = box.queue.read_all(), box.registers.counters()
     assert (queue["in_updates"], queue["dropped_length"]) == (updates, wrong)
-    assert not any(queue[name] for name in ("repaired", "dropped_truncated", "dropped_overlong", "dropped_full"))
+    other = ("repaired", "dropped_truncated", "dropped_overlong", "dropped_full")
+    assert not any(queue[name] for name in other)
     assert (counters["in_port_0"], counters["malformed_port_0"]) == (len(frames), 0)
 
 

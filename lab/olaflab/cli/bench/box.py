@@ -31,10 +31,10 @@ def command(frames: int | None, seed: int, as_json: bool) -> None:
 
     The real Verilog with stand-ins for the two IPs. Throughput of bypassing frames and of updates in one
     direction, and of both ports into one; one ACK of 1500 bytes to 3, 64 and 256 members; the latency of an
-    update of 64 to 9036 bytes, of the largest by stage and next to the paper's 1152 ns. With --frames instead
-    random frames of all kinds, good and bad, into two ports and the host, with pauses at every port and resets
-    in the middle; each that leaves is compared with what the twin sends. Exit code 1 when a goal of the design
-    is missed, or a frame is not accounted for.
+    update of 64 to 9036 bytes, of the largest by stage and next to the paper's 1152 ns. With --frames
+    instead random frames of all kinds, good and bad, into two ports and the host, with pauses at every port
+    and resets in the middle; each that leaves is compared with what the twin sends. Exit code 1 when a goal
+    of the design is missed, or a frame is not accounted for.
     """
     if frames is not None:
         _account(frames, seed, as_json)
@@ -73,7 +73,8 @@ def command(frames: int | None, seed: int, as_json: bool) -> None:
         report = {
             "throughput": {what: one.beats_per_cycle for what, one in everything},
             "latency_ns": {
-                size: {"first": one.first_ns, "last": one.last_ns} for size, one in latencies.items()
+                size: {"first": latency.first_ns, "last": latency.last_ns}
+                for size, latency in latencies.items()
             },
             "stages_cycles": dict(jumbo.stages),
             "paper_ns": PAPER_LATENCY_NS,
@@ -117,9 +118,9 @@ def _print(
         click.echo(f"{f'to {members} members':<34}{one.beats_per_cycle / beats:>12.4f}{1 / beats:>8.4f}")
     click.echo("")
     click.echo(f"{'latency, from the first beat in':<34}{'first out':>12}{'last out':>10}{'paper':>10}")
-    for size, one in latencies.items():
+    for size, latency in latencies.items():
         paper = f"{PAPER_LATENCY_NS} ns" if size == JUMBO else "–"
-        click.echo(f"{f'{size} B':<34}{one.first_ns:>9.0f} ns{one.last_ns:>7.0f} ns{paper:>10}")
+        click.echo(f"{f'{size} B':<34}{latency.first_ns:>9.0f} ns{latency.last_ns:>7.0f} ns{paper:>10}")
     click.echo(f"{f'{JUMBO} B, to the first beat out':<34}{'cycles':>12}{'ns':>10}")
     for stage, cycles in latencies[JUMBO].stages.items():
         click.echo(f"  {stage:<32}{cycles:>12}{cycles * 4:>10}")
