@@ -18,6 +18,7 @@ from typing import Callable
 
 import numpy as np
 
+from olaf.policies.deadlines import Deadlines
 from olaf.port import Address
 from olaf.segments import Segments, Vector, stretches
 
@@ -66,11 +67,23 @@ class Outcome(Enum):
 class Policy(ABC):
     """One model's weights and the rule that moves them."""
 
-    def __init__(self, weights: Vector, segments: Segments | None = None, rate: float = RATE) -> None:
-        """``weights`` has shape (n,) and is copied; without ``segments`` it is one. ``rate`` is γ."""
+    def __init__(
+        self,
+        weights: Vector,
+        segments: Segments | None = None,
+        rate: float = RATE,
+        deadline: float | None = None,
+    ) -> None:
+        """``weights`` has shape (n,) and is copied; without ``segments`` it is one. ``rate`` is γ.
+
+        What waits in a segment steps after ``deadline`` seconds in any case; ValueError for none above 0.
+        """
+        if deadline is not None and not deadline > 0:
+            raise ValueError(f"updates that wait for {deadline} s; give a deadline above 0")
         self.weights: Vector = np.array(weights, dtype="<f4")
         self.segments = segments or Segments(len(weights), 1)
         self.rate = np.float32(rate)
+        self._deadlines = Deadlines(deadline)
 
     @abstractmethod
     def take(self, update: Update, now: float) -> list[tuple[Outcome, range]]:
@@ -78,11 +91,19 @@ class Policy(ABC):
 
     def due(self) -> float | None:
         """When ``tick`` has something to do, in seconds; None for not at all."""
-        return None
+        return self._deadlines.first()
 
     def tick(self, now: float) -> Sequence[int]:
         """Time has passed; which segments' weights moved."""
-        return ()
+        over = self._deadlines.passed(now)
+        for segment in over:
+            self._advance(range(segment, segment + 1))
+            self._deadlines.end(segment)
+        return over
+
+    def _advance(self, segments: range) -> None:
+        """Step with what waits in these neighbouring segments; only where something does."""
+        raise NotImplementedError
 
     def state(self) -> State:
         """What must outlive the process, without the weights."""

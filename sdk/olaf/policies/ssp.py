@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from olaf.policies.policy import RATE, Outcome, Update
@@ -46,15 +44,11 @@ class StaleSynchronous(Stepping):
         optimizer: Optimizer | None = None,
     ) -> None:
         """Raises ValueError for a slack below 0, or a deadline that is not above 0."""
-        super().__init__(weights, segments, rate, optimizer)
-        if slack < 0 or not deadline > 0:
-            raise ValueError(
-                f"a slack of {slack} updates, for {deadline} s; give one of 0 or more, and above 0"
-            )
+        super().__init__(weights, segments, rate, optimizer, deadline)
+        if slack < 0:
+            raise ValueError(f"a slack of {slack} updates; give 0 or more")
         self._slack, self._deadline = slack, deadline
         self._clocks: list[dict[Address, _Clock]] = [{} for _ in range(self.segments.count)]
-        self._due: dict[int, float] = {}
-        """By segment with an update that waits, in the order of time."""
 
     def take(self, update: Update, now: float) -> list[tuple[Outcome, range]]:
         """Applied, or collected until the slowest has caught up."""
@@ -73,25 +67,9 @@ class StaleSynchronous(Stepping):
             clock.holds += update.count
             released = self._release(segment, now)
             if clock.held is not None:
-                self._due.setdefault(segment, now + self._deadline)
+                self._deadlines.begin(segment, now)
             outcomes.append(Outcome.APPLIED if released else Outcome.COLLECTED)
         return stretches(outcomes, update.segments.start)
-
-    def due(self) -> float | None:
-        """When the update that has waited longest is applied in any case."""
-        return next(iter(self._due.values()), None)
-
-    def tick(self, now: float) -> Sequence[int]:
-        """Applies what has waited long enough."""
-        over = []
-        for segment, due in self._due.items():
-            if now < due:
-                break
-            over.append(segment)
-        for segment in over:
-            self._apply(segment, list(self._clocks[segment].values()))
-            del self._due[segment]
-        return over
 
     def _release(self, segment: int, now: float) -> bool:
         """Apply what need not wait any more; whether there was any."""
@@ -107,8 +85,12 @@ class StaleSynchronous(Stepping):
         ]
         self._apply(segment, free)
         if all(clock.held is None for clock in clocks.values()):
-            self._due.pop(segment, None)
+            self._deadlines.end(segment)
         return bool(free)
+
+    def _advance(self, segments: range) -> None:
+        for segment in segments:
+            self._apply(segment, list(self._clocks[segment].values()))
 
     def _apply(self, segment: int, clocks: list[_Clock]) -> None:
         """As many steps as updates, along their mean."""

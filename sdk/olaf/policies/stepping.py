@@ -60,10 +60,11 @@ class Stepping(Policy):
         segments: Segments | None = None,
         rate: float = RATE,
         optimizer: Optimizer | None = None,
+        deadline: float | None = None,
     ) -> None:
         """With an ``optimizer``, ``rate`` is its ``lr``. Raises ValueError for an unknown one, ImportError
         without torch."""
-        super().__init__(weights, segments, rate)
+        super().__init__(weights, segments, rate, deadline)
         self._stepper: Stepper
         if optimizer is None:
             self._stepper = Ascent(self.weights, self.segments, rate)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from olaf.policies.policy import RATE, Outcome, Policy, Update
@@ -27,14 +25,13 @@ class Synchronous(Policy):
         deadline: float | None = None,
     ) -> None:
         """Raises ValueError for no workers or a deadline not above 0."""
-        super().__init__(weights, segments, rate)
         if workers < 1 or (deadline is not None and deadline <= 0):
             raise ValueError(f"a round of {workers} workers within {deadline} s is impossible")
-        self._workers, self._deadline = workers, deadline
+        super().__init__(weights, segments, rate, deadline)
+        self._workers = workers
         self._merged = np.zeros_like(self.weights)
         self._merged_counts = [0] * self.segments.count
         self._single: list[dict[Address, Vector]] = [{} for _ in range(self.segments.count)]
-        self._due: list[float | None] = [None] * self.segments.count
 
     def take(self, update: Update, now: float) -> list[tuple[Outcome, range]]:
         """Collected, or applied with the round."""
@@ -51,31 +48,22 @@ class Synchronous(Policy):
             outcomes.append(self._contributed(segment, now))
         return stretches(outcomes, update.segments.start)
 
-    def due(self) -> float | None:
-        """The deadline of the round that ends first."""
-        return min((due for due in self._due if due is not None), default=None)
-
-    def tick(self, now: float) -> Sequence[int]:
-        """Ends rounds at their deadlines."""
-        over = [segment for segment, due in enumerate(self._due) if due is not None and now >= due]
-        for segment in over:
-            self._move(segment)
-        return over
-
     def _contributed(self, segment: int, now: float) -> Outcome:
         if self._merged_counts[segment] + len(self._single[segment]) >= self._workers:
-            self._move(segment)
+            self._advance(range(segment, segment + 1))
+            self._deadlines.end(segment)
             return Outcome.APPLIED
-        if self._due[segment] is None and self._deadline is not None:
-            self._due[segment] = now + self._deadline
+        self._deadlines.begin(segment, now)
         return Outcome.COLLECTED
 
-    def _move(self, segment: int) -> None:
-        place, single = self.segments.slice(segment), self._single[segment]
-        total = self._merged[place]
-        for gradient in single.values():
-            total = total + gradient
-        self.weights[place] += self.rate * (total / np.float32(self._merged_counts[segment] + len(single)))
-        self._merged[place] = 0
-        self._merged_counts[segment], self._due[segment] = 0, None
-        single.clear()
+    def _advance(self, segments: range) -> None:
+        for segment in segments:
+            place, single = self.segments.slice(segment), self._single[segment]
+            total = self._merged[place]
+            for gradient in single.values():
+                total = total + gradient
+            count = np.float32(self._merged_counts[segment] + len(single))
+            self.weights[place] += self.rate * (total / count)
+            self._merged[place] = 0
+            self._merged_counts[segment] = 0
+            single.clear()

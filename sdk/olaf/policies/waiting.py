@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
 
 import numpy as np
 
@@ -48,14 +47,9 @@ class Waiting(Stepping):
         optimizer: Optimizer | None = None,
     ) -> None:
         """Raises ValueError for a deadline that is not above 0."""
-        super().__init__(weights, segments, rate, optimizer)
-        if not deadline > 0:
-            raise ValueError(f"a group that waits for {deadline} s; give a deadline above 0")
-        self._deadline = deadline
+        super().__init__(weights, segments, rate, optimizer, deadline)
         self._sum = np.zeros_like(self.weights)
         self._groups = [Group() for _ in range(self.segments.count)]
-        self._due: dict[int, float] = {}
-        """By segment with a group, in the order of time."""
 
     @abstractmethod
     def weigh(self, lag: int) -> float:
@@ -80,30 +74,15 @@ class Waiting(Stepping):
                 group.weight += update.count * weight
                 admitted = self.admits(segment, group)
                 if not admitted:
-                    self._due.setdefault(segment, now + self._deadline)
+                    self._deadlines.begin(segment, now)
                 outcomes.append(Outcome.APPLIED if admitted else Outcome.COLLECTED)
         found = stretches(outcomes, update.segments.start)
         for outcome, part in found:
             if outcome is Outcome.APPLIED:
-                self._move(part)
+                self._advance(part)
         return found
 
-    def due(self) -> float | None:
-        """The deadline of the group that has waited longest."""
-        return next(iter(self._due.values()), None)
-
-    def tick(self, now: float) -> Sequence[int]:
-        """Groups step at their deadlines."""
-        over = []
-        for segment, due in self._due.items():
-            if now < due:
-                break
-            over.append(segment)
-        for segment in over:
-            self._move(range(segment, segment + 1))
-        return over
-
-    def _move(self, segments: range) -> None:
+    def _advance(self, segments: range) -> None:
         """One step of each segment's group; of those alike together."""
         groups = self._groups[segments.start : segments.stop]
         for (weight, count), alike in stretches([(g.weight, g.count) for g in groups], segments.start):
@@ -113,4 +92,4 @@ class Waiting(Stepping):
             self._sum[place] = 0
         for segment in segments:
             self._groups[segment] = Group()
-            self._due.pop(segment, None)
+            self._deadlines.end(segment)
