@@ -142,20 +142,28 @@ def test_the_reward_boundary_is_exact(
     assert shown[outcome] == 1
 
 
-def test_a_rate_above_the_line_gathers_no_credit(queue: QueueModel) -> None:
+@pytest.mark.parametrize("waits", [False, True])
+def test_a_rate_above_the_line_gathers_no_credit(queue: QueueModel, waits: bool) -> None:
     """Many updates below one cycle's worth of the rate, then a slow rate: none may leave early."""
     queue.registers.write("rate", 0xFFFFFFFF)
-    for index in range(300):
-        queue.offer(*update(index % 16, index, b""))
-    assert len(settled(queue)) == 300
+    for begin in range(0, 304, 8):
+        eight = [update(index % 16, index, b"") for index in range(begin, begin + 8)]
+        if waits:
+            waiting(queue, *eight)
+            queue.registers.write("hold", 0)
+        else:
+            for one in eight:
+                queue.offer(*one)
+        assert len(settled(queue)) == 8
     slow = 16 << 16
     queue.registers.write("rate", slow)
-    for index in range(40):
-        queue.offer(*update(index % 16, index, gradients(1, 100)))
+    waiting(queue, *(update(index, index, gradients(1, 360)) for index in range(8)))
+    queue.registers.write("hold", 0)
     left = settled(queue)
-    size = len(left[-1].frame)
+    size = len(left[0].frame)
     # The credit of the fast rate is at most one cycle's, which is what 65,536 bits are worth.
-    starts = [one.first for one in left][65536 // (8 * size) + 2 :]
+    starts = [one.first for one in left][65536 // (8 * size) + 1 :]
+    assert len(left) == 8 and len(starts) >= 2
     assert all(later - earlier >= 8 * size // 16 for earlier, later in pairwise(starts))
 
 
