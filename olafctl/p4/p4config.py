@@ -1,7 +1,6 @@
 """``p4.tmp.P4DeviceConfig``, in which BMv2's controllers wrap the compiler's file.
 
-No package on PyPI has it. ``olafctl p4 drop-in`` copies this file to where such controllers import it, so it
-uses protobuf alone, in any version from 3.20 on.
+No package on PyPI has it. ``olafctl p4 drop-in`` writes its module for such controllers.
 """
 
 from typing import Any

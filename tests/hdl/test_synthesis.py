@@ -11,6 +11,7 @@ from olaflab.queue.netlist import Netlist
 from olaflab.queue.synthesis import mapper, synthesize
 
 
+@pytest.mark.timeout(900)
 def test_fits_in_less_than_half_of_what_the_paper_takes() -> None:
     try:
         mapper()

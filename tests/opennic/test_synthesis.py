@@ -8,6 +8,7 @@ from olaflab.opennic.box_synthesis import PAPER, synthesize_box
 
 
 @pytest.mark.skipif("OLAF_SYNTHESIS" not in os.environ, reason="some minutes (make test-all)")
+@pytest.mark.timeout(900)
 def test_the_box_is_small() -> None:
     """Less than the paper states for OlafQueue and its IPs, and shallow enough for 4 ns."""
     used = synthesize_box()

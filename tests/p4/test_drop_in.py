@@ -105,6 +105,23 @@ def test_real_commands_and_other_files_are_not_shadowed(tmp_path: Path) -> None:
     assert again.returncode == 0, again.stderr
 
 
+def test_controllers_of_bmv2_import_their_package(commands: Path) -> None:
+    """In an environment of Olaf's, whose protobuf refuses the modules of PyPI's package."""
+    controller = """
+from p4.config.v1 import p4info_pb2
+from p4.tmp import p4config_pb2
+from p4.v1 import p4runtime_pb2, p4runtime_pb2_grpc
+request = p4runtime_pb2.SetForwardingPipelineConfigRequest(action="VERIFY_AND_COMMIT")
+request.config.p4info.CopyFrom(p4info_pb2.P4Info(tables=[p4info_pb2.Table(size=7)]))
+request.config.p4_device_config = p4config_pb2.P4DeviceConfig(device_data=b"x").SerializeToString()
+print(request.config.p4info.tables[0].size, p4runtime_pb2_grpc.P4RuntimeStub.__name__)
+"""
+    environment = {**os.environ, "PYTHONPATH": str(commands / "python")}
+    line = [sys.executable, "-c", controller]
+    done = subprocess.run(line, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "7 P4RuntimeStub\n"), done.stderr
+
+
 def test_p4c_writes_json_into_a_folder(commands: Path, compiled: Path, tmp_path: Path) -> None:
     (tmp_path / "more").mkdir()
     (tmp_path / "more" / "extra.p4").write_text("const bit<8> extra = MACRO;\n")

@@ -1,7 +1,7 @@
 """The solutions of p4lang/tutorials, run by their own Makefiles under Mininet with the stand-ins.
 
-OLAF_TUTORIALS names a checkout. OLAF_MININET_PYTHON is an interpreter with mininet, p4runtime,
-p4runtime-shell, psutil, scapy and protobuf; root's rights, make and ping are needed too.
+OLAF_TUTORIALS names a checkout. OLAF_MININET_PYTHON is an interpreter with mininet, psutil, scapy, p4runtime,
+protobuf and, whatever protobuf that is, p4runtime-shell; root's rights, make and ping are needed too.
 """
 
 import os

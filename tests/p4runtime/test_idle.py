@@ -1,8 +1,13 @@
 """Idle timeouts: P4Runtime §9.1.8, and the notifications that follow from them."""
 
+import grpc
+import pytest
+
 from olafctl.p4runtime.agent.state.idle import SHORTEST_NS
 from olafctl.p4runtime.dataplane import Key, P4Info, Range, Ternary
-from tests.p4runtime.controller import Controller, entity, texts, update
+from olafctl.p4runtime.protocol import p4runtime_pb2
+from tests.p4runtime import messages
+from tests.p4runtime.controller import SECONDS, Controller, entity, texts, update
 from tests.p4runtime.memory_plane import MemoryPlane
 
 TABLE = 0x02000003
@@ -61,10 +66,31 @@ def test_what_idle_timeouts_do_not_go_with(primary: Controller, plane: MemoryPla
     assert primary.write(update("MODIFY", default)) == [INVALID]
     assert primary.write(update("INSERT", _text(1, -1))) == [INVALID]
     assert primary.write(update("INSERT", _text(1, 1, f"{ACTION} time_since_last_hit {{ }}"))) == [INVALID]
+    assert primary.write(update("INSERT", _text(2))) == ["OK"]
+    before = plane.state()
+    for change in ("MODIFY", "DELETE"):
+        assert primary.write(update(change, _text(2, more="time_since_last_hit { }"))) == [INVALID]
     plane.idle = None
     assert primary.write(update("INSERT", _text(1))) == ["UNIMPLEMENTED"]
     assert plane.state() == before
     assert primary.write(update("INSERT", _text(1, 0))) == ["OK"]
+
+
+def test_refusals_have_the_words_of_bmv2(primary: Controller) -> None:
+    """Public test suites compare them."""
+    untimed, hit, default = (update("INSERT", messages.ENTRY) for _ in range(3))
+    untimed.entity.table_entry.idle_timeout_ns = 5
+    hit.entity.table_entry.time_since_last_hit.elapsed_ns = 5
+    default.CopyFrom(update("MODIFY", f"table_entry {{ table_id: {TABLE} is_default_action: true }}"))
+    default.entity.table_entry.time_since_last_hit.elapsed_ns = 5
+    request = p4runtime_pb2.WriteRequest(device_id=1, updates=[untimed, hit, default])
+    request.election_id.low = 10
+    with pytest.raises(grpc.RpcError) as refused:
+        primary.stub.Write(request, timeout=SECONDS)
+    details = dict(refused.value.trailing_metadata())["grpc-status-details-bin"]
+    no_timeout = b"idle_timeout_ns must be set to 0 for tables which do not support idle timeout"
+    assert details.count(no_timeout) == 1
+    assert details.count(b"has_time_since_last_hit must not be set in WriteRequest") == 2
 
 
 def test_an_entry_that_is_not_hit_is_notified_again_and_again(

@@ -3,13 +3,11 @@
 import threading
 from typing import Any
 
-import grpc
 import pytest
 
 from olafctl.p4runtime import limits
 from olafctl.p4runtime.agent import Agent
 from olafctl.p4runtime.agent.read import encode
-from olafctl.p4runtime.dataplane import P4Info
 from olafctl.p4runtime.protocol import p4runtime_pb2
 from tests.p4runtime import messages
 from tests.p4runtime.controller import SECONDS, Controller, entity, update
@@ -103,17 +101,3 @@ def test_a_read_shows_one_state_however_slowly_it_is_taken(primary: Controller, 
     assert primary.write(*entries) == ["OK"] * number
     assert taken + sum(len(answer.entities) for answer in answers) == number
     assert primary.read(query.entities[0]) == []
-
-
-def test_a_table_without_idle_timeout_answers_in_the_words_of_bmv2(
-    primary: Controller, p4info: P4Info
-) -> None:
-    change = _entry(1)
-    change.entity.table_entry.idle_timeout_ns = 5
-    request = p4runtime_pb2.WriteRequest(device_id=1, updates=[change])
-    request.election_id.low = 10
-    with pytest.raises(grpc.RpcError) as refused:
-        primary.stub.Write(request, timeout=SECONDS)
-    words = b"idle_timeout_ns must be set to 0 for tables which do not support idle timeout"
-    details = dict(refused.value.trailing_metadata())["grpc-status-details-bin"]
-    assert words in details

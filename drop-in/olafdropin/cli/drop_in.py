@@ -19,11 +19,6 @@ from olafdropin import {module}
 
 {module}.main({name!r})
 """
-_PACKAGE = """{note} the p4 package: this folder's part of it, and what is installed.
-import pkgutil
-
-__path__ = pkgutil.extend_path(__path__, __name__)
-"""
 
 
 @click.command()
@@ -33,13 +28,15 @@ def command(folder: Path, force: bool) -> None:
     """Write stand-ins for p4c and BMv2 into FOLDER.
 
     They are p4c, p4c-bm2-ss, simple_switch, simple_switch_grpc and simple_switch_CLI. With FOLDER first on
-    PATH, what calls p4lang's compiler and BMv2 calls Olaf. FOLDER/python holds p4.tmp, which BMv2's
-    controllers import and PyPI does not have: for PYTHONPATH.
+    PATH, what calls p4lang's compiler and BMv2 calls Olaf. FOLDER/python holds P4Runtime's messages as
+    BMv2's controllers import them, for any protobuf: for PYTHONPATH.
 
     Where PATH has a real one already, nothing is written without --force.
     """
     from olafctl.errors import BadInput, Problem
     from olafctl.p4.stand_ins import NOTE, is_stand_in, real
+    from olafctl.targets.engine.compile import engine_library
+    from olafdropin.p4_package import write_package
 
     problems = []
     if set(sys.executable) & set(" \t"):
@@ -56,22 +53,13 @@ def command(folder: Path, force: bool) -> None:
         problems.append(Problem("exists and is not Olaf's", str(package), "choose another folder"))
     if problems:
         raise BadInput(*problems)
+    engine_library()  # now, as Mininet gives a switch ten seconds to start
     folder.mkdir(parents=True, exist_ok=True)
     for name, module in _COMMANDS.items():
         script = folder / name
         script.write_text(_SCRIPT.format(python=sys.executable, note=NOTE, name=name, module=module))
         script.chmod(script.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
-    _write_python(package, NOTE)
+    write_package(folder / "python", NOTE)
     click.echo(f"wrote {', '.join(_COMMANDS)}")
     click.echo(f'export PATH="{folder.absolute()}:$PATH"')
     click.echo(f'export PYTHONPATH="{(folder / "python").absolute()}"')
-
-
-def _write_python(package: Path, note: str) -> None:
-    from olafctl.p4 import p4config
-
-    temporary = package.parent / "tmp"
-    temporary.mkdir(parents=True, exist_ok=True)
-    package.write_text(_PACKAGE.format(note=note))
-    (temporary / "__init__.py").write_text("")
-    (temporary / "p4config_pb2.py").write_text(Path(p4config.__file__).read_text())

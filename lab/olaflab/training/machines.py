@@ -29,9 +29,10 @@ class Machines:
         here: dict[str, Any] = {"num_cpus": len(jobs) + 1, "include_dashboard": False}
         try:
             ray.init(address=cluster, log_to_driver=False, **(here if cluster == HERE else {}))
-        except (RayError, ConnectionError, ValueError, RuntimeError) as error:
+        except Exception as error:  # Ray raises no narrower one where a node does not start in time
             what = f"no Ray cluster answers: {error}"
-            raise OlafError(Problem(what, f"--ray {cluster}", "start it with: ray start")) from error
+            remedy = "try when the machine is less busy" if cluster == HERE else "start it with: ray start"
+            raise OlafError(Problem(what, f"--ray {cluster}", remedy)) from error
         self.counters = {job.worker.name: Counters() for job in jobs}
         self._mailbox: Any = ray.remote(num_cpus=0)(_Mailbox).remote()
         nodes = ray.cluster_resources()

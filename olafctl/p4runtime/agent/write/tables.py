@@ -199,12 +199,10 @@ def _modify_default(forwarding: Forwarding, state: TableState, request: EntryReq
 def _check_extras(forwarding: Forwarding, state: TableState, request: EntryRequest) -> None:
     """The direct resources and the idle timeout of a table entry."""
     table = state.table
-    if request.idle_timeout_ns or request.has_last_hit:
+    if request.idle_timeout_ns:
         if not table.idle_timeout:
             # The words that BMv2 answers, which public test suites compare.
             raise invalid("idle_timeout_ns must be set to 0 for tables which do not support idle timeout")
-        if request.has_last_hit:
-            raise invalid("time_since_last_hit is read, not written")
         if request.idle_timeout_ns < 0:
             raise invalid("an idle timeout cannot be negative")
     if request.counter is not None:

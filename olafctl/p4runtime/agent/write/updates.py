@@ -87,6 +87,9 @@ def apply_update(forwarding: Forwarding, update: Any) -> Undo:
     try:
         if isinstance(update, tuple):
             type, request = update
+            if request.has_last_hit:
+                # The words that BMv2 answers, which public test suites compare.
+                raise invalid("has_time_since_last_hit must not be set in WriteRequest")
             return _PLAIN[type](forwarding, request)
         kind, message = _entity(update.entity)
         applies = _BY_ENTITY[kind]
