@@ -1,5 +1,6 @@
 """``olafctl deploy``: make a testbed run."""
 
+import os
 from typing import TYPE_CHECKING
 
 import click
@@ -26,10 +27,14 @@ if TYPE_CHECKING:
     help="Give each worker, parameter server and host a network namespace of its own, for `olafctl exec`; or"
          " take them away.  [default: as it is; at first without]",
 )  # fmt: skip
+@click.option(
+    "--engine-cpu", type=click.IntRange(0), envvar="OLAF_ENGINE_CPU", metavar="NUMBER",
+    help="Let the engine's thread run on this processor, when it is started.  [default: $OLAF_ENGINE_CPU]",
+)  # fmt: skip
 @json_option("Print what was done as JSON.")
 def command(
     testbed: str, target: str | None, dry_run: bool, take_over: bool, force: bool, hosts: bool | None,
-    as_json: bool,
+    engine_cpu: int | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Make TESTBED run, programmed and verified.
 
@@ -42,11 +47,18 @@ def command(
     from olafctl.control.deploy import deploy, kept
     from olafctl.control.store import Store, folder_of
     from olafctl.daemon.keeper import keeper
-    from olafctl.targets import testbeds
+    from olafctl.errors import BadInput, Problem
+    from olafctl.targets import front_ports, testbeds
+    from olafctl.targets.twin.attach import ENGINE_CPU
     from olafctl.testbed.scarcity import scarcities
 
+    if engine_cpu is not None:
+        if engine_cpu not in os.sched_getaffinity(0):
+            usable = ", ".join(map(str, sorted(os.sched_getaffinity(0))))
+            raise BadInput(Problem(f"there is no processor {engine_cpu}", "--engine-cpu", f"one of {usable}"))
+        os.environ[ENGINE_CPU] = str(engine_cpu)
     bed = testbeds.load(testbeds.locate(testbed), target=target)
-    for note in scarcities(bed):
+    for note in (*scarcities(bed), *front_ports.notes(bed)):
         click.echo(f"note: {note}", err=True)
     store = Store(folder_of(bed.name))
     with keeper(store.folder) as daemon:

@@ -58,6 +58,10 @@ def listen(attachment: Attachment) -> Listener:
                 return _AtSocket(Path(attachment.path))
             case Transport.PCAP:
                 raise BadInput(Problem("is captured by itself", where, "open its files"))
+            case Transport.NIC:
+                raise BadInput(
+                    Problem("is the engine's alone", where, "capture at the other end of its cable")
+                )
     except OSError as error:
         what = f"cannot be captured: {error.strerror or error}"
         raise OlafError(Problem(what, where, "is it deployed, and are you allowed to?")) from error

@@ -47,6 +47,9 @@ def open_host_port(attachment: Attachment) -> HostPort:
                 return UnixHostPort(Path(attachment.path))
             case Transport.PCAP:
                 return PcapHostPort(attachment.path)
+            case Transport.NIC:
+                where = f"port {attachment.number}"
+                raise OlafError(Problem(f"its hosts are beyond the network card {attachment.path}", where))
     except OSError as error:
         raise OlafError(
             Problem(

@@ -29,7 +29,7 @@ def disable(interface: str) -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
         for command in (_ETHTOOL_STXCSUM, _ETHTOOL_STSO, _ETHTOOL_SGSO, _ETHTOOL_SGRO):
             with suppress(OSError):
-                _ask(control, interface, struct.pack("II", command, 0))
+                ask(control, interface, struct.pack("II", command, 0))
         with suppress(OSError):
             _disable_features(control, interface, _TAGS)
 
@@ -37,19 +37,20 @@ def disable(interface: str) -> None:
 def _disable_features(control: socket.socket, interface: str, unwanted: tuple[str, ...]) -> None:
     """Those that ``ethtool -k`` shows by these names."""
     asked = struct.pack("IIQI", _ETHTOOL_GSSET_INFO, 0, 1 << _ETH_SS_FEATURES, 0)
-    (count,) = struct.unpack_from("I", _ask(control, interface, asked), 16)
+    (count,) = struct.unpack_from("I", ask(control, interface, asked), 16)
     head = struct.pack("III", _ETHTOOL_GSTRINGS, _ETH_SS_FEATURES, count)
-    names = _ask(control, interface, head + bytes(count * _NAME_BYTES))[len(head) :]
+    names = ask(control, interface, head + bytes(count * _NAME_BYTES))[len(head) :]
     blocks = [0] * (-(-count // 32))
     for bit in range(count):
         name = names[bit * _NAME_BYTES : (bit + 1) * _NAME_BYTES].rstrip(b"\0").decode()
         if name in unwanted:
             blocks[bit // 32] |= 1 << bit % 32
     pairs = b"".join(struct.pack("II", chosen, 0) for chosen in blocks)
-    _ask(control, interface, struct.pack("II", _ETHTOOL_SFEATURES, len(blocks)) + pairs)
+    ask(control, interface, struct.pack("II", _ETHTOOL_SFEATURES, len(blocks)) + pairs)
 
 
-def _ask(control: socket.socket, interface: str, question: bytes) -> bytes:
+def ask(control: socket.socket, interface: str, question: bytes) -> bytes:
+    """The kernel's answer to an ethtool command, as long as the question. Raises OSError."""
     value = array.array("B", question)
     request = struct.pack("16sP", interface.encode(), value.buffer_info()[0])
     fcntl.ioctl(control, _SIOCETHTOOL, request)

@@ -5,8 +5,8 @@ processor for all of a deployment's hosts keeps the order of frames.
 """
 
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Sequence, Set
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
 from olafctl.errors import OlafError
@@ -23,20 +23,40 @@ def processor(key: str) -> int | None:
     return usable[int(key, 16) % len(usable)] if len(usable) > 1 else None
 
 
-def receive_on(number: int, namespace: str, interfaces: Sequence[str], state: Path) -> None:
-    """Let processor ``number`` receive what comes in at ``interfaces`` (Linux: Receive Packet Steering).
+def receive_on(number: int | None, namespace: str, interfaces: Sequence[str], state: Path) -> None:
+    """Let processor ``number`` receive what comes in at ``interfaces`` (Linux: Receive Packet Steering);
+    None: the one that sends it.
 
     Where that is not allowed (containers with a read-only /sys), the sender goes on doing so.
     """
     with suppress(OlafError):
-        ip.run(["netns", "exec", namespace, "sh", "-ec", _WRITE, "sh", mask(number), *interfaces], state)
+        ip.run(
+            [
+                "netns",
+                "exec",
+                namespace,
+                "sh",
+                "-ec",
+                _WRITE,
+                "sh",
+                "0" if number is None else mask(number),
+                *interfaces,
+            ],
+            state,
+        )
+
+
+def off(number: int | None) -> AbstractContextManager[None]:
+    """Threads that are started within it do not run on processor ``number`` (None: they run on any)."""
+    usable = os.sched_getaffinity(0)
+    return only(usable - {number} or usable)
 
 
 @contextmanager
-def off(number: int | None) -> Iterator[None]:
-    """Threads that are started within it do not run on processor ``number`` (None: they run on any)."""
+def only(processors: Set[int]) -> Iterator[None]:
+    """Threads that are started within it run on ``processors``. Raises OSError when there are none such."""
     usable = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, usable - {number} or usable)
+    os.sched_setaffinity(0, processors)
     try:
         yield
     finally:

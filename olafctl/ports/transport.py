@@ -10,3 +10,4 @@ class Transport(StrEnum):
     TAP = "tap"
     UNIX = "unix"
     PCAP = "pcap"
+    NIC = "nic"

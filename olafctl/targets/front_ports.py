@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from olafctl.errors import OlafError, Problem
-from olafctl.ports import interfaces, netem
+from olafctl.ports import interfaces, netem, nic
 from olafctl.ports.attachment import Attachment
 from olafctl.ports.namespace import exists
 from olafctl.ports.netem import Impairment
@@ -16,6 +16,7 @@ from olafctl.ports.transport import Transport
 from olafctl.targets.interface import Progress
 from olafctl.testbed.model import Port, Testbed
 from olafctl.testbed.ports import interface_of, pcap_files
+from olafctl.wire.layouts import BEAT_BYTES
 
 _INTERFACES = (Transport.VETH, Transport.TAP)
 _NO_IMPAIRMENT = "take impair out of the port, or deploy where there is netem"
@@ -55,9 +56,20 @@ def problems(testbed: Testbed, state: Path) -> Sequence[Problem]:
             tap = port.transport is Transport.TAP
             if reason := interfaces.why_no_tap() if tap else interfaces.why_not():
                 found.append(Problem(reason, where, _NO_INTERFACES))
+        elif port.transport is Transport.NIC:
+            if reason := nic.why_not(interface_of(port)):
+                found.append(Problem(reason, where, "give the port's path the name of a free network card"))
         else:
             found.extend(_path_problems(_place(port, _chosen(port), testbed, state.resolve()), where))
     return found
+
+
+def notes(testbed: Testbed) -> Iterator[str]:
+    """What should be set at the network cards of ``testbed``, and is not."""
+    longest = max(engine.beats for engine in testbed.engines) * BEAT_BYTES
+    for port in testbed.ports:
+        if port.transport is Transport.NIC:
+            yield from nic.notes(interface_of(port), longest)
 
 
 def plan(testbed: Testbed, state: Path, progress: Progress) -> Sequence[FrontPort]:
@@ -159,6 +171,8 @@ def _is_there(port: FrontPort) -> bool:
     if outer.namespace is not None and not exists(outer.namespace):
         return False
     match port.transport:
+        case Transport.NIC:
+            return (Path("/sys/class/net") / port.inner).exists()
         case Transport.VETH:
             # The pipeline's end, which goes with the host's; a host may move its own end elsewhere.
             return (Path("/sys/class/net") / port.inner).exists()
@@ -188,6 +202,9 @@ def _place(port: Port, transport: Transport, testbed: Testbed, state: Path) -> F
             Attachment(number, transport, name, interfaces.namespace_of(state)),
             impair=port.impair,
         )
+    if transport is Transport.NIC:
+        card = interface_of(port)
+        return FrontPort(number, transport, card, Attachment(number, transport, card))
     # A path in a testbed is relative to the testbed's folder.
     folder = testbed.source.resolve().parent if port.path else state / "ports"
     if transport is Transport.UNIX:

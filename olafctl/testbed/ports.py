@@ -22,7 +22,8 @@ _LOW, _HIGH = limits.FRONT_PORTS[0], limits.FRONT_PORTS[-1]
 
 
 def interface_of(port: Port) -> str:
-    """The host's side of a port that is a veth or a TAP: its path, its name, else its number."""
+    """The host's side of a port that is a veth or a TAP, or the network card: its path, its name, else its
+    number."""
     if port.path is not None:
         return port.path
     return port.name if _is_interface(port.name) else f"port{port.number}"
@@ -218,7 +219,7 @@ def _fitting(path: str, transport: Transport | None, number: int, many: bool) ->
     if many and _NUMBER not in path:
         raise Unreadable("all ports of the range would have it", f"write {_NUMBER} in it")
     shown = path.replace(_NUMBER, str(number))
-    if transport in (Transport.VETH, Transport.TAP):
+    if transport in (Transport.VETH, Transport.TAP, Transport.NIC):
         if not _is_interface(shown):
             raise Unreadable(f"{quoted(path)} is not an interface name", _INTERFACE_REMEDY)
     elif transport is Transport.UNIX and len(shown.encode()) > limits.SOCKET_PATH:

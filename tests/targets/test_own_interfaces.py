@@ -7,8 +7,11 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
+from ipaddress import IPv4Address
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from olafctl.errors import OlafError
@@ -19,6 +22,9 @@ from olafctl.ports.host import InterfaceHostPort
 from olafctl.ports.interfaces import Pair
 from olafctl.targets.engine.device import EngineSwitch
 from olafctl.targets.engine.engine import Engine
+from olafctl.wire.frames import Endpoint
+from olafctl.wire.layouts import FrameType
+from olaflab.frames import OlafFrame
 
 from .test_socket_ports import CPU, PROGRAM
 
@@ -55,8 +61,11 @@ def lone(tmp_path: Path) -> Iterator[Lone]:
 
 
 @contextmanager
-def switch_between(folder: Path, *, own: bool = True, copies: int = 0) -> Iterator[Lone]:
-    """A switch with own interfaces, or opened as any other; of port 1's frames so many copies leave."""
+def switch_between(
+    folder: Path, *, own: bool = True, nic: bool = False, queues: int = 1, copies: int = 0
+) -> Iterator[Lone]:
+    """A switch with own interfaces, or opened as any other, or as cards with so many queues; of port 1's
+    frames so many copies leave."""
     many = ("standard.egress_spec = 2", "standard.mcast_grp = 1")
     (folder / "program.p4").write_text(PROGRAM.replace(*many) if copies else PROGRAM)
     program = compile_program(folder / "program.p4")
@@ -68,7 +77,12 @@ def switch_between(folder: Path, *, own: bool = True, copies: int = 0) -> Iterat
         interfaces.create(state, [Pair(made.inner(port), f"host{port}") for port in (1, 2)])
         engine.wire_switch(CPU)
         switch = EngineSwitch(engine, 0, CPU)
+        if queues > 1:
+            for port in (1, 2):
+                many_queues(made.inner(port), f"host{port}", made.namespace, queues)
         add = engine.add_own_interface if own else engine.add_interface
+        if nic:
+            add = partial(engine.add_own_interface, nic=True)
         for port in (1, 2):
             add(port, made.inner(port))
         switch.commit(switch.prepare(program.p4info, program.device_config))
@@ -77,6 +91,16 @@ def switch_between(folder: Path, *, own: bool = True, copies: int = 0) -> Iterat
     finally:
         engine.close()
         interfaces.remove(state)
+
+
+def many_queues(inner: str, outer: str, namespace: str, queues: int) -> None:
+    """In place of a pair, one that has more queues each way."""
+    ip.run(["link", "delete", "dev", inner])
+    several = ["numtxqueues", str(queues), "numrxqueues", str(queues)]
+    pair = [inner, *several, "type", "veth", "peer", "name", outer, "netns", namespace, *several]
+    ip.run(["link", "add", "name", *pair])
+    ip.run(["link", "set", "dev", inner, "up"])
+    ip.run(["-n", namespace, "link", "set", "dev", outer, "up"])
 
 
 def xdp_of(interface: str) -> object:
@@ -175,6 +199,40 @@ def test_hosts_that_receive_slower_than_copies_leave_get_all_of_them(tmp_path: P
                 assert receivers[-1].receive(SOON) == frame
         stats = lone.engine.port_stats(2)
         assert (stats.tx_frames, stats.tx_dropped) == (bursts * copies, 0)
+
+
+@pytest.mark.parametrize("way", ["own", "any", "nic"])
+def test_a_link_that_went_down_and_up_again_carries_frames(tmp_path: Path, way: str) -> None:
+    with switch_between(tmp_path, own=way == "own", nic=way == "nic") as lone:
+        lone.engine.start()
+        receiver = lone.host(2)
+        ends = (["dev", lone.inner(1)], ["-n", lone.namespace, "dev", "host1"], ["dev", lone.inner(2)])
+        for number, (*options, _, end) in enumerate(ends):
+            for state in ("down", "up"):
+                ip.run([*options, "link", "set", "dev", end, state])
+            frame = HEAD + number.to_bytes(46, "big")
+            lone.host(1).send(frame)
+            assert receiver.receive(SOON) == frame
+
+
+def test_a_card_is_served_at_all_its_queues(tmp_path: Path) -> None:
+    with switch_between(tmp_path, nic=True, queues=4) as lone:
+        needs_xdp(lone)
+        lone.engine.start()
+        sender, receiver = lone.host(1), lone.host(2)
+        to = Endpoint("02:00:00:00:00:01", IPv4Address("10.0.0.1"), 20300)
+        frames = [
+            OlafFrame(
+                Endpoint(f"02:00:00:00:01:{flow:02x}", IPv4Address(f"10.0.1.{flow}"), 1024 + flow),
+                to, FrameType.UPDATE, 0, 1, seq, 0.0, 0, np.zeros(2, np.float32),
+            ).encode()
+            for seq in range(8) for flow in range(32)
+        ]  # fmt: skip
+        arrived = []
+        for frame in frames:
+            sender.send(frame)
+            arrived.append(receiver.receive(SOON))
+        assert arrived == frames
 
 
 def test_an_interface_that_has_an_owner_is_opened_as_any_other(

@@ -14,6 +14,7 @@ from olafctl.ports.pcap import PcapReader, PcapWriter
 from olafctl.ports.transport import Transport
 from olafctl.targets import processes, registry
 from olafctl.targets.testbeds import load
+from olafctl.targets.twin.attach import ENGINE_CPU
 from olafctl.testbed.model import Testbed
 
 from .conftest import LAPTOP, Live, program, quietly, why_not
@@ -78,6 +79,40 @@ def test_the_packet_thread_keeps_off_the_processor_that_receives_for_veths(
     off = {interfaces.receiver_of(state)} if kind is Transport.VETH else set()
     assert os.sched_getaffinity(0) - off in threads
     assert os.sched_getaffinity(0) in threads
+
+
+def test_the_packet_thread_runs_where_the_operator_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bed, target, state = bed_of(Transport.UNIX), registry.get("software"), tmp_path / "bed"
+    chosen = max(os.sched_getaffinity(0))
+    monkeypatch.setenv(ENGINE_CPU, str(chosen))
+    target.start(bed, target.build(bed, quietly), state, quietly)
+    try:
+        threads = [
+            os.sched_getaffinity(thread.id) for process in processes.of(state) for thread in process.threads()
+        ]
+        assert {chosen} in threads
+        assert os.sched_getaffinity(0) in threads
+    finally:
+        target.stop(state)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_engine_of_root_keeps_no_more_rights_than_its_ports_need(kind: Transport, tmp_path: Path) -> None:
+    bed, target, state = bed_of(kind), registry.get("software"), tmp_path / "bed"
+    target.start(bed, target.build(bed, quietly), state, quietly)
+    try:
+        (process,) = processes.of_engine(state)
+        said = Path(f"/proc/{process.pid}/status").read_text()
+    finally:
+        target.stop(state)
+    held = {line.split()[0]: int(line.split()[1], 16) for line in said.splitlines() if line.startswith("Cap")}
+    needed = sum(1 << number for number in (1, 12, 13, 14, 39))
+    namespaces = 1 << 21 if kind in (Transport.VETH, Transport.TAP) else 0
+    for which in ("CapBnd:", "CapEff:", "CapPrm:"):
+        assert held[which] & ~(needed | namespaces) == 0
 
 
 def test_frames_sent_before_a_pipeline_is_pushed_are_counted_as_lost(tmp_path: Path) -> None:

@@ -90,7 +90,7 @@ TABLE = [
         "path-without-transport",
         "{number: 1, name: ps}",
         "{number: 1, name: ps, path: /tmp/ps}",
-        "7: ports[0].path: a path needs a transport (add transport: veth, tap, unix, pcap)",
+        "7: ports[0].path: a path needs a transport (add transport: veth, tap, unix, pcap, nic)",
     ),
     changed(
         "interface-name-too-long",

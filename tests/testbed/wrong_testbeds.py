@@ -150,7 +150,7 @@ TABLE = [
         "unknown-transport",
         "{number: 1, name: ps}",
         "{number: 1, name: ps, transport: carrier-pigeon}",
-        "7: ports[0].transport: 'carrier-pigeon' is not one of veth, tap, unix, pcap (use veth)",
+        "7: ports[0].transport: 'carrier-pigeon' is not one of veth, tap, unix, pcap, nic (use veth)",
     ),
     # Types
     changed(

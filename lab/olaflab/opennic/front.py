@@ -39,7 +39,7 @@ def open_front(port: FrontPort, state: Path) -> Front:
     """The front port ``port`` of the deployment in ``state``. Raises OlafError."""
     try:
         match port.transport:
-            case Transport.VETH:
+            case Transport.VETH | Transport.NIC:
                 return _Interface(port.inner)
             case Transport.TAP:
                 opened = _Tap(open_tap(port.inner))

@@ -4,10 +4,11 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+import psutil
 
 from olafctl import paths
 from olafctl.control import devices
@@ -18,7 +19,7 @@ from olafctl.errors import BadInput, Problem
 from olafctl.membership.model import Host
 from olafctl.ports import interfaces
 from olafctl.ports.transport import Transport
-from olafctl.targets import registry
+from olafctl.targets import processes, registry
 from olafctl.targets.interface import Progress, Running, TimedFrame, of_root
 from olafctl.testbed.model import Testbed
 from olafctl.wire import layouts
@@ -29,6 +30,7 @@ from olaflab.frames import OlafFrame
 from olaflab.pipeline import veth_load
 
 _KINDS = 64
+_PERCENTILES = {"p50": 0.5, "p99": 0.99, "p99.9": 0.999}
 _WARM_UP_SECONDS = 0.5
 NS_PER_BEAT = 4
 
@@ -40,6 +42,12 @@ class Rate:
     frames: int
     received: int
     seconds: float
+    user_ns: float = 0.0
+    """ns of processor time of the engine's processes for each frame; in the kernel on their behalf is
+    ``kernel_ns``, what else the kernel did when they called it included."""
+    kernel_ns: float = 0.0
+    latency_us: Mapping[str, float] = field(default_factory=dict)
+    """Microseconds from sent to received, by percentile."""
 
     @property
     def per_second(self) -> float:
@@ -100,13 +108,43 @@ def virtual(running: Running, testbed: Testbed, frames: Sequence[bytes], count: 
     return Rate(count, received, time.perf_counter() - begin)
 
 
-def wall(running: Running, testbed: Testbed, frames: Sequence[bytes], seconds: float, window: int) -> Rate:
-    """Frames over veths for ``seconds``, never more than ``window`` under way. Raises OlafError."""
+def wall(
+    running: Running,
+    testbed: Testbed,
+    frames: Sequence[bytes],
+    seconds: float,
+    window: int,
+    rate: float = 0,
+) -> Rate:
+    """Frames over veths for ``seconds``, ``rate`` a second (0: as fast as they come out), never more than
+    ``window`` under way. Raises OlafError."""
     by_number = {attachment.number: attachment for attachment in running.attachments}
     sender = by_number[testbed.workers[0].port]
     receiver = by_number[testbed.parameter_servers[0].port]
-    measured = veth_load.measure(sender, receiver, frames, seconds, window)
-    return Rate(measured.sent, measured.received, measured.seconds)
+    parts = engine_processes(running)
+    before = _processor_seconds(parts)
+    measured = veth_load.measure(sender, receiver, frames, seconds, window, rate)
+    user, kernel = (
+        (end - begin) * 1e9 / max(measured.received, 1)
+        for begin, end in zip(before, _processor_seconds(parts), strict=True)
+    )
+    latency = {name: measured.latency(share) for name, share in _PERCENTILES.items()}
+    return Rate(measured.sent, measured.received, measured.seconds, user, kernel, latency)
+
+
+def engine_processes(running: Running) -> Sequence[psutil.Process]:
+    """Those that move the frames."""
+    return processes.of_engine(running.logs()[0].parent)
+
+
+def _processor_seconds(parts: Sequence[psutil.Process]) -> tuple[float, float]:
+    """Of user code, and of the kernel: their sum to the ns, which of them a tick finds at work."""
+    times = [part.cpu_times() for part in parts]
+    user, kernel = sum(each.user for each in times), sum(each.system for each in times)
+    tasks = [task for part in parts for task in Path(f"/proc/{part.pid}/task").iterdir()]
+    whole = sum(int((task / "schedstat").read_text().split()[0]) for task in tasks) / 1e9
+    share = user / (user + kernel) if user + kernel else 0.0
+    return whole * share, whole * (1 - share)
 
 
 @dataclass(frozen=True)

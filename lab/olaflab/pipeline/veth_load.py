@@ -4,6 +4,7 @@ import ctypes
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import accumulate
 
 from olafctl.errors import OlafError, Problem
 from olafctl.ports.attachment import Attachment
@@ -11,6 +12,8 @@ from olafctl.ports.namespace import within
 from olafctl.targets.engine.engine import load_native
 
 _TIMEOUT_MS = 500
+_EACH, _PLACES = 16, 1024
+"""As ``load.h`` has them: places for a power of two of ns, and all of them."""
 
 
 @dataclass(frozen=True)
@@ -20,6 +23,15 @@ class Load:
     sent: int
     received: int
     seconds: float
+    latencies: Sequence[int]
+    """Frames by how long they were under way, in the places of ``load.h``."""
+
+    def latency(self, share: float) -> float:
+        """µs within which ``share`` of those that arrived did, to 1/16."""
+        left = share * self.received
+        place = next((place for place, count in enumerate(accumulate(self.latencies)) if count >= left), 0)
+        power, part = divmod(place, _EACH)
+        return float((_EACH + part + 1) * 2.0 ** (power - 1) / 1000)
 
     @property
     def rate(self) -> float:
@@ -28,16 +40,22 @@ class Load:
 
 
 def measure(
-    sender: Attachment, receiver: Attachment, frames: Sequence[bytes], seconds: float, window: int
+    sender: Attachment,
+    receiver: Attachment,
+    frames: Sequence[bytes],
+    seconds: float,
+    window: int,
+    rate: float = 0,
 ) -> Load:
-    """Send from ``sender`` for ``seconds``, in turn ``frames`` (all of one length); count at ``receiver``.
+    """Send from ``sender`` for ``seconds``, in turn ``frames`` (all of one length), ``rate`` a second (0: as
+    fast as they come back); count at ``receiver``.
 
     Raises OlafError when either is not an interface that can be opened.
     """
     if len({len(frame) for frame in frames}) != 1:
         raise OlafError(Problem("frames of different lengths", "load"))
     library = load_native()
-    result = (ctypes.c_uint64 * 3)()
+    result = (ctypes.c_uint64 * (3 + _PLACES))()
     with _interface(library, sender) as out, _interface(library, receiver) as into:
         library.olaf_load_measure(
             out,
@@ -47,10 +65,11 @@ def measure(
             len(frames[0]),
             int(seconds * 1e9),
             window,
+            int(1e9 / rate) if rate else 0,
             _TIMEOUT_MS,
             result,
         )
-    return Load(result[0], result[1], result[2] / 1e9)
+    return Load(result[0], result[1], result[2] / 1e9, result[3:])
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from olafctl import paths, templates
+from olafctl.targets.twin.attach import ENGINE_CPU
 
 
 def notify(state: str) -> None:
@@ -41,4 +42,5 @@ def unit(template: str, words: Sequence[str]) -> str:
         state=paths.state(),
         cache=paths.cache(),
         user=os.geteuid(),
+        engine_cpu=os.environ.get(ENGINE_CPU),
     )

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <utility>
 #include <vector>
 
 #include "failure.h"
@@ -95,6 +96,7 @@ class InterfacePort final : public Port {
 
     void flush() override {
         size_t next = 0;
+        bool told_down = false;  // the first time it may be of a link that is up again
         while (next < queued_) {
             int sent = sendmmsg(fd_, &tx_messages_[next], unsigned(queued_ - next), 0);
             if (sent > 0) {
@@ -103,7 +105,8 @@ class InterfacePort final : public Port {
                     stats.tx_frames++;
                     stats.tx_bytes += tx_[next].parts[1].iov_len;
                 }
-            } else if ((errno == EAGAIN && can_send_soon()) || (errno == ENOBUFS && patience_.wait())) {
+            } else if ((errno == EAGAIN && can_send_soon()) || (errno == ENOBUFS && patience_.wait()) ||
+                       (errno == ENETDOWN && !std::exchange(told_down, true))) {
                 continue;
             } else {
                 stats.tx_dropped++;

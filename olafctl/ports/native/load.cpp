@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include <algorithm>
+#include <vector>
 
 namespace olaf {
 namespace {
@@ -23,26 +24,34 @@ class Counter final : public Sink {
 }  // namespace
 
 LoadResult measure(Port &out, Port &in, const std::string *frames, size_t kinds, uint64_t duration_ns,
-                   uint64_t window, int patience_ms) {
+                   uint64_t window, uint64_t gap_ns, int patience_ms) {
     LoadResult result;
     Counter arrived;
-    uint64_t lost = 0;
-    uint64_t begin = monotonic();
+    std::vector<uint64_t> sent_at(window);
+    uint64_t lost = 0, begin = monotonic(), moved = begin;
     for (uint64_t now = begin; now - begin < duration_ns || arrived.count + lost < result.sent;
          now = monotonic()) {
         uint64_t under_way = result.sent - std::min(result.sent, arrived.count + lost);
-        for (; under_way < window && now - begin < duration_ns; under_way++, result.sent++) {
+        for (; under_way < window && now - begin < duration_ns && result.sent * gap_ns <= now - begin;
+             under_way++, result.sent++) {
             const std::string &frame = frames[result.sent % kinds];
             out.send(reinterpret_cast<const uint8_t *>(frame.data()), frame.size());
+            sent_at[result.sent % window] = now;
         }
         out.flush();
+        // Between two frames it does not sleep: that would take longer than they are apart.
         pollfd wanted{in.fd(), POLLIN, 0};
-        if (poll(&wanted, 1, patience_ms) == 0) {
+        if (poll(&wanted, 1, gap_ns ? 0 : patience_ms) == 0) {
+            if (gap_ns && (under_way == 0 || now - moved < uint64_t(patience_ms) * 1000000)) continue;
             lost += under_way;
             continue;
         }
+        uint64_t before = arrived.count + lost;
         in.receive(arrived);
-        result.nanoseconds = monotonic() - begin;
+        moved = monotonic();
+        for (; before < arrived.count + lost; before++)
+            result.latencies.add(moved - sent_at[before % window]);
+        result.nanoseconds = moved - begin;
     }
     result.received = arrived.count;
     return result;

@@ -62,7 +62,9 @@ std::unique_ptr<Port> open_interface(const std::string &name);  // AF_PACKET, e.
 // By AF_XDP: of a veth pair that is this deployment's alone and whose other end leaves nothing to hardware,
 // no checksum and no VLAN tag. Its queueing disciplines are passed by. Where that cannot be had,
 // open_interface() and the reason in `instead`.
-std::unique_ptr<Port> open_own_interface(const std::string &name, std::string &instead);
+// `nic`: a network card that is this deployment's alone, with all its queues, in its driver's own way where
+// that can be had.
+std::unique_ptr<Port> open_own_interface(const std::string &name, std::string &instead, bool nic = false);
 std::unique_ptr<Port> open_tap(int fd);               // an attached /dev/net/tun
 std::unique_ptr<Port> open_seqpacket(int listening);  // a listening SOCK_SEQPACKET socket
 std::unique_ptr<Port> open_pcap(const std::string &in, const std::string &out);  // either may be empty

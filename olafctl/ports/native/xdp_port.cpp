@@ -1,11 +1,16 @@
 // An interface by AF_XDP: frames are read where the kernel put them, and one system call sends many.
+#include <linux/if_packet.h>
 #include <linux/if_xdp.h>
 #include <net/ethernet.h>
+#include <net/if.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <filesystem>
 #include <vector>
 
 #include "failure.h"
@@ -22,26 +27,22 @@ constexpr uint32_t CONTINUED = 1;  // XDP_PKT_CONTD: the frame goes on in the ne
 
 class XdpPort final : public Port {
   public:
-    explicit XdpPort(const std::string &name) : socket_(name), redirect_(name, socket_.fd()) {
+    XdpPort(const std::string &name, uint32_t queues, bool nic)
+        : sockets_(open(name, queues, nic)), redirect_(name, descriptors(), nic) {
+        for (const auto &each : sockets_) {
+            epoll_event event{};
+            event.events = EPOLLIN;
+            checked(epoll_ctl(all_.fd, EPOLL_CTL_ADD, each->fd(), &event), "epoll");
+        }
+        if (nic) hear_everything(name);
         for (uint64_t chunk = 0; chunk < XdpMemory::SENT; chunk++)
             free_.push_back((XdpMemory::RECEIVED + chunk) * CHUNK);
     }
 
-    int fd() const override { return socket_.fd(); }
+    int fd() const override { return sockets_.size() == 1 ? socket_.fd() : all_.fd; }
 
     void receive(Sink &sink) override {
-        uint32_t next = socket_.received.consumed();
-        uint32_t end = socket_.received.produced();
-        uint32_t filled = socket_.to_fill.produced();
-        for (size_t frames = 0; frames < BATCH && next != end; frames++) {
-            uint32_t begin = next;
-            while (socket_.received.at(next++).options & CONTINUED) continue;
-            take(sink, begin, next);
-            for (uint32_t part = begin; part != next; part++)
-                socket_.to_fill.at(filled++) = socket_.received.at(part).addr / CHUNK * CHUNK;
-        }
-        socket_.received.consume_to(next);
-        socket_.to_fill.produce_to(filled);
+        for (const auto &each : sockets_) receive(sink, *each);
     }
 
     void send(const uint8_t *frame, size_t length) override {
@@ -78,26 +79,75 @@ class XdpPort final : public Port {
     }
 
     void count_losses() override {
-        xdp_statistics lost{};
-        socklen_t size = sizeof lost;
-        if (getsockopt(socket_.fd(), SOL_XDP, XDP_STATISTICS, &lost, &size) < 0) return;
-        uint64_t dropped = lost.rx_dropped + lost.rx_ring_full;
+        uint64_t dropped = 0;
+        for (const auto &each : sockets_) {
+            xdp_statistics lost{};
+            socklen_t size = sizeof lost;
+            if (getsockopt(each->fd(), SOL_XDP, XDP_STATISTICS, &lost, &size) < 0) return;
+            dropped += lost.rx_dropped + lost.rx_ring_full;
+        }
         stats.rx_dropped += dropped - lost_before_;
         lost_before_ = dropped;
     }
 
   private:
-    void take(Sink &sink, uint32_t begin, uint32_t end) {
-        const xdp_desc &first = socket_.received.at(begin);
-        if (end - begin == 1) return received(sink, socket_.memory.at(first.addr), first.len);
+    using Sockets = std::vector<std::unique_ptr<XdpSocket>>;
+
+    // A descriptor that closes itself.
+    struct Descriptor {
+        explicit Descriptor(int fd) : fd(fd) {}
+        ~Descriptor() { close(fd); }
+        Descriptor(const Descriptor &) = delete;
+        Descriptor &operator=(const Descriptor &) = delete;
+        const int fd;
+    };
+
+    static Sockets open(const std::string &name, uint32_t queues, bool nic) {
+        Sockets made;
+        for (uint32_t queue = 0; queue < queues; queue++)
+            made.push_back(std::make_unique<XdpSocket>(name, queue, !nic));
+        return made;
+    }
+
+    std::vector<int> descriptors() const {
+        std::vector<int> found;
+        for (const auto &each : sockets_) found.push_back(each->fd());
+        return found;
+    }
+
+    // Frames to any address, for as long as this process lives.
+    void hear_everything(const std::string &name) {
+        packet_mreq all{int(if_nametoindex(name.c_str())), PACKET_MR_PROMISC, 0, {}};
+        checked(setsockopt(promiscuous_.fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &all, sizeof all),
+                "hearing everything at " + name);
+    }
+
+    void receive(Sink &sink, XdpSocket &socket) {
+        uint32_t next = socket.received.consumed();
+        uint32_t end = socket.received.produced();
+        uint32_t filled = socket.to_fill.produced();
+        for (size_t frames = 0; frames < BATCH && next != end; frames++) {
+            uint32_t begin = next;
+            while (socket.received.at(next++).options & CONTINUED) continue;
+            take(sink, socket, begin, next);
+            for (uint32_t part = begin; part != next; part++)
+                socket.to_fill.at(filled++) = socket.received.at(part).addr / CHUNK * CHUNK;
+        }
+        socket.received.consume_to(next);
+        socket.to_fill.produce_to(filled);
+    }
+
+    void take(Sink &sink, XdpSocket &socket, uint32_t begin, uint32_t end) {
+        const xdp_desc &first = socket.received.at(begin);
+        if (end - begin == 1) return received(sink, socket.memory.at(first.addr), first.len);
         size_t length = 0;
         for (uint32_t part = begin; part != end; part++) {
-            const xdp_desc &piece = socket_.received.at(part);
+            const xdp_desc &piece = socket.received.at(part);
             if (length + piece.len > MAX_FRAME) {
                 stats.rx_dropped++;
                 return;
             }
-            std::memcpy(whole_.data() + length, socket_.memory.at(piece.addr), piece.len);
+            std::memcpy(whole_.data() + length, socket.memory.at(piece.addr), piece.len);
             length += piece.len;
         }
         received(sink, whole_.data(), length);
@@ -125,7 +175,10 @@ class XdpPort final : public Port {
 
     static bool may_be_taken_soon() { return errno == EAGAIN || errno == EBUSY || errno == ENOBUFS; }
 
-    XdpSocket socket_;
+    Sockets sockets_;                       // one at each queue
+    XdpSocket &socket_{*sockets_.front()};  // sends, so that frames keep their order
+    Descriptor all_{checked(epoll_create1(EPOLL_CLOEXEC), "epoll")};
+    Descriptor promiscuous_{checked(::socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0), "a packet socket")};
     XdpRedirect redirect_;
     std::vector<uint64_t> free_;                     // chunks that hold nothing to send
     uint32_t queued_ = 0;                            // up to here the ring to send is written
@@ -135,11 +188,19 @@ class XdpPort final : public Port {
     Patience patience_;
 };
 
+// Of an interface in this process's network namespace.
+uint32_t queues_of(const std::string &name) {
+    uint32_t found = 0;
+    for (const auto &entry : std::filesystem::directory_iterator("/sys/class/net/" + name + "/queues"))
+        found += entry.path().filename().string().starts_with("rx-");
+    return found;
+}
+
 }  // namespace
 
-std::unique_ptr<Port> open_own_interface(const std::string &name, std::string &instead) {
+std::unique_ptr<Port> open_own_interface(const std::string &name, std::string &instead, bool nic) {
     try {
-        return std::make_unique<XdpPort>(name);
+        return std::make_unique<XdpPort>(name, nic ? queues_of(name) : 1, nic);
     } catch (const std::exception &failure) {
         instead = failure.what();
         return open_interface(name);

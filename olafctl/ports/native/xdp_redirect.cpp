@@ -39,17 +39,16 @@ int bpf(bpf_cmd command, bpf_attr &attributes, const std::string &what) {
     return checked(int(syscall(SYS_bpf, command, &attributes, sizeof attributes)), what);
 }
 
-int new_map(const std::string &what) {
+int new_map(size_t queues, const std::string &what) {
     bpf_attr wanted = nothing();
     wanted.map_type = BPF_MAP_TYPE_XSKMAP;
     wanted.key_size = sizeof(uint32_t);
     wanted.value_size = sizeof(int);
-    wanted.max_entries = 1;
+    wanted.max_entries = uint32_t(queues);
     return bpf(BPF_MAP_CREATE, wanted, what);
 }
 
-void put(int map, int socket, const std::string &what) {
-    uint32_t queue = 0;
+void put(int map, uint32_t queue, int socket, const std::string &what) {
     bpf_attr wanted = nothing();
     wanted.map_fd = uint32_t(map);
     wanted.key = reinterpret_cast<uint64_t>(&queue);
@@ -78,16 +77,19 @@ int load(int map, const std::string &what) {
 
 }  // namespace
 
-XdpRedirect::XdpRedirect(const std::string &interface, int socket) {
+XdpRedirect::XdpRedirect(const std::string &interface, const std::vector<int> &sockets, bool driver) {
     std::string what = "an XDP program on " + interface;
-    Descriptor map(new_map(what));
-    put(map.fd(), socket, what);
+    Descriptor map(new_map(sockets.size(), what));
+    for (size_t queue = 0; queue < sockets.size(); queue++)
+        put(map.fd(), uint32_t(queue), sockets[queue], what);
     Descriptor program(load(map.fd(), what));
     bpf_attr wanted = nothing();
     wanted.link_create.prog_fd = uint32_t(program.fd());
     wanted.link_create.target_ifindex = if_nametoindex(interface.c_str());
     wanted.link_create.attach_type = BPF_XDP;
-    // Not the driver's own mode: a veth's has room for 256 frames only, and takes no jumbo MTU.
+    // Not the driver's own mode for a veth: that has room for 256 frames only, and takes no jumbo MTU.
+    wanted.link_create.flags = XDP_FLAGS_DRV_MODE;
+    if (driver && (link_ = int(syscall(SYS_bpf, BPF_LINK_CREATE, &wanted, sizeof wanted))) >= 0) return;
     wanted.link_create.flags = XDP_FLAGS_SKB_MODE;
     link_ = bpf(BPF_LINK_CREATE, wanted, what);
 }

@@ -1,13 +1,15 @@
-// Hands every frame that comes in at an interface to an AF_XDP socket.
+// Hands every frame that comes in at an interface to its queue's AF_XDP socket.
 #pragma once
 #include <string>
+#include <vector>
 
 namespace olaf {
 
 // As long as it lives; the kernel takes the program away with the process, however that ends.
 class XdpRedirect {
   public:
-    XdpRedirect(const std::string &interface, int socket);  // throws std::runtime_error
+    // `sockets` by queue; `driver`: in its own way, if it has one. Throws std::runtime_error.
+    XdpRedirect(const std::string &interface, const std::vector<int> &sockets, bool driver);
     ~XdpRedirect();
     XdpRedirect(const XdpRedirect &) = delete;
     XdpRedirect &operator=(const XdpRedirect &) = delete;

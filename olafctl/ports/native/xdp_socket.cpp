@@ -22,10 +22,11 @@ template <typename Value> void option(int fd, int which, const Value &value, con
     checked(setsockopt(fd, SOL_XDP, which, &value, sizeof value), what);
 }
 
-void bind_to(int fd, const std::string &interface, const std::string &what) {
+void bind_to(int fd, const std::string &interface, uint32_t queue, bool copy, const std::string &what) {
     sockaddr_xdp address{};
     address.sxdp_family = AF_XDP;
-    address.sxdp_flags = XDP_COPY | SEVERAL_CHUNKS;
+    address.sxdp_flags = uint16_t(SEVERAL_CHUNKS | (copy ? XDP_COPY : 0));
+    address.sxdp_queue_id = queue;
     address.sxdp_ifindex = if_nametoindex(interface.c_str());
     if (address.sxdp_ifindex == 0) fail("interface " + interface);
     for (int left = BIND_ATTEMPTS; bind(fd, reinterpret_cast<sockaddr *>(&address), sizeof address) < 0;) {
@@ -85,7 +86,7 @@ void XdpMemory::prepare(const std::string &what) {
     checked(getsockopt(fd_, SOL_XDP, XDP_MMAP_OFFSETS, &offsets_, &size), what);
 }
 
-XdpSocket::XdpSocket(const std::string &interface)
+XdpSocket::XdpSocket(const std::string &interface, uint32_t queue, bool copy)
     : what_("an XDP socket on " + interface),
       memory(what_),
       received(fd(), memory.offsets().rx, XdpMemory::RECEIVED, XDP_PGOFF_RX_RING, what_),
@@ -95,7 +96,7 @@ XdpSocket::XdpSocket(const std::string &interface)
     for (uint32_t chunk = 0; chunk < XdpMemory::RECEIVED; chunk++)
         to_fill.at(chunk) = uint64_t(chunk) * XdpMemory::CHUNK;
     to_fill.produce_to(XdpMemory::RECEIVED);
-    bind_to(fd(), interface, what_);
+    bind_to(fd(), interface, queue, copy, what_);
 }
 
 }  // namespace olaf

@@ -1,4 +1,4 @@
-// An AF_XDP socket in copy mode: frames in memory shared with the kernel, and the four rings that say whose
+// An AF_XDP socket: frames in memory shared with the kernel, and the four rings that say whose
 // each chunk of it is.
 #pragma once
 #include <linux/if_xdp.h>
@@ -61,9 +61,9 @@ class XdpMemory {
 
 class XdpSocket {
   public:
-    // At the first queue of `interface`, which must be the only one; every chunk for what is received is the
-    // kernel's. Throws std::runtime_error.
-    explicit XdpSocket(const std::string &interface);
+    // At a queue of `interface`; every chunk for what is received is the kernel's. `copy`: without the
+    // driver's help. Throws std::runtime_error.
+    XdpSocket(const std::string &interface, uint32_t queue, bool copy);
 
     int fd() const { return memory.fd(); }
 

@@ -105,17 +105,19 @@ class Engine:
         add = self._library.olaf_engine_add_interface
         self._check(add(self._handle, number, name.encode()), f"port {number}")
 
-    def add_own_interface(self, number: int, name: str) -> None:
-        """One end of a veth pair as a port, by AF_XDP: no one else uses it, and what comes in is
-        on the wire (:func:`olafctl.ports.offload.disable`). Queueing disciplines at ``name`` have no effect.
+    def add_own_interface(self, number: int, name: str, *, nic: bool = False) -> None:
+        """One end of a veth pair, or a network card with all its queues, as a port, by AF_XDP: no one else
+        uses it, and what comes in is on the wire (:func:`olafctl.ports.offload.disable`). Queueing
+        disciplines at ``name`` have no effect.
 
         Where the kernel or this user's rights do not allow AF_XDP, as any interface. Raises OlafError.
         """
         reason = ctypes.create_string_buffer(_MAX_REASON)
         add = self._library.olaf_engine_add_own_interface
-        self._check(add(self._handle, number, name.encode(), reason, _MAX_REASON), f"port {number}")
+        self._check(add(self._handle, number, name.encode(), nic, reason, _MAX_REASON), f"port {number}")
         if reason.value:
-            _log.debug("port %d: AF_PACKET instead of AF_XDP: %s", number, reason.value.decode())
+            level = logging.WARNING if nic else logging.DEBUG
+            _log.log(level, "port %d: AF_PACKET instead of AF_XDP: %s", number, reason.value.decode())
 
     def add_tap(self, number: int, descriptor: int) -> None:
         """An open TAP device as a port; the engine closes it. Raises OlafError."""
@@ -267,7 +269,7 @@ _SIGNATURES: Sequence[tuple[str, Any, tuple[Any, ...]]] = (
     ("engine_wire_relay", _TEXT, (_POINTER, _TEXTS, _SIZE)),
     ("engine_wire_switch", _TEXT, (_POINTER, _NUMBER)),
     ("engine_add_interface", _TEXT, (_POINTER, _NUMBER, _TEXT)),
-    ("engine_add_own_interface", _TEXT, (_POINTER, _NUMBER, _TEXT, _TEXT, _SIZE)),
+    ("engine_add_own_interface", _TEXT, (_POINTER, _NUMBER, _TEXT, _INT, _TEXT, _SIZE)),
     ("engine_add_tap", _TEXT, (_POINTER, _NUMBER, _INT)),
     ("engine_add_seqpacket", _TEXT, (_POINTER, _NUMBER, _INT)),
     ("engine_add_pcap", _TEXT, (_POINTER, _NUMBER, _TEXT, _TEXT)),
@@ -283,7 +285,7 @@ _SIGNATURES: Sequence[tuple[str, Any, tuple[Any, ...]]] = (
     ("engine_losses", None, (_POINTER, _WORDS)),
     ("load_open", _TEXT, (_TEXT, _POINTERS)),
     ("load_close", None, (_POINTER,)),
-    ("load_measure", None, (_POINTER, _POINTER, _TEXT, _SIZE, _SIZE, _WORD, _WORD, _INT, _WORDS)),
+    ("load_measure", None, (_POINTER, _POINTER, _TEXT, _SIZE, _SIZE, _WORD, _WORD, _WORD, _INT, _WORDS)),
     ("engine_replay", _TEXT, (_POINTER, _INT, _WORDS_32, _SIZES, _SIZE, _WORD_32)),
 )
 

@@ -64,7 +64,7 @@ def running(
 def _open(engine: Engine, port: PortSpec) -> None:
     try:
         match port.transport:
-            case Transport.VETH:
+            case Transport.VETH | Transport.NIC:
                 engine.add_interface(port.number, port.where)
             case Transport.TAP:
                 engine.add_tap(port.number, open_tap(port.where))

@@ -1,6 +1,7 @@
 """Attaches front ports and links to an engine, and starts it."""
 
 import logging
+import os
 import socket
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,6 +14,8 @@ from olafctl.targets.engine.engine import Engine
 from olafctl.targets.front_ports import FrontPort
 from olafctl.testbed.model import Link
 
+ENGINE_CPU = "OLAF_ENGINE_CPU"
+"""In the environment: the processor on which the engine's thread runs."""
 _log = logging.getLogger(__name__)
 
 
@@ -35,6 +38,8 @@ def attach(engine: Engine, port: FrontPort, state: Path) -> None:
                 engine.add_interface(port.number, port.inner)
             case Transport.VETH:
                 engine.add_own_interface(port.number, port.inner)
+            case Transport.NIC:
+                engine.add_own_interface(port.number, port.inner, nic=True)
             case Transport.TAP:
                 engine.add_tap(port.number, open_tap(port.inner))
                 interfaces.adopt(state, port.inner, port.outer.path)
@@ -49,8 +54,14 @@ def attach(engine: Engine, port: FrontPort, state: Path) -> None:
         ) from error
 
 
-def start(engine: Engine, ports: Sequence[FrontPort], state: Path) -> None:
-    """Start ``engine`` of the deployment in ``state``, off the processor that receives for its hosts."""
-    veths = any(port.transport is Transport.VETH for port in ports)
-    with steering.off(interfaces.receiver_of(state) if veths else None):
+def start(engine: Engine, ports: Sequence[FrontPort], state: Path, steered: bool = True) -> None:
+    """Start ``engine`` of the deployment in ``state``. ``steered``: off the processor that receives for its
+    hosts; else its own thread does that, for a fast queue wakes that processor for each frame."""
+    veths = [port.outer for port in ports if port.transport is Transport.VETH]
+    receiver = interfaces.receiver_of(state) if veths and steered else None
+    if veths:
+        names = [outer.path for outer in veths]
+        steering.receive_on(receiver, interfaces.namespace_of(state), names, state)
+    own = os.environ.get(ENGINE_CPU)
+    with steering.only({int(own)}) if own else steering.off(receiver):
         engine.start()

@@ -14,7 +14,8 @@ from pathlib import Path
 from olafctl.errors import OlafError
 from olafctl.p4runtime import address as addresses
 from olafctl.p4runtime.agent import serve
-from olafctl.targets import deployment, main_thread
+from olafctl.ports.transport import Transport
+from olafctl.targets import deployment, main_thread, privileges
 from olafctl.targets.control import ControlServer, TakeOver
 from olafctl.targets.engine.device import EngineSwitch
 from olafctl.targets.engine.engine import Engine
@@ -32,6 +33,8 @@ _HANDOVER_SECONDS = 1.0
 def serving(state: Path) -> Iterator[str]:
     """The twin deployed in ``state``, and where it serves P4Runtime. Raises OlafError or OSError."""
     recorded = deployment.required(state)
+    made = any(port.transport in (Transport.VETH, Transport.TAP) for port in recorded.ports)
+    privileges.keep(privileges.NEEDED | ({privileges.NAMESPACES} if made else set()))
     with ExitStack() as stack:
         engine = Engine()
         switches = {
@@ -54,7 +57,7 @@ def serving(state: Path) -> Iterator[str]:
         answers = handlers(engine, queues, recorded.all_ports, devices)
         control = ControlServer(state / SOCKET, answers, {"replay": _one_replay_at_a_time(engine)})
         stack.callback(control.close)
-        start(engine, recorded.ports, state)
+        start(engine, recorded.ports, state, steered=recorded.target != "software")
         yield agent.address
 
 

@@ -1,13 +1,19 @@
 """``olafctl bench software``: frames a second through the target software, next to the twin."""
 
+from collections.abc import Sequence
 from statistics import median
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from olafctl.cli.output import json_option, log_progress, print_json
 
+if TYPE_CHECKING:
+    from olaflab.pipeline.twin import Rate
+
 _JUMBO_BEATS = 142
+_MOST_UNDER_WAY = 1024
+_MALFORMED, _STOPPED_SECONDS = 1_000_000, 5.0
 
 
 @click.command()
@@ -18,16 +24,41 @@ _JUMBO_BEATS = 142
     "--seconds", type=click.FloatRange(0.1), default=2.0, show_default=True, help="Of each run over veths."
 )
 @click.option("--runs", type=click.IntRange(1), default=5, show_default=True, help="Over veths, in turn.")
+@click.option(
+    "--hold",
+    type=click.FloatRange(0.1),
+    default=5.0,
+    show_default=True,
+    help="Seconds over veths at 90 % of what the target software reached.",
+)
 @click.option("--compare", type=click.Choice(["bmv2"]), help="Measure this target's chain over veths too.")
+@click.option(
+    "--faults",
+    is_flag=True,
+    help="Instead, 1,000,000 malformed frames, 5 s without a processor, kill -9, a host that reads nothing "
+    "and a deleted veth: nothing wrong is merged, and it goes on.",
+)
 @json_option("Print the measurements as JSON.")
 def command(
-    testbed: str, frames: int, window: int, seconds: float, runs: int, compare: str | None, as_json: bool
+    testbed: str,
+    frames: int,
+    window: int,
+    seconds: float,
+    runs: int,
+    hold: float,
+    compare: str | None,
+    faults: bool,
+    as_json: bool,
 ) -> None:
     """Measure frames/s through the target software and the twin.
 
     Through VNP4₁ → queue → VNP4₂ of TESTBED in FIFO mode, so that every update that goes in comes out: in
     process, in processor time of one core, with a profile by part; and over veths in wall time, the targets
     in turn. Updates have 256 bytes, and 9,036 in slots of 142 beats.
+
+    Over veths a share of each frame's time is the kernel's: the engine's processor time says how much, and
+    how many frames a second one core has the time for. At 90 % of its rate the target software must lose
+    nothing and grow by nothing.
     """
     from contextlib import ExitStack
     from dataclasses import asdict, replace
@@ -35,10 +66,19 @@ def command(
 
     from olafctl.targets import testbeds
     from olafctl.targets.interface import Running
+    from olaflab.pipeline import faults as faulty
     from olaflab.pipeline import in_process
     from olaflab.pipeline import twin as throughput
 
     bed = testbeds.load(testbeds.locate(testbed))
+    if faults:
+        survived = faulty.run(bed, _MALFORMED, _STOPPED_SECONDS, log_progress)
+        if as_json:
+            print_json({name: asdict(passed) for name, passed in survived.items()})
+            return
+        for name, passed in survived.items():
+            click.echo(f"{name:<28}{passed.arrived} of {passed.sent} updates arrived, and all add up")
+        return
     root, *others = bed.engines
     jumbo = replace(bed, engines=(replace(root, beats=_JUMBO_BEATS), *others))
     results: dict[str, Any] = {}
@@ -77,12 +117,23 @@ def command(
                 seconds,
             )
             for name, made in done.runs.items():
-                results[f"{name}, 256 bytes, veth"] = {
-                    "frames_per_second": median(run.per_second for run in made),
-                    "lost": sum(run.frames - run.received for run in made),
-                }
+                results[f"{name}, 256 bytes, veth"] = _over(made)
             for name in names[1:]:
-                results[f"software / {name}, veth"] = {"ratio": median(done.ratios("software", name))}
+                of_core = [
+                    median(run.user_ns + run.kernel_ns for run in done.runs[each])
+                    for each in (name, "software")
+                ]
+                results[f"software / {name}, veth"] = {
+                    "ratio": median(done.ratios("software", name)),
+                    "ratio_of_processor_time": of_core[0] / of_core[1],
+                }
+            software = targets["software"]
+            rate = 0.9 * median(run.per_second for run in done.runs["software"])
+            log_progress(f"over veths: {hold:g} s of software at 90 %")
+            memory = [sum(part.memory_info().rss for part in throughput.engine_processes(software))]
+            held = throughput.wall(software, bed, updates, hold, _MOST_UNDER_WAY, rate)
+            memory.append(sum(part.memory_info().rss for part in throughput.engine_processes(software)))
+            results["software, 256 bytes, veth, 90 %"] = {**_over([held]), "rss_bytes": memory}
     if as_json:
         print_json(results)
         return
@@ -90,13 +141,26 @@ def command(
         click.echo(f"{name:<34}{_line(result)}")
 
 
+def _over(runs: "Sequence[Rate]") -> dict[str, Any]:
+    user, kernel = (median(getattr(run, part) for run in runs) for part in ("user_ns", "kernel_ns"))
+    return {
+        "frames_per_second": median(run.per_second for run in runs),
+        "lost": sum(run.frames - run.received for run in runs),
+        "ns": {"user": user, "kernel": kernel},
+        "latency_us": {name: median(run.latency_us[name] for run in runs) for name in runs[0].latency_us},
+    }
+
+
 def _line(result: dict[str, Any]) -> str:
     if "skipped" in result:
         return f"skipped: {result['skipped']}"
     if "ratio" in result:
-        return f"{result['ratio']:>12.1f} ×"
+        return f"{result['ratio']:>12.1f} ×, {result['ratio_of_processor_time']:.1f} × a core"
     rate = f"{result['frames_per_second']:>12,.0f} frames/s"
-    if "lost" in result:
-        return f"{rate}  {result['lost']} lost"
     parts = ", ".join(f"{name} {value:.0f}" for name, value in result["ns"].items())
+    if "lost" in result:
+        late = ", ".join(f"{name} {value:.1f}" for name, value in result["latency_us"].items())
+        said = f"{rate}  {result['lost']} lost  (ns of the engine: {parts}; latency in µs: {late}"
+        grown = result.get("rss_bytes")
+        return f"{said}; {grown[0] / 2**20:.1f} → {grown[1] / 2**20:.1f} MiB)" if grown else f"{said})"
     return f"{rate}  {result['gigabits_per_second']:.1f} Gb/s  (ns: {parts})"

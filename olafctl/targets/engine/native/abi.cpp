@@ -83,11 +83,11 @@ const char *olaf_engine_add_interface(Engine *engine, unsigned number, const cha
 }
 
 // `instead` is empty, or why it is opened as any other interface: room for `size` characters.
-const char *olaf_engine_add_own_interface(Engine *engine, unsigned number, const char *name, char *instead,
-                                          size_t size) {
+const char *olaf_engine_add_own_interface(Engine *engine, unsigned number, const char *name, int nic,
+                                          char *instead, size_t size) {
     return attempt([&] {
         std::string reason;
-        engine->add_port(number, open_own_interface(name, reason));
+        engine->add_port(number, open_own_interface(name, reason, nic != 0));
         std::snprintf(instead, size, "%s", reason.c_str());
     });
 }
@@ -192,15 +192,19 @@ const char *olaf_load_open(const char *interface, Port **port) {
 
 void olaf_load_close(Port *port) { delete port; }
 
-// `frames` are `kinds` frames of `length` bytes each; `result` is sent, received, ns.
+// `frames` are `kinds` frames of `length` bytes each; `result` is sent, received, ns, and then
+// Latencies' counts.
 void olaf_load_measure(Port *out, Port *in, const char *frames, size_t kinds, size_t length,
-                       uint64_t duration_ns, uint64_t window, int patience_ms, uint64_t *result) {
+                       uint64_t duration_ns, uint64_t window, uint64_t gap_ns, int patience_ms,
+                       uint64_t *result) {
     std::vector<std::string> separate;
     for (size_t i = 0; i < kinds; i++) separate.emplace_back(frames + i * length, length);
-    LoadResult measured = measure(*out, *in, separate.data(), kinds, duration_ns, window, patience_ms);
+    LoadResult measured =
+        measure(*out, *in, separate.data(), kinds, duration_ns, window, gap_ns, patience_ms);
     result[0] = measured.sent;
     result[1] = measured.received;
     result[2] = measured.nanoseconds;
+    std::copy(measured.latencies.counts.begin(), measured.latencies.counts.end(), result + 3);
 }
 
 }  // extern "C"

@@ -18,11 +18,9 @@ class Session {
 
     // The next batch of bytes; false at the end of what the peer sends.
     bool fill() {
-        size_t old = in_.size();
-        in_.resize(old + READ_BYTES);
-        ssize_t got = ::read(socket_, in_.data() + old, READ_BYTES);
-        in_.resize(old + size_t(got > 0 ? got : 0));
+        ssize_t got = ::read(socket_, read_.get(), READ_BYTES);
         if (got < 0) fail("reading frames to replay");
+        in_.insert(in_.end(), read_.get(), read_.get() + got);
         return got > 0;
     }
 
@@ -92,6 +90,8 @@ class Session {
 
     int socket_;
     uint64_t time_ = 0;
+    // Not a vector: one that grows for each read writes zeros first, more than most reads bring.
+    std::unique_ptr<uint8_t[]> read_{new uint8_t[READ_BYTES]};
     std::vector<uint8_t> in_, out_;
     Network::Deliver deliver_ = [this](uint64_t time, unsigned port, const uint8_t *frame, size_t length) {
         append({time, port, uint32_t(length)}, frame);

@@ -1,0 +1,222 @@
+"""The target software under faults: whatever happens to it, nothing wrong is merged, its counters add up, and
+it goes on by itself or after the next start.
+
+Every update holds ones only, so that the sum in any frame that leaves is its count.
+"""
+
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from random import Random
+
+import numpy as np
+
+from olafctl.control import devices
+from olafctl.control.desired import desired
+from olafctl.errors import OlafError, Problem
+from olafctl.membership.model import Host
+from olafctl.ports import interfaces, ip
+from olafctl.ports.host import HostPort, open_host_port
+from olafctl.ports.transport import Transport
+from olafctl.queue.registers import DISPOSITIONS
+from olafctl.targets import registry
+from olafctl.targets.interface import Progress, Running, of_root
+from olafctl.testbed.model import Testbed
+from olafctl.wire.frames import Endpoint
+from olafctl.wire.layouts import FrameType
+from olafctl.wire.modes import Mode
+from olaflab.frames import OlafFrame
+from olaflab.pipeline.twin import deployed, engine_processes
+
+_SECONDS = 60.0
+_QUIET = 0.2
+_HEADERS = 64
+
+
+@dataclass(frozen=True)
+class Passed:
+    """A fault that was survived: updates sent before, meanwhile and after, and how many of them arrived."""
+
+    sent: int
+    arrived: int
+
+
+def run(testbed: Testbed, malformed: int, stopped: float, progress: Progress) -> dict[str, Passed]:
+    """Each fault by its name. ``malformed`` is the number of such frames, ``stopped`` how many seconds the
+    engine gets no processor. Raises OlafError for the first thing that is wrong."""
+    with deployed(replace(testbed, target="software"), progress) as running:
+        bench = _Bench(testbed, running, running.logs()[0].parent, progress)
+        of_root(running.queues).write("mode", Mode.OLAF.number)
+        faults: dict[str, Callable[[], None]] = {
+            "malformed frames": lambda: bench.malformed(malformed),
+            "stopped": lambda: bench.stop(stopped),
+            "a host that reads nothing": bench.full,
+            "killed": bench.kill,
+            "an interface deleted": bench.delete,
+        }
+        if any(port.transport is not Transport.VETH for port in running.attachments):
+            faults.pop("an interface deleted")
+        return {name: bench.under(name, fault) for name, fault in faults.items()}
+
+
+class _Bench:
+    def __init__(self, testbed: Testbed, running: Running, state: Path, progress: Progress) -> None:
+        self._testbed, self._running, self._state, self._progress = testbed, running, state, progress
+        self._ps = testbed.parameter_servers[0]
+        self._hosts: dict[int, HostPort] = {}
+        self._seq = self._sent = self._arrived = 0
+
+    def under(self, name: str, fault: Callable[[], None]) -> Passed:
+        """What becomes of updates around ``fault``."""
+        self._progress(f"software: {name}")
+        self._sent = self._arrived = 0
+        with self._connected():
+            self._merge(name)
+            fault()
+        with self._connected():
+            self._drain(_QUIET, name)
+            self._merge(name)
+            self._check(name)
+        return Passed(self._sent, self._arrived)
+
+    def malformed(self, count: int) -> None:
+        """Updates cut short, lengthened or hit in their headers, and noise."""
+        random, port = Random(1), self._hosts[self._testbed.workers[0].port]
+        sound = self._update(0)
+        for number in range(count):
+            frame = bytearray(sound)
+            for _ in range(random.randrange(3)):
+                frame[random.randrange(_HEADERS)] = random.randrange(256)
+            noise = random.random() < 0.1
+            length = random.randrange(14, 2 * len(sound))
+            port.send(random.randbytes(length) if noise else bytes(frame[:length]))
+            if number % 256 == 0:
+                self._drain(0, "")
+        self._drain(_QUIET, "")
+
+    def stop(self, seconds: float) -> None:
+        """The engine's process gets no processor, and updates come."""
+        (process,) = engine_processes(self._running)
+        process.suspend()
+        try:
+            self._send(50)  # a UNIX socket takes no more than some 100 until they are read
+            time.sleep(seconds)
+        finally:
+            process.resume()
+        self._drain(_QUIET, "stopped")
+
+    def full(self) -> None:
+        """One more host at the server's port, which never reads."""
+        port = next(each for each in self._running.attachments if each.number == self._ps.port)
+        idle = open_host_port(port)
+        try:
+            for _ in range(20):
+                self._send(100)
+                self._drain(0, "full")
+        finally:
+            idle.close()
+
+    def kill(self) -> None:
+        """SIGKILL under load; then what a deploy does."""
+        self._send(100)
+        for process in engine_processes(self._running):
+            process.send_signal(signal.SIGKILL)
+            process.wait(_SECONDS)
+        self._start()
+
+    def delete(self) -> None:
+        """The interface of the second worker; the first goes on. Then what a deploy does."""
+        ip.run(
+            [
+                "link",
+                "delete",
+                "dev",
+                interfaces.interface_of(self._state, f"p{self._testbed.workers[1].port}"),
+            ]
+        )
+        self._send(1)
+        self._receive("an interface deleted")
+        self._start()
+
+    def _start(self) -> None:
+        bed = replace(self._testbed, target="software")
+        target = registry.get(bed.target)
+        self._running = target.start(bed, target.build(bed, self._progress), self._state, self._progress)
+        with devices.controlling(self._running) as sessions:
+            devices.push_pipelines(self._running, sessions)
+            devices.converge(self._running, sessions, desired(bed))
+
+    @contextmanager
+    def _connected(self) -> Iterator[None]:
+        self._hosts = {port.number: open_host_port(port) for port in self._running.attachments}
+        try:
+            yield
+        finally:
+            for host in self._hosts.values():
+                host.close()
+
+    def _update(self, worker: int) -> bytes:
+        member = self._testbed.workers[worker]
+        ends = _end(member), _end(self._ps)
+        self._seq += 1
+        ones = np.ones(48, np.float32)
+        return OlafFrame(*ends, FrameType.UPDATE, 0, 1, self._seq, 1.0, self._seq, ones).encode()
+
+    def _send(self, count: int, worker: int = 0) -> None:
+        for _ in range(count):
+            self._hosts[self._testbed.workers[worker].port].send(self._update(worker))
+            self._sent += 1
+
+    def _merge(self, name: str) -> None:
+        """Two workers' updates, held, leave as their sum."""
+        registers = of_root(self._running.queues)
+        registers.write("hold", 1)
+        begin = registers.read("in_updates")
+        for worker in (0, 1):
+            self._send(1, worker)
+        end = time.monotonic() + _SECONDS
+        while registers.read("in_updates") - begin < 2:
+            if time.monotonic() > end:
+                raise _wrong(name, "updates do not reach the queue")
+        registers.write("hold", 0)
+        if self._receive(name) != 2:
+            raise _wrong(name, "updates of two workers that wait are not merged")
+
+    def _receive(self, name: str, seconds: float = _SECONDS) -> int:
+        """The count of the next frame at the server; 0 when there is none within ``seconds``.
+
+        Without ``name`` it may be any frame.
+        """
+        frame = self._hosts[self._ps.port].receive(seconds)
+        if frame is None:
+            if seconds == _SECONDS:
+                raise _wrong(name, "nothing arrives any more")
+            return 0
+        if not name:
+            return 1
+        update = OlafFrame.decode(frame)
+        if not np.all(update.gradient == update.count):
+            raise _wrong(name, f"a frame of {update.count} updates holds {update.gradient.tolist()}")
+        self._arrived += update.count
+        return update.count
+
+    def _drain(self, seconds: float, name: str) -> None:
+        while self._receive(name, seconds):
+            pass
+
+    def _check(self, name: str) -> None:
+        now = of_root(self._running.queues).read_all()
+        accounted = now["out_updates"] + now["merged"] + now["resident_updates"]
+        if now["in_updates"] != accounted + sum(now[each] for each in DISPOSITIONS):
+            raise _wrong(name, f"the counters do not add up: {now}")
+
+
+def _end(host: Host) -> Endpoint:
+    return Endpoint(host.mac, host.ip, host.udp_port)
+
+
+def _wrong(name: str, what: str) -> OlafError:
+    return OlafError(Problem(what, name))

@@ -1,0 +1,96 @@
+"""Network cards as front ports; here each is one end of a veth pair of ours, with several queues."""
+
+import secrets
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from olafctl.errors import OlafError
+from olafctl.ports import interfaces, ip, nic
+from olafctl.ports.host import InterfaceHostPort
+from olafctl.ports.transport import Transport
+from olafctl.targets import front_ports, registry
+from olafctl.targets.testbeds import load
+from olafctl.testbed.model import Testbed
+
+from .conftest import LAPTOP, Live, program, quietly
+from .test_live import SOON, update
+
+pytestmark = pytest.mark.skipif(interfaces.why_not() is not None, reason=str(interfaces.why_not()))
+
+
+@dataclass
+class Cards:
+    """Two cards, and what is at the other end of their cables."""
+
+    names: tuple[str, str]
+    others: tuple[str, str]
+
+
+@pytest.fixture
+def cards() -> Iterator[Cards]:
+    mark = secrets.token_hex(3)
+    made = Cards((f"nic{mark}a", f"nic{mark}b"), (f"far{mark}a", f"far{mark}b"))
+    several = ["numtxqueues", "2", "numrxqueues", "2"]
+    try:
+        for name, other in zip(made.names, made.others, strict=True):
+            ip.run(["link", "add", "name", name, *several, "type", "veth", "peer", "name", other, *several])
+            for each in (name, other):
+                ip.run(["link", "set", "dev", each, "arp", "off", "addrgenmode", "none", "mtu", "9600", "up"])
+        yield made
+    finally:
+        for name in made.names:
+            ip.try_to(["link", "delete", "dev", name])
+
+
+def bed_of(cards: Cards) -> Testbed:
+    """The parameter server behind the first card, a worker behind the second."""
+    bed = replace(load(LAPTOP), target="software")
+    paths = dict(zip((1, 2), cards.names, strict=True))
+    ports = tuple(
+        replace(port, transport=Transport.NIC, path=paths[port.number])
+        if port.number in paths
+        else replace(port, transport=Transport.UNIX)
+        for port in bed.ports
+    )
+    return replace(bed, ports=ports)
+
+
+def test_a_box_between_two_cards(cards: Cards, tmp_path: Path) -> None:
+    bed, target, state = bed_of(cards), registry.get("software"), tmp_path / "bed"
+    running = target.start(bed, target.build(bed, quietly), state, quietly)
+    try:
+        program(running, bed)
+        server, worker = map(InterfaceHostPort, cards.others)
+        frame = update(Live(running, bed, state, target, {}), bed.workers[0], 1, 1.0)
+        worker.send(frame)
+        assert server.receive(SOON) == frame
+        again = target.start(bed, target.build(bed, quietly), state, quietly)
+        program(again, bed)
+        worker.send(frame)
+        assert server.receive(SOON) == frame
+    finally:
+        target.stop(state)
+    assert Path("/sys/class/net", cards.names[0]).exists()
+
+
+def test_what_should_be_set_at_a_card_is_said(cards: Cards) -> None:
+    bed, name = bed_of(cards), cards.names[0]
+    ip.run(["link", "set", "dev", name, "mtu", "1400"])
+    ip.run(["link", "set", "dev", cards.names[1], "down"])
+    said = list(front_ports.notes(bed))
+    assert f"{name} takes 1400 bytes, updates have up to 1522: ip link set dev {name} mtu 1522" in said
+    assert f"{name} has no link: is its cable in, and the other end up?" not in said
+    assert f"{cards.names[1]} is down: ip link set dev {cards.names[1]} up" in said
+    ip.run(["link", "set", "dev", cards.others[0], "down"])
+    assert f"{name} has no link: is its cable in, and the other end up?" in list(nic.notes(name, 64))
+
+
+def test_a_card_that_is_not_there_is_said_before_anything_starts(cards: Cards, tmp_path: Path) -> None:
+    ip.run(["link", "delete", "dev", cards.names[1]])
+    bed = bed_of(cards)
+    assert list(front_ports.notes(replace(bed, ports=bed.ports[1:2]))) == []
+    with pytest.raises(OlafError, match=f"there is no interface {cards.names[1]}"):
+        registry.get("software").start(bed, registry.get("software").build(bed, quietly), tmp_path, quietly)
