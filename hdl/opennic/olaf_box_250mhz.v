@@ -4,8 +4,9 @@
 //                    ├─ arbiter ─ VNP4₁ ─────┤
 //   host ─ from host ┘           + CRC-32    └─ OlafQueue ─ VNP4₂ ─ replicator ─ a FIFO for each CMAC ─ CMACs
 //
-// A frame's length is measured on the way in and, as VNP4₂ may change it, on the way out; sizes that the shell
-// gives are not used. What the programs know of a frame is its metadata, next to the stream.
+// A frame's length is measured on the way in (that of an update longer than IN_HOLD beats is what it says) and, as
+// VNP4₂ may change it, on the way out; sizes that the shell gives are not used. What the programs know of a frame is
+// its metadata, next to the stream.
 `include "olaf_layout.vh"
 `include "olaf_box_map.vh"
 `include "olaf_box_metadata.vh"
@@ -17,6 +18,7 @@ module olaf_box_250mhz #(
     parameter MAX_BYTES = 9216,       // the longest frame let in
     parameter SHELL_MAX_BYTES = 9600, // the longest the shell takes
     parameter IN_BITS = 8,            // log2 of the beats stored at each input
+    parameter IN_HOLD = 24,           // beats of an update that are stored there before it goes on
     parameter HOST_BITS = 9,          // log2 of the beats of packet-ins stored
     parameter OUT_BITS = 9,           // log2 of the beats the replicator stores
     parameter PORT_BITS = 8,          // log2 of the beats stored at each output
@@ -164,7 +166,9 @@ module olaf_box_250mhz #(
                 assign port_numbers[16*i +: 16] = port_number[32*i +: 16];
                 wire       user, full;
                 wire [15:0] size;
-                olaf_box_measure #(.DEPTH_BITS(IN_BITS), .MAX_BYTES(MAX_BYTES), .USER_BITS(1)) measure (
+                olaf_box_measure #(
+                    .DEPTH_BITS(IN_BITS), .MAX_BYTES(MAX_BYTES), .USER_BITS(1), .HOLD(IN_HOLD)
+                ) measure (
                     .clk(clk), .rst(rst),
                     .s_tdata(s_axis_rx_tdata[512*i +: 512]), .s_tkeep(s_axis_rx_tkeep[64*i +: 64]), .s_tuser(1'b0),
                     .s_tlast(s_axis_rx_tlast[i]), .s_tvalid(s_axis_rx_tvalid[i]), .s_tready(s_axis_rx_tready[i]),

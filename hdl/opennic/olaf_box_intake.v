@@ -4,15 +4,20 @@
 // a receive error. A frame becomes visible to the reader when its last beat is in the ring; one that proves
 // too long or has a hole in its tkeep is taken back as if it had never come.
 //
-// A frame whose size is known beforehand (`s_declared`) need not wait: it becomes visible with its first beat.
-// Should a later beat show that it is not as declared, it ends with that beat and counts as malformed.
+// A frame whose size is known beforehand (`s_declared`) need not wait: it becomes visible when HOLD of its beats
+// are in and more are to come. What is visible cannot be taken back: should it prove bad, or its next beat not
+// come in time, it ends there with a beat of one byte, so that it never holds up other frames. Where its size BINDS
+// it, it also ends with the beat that shows another one, and counts as malformed; else it passes as it is.
 `default_nettype none
 module olaf_box_intake #(
     parameter DEPTH_BITS = 9,      // log2 of the ring's beats; the ring must hold MAX_BYTES and 8 beats more
     parameter MAX_BYTES = 9216,    // the longest frame let in
     parameter USER_BITS = 1,       // what comes with a frame, as it is with its last beat
     parameter DROP_WHEN_FULL = 0,  // 1: a frame without room is dropped; 0: the input waits
-    parameter OUTSIDE = 1          // 1: what feeds this is not reset with it, and goes on with a frame it began
+    parameter OUTSIDE = 1,         // 1: what feeds this is not reset with it, and goes on with a frame it began
+    parameter HOLD = 0,            // beats of a frame of known size that wait for one more
+    parameter BINDS = 1,           // 1: a frame of known size has that size; 0: it is only what it says
+    parameter PATIENCE = 0         // cycles that the next beat of a visible frame may take to come; 0: for ever
 ) (
     input  wire                  clk,
     input  wire                  rst,
@@ -38,6 +43,7 @@ module olaf_box_intake #(
     output wire [USER_BITS-1:0]  commit_user,
     input  wire [DEPTH_BITS:0]   freed,        // beats before this one are not needed any more
 
+    output wire                  accepted,     // a frame came whole; at its end, as these
     output wire                  dropped_oversize,
     output wire                  dropped_malformed,
     output wire                  dropped_full,
@@ -112,37 +118,47 @@ module olaf_box_intake #(
     reg [15:0]         bytes;
     reg                malformed, oversize, starved;
     reg                begun;    // its first beat is in
-    reg                early;     // it is visible before its end
-    reg [15:0]         declared;
+    reg                known;    // its size is declared,
+    reg [15:0]         declared; // so
+    reg                early;    // it is visible before its end
+    reg [15:0]         waited;   // cycles in which its next beat could have come
 
     wire               last = b_beat[576];
     wire [DEPTH_BITS:0] used = filled - freed;
     wire               full = used == BEATS;
     wire [15:0]        total = bytes + {9'd0, b_bytes};
     wire [15:0]        due = begun ? declared : b_declared;
-    wire               unlike = (begun ? early : b_known) && (last ? total != due : total >= due);
-    wire               now_malformed = malformed || !b_whole || unlike;
+    wire               sized = begun ? known : b_known;
+    wire               unlike = last ? total != due : total >= due;
+    wire               now_malformed = malformed || !b_whole || (BINDS != 0 && sized && unlike);
     wire               now_oversize = oversize || {16'd0, beats} >= MAX_BEATS || {16'd0, total} > MAX_BYTES;
     wire               now_starved = starved || full;
-    wire               now_early = begun ? early : b_known && !now_malformed;
     wire               good = !now_malformed && !now_oversize && !now_starved;
-    wire               ends = last || (now_early && now_malformed); // as the ring has it
+    wire               opens = {16'd0, beats} == HOLD && sized && !unlike && (HOLD == 0 || !last);   // if it is good
 
-    assign write = b_valid && (now_early ? !malformed : good);
+    localparam [15:0]  LONGEST = PATIENCE;
+    wire               spoilt = malformed || oversize;   // and ended, if it was visible
+    wire               spoils = now_malformed || now_oversize;
+    wire               lapse = PATIENCE != 0 && waited == LONGEST && !b_valid;
+    wire               stub = lapse || (BINDS == 0 && early && spoils);
+    wire               ends = last || stub || (early && spoils); // as the ring has it
+
+    assign write = lapse || (b_valid && (early ? !spoilt : good));
     assign write_addr = filled[DEPTH_BITS-1:0];
-    assign write_beat = {ends, b_beat[575:0]};
-    assign commit = write && (now_early ? !begun : last);
-    assign commit_early = now_early;
+    assign write_beat = {ends, stub ? 64'd1 : b_beat[575:512], b_beat[511:8], stub ? 8'd0 : b_beat[7:0]};
+    assign commit = b_valid && good && !early && (opens || last);
+    assign commit_early = early || opens;
     assign commit_end = filled + 1'b1;
-    assign commit_size = now_early ? due : total;
+    assign commit_size = opens ? due : total;
     assign commit_user = b_user;
+    assign accepted = b_valid && last && good;
     assign dropped_oversize = b_valid && last && now_oversize;
     assign dropped_malformed = b_valid && last && now_malformed && !now_oversize;
     assign dropped_full = b_valid && last && now_starved && !now_malformed && !now_oversize;
 
     always @(posedge clk)
         if (b_valid && !begun) begin
-            early <= now_early;
+            known <= b_known;
             declared <= b_declared;
         end
     always @(posedge clk)
@@ -155,18 +171,26 @@ module olaf_box_intake #(
             oversize <= 1'b0;
             starved <= 1'b0;
             begun <= 1'b0;
+            early <= 1'b0;
+            waited <= 16'd0;
             s_tready <= 1'b0;
         end else begin
+            waited <= PATIENCE == 0 || b_valid || lapse || !early || spoilt ? 16'd0 : waited + {15'd0, s_tready};
             s_tready <= DROP_WHEN_FULL != 0 || used < BEATS - IN_FLIGHT;
             if (b_valid) begin
-                filled <= write ? commit_end : last && !now_early ? commit_start : filled;
+                filled <= write ? commit_end : last && !early ? commit_start : filled;
                 if (write && ends) commit_start <= commit_end;
                 begun <= !last;
+                early <= !last && (early || (opens && good));
                 beats <= last ? 16'd0 : now_oversize ? beats : beats + 16'd1;
                 bytes <= last ? 16'd0 : now_oversize ? bytes : total;
                 malformed <= !last && now_malformed;
                 oversize <= !last && now_oversize;
                 starved <= !last && now_starved;
+            end else if (lapse) begin
+                filled <= commit_end;
+                commit_start <= commit_end;
+                malformed <= 1'b1;
             end
         end
 

@@ -1,11 +1,14 @@
-// A store-and-forward FIFO that knows how long each frame is from its first beat on.
+// A FIFO that knows how long each frame is from its first beat on: it stores each whole, but of an update longer
+// than HOLD beats only so many, for that says how long it is.
 `default_nettype none
 module olaf_box_measure #(
     parameter DEPTH_BITS = 9,      // log2 of the beats it holds
     parameter MAX_BYTES = 9216,    // the longest frame let through
     parameter USER_BITS = 1,       // what travels with a frame
     parameter DROP_WHEN_FULL = 0,  // 1: never makes the input wait
-    parameter OUTSIDE = 1          // 1: what feeds this is not reset with it
+    parameter OUTSIDE = 1,         // 1: what feeds this is not reset with it
+    parameter HOLD = 0,            // beats of an update that are stored before it may leave; 0: all are
+    parameter PATIENCE = 1024      // cycles that the rest of one that is leaving may take to come
 ) (
     input  wire                 clk,
     input  wire                 rst,
@@ -39,23 +42,24 @@ module olaf_box_measure #(
     wire [15:0]           size;
     wire [USER_BITS-1:0]  user;
     reg  [DEPTH_BITS:0]   at;       // the next beat to read
-    reg  [DEPTH_BITS:0]   readable; // the end of the last whole frame
+    reg  [DEPTH_BITS:0]   readable; // the end of what may be read
+    wire [15:0]           declared;
+
+    olaf_box_declared declares (.data(s_tdata), .bytes(declared));
 
     olaf_box_intake #(
         .DEPTH_BITS(DEPTH_BITS), .MAX_BYTES(MAX_BYTES), .USER_BITS(USER_BITS),
-        .DROP_WHEN_FULL(DROP_WHEN_FULL), .OUTSIDE(OUTSIDE)
+        .DROP_WHEN_FULL(DROP_WHEN_FULL), .OUTSIDE(OUTSIDE), .HOLD(HOLD), .BINDS(0), .PATIENCE(PATIENCE)
     ) intake (
         .clk(clk), .rst(rst),
-        .s_tdata(s_tdata), .s_tkeep(s_tkeep), .s_tuser(s_tuser), .s_declared(16'd0), .s_tlast(s_tlast),
-        .s_tvalid(s_tvalid), .s_tready(s_tready),
+        .s_tdata(s_tdata), .s_tkeep(s_tkeep), .s_tuser(s_tuser), .s_declared(HOLD == 0 ? 16'd0 : declared),
+        .s_tlast(s_tlast), .s_tvalid(s_tvalid), .s_tready(s_tready),
         .write(write), .write_addr(write_addr), .write_beat(write_beat),
         .commit(commit), .commit_early(early), .commit_start(start), .commit_end(finish), .filled(filled),
-        .commit_size(size),
-        .commit_user(user), .freed(at),
-        .dropped_oversize(dropped_oversize), .dropped_malformed(dropped_malformed),
+        .commit_size(size), .commit_user(user), .freed(at),
+        .accepted(accepted), .dropped_oversize(dropped_oversize), .dropped_malformed(dropped_malformed),
         .dropped_full(dropped_full), .dropped_cut(dropped_cut)
     );
-    assign accepted = commit;
 
     // What is known of a whole frame is kept under the place of its first beat.
     (* ram_style = "block" *) reg [576:0]              beats [0:(1<<DEPTH_BITS)-1];
@@ -82,7 +86,7 @@ module olaf_box_measure #(
             fresh <= 1'b1;
             m_tvalid <= 1'b0;
         end else begin
-            if (commit) readable <= finish;
+            if (write && (commit || early)) readable <= finish;
             if (step) m_tvalid <= read;
             if (read) begin
                 at <= at + 1'b1;
@@ -92,6 +96,6 @@ module olaf_box_measure #(
 
     assign {m_tlast, m_tkeep, m_tdata} = beat;
     assign {m_tuser, m_size} = frame;
-    wire unused = &{1'b0, start[DEPTH_BITS], filled, early};
+    wire unused = &{1'b0, start[DEPTH_BITS], filled, declared};
 endmodule
 `default_nettype wire

@@ -74,10 +74,9 @@ module olaf_box_replicator #(
         .commit(commit), .commit_early(begins_early), .commit_start(begun), .commit_end(finish), .filled(filled),
         .commit_size(measured),
         .commit_user(user), .freed(freed),
-        .dropped_oversize(dropped_oversize), .dropped_malformed(dropped_malformed),
+        .accepted(accepted), .dropped_oversize(dropped_oversize), .dropped_malformed(dropped_malformed),
         .dropped_full(dropped_full), .dropped_cut(dropped_cut)
     );
-    assign accepted = commit;
 
     wire                copy_valid, copy_ready, send, early, last, rewrite;
     wire [PORTS-1:0]    port;

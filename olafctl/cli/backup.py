@@ -5,8 +5,8 @@ from pathlib import Path
 import click
 
 from olafctl.cli import names
-from olafctl.cli.output import json_option, print_json
-from olafctl.daemon.api.command_line import etcd_options
+from olafctl.cli.asking import etcd_options
+from olafctl.cli.output import json_option, show
 
 
 @click.command()
@@ -27,7 +27,4 @@ def command(
 
     with reading(deployment, endpoints, etcd_certs) as store:
         rows = backup(store, deployment, file)
-    if as_json:
-        print_json({"file": str(file), "rows": rows})
-    else:
-        click.echo(f"wrote {file}: {rows} rows")
+    show({"file": str(file), "rows": rows}, f"wrote {file}: {rows} rows", as_json)

@@ -2,7 +2,7 @@
 
 import click
 
-from olafctl.cli.output import json_option, print_json, progress
+from olafctl.cli.output import json_option, progress, show
 
 
 @click.command()
@@ -21,16 +21,6 @@ def command(testbed: str, target: str | None, as_json: bool) -> None:
     bed = testbeds.load(testbeds.locate(testbed), target=target)
     with progress() as log_progress:
         built = build(bed, log_progress)
-    if as_json:
-        print_json(
-            {
-                "folder": str(built.folder),
-                "key": built.key,
-                "fresh": built.fresh,
-                "next_steps": built.next_steps,
-            }
-        )
-    else:
-        click.echo(f"{'built' if built.fresh else 'already built:'} {built.folder}")
-        if built.next_steps:
-            click.echo(built.next_steps)
+    text = f"{'built' if built.fresh else 'already built:'} {built.folder}"
+    text += f"\n{built.next_steps}" if built.next_steps else ""
+    show({**vars(built), "folder": str(built.folder)}, text, as_json)

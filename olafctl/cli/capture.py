@@ -2,7 +2,6 @@
 
 import os
 import signal
-import socket
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
@@ -19,10 +18,7 @@ _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 @click.argument("port", nargs=-1, required=True, shell_complete=names.ports)
 @click.option("-w", "file", required=True, metavar="FILE", help="The file to write; - is standard output.")
 @click.option("-c", "count", type=click.IntRange(1), help="End after so many frames.")
-@click.option(
-    "--deployment", "--name", metavar="NAME", shell_complete=names.deployments,
-    help="The deployment, when there are several.",
-)  # fmt: skip
+@names.deployment_option
 def command(port: tuple[str, ...], file: str, count: int | None, deployment: str | None) -> None:
     """Write the frames at front ports of a deployment to a file.
 
@@ -37,6 +33,7 @@ def command(port: tuple[str, ...], file: str, count: int | None, deployment: str
     from olafctl.control.store import pick
     from olafctl.errors import BadInput, Problem
     from olafctl.ports.capture import listen, record
+    from olafctl.targets.main_thread import woken
 
     store = pick(deployment)
     testbed, running = find_running(store)
@@ -52,7 +49,8 @@ def command(port: tuple[str, ...], file: str, count: int | None, deployment: str
         listeners = {
             each.name: stack.enter_context(closing(listen(attachments[each.number]))) for each in chosen
         }
-        ending = stack.enter_context(_signals())
+        heard = [each for each in _ENDING if signal.getsignal(each) is not signal.SIG_IGN]
+        ending = stack.enter_context(woken(heard))
         write = stack.enter_context(_written(file))
         click.echo(f"capturing {', '.join(listeners)}; Ctrl-C ends it", err=True)
         taken, lost = record(listeners, write, ending, count)
@@ -77,20 +75,3 @@ def _written(file: str) -> Iterator[Callable[[bytes], None]]:
         raise
     except OSError as error:
         raise OlafError(Problem(f"cannot be written: {error.strerror}", file, "choose another -w")) from None
-
-
-@contextmanager
-def _signals() -> Iterator[socket.socket]:
-    """Readable once a signal asks us to end: nothing is interrupted half-way."""
-    asleep, waker = socket.socketpair()
-    waker.setblocking(False)
-    with asleep, waker:
-        signal.set_wakeup_fd(waker.fileno())
-        heard = [number for number in _ENDING if signal.getsignal(number) is not signal.SIG_IGN]
-        handlers = {number: signal.signal(number, lambda number, frame: None) for number in heard}
-        try:
-            yield asleep
-        finally:
-            for number, handler in handlers.items():
-                signal.signal(number, handler)
-            signal.set_wakeup_fd(-1)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from olafctl.cli.output import json_option, print_json
+from olafctl.cli.output import json_option, show
 
 
 @click.command()
@@ -31,7 +31,5 @@ def command(folder: Path, name: str, hosts: tuple[str, ...], days: int, as_json:
     from olafctl.daemon.certificates import issue
 
     files = issue(folder, name, hosts, days)
-    if as_json:
-        print_json({"files": [str(file) for file in files]})
-    else:
-        click.echo(f"wrote {', '.join(map(str, files))}")
+    written = list(map(str, files))
+    show({"files": written}, f"wrote {', '.join(written)}", as_json)

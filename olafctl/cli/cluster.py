@@ -1,20 +1,24 @@
 """``olafctl cluster``: the clusters of a deployment, with a daemon or without."""
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from olafctl import quantities
-from olafctl.cli import numbers
-from olafctl.cli.output import json_option, print_json, table
-from olafctl.daemon.api.command_line import as_dict, cluster_names, connection_options, line, worker_names
+from olafctl.cli import names, numbers
+from olafctl.cli.asking import Call, as_dict, asking, connection_options, line
+from olafctl.cli.output import json_option, print_json, show, table
 from olafctl.membership.objective import whole_time
 from olafctl.wire.modes import Mode
 
 if TYPE_CHECKING:
-    from olafctl.daemon.api.command_line import Caller
+    from olafctl.cli.asking import Caller
 
 _MODES = click.Choice([mode.value for mode in Mode])
+_CLUSTER = click.argument("cluster", shell_complete=names.clusters)
+_SEGMENT = click.option("--segment", type=click.IntRange(0), help="Of this segment alone.")
+_TOLD = "Print the cluster as JSON."
 
 
 @click.group()
@@ -26,48 +30,40 @@ def command() -> None:
     """
 
 
-@command.command()
-@click.argument("name")
-@click.option("--values", type=click.IntRange(0), default=0, help="Length of the model in values.")
-@click.option("--mode", type=_MODES, help="How the queue treats its updates.  [default: each engine's]")
-@click.option("--threshold", type=click.IntRange(0), default=0, help="H of iswitch mode; 0: all members.")
-@click.option("--reward-threshold", "reward", metavar="THRESHOLD",
-              help="Its reward rule's threshold, or off.  [default: each engine's]")  # fmt: skip
-@click.option("--objective", default="", metavar="TEXT",
-              help="Age-of-Model objective that changes must keep: peak<=20ms, loss-free.")  # fmt: skip
-@click.option("--period", metavar="TIME", help="Between two updates of one worker, as 100ms.")
-@click.option(
-    "--key-file", type=click.File(errors="backslashreplace"),
-    help="File with its control messages' key in hexadecimal.",
+@asking(
+    command,
+    click.argument("name"),
+    click.option("--values", type=click.IntRange(0), default=0, help="Length of the model in values."),
+    click.option("--mode", type=_MODES, help="How the queue treats its updates.  [default: each engine's]"),
+    click.option("--threshold", type=click.IntRange(0), default=0, help="H of iswitch mode; 0: all members."),
+    click.option("--reward-threshold", "reward", metavar="THRESHOLD",
+                 help="Its reward rule's threshold, or off.  [default: each engine's]"),
+    click.option("--objective", default="", metavar="TEXT",
+                 help="Age-of-Model objective that changes must keep: peak<=20ms, loss-free."),
+    click.option("--period", metavar="TIME", help="Between two updates of one worker, as 100ms."),
+    click.option("--key-file", type=click.File(errors="backslashreplace"),
+                 help="File with its control messages' key in hexadecimal."),
+    click.option("--open", is_flag=True, help="Control messages need no key."),
+    told=_TOLD,
 )  # fmt: skip
-@click.option("--open", "is_open", is_flag=True, help="Control messages need no key.")
-@connection_options
-@json_option("Print the cluster as JSON.")
 def create(
-    client: "Caller", deployment: str, name: str, values: int, mode: str | None, threshold: int,
-    reward: str | None, objective: str, period: str | None, key_file: Any, is_open: bool, as_json: bool,
-) -> None:  # fmt: skip
+    call: Call, mode: str | None, reward: str | None, period: str | None, key_file: Any, **asked: Any
+) -> Any:
     """Create cluster NAME: queue indices and a multicast group."""
-    key = key_file.read().strip() if key_file else ""
-    made = client.call(
-        "CreateCluster", deployment=deployment, name=name, values=values, mode=_mode(mode), key=key,
-        open=is_open, threshold=threshold, objective=objective,
-        period=whole_time(period, "--period") if period else 0, **_reward(reward, "reward_off"),
-    )  # fmt: skip
-    _show(made, as_json)
+    asked |= {"mode": _mode(mode), "key": key_file.read().strip() if key_file else ""}
+    asked |= {"period": whole_time(period, "--period") if period else 0, **_reward(reward, "reward_off")}
+    return call("CreateCluster", **asked)
 
 
 @command.command()
-@click.argument("name", metavar="CLUSTER", shell_complete=cluster_names)
+@_CLUSTER
 @connection_options
 @json_option("Print how many members it had as JSON.")
-def delete(client: "Caller", deployment: str, name: str, as_json: bool) -> None:
+def delete(client: "Caller", deployment: str, cluster: str, as_json: bool) -> None:
     """Delete CLUSTER and its members."""
-    members = client.call("DeleteCluster", deployment=deployment, cluster=name).members
-    if as_json:
-        print_json({"cluster": name, "members": members})
-    else:
-        click.echo(f"deleted {name}, which had {members} members")
+    members = client.call("DeleteCluster", deployment=deployment, cluster=cluster).members
+    document = {"cluster": cluster, "members": members}
+    show(document, f"deleted {cluster}, which had {members} members", as_json)
 
 
 @command.command("list")
@@ -96,110 +92,77 @@ def list_all(client: "Caller", deployment: str, as_json: bool) -> None:
         table("members", heads, [[row[head] for head in heads] for row in rows])
 
 
-@command.command()
-@click.argument("name", metavar="CLUSTER", shell_complete=cluster_names)
-@click.argument("threshold", metavar="H", type=click.IntRange(0))
-@connection_options
-@json_option("Print the cluster as JSON.")
-def seth(client: "Caller", deployment: str, name: str, threshold: int, as_json: bool) -> None:
+@asking(command, _CLUSTER, click.argument("threshold", metavar="H", type=click.IntRange(0)), told=_TOLD)
+def seth(call: Call, **asked: Any) -> Any:
     """Set H of CLUSTER, the updates that make a result.
 
     0: as many as it has members. It applies at once, also to the round that accumulates.
     """
-    _show(client.call("SetThreshold", deployment=deployment, cluster=name, threshold=threshold), as_json)
+    return call("SetThreshold", **asked)
 
 
-@command.command()
-@click.argument("name", metavar="CLUSTER", shell_complete=cluster_names)
-@click.argument("mode", type=_MODES)
-@connection_options
-@json_option("Print the cluster as JSON.")
-def mode(client: "Caller", deployment: str, name: str, mode: str, as_json: bool) -> None:
+@asking(command, _CLUSTER, click.argument("mode", type=_MODES), told=_TOLD)
+def mode(call: Call, cluster: str, mode: str) -> Any:
     """Set how the queue treats the updates of CLUSTER."""
-    _show(client.call("SetMode", deployment=deployment, cluster=name, mode=_mode(mode)), as_json)
+    return call("SetMode", cluster=cluster, mode=_mode(mode))
 
 
-@command.command()
-@click.argument("name", metavar="CLUSTER", shell_complete=cluster_names)
-@click.argument("threshold")
-@connection_options
-@json_option("Print the cluster as JSON.")
-def reward(client: "Caller", deployment: str, name: str, threshold: str, as_json: bool) -> None:
+@asking(command, _CLUSTER, click.argument("threshold"), told=_TOLD)
+def reward(call: Call, cluster: str, threshold: str) -> Any:
     """Set the reward rule of CLUSTER.
 
     THRESHOLD is a number, `off`, or `engine`: as each engine has it.
     """
     asked = {"engines_own": True} if threshold == "engine" else _reward(threshold, "")
-    _show(client.call("SetReward", deployment=deployment, cluster=name, **asked), as_json)
+    return call("SetReward", cluster=cluster, **asked)
 
 
-@command.command()
-@click.argument("name", metavar="CLUSTER", shell_complete=cluster_names)
-@click.option("--segment", type=click.IntRange(0), help="Of this segment alone.")
-@connection_options
-@json_option("Print the cluster as JSON.")
-def reset(client: "Caller", deployment: str, name: str, segment: int | None, as_json: bool) -> None:
+@asking(command, _CLUSTER, _SEGMENT, told=_TOLD)
+def reset(call: Call, **asked: Any) -> Any:
     """Discard the partial sums and the finished rounds of CLUSTER."""
-    _show(client.call("Reset", deployment=deployment, cluster=name, segment=segment), as_json)
+    return call("Reset", **asked)
 
 
-@command.command()
-@click.argument("name", metavar="CLUSTER", shell_complete=cluster_names)
-@click.option("--segment", type=click.IntRange(0), help="Of this segment alone.")
-@connection_options
-@json_option("Print the cluster as JSON.")
-def fbcast(client: "Caller", deployment: str, name: str, segment: int | None, as_json: bool) -> None:
+@asking(command, _CLUSTER, _SEGMENT, told=_TOLD)
+def fbcast(call: Call, **asked: Any) -> Any:
     """Send the partial sums of CLUSTER now.
 
     They have as many updates as have come.
     """
-    _show(client.call("FBcast", deployment=deployment, cluster=name, segment=segment), as_json)
+    return call("FBcast", **asked)
 
 
-@command.command("help")
-@click.argument("name", metavar="CLUSTER", shell_complete=cluster_names)
-@click.argument("worker", shell_complete=worker_names)
-@click.option("--segment", type=click.IntRange(0, 65534), required=True, help="The segment it lacks.")
-@click.option("--round", "round_", type=click.IntRange(0, (1 << 32) - 1), required=True, help="The round.")
-@connection_options
-@json_option("Print who was asked as JSON.")
-def ask(
-    client: "Caller", deployment: str, name: str, worker: str, segment: int, round_: int, as_json: bool
-) -> None:
+@asking(
+    command,
+    _CLUSTER,
+    click.argument("worker", shell_complete=names.workers),
+    click.option("--segment", type=click.IntRange(0, 65534), required=True, help="The segment it lacks."),
+    click.option("--round", type=click.IntRange(0, (1 << 32) - 1), required=True, help="The round."),
+    told="Print who was asked as JSON.",
+    name="help",
+    said=lambda answer: f"asked {', '.join(answer.asked) or 'no member: it has no other one'}",
+)
+def ask(call: Call, **asked: Any) -> Any:
     """Ask the other members of CLUSTER to send WORKER a result."""
-    asked = list(
-        client.call(
-            "Help", deployment=deployment, cluster=name, worker=worker, segment=segment, round=round_
-        ).asked
-    )
-    if as_json:
-        print_json({"asked": asked})
-    else:
-        click.echo(f"asked {', '.join(asked) or 'no member: it has no other one'}")
+    return call("Help", **asked)
 
 
-@command.command()
-@click.argument("name", metavar="CLUSTER", shell_complete=cluster_names)
-@connection_options
-@json_option("Print the cluster as JSON.")
-def halt(client: "Caller", deployment: str, name: str, as_json: bool) -> None:
+@asking(command, _CLUSTER, told=_TOLD)
+def halt(call: Call, **asked: Any) -> Any:
     """Suspend CLUSTER: its workers are told, and its updates dropped.
 
     What is dropped is counted.
     """
-    _show(client.call("Halt", deployment=deployment, cluster=name), as_json)
+    return call("Halt", **asked)
 
 
-@command.command()
-@click.argument("name", metavar="CLUSTER", shell_complete=cluster_names)
-@connection_options
-@json_option("Print the cluster as JSON.")
-def resume(client: "Caller", deployment: str, name: str, as_json: bool) -> None:
+@asking(command, _CLUSTER, told=_TOLD)
+def resume(call: Call, **asked: Any) -> Any:
     """Resume CLUSTER, and tell its workers.
 
     Partial sums are where they were.
     """
-    _show(client.call("Resume", deployment=deployment, cluster=name), as_json)
+    return call("Resume", **asked)
 
 
 @command.command()
@@ -209,8 +172,6 @@ def resume(client: "Caller", deployment: str, name: str, as_json: bool) -> None:
 @json_option("Print each event as a JSON line.")
 def watch(client: "Caller", deployment: str, token: str, count: int | None, as_json: bool) -> None:
     """Show changes of clusters and members as they come."""
-    import json
-
     for seen, event in enumerate(client.watch(deployment, token), 1):
         row = as_dict(event)
         if as_json:
@@ -240,11 +201,3 @@ def _cell(row: dict[str, Any], head: str, members: int) -> Any:
     if head == "members":
         return members
     return "each engine's" if row[head] is None else row[head]
-
-
-def _show(cluster: Any, as_json: bool) -> None:
-    row = as_dict(cluster)
-    if as_json:
-        print_json(row)
-    else:
-        click.echo(f"{cluster.name}: {line(row)}")

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from olafctl.cli.output import json_option, print_json, progress
+from olafctl.cli.output import json_option, print_json, progress, show
 
 if TYPE_CHECKING:
     from olafctl.control.deploy import Outcome
@@ -64,10 +64,8 @@ def command(
     with keeper(store.folder) as daemon:
         if daemon is not None:
             outcome = kept(store, bed)
-            if as_json:
-                print_json(_as_json(outcome, dry_run))
-            else:
-                click.echo(f"the daemon at {daemon.address} keeps {bed.name} running; nothing changed")
+            text = f"the daemon at {daemon.address} keeps {bed.name} running; nothing changed"
+            show(_as_json(outcome, dry_run), text, as_json)
             return
     with progress() as log_progress:
         outcome = deploy(

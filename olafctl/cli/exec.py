@@ -14,10 +14,7 @@ _NOT_FOUND = 127
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
-@click.option(
-    "--deployment", "--name", metavar="NAME", shell_complete=names.deployments,
-    help="The deployment, when there are several.",
-)  # fmt: skip
+@names.deployment_option
 @click.argument("host", shell_complete=names.hosts)
 @click.argument("program", nargs=-1, required=True, type=click.UNPROCESSED, metavar="[--] PROGRAM ...")
 def command(deployment: str | None, host: str, program: tuple[str, ...]) -> None:

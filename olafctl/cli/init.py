@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from olafctl.cli.output import json_option, print_json
+from olafctl.cli.output import json_option, show
 from olafctl.membership import limits
 from olafctl.wire.geometry import SLOTS
 
@@ -60,10 +60,8 @@ def command(
         raise OlafError(
             Problem(f"cannot be written: {error.strerror}", str(path), "choose another path")
         ) from None
-    if as_json:
-        print_json({"path": str(path), "name": _name(path.stem)})
-        return
-    click.echo(f"wrote {path}; next: olafctl deploy {path}")
+    document = {"path": str(path), "name": _name(path.stem)}
+    show(document, f"wrote {path}; next: olafctl deploy {path}", as_json)
 
 
 def _name(stem: str) -> str:

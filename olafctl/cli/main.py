@@ -19,7 +19,7 @@ from olafctl.cli import output
 from olafctl.cli.output import print_error, wants_json
 from olafctl.errors import EXIT_FAILED, BadInput, MissingTool, OlafError, Problem
 
-_NOT_VERBS = ("main", "names", "numbers", "output", "secret")
+_NOT_VERBS = ("asking", "main", "names", "numbers", "output", "secret")
 _ELSEWHERE = {
     ("olaf.verbs", "laboratory", "lab"): (
         "bench", "demo", "gain", "generate", "record", "replay", "reproduce", "simulate",

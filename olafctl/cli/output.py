@@ -43,29 +43,43 @@ def print_json(value: Any) -> None:
     click.echo(json.dumps(value, indent=1, ensure_ascii=False))
 
 
+def show(document: Any, text: str, as_json: bool) -> None:
+    """What a verb has done: ``document`` as JSON, or ``text`` for people."""
+    if as_json:
+        print_json(document)
+    else:
+        click.echo(text)
+
+
 def counted(number: int, what: str) -> str:
     """``number`` things, ``what`` being the word for one of them."""
     return f"{number} {what}{'' if number == 1 else 's'}"
 
 
-def table(title: str, heads: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    """A titled table; columns of numbers are aligned to the right. Cells are never cut."""
+def grid(heads: Sequence[str], rows: Sequence[Sequence[Any]], no_wrap: bool = False) -> Any:
+    """A table of rich's; columns of numbers are aligned to the right."""
     from rich import box
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    made = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for column, head in enumerate(heads):
         numeric = bool(rows) and all(isinstance(row[column], int | float) for row in rows)
-        grid.add_column(Text(head), justify="right" if numeric else "left", no_wrap=True)
+        made.add_column(Text(head), justify="right" if numeric else "left", no_wrap=no_wrap)
     for row in rows:
-        grid.add_row(*(Text(str(cell)) for cell in row))
+        made.add_row(*(Text(str(cell)) for cell in row))
+    return made
+
+
+def table(title: str, heads: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    """A titled :func:`grid`. Cells are never cut."""
+    from rich.console import Console
+
     # As wide as its content: a pipe and a log are read in whole lines.
     console = Console(highlight=False, width=10_000)
     click.echo(f"\n{title}")
     with console.capture() as shown:
-        console.print(grid)
+        console.print(grid(heads, rows, no_wrap=True))
     for line in shown.get().splitlines():
         click.echo(f"  {line.rstrip()}")
 

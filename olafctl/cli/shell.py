@@ -11,10 +11,7 @@ from olafctl.cli import names
 
 @click.command()
 @click.argument("device", metavar="DEVICE", required=False)
-@click.option(
-    "--deployment", "--name", metavar="NAME", shell_complete=names.deployments,
-    help="The deployment, when there are several.",
-)  # fmt: skip
+@names.deployment_option
 @click.option("--print", "show", is_flag=True, help="Print the command line instead of running it.")
 @click.option("--install", is_flag=True, help="Install p4runtime-shell, and open nothing.")
 def command(device: str | None, deployment: str | None, show: bool, install: bool) -> None:

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from olafctl.cli.output import json_option, print_json
-from olafctl.daemon.api.command_line import as_dict, connection_options
+from olafctl.cli.asking import as_dict, connection_options
+from olafctl.cli.output import grid, json_option, print_json
 
 if TYPE_CHECKING:
     from olafctl.daemon.api.client import Client
@@ -121,7 +121,7 @@ def _deployment(before: dict[str, Any], now: dict[str, Any], seconds: float) -> 
         for each in status.clusters
     ]  # fmt: skip
     parts.append(
-        _table(["cluster", "members", "mode", "H", "", "AoM ms", "stale", "objective"], clusters[:_SHOWN])
+        grid(["cluster", "members", "mode", "H", "", "AoM ms", "stale", "objective"], clusters[:_SHOWN])
     )
     if len(clusters) > _SHOWN:
         parts.append(Text(f"and {len(clusters) - _SHOWN} more clusters"))
@@ -134,13 +134,13 @@ def _deployment(before: dict[str, Any], now: dict[str, Any], seconds: float) -> 
             or (name.startswith(("replaced_", "dropped_")) and value)
         ]
         place = f" at {engine}" if len(queues) > 1 else ""
-        parts.append(_table([f"updates{place}", "in all", "per second"], causes))
+        parts.append(grid([f"updates{place}", "in all", "per second"], causes))
     messages = [
         [name, value, _rate(value - before["messages"].get(name, value), seconds)]
         for name, value in sorted(now["messages"].items())
     ]
     if messages:
-        parts.append(_table(["control messages", "in all", "per second"], messages))
+        parts.append(grid(["control messages", "in all", "per second"], messages))
     return parts
 
 
@@ -166,17 +166,3 @@ def _staleness(told: Any) -> dict[str, Any]:
 
 def _rate(change: int, seconds: float) -> str:
     return f"{change / seconds:.0f}" if seconds else ""
-
-
-def _table(heads: list[str], rows: list[list[Any]]) -> Any:
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for column, head in enumerate(heads):
-        numeric = bool(rows) and all(isinstance(row[column], int | float) for row in rows)
-        grid.add_column(Text(head), justify="right" if numeric else "left")
-    for row in rows:
-        grid.add_row(*(Text(str(cell)) for cell in row))
-    return grid

@@ -135,7 +135,7 @@ def command(
     saved: Path | None,
     details: bool,
     as_json: bool,
-    **asked: Any,
+    **options: Any,
 ) -> None:
     """Prove or refute an Age-of-Model objective.
 
@@ -163,9 +163,9 @@ def command(
         raise SystemExit(_replay(saved, plot, details, as_json))
     if maximise_rate and threshold_range:
         raise BadInput(Problem("--maximise-rate and --threshold-range", remedy="one of the two"))
-    from olafctl.verify.question.request import Request
+    from olafctl.verify.question.request import asked
 
-    system, objective = Request(testbed=_testbed(testbed), **asked).read()
+    system, objective = asked(_testbed(testbed), **options)
     if maximise_rate or threshold_range:
         from olafctl.verify.search import ranges
 

@@ -1,15 +1,13 @@
 """``olafctl worker``: the members of clusters, with a daemon or without."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from olafctl.cli import numbers
-from olafctl.cli.output import json_option, print_json
-from olafctl.daemon.api.command_line import as_dict, cluster_names, connection_options, line, worker_names
+from olafctl.cli import names, numbers
+from olafctl.cli.asking import Call, asking
 
-if TYPE_CHECKING:
-    from olafctl.daemon.api.command_line import Caller
+_WORKER = click.argument("worker", shell_complete=names.workers)
 
 
 @click.group()
@@ -21,64 +19,55 @@ def command() -> None:
     """
 
 
-@command.command()
-@click.argument("cluster", shell_complete=cluster_names)
-@click.argument("ip")
-@click.option("--port", required=True, type=click.IntRange(1), help="Front port that leads to it.")
-@click.option("--udp-port", type=click.IntRange(1, 65535), help="Its UDP port.  [default: the testbed's]")
-@click.option("--name", help="Its name.  [default: its address]")
-@click.option("--mac", help="Its MAC address.  [default: made from its address]")
-@click.option("--id", "worker_id", type=click.IntRange(0), help="Worker id.  [default: from its addresses]")
-@click.option("--values", type=click.IntRange(0), help="Length of its model, to be checked.")
-@click.option("--mtu", type=click.IntRange(0), help="Largest IPv4 packet on its way, to be checked.")
-@click.option(
-    "--lease",
-    type=click.FloatRange(0),
-    callback=numbers.finite,
-    help="Seconds of silence after which it leaves.",
+@asking(
+    command,
+    click.argument("cluster", shell_complete=names.clusters),
+    click.argument("ip"),
+    click.option("--port", required=True, type=click.IntRange(1), help="Front port that leads to it."),
+    click.option("--udp-port", type=click.IntRange(1, 65535), help="Its UDP port.  [default: the testbed's]"),
+    click.option("--name", help="Its name.  [default: its address]"),
+    click.option("--mac", help="Its MAC address.  [default: made from its address]"),
+    click.option(
+        "--id", "worker_id", type=click.IntRange(0), help="Worker id.  [default: from its addresses]"
+    ),
+    click.option("--values", type=click.IntRange(0), help="Length of its model, to be checked."),
+    click.option("--mtu", type=click.IntRange(0), help="Largest IPv4 packet on its way, to be checked."),
+    click.option(
+        "--lease",
+        type=click.FloatRange(0),
+        callback=numbers.finite,
+        help="Seconds of silence after which it leaves.",
+    ),
+    told="Print the member as JSON.",
 )
-@connection_options
-@json_option("Print the member as JSON.")
-def join(client: "Caller", deployment: str, cluster: str, ip: str, as_json: bool, **wish: Any) -> None:
+def join(call: Call, **wish: Any) -> Any:
     """Let the worker at address IP join CLUSTER."""
-    _show(client.call("Join", deployment=deployment, cluster=cluster, ip=ip, **wish), as_json)
+    return call("Join", **wish)
 
 
-@command.command()
-@click.argument("worker", shell_complete=worker_names)
-@connection_options
-@json_option("Print what it was as JSON.")
-def leave(client: "Caller", deployment: str, worker: str, as_json: bool) -> None:
+@asking(
+    command,
+    _WORKER,
+    told="Print what it was as JSON.",
+    said=lambda left: f"{left.name} left {left.cluster}",
+)
+def leave(call: Call, **asked: Any) -> Any:
     """Take WORKER out of its cluster."""
-    left = client.call("Leave", deployment=deployment, worker=worker)
-    if as_json:
-        print_json(as_dict(left))
-    else:
-        click.echo(f"{left.name} left {left.cluster}")
+    return call("Leave", **asked)
 
 
-@command.command()
-@click.argument("worker", shell_complete=worker_names)
-@click.argument("cluster", shell_complete=cluster_names, default="")
-@click.option("--port", type=click.IntRange(1), help="Front port, of any engine, that leads to it then.")
-@connection_options
-@json_option("Print the member as JSON.")
-def move(
-    client: "Caller", deployment: str, worker: str, cluster: str, port: int | None, as_json: bool
-) -> None:
+@asking(
+    command,
+    _WORKER,
+    click.argument("cluster", shell_complete=names.clusters, default=""),
+    click.option("--port", type=click.IntRange(1), help="Front port, of any engine, that leads to it then."),
+    told="Print the member as JSON.",
+)
+def move(call: Call, cluster: str, port: int | None, **asked: Any) -> Any:
     """Move WORKER to another cluster, front port, or both.
 
     No frame is lost.
     """
     if not cluster and port is None:
         raise click.UsageError("give a CLUSTER, a --port, or both")
-    asked = {"deployment": deployment, "worker": worker, "cluster": cluster, "port": port or 0}
-    _show(client.call("MoveWorker", **asked), as_json)
-
-
-def _show(worker: Any, as_json: bool) -> None:
-    row = as_dict(worker)
-    if as_json:
-        print_json(row)
-    else:
-        click.echo(f"{worker.name}: {line(row)}")
+    return call("MoveWorker", cluster=cluster, port=port or 0, **asked)

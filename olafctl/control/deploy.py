@@ -25,7 +25,7 @@ from olafctl.targets.front_ports import FrontPort
 from olafctl.targets.interface import Build, Progress, Running, Target
 from olafctl.testbed.ground import ground
 from olafctl.testbed.model import Testbed
-from olafctl.verify.admission import Policy, check, situation
+from olafctl.verify.admission import check, situation
 
 _NOTHING = State()
 
@@ -220,7 +220,7 @@ def _with_members(wanted: _Wanted, store: Store) -> _Wanted:
     asked = situation(testbed.clusters, ground(testbed))
     rows = members.stored(store)
     if asked and (rows is None or members_of(rows) != rows_of(testbed.clusters)):
-        check(asked, testbed, Policy())
+        check(asked, testbed)
     return replace(wanted, testbed=testbed)
 
 

@@ -62,6 +62,9 @@ def controlling(
                 remedy = "end that controller, or `olafctl deploy TESTBED --take-over`"
                 raise OlafError(*(replace(problem, remedy=remedy) for problem in error.problems)) from None
             sessions[device.name] = session
+        if permit is not None:
+            for registers in running.queues.values():
+                registers.permit = permit
         yield sessions
 
 

@@ -72,10 +72,10 @@ def clear(registers: Registers, ranges: Sequence[Range], queue: str) -> None:
     if registers.read("hold"):
         registers.write("hold", 0)
     now = registers.read_all()
-    # Updates leave in the order in which they came; partial sums wait for their members instead.
-    end = now.get("out_updates", 0) + _waiting(now)
+    # Updates leave in the order in which they came.
+    end = now.get("out_updates", 0) + waiting(now)
     until = time.monotonic() + _PATIENCE
-    while _waiting(now) and now["out_updates"] < end:
+    while waiting(now) and now["out_updates"] < end:
         if time.monotonic() > until:
             what = f"updates of an earlier job wait, and none has left for {_PATIENCE:g} s"
             raise OlafError(Problem(what, queue, "try again when its output carries them"))
@@ -85,7 +85,8 @@ def clear(registers: Registers, ranges: Sequence[Range], queue: str) -> None:
             until = time.monotonic() + _PATIENCE
 
 
-def _waiting(registers: Mapping[str, int]) -> int:
+def waiting(registers: Mapping[str, int]) -> int:
+    """Updates that wait in a queue for its output; partial sums wait for their members instead."""
     return registers.get("occupancy", 0) - registers.get("accumulating", 0)
 
 

@@ -29,6 +29,17 @@ def stored(store: Store) -> Mapping[str, Row] | None:
 
     Raises Lost.
     """
+    found = _read(store)
+    return None if found is None else found[1]
+
+
+def revision(store: Store) -> int:
+    """How often the membership was changed; 0 before it began, or elsewhere. Raises OlafError."""
+    found = _read(store)
+    return 0 if found is None else found[0]
+
+
+def _read(store: Store) -> tuple[int, Mapping[str, Row]] | None:
     place = store.membership()
     if place not in ("", HERE):
         return None
@@ -36,23 +47,12 @@ def stored(store: Store) -> Mapping[str, Row] | None:
     if (store.folder / FILE).is_file():
         with closing(SqliteStore(store.folder, reads=True)) as kept:
             revision, rows = kept.rows()
-    if not revision and not place:
-        return None
-    if not revision:
+    if not revision and place:
         name = store.folder.name
         remedy = f"olafctl restore {name} BACKUP; or begin with the testbed's again: olafctl deploy --force"
         what = f"its membership was kept in {FILE}, which is missing or empty"
         raise Lost(Problem(what, name, remedy))
-    return rows
-
-
-def revision(store: Store) -> int:
-    """How often the membership was changed; 0 before it began, or elsewhere. Raises OlafError."""
-    if stored(store) is None:
-        return 0
-    with closing(SqliteStore(store.folder, reads=True)) as kept:
-        number, _ = kept.rows()
-        return number
+    return (revision, rows) if revision else None
 
 
 def current(testbed: Testbed, store: Store) -> Testbed:

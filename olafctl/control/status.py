@@ -2,9 +2,10 @@
 
 import time
 from dataclasses import asdict, dataclass, replace
+from ipaddress import IPv4Address
 from itertools import islice
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from olafctl.control import devices
 from olafctl.control.deploy import find, ports_lost
@@ -30,14 +31,6 @@ from olafctl.wire.modes import Mode
 _MOST_DRIFT = 100
 
 Json = dict[str, Any]
-
-
-@runtime_checkable
-class CountsPorts(Protocol):
-    """A running target that counts frames at its front ports."""
-
-    def stats(self) -> Json:
-        """``ports``: by number, counters by name."""
 
 
 @dataclass(frozen=True)
@@ -72,9 +65,7 @@ def status(store: Store, kept: Kept | None = None) -> Json:
         "died": list(processes.died(store.folder)),
         "engines": _engines(testbed),
         "clusters": _clusters(testbed),
-        "parameter_servers": [
-            {"name": host.name, "ip": str(host.ip), "port": host.port} for host in testbed.parameter_servers
-        ],
+        "parameter_servers": [_fields(host, "name", "ip", "port") for host in testbed.parameter_servers],
     }
     if running is None or not alive:
         return report
@@ -97,29 +88,24 @@ def healthy(report: Json) -> bool:
 def _clusters(testbed: Testbed) -> list[Json]:
     return [
         {
-            "number": cluster.number,
-            "name": cluster.name,
-            "group": cluster.group,
+            **_fields(cluster, "number", "name", "group"),
             "mode": testbed.mode_of(cluster),
-            "first": cluster.first,
-            "segments": cluster.segments,
+            **_fields(cluster, "first", "segments"),
             "threshold": cluster.h if testbed.mode_of(cluster) is Mode.ISWITCH else None,
-            "halted": cluster.halted,
-            "epoch": cluster.epoch,
+            **_fields(cluster, "halted", "epoch"),
             "workers": [
-                {
-                    "name": worker.name,
-                    "ip": str(worker.ip),
-                    "udp_port": worker.udp_port,
-                    "port": worker.port,
-                    "replica": worker.replica,
-                    "number": worker.number,
-                }
+                _fields(worker, "name", "ip", "udp_port", "port", "replica", "number")
                 for worker in cluster.workers
             ],
         }
         for cluster in testbed.clusters
     ]
+
+
+def _fields(item: object, *names: str) -> Json:
+    """These of its fields, addresses as text."""
+    values = ((name, getattr(item, name)) for name in names)
+    return {name: str(value) if isinstance(value, IPv4Address) else value for name, value in values}
 
 
 def _engines(testbed: Testbed) -> list[Json]:
@@ -159,16 +145,14 @@ def _processes(folder: Path) -> list[Json]:
 
 
 def _ports(testbed: Testbed, running: Running) -> list[Json]:
-    counted = running.stats().get("ports", {}) if isinstance(running, CountsPorts) else {}
+    counted = running.stats().get("ports", {})
     named = {port.number: port for port in testbed.ports}
     return [
         {
             "number": attachment.number,
             "name": named[attachment.number].name if attachment.number in named else "",
             "engine": named[attachment.number].engine if attachment.number in named else "",
-            "transport": attachment.transport.value,
-            "path": attachment.path,
-            "namespace": attachment.namespace,
+            **_fields(attachment, "transport", "path", "namespace"),
             "counters": counted.get(attachment.number, counted.get(str(attachment.number), {})),
         }
         for attachment in running.attachments
@@ -177,16 +161,13 @@ def _ports(testbed: Testbed, running: Running) -> list[Json]:
 
 def _links(testbed: Testbed, running: Running) -> list[Json]:
     """The links between engines, and what each has carried up and down."""
-    counted = running.stats().get("ports", {}) if isinstance(running, CountsPorts) else {}
+    counted = running.stats().get("ports", {})
     topology = Topology(testbed)
     return [
         {
             "from": name,
             "to": topology.parent(name),
-            "port": link.port,
-            "peer": link.peer,
-            "rate": link.rate,
-            "delay": link.delay,
+            **_fields(link, "port", "peer", "rate", "delay"),
             "counters": counted.get(str(link.port), {}),
         }
         for name, link in topology.up.items()

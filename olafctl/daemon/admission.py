@@ -7,17 +7,16 @@ situation was accepted is carried out only if that is still the situation when i
 
 from collections import OrderedDict
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import replace
 
 from olafctl.daemon.controller import Controller
 from olafctl.errors import OlafError, Problem
 from olafctl.membership.ground import Ground
 from olafctl.membership.membership import Change, Membership
-from olafctl.membership.model import Cluster, Member, Row
+from olafctl.membership.model import Cluster, Row
 from olafctl.membership.operations import Operation, Outdated, Planned
 from olafctl.testbed.ground import ground
 from olafctl.testbed.model import Testbed
-from olafctl.verify.admission import Policy, Situation, check, situation
+from olafctl.verify.admission import TIMEOUT, Situation, check, situation
 
 _ATTEMPTS = 5
 _REMEMBERED = 1024
@@ -26,11 +25,11 @@ _REMEMBERED = 1024
 class Admission:
     """Passes to a controller only the operations that keep every objective."""
 
-    def __init__(self, controller: Controller, testbed: Testbed, policy: Policy | None = None) -> None:
+    def __init__(self, controller: Controller, testbed: Testbed, timeout: float = TIMEOUT) -> None:
         self._controller = controller
         self._testbed = testbed
         self._ground = ground(testbed)
-        self._policy = policy or Policy()
+        self._timeout = timeout
         self._accepted: OrderedDict[Situation, None] = OrderedDict()
         # The solver has one context for the whole process.
         self._pool = ThreadPoolExecutor(1, "admission")
@@ -69,7 +68,7 @@ class Admission:
         for _ in range(_ATTEMPTS):
             found = self._after(operation)
             if found and found not in self._accepted:
-                check(found, self._testbed, self._policy)
+                check(found, self._testbed, self._timeout)
                 self._accepted[found] = None
                 while len(self._accepted) > _REMEMBERED:
                     self._accepted.popitem(last=False)
@@ -111,21 +110,5 @@ def _new(membership: Membership, change: Change, ground: Ground) -> Situation:
     made = [new for new in change.values() if isinstance(new, Cluster)]
     if not any(each.objective for each in (*membership.clusters.values(), *made)):
         return ()
-    clusters = dict(membership.clusters)
-    for key, new in sorted(change.items(), key=lambda item: item[0]):  # clusters before their members
-        prefix, _, name = key.partition("/")
-        if prefix == "cluster":
-            known = clusters.pop(name, None)
-            if isinstance(new, Cluster):
-                clusters[name] = replace(new, workers=known.workers if known else ())
-        elif prefix == "member":
-            before = membership.members.get(name)
-            if before is not None and before.cluster in clusters:
-                there = clusters[before.cluster]
-                others = tuple(each for each in there.workers if each.name != name)
-                clusters[there.name] = replace(there, workers=others)
-            if isinstance(new, Member):
-                there = clusters[new.cluster]
-                clusters[there.name] = replace(there, workers=(*there.workers, new))
-    then = situation(clusters.values(), ground)
+    then = situation(membership.after(change).values(), ground)
     return () if then == situation(membership.clusters.values(), ground) else then

@@ -20,22 +20,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from ipaddress import IPv4Address
-from itertools import groupby
 from typing import TypeVar
 
 from olafctl.daemon.leadership import Alone, Leadership, NotLeader
-from olafctl.daemon.resting import Resting
 from olafctl.daemon.site import Site
 from olafctl.daemon.southbound import Southbound
+from olafctl.daemon.stored import Status, Stored
 from olafctl.errors import OlafError, Problem
-from olafctl.membership.membership import Change, Membership, affected, parsed, rows
-from olafctl.membership.merge import fits
+from olafctl.membership.membership import Change, Membership, affected
 from olafctl.membership.model import Cluster, Row
 from olafctl.membership.operations import Operation, Outdated, Planned
-from olafctl.membership.store import Event, Intent, MembershipStore
+from olafctl.membership.store import Event, MembershipStore
 from olafctl.p4runtime.failures import WriteFailed
-from olafctl.testbed.ground import ground
 
 _log = logging.getLogger(__name__)
 _BATCH = 64
@@ -45,7 +41,6 @@ CHECK_SECONDS = 30.0
 _CHECK_POLL = 0.1
 """How soon what a check found is repaired."""
 _RETRY_SECONDS = 1.0
-_Row = TypeVar("_Row")
 _Found = TypeVar("_Found")
 
 
@@ -61,47 +56,6 @@ class Unavailable(OlafError):
 class _Request:
     operation: Operation
     answer: "Future[Row]" = field(default_factory=Future)
-
-
-class _Stored:
-    """The clusters and members as the store has them, without changes that are under way."""
-
-    def __init__(self, membership: Membership) -> None:
-        self.clusters = dict(membership.clusters)
-        self.members = dict(membership.members)
-
-    def follow(self, membership: Membership, change: Change) -> None:
-        """``change``, which ``membership`` has, is stored now."""
-        for key in change:
-            prefix, _, name = key.partition("/")
-            if prefix == "cluster":
-                _follow(self.clusters, membership.clusters, name)
-            elif prefix == "member":
-                _follow(self.members, membership.members, name)
-
-
-def _follow(mine: dict[str, _Row], theirs: Mapping[str, _Row], name: str) -> None:
-    mine.pop(name, None)
-    if name in theirs:
-        mine[name] = theirs[name]
-
-
-@dataclass(frozen=True)
-class Status:
-    """A deployment as it is."""
-
-    name: str
-    revision: int
-    ready: bool
-    """Whether the devices answer and are equal to the membership."""
-    problem: str
-    """The reason when they do not or are not; empty otherwise, and while it follows."""
-    term: int
-    """Higher for each later leader; 0: this controller follows."""
-    leader: str
-    """The API address of the leader among several controllers; empty when it is not known or alone."""
-    clusters: list[Row]
-    members: list[Row]
 
 
 class Controller:
@@ -127,19 +81,12 @@ class Controller:
         """The term in which this controller acts."""
         self.southbound = Southbound(site, self._leadership)
         self._site = site
-        self._store = store
+        self._stored = Stored(site, store)
         self._check_every = check_every
         self._requests: queue.Queue[_Request | None] = queue.Queue(_WAITING)
-        self._changed = threading.Condition()
         self._problem = "not reached yet"
         self._next_check = 0.0
-        self._ended = False
-        self._loaded = False
-        self._damage = ""
-        """What the last inspection of the store found."""
-        self._inspecting = threading.Lock()
-        self._revision = 0
-        self._load()
+        self._stored.load(leads=bool(self.term))
         self._thread = threading.Thread(target=self._run, name=f"controller {self.name}", daemon=True)
 
     def start(self) -> None:
@@ -148,22 +95,20 @@ class Controller:
 
     def close(self) -> None:
         """Finish the current batch, refuse waiting changes, and leave the devices unchanged."""
-        with self._changed:
-            self._ended = True
-            self._changed.notify_all()
+        self._stored.end()
         self._requests.put(None)
         self._thread.join()
         self.southbound.close()
         self._site.close()
         self._leadership.close()
-        self._store.close()
+        self._stored.close()
 
     def submit(self, operation: Operation) -> "Future[Row]":
         """Queue an operation; the future gets its answer or its error.
 
         Raises Busy, and Unavailable once closed.
         """
-        if self._ended:
+        if self._stored.ended:
             raise Unavailable(Problem("nothing was changed: the daemon let it go", self.name))
         request = _Request(operation)
         if not self._leadership.term:
@@ -183,47 +128,32 @@ class Controller:
 
     def status(self, summary: bool = False) -> Status:
         """The membership as it is, without secrets; of a ``summary`` no clusters and members."""
-        with self._changed:
-            clusters = () if summary else self._stored.clusters.values()
-            members = () if summary else self._stored.members.values()
+        with self._stored.still() as stored:
+            damage = stored.damage
             return Status(
                 self.name,
-                self._revision,
-                self._ready and not self._damage,
-                self._damage or ("" if self._ready else self._problem),
+                stored.revision,
+                self._ready and not damage,
+                damage or ("" if self._ready else self._problem),
                 self.term,
                 self._leadership.leader,
-                [cluster.shown() for cluster in clusters],
-                [member.to_row() for member in members],
+                [] if summary else [cluster.shown() for cluster in stored.clusters.values()],
+                [] if summary else [member.to_row() for member in stored.members.values()],
             )
 
     @property
     def _ready(self) -> bool:
         """Whether the devices are known to hold what is stored."""
-        return self._loaded and self.southbound.ready
+        return self._stored.loaded and self.southbound.ready
 
     def look(self, question: Callable[[Membership], _Found]) -> _Found:
         """The result of ``question`` about the membership, which does not change in the meantime."""
-        with self._changed:
-            return question(self.membership)
+        with self._stored.still() as stored:
+            return question(stored.membership)
 
     def watch(self, since: int, alive: Callable[[], bool], patience: float = 1.0) -> Iterator[list[Event]]:
-        """Every change after revision ``since``, as it comes, while ``alive``, which is asked at least every
-        ``patience`` seconds.
-
-        Raises Compacted when the history does not reach back so far.
-        """
-        while alive() and not self._ended:
-            events = self._store.history(since)
-            if events:
-                since = events[-1].revision
-                yield events
-            else:
-                self._await_revision_after(since, patience)
-
-    def _await_revision_after(self, since: int, patience: float) -> None:
-        with self._changed:
-            self._changed.wait_for(lambda: self._revision > since or self._ended, patience)
+        """As :meth:`Stored.watch`."""
+        return self._stored.watch(since, alive, patience)
 
     # The thread
 
@@ -252,7 +182,7 @@ class Controller:
         except Exception:
             _log.exception("%s: a defect; stored rows and devices are read again", self.name)
             self._problem = "a defect of the daemon: see its log"
-            self._loaded = False
+            self._stored.loaded = False
             self.southbound.close()
 
     def _keep(self) -> None:
@@ -278,28 +208,19 @@ class Controller:
             self.southbound.close()
             self._site.close()
         self.term = term
-        self._loaded = False
+        self._stored.loaded = False
         self._next_check = 0.0
 
     def _follow(self) -> None:
         """Keep up with the changes that the leader stores."""
         try:
-            if not self._loaded:
-                self._load()
-            for revision, events in groupby(self._store.history(self._revision), lambda each: each.revision):
-                change = parsed({event.key: event.row for event in events})
-                with self._changed:
-                    # Only the leader knows which indices rest.
-                    for each in sorted(self.membership.resting):
-                        self.membership.rested(each)
-                    self.membership.apply(change)
-                    self._stored.follow(self.membership, change)
-                    self._revision = revision
-                    self._changed.notify_all()
+            if not self._stored.loaded:
+                self._stored.load(leads=bool(self.term))
+            self._stored.follow()
             self._problem = self._leadership.trouble
         except OlafError as error:
             # A history that no longer reaches back to what is known here begins with all rows.
-            self._loaded = False
+            self._stored.loaded = False
             self._note(error)
 
     def _waiting(self) -> tuple[list[_Request], bool]:
@@ -325,13 +246,11 @@ class Controller:
         self._next_check = time.monotonic() + self._check_every
         try:
             self._leadership.check()
-            if not self._loaded:
-                self._load()
-            self.southbound.reconcile(tuple(self.membership.snapshot()))
+            if not self._stored.loaded:
+                self._stored.load(leads=bool(self.term))
+            self.southbound.reconcile(tuple(self._stored.membership.snapshot()))
             self._free_indices()
-            if self._store.intent() is not None:
-                _log.warning("%s: undid a change that was interrupted", self.name)
-                self._store.abandon()
+            self._stored.abandon()
         except OlafError as error:
             self._note(error)
             return False
@@ -341,40 +260,17 @@ class Controller:
     def _settled(self) -> bool:
         """Let all engines know the members that have settled; False when a device failed."""
         try:
-            self.southbound.settle(self._cluster_at)
+            self.southbound.settle(self._stored.cluster_at)
         except OlafError as error:
             self._note(error)
             return False
         return True
 
-    def _cluster_at(self, address: IPv4Address) -> Cluster | None:
-        """The cluster of the member with this address."""
-        member = self.membership.at(address)
-        return None if member is None else self.membership.clusters[member.cluster]
-
     def _begin_check(self) -> None:
         """Start a comparison of the devices with the membership, and a check of the store; changes go on."""
-        self._inspect()
-        self.southbound.begin_check(self.membership.snapshot())
+        self._stored.inspect()
+        self.southbound.begin_check(self._stored.membership.snapshot())
         self._free_indices()
-
-    def _inspect(self) -> None:
-        """Have the whole store read, by a thread of its own: a page that is damaged is not to be found by the
-        change that needs it."""
-
-        def inspect() -> None:
-            with self._inspecting:
-                try:
-                    self._store.check()
-                    found = ""
-                except OlafError as error:
-                    found = str(error)
-                if found and found != self._damage and not self._ended:
-                    _log.error("%s: %s", self.name, found)
-                self._damage = found
-
-        if not self._inspecting.locked():
-            threading.Thread(target=inspect, name=f"store {self.name}", daemon=True).start()
 
     def _finish_check(self) -> None:
         """Repair what a check found, if it is over."""
@@ -404,31 +300,32 @@ class Controller:
         planned: list[tuple[_Request, Planned]] = []
         refused: list[tuple[_Request, Exception]] = []
         rest: Sequence[_Request] = ()
-        with self._changed:
+        with self._stored.still() as stored:
+            membership = stored.membership
             for position, request in enumerate(batch, 1):
                 try:
-                    plan = request.operation(self.membership)
+                    plan = request.operation(membership)
                 except Exception as error:
                     if not isinstance(error, OlafError | Outdated):
                         _log.exception("%s: a defect; the change is refused", self.name)
                     refused.append((request, error))
                     continue
-                for name in affected(self.membership, plan.change) - before.keys():
-                    before[name] = self.membership.those([name])
-                self.membership.apply(plan.change)
+                for name in affected(membership, plan.change) - before.keys():
+                    before[name] = membership.those([name])
+                membership.apply(plan.change)
                 change.update(plan.change)
                 planned.append((request, plan))
                 if any(key.startswith("cluster/") and new is None for key, new in plan.change.items()):
                     # Its indices are free once it is gone from the devices, not before.
                     rest = batch[position:]
                     break
-            after, macs = self.membership.those(before), dict(self.membership.macs)
+            after, macs = membership.those(before), dict(membership.macs)
         try:
             self._make(change, [each for group in before.values() for each in group], after, macs, planned)
         except OlafError as error:
-            self._loaded = False
+            self._stored.loaded = False
             self._equalise()
-            self._inspect()
+            self._stored.inspect()
             self._undone(planned, refused, error)
         else:
             for request, plan in planned:
@@ -441,16 +338,12 @@ class Controller:
 
     def _free_indices(self) -> None:
         """Give back the indices of deleted clusters once none of their updates waits."""
-        if not self.membership.resting:
+        if not self._stored.membership.resting:
             return
         try:
-            queues = self.southbound.queue_registers()
+            self._stored.free_indices(self.southbound.queue_registers())
         except OlafError as error:
             _log.warning("%s: the queue cannot be read: %s", self.name, error)
-            return
-        with self._changed:
-            for each in self._resting.freed(sorted(self.membership.resting), queues):
-                self.membership.rested(each)
 
     def _undone(
         self,
@@ -479,43 +372,14 @@ class Controller:
     ) -> None:
         """Make one change of the store and the devices. Raises OlafError; then all of it must be undone."""
         if change:
-            self._store.begin(Intent(rows(change)))
+            self._stored.begin(change)
             self.southbound.apply(before, after, macs)
         for _, plan in planned:
             for command, first, last in plan.commands:
                 self.southbound.command(command, first, last)
         if change:
-            revision = self._store.finish(rows(change))
-            with self._changed:
-                self._revision = revision
-                self._stored.follow(self.membership, change)
-                self._changed.notify_all()
+            self._stored.finish(change)
 
     def _refuse(self, requests: Sequence[_Request], error: OlafError) -> None:
         for request in requests:
             request.answer.set_exception(error)
-
-    # Loading
-
-    def _load(self) -> None:
-        revision, stored = self._store.rows()
-        if self.term:
-            if not revision:
-                self._store.finish({**self._site.first(), "meta/testbed": {"name": self.name}})
-                revision, stored = self._store.rows()
-            self._site.kept(self._store.place)
-        try:
-            membership = Membership(self._site.testbed.indices, stored)
-        except (KeyError, TypeError, ValueError) as error:
-            what = f"the stored membership cannot be used: {error}"
-            raise OlafError(Problem(what, self.name, "restore a backup: olafctl restore")) from None
-        fits(membership, ground(self._site.testbed))
-        with self._changed:
-            self.membership = membership
-            if self.term:
-                # The store does not tell which updates wait in the queue.
-                self.membership.rest()
-            self._resting = Resting()
-            self._stored = _Stored(self.membership)
-            self._revision = revision
-        self._loaded = True

@@ -1,4 +1,4 @@
-"""Credentials of a client of the daemon, or of etcd, for TLS: a folder of PEM files."""
+"""Channels of a client of the daemon, or of etcd: in clear, or for TLS with a folder of PEM files."""
 
 from pathlib import Path
 from typing import Any
@@ -6,6 +6,21 @@ from typing import Any
 import grpc
 
 from olafctl.errors import BadInput, Problem
+
+_OPTIONS = (
+    ("grpc.enable_http_proxy", 0),
+    ("grpc.max_receive_message_length", -1),
+    # What was started again is found within a second, not two minutes.
+    ("grpc.initial_reconnect_backoff_ms", 100),
+    ("grpc.max_reconnect_backoff_ms", 1000),
+)
+
+
+def channel(address: str, credentials: Any, *options: tuple[str, Any]) -> Any:
+    """A channel to ``address``, in clear where there are no credentials."""
+    if credentials is None:
+        return grpc.insecure_channel(address, [*_OPTIONS, *options])
+    return grpc.secure_channel(address, credentials, [*_OPTIONS, *options])
 
 
 def client(folder: Path) -> Any:

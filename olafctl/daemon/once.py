@@ -15,10 +15,11 @@ from olafctl.daemon.admission import Admission
 from olafctl.daemon.api import convert, olaf_pb2
 from olafctl.daemon.api.calls import Calls, Owned
 from olafctl.daemon.api.client import request_of
-from olafctl.daemon.controller import Controller, Status
+from olafctl.daemon.controller import Controller
 from olafctl.daemon.leadership import Alone
 from olafctl.daemon.messages.notices import Notices
 from olafctl.daemon.site import Standing
+from olafctl.daemon.stored import Status
 from olafctl.errors import OlafError, Problem
 from olafctl.membership.operations import Operations, Planned
 from olafctl.membership.rules import NoRoom

@@ -10,6 +10,8 @@ engine, and bypasses its queue.
 
 from collections.abc import Iterable, Mapping
 
+from olafctl.control.handover import waiting
+
 Range = tuple[int, int]
 """First index and count."""
 
@@ -45,8 +47,8 @@ def _left(
 ) -> tuple[int, int] | None:
     """What must still leave one queue, in the form of :attr:`Resting._since`."""
     out = registers.get("out_updates", 0)
-    waiting = registers.get("occupancy", 0) - registers.get("accumulating", 0)
-    since = rests.get(queue, (out, out + waiting))
+    held = waiting(registers)
+    since = rests.get(queue, (out, out + held))
     if since is not None and out < since[0]:  # the counters were cleared
-        since = out, out + waiting
-    return None if since is None or out >= since[1] or not waiting else since
+        since = out, out + held
+    return None if since is None or out >= since[1] or not held else since

@@ -19,7 +19,6 @@ from olafctl.control.pipeline import ASSIGN, REFUSALS, VNP4_1, VNP4_2, WORKERS
 from olafctl.control.plan import Plan, QueuePlan, plan
 from olafctl.control.state import State
 from olafctl.daemon.checking import Check
-from olafctl.daemon.guard import Guarded
 from olafctl.daemon.leadership import Leadership
 from olafctl.daemon.settling import Settling
 from olafctl.daemon.site import Site
@@ -30,7 +29,7 @@ from olafctl.p4runtime.session import Session
 from olafctl.queue import settings
 from olafctl.queue.registers import Command, IndexSettings
 from olafctl.queue.settings import Change as SettingsChange
-from olafctl.targets.interface import Registers, device_name
+from olafctl.targets.interface import Registers, Running, device_name
 from olafctl.testbed.model import Engine
 from olafctl.testbed.topology import Topology
 from olafctl.wire.layouts import Refusal
@@ -51,7 +50,7 @@ class Southbound:
         self._macs = {host.mac for host in hosts}
         """The MAC addresses of hosts that are not members."""
         self._open = ExitStack()
-        self._running: Guarded | None = None
+        self._running: Running | None = None
         self._sessions: Mapping[str, Session] = {}
         self._equal = False
         self._check: Check | None = None
@@ -281,7 +280,7 @@ class Southbound:
             self._check.stop()
             self._check = None
 
-    def _connected(self, clusters: Sequence[Cluster]) -> Guarded:
+    def _connected(self, clusters: Sequence[Cluster]) -> Running:
         if self._running is not None and all(
             session.alive and session.is_primary for session in self._sessions.values()
         ):
@@ -289,7 +288,7 @@ class Southbound:
         self.close()
         leadership = self._leadership
         leadership.check()
-        running = Guarded.of(self._site.running() or self._site.start(clusters), leadership.check)
+        running = self._site.running() or self._site.start(clusters)
         self._sessions = self._open.enter_context(
             devices.controlling(
                 running,

@@ -1,4 +1,5 @@
-"""Index ranges of one queue: each cluster has consecutive indices, one for each segment of its model."""
+"""Index ranges of one queue: each cluster has consecutive indices, one for each segment of its model. Other
+numbers of a membership are given out likewise, one at a time."""
 
 from olafctl.errors import BadInput, Problem
 
@@ -29,6 +30,10 @@ class IndexRanges:
         """Length of the longest free run."""
         return max(self._free.values(), default=0)
 
+    def least(self) -> int | None:
+        """The least that is free; None when there is none."""
+        return min(self._free, default=None)
+
     def take(self, count: int) -> int:
         """The first of ``count`` consecutive indices, no longer free.
 
@@ -43,7 +48,7 @@ class IndexRanges:
         self.claim(first, count)
         return first
 
-    def claim(self, first: int, count: int) -> None:
+    def claim(self, first: int, count: int = 1) -> None:
         """Take exactly ``first`` … ``first + count - 1``. Raises ValueError when they are not all free."""
         for start, length in self._free.items():
             if start <= first and first + count <= start + length:
@@ -56,7 +61,7 @@ class IndexRanges:
         if rest := start + length - first - count:
             self._free[first + count] = rest
 
-    def give_back(self, first: int, count: int) -> None:
+    def give_back(self, first: int, count: int = 1) -> None:
         """Free a range that was taken."""
         for start, length in list(self._free.items()):
             if start + length == first:

@@ -5,7 +5,6 @@ Keys are ``cluster/NAME``, ``member/NAME``, ``nonce/CLUSTER/ADDRESS`` (the newes
 a store has rows of clusters and members: :func:`parsed` and :func:`rows` are the way from there and to there.
 """
 
-import heapq
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -60,36 +59,6 @@ def rows(change: Change) -> dict[str, Row | None]:
     }
 
 
-class Numbers:
-    """Small numbers, the least free one first."""
-
-    def __init__(self, numbers: range) -> None:
-        self._next = numbers.start
-        self._end = numbers.stop
-        self._returned: list[int] = []
-        self._taken: set[int] = set()
-
-    def least(self) -> int | None:
-        """The least number that is free; None when there is none."""
-        while self._returned and self._returned[0] in self._taken:
-            heapq.heappop(self._returned)
-        if self._returned:
-            return self._returned[0]
-        while self._next in self._taken:
-            self._next += 1
-        return self._next if self._next < self._end else None
-
-    def take(self, number: int) -> None:
-        """It is no longer free."""
-        self._taken.add(number)
-
-    def give_back(self, number: int) -> None:
-        """It is free again."""
-        self._taken.discard(number)
-        if number < self._next:
-            heapq.heappush(self._returned, number)
-
-
 class Membership:
     """See the module."""
 
@@ -106,13 +75,39 @@ class Membership:
         self.indices = IndexRanges(indices)
         self.resting: set[tuple[int, int]] = set()
         """Ranges (first, count) of clusters that are gone, for as long as updates of theirs may wait."""
-        self.cluster_numbers = Numbers(range(limits.CLUSTERS))
-        self.replicas = Numbers(range(1, limits.WORKERS + 1))
+        self.cluster_numbers = IndexRanges(limits.CLUSTERS)
+        self.replicas = IndexRanges(limits.WORKERS + 1)
+        self.replicas.claim(0)
         self._by_address: dict[IPv4Address, Member] = {}
         self.apply(parsed(rows))
 
     def apply(self, change: Change) -> None:
-        """Carry a change out."""
+        """Carry a change out. Raises ValueError for one that cannot be."""
+        clusters = self.after(change)
+        # Remove before adding, to make room.
+        for key in change:
+            prefix, _, name = key.partition("/")
+            if prefix == _MEMBER and name in self.members:
+                self._forget(self.members.pop(name))
+            elif prefix == _CLUSTER and name in self.clusters:
+                cluster = self.clusters[name]
+                self.cluster_numbers.give_back(cluster.number)
+                self.resting.add((cluster.first, cluster.segments))
+            else:
+                self.rows.pop(key, None)
+        for key, value in change.items():
+            if isinstance(value, Cluster):
+                self._put(value)
+            elif isinstance(value, Member):
+                self._note(value)
+            elif value is not None:
+                self.rows[key] = value
+        self.clusters = clusters
+
+    def after(self, change: Change) -> dict[str, Cluster]:
+        """The clusters as a change leaves them, with their members. Raises ValueError for a member of a
+        cluster that there is not."""
+        clusters = dict(self.clusters)
         members: dict[str, dict[str, Member]] = {}
         """By cluster, those of the clusters whose members change."""
 
@@ -122,33 +117,24 @@ class Membership:
                 members[cluster] = {each.name: each for each in known.workers} if known else {}
             return members[cluster]
 
-        # Remove before adding, to make room; remove members before their cluster, and add them after it.
-        for key in sorted(change, reverse=True):
+        for key in change:
             prefix, _, name = key.partition("/")
             if prefix == _MEMBER and name in self.members:
                 of(self.members[name].cluster).pop(name)
-                self._forget(self.members.pop(name))
-            elif prefix == _CLUSTER and name in self.clusters:
+            elif prefix == _CLUSTER and clusters.pop(name, None) is not None:
                 of(name)
-                cluster = self.clusters.pop(name)
-                self.cluster_numbers.give_back(cluster.number)
-                self.resting.add((cluster.first, cluster.segments))
-            else:
-                self.rows.pop(key, None)
-        for key, value in sorted(change.items(), key=lambda item: item[0]):
+        for value in change.values():
             if isinstance(value, Cluster):
-                self._put(value)
+                clusters[value.name] = value
             elif isinstance(value, Member):
                 of(value.cluster)[value.name] = value
-                self._note(value)
-            elif value is not None:
-                self.rows[key] = value
         for name, everyone in members.items():
-            if name in self.clusters:
+            if name in clusters:
                 workers = tuple(sorted(everyone.values(), key=lambda each: each.replica))
-                self.clusters[name] = replace(self.clusters[name], workers=workers)
+                clusters[name] = replace(clusters[name], workers=workers)
             elif everyone:
                 raise ValueError(f"{next(iter(everyone))} is a member of {name!r}, which there is not")
+        return clusters
 
     def rested(self, resting: tuple[int, int]) -> None:
         """No update of these indices waits any more: others may have them."""
@@ -196,8 +182,7 @@ class Membership:
         return iter(tuple(self.clusters.values()))
 
     def _put(self, cluster: Cluster) -> None:
-        self.clusters[cluster.name] = cluster
-        self.cluster_numbers.take(cluster.number)
+        self.cluster_numbers.claim(cluster.number)
         if (cluster.first, cluster.segments) in self.resting:  # it was only changed
             self.resting.discard((cluster.first, cluster.segments))
         else:
@@ -209,7 +194,7 @@ class Membership:
         self.members[member.name] = member
         self._by_address[member.ip] = member
         self.macs[member.mac] += 1
-        self.replicas.take(member.replica)
+        self.replicas.claim(member.replica)
 
     def _forget(self, member: Member) -> None:
         del self._by_address[member.ip]

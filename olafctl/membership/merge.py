@@ -7,7 +7,7 @@ from olafctl.errors import BadInput, Problem
 from olafctl.membership.ground import Ground
 from olafctl.membership.membership import Membership, cluster_key, member_key, rows_of
 from olafctl.membership.model import Cluster, Host, Member, Row
-from olafctl.membership.operations import ClusterWish, MemberWish, Operation, Operations
+from olafctl.membership.operations import MemberWish, Operation, Operations
 
 _OF_CLUSTER = ("mode", "threshold", "reward_threshold", "epoch", "objective", "period")
 _OF_MEMBER = ("port", "mac", "ip", "udp_port", "worker_id")
@@ -75,7 +75,7 @@ def _edit(membership: Membership, old: Sequence[Cluster], new: Sequence[Cluster]
     delete_empty()
     for name in now:
         if name not in was:
-            do(ask.create_cluster(_cluster_wish(now[name])))
+            do(ask.create_cluster(replace(now[name], workers=(), halted=False)))
             created = replace(membership.clusters[name], epoch=now[name].epoch)
             membership.apply({cluster_key(name): created})
         elif name in membership.clusters:
@@ -105,10 +105,6 @@ def _workers(clusters: Sequence[Cluster]) -> dict[str, Member]:
 
 def _edited(was: Host | Cluster, now: Host | Cluster, names: Sequence[str]) -> Row:
     return {name: getattr(now, name) for name in names if getattr(was, name) != getattr(now, name)}
-
-
-def _cluster_wish(cluster: Cluster) -> ClusterWish:
-    return ClusterWish(**{name: getattr(cluster, name) for name in ClusterWish.__dataclass_fields__})
 
 
 def _member_wish(worker: Member) -> MemberWish:

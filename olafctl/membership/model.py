@@ -66,13 +66,13 @@ class Cluster:
     """A training job: which indices it has, how the queue treats its updates, and who takes part."""
 
     name: str
-    number: int
+    number: int = 0
     """From 0."""
-    values: int
+    values: int = 0
     """Length of its model in values; 0 leaves it open, up to one segment."""
-    first: int
+    first: int = 0
     """Its first index at the queue."""
-    segments: int
+    segments: int = 1
     """Indices it has, one for each block of its model."""
     mode: Mode | None = None
     """None: each engine's own."""
@@ -122,18 +122,7 @@ class Cluster:
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> "Cluster":
         """The reverse of :meth:`to_row`. Raises KeyError, TypeError or ValueError for anything else."""
-        fields = dict(row)
-        # Rows of Olaf before version 2 of the store have the root's settings where each engine's own count.
-        own_mode, own_reward = fields.pop("own_mode", None), fields.pop("own_reward_threshold", None)
-        if own_mode is False:
-            fields["mode"] = None
-        if own_reward is False:
-            fields["reward_threshold"] = None
-        elif own_reward and fields["reward_threshold"] is None:
-            fields["reward_threshold"] = "off"
-        if fields["mode"] is not None:
-            fields["mode"] = Mode(fields["mode"])
-        return cls(**fields)
+        return cls(**{**row, "mode": row["mode"] and Mode(row["mode"])})
 
     def shown(self) -> Row:
         """The cluster without its key, for others to see."""

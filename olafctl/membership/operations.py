@@ -40,21 +40,6 @@ Operation = Callable[[Membership], Planned]
 
 
 @dataclass(frozen=True)
-class ClusterWish:
-    """A cluster as it is asked for; what is left out is each engine's own."""
-
-    name: str
-    values: int = 0
-    mode: Mode | None = None
-    threshold: int = 0
-    reward_threshold: Reward | None = None
-    key: str = ""
-    open: bool = False
-    objective: str = ""
-    period: int = 0
-
-
-@dataclass(frozen=True)
 class MemberWish:
     """A member as it is asked for."""
 
@@ -88,8 +73,8 @@ class Operations:
 
     # Clusters
 
-    def create_cluster(self, wish: ClusterWish) -> Operation:
-        """Give a cluster indices and a group. The answer is the cluster."""
+    def create_cluster(self, wish: Cluster) -> Operation:
+        """Give a cluster its indices, its number and its epoch. The answer is the cluster."""
 
         def create(membership: Membership) -> Planned:
             if wish.name in membership.clusters:
@@ -97,7 +82,7 @@ class Operations:
                 raise BadInput(Problem(what, "name", "choose another name"))
             epoch = (int(membership.rows.get(_EPOCH, {"last": 0})["last"]) + 1) % limits.EPOCHS
             segments = self._ground.segments(wish.values)
-            asked = Cluster(**vars(wish), number=0, first=0, segments=segments, epoch=epoch)
+            asked = replace(wish, segments=segments, epoch=epoch)
             require(rules.of_cluster(asked, self._ground))
             require(rules.of_threshold(asked, self._ground))
             number = membership.cluster_numbers.least()

@@ -7,12 +7,12 @@ after a loss of power the devices are read and compared anyway. So a change wait
 import json
 import sqlite3
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
 from olafctl.errors import OlafError, Problem
-from olafctl.membership.store import HERE, Compacted, Event, Intent, Row
+from olafctl.membership.store import HERE, Compacted, Event, Row, Rows
 
 FILE = "membership.db"
 _VERSION = 2
@@ -77,17 +77,18 @@ class SqliteStore:
             rows = database.execute("select key, value from row").fetchall()
             return self._revision(), {key: json.loads(value) for key, value in rows}
 
-    def intent(self) -> Intent | None:
+    def intent(self) -> Rows | None:
         with self._step() as database:
             found = database.execute("select value from intent").fetchone()
-        return None if found is None else Intent(json.loads(found[0]))
+        intent: Rows | None = None if found is None else json.loads(found[0])
+        return intent
 
-    def begin(self, intent: Intent) -> None:
-        text = json.dumps(dict(intent.change))
+    def begin(self, intent: Rows) -> None:
+        text = json.dumps(dict(intent))
         with self._step(synchronous="normal") as database:
             database.execute("insert or replace into intent values (1, ?)", (text,))
 
-    def finish(self, change: Mapping[str, Row | None]) -> int:
+    def finish(self, change: Rows) -> int:
         with self._step() as database:
             revision = self._revision() + 1
             for key, row in change.items():

@@ -11,12 +11,8 @@ HERE = "here"
 """A store in the deployment's own folder."""
 
 
-@dataclass(frozen=True)
-class Intent:
-    """A change that is about to reach the devices, written down before the first of them is touched."""
-
-    change: Mapping[str, Row | None]
-    """New rows by key; None removes."""
+Rows = Mapping[str, Row | None]
+"""A change: new rows by key; None removes."""
 
 
 @dataclass(frozen=True)
@@ -43,13 +39,13 @@ class MembershipStore(Protocol):
     def rows(self) -> tuple[int, dict[str, Row]]:
         """The revision and every row."""
 
-    def intent(self) -> Intent | None:
+    def intent(self) -> Rows | None:
         """The change that was begun and neither finished nor abandoned."""
 
-    def begin(self, intent: Intent) -> None:
-        """Write an intent down; replaces one that is there."""
+    def begin(self, intent: Rows) -> None:
+        """Write a change down before it reaches the devices; replaces one that is there."""
 
-    def finish(self, change: Mapping[str, Row | None]) -> int:
+    def finish(self, change: Rows) -> int:
         """Change the rows and remove the intent as one step; returns the new revision."""
 
     def abandon(self) -> None:

@@ -27,7 +27,7 @@ def description(describer: Describer) -> Row:
                 "name": instance.name,
                 "input_width": t.max_width(instance.type.args[0]),
                 "output_width": t.max_width(instance.type.args[1]),
-                "latency": _latency(instance),
+                "latency": instance.number("latency_in_cycles"),
             }
             for instance in describer.places.user_externs
         ],
@@ -39,8 +39,8 @@ def description(describer: Describer) -> Row:
         "actions": {
             str(ids.of("action", action.name)): {
                 "name": action.name,
-                "words": [words_of(param.type) for param in action.params if not param.direction],
-                "widths": [t.key_width(param.type) for param in action.params if not param.direction],
+                "words": [words_of(param.type) for param in action.data],
+                "widths": [t.key_width(param.type) for param in action.data],
             }
             for action in inventory.actions
         },
@@ -65,13 +65,6 @@ def _flat(type_: t.Type, path: str) -> list[Row]:
     if not isinstance(base, t.Struct):
         return [{"name": path, "width": t.max_width(base)}]
     return [row for name, inner in base.fields for row in _flat(inner, f"{path}.{name}" if path else name)]
-
-
-def _latency(instance: ir.Instance) -> int:
-    """Cycles between the call and the result of a user extern."""
-    latency = instance.args["latency_in_cycles"]
-    assert isinstance(latency, ir.Const)
-    return int(latency.value)
 
 
 def _words(type_: t.Type) -> list[int]:

@@ -34,22 +34,6 @@ class StreamEnded(Exception):
         self.message = message
 
 
-class _Deadline(grpc.UnaryUnaryClientInterceptor, grpc.UnaryStreamClientInterceptor):  # type: ignore[misc]  # grpc has no types
-    """Gives every call that has none a deadline in seconds."""
-
-    def __init__(self, seconds: float) -> None:
-        self._seconds = seconds
-
-    def intercept_unary_unary(self, call: Callable[..., Any], details: Any, request: Any) -> Any:
-        return call(self._timed(details), request)
-
-    def intercept_unary_stream(self, call: Callable[..., Any], details: Any, request: Any) -> Any:
-        return call(self._timed(details), request)
-
-    def _timed(self, details: Any) -> Any:
-        return details if details.timeout is not None else details._replace(timeout=self._seconds)
-
-
 class Client:
     """One device's client; ``election_id`` is (high, low), None for one that never becomes primary.
 
@@ -70,21 +54,24 @@ class Client:
         self.role = role
         self.timeout = timeout
         self._elects = election_id is not None
-        name, self._folder = _short(address)
+        try:
+            name, self._folder = addresses.short(address)
+        except OSError as error:
+            raise StreamEnded("UNAVAILABLE", f"{address}: {error.strerror}") from None
         program = ("grpc.primary_user_agent", f"olafctl pid {os.getpid()}")
-        self._bare_channel = grpc.insecure_channel(name, options=[*_OPTIONS, program])
-        self.channel = grpc.intercept_channel(self._bare_channel, _Deadline(timeout))
-        self.stub = p4runtime_stub(self.channel)
+        self._channel = grpc.insecure_channel(name, options=[*_OPTIONS, program])
+        self.stub = p4runtime_stub(self._channel, timeout)
         self.ended: StreamEnded | None = None
         self.arbitration: Any = None
         self.changed = threading.Condition()
         try:
-            self.set_up_stream()
+            self._open()
         except BaseException:
             self.tear_down()
             raise
 
-    def set_up_stream(self) -> None:
+    def _open(self) -> None:
+        """Open the stream, introduce this controller and wait for the switch's answer. Raises StreamEnded."""
         self.stream_out_q: queue.Queue[Any] = queue.Queue()
         self.stream_in_q: dict[str, queue.Queue[Any]] = {
             kind: queue.Queue(_MAX_QUEUED) for kind in _STREAM_KINDS
@@ -92,20 +79,16 @@ class Client:
         self.stream = self.stub.StreamChannel(iter(self.stream_out_q.get, None), wait_for_ready=True)
         self.stream_recv_thread = threading.Thread(target=self._receive, name="p4runtime", daemon=True)
         self.stream_recv_thread.start()
-        self.handshake()
-
-    def handshake(self) -> None:
-        """Introduce this controller and wait for the switch's answer. Raises StreamEnded."""
         # The first message to a new controller is the answer to it.
         self._arbitrate(lambda answer: True)
 
     def _arbitrate(self, is_answer: Callable[[Any], bool]) -> None:
-        request = p4runtime_pb2.StreamMessageRequest()
-        request.arbitration.device_id = self.device_id
+        wanted: dict[str, Any] = {"device_id": self.device_id}
         if self.role:
-            request.arbitration.role.name = self.role
+            wanted["role"] = {"name": self.role}
         if self._elects:
-            request.arbitration.election_id.high, request.arbitration.election_id.low = self.election_id
+            wanted["election_id"] = self.own_election
+        request = p4runtime_pb2.StreamMessageRequest(arbitration=wanted)
         with self.changed:
             self.arbitration = None
             self.stream_out_q.put(request)
@@ -123,7 +106,7 @@ class Client:
         request.role = self.role
         if rollback:
             request.atomicity = p4runtime_pb2.WriteRequest.ROLLBACK_ON_ERROR
-        request.election_id.high, request.election_id.low = self.election_id
+        request.election_id.CopyFrom(p4runtime_pb2.Uint128(**self.own_election))
         self.stub.Write(request)
 
     def read_entities(self, query: Any) -> Iterator[Any]:
@@ -147,6 +130,12 @@ class Client:
         highest = (message.election_id.high, message.election_id.low)
         won = message.status.code == code_pb2.OK and highest == self.election_id
         return won or highest > self.election_id or self.election_id == (0, 0)
+
+    @property
+    def own_election(self) -> dict[str, int]:
+        """The election id as the fields of a message."""
+        high, low = self.election_id
+        return {"high": high, "low": low}
 
     @property
     def is_primary(self) -> bool:
@@ -182,7 +171,7 @@ class Client:
             self.stream_out_q.put(None)
             self.stream.cancel()
             self.stream_recv_thread.join(self.timeout)
-        self._bare_channel.close()
+        self._channel.close()
         if self._folder is not None:
             os.close(self._folder)
             self._folder = None
@@ -217,10 +206,3 @@ class Client:
             except queue.Full:
                 with contextlib.suppress(queue.Empty):
                     waiting.get_nowait()
-
-
-def _short(address: str) -> tuple[str, int | None]:
-    try:
-        return addresses.short(address)
-    except OSError as error:
-        raise StreamEnded("UNAVAILABLE", f"{address}: {error.strerror}") from None

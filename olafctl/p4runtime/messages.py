@@ -7,18 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from olafctl.p4runtime import bytestrings, values
-from olafctl.p4runtime.dataplane import (
-    CounterData,
-    Exact,
-    GroupRef,
-    Lpm,
-    Match,
-    MemberRef,
-    Optional,
-    Range,
-    Replica,
-    Ternary,
-)
+from olafctl.p4runtime import dataplane as dp
 from olafctl.p4runtime.entities import CloneSession, DefaultAction, Entity, MulticastGroup, TableEntry
 from olafctl.p4runtime.plain import EntryRequest, FieldRequest, entry_request
 from olafctl.p4runtime.program import Action, MatchField, MatchKind, Program, Table
@@ -46,7 +35,7 @@ def put_entity(message: Any, program: Program, entity: Entity) -> None:
             _put_replicas(session, entity.replicas)
 
 
-def counted_from_entity(program: Program, entity: Any) -> tuple[Entity, CounterData | None]:
+def counted_from_entity(program: Program, entity: Any) -> tuple[Entity, dp.CounterData | None]:
     """The named entity of a ``p4.v1.Entity``, and a table entry's direct counter if it has one.
 
     Raises ValueError for what has no typed form.
@@ -76,9 +65,9 @@ def _named_entry(program: Program, plain: EntryRequest) -> TableEntry | DefaultA
         raise ValueError(f"the switch has a table {plain.table_id:#x} that the P4Info does not")
     action, params, member, group = "", dict[str, int](), 0, 0
     match plain.action:
-        case MemberRef(member_id):
+        case dp.MemberRef(member_id):
             member = member_id
-        case GroupRef(group_id):
+        case dp.GroupRef(group_id):
             group = group_id
         case list():
             raise ValueError(f"table {table.alias}: one-shot action sets have no typed form")
@@ -117,46 +106,26 @@ def _put_entry(message: Any, program: Program, entry: TableEntry) -> None:
     message.priority = entry.priority
 
 
-def _checked(field: MatchField, match: Match | int) -> Match:
+def _checked(field: MatchField, match: dp.Match | int) -> dp.Match:
     """A match that is of the field's kind and fits its width."""
-    numbers: tuple[int, ...]
-    match (field.kind, match):
-        case (MatchKind.EXACT, Exact(value)):
-            numbers = (value,)
-        case (MatchKind.OPTIONAL, Exact(value) | Optional(value)):
-            numbers, match = (value,), Optional(value)
-        case (MatchKind.LPM, Lpm(value, _)):
-            numbers = (value,)
-        case (MatchKind.TERNARY, Ternary(value, mask)):
-            numbers = (value, mask)
-        case (MatchKind.RANGE, Range(low, high)):
-            numbers = (low, high)
-        case _:
-            raise ValueError(
-                f"key field {field.name} is {field.kind.name.lower()}; {match} is not such a match"
-            )
-    for each in numbers:
+    if field.kind is MatchKind.OPTIONAL and isinstance(match, dp.Exact):
+        match = dp.Optional(match.value)
+    if isinstance(match, int) or not isinstance(match, field.kind.match):
+        raise ValueError(f"key field {field.name} is {field.kind.name.lower()}; {match} is not such a match")
+    for each in (match.value,) if isinstance(match, dp.Lpm) else vars(match).values():
         _fits(each, field.bits, f"key field {field.name}")
-    assert not isinstance(match, int)
     return match
 
 
-def _match_from(request: FieldRequest) -> Match:
+def _match_from(request: FieldRequest) -> dp.Match:
     _, kind, first, second = request
-    value = int.from_bytes(first, "big")
-    match kind:
-        case MatchKind.EXACT:
-            return Exact(value)
-        case MatchKind.OPTIONAL:
-            return Optional(value)
-        case MatchKind.LPM:
-            return Lpm(value, second)
-        case MatchKind.TERNARY:
-            return Ternary(value, int.from_bytes(second, "big"))
-        case MatchKind.RANGE:
-            return Range(value, int.from_bytes(second, "big"))
-        case None:
-            raise ValueError("a match of an unknown kind has no typed form")
+    if kind is None:
+        raise ValueError("a match of an unknown kind has no typed form")
+    operands = [int.from_bytes(first, "big")]
+    if second is not None:
+        operands.append(second if kind is MatchKind.LPM else int.from_bytes(second, "big"))
+    match: dp.Match = kind.match(*operands)
+    return match
 
 
 def _put_call(message: Any, table: Table, name: str, params: Mapping[str, int]) -> None:
@@ -172,15 +141,15 @@ def _put_call(message: Any, table: Table, name: str, params: Mapping[str, int]) 
     values.put_call(message.action.action, action, given_values)
 
 
-def _put_replicas(message: Any, replicas: Iterable[Replica]) -> None:
+def _put_replicas(message: Any, replicas: Iterable[dp.Replica]) -> None:
     # egress_port is the deprecated field: every server takes it, and older ones take nothing else.
     for replica in replicas:
         message.replicas.add(egress_port=replica.egress_port, instance=replica.instance)
 
 
-def _replicas(message: Any) -> list[Replica]:
+def _replicas(message: Any) -> list[dp.Replica]:
     return [
-        Replica(
+        dp.Replica(
             int.from_bytes(each.port, "big") if each.WhichOneof("port_kind") == "port" else each.egress_port,
             each.instance,
         )

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from olafctl.p4runtime import bytestrings
-from olafctl.p4runtime.dataplane import ActionCall, P4Info
+from olafctl.p4runtime.dataplane import ActionCall, Exact, Lpm, Optional, P4Info, Range, Ternary
 from olafctl.p4runtime.protocol import p4info_pb2
 
 
@@ -19,6 +19,20 @@ class MatchKind(Enum):
     TERNARY = 4
     RANGE = 5
     OPTIONAL = 6
+
+    @property
+    def match(self) -> type[Any]:
+        """What is matched in such a field, unless it is left out."""
+        return _MATCHES[self]
+
+
+_MATCHES: Mapping[MatchKind, type[Any]] = {
+    MatchKind.EXACT: Exact,
+    MatchKind.LPM: Lpm,
+    MatchKind.TERNARY: Ternary,
+    MatchKind.RANGE: Range,
+    MatchKind.OPTIONAL: Optional,
+}
 
 
 class Scope(Enum):
@@ -52,18 +66,21 @@ class Parameter:
 
 
 @dataclass(frozen=True)
-class Action:
+class Named:
+    """What has a preamble in the P4Info."""
+
     id: int
     name: str
     alias: str
+
+
+@dataclass(frozen=True)
+class Action(Named):
     params: tuple[Parameter, ...]
 
 
 @dataclass(frozen=True)
-class Table:
-    id: int
-    name: str
-    alias: str
+class Table(Named):
     fields: tuple[MatchField, ...]
     actions: Mapping[int, Action]
     scopes: Mapping[int, Scope]
@@ -87,10 +104,7 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Profile:
-    id: int
-    name: str
-    alias: str
+class Profile(Named):
     table_ids: tuple[int, ...]
     with_selector: bool
     size: int
@@ -101,42 +115,22 @@ class Profile:
 
 
 @dataclass(frozen=True)
-class Array:
+class Array(Named):
     """An indirect counter or meter, or (with ``type_spec``) a register."""
 
-    id: int
-    name: str
-    alias: str
     size: int
     type_spec: Any = None
 
 
 @dataclass(frozen=True)
-class ValueSet:
-    id: int
-    name: str
-    alias: str
+class ValueSet(Named):
     fields: tuple[MatchField, ...]
     size: int
 
 
 @dataclass(frozen=True)
-class Digest:
-    id: int
-    name: str
-    alias: str
+class Digest(Named):
     type_spec: Any
-
-
-class Named(Protocol):
-    @property
-    def id(self) -> int: ...
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def alias(self) -> str: ...
 
 
 _N = TypeVar("_N", bound=Named)
@@ -157,7 +151,7 @@ class Program:
         self.meters = _by_id(_array(meter) for meter in p4info.meters)
         self.registers = _by_id(_array(register, register.type_spec) for register in p4info.registers)
         self.value_sets = _by_id(_value_set(value_set) for value_set in p4info.value_sets)
-        self.digests = _by_id(_digest(digest) for digest in p4info.digests)
+        self.digests = _by_id(Digest(*_head(digest), digest.type_spec) for digest in p4info.digests)
         self.direct_counters = {
             counter.preamble.id: counter.direct_table_id for counter in p4info.direct_counters
         }
@@ -194,9 +188,7 @@ class Program:
         if table.implementation_id and table.implementation_id not in self.profiles:
             raise InvalidP4Info(f"{where} has an unknown implementation")
         return Table(
-            table.preamble.id,
-            table.preamble.name,
-            table.preamble.alias,
+            *_head(table),
             _fields(table.match_fields, where),
             actions,
             {ref.id: Scope(ref.scope) for ref in table.action_refs},
@@ -227,6 +219,11 @@ class Program:
         except ValueError as error:
             raise InvalidP4Info(f"{where}: default action {action.name}: {error}") from None
         return ActionCall(id, values)
+
+
+def _head(described: Any) -> tuple[int, str, str]:
+    preamble = described.preamble
+    return preamble.id, preamble.name, preamble.alias
 
 
 def _by_id(objects: Iterable[_N]) -> dict[int, _N]:
@@ -277,14 +274,12 @@ def _action(action: Any) -> Action:
     params = tuple(_parameter(param, f"action {action.preamble.name}") for param in action.params)
     if len({param.id for param in params}) != len(params):
         raise InvalidP4Info(f"action {action.preamble.name}: two parameters have the same id")
-    return Action(action.preamble.id, action.preamble.name, action.preamble.alias, params)
+    return Action(*_head(action), params)
 
 
 def _profile(profile: Any) -> Profile:
     return Profile(
-        profile.preamble.id,
-        profile.preamble.name,
-        profile.preamble.alias,
+        *_head(profile),
         tuple(profile.table_ids),
         profile.with_selector,
         profile.size,
@@ -295,14 +290,9 @@ def _profile(profile: Any) -> Profile:
 
 
 def _array(array: Any, type_spec: Any = None) -> Array:
-    return Array(array.preamble.id, array.preamble.name, array.preamble.alias, array.size, type_spec)
+    return Array(*_head(array), array.size, type_spec)
 
 
 def _value_set(value_set: Any) -> ValueSet:
-    preamble = value_set.preamble
-    fields = _fields(value_set.match, f"value set {preamble.name}")
-    return ValueSet(preamble.id, preamble.name, preamble.alias, fields, value_set.size)
-
-
-def _digest(digest: Any) -> Digest:
-    return Digest(digest.preamble.id, digest.preamble.name, digest.preamble.alias, digest.type_spec)
+    fields = _fields(value_set.match, f"value set {value_set.preamble.name}")
+    return ValueSet(*_head(value_set), fields, value_set.size)

@@ -6,6 +6,7 @@ descriptor as one literal, of which the message classes here are made.
 
 import ast
 import re
+from functools import partial
 from importlib import import_module, util
 from pathlib import Path
 from types import SimpleNamespace
@@ -31,8 +32,11 @@ def parse(kind: Any, data: bytes) -> Any:
         raise Malformed(f"not a {kind.DESCRIPTOR.name}: {error}") from None
 
 
-def p4runtime_stub(channel: Any) -> Any:
-    """The calls of P4Runtime over a gRPC channel, by their names."""
+def p4runtime_stub(channel: Any, timeout: float | None = None) -> Any:
+    """The calls of P4Runtime over a gRPC channel, by their names.
+
+    Those that end have ``timeout`` seconds for it where they are not given another time.
+    """
     calls = SimpleNamespace()
     for method in _POOL.FindServiceByName(SERVICE).methods:
         asks = "stream" if method.client_streaming else "unary"
@@ -42,7 +46,7 @@ def p4runtime_stub(channel: Any) -> Any:
             request_serializer=message_factory.GetMessageClass(method.input_type).SerializeToString,
             response_deserializer=message_factory.GetMessageClass(method.output_type).FromString,
         )
-        setattr(calls, method.name, call)
+        setattr(calls, method.name, call if method.client_streaming else partial(call, timeout=timeout))
     return calls
 
 

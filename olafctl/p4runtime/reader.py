@@ -11,8 +11,11 @@ from olafctl.p4runtime.client import Client
 from olafctl.p4runtime.dataplane import CounterData, P4Info
 from olafctl.p4runtime.entities import CloneSession, DefaultAction, Entity, MulticastGroup, TableEntry
 from olafctl.p4runtime.failures import P4RuntimeFailed, details
+from olafctl.p4runtime.plain import counter_data
 from olafctl.p4runtime.program import InvalidP4Info, Program
 from olafctl.p4runtime.protocol import p4runtime_pb2
+
+_ALL_GROUPS = p4runtime_pb2.Entity(packet_replication_engine_entry={"multicast_group_entry": {}})
 
 
 class Reader:
@@ -44,19 +47,16 @@ class Reader:
 
     def entries(self, table: str = "") -> set[TableEntry]:
         """The entries of one table, or of all; default actions are not among them."""
-        query = p4runtime_pb2.Entity()
-        query.table_entry.table_id = self._table_id(table) if table else 0
+        query = p4runtime_pb2.Entity(table_entry={"table_id": self._table_id(table) if table else 0})
         return {entry for entry in self._typed(query) if isinstance(entry, TableEntry)}
 
     def encoded_entries(self, table: str) -> list[bytes]:
         """The entries of one table as ``p4.v1.Entity`` messages, for :meth:`decoded`."""
-        query = p4runtime_pb2.Entity()
-        query.table_entry.table_id = self._table_id(table)
-        return self._serialized(query)
+        return self._serialized(p4runtime_pb2.Entity(table_entry={"table_id": self._table_id(table)}))
 
     def encoded_groups(self) -> list[bytes]:
         """The multicast groups as ``p4.v1.Entity`` messages, for :meth:`decoded`."""
-        return self._serialized(_all_groups())
+        return self._serialized(_ALL_GROUPS)
 
     def encoded(self, entity: Entity) -> bytes:
         """``entity`` as a ``p4.v1.Entity``, as a write carries it. Raises BadInput for what has no place in
@@ -74,25 +74,21 @@ class Reader:
 
     def default_action(self, table: str) -> DefaultAction:
         """A table's default action as it is now."""
-        query = p4runtime_pb2.Entity()
-        query.table_entry.table_id = self._table_id(table)
-        query.table_entry.is_default_action = True
+        wanted = {"table_id": self._table_id(table), "is_default_action": True}
+        query = p4runtime_pb2.Entity(table_entry=wanted)
         found = (entry for entry in self._typed(query) if isinstance(entry, DefaultAction))
         return next(found, DefaultAction(self.program.table_named(table).alias))
 
     def multicast_groups(self) -> set[MulticastGroup]:
-        return {group for group in self._typed(_all_groups()) if isinstance(group, MulticastGroup)}
+        return {group for group in self._typed(_ALL_GROUPS) if isinstance(group, MulticastGroup)}
 
     def clone_sessions(self) -> set[CloneSession]:
-        query = p4runtime_pb2.Entity()
-        query.packet_replication_engine_entry.clone_session_entry.SetInParent()
+        query = p4runtime_pb2.Entity(packet_replication_engine_entry={"clone_session_entry": {}})
         return {session for session in self._typed(query) if isinstance(session, CloneSession)}
 
     def direct_counters(self, table: str) -> dict[TableEntry, CounterData]:
         """The direct counter of each entry of a table. Raises BadInput for a table without."""
-        query = p4runtime_pb2.Entity()
-        query.table_entry.table_id = self._counted_id(table)
-        query.table_entry.counter_data.SetInParent()
+        query = p4runtime_pb2.Entity(table_entry={"table_id": self._counted_id(table), "counter_data": {}})
         return {
             entry: count or CounterData(0, 0)
             for entry, count in self._counted(query)
@@ -104,24 +100,21 @@ class Reader:
 
         A device that does not count those answers UNIMPLEMENTED.
         """
-        query = p4runtime_pb2.Entity()
-        query.table_entry.table_id = self._counted_id(table)
-        query.table_entry.is_default_action = True
-        query.table_entry.counter_data.SetInParent()
-        counts = [count for _, count in self._counted(query)]
+        wanted = {"table_id": self._counted_id(table), "is_default_action": True, "counter_data": {}}
+        counts = [count for _, count in self._counted(p4runtime_pb2.Entity(table_entry=wanted))]
         return next((count for count in counts if count is not None), CounterData(0, 0))
 
     def counter(self, name: str) -> list[CounterData]:
         """The values of an indirect counter, by index."""
-        query = p4runtime_pb2.Entity()
-        query.counter_entry.counter_id = self._resolved(self.program.counter_named, name)
-        found = {e.counter_entry.index.index: _counter_data(e.counter_entry.data) for e in self._read(query)}
+        counter_id = self._resolved(self.program.counter_named, name)
+        query = p4runtime_pb2.Entity(counter_entry={"counter_id": counter_id})
+        found = {e.counter_entry.index.index: counter_data(e.counter_entry.data) for e in self._read(query)}
         return [found[index] for index in sorted(found)]
 
     def register(self, name: str) -> list[int]:
         """The values of a register of plain integers, by index. BMv2 answers UNIMPLEMENTED."""
-        query = p4runtime_pb2.Entity()
-        query.register_entry.register_id = self._resolved(self.program.register_named, name)
+        register_id = self._resolved(self.program.register_named, name)
+        query = p4runtime_pb2.Entity(register_entry={"register_id": register_id})
         found = {
             e.register_entry.index.index: int.from_bytes(e.register_entry.data.bitstring, "big")
             for e in self._read(query)
@@ -181,16 +174,6 @@ class Reader:
             return Program(p4info)
         except InvalidP4Info as error:
             raise OlafError(Problem(f"the P4Info cannot be used: {error}", self.name)) from None
-
-
-def _all_groups() -> Any:
-    query = p4runtime_pb2.Entity()
-    query.packet_replication_engine_entry.multicast_group_entry.SetInParent()
-    return query
-
-
-def _counter_data(data: Any) -> CounterData:
-    return CounterData(data.packet_count, data.byte_count)
 
 
 def _kind(query: Any) -> str:

@@ -29,7 +29,7 @@ from olafctl.p4runtime.entities import (
 )
 from olafctl.p4runtime.failures import Failure, NotPrimary, P4RuntimeFailed, WriteFailed, details
 from olafctl.p4runtime.program import Program
-from olafctl.p4runtime.protocol import p4data_pb2, p4info_pb2, p4runtime_pb2
+from olafctl.p4runtime.protocol import p4info_pb2, p4runtime_pb2
 from olafctl.p4runtime.reader import Reader
 
 _BATCH = 1000
@@ -162,12 +162,8 @@ class Session(Reader):
 
     def api_version(self) -> str:
         """The switch's P4Runtime version, as 1.4.1."""
-        request = p4runtime_pb2.CapabilitiesRequest()
-        return str(
-            self._call(
-                "asking for its version", self._client.stub.Capabilities, request
-            ).p4runtime_api_version
-        )
+        ask, request = self._client.stub.Capabilities, p4runtime_pb2.CapabilitiesRequest()
+        return str(self._call("asking for its version", ask, request).p4runtime_api_version)
 
     # Pipeline
 
@@ -183,9 +179,8 @@ class Session(Reader):
         info = p4info if isinstance(p4info, p4info_pb2.P4Info) else _p4info_file(p4info)
         program = self._indexed(info)
         request = p4runtime_pb2.SetForwardingPipelineConfigRequest(
-            device_id=self.device_id, action=action.value
+            device_id=self.device_id, action=action.value, election_id=self._client.own_election
         )
-        request.election_id.high, request.election_id.low = self._client.election_id
         if action is not PushAction.COMMIT:
             request.config.p4info.CopyFrom(info)
             request.config.p4_device_config = config.read_bytes() if isinstance(config, Path) else config
@@ -247,32 +242,21 @@ class Session(Reader):
     def set_register(self, name: str, indices: Iterable[int], value: int) -> None:
         """Set cells of a register of plain integers. Raises BadInput for a name that the program lacks."""
         register_id = self._resolved(self.program.register_named, name)
-        data = p4data_pb2.P4Data(bitstring=bytestrings.encode(value))
-        entries = (
-            p4runtime_pb2.RegisterEntry(
-                register_id=register_id, index=p4runtime_pb2.Index(index=index), data=data
-            )
-            for index in indices
-        )
-        self._modify_raw([p4runtime_pb2.Entity(register_entry=entry) for entry in entries])
+        cell = {"register_id": register_id, "data": {"bitstring": bytestrings.encode(value)}}
+        self._set_cells("register_entry", cell, list(indices))
 
     def set_counter(self, name: str, indices: Iterable[int], value: CounterData) -> None:
         """Set cells of an indirect counter. Raises BadInput for a name that the program lacks."""
         counter_id = self._resolved(self.program.counter_named, name)
-        data = p4runtime_pb2.CounterData(packet_count=value.packets, byte_count=value.bytes)
-        entries = (
-            p4runtime_pb2.CounterEntry(
-                counter_id=counter_id, index=p4runtime_pb2.Index(index=index), data=data
-            )
-            for index in indices
-        )
-        self._modify_raw([p4runtime_pb2.Entity(counter_entry=entry) for entry in entries])
+        data = {"packet_count": value.packets, "byte_count": value.bytes}
+        self._set_cells("counter_entry", {"counter_id": counter_id, "data": data}, list(indices))
 
-    def _modify_raw(self, entities: Sequence[Any]) -> None:
-        for start in range(0, len(entities), _BATCH):
-            batch = entities[start : start + _BATCH]
+    def _set_cells(self, kind: str, cell: dict[str, Any], indices: Sequence[int]) -> None:
+        for start in range(0, len(indices), _BATCH):
+            batch = indices[start : start + _BATCH]
+            entities = [{kind: {**cell, "index": {"index": index}}} for index in batch]
+            updates = [{"type": Change.MODIFY.value, "entity": entity} for entity in entities]
             self._ask_permit()
-            updates = [p4runtime_pb2.Update(type=Change.MODIFY.value, entity=each) for each in batch]
             try:
                 self._client.write(p4runtime_pb2.WriteRequest(updates=updates), False)
             except grpc.RpcError as error:
@@ -313,14 +297,14 @@ class Session(Reader):
         self, digest: str, *, max_list: int = 1, max_wait_ns: int = 0, ack_wait_ns: int = 0
     ) -> None:
         """Ask for a program's digests; :meth:`digests` gives them."""
-        update = p4runtime_pb2.Update(type=Change.INSERT.value)
-        entry = update.entity.digest_entry
-        entry.digest_id = self._resolved(self.program.digest_named, digest)
-        entry.config.max_list_size = max_list
-        entry.config.max_timeout_ns = max_wait_ns
-        entry.config.ack_timeout_ns = ack_wait_ns
-        request = p4runtime_pb2.WriteRequest(device_id=self.device_id, updates=[update])
-        request.election_id.high, request.election_id.low = self._client.election_id
+        digest_id = self._resolved(self.program.digest_named, digest)
+        config = {"max_list_size": max_list, "max_timeout_ns": max_wait_ns, "ack_timeout_ns": ack_wait_ns}
+        entry = {"digest_entry": {"digest_id": digest_id, "config": config}}
+        request = p4runtime_pb2.WriteRequest(
+            device_id=self.device_id,
+            election_id=self._client.own_election,
+            updates=[{"type": Change.INSERT.value, "entity": entry}],
+        )
         self._call(f"asking for digest {digest}", self._client.stub.Write, request)
 
     def digests(self, timeout: float | None = None) -> Iterator[DigestMessage]:
@@ -332,10 +316,8 @@ class Session(Reader):
                 digest.list_id,
                 tuple(messages.plain_values(data) for data in digest.data),
             )
-            ack = p4runtime_pb2.StreamMessageRequest()
-            ack.digest_ack.digest_id = digest.digest_id
-            ack.digest_ack.list_id = digest.list_id
-            self._client.stream_out_q.put(ack)
+            ack = {"digest_id": digest.digest_id, "list_id": digest.list_id}
+            self._client.stream_out_q.put(p4runtime_pb2.StreamMessageRequest(digest_ack=ack))
 
     def _ask_permit(self) -> None:
         if self.permit is not None:

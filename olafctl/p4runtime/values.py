@@ -3,35 +3,24 @@
 from collections.abc import Sequence
 from typing import Any
 
+from olafctl.p4runtime import dataplane as dp
 from olafctl.p4runtime.bytestrings import encode
-from olafctl.p4runtime.dataplane import (
-    ActionCall,
-    ActionSpec,
-    Exact,
-    GroupRef,
-    Lpm,
-    Match,
-    MemberRef,
-    Optional,
-    Range,
-    Ternary,
-)
 from olafctl.p4runtime.program import Action, Program
 
 
-def put_match(message: Any, field_id: int, match: Match) -> None:
+def put_match(message: Any, field_id: int, match: dp.Match) -> None:
     """Fill a FieldMatch; ``match`` is not None, which is expressed by leaving the field out."""
     message.field_id = field_id
     match match:
-        case Exact(value):
+        case dp.Exact(value):
             message.exact.value = encode(value)
-        case Lpm(value, length):
+        case dp.Lpm(value, length):
             message.lpm.value, message.lpm.prefix_len = encode(value), length
-        case Ternary(value, mask):
+        case dp.Ternary(value, mask):
             message.ternary.value, message.ternary.mask = encode(value), encode(mask)
-        case Range(low, high):
+        case dp.Range(low, high):
             message.range.low, message.range.high = encode(low), encode(high)
-        case Optional(value):
+        case dp.Optional(value):
             message.optional.value = encode(value)
 
 
@@ -45,17 +34,17 @@ def put_call(message: Any, action: Action, values: Sequence[int]) -> None:
         added.value = encode(value)
 
 
-def put_action(message: Any, program: Program, action: ActionSpec) -> None:
+def put_action(message: Any, program: Program, action: dp.ActionSpec) -> None:
     """Fill a TableAction."""
     match action:
-        case ActionCall(action_id, values):
+        case dp.ActionCall(action_id, values):
             if action_id in program.actions:
                 put_call(message.action, program.actions[action_id], values)
             else:
                 message.action.action_id = action_id  # of a @hidden action only the id is known
-        case MemberRef(member_id):
+        case dp.MemberRef(member_id):
             message.action_profile_member_id = member_id
-        case GroupRef(group_id):
+        case dp.GroupRef(group_id):
             message.action_profile_group_id = group_id
         case one_shot:
             actions = message.action_profile_action_set.action_profile_actions

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from olafctl.errors import OlafError, Problem
 from olafctl.ports.attachment import Attachment
 from olafctl.ports.netem import Impairment
 from olafctl.ports.transport import Transport
@@ -27,19 +28,6 @@ class EnginePart:
     queue_library: Path
     ports: Sequence[int]
     """The numbers of its ports, front ports and those of its links."""
-
-
-def parts(testbed: Testbed, queue: Callable[[Engine], Path]) -> Sequence[EnginePart]:
-    """The engines of ``testbed``, the root first; ``queue`` builds the library of one's. Raises OlafError."""
-    topology = Topology(testbed)
-    return [
-        EnginePart(
-            engine.name,
-            queue(engine),
-            [port.number for port in topology.ports_of(engine)],
-        )
-        for engine in testbed.engines
-    ]
 
 
 def devices(testbed: Testbed, files: Callable[[str], tuple[Path, Path]]) -> Sequence[Device]:
@@ -82,6 +70,24 @@ class Deployment:
         return [port.outer for port in self.ports]
 
 
+def planned(
+    target: str,
+    testbed: Testbed,
+    state: Path,
+    queue: Callable[[Engine, Progress], Path],
+    files: Callable[[str], tuple[Path, Path]],
+    progress: Progress,
+) -> Deployment:
+    """What ``target`` will make of ``testbed`` in ``state``, two devices of each engine: ``queue`` builds the
+    library of an engine's, ``files`` are the P4Info and the device_config of a block. Raises OlafError."""
+    ports, topology = front_ports.plan(testbed, state, progress), Topology(testbed)
+    engines = [
+        EnginePart(engine.name, queue(engine, progress), [port.number for port in topology.ports_of(engine)])
+        for engine in testbed.engines
+    ]
+    return Deployment(target, ports, devices(testbed, files), engines, trunks(testbed))
+
+
 def save(state: Path, deployment: Deployment) -> None:
     """Write ``deployment`` down in ``state``, in one step."""
     new = state / f"{_RECORD}.new"
@@ -106,6 +112,13 @@ def load(state: Path) -> Deployment | None:
         )
     except (OSError, ValueError, KeyError, TypeError):
         return None
+
+
+def required(state: Path) -> Deployment:
+    """What was written down in ``state``. Raises OlafError when nothing readable is there."""
+    if (recorded := load(state)) is None:
+        raise OlafError(Problem("holds no deployment", str(state)))
+    return recorded
 
 
 def is_damaged(state: Path) -> bool:

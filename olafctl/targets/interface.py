@@ -73,6 +73,10 @@ class VirtualTime(Protocol):
 class Registers(Protocol):
     """The queue's registers by name, as the register map defines them."""
 
+    permit: Callable[[], None]
+    """Asked before each write, and raises OlafError where that is not allowed: nothing at the queue tells an
+    earlier controller from a later one, as election ids do at the devices."""
+
     def read(self, name: str) -> int: ...
 
     def write(self, name: str, value: int) -> None: ...

@@ -1,6 +1,6 @@
 """What a process that holds an engine answers at its control socket."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict
 from typing import Any, Protocol
@@ -34,53 +34,36 @@ def handlers(
     """``devices``, ``stats``, and the registers of one of ``queues`` (``queue``, by its engine's name):
     ``read`` and ``write`` by name, ``read_all``; the indices': ``settings`` of all of them, ``configure``
     and ``command`` for a range."""
-    one_at_a_time = engine.register_sequences
 
-    def of(request: dict[str, Any]) -> QueueRegisters:
-        return queues[str(request["queue"])]
+    def on(act: Callable[[QueueRegisters, dict[str, Any]], Any]) -> Handler:
+        """Do that on the registers of the queue that a request names, one request at a time."""
 
-    def read(request: dict[str, Any]) -> int:
-        with one_at_a_time:
-            return of(request).read(str(request["name"]))
+        def handle(request: dict[str, Any]) -> Any:
+            with engine.register_sequences:
+                return act(queues[str(request["queue"])], request)
 
-    def write(request: dict[str, Any]) -> None:
-        with one_at_a_time:
-            of(request).write(str(request["name"]), int(request["value"]))
+        return handle
 
-    def settings(request: dict[str, Any]) -> list[dict[str, Any]]:
-        with one_at_a_time:
-            return [part.as_json() for part in of_all(of(request))]
-
-    def configure(request: dict[str, Any]) -> None:
+    def configure(registers: QueueRegisters, request: dict[str, Any]) -> None:
         part = IndexRange.from_json(request["range"])
-        with one_at_a_time:
-            of(request).configure(part.first, part.last, part.settings)
+        registers.configure(part.first, part.last, part.settings)
 
-    def command(request: dict[str, Any]) -> None:
-        with one_at_a_time:
-            of(request).command(Command[str(request["command"])], int(request["first"]), int(request["last"]))
-
-    def read_all(request: dict[str, Any]) -> dict[str, int]:
-        with one_at_a_time:
-            return of(request).read_all()
+    def command(registers: QueueRegisters, request: dict[str, Any]) -> None:
+        which = Command[str(request["command"])]
+        registers.command(which, int(request["first"]), int(request["last"]))
 
     def stats(_: dict[str, Any]) -> dict[str, Any]:
         counted = {str(number): asdict(engine.port_stats(number)) for number in ports}
         return {"ports": counted, "losses": asdict(engine.losses())}
 
-    def list_devices(_: dict[str, Any]) -> list[dict[str, Any]]:
-        return [
-            {**asdict(device), "p4info": str(device.p4info), "config": str(device.config)}
-            for device in devices
-        ]
-
+    listed = [{**asdict(each), "p4info": str(each.p4info), "config": str(each.config)} for each in devices]
     return {
-        "read": read,
-        "write": write,
-        "read_all": read_all,
-        "settings": settings,
-        "configure": configure,
-        "command": command,
+        "read": on(lambda registers, request: registers.read(str(request["name"]))),
+        "write": on(lambda registers, request: registers.write(str(request["name"]), int(request["value"]))),
+        "read_all": on(lambda registers, _: registers.read_all()),
+        "settings": on(lambda registers, _: [part.as_json() for part in of_all(registers)]),
+        "configure": on(configure),
+        "command": on(command),
         "stats": stats,
-        "devices": list_devices,
+        "devices": lambda _: listed,
     }

@@ -1,20 +1,18 @@
 """The inputs of a build: what is rendered from the testbed, and a name for all of it."""
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 from olafctl import cache
 from olafctl.queue import verilog
 from olafctl.targets import p4_sources as p4
-from olafctl.targets.interface import Build
-from olafctl.testbed.model import Testbed
+from olafctl.targets.engine.compile import engine_library
+from olafctl.targets.interface import Build, Progress
+from olafctl.testbed.model import Engine, Testbed
 
 BLOCKS = ("vnp4_1", "vnp4_2")
-
-
-def p4_folder(testbed: Testbed) -> Path:
-    """The folder with every P4 source of ``testbed``."""
-    return p4.folder(testbed)
+_PARALLEL = 2
 
 
 def check(testbed: Testbed) -> None:
@@ -27,13 +25,32 @@ def check(testbed: Testbed) -> None:
         verilog.folder(engine.geometry)
 
 
-def build_once(
-    target: str, testbed: Testbed, tools: Sequence[str | bytes | Path], fill: Callable[[Path], None]
+def build_pipeline(
+    target: str,
+    testbed: Testbed,
+    tools: Sequence[str | bytes | Path],
+    queue: Callable[[Engine, Progress], Path],
+    compile_block: Callable[[Path, Path, str], object],
+    progress: Progress,
 ) -> Build:
-    """The build of ``testbed`` for ``target`` with ``tools`` (their versions or sources), filled by ``fill``
-    when it is not in the cache."""
+    """The build of ``testbed`` for ``target`` with ``tools`` (their versions or sources), from the cache or
+    made now: the native engine, each engine's ``queue``, and in the build's folder each block, which
+    ``compile_block`` compiles, given the folder of its sources, the build's, and its name.
+
+    Raises OlafError."""
+
+    def everything(folder: Path) -> None:
+        source = p4.folder(testbed)
+        with ThreadPoolExecutor(_PARALLEL) as pool:
+            # What takes longest first.
+            work: list[Future[object]] = [pool.submit(queue, engine, progress) for engine in testbed.engines]
+            work.append(pool.submit(engine_library))
+            work += [pool.submit(compile_block, source, folder, name) for name in BLOCKS]
+            for part in work:
+                part.result()
+
     rendered = [p4.sources(testbed), *(verilog.sources(engine.geometry) for engine in testbed.engines)]
     files = [item for sources in rendered for item in sorted(sources.items())]
     key = cache.digest([target, *tools, *(part for item in files for part in item)])
-    folder, fresh = cache.build_once(target, key, fill)
+    folder, fresh = cache.build_once(target, key, everything)
     return Build(folder, folder.name, fresh)

@@ -1,7 +1,7 @@
 """Whether a membership keeps the Age-of-Model objectives of its clusters (OLAF §6)."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 
 from olafctl.errors import BadInput, Problem
@@ -13,6 +13,7 @@ from olafctl.testbed.ground import ground
 from olafctl.testbed.model import Testbed
 
 _UPDATES = 20
+TIMEOUT = 5.0
 _SLOWER = tuple(Fraction(1, 2**step) for step in range(1, 6))
 
 Situation = tuple[tuple[Cluster, int], ...]
@@ -23,24 +24,12 @@ class ObjectiveBroken(BadInput):
     """A change that an Age-of-Model objective forbids."""
 
 
-@dataclass(frozen=True)
-class Policy:
-    """How long to ask, and what to do without an answer."""
-
-    timeout: float = 5.0
-    """Seconds for each objective, and as long again for the largest rate."""
-    accept_unknown: bool = False
-
-
 def situation(clusters: Iterable[Cluster], ground: Ground) -> Situation:
     """What objectives depend on; empty where there is none to keep."""
     found = tuple(
         (
             Cluster(
                 name=cluster.name,
-                number=0,
-                values=0,
-                first=0,
                 segments=cluster.segments,
                 mode=ground.mode_of(cluster),
                 objective=cluster.objective,
@@ -54,8 +43,9 @@ def situation(clusters: Iterable[Cluster], ground: Ground) -> Situation:
     return found if any(cluster.objective for cluster, _ in found) else ()
 
 
-def check(known: Situation, testbed: Testbed, policy: Policy) -> None:
-    """Raises ObjectiveBroken when an objective does not hold, may not, or cannot be asked about."""
+def check(known: Situation, testbed: Testbed, timeout: float = TIMEOUT) -> None:
+    """Raises ObjectiveBroken when an objective does not hold, may not, or cannot be asked about; ``timeout``
+    in seconds is for each objective, and as long again for the largest rate."""
     from olafctl.verify.question.parse import service_of
     from olafctl.verify.question.system import Cluster as Flow
     from olafctl.verify.question.system import System, Transmission
@@ -84,14 +74,12 @@ def check(known: Situation, testbed: Testbed, policy: Policy) -> None:
         wanted = objective(text)
         if not wanted.clusters and text != "loss-free":
             wanted = objective(f"{text}@{cluster.name}")
-        verdict = verify(system, wanted, policy.timeout)
+        verdict = verify(system, wanted, timeout)
         if verdict.answer is Answer.ACCEPT:
             continue
-        if verdict.answer is Answer.UNKNOWN and policy.accept_unknown:
-            continue
         found = verdict.counterexample
-        reason = found.violation.what if found else f"is not decided in {policy.timeout:g} s"
-        share = policy.timeout / len(_SLOWER)
+        reason = found.violation.what if found else f"is not decided in {timeout:g} s"
+        share = timeout / len(_SLOWER)
         slower = ((factor, ranges.at_rate(system, factor)) for factor in _SLOWER)
         accepted = (factor for factor, one in slower if verify(one, wanted, share).answer is Answer.ACCEPT)
         largest = next(accepted, None)

@@ -33,6 +33,8 @@ from olaf.udp import open_port
 _LINGER = 5.0
 """Seconds a member that is done stays for others that may have missed the last result."""
 _LOOK_AGAIN = 0.01
+_TICK = 125_000
+"""ns for each round number, more than a job can use: later ones begin ahead of it."""
 _OPENING = 2.0
 """Seconds for the first sum, each of three times."""
 
@@ -88,6 +90,7 @@ class Member:
         if self._left:
             return
         self._left = True
+        self.rounds.leave()
         end = time.monotonic() + _LINGER
         try:
             self._store.add("olaf/done", 1)
@@ -226,7 +229,7 @@ def _open(rounds: Rounds, store: Any, rank: int, size: int) -> None:
     Raises NoAnswer on every rank, with what the engine did not do.
     """
     if rank == 0:
-        store.set("olaf/first", str(time.time_ns() // 1_000_000))
+        store.set("olaf/first", str(time.time_ns() // _TICK))
     first, missing = int(store.get("olaf/first")), set(range(rounds.segments))
     for turn in range(3):
         failed = rounds.open(sorted(missing), first + turn * 3 * (1 << ROUND_BITS) // 8, _OPENING)

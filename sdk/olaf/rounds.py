@@ -6,9 +6,18 @@ the same lengths in the same order, so a chunk has the same lane and round every
 than one round ahead of another.
 
 What is lost is sent again: a contribution after a growing pause (the engine drops one it has), and after
-``_SILENT_TRIES`` silent tries Help asks the other members for the result, which each keeps for one round. A
-result that was lost on the way to everyone needs the control plane, which then has the round made again; at
-a fixed address, without one, such a round does not end, and the log says so.
+``_SILENT_TRIES`` silent tries Help asks the other members for the result, which each keeps for one round.
+
+A result that was lost on the way to everyone is made again. In a cluster, the control plane clears the
+engine's round. At a fixed address there is no one to do that, so a chunk has several numbers: a member
+that hears from all others that they lack the result, too, contributes the chunk under its next number, and
+those that hear of the higher number follow. From the engine a member takes only the number that it has
+contributed to last; from a member any number of its chunk. No agreement is needed, the engine makes it: a sum
+of a higher number needs every member, and one that has the result of a lower number contributes no more. So
+all members have the same sum, of the same number.
+
+At a fixed address a job that cannot go on fails in seconds at every member: when a member does not answer any
+more, has left or given up, or when no number of a chunk has brought a result.
 
 H is the number of all members' updates, so a sum is the same bits for every member. It is made in the order
 of arrival: of two members it is always the same; of n members two orders differ by at most
@@ -20,24 +29,23 @@ from __future__ import annotations
 import ipaddress
 import logging
 import struct
-from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Callable, Optional
+from dataclasses import dataclass
 
 import numpy as np
 
 from olaf import wire
 from olaf.address import Cluster
 from olaf.errors import NoAnswer
+from olaf.lane import NUMBERS, Lane, chunk
 from olaf.membership import Membership, genuine, is_control, key_of
+from olaf.peers import Peers
 from olaf.port import Address, Port, Run
+from olaf.reduction import Reduction, Then
 from olaf.segments import STANDARD_MTU, Vector, largest, payload, values_of
-from olaf.serial import ROUND_BITS, TIME_BITS
+from olaf.serial import ROUND_BITS, TIME_BITS, newer
 
 _LOG = logging.getLogger("olaf")
-_FIRST_PAUSE = 0.02
-_LONGEST_PAUSE = 1.0
 _SILENT_TRIES = 3
 _JOIN_AGAIN = 8
 """Silent tries between one Join and the next."""
@@ -56,6 +64,8 @@ class Counters:
     """Help asked for."""
     helped: int = 0
     """Results given to others."""
+    remade: int = 0
+    """Rounds, not frames, that were begun because the result of the one before reached no member."""
     results: int = 0
     partial: int = 0
     """Results that were forced before all had contributed; scaled to stand for all."""
@@ -63,54 +73,6 @@ class Counters:
     """Results of rounds that were over."""
     refused: int = 0
     """Of another epoch, length or type, or no Olaf frame at all."""
-
-
-Then = Callable[[Optional[NoAnswer]], object]
-"""Called at the end of a reduction, with the failure if there is one."""
-
-
-class Reduction:
-    """One vector on its way to its sum."""
-
-    def __init__(self, vector: Vector, chunks: int, then: Then) -> None:
-        self.vector = vector
-        self.left = chunks
-        self.failure: NoAnswer | None = None
-        self._then = then
-
-    @property
-    def done(self) -> bool:
-        """Whether ``vector`` is the sum now."""
-        return self.left == 0
-
-    def arrived(self, place: slice, values: Vector) -> None:
-        """One chunk's sum is here."""
-        self.vector[place] = values
-        self.left -= 1
-        if self.done:
-            self._then(None)
-
-    def fail(self, failure: NoAnswer) -> None:
-        """It will never be done; said once."""
-        if self.failure is None:
-            self.failure = failure
-            self._then(failure)
-
-
-@dataclass
-class _Lane:
-    """One segment's current round."""
-
-    segment: int
-    round: int = 0
-    waiting: deque[tuple[Reduction, slice]] = field(default_factory=deque)
-    """Chunks in order; the first one is this round's."""
-    began: float = 0.0
-    due: float = 0.0
-    tries: int = 0
-    reported: bool = False
-    kept: tuple[wire.Olaf, bytes] | None = None
-    """The last result, for members that missed it."""
 
 
 class Rounds:
@@ -143,8 +105,9 @@ class Rounds:
         self._port, self._epoch = port, epoch
         self._size, self._limit = largest(mtu), limit
         self._failure: NoAnswer | None = None
-        self._lanes: list[_Lane] = []
+        self._lanes: list[Lane] = []
         self._membership: Membership | None = None
+        self._left = False
         if isinstance(where, Cluster):
             self._membership = Membership(port, where, 0, wire.Role.WORKER, key_of(key))
             joined = self._membership.admit(wait)
@@ -154,7 +117,8 @@ class Rounds:
             self._server, self._epoch, segments = joined.server, joined.epoch, joined.segments
         else:
             self._server = where
-        self._lanes = [_Lane(segment) for segment in range(segments)]
+        self._lanes = [Lane(segment) for segment in range(segments)]
+        self._others = Peers(port, self._epoch)
         port.serve(self)
 
     @property
@@ -168,7 +132,7 @@ class Rounds:
         return len(self._lanes)
 
     def open(self, segments: Sequence[int], first: int, seconds: float) -> dict[int, int]:
-        """Sum a one over all members in round ``first`` of these idle segments; rounds go on from there.
+        """Sum a one over all members in these idle segments' rounds from ``first`` on; they go on from there.
 
         Returns those that did not make it in time, each with the number of updates in what came instead, 0
         if nothing came.
@@ -177,9 +141,12 @@ class Rounds:
         with self._port.lock:
             for segment, one in ones.items():
                 lane = self._lanes[segment]
-                lane.round, lane.kept = first % (1 << ROUND_BITS), None
+                lane.round, lane.kept = chunk(first), None
                 lane.waiting.append((Reduction(one, 1, lambda failure: None), slice(0, 1)))
                 self._begin(lane)
+            if self._membership is None and segments:
+                # Who answers now and is silent later has died.
+                self._others.ask(self.peers, segments[0], self._lanes[segments[0]].round)
         self._port.wake()
         lanes = [self._lanes[segment] for segment in segments]
         self._port.wait(lambda: not any(lane.waiting for lane in lanes), seconds)
@@ -244,6 +211,11 @@ class Rounds:
         if reduction.failure is not None:
             raise reduction.failure
 
+    def leave(self) -> None:
+        """No more is summed here: members that wait for more fail; those that miss a result still get it."""
+        with self._port.lock:
+            self._left = True
+
     def close(self) -> None:
         """Leave, and give the socket back; members that miss a result can no longer have it from here."""
         if self._membership is not None:
@@ -291,7 +263,11 @@ class Rounds:
             self.counters.refused += 1
             return
         lane = self._lanes[header.segment]
-        if not lane.waiting or header.seq != lane.round:
+        from_member = source in self.peers
+        if from_member:
+            self._others.heard(source)
+        expected = chunk(header.seq) == chunk(lane.round) if from_member else header.seq == lane.round
+        if not lane.waiting or not expected:
             self.counters.repeated += 1
             return
         reduction, place = lane.waiting[0]
@@ -303,21 +279,27 @@ class Rounds:
             self.counters.partial += 1
             values = values * np.float32(self.members / header.count)
         lane.kept = header, bytes(datagram[wire.OLAF_BYTES :])
-        lane.round = (lane.round + 1) % (1 << ROUND_BITS)
+        lane.round = chunk(lane.round + NUMBERS)
         lane.waiting.popleft()
+        self._others.all_there()
         reduction.arrived(place, values)
         if lane.waiting:
             self._begin(lane)
 
-    def _begin(self, lane: _Lane) -> None:
-        lane.began = self._port.now()
-        lane.due = lane.began + _FIRST_PAUSE
-        lane.tries, lane.reported = 0, False
+    def _begin(self, lane: Lane) -> None:
+        lane.began, lane.reported = self._port.now(), False
+        self._try(lane)
+
+    def _try(self, lane: Lane) -> None:
+        """Contribute under the lane's number, for the first time."""
+        lane.tries = 0
+        lane.lacking.clear()
+        lane.due = self._port.now() + lane.pause()
         self._contribute(lane)
 
-    def _again(self, lane: _Lane, now: float) -> None:
+    def _again(self, lane: Lane, now: float) -> None:
         lane.tries += 1
-        lane.due = now + min(_FIRST_PAUSE * 2**lane.tries, _LONGEST_PAUSE)
+        lane.due = now + lane.pause()
         self.counters.again += 1
         self._contribute(lane)
         if lane.tries >= _SILENT_TRIES:
@@ -328,17 +310,20 @@ class Rounds:
             lane.reported = True
             _LOG.warning("%s", self._missing())
         if now - lane.began > self._limit:
-            self._give_up()
+            self._give_up(f"after {self._limit:g} s {self._missing()}")
+        elif dead := self._others.dead():
+            (host, number), silent = dead
+            self._give_up(f"member {host}:{number} has not answered for {silent:.0f} s: {self._missing()}")
 
-    def _give_up(self) -> None:
-        self._failure = NoAnswer(f"after {self._limit:g} s {self._missing()}")
+    def _give_up(self, reason: str) -> None:
+        self._failure = NoAnswer(reason)
         failed = [reduction for lane in self._lanes for reduction, _ in lane.waiting]
         for lane in self._lanes:
             lane.waiting.clear()
         for reduction in failed:
             reduction.fail(self._failure)
 
-    def _contribute(self, lane: _Lane) -> None:
+    def _contribute(self, lane: Lane) -> None:
         reduction, place = lane.waiting[0]
         now = self._port.wall() % (1 << TIME_BITS)
         header = wire.Olaf(
@@ -346,14 +331,28 @@ class Rounds:
         )
         self.counters.sent += self._port.send(self._server, header.pack(), payload(reduction.vector[place]))
 
-    def _help(self, lane: _Lane) -> None:
+    def _help(self, lane: Lane) -> None:
         self.counters.helps += 1
         if self._membership is not None:
             self._membership.help(lane.segment, lane.round)
             return
-        message = wire.Help(wire.Action.HELP, lane.segment, lane.round, 0, 0, 0, bytes(wire.MAC_BYTES))
-        for peer in self.peers:
-            self._port.send(peer, message.pack())
+        self._others.ask(self.peers, lane.segment, lane.round)
+        self._remake(lane)
+
+    def _remake(self, lane: Lane) -> None:
+        """Contribute under the next number if no member has the result."""
+        if lane.tries < _SILENT_TRIES or len(lane.lacking) < self.members - 1:
+            return
+        if lane.round % NUMBERS == NUMBERS - 1:
+            self._give_up(f"{NUMBERS} sums in turn reached no member: {self._missing()}")
+            return
+        self._follow(lane, lane.round + 1)
+        self._others.ask(self.peers, lane.segment, lane.round)
+
+    def _follow(self, lane: Lane, number: int) -> None:
+        self.counters.remade += 1
+        lane.round = number
+        self._try(lane)
 
     def _control(self, datagram: memoryview, source: Address) -> None:
         help_ = None
@@ -361,15 +360,47 @@ class Rounds:
             help_ = self._membership.told(datagram)
         elif datagram[0] == wire.Action.HELP and genuine(datagram, wire.HELP_BYTES, b"", self._port.address):
             help_ = wire.Help.unpack(datagram)
+        elif (
+            datagram[0] == wire.Action.ACK
+            and source in self.peers
+            and genuine(datagram, wire.ANSWER_BYTES, b"", self._port.address)
+        ):
+            self._answered(wire.Answer.unpack(datagram), source)
         if help_ is None or help_.segment >= len(self._lanes):
             return
-        kept = self._lanes[help_.segment].kept
-        if kept is None or kept[0].seq != help_.round:
+        lane = self._lanes[help_.segment]
+        if self._membership is None and source in self.peers:
+            self._others.heard(source)
+        kept = lane.kept
+        if kept is None or chunk(kept[0].seq) != chunk(help_.round):
+            if self._membership is None and source in self.peers:
+                self._lacks(lane, help_.round, source)
             return
         kept[0].epoch = self._epoch
         asker = (str(ipaddress.IPv4Address(help_.asker_addr)), help_.asker_port)
         self._port.send(asker if help_.asker_addr else source, kept[0].pack(), kept[1])
         self.counters.helped += 1
+
+    def _lacks(self, lane: Lane, number: int, peer: Address) -> None:
+        """A member lacks a result that this one does not have, either."""
+        if self._failure is not None or self._left:
+            self._others.answer(peer, wire.Reason.FAILED if self._failure else wire.Reason.NOT_A_MEMBER)
+            return
+        self._others.answer(peer, wire.Reason.OK)
+        if not lane.waiting or chunk(number) != chunk(lane.round):
+            return
+        if newer(number, lane.round, ROUND_BITS):
+            self._follow(lane, number)
+        if number == lane.round:
+            lane.lacking.add(peer)
+            self._remake(lane)
+
+    def _answered(self, answer: wire.Answer, peer: Address) -> None:
+        """A member does not have the result: it will, or it has ended."""
+        self._others.heard(peer)
+        ended = self._others.ended(answer)
+        if ended and any(lane.waiting and lane.tries >= _SILENT_TRIES for lane in self._lanes):
+            self._give_up(f"member {peer[0]}:{peer[1]} {ended}: {self._missing()}")
 
     def _missing(self) -> str:
         waiting = [f"{lane.round} of segment {lane.segment}" for lane in self._lanes if lane.waiting]

@@ -38,7 +38,9 @@ _SO_NO_CHECK = 11
 """Linux: send with UDP checksum 0, because the payload changes in flight."""
 _UDP_SEGMENT, _UDP_GRO = 103, 104
 """Linux: the size of the datagrams in what is sent, and received, as one."""
-_CONTROL_BYTES = socket.CMSG_SPACE(struct.calcsize("i"))
+IP_PKTINFO, PKTINFO = 8, struct.Struct("=i4s4s")
+"""Linux: which of this machine's addresses a datagram comes from, or was sent to (``struct in_pktinfo``)."""
+_CONTROL_BYTES = socket.CMSG_SPACE(struct.calcsize("i")) + socket.CMSG_SPACE(PKTINFO.size)
 _MOST_BYTES, _MOST_DATAGRAMS = 65507, 64
 """What the kernel takes as one: an IP packet's payload, and UDP_MAX_SEGMENTS of its oldest versions."""
 _REFUSED = (errno.EINVAL, errno.EIO, errno.ENOPROTOOPT, errno.EOPNOTSUPP)
@@ -75,6 +77,8 @@ class UdpPort:
             raise OSError(
                 failure.errno, f"cannot bind UDP {local[0]}:{local[1]}: {failure.strerror}"
             ) from None
+        self._origin: list[tuple[int, int, bytes]] = []
+        """Goes with all that is sent: from which address, where the socket has several."""
         self._changed = threading.Condition()
         self._wakeup_read, self._wakeup_write = os.pipe()
         os.set_blocking(self._wakeup_write, False)
@@ -127,7 +131,7 @@ class UdpPort:
         """False when the socket's buffer is full or the network refuses; if too large, the log says so."""
         marked = [(socket.IPPROTO_IP, socket.IP_TOS, struct.pack("i", tos))] if tos else []
         try:
-            self._socket.sendmsg((header, body), marked, 0, to)
+            self._socket.sendmsg((header, body), self._origin + marked, 0, to)
         except OSError as failure:
             self._failed(failure, len(header) + len(body), to)
             return False
@@ -193,7 +197,7 @@ class UdpPort:
             self._socket.setsockopt(socket.SOL_SOCKET, _SO_NO_CHECK, 0)  # the kernel allows one of the two
         segmented = (socket.IPPROTO_UDP, _UDP_SEGMENT, struct.pack("H", run.size))
         try:
-            self._socket.sendmsg((run.data,), [segmented], 0, to)
+            self._socket.sendmsg((run.data,), [*self._origin, segmented], 0, to)
         except OSError as failure:
             if failure.errno in _REFUSED:
                 self._segmenting = False
@@ -235,7 +239,7 @@ class UdpPort:
 
     def _receive(self, buffer: memoryview) -> None:
         """Tell the party what has come, runs of one source and size that follow one another as one."""
-        runs: list[tuple[int, int, int, Address]] = []
+        runs: list[tuple[int, int, int, Address, bytes]] = []
         end = 0
         for _ in range(_BURST):
             if end + _LARGEST > len(buffer):
@@ -248,14 +252,19 @@ class UdpPort:
                 break
             except OSError:
                 continue  # an ICMP error of an earlier send, for example: the peer is not up yet
-            start, each = end, _segment_size(control) or length
+            size, reached = _told(control)
+            start, each = end, size or length
             end += length
-            if runs and _goes_on(runs[-1], length, each, sender):
-                start, _, each, _ = runs.pop()
-            runs.append((start, end, each, sender))
-        for start, stop, size, source in runs:
-            if self._party:
-                self._party.receive(Run(buffer[start:stop], size), source)
+            if runs and reached == runs[-1][4] and _goes_on(runs[-1], length, each, sender):
+                start, _, each, _, _ = runs.pop()
+            runs.append((start, end, each, sender, reached))
+        for start, stop, size, source, reached in runs:
+            self._tell(Run(buffer[start:stop], size), source, reached)
+
+    def _tell(self, run: Run, source: Address, reached: bytes) -> None:
+        """``reached`` is the address it was sent to, where the socket says that."""
+        if self._party:
+            self._party.receive(run, source)
 
 
 def open_port(local: str | None, where: Address | Cluster) -> UdpPort:
@@ -298,20 +307,23 @@ def _source(peer: Address) -> str:
         return str(probe.getsockname()[0])
 
 
-def _segment_size(control: list[tuple[int, int, bytes]]) -> int:
-    """Of the datagrams that were received as one; 0 when it was a single one."""
+def _told(control: list[tuple[int, int, bytes]]) -> tuple[int, bytes]:
+    """The size of datagrams that were received as one, 0 of a single one; and the address they reached."""
+    size, reached = 0, b""
     for level, kind, data in control:
         if (level, kind) == (socket.IPPROTO_UDP, _UDP_GRO):
-            return int(struct.unpack("i", data)[0])
-    return 0
+            size = int(struct.unpack("i", data)[0])
+        elif (level, kind) == (socket.IPPROTO_IP, IP_PKTINFO):
+            reached = PKTINFO.unpack(data)[2]
+    return size, reached
 
 
-def _goes_on(run: tuple[int, int, int, Address], length: int, each: int, sender: Address) -> bool:
+def _goes_on(run: tuple[int, int, int, Address, bytes], length: int, each: int, sender: Address) -> bool:
     """Whether what was received next, ``length`` bytes in datagrams of ``each``, belongs to this run.
 
     Only where the kernel made a run begin: to look for neighbours among single datagrams costs more than
     they save.
     """
-    start, stop, size, source = run
+    start, stop, size, source, _ = run
     whole = stop - start > size > 0 and (stop - start) % size == 0
     return whole and sender == source and (each == size or 0 < length == each < size)

@@ -14,6 +14,9 @@ from torch.nn.parallel import DistributedDataParallel
 import olaf.distributed
 
 STEPS = 30
+ALIVE: list[object] = []
+"""Process groups, and models that hold them: torch joins a group's threads under the interpreter's lock, for
+which one of them may still wait. A rank that lets go of a group then hangs, now and then, under load."""
 
 
 def network() -> torch.nn.Module:
@@ -54,10 +57,12 @@ def train(model: torch.nn.Module, average: bool) -> str:
 
 def run(backend: str, way: str) -> str:
     dist.init_process_group(backend)
+    ALIVE.append(dist.group.WORLD)
     if way == "flat":
         result = train(network(), average=True)
     else:
         model = DistributedDataParallel(network())
+        ALIVE.append(model)
         if way == "hook":
             member = olaf.distributed.join()
             model.register_comm_hook(member, olaf.distributed.hook)
@@ -78,4 +83,5 @@ if __name__ == "__main__":
     for number, (backend, way) in enumerate(json.loads(sys.argv[1])):
         os.environ["MASTER_PORT"] = os.environ["PORTS"].split(",")[number]
         results[f"{backend} {way}"] = run(backend, way)
-    print(json.dumps(results))
+    print(json.dumps(results), flush=True)
+    os._exit(0)

@@ -13,6 +13,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from ipaddress import IPv4Address
 from random import Random
+from typing import Callable
 
 import numpy as np
 
@@ -188,10 +189,7 @@ class Engine:
 
 
 class EngineMedium:
-    """The engine in a virtual network, with loss, repetition and reordering on every leg.
-
-    With ``certain`` each result reaches at least one member.
-    """
+    """The engine in a virtual network, with loss, repetition and reordering on every leg."""
 
     def __init__(
         self,
@@ -201,26 +199,25 @@ class EngineMedium:
         repeat: float = 0,
         spread: float = 0,
         seed: int = 0,
-        certain: bool = False,
+        lost: Callable[[Address, Address, bytes], bool] = lambda source, to, datagram: False,
     ) -> None:
+        """``lost`` chooses datagrams that are lost besides, one leg from a source to a destination each."""
         self.engine, self.control = engine, control
-        self.loss, self.repeat, self.spread, self.certain = loss, repeat, spread, certain
+        self.loss, self.repeat, self.spread, self.lost = loss, repeat, spread, lost
         self.random = Random(seed)
 
     def carry(self, network: VirtualNetwork, source: Address, to: Address, datagram: bytes, tos: int) -> None:
-        for _ in self._copies():
+        for _ in self._copies(source, to, datagram):
             if (to == self.control and tos == wire.CONTROL_TOS) or (to == self.engine.server and not tos):
-                sent = self.engine.receive(datagram, source)
-                arriving = [one for one in sent for _ in self._copies()]
-                if self.certain and sent and not arriving:
-                    arriving = [self.random.choice(sent)]
-                for destination, frame in arriving:
-                    network.arrive(self._arrival(network), to, destination, frame)
+                for destination, frame in self.engine.receive(datagram, source):
+                    for _ in self._copies(to, destination, frame):
+                        network.arrive(self._arrival(network), to, destination, frame)
             else:
                 network.arrive(self._arrival(network), source, to, datagram)
 
-    def _copies(self) -> range:
-        return range((self.random.random() >= self.loss) * (1 + (self.random.random() < self.repeat)))
+    def _copies(self, source: Address, to: Address, datagram: bytes) -> range:
+        arrives = self.random.random() >= self.loss and not self.lost(source, to, datagram)
+        return range(arrives * (1 + (self.random.random() < self.repeat)))
 
     def _arrival(self, network: VirtualNetwork) -> float:
         return network.time + 1e-4 + self.random.random() * self.spread

@@ -60,15 +60,17 @@ def job(module: list[str], address: str, jobs: int = 5, segments: int = 2) -> li
             rank.wait()
 
 
-def test_a_job_whose_member_dies_says_so_and_the_next_one_at_the_same_address_works() -> None:
+@pytest.mark.parametrize("dying", [0, 1])
+def test_a_job_whose_member_dies_says_so_and_the_next_one_at_the_same_address_works(dying: int) -> None:
     port = UdpPort(("127.0.0.1", 0))
     engine = Engine(port.address, members=2, segments=2)
     EnginePort(engine, port)
     address = f"127.0.0.1:{port.address[1]}"
     try:
-        survivor, dead = job(["tests.ddp_failing", "dies"], address)
-        assert dead is None
-        assert "no result of round" in survivor["error"]
+        ranks = job(["tests.ddp_failing", f"{dying} dies"], address)
+        assert ranks[dying] is None
+        assert "has not answered" in ranks[1 - dying]["error"]
+        assert ranks[1 - dying]["seconds"] < 60
         after = job(["tests.ddp_failing", "works"], address)
     finally:
         port.close()
@@ -100,6 +102,13 @@ def test_weights_are_bit_equal_to_gloo_at_a_fixed_address() -> None:
     assert ranks[0] == ranks[1]
     assert ranks[0]["olaf ddp"] == ranks[0]["gloo ddp"]
     assert engine.seen["merged"] >= 30
+
+
+def test_weights_are_bit_equal_to_gloo_at_a_fixed_address_where_results_reach_no_member() -> None:
+    ranks, engine = train([("gloo", "ddp"), ("olaf", "ddp")], "127.0.0.1:{port}", loss=0.3)
+    assert ranks[0] == ranks[1]
+    assert ranks[0]["olaf ddp"] == ranks[0]["gloo ddp"]
+    assert engine.seen["late"] > 0
 
 
 def test_weights_are_bit_equal_to_gloo_with_a_hundredth_of_frames_lost_job_after_job() -> None:

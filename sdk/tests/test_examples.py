@@ -128,3 +128,26 @@ def test_the_synchronous_script_sums_in_the_engine() -> None:
             rank.kill()
             rank.wait()
         port.close()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the kernel is not Linux")
+@pytest.mark.parametrize("shares", [["--actors-only"], []], ids=["actors", "all networks"])
+def test_agents_of_one_script_train_in_a_cluster_each(shares: list[str]) -> None:
+    pytest.importorskip("torch")
+    addresses = [f"127.0.1.{number}" for number in range(1, 5)]
+    members = {address: f"agent{number}" for number, address in enumerate(addresses)}
+    server = ParameterServer("127.0.0.1:0", policy=Plain, members=members)
+    short = ["--episodes", "24", "--rows", "4000", "--warm-up", "64", "--batch", "64", *shares]
+    where = ["--server", f"127.0.0.1:{server.address[1]}", "--udp-port", "0", "--addresses", *addresses]
+    script = run("maddpg.py", *short, *where)
+    try:
+        output, _ = script.communicate(timeout=120)
+        assert (script.returncode, output.count("returns")) == (0, 1)
+        sizes = {len(weights_of(server, cluster)) for cluster in members.values()}
+        assert sizes == ({5573, 5445} if shares else {5573 + 9537, 5445 + 9537})
+        for cluster in members.values():
+            assert server.counters(cluster).applied > 0
+    finally:
+        script.kill()
+        script.wait()
+        server.close()

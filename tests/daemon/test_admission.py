@@ -9,10 +9,11 @@ import pytest
 from olafctl.daemon.admission import Admission
 from olafctl.daemon.controller import Controller
 from olafctl.errors import BadInput
-from olafctl.membership.operations import ClusterWish, MemberWish, Operation, Operations
+from olafctl.membership.model import Cluster
+from olafctl.membership.operations import MemberWish, Operation, Operations
 from olafctl.testbed.ground import ground
 from olafctl.testbed.model import Testbed
-from olafctl.verify.admission import ObjectiveBroken, Policy
+from olafctl.verify.admission import ObjectiveBroken
 from olafctl.wire.modes import Mode
 from tests.daemon.conftest import DEADLINE, TESTBED, held, lab
 from tests.daemon.pair import Pair
@@ -29,7 +30,7 @@ def slow() -> Testbed:
 
 @pytest.fixture
 def admission(controller: Controller, slow: Testbed) -> Iterator[Admission]:
-    made = Admission(controller, slow, Policy(timeout=20))
+    made = Admission(controller, slow, timeout=20)
     yield made
     made.close()
 
@@ -42,14 +43,14 @@ def test_a_join_that_would_break_an_objective_is_refused_with_the_rate_that_woul
     admission: Admission, slow: Testbed, controller: Controller, pair: Pair
 ) -> None:
     ask = Operations(ground(slow))
-    wish = ClusterWish("red", objective="peak<=1.2ms", period=MS)
+    wish = Cluster("red", objective="peak<=1.2ms", period=MS)
     admission.submit(ask.create_cluster(wish)).result(DEADLINE)
     admission.submit(join(ask, 1, "red")).result(DEADLINE)
-    fast = ClusterWish("fast", period=20_000)
+    fast = Cluster("fast", period=20_000)
     admission.submit(ask.create_cluster(fast)).result(DEADLINE)
     before = held(pair)
     with pytest.raises(ObjectiveBroken, match=r"would break peak<=0.1ms of 'tight'.*\(.*\)"):
-        tight = ClusterWish("tight", objective="peak<=0.1ms", period=MS)
+        tight = Cluster("tight", objective="peak<=0.1ms", period=MS)
         admission.submit(ask.create_cluster(tight)).result(DEADLINE)
         admission.submit(join(ask, 2, "tight")).result(DEADLINE)
     assert held(pair) == before
@@ -59,19 +60,19 @@ def test_a_join_that_would_break_an_objective_is_refused_with_the_rate_that_woul
 @pytest.mark.parametrize(
     ("wish", "reason"),
     [
-        (ClusterWish("red", objective="fast", period=MS), "'fast' is not an objective"),
-        (ClusterWish("red", objective="peak<=1ms"), "period: is missing"),
+        (Cluster("red", objective="fast", period=MS), "'fast' is not an objective"),
+        (Cluster("red", objective="peak<=1ms"), "period: is missing"),
     ],
 )
 def test_an_objective_that_cannot_be_verified_is_refused(
-    admission: Admission, slow: Testbed, wish: ClusterWish, reason: str
+    admission: Admission, slow: Testbed, wish: Cluster, reason: str
 ) -> None:
     with pytest.raises(BadInput, match=reason):
         admission.submit(Operations(ground(slow)).create_cluster(wish)).result(DEADLINE)
 
 
 def test_without_an_output_rate_there_is_nothing_to_verify(admission: Admission) -> None:
-    wish = ClusterWish("red", objective="peak<=1ms", period=MS)
+    wish = Cluster("red", objective="peak<=1ms", period=MS)
     with pytest.raises(BadInput, match="give the engine an output_rate"):
         admission.submit(Operations(ground(lab())).create_cluster(wish)).result(DEADLINE)
 
@@ -85,12 +86,12 @@ def test_what_the_verifier_does_not_describe_is_refused_beside_an_objective(
     def done(operation: Operation) -> None:
         admission.submit(operation).result(DEADLINE)
 
-    done(ask.create_cluster(ClusterWish("red", objective="peak<=20ms", period=MS)))
+    done(ask.create_cluster(Cluster("red", objective="peak<=20ms", period=MS)))
     done(join(ask, 1, "red"))
     for wish in (
-        ClusterWish("silent"),
-        ClusterWish("fifo", mode=Mode.FIFO, period=MS),
-        ClusterWish("long", values=360 * 3, period=MS),
+        Cluster("silent"),
+        Cluster("fifo", mode=Mode.FIFO, period=MS),
+        Cluster("long", values=360 * 3, period=MS),
     ):
         done(ask.create_cluster(wish))
     revision = controller.status().revision
@@ -116,6 +117,6 @@ def test_what_the_verifier_does_not_describe_is_refused_beside_an_objective(
 def test_an_objective_of_what_the_verifier_does_not_describe_is_refused(
     admission: Admission, slow: Testbed, more: dict[str, Any]
 ) -> None:
-    wish = ClusterWish("red", objective="peak<=20ms", period=MS, **more)
+    wish = Cluster("red", objective="peak<=20ms", period=MS, **more)
     with pytest.raises(BadInput, match=r"is of mode (fifo|iswitch)|has 3 segments"):
         admission.submit(Operations(ground(slow)).create_cluster(wish)).result(DEADLINE)

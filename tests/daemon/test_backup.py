@@ -10,7 +10,7 @@ import pytest
 from olafctl.daemon.controller import Controller
 from olafctl.errors import BadInput, OlafError
 from olafctl.membership.backup import backup, restore
-from olafctl.membership.operations import ClusterWish
+from olafctl.membership.model import Cluster
 from olafctl.membership.sqlite import SqliteStore
 from tests.daemon.conftest import Started, held
 from tests.daemon.pair import Pair
@@ -20,7 +20,7 @@ from tests.daemon.test_controller import ASK, done, worker
 @pytest.fixture
 def made(controller: Controller, pair: Pair, tmp_path: Path) -> Path:
     """A backup of one cluster with one member, of a controller that runs."""
-    done(controller, ASK.create_cluster(ClusterWish("red", key="ab" * 16)))
+    done(controller, ASK.create_cluster(Cluster("red", key="ab" * 16)))
     done(controller, worker(1))
     store = SqliteStore(pair.folder)
     backup(store, "lab", tmp_path / "backup.json")
@@ -33,7 +33,7 @@ def test_what_was_backed_up_comes_back_to_store_and_devices(
 ) -> None:
     before = held(pair)
     done(controller, ASK.leave("w1"))
-    done(controller, ASK.create_cluster(ClusterWish("blue")))
+    done(controller, ASK.create_cluster(Cluster("blue")))
     revision = controller.status().revision
     controller.close()
     store = SqliteStore(pair.folder)

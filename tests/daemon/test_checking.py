@@ -11,7 +11,7 @@ import pytest
 from olafctl.control.desired import desired
 from olafctl.daemon.controller import Controller
 from olafctl.errors import OlafError
-from olafctl.membership.operations import ClusterWish
+from olafctl.membership.model import Cluster
 from olafctl.membership.sqlite import SqliteStore
 from olafctl.p4runtime.entities import Entity, Lpm, MulticastGroup, Replica, TableEntry
 from olafctl.p4runtime.session import Change
@@ -63,7 +63,7 @@ def test_what_others_changed_is_repaired_and_logged(
     entity: Entity,
     logged: str,
 ) -> None:
-    done(checking, ASK.create_cluster(ClusterWish("red")))
+    done(checking, ASK.create_cluster(Cluster("red")))
     done(checking, worker(1))
     before = held(pair)
     with caplog.at_level(logging.INFO):
@@ -75,7 +75,7 @@ def test_what_others_changed_is_repaired_and_logged(
 
 
 def test_settings_that_others_changed_are_repaired(checking: Controller, pair: Pair) -> None:
-    done(checking, ASK.create_cluster(ClusterWish("red", values=366 * 3, mode=Mode.ISWITCH)))
+    done(checking, ASK.create_cluster(Cluster("red", values=366 * 3, mode=Mode.ISWITCH)))
     done(checking, worker(1))
     before = list(pair.registers.of_indices)
     pair.registers.configure(1, 9, IndexSettings(threshold=9))
@@ -88,7 +88,7 @@ def test_changes_that_go_on_meanwhile_are_no_drift(
     chance = random.Random(4)
     clusters = ["red", "blue", "green"]
     for cluster in clusters:
-        done(checking, ASK.create_cluster(ClusterWish(cluster, mode=Mode.ISWITCH)))
+        done(checking, ASK.create_cluster(Cluster(cluster, mode=Mode.ISWITCH)))
     present: set[int] = set()
     with caplog.at_level(logging.INFO):
         for _ in range(300):
@@ -113,7 +113,7 @@ def test_changes_that_go_on_meanwhile_are_no_drift(
 def test_a_check_that_cannot_read_leads_to_a_comparison_before_the_next_change(
     checking: Controller, pair: Pair, registers_fail: Callable[[bool], None]
 ) -> None:
-    done(checking, ASK.create_cluster(ClusterWish("red")))
+    done(checking, ASK.create_cluster(Cluster("red")))
     registers_fail(True)
     until(lambda: not checking.southbound.ready)
     registers_fail(False)

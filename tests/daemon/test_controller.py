@@ -11,9 +11,9 @@ from olafctl.control.desired import desired
 from olafctl.control.state import DeviceState
 from olafctl.daemon.controller import Controller, Unavailable
 from olafctl.errors import BadInput, OlafError
-from olafctl.membership.operations import ClusterWish, MemberWish, Operation, Operations
+from olafctl.membership.model import Cluster
+from olafctl.membership.operations import MemberWish, Operation, Operations
 from olafctl.membership.sqlite import SqliteStore
-from olafctl.membership.store import Intent
 from olafctl.p4runtime.entities import Exact, MulticastGroup, Replica, TableEntry
 from olafctl.queue.registers import Command, IndexSettings
 from olafctl.testbed.ground import ground
@@ -38,7 +38,7 @@ def worker(number: int, cluster: str = "red", port: int = 2, **more: Any) -> Ope
 
 
 def test_a_join_reaches_both_devices_and_a_leave_leaves_nothing(controller: Controller, pair: Pair) -> None:
-    done(controller, ASK.create_cluster(ClusterWish("red")))
+    done(controller, ASK.create_cluster(Cluster("red")))
     empty = held(pair)
     assert empty == desired(lab()).devices
     first = done(controller, worker(1))
@@ -52,7 +52,7 @@ def test_a_join_reaches_both_devices_and_a_leave_leaves_nothing(controller: Cont
 
 
 def test_a_join_again_changes_nothing_and_keeps_the_number(controller: Controller, pair: Pair) -> None:
-    done(controller, ASK.create_cluster(ClusterWish("red")))
+    done(controller, ASK.create_cluster(Cluster("red")))
     done(controller, worker(1))
     before, revision = held(pair), controller.status().revision
     assert done(controller, worker(1))["number"] == 0
@@ -60,7 +60,7 @@ def test_a_join_again_changes_nothing_and_keeps_the_number(controller: Controlle
 
 
 def test_a_number_is_used_again_after_its_member_left(controller: Controller) -> None:
-    done(controller, ASK.create_cluster(ClusterWish("red")))
+    done(controller, ASK.create_cluster(Cluster("red")))
     for number in (1, 2, 3):
         done(controller, worker(number))
     done(controller, ASK.leave("w2"))
@@ -70,7 +70,7 @@ def test_a_number_is_used_again_after_its_member_left(controller: Controller) ->
 
 def test_a_move_takes_one_group_to_the_other(controller: Controller, pair: Pair) -> None:
     for name in ("red", "blue"):
-        done(controller, ASK.create_cluster(ClusterWish(name)))
+        done(controller, ASK.create_cluster(Cluster(name)))
     done(controller, worker(1))
     done(controller, worker(2, cluster="blue"))
     moved = done(controller, ASK.move("w1", "blue"))
@@ -95,9 +95,9 @@ def test_a_move_takes_one_group_to_the_other(controller: Controller, pair: Pair)
             "10.0.1.8 is the address of w8, in 'red'",
         ),
         (ASK.join(MemberWish("red", IPv4Address("224.0.0.1"), 2, 1)), "is no host's address"),
-        (ASK.create_cluster(ClusterWish("red")), "there is a cluster 'red' already"),
-        (ASK.create_cluster(ClusterWish("big", values=360 * 20)), "20 consecutive indices, but 14"),
-        (ASK.create_cluster(ClusterWish("big", key="abcd")), "key: is no key"),
+        (ASK.create_cluster(Cluster("red")), "there is a cluster 'red' already"),
+        (ASK.create_cluster(Cluster("big", values=360 * 20)), "20 consecutive indices, but 14"),
+        (ASK.create_cluster(Cluster("big", key="abcd")), "key: is no key"),
         (ASK.delete_cluster("green"), "there is no cluster 'green'"),
         (ASK.leave("absent"), "there is no worker 'absent'"),
         (ASK.move("w8", "green"), "there is no cluster 'green'"),
@@ -108,7 +108,7 @@ def test_what_is_wrong_is_refused_before_anything_is_written(
     controller: Controller, pair: Pair, operation: Operation, reason: str
 ) -> None:
     for name in ("red", "blue"):
-        done(controller, ASK.create_cluster(ClusterWish(name, values=300)))
+        done(controller, ASK.create_cluster(Cluster(name, values=300)))
     done(controller, worker(8, worker_id=7))
     before, revision = held(pair), controller.status().revision
     with pytest.raises(BadInput, match=reason):
@@ -117,8 +117,8 @@ def test_what_is_wrong_is_refused_before_anything_is_written(
 
 
 def test_settings_reach_every_index_of_the_cluster(controller: Controller, registers: PairRegisters) -> None:
-    done(controller, ASK.create_cluster(ClusterWish("other")))
-    done(controller, ASK.create_cluster(ClusterWish("red", values=360 * 3, mode=Mode.ISWITCH)))
+    done(controller, ASK.create_cluster(Cluster("other")))
+    done(controller, ASK.create_cluster(Cluster("red", values=360 * 3, mode=Mode.ISWITCH)))
     assert registers.of_indices[1:4] == [IndexSettings(Mode.ISWITCH)] * 3
     done(controller, worker(1))
     done(controller, worker(2))
@@ -137,7 +137,7 @@ def test_settings_reach_every_index_of_the_cluster(controller: Controller, regis
 
 def test_the_membership_survives_the_daemon(started: Started, pair: Pair) -> None:
     controller = started()
-    done(controller, ASK.create_cluster(ClusterWish("red")))
+    done(controller, ASK.create_cluster(Cluster("red")))
     done(controller, worker(1))
     before, starts = controller.status(), pair.starts
     again = started()
@@ -148,17 +148,17 @@ def test_the_membership_survives_the_daemon(started: Started, pair: Pair) -> Non
 def test_an_interrupted_change_is_undone_at_start(started: Started, pair: Pair) -> None:
     """The daemon ends between the devices and the store: the answer was never given."""
     controller = started()
-    done(controller, ASK.create_cluster(ClusterWish("red")))
+    done(controller, ASK.create_cluster(Cluster("red")))
     before = held(pair)
     done(controller, worker(1))
     rows = SqliteStore(pair.folder)
     _, stored = rows.rows()
     row = stored["member/w1"]
     rows.finish({"member/w1": None})
-    rows.begin(Intent({"member/w1": row}))
+    rows.begin({"member/w1": row})
     rows.close()
     again = started()
-    done(again, ASK.create_cluster(ClusterWish("blue")))
+    done(again, ASK.create_cluster(Cluster("blue")))
     assert [member["name"] for member in again.status().members] == []
     assert held(pair) == before
     store = SqliteStore(pair.folder)
@@ -170,7 +170,7 @@ def test_an_interrupted_change_is_undone_at_start(started: Started, pair: Pair) 
 def test_a_switch_that_vanished_returns_with_everything(
     controller: Controller, pair: Pair, block: str
 ) -> None:
-    done(controller, ASK.create_cluster(ClusterWish("red", values=360 * 2, mode=Mode.ISWITCH)))
+    done(controller, ASK.create_cluster(Cluster("red", values=360 * 2, mode=Mode.ISWITCH)))
     done(controller, worker(1))
     before, settings = held(pair), list(pair.registers.of_indices)
     pair.kill(block)
@@ -188,7 +188,7 @@ def test_a_switch_that_vanished_returns_with_everything(
 
 
 def test_while_the_devices_are_unreachable_changes_are_refused(controller: Controller, pair: Pair) -> None:
-    done(controller, ASK.create_cluster(ClusterWish("red")))
+    done(controller, ASK.create_cluster(Cluster("red")))
     before = controller.status()
     pair.unreachable = True
     pair.kill("vnp4_1")
@@ -205,7 +205,7 @@ def test_while_the_devices_are_unreachable_changes_are_refused(controller: Contr
 def test_a_defect_is_answered_and_survived(
     controller: Controller, pair: Pair, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    done(controller, ASK.create_cluster(ClusterWish("red")))
+    done(controller, ASK.create_cluster(Cluster("red")))
     before = held(pair)
 
     def broken(*_: object) -> None:
@@ -223,8 +223,8 @@ def test_a_defect_is_answered_and_survived(
 
 def test_a_mac_address_is_shared_behind_one_port_alone(controller: Controller, pair: Pair) -> None:
     """As by the addresses of one NIC, and by workers behind a router."""
-    done(controller, ASK.create_cluster(ClusterWish("red")))
-    done(controller, ASK.create_cluster(ClusterWish("blue")))
+    done(controller, ASK.create_cluster(Cluster("red")))
+    done(controller, ASK.create_cluster(Cluster("blue")))
     router = "02:aa:00:00:00:01"
     done(controller, worker(1, mac=router))
     alone = held(pair)
@@ -254,9 +254,9 @@ def alone_of(devices: Mapping[str, DeviceState]) -> list[TableEntry]:
 def test_a_reward_threshold_that_no_register_holds_is_refused(
     controller: Controller, threshold: float
 ) -> None:
-    done(controller, ASK.create_cluster(ClusterWish("red")))
+    done(controller, ASK.create_cluster(Cluster("red")))
     with pytest.raises(BadInput, match="a reward threshold of"):
-        done(controller, ASK.create_cluster(ClusterWish("blue", reward_threshold=threshold)))
+        done(controller, ASK.create_cluster(Cluster("blue", reward_threshold=threshold)))
     with pytest.raises(BadInput, match="a reward threshold of"):
         done(controller, ASK.set_reward("red", threshold))
     assert [cluster["name"] for cluster in controller.status().clusters] == ["red"]
@@ -265,12 +265,12 @@ def test_a_reward_threshold_that_no_register_holds_is_refused(
 @pytest.mark.parametrize(
     ("operation", "reason"),
     [
-        (ASK.create_cluster(ClusterWish("n" * 33)), "has 33 characters, and control messages carry 32"),
+        (ASK.create_cluster(Cluster("n" * 33)), "has 33 characters, and control messages carry 32"),
         (
-            ASK.create_cluster(ClusterWish("red", threshold=65535, mode=Mode.ISWITCH)),
+            ASK.create_cluster(Cluster("red", threshold=65535, mode=Mode.ISWITCH)),
             "can never make a result",
         ),
-        (ASK.create_cluster(ClusterWish("red", threshold=2)), "of mode olaf, and H .* are of mode iswitch"),
+        (ASK.create_cluster(Cluster("red", threshold=2)), "of mode olaf, and H .* are of mode iswitch"),
     ],
 )
 def test_a_cluster_that_could_not_work_is_refused(

@@ -16,7 +16,7 @@ from olafctl.daemon.etcd.client import Etcd
 from olafctl.daemon.etcd.leadership import EtcdLeadership
 from olafctl.daemon.etcd.store import EtcdStore, leader_key, prefix
 from olafctl.daemon.leadership import NotLeader
-from olafctl.membership.operations import ClusterWish
+from olafctl.membership.model import Cluster
 from olafctl.targets import registry
 from olaflab.daemon import etcd_server, failover
 from olaflab.daemon.daemon_process import until
@@ -213,7 +213,7 @@ def test_a_follower_serves_reads_and_watches_and_names_the_leader(
     server = Server(owned(follower), f"unix:{tmp_path_factory.mktemp('s')}/d/olaf.sock")
     try:
         with Client(server.address, timeout=DEADLINE) as client:
-            done(leader, ASK.create_cluster(ClusterWish("red")))
+            done(leader, ASK.create_cluster(Cluster("red")))
             done(leader, worker(1))
             until(lambda: len(client.call("GetStatus").deployments[0].workers) == 1)
             [status] = client.call("GetStatus").deployments
@@ -242,7 +242,7 @@ def test_a_leader_that_another_one_replaced_changes_neither_store_nor_devices(
     until(lambda: paused.term > 0)
     old = Controller(pair, EtcdStore(etcd, "lab", paused), paused)
     old.start()
-    done(old, ASK.create_cluster(ClusterWish("red")))
+    done(old, ASK.create_cluster(Cluster("red")))
     etcd.transact([], [messages.delete(leader_key("lab"))])  # etcd's view: its lease has ended
     following = campaign("unix:/next")
     until(lambda: following.term > 0)

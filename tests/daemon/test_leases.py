@@ -4,7 +4,8 @@ from ipaddress import IPv4Address
 
 from olafctl.daemon.controller import Controller
 from olafctl.daemon.leases import Leases
-from olafctl.membership.operations import ClusterWish, MemberWish, Operations
+from olafctl.membership.model import Cluster
+from olafctl.membership.operations import MemberWish, Operations
 from olafctl.testbed.ground import ground
 from olafctl.wire.layouts import QUEUE_PORT, FrameType
 from olafctl.wire.scapy_layers import Olaf
@@ -21,7 +22,7 @@ def names(controller: Controller) -> list[str]:
 
 
 def test_a_silent_worker_leaves_and_one_that_sends_stays(controller: Controller, pair: Pair) -> None:
-    done(controller, ASK.create_cluster(ClusterWish("red")))
+    done(controller, ASK.create_cluster(Cluster("red")))
     for number, lease in ((1, 10.0), (2, 10.0), (3, 0.0)):
         ip = IPv4Address(f"10.0.1.{number}")
         done(controller, ASK.join(MemberWish("red", ip, 2, 41000, name=f"w{number}", lease=lease)))
@@ -42,7 +43,7 @@ def test_a_silent_worker_leaves_and_one_that_sends_stays(controller: Controller,
 
 
 def test_while_the_devices_do_not_answer_nobody_is_silent(controller: Controller, pair: Pair) -> None:
-    done(controller, ASK.create_cluster(ClusterWish("red")))
+    done(controller, ASK.create_cluster(Cluster("red")))
     done(controller, ASK.join(MemberWish("red", IPv4Address("10.0.1.1"), 2, 41000, lease=10)))
     now = [0.0]
     leases = Leases(controller, controller.submit, every=None, clock=lambda: now[0])

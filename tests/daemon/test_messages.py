@@ -20,7 +20,8 @@ from olafctl.daemon.messages.notices import Notices
 from olafctl.daemon.messages.rates import Rates
 from olafctl.daemon.messages.summary import Summary
 from olafctl.daemon.messages.turns import Turns
-from olafctl.membership.operations import ClusterWish, Operations
+from olafctl.membership.model import Cluster
+from olafctl.membership.operations import Operations
 from olafctl.queue.registers import Command
 from olafctl.testbed.ground import ground
 from olafctl.wire import control
@@ -109,8 +110,8 @@ def now() -> list[float]:
 @pytest.fixture
 def listener(controller: Controller, now: list[float]) -> Iterator[Listener]:
     """A cluster `red` with a key, in iswitch mode, and `blue`, which is open."""
-    done(controller, ASK.create_cluster(ClusterWish("red", values=700, mode=Mode.ISWITCH, key=KEY)))
-    done(controller, ASK.create_cluster(ClusterWish("blue", open=True)))
+    done(controller, ASK.create_cluster(Cluster("red", values=700, mode=Mode.ISWITCH, key=KEY)))
+    done(controller, ASK.create_cluster(Cluster("blue", open=True)))
     listening = Listener(
         controller, Admission(controller, lab()), ASK, Notices(controller, lab()), lab(), 0, lambda: now[0]
     )

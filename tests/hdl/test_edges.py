@@ -142,20 +142,34 @@ def test_the_reward_boundary_is_exact(
     assert shown[outcome] == 1
 
 
-def test_a_rate_above_the_line_gathers_no_credit(queue: QueueModel) -> None:
-    """Many updates below one cycle's worth of the rate, then a slow rate: none may leave early."""
+@pytest.mark.parametrize("at_once", [1, 8])
+def test_a_rate_above_the_line_gathers_no_credit(queue: QueueModel, at_once: int) -> None:
+    """Many updates below one cycle's worth of the rate, then a slow rate: none may leave early.
+
+    One alone leaves as it comes, several from where they waited.
+    """
+
+    def leave(values: int, number: int) -> list[Departure]:
+        left = []
+        for begin in range(0, number, at_once):
+            queue.registers.write("hold", int(at_once > 1))
+            for index in range(begin, begin + at_once):
+                queue.offer(*update(index % 16, index, gradients(1, values)))
+            if at_once > 1:
+                queue.settle(LIMIT)
+                queue.registers.write("hold", 0)
+            left += settled(queue)
+        assert len(left) == number
+        return left
+
     queue.registers.write("rate", 0xFFFFFFFF)
-    for index in range(300):
-        queue.offer(*update(index % 16, index, b""))
-    assert len(settled(queue)) == 300
-    slow = 16 << 16
-    queue.registers.write("rate", slow)
-    for index in range(40):
-        queue.offer(*update(index % 16, index, gradients(1, 100)))
-    left = settled(queue)
-    size = len(left[-1].frame)
+    leave(0, 304)
+    queue.registers.write("rate", 16 << 16)
+    left = leave(360, 8)
+    size = len(left[0].frame)
     # The credit of the fast rate is at most one cycle's, which is what 65,536 bits are worth.
-    starts = [one.first for one in left][65536 // (8 * size) + 2 :]
+    starts = [one.first for one in left][65536 // (8 * size) + 1 :]
+    assert len(starts) >= 2
     assert all(later - earlier >= 8 * size // 16 for earlier, later in pairwise(starts))
 
 

@@ -13,7 +13,7 @@ from olafctl.daemon.leadership import Alone, NotLeader
 from olafctl.errors import BadInput, OlafError
 from olafctl.membership.model import Row
 from olafctl.membership.sqlite import FILE, SqliteStore
-from olafctl.membership.store import Compacted, Event, Intent, MembershipStore
+from olafctl.membership.store import Compacted, Event, MembershipStore, Rows
 from olaflab.daemon import etcd_server
 from tests.daemon.conftest import DEADLINE, needs_etcd
 
@@ -68,14 +68,14 @@ def test_rows_and_revision_survive(opened: Open) -> None:
 
 
 def test_an_intent_stays_until_it_is_finished_or_abandoned(opened: Open) -> None:
-    intent = Intent({"member/a": {"port": 1}, "member/b": None})
+    intent: Rows = {"member/a": {"port": 1}, "member/b": None}
     opened().begin(intent)
     store = opened()
     assert (store.intent(), store.rows()) == (intent, (0, {}))
     store.abandon()
     assert opened().intent() is None
     opened().begin(intent)
-    opened().finish(intent.change)
+    opened().finish(intent)
     store = opened()
     assert (store.intent(), store.rows()) == (None, (1, {"member/a": {"port": 1}}))
 
@@ -167,7 +167,7 @@ def test_who_does_not_hold_the_leaders_key_changes_nothing(etcd: Etcd) -> None:
     made = etcd.transact([], [messages.put(leader_key("fenced"), b"{}")]).header.revision
     leader, stale = (EtcdStore(etcd, "fenced", Standing(term)) for term in (made, made - 1))
     leader.finish({"member/a": {}})
-    for write in (stale.abandon, lambda: stale.finish({"member/a": None}), lambda: stale.begin(Intent({}))):
+    for write in (stale.abandon, lambda: stale.finish({"member/a": None}), lambda: stale.begin({})):
         with pytest.raises(NotLeader, match="nothing was changed"):
             write()
     assert stale.rows() == (1, {"member/a": {}})

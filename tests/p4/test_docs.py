@@ -14,6 +14,7 @@ from olafctl.p4.emit.rows import ALGORITHMS
 from olafctl.p4.syntax import tree
 from olafctl.p4.syntax.parse import parse
 from olafctl.p4.syntax.preprocess import HOME, preprocess
+from olafctl.p4runtime.agent.write import kept
 from olafctl.p4runtime.agent.write import updates as writes
 
 PAGE = (paths.sources() / "docs" / "p4.md").read_text().splitlines()
@@ -60,7 +61,7 @@ def test_externs(include: str, head: str, emissions: set[str]) -> None:
 
 def test_entities() -> None:
     rows = {row[0].strip("`"): row[1].split(", ") for row in _rows("entity")}
-    names = {writes.INSERT: "INSERT", writes.MODIFY: "MODIFY", writes.DELETE: "DELETE"}
+    names = {kept.INSERT: "INSERT", kept.MODIFY: "MODIFY", kept.DELETE: "DELETE"}
     known = {entity: [names[each] for each in kinds] for entity, kinds in writes._BY_ENTITY.items()}
     known["table_entry"] = [names[each] for each in writes._PLAIN]
     assert rows == known

@@ -32,6 +32,7 @@ def load(tmp_path: Path, text: str) -> Testbed:
         ("hundred-clusters", 100, 300, 8),
         ("iswitch-rack", 1, 4, 16),
         ("large-model", 2, 6, 256),
+        ("predator-prey", 4, 8, 32),
     ],
 )
 def test_the_shipped_testbeds_are_right(name: str, clusters: int, workers: int, slots: int) -> None:

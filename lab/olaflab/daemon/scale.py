@@ -15,7 +15,8 @@ from olafctl.daemon.api.client import Client
 from olafctl.errors import BadInput, OlafError, Problem
 from olafctl.membership import limits
 from olafctl.membership.membership import Change, Membership, rows
-from olafctl.membership.operations import ClusterWish, MemberWish, Operations
+from olafctl.membership.model import Cluster
+from olafctl.membership.operations import MemberWish, Operations
 from olafctl.membership.sqlite import SqliteStore
 from olafctl.targets import testbeds
 from olafctl.testbed.ground import ground
@@ -123,7 +124,7 @@ def _fill(pair: SwitchPair, members: int, clusters: int) -> None:
     membership = Membership(pair.testbed.root.indices, {})
     everything: Change = {}
     for operation in (
-        *(ask.create_cluster(ClusterWish(f"cluster{n}")) for n in range(clusters)),
+        *(ask.create_cluster(Cluster(f"cluster{n}")) for n in range(clusters)),
         *(ask.join(_wish(n, clusters)) for n in range(members)),
     ):
         change = operation(membership).change

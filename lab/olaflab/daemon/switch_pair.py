@@ -5,7 +5,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,11 +36,13 @@ class PairRegisters:
         self.commands: list[tuple[Command, int, int]] = []
         """With their first and last index, in order."""
         self._values: dict[str, int] = {}
+        self.permit: Callable[[], None] = lambda: None
 
     def read(self, name: str) -> int:
         return self._values.get(name, 0)
 
     def write(self, name: str, value: int) -> None:
+        self.permit()
         self._values[name] = value
 
     def read_all(self) -> dict[str, int]:
@@ -50,11 +52,13 @@ class PairRegisters:
         return ranges(self.of_indices)
 
     def configure(self, first: int, last: int, settings: IndexSettings) -> None:
+        self.permit()
         if not 0 <= first <= last < len(self.of_indices):
             raise BadInput(Problem(f"there are no indices {first} … {last}"))
         self.of_indices[first : last + 1] = [settings] * (last + 1 - first)
 
     def command(self, command: Command, first: int, last: int) -> None:
+        self.permit()
         self.commands.append((command, first, last))
 
 

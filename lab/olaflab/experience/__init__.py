@@ -1,1 +1,1 @@
-"""What experience costs to keep and to draw: the layouts of multi-agent rows, in time and in cache misses."""
+"""Multi-agent experience: what it costs to keep and to draw, and what learning from it gains."""

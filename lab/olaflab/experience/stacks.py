@@ -13,12 +13,12 @@ from olaf.experience import Ring, Writer, agents
 
 Indices = npt.NDArray[np.int64]
 Values = npt.NDArray[np.float32]
-Columns = list[tuple[Values, ...]]
+Columns = list[tuple[npt.NDArray[Any], ...]]
 """For each agent obs, act, next, reward and done."""
 
 _BLOCK = 1024
 """Rows that are made at a time."""
-ACTIONS = 5
+ACTIONS, EPISODE = 5, 25
 
 
 @dataclass(frozen=True)
@@ -60,11 +60,30 @@ class Stack(Protocol):
 
 
 def steps(game: Game, seed: int, rows: int) -> Sequence[Values]:
-    """Blocks of at most 1024 steps: (steps, values), obs of all agents | act | next | reward | done."""
+    """Blocks of at most 1024 steps: (steps, values), obs of all agents | act | next | reward | done.
+
+    What is next is observed at the following step, but where an episode ends.
+    """
     random = np.random.default_rng(seed)
-    width = game.row_bytes // 4
-    blocks = [min(_BLOCK, rows - start) for start in range(0, rows, _BLOCK)]
-    return [random.random((count, width), np.float32) for count in blocks]
+    seen = sum(game.observations)
+    rest = game.agents * (ACTIONS + 2)
+    blocks, last = [], random.random(seen, np.float32)
+    for start in range(0, rows, _BLOCK):
+        count = min(_BLOCK, rows - start)
+        obs = random.random((count + 1, seen), np.float32)
+        obs[0] = last
+        after = obs[1:].copy()
+        after[ends(start, count)] = random.random((int(ends(start, count).sum()), seen), np.float32)
+        act, end = np.split(random.random((count, rest), np.float32), [game.agents * ACTIONS], axis=1)
+        blocks.append(np.concatenate([obs[:-1], act, after, end], axis=1))
+        last = obs[-1]
+    return blocks
+
+
+def ends(start: int, count: int) -> npt.NDArray[np.bool_]:
+    """(count,) Which steps from ``start`` on are the last of an episode."""
+    last: npt.NDArray[np.bool_] = (np.arange(start, start + count) + 1) % EPISODE == 0
+    return last
 
 
 def _cut(game: Game, block: Values) -> dict[str, list[Values]]:
@@ -83,24 +102,39 @@ def _cut(game: Game, block: Values) -> dict[str, list[Values]]:
 
 
 class Lists:
-    """Per agent a list of tuples with a vector each, as the reference implementation of MADDPG keeps them."""
+    """Per agent a list of tuples with a vector each, as the reference implementation of MADDPG keeps them.
+
+    Observations are in binary64, as the games give them, and what is next in a tuple is the very object that
+    is observed in the following one: a run of neighbours finds half of its vectors in the cache.
+    """
 
     def __init__(self, game: Game, blocks: Sequence[Values]) -> None:
-        self.rows = sum(map(len, blocks))
+        self.rows = 0
         self._agents: list[list[tuple[Any, ...]]] = [[] for _ in range(game.agents)]
         for block in blocks:
-            cut = _cut(game, block)
+            cut, last = _cut(game, block), ends(self.rows - 1, len(block))
             for step in range(len(block)):
+                begins = self.rows == 0 or bool(last[step])
                 for agent, kept in enumerate(self._agents):
-                    obs, act, after = (cut[key][agent][step].copy() for key in ("obs", "act", "next"))
+                    obs = cut["obs"][agent][step].astype(np.float64) if begins else kept[-1][2]
+                    act, after = cut["act"][agent][step].copy(), cut["next"][agent][step].astype(np.float64)
                     reward, done = (float(cut[key][agent][step, 0]) for key in ("reward", "done"))
                     kept.append((obs, act, after, reward, done))
+                self.rows += 1
 
     def gather(self, indices: Indices) -> Columns:
-        """Row by row."""
+        """Row by row and key by key, agent by agent."""
         chosen = indices.tolist()
-        columns = (zip(*map(kept.__getitem__, chosen), strict=True) for kept in self._agents)
-        return [tuple(np.array(column, np.float32) for column in each) for each in columns]
+        return [self.of(agent, chosen) for agent in range(len(self._agents))]
+
+    def of(self, agent: int, chosen: list[int]) -> tuple[npt.NDArray[Any], ...]:
+        """One agent's rows."""
+        kept = self._agents[agent]
+        columns: tuple[list[Any], ...] = ([], [], [], [], [])
+        for index in chosen:
+            for column, value in zip(columns, kept[index], strict=True):
+                column.append(np.asarray(value))
+        return tuple(np.array(column) for column in columns)
 
 
 class Arrays:

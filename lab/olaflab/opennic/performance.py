@@ -22,6 +22,8 @@ WARM_UP = 10
 """Frames that leave before counting begins."""
 OUT_PORT = 2
 GROUP = 1
+HOLD = 24
+"""The box's IN_HOLD: beats of an update that are stored on the way in before it goes on."""
 
 
 @dataclass(frozen=True)
@@ -54,8 +56,14 @@ class Latency:
     """From the first beat in to the last beat out."""
 
     @property
-    def nanoseconds(self) -> float:
+    def first_ns(self) -> float:
+        """To the first beat out."""
         return self.total * 1e9 / CLOCK_HZ
+
+    @property
+    def last_ns(self) -> float:
+        """To the last beat out."""
+        return self.gone * 1e9 / CLOCK_HZ
 
 
 def throughput(
@@ -106,7 +114,7 @@ def latency(queue: Geometry, size: int, ip_latency: int = 40) -> Latency:
     finally:
         box.close()
     known = {
-        "measure": _through("olaf_box_measure", size, {}),
+        "measure": _through("olaf_box_measure", size, {"HOLD": HOLD}),
         "arbiter": _through("olaf_box_arbiter", size, {"INPUTS": 1}),
         "ips": 2 * ip_latency,
         "replicator": _through("olaf_box_replicator", size, {}),
@@ -163,7 +171,7 @@ def _through(top: str, size: int, parameters: Mapping[str, int]) -> int:
         bench.run(10)
         bench["rst"] = 0
         source, sink, user = _ends(bench, top)
-        source.send(bytes(size), user(size))
+        source.send(_frame(size), user(size))
         came = _first_beat(bench, source)
         bench.run(2 * size)
         return sink.frames()[0].first - came

@@ -232,7 +232,12 @@ class _Run:
         pick = self._pick
         port = pick.choice(PORTS)
         frame = random_frame(pick, nonce)
-        if pick.randrange(20) == 0:
+        shape = pick.randrange(20)
+        if shape == 1:
+            # What looks like an update of another size than it says, and is no known worker's.
+            frame = _olaf(pick, nonce, _STRANGER, _SERVER, FrameType.UPDATE)
+            frame = (frame + pick.randbytes(64))[: pick.randint(60, len(frame) + 64)]
+        if shape == 0:
             header = bytes(12) + HOST_ETHER_TYPE.to_bytes(2, "big") + port.to_bytes(2, "big")
             self._box.h2c.send(header + frame)
             return [(port, blank(frame))]

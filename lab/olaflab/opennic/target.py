@@ -5,6 +5,7 @@ The front ports are made as for the twin, as many as the testbed has.
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 from olafctl import cache, toolchain
@@ -13,7 +14,7 @@ from olafctl.targets import deployment, front_ports, queue_process
 from olafctl.targets.deployment import Deployment
 from olafctl.targets.interface import Build, Progress
 from olafctl.targets.opennic import build as builds
-from olafctl.targets.opennic import registers, running
+from olafctl.targets.opennic import registers
 from olafctl.targets.opennic.process import write_settings
 from olafctl.targets.opennic.running import RunningCard
 from olafctl.targets.opennic.service import Settings, devices
@@ -86,7 +87,8 @@ class OpennicSim:
 
     def find(self, testbed: Testbed, state: Path) -> RunningCard | None:
         """What runs in ``state``, if it answers."""
-        return running.find(self.name, testbed.root.name, state, _LOGS)
+        opened = partial(RunningCard, engine=testbed.root.name, logs=_LOGS)
+        return queue_process.find(self.name, state, opened)
 
     def stop(self, state: Path) -> None:
         """See :func:`olafctl.targets.deployment.undo`."""

@@ -2,7 +2,7 @@
 
 import ctypes
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -66,6 +66,7 @@ class _Registers(QueueRegisters):
     def __init__(self, own: QueueRegisters) -> None:
         super().__init__(own._read, own._write)
         self._own = own
+        self.permit: Callable[[], None] = lambda: None
 
 
 @dataclass(frozen=True)

@@ -88,6 +88,9 @@ still the member's, which then receives it. Nothing between a member and the eng
 - A JOIN names its cluster; LEAVE does as well. All others are about the cluster of the source address.
 - The control plane sends HELP and HALT to members unasked, with its wall time as the nonce, and expects no
   answer.
+- Members at fixed addresses, which have no control plane, send HELP straight to one another, with type of
+  service 0, nonce 0 and no MAC; each is answered by the RESULT or, by a member that does not have it, by an
+  ACK: reason 0 while it works on it, too, NOT_A_MEMBER when it has left, FAILED when it has given up.
 - A source may send 20 messages a second, all sources behind a front port together 200. What is beyond is not
   answered.
 

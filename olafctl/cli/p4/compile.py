@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from olafctl.cli.output import json_option, print_json
+from olafctl.cli.output import json_option, show
 
 
 @click.command()
@@ -51,8 +51,5 @@ def command(
     }
     for path, data in written.items():
         path.write_bytes(data)
-    if as_json:
-        print_json({"files": [str(path) for path in written], "compiled": program.fresh})
-    else:
-        for path in written:
-            click.echo(f"wrote {path}")
+    document = {"files": [str(path) for path in written], "compiled": program.fresh}
+    show(document, "\n".join(f"wrote {path}" for path in written), as_json)

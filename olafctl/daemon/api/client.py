@@ -55,13 +55,6 @@ class Client:
         secret = os.environ.get(SECRET, "") if token is None else token
         self._metadata = ((TOKEN, f"Bearer {secret}"),) if secret else ()
         place = certificates or (Path(os.environ[CERTIFICATES]) if CERTIFICATES in os.environ else None)
-        options = [
-            ("grpc.enable_http_proxy", 0),
-            ("grpc.max_receive_message_length", -1),
-            # A daemon that was started again is found within a second, not two minutes.
-            ("grpc.initial_reconnect_backoff_ms", 100),
-            ("grpc.max_reconnect_backoff_ms", 1000),
-        ]
         addresses.check_form(self.address)
         shown = None if place is None else credentials.client(place)
         self._secured = shown is not None
@@ -69,10 +62,7 @@ class Client:
             name, self._folder = addresses.short(self.address)
         except OSError as error:
             raise self._silent(error.strerror or str(error)) from None
-        if shown is None:
-            self._channel = grpc.insecure_channel(name, options)
-        else:
-            self._channel = grpc.secure_channel(name, shown, options)
+        self._channel = credentials.channel(name, shown)
 
     def __enter__(self) -> "Client":
         return self

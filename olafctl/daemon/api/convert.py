@@ -7,10 +7,10 @@ from operator import itemgetter
 from typing import Any
 
 from olafctl.daemon.api import olaf_pb2
-from olafctl.daemon.controller import Status
+from olafctl.daemon.stored import Status
 from olafctl.errors import BadInput, Problem
 from olafctl.membership.model import Cluster, Kind, Member, Reward, Row
-from olafctl.membership.operations import ClusterWish, MemberWish
+from olafctl.membership.operations import MemberWish
 from olafctl.membership.store import Event
 from olafctl.wire.modes import WORDS, Mode
 
@@ -71,9 +71,9 @@ def queues_message(
     )
 
 
-def cluster_wish(request: Any) -> ClusterWish:
-    """The wish of a CreateClusterRequest."""
-    return ClusterWish(
+def cluster_wish(request: Any) -> Cluster:
+    """What a CreateClusterRequest asks for."""
+    return Cluster(
         name=request.name,
         values=request.values,
         mode=mode_of(request) if request.mode else None,

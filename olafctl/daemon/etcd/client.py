@@ -12,12 +12,6 @@ from olafctl.daemon.etcd import etcd_pb2
 from olafctl.errors import BadInput, OlafError, Problem
 from olafctl.p4runtime import address as addresses
 
-_OPTIONS = [
-    ("grpc.enable_http_proxy", 0),
-    ("grpc.max_receive_message_length", -1),
-    ("grpc.initial_reconnect_backoff_ms", 100),
-    ("grpc.max_reconnect_backoff_ms", 1000),
-]
 _GONE = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.CANCELLED)
 
 
@@ -106,7 +100,4 @@ class Etcd:
     def _connect(self) -> Any:
         endpoint = self.endpoints[self._turn % len(self.endpoints)]
         # A channel of its own: gRPC shares the connections of channels with the same options.
-        options = [*_OPTIONS, ("olaf.turn", self._turn)]
-        if self._credentials is None:
-            return grpc.insecure_channel(endpoint, options)
-        return grpc.secure_channel(endpoint, self._credentials, options)
+        return credentials.channel(endpoint, self._credentials, ("olaf.turn", self._turn))

@@ -12,14 +12,14 @@ nothing.
 import json
 import logging
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from olafctl.daemon.etcd import messages
 from olafctl.daemon.etcd.client import Etcd
 from olafctl.daemon.leadership import Leadership, NotLeader
 from olafctl.errors import OlafError, Problem
-from olafctl.membership.store import Compacted, Event, Intent, Row
+from olafctl.membership.store import Compacted, Event, Row, Rows
 
 _KEPT = 100_000
 _AT_ONCE = 1000
@@ -73,15 +73,16 @@ class EtcdStore:
             self._head, self._applied = head, applied
         return head, found
 
-    def intent(self) -> Intent | None:
+    def intent(self) -> Rows | None:
         pairs = _pairs(self._etcd.transact([], [self._get("intent")]), 0)
-        return Intent(_document(pairs[0])) if pairs else None
+        intent: Rows | None = _document(pairs[0]) if pairs else None
+        return intent
 
-    def begin(self, intent: Intent) -> None:
+    def begin(self, intent: Rows) -> None:
         with self._lock:
-            self._write([], [self._put("intent", dict(intent.change))])
+            self._write([], [self._put("intent", dict(intent))])
 
-    def finish(self, change: Mapping[str, Row | None]) -> int:
+    def finish(self, change: Rows) -> int:
         with self._lock:
             self._read_head()
             assert self._head is not None

@@ -1,23 +1,16 @@
 """A control message as a frame: taken apart and checked, authenticated, and built."""
 
 import hmac
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from olafctl.wire import control
 from olafctl.wire.authentication import MAC_BYTES, mac, signed
 from olafctl.wire.control import Action
 from olafctl.wire.frames import Datagram, Endpoint, Values, unpack
+from olafctl.wire.layouts import Layout
 
-_LAYOUTS = {
-    Action.JOIN: control.JOIN,
-    Action.LEAVE: control.LEAVE,
-    Action.RESET: control.RESET,
-    Action.SET_H: control.SET_H,
-    Action.FBCAST: control.FBCAST,
-    Action.HELP: control.HELP,
-    Action.HALT: control.HALT,
-    Action.ACK: control.ACK,
-}
+_LAYOUTS: Mapping[int, Layout] = {action: getattr(control, action.name) for action in Action}
 
 
 class NotUnderstood(Exception):

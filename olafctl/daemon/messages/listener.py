@@ -348,7 +348,10 @@ class Listener:
         self, to: Sender, answered: int, nonce: int, reason: Reason, cluster: Cluster | None, more: Values
     ) -> None:
         values = {"answered": answered, "reason": reason, "nonce": nonce, **more}
-        self._send(to, Action.ACK, values, cluster)
+        key = cluster.key if cluster is not None else ""
+        frame = datagram.build(Action.ACK, values, key, to, self._testbed.control_tos)
+        with suppress(OlafError):
+            self._controller.southbound.send(to.front_port, frame)
 
     def _server(self, cluster: Cluster) -> Values:
         """Address and UDP port to which the cluster's members send their updates."""
@@ -368,9 +371,3 @@ class Listener:
         elif message.action is Action.HELP:
             with suppress(BadInput):  # it left meanwhile
                 self._notices.help(cluster.name, values["segment"], values["round"], sender.name)
-
-    def _send(self, to: Sender, action: Action, values: Values, cluster: Cluster | None) -> None:
-        key = cluster.key if cluster is not None else ""
-        frame = datagram.build(action, values, key, to, self._testbed.control_tos)
-        with suppress(OlafError):
-            self._controller.southbound.send(to.front_port, frame)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from itertools import accumulate
+from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
@@ -15,6 +16,32 @@ from olafctl.wire.layouts import Refusal
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60)
 _COUNTERS = frozenset(register.name for register in REGISTERS if register.access is Access.COUNTER)
 _STATUS = frozenset(register.name for register in REGISTERS if register.access is Access.STATUS)
+_GAUGE, _COUNTER, _HISTOGRAM = GaugeMetricFamily, CounterMetricFamily, HistogramMetricFamily
+_FAMILIES = (
+    ("ready", _GAUGE, "", "1: the devices hold what they should"),
+    ("term", _GAUGE, "", "Term of this leader; 0: it follows"),
+    ("revision", _GAUGE, "", "Newest revision of the membership"),
+    ("waiting_changes", _GAUGE, "", "Changes that wait for their turn"),
+    ("members", _GAUGE, "cluster", "Members of a cluster"),
+    ("control_messages", _COUNTER, "outcome", "Control messages by what became of them"),
+    ("queue", _COUNTER, "engine counter", "Counters of each engine's queue: see docs/registers.md"),
+    ("queue_status", _GAUGE, "engine register", "Status of each engine's queue: see docs/registers.md"),
+    ("refused_frames", _COUNTER, "engine reason", "Frames that VNP4₁ refused, by why: see docs/threats.md"),
+    ("queue_slots", _GAUGE, "engine", "Slots of each engine's queue, Q_max"),
+    (
+        "send_probability", _GAUGE, "engine",
+        "P_s = min(Q_max/N, 1) of workers whose model is as fresh as they ask for (OLAF §5)",
+    ),
+    (
+        "age_of_model_seconds", _GAUGE, "cluster",
+        "Average Age-of-Model, as the parameter server measures it (olafctl server)",
+    ),
+    (
+        "update_staleness", _HISTOGRAM, "cluster",
+        "Versions between the weights of an update and those it meets (olafctl server)",
+    ),
+)  # fmt: skip
+"""Each family's name, kind, labels besides the deployment, and meaning."""
 
 
 class Metrics:
@@ -49,69 +76,33 @@ class Metrics:
 
     def collect(self) -> Iterator[Metric]:
         """The current values. Called by the registry."""
-        deployment, engine = ["deployment"], ["deployment", "engine"]
-        ready = GaugeMetricFamily("olaf_ready", "1: the devices hold what they should", labels=deployment)
-        term = GaugeMetricFamily("olaf_term", "Term of this leader; 0: it follows", labels=deployment)
-        revision = GaugeMetricFamily("olaf_revision", "Newest revision of the membership", labels=deployment)
-        waiting = GaugeMetricFamily(
-            "olaf_waiting_changes", "Changes that wait for their turn", labels=deployment
-        )
-        members = GaugeMetricFamily("olaf_members", "Members of a cluster", labels=["deployment", "cluster"])
-        counted = CounterMetricFamily(
-            "olaf_control_messages",
-            "Control messages by what became of them",
-            labels=["deployment", "outcome"],
-        )
-        queue = CounterMetricFamily(
-            "olaf_queue",
-            "Counters of each engine's queue: see docs/registers.md",
-            labels=["deployment", "engine", "counter"],
-        )
-        now = GaugeMetricFamily(
-            "olaf_queue_status",
-            "Status of each engine's queue: see docs/registers.md",
-            labels=["deployment", "engine", "register"],
-        )
-        refused = CounterMetricFamily(
-            "olaf_refused_frames",
-            "Frames that VNP4₁ refused, by why: see docs/threats.md",
-            labels=["deployment", "engine", "reason"],
-        )
-        slots = GaugeMetricFamily("olaf_queue_slots", "Slots of each engine's queue, Q_max", labels=engine)
-        share = GaugeMetricFamily(
-            "olaf_send_probability",
-            "P_s = min(Q_max/N, 1) of workers whose model is as fresh as they ask for (OLAF §5)",
-            labels=engine,
-        )
-        age = GaugeMetricFamily(
-            "olaf_age_of_model_seconds",
-            "Average Age-of-Model, as the parameter server measures it (olafctl server)",
-            labels=["deployment", "cluster"],
-        )
-        staleness = HistogramMetricFamily(
-            "olaf_update_staleness",
-            "Versions between the weights of an update and those it meets (olafctl server)",
-            labels=["deployment", "cluster"],
-        )
+        made: dict[str, Any] = {
+            name: kind(f"olaf_{name}", meaning, labels=["deployment", *labels.split()])
+            for name, kind, labels, meaning in _FAMILIES
+        }
+
+        def add(family: str, *labels: str, **value: Any) -> None:
+            made[family].add_metric(labels, **value)
+
         for name, each in list(self._owned.items()):
             status = each.controller.status()
-            ready.add_metric([name], status.ready)
-            term.add_metric([name], status.term)
-            revision.add_metric([name], status.revision)
-            waiting.add_metric([name], each.controller.waiting)
+            add("ready", name, value=status.ready)
+            add("term", name, value=status.term)
+            add("revision", name, value=status.revision)
+            add("waiting_changes", name, value=each.controller.waiting)
             sizes = {cluster["name"]: 0 for cluster in status.clusters}
             for member in status.members:
                 sizes[member["cluster"]] += 1
             for cluster, size in sizes.items():
-                members.add_metric([name, cluster], size)
+                add("members", name, cluster, value=size)
             for cluster, nanoseconds in each.ages.known().items():
-                age.add_metric([name, cluster], nanoseconds / 1e9)
+                add("age_of_model_seconds", name, cluster, value=nanoseconds / 1e9)
             for cluster, told in each.staleness.known().items():
                 bounds = ["0", *(str(1 << bit) for bit in range(len(told.bins) - 1))]
                 buckets = [*zip(bounds, accumulate(told.bins), strict=True), ("+Inf", told.updates)]
-                staleness.add_metric([name, cluster], buckets, told.total)
+                add("update_staleness", name, cluster, buckets=buckets, sum_value=told.total)
             for outcome, count in dict(each.messages).items():
-                counted.add_metric([name, outcome], count)
+                add("control_messages", name, outcome, value=count)
             queues: Mapping[str, Mapping[str, int]] = {}
             with suppress(OlafError):
                 queues = each.controller.southbound.queue_registers()
@@ -120,18 +111,17 @@ class Metrics:
                 refusals = each.controller.southbound.frames_refused()
             for place, reasons in refusals.items():
                 for reason, packets in reasons.items():
-                    refused.add_metric([name, place, reason.name.lower()], packets)
+                    add("refused_frames", name, place, reason.name.lower(), value=packets)
             for place, registers in queues.items():
                 for register, value in registers.items():
                     if register in _COUNTERS:
-                        queue.add_metric([name, place, register], value)
+                        add("queue", name, place, register, value=value)
                     elif register in _STATUS:
-                        now.add_metric([name, place, register], value)
+                        add("queue_status", name, place, register, value=value)
                 if "slots" in registers:
-                    slots.add_metric([name, place], registers["slots"])
-                    share.add_metric([name, place], send_probability(registers))
-        yield from (ready, term, revision, waiting, members, counted, queue, now, refused, slots, share)
-        yield from (age, staleness)
+                    add("queue_slots", name, place, value=registers["slots"])
+                    add("send_probability", name, place, value=send_probability(registers))
+        yield from made.values()
 
 
 def send_probability(registers: Mapping[str, int]) -> float:

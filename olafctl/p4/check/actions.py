@@ -2,7 +2,7 @@
 
 from itertools import pairwise
 
-from olafctl.p4.check.scope import Frame, Scope, TypeName, Value
+from olafctl.p4.check.scope import Frame, Scope, Value
 from olafctl.p4.check.statements import check_block
 from olafctl.p4.check.typing import resolve
 from olafctl.p4.ir import nodes as ir
@@ -82,7 +82,7 @@ def make_function(
         raise Refused(pos, signature.name, "functions must not be recursive")
     outer = scope.inner()
     for param, type_ in zip(signature.type_params, types, strict=True):
-        outer.declare(param, TypeName(type_), declaration.pos)
+        outer.declare(param, type_, declaration.pos)
     result = resolve(signature.result, outer) if signature.result else t.VOID
     frame = Frame("function", result=result)
     inner = outer.inner(frame)

@@ -1,19 +1,10 @@
 """Parsers and controls, one ir.Block for each instance."""
 
 from olafctl.p4.check.actions import declare_params, make_action
-from olafctl.p4.check.arguments import pair
+from olafctl.p4.check.calls import make_instance, pair
 from olafctl.p4.check.expressions import check
-from olafctl.p4.check.instances import make_instance
 from olafctl.p4.check.parsers import declare_value_set, make_states
-from olafctl.p4.check.scope import (
-    ActionName,
-    BlockName,
-    Frame,
-    InstanceName,
-    Scope,
-    TableName,
-    Value,
-)
+from olafctl.p4.check.scope import Frame, Scope, Value
 from olafctl.p4.check.statements import check_block, declare_constant, declare_variable, is_constant
 from olafctl.p4.check.tables import make_table
 from olafctl.p4.check.typing import resolve
@@ -74,8 +65,7 @@ def _constructor(
         if node is None:
             raise Refused(pos, declaration.name, f"no argument for {param.name}")
         if isinstance(type_, t.Extern | t.Block):
-            instance = object_argument(node, scope, param.name)
-            inner.declare(param.name, InstanceName(instance), param.pos)
+            inner.declare(param.name, object_argument(node, scope, param.name), param.pos)
             continue
         value = check(node, scope, type_)
         if not is_constant(value):
@@ -89,8 +79,8 @@ def object_argument(
     """The extern object, parser or control that a constructor's argument names or makes."""
     if isinstance(node, tree.Name):
         entity = scope.look_up(node.name, node.pos, node.top_level)
-        if isinstance(entity, InstanceName):
-            return entity.instance
+        if isinstance(entity, ir.Instance | ir.Block):
+            return entity
     if isinstance(node, tree.Call) and isinstance(node.callee, tree.Name):
         made = _made_in_place(node, node.callee, scope, name, path, of_package)
         if made is not None:
@@ -104,9 +94,9 @@ def _made_in_place(
     node: tree.Call, callee: tree.Name, scope: Scope, name: str, path: str | None, of_package: bool
 ) -> ir.Instance | ir.Block | None:
     entity = scope.look_up(callee.name, callee.pos)
-    if isinstance(entity, BlockName):
-        own = entity.declaration.name if of_package else name
-        return instantiate(entity.declaration, node.args, scope, own, (), node.pos, path)
+    if isinstance(entity, tree.Parser | tree.Control):
+        own = entity.name if of_package else name
+        return instantiate(entity, node.args, scope, own, (), node.pos, path)
     base = tree.NamedType(callee.pos, callee.name)
     type_ = resolve(tree.Specialized(node.pos, base, node.type_args) if node.type_args else base, scope)
     if isinstance(type_, t.Extern):
@@ -122,19 +112,16 @@ def _declare(item: tree.Declared, scope: Scope, block: ir.Block, frame: Frame) -
         case tree.Variable():
             block.variables.append(declare_variable(item, scope))
         case tree.Action():
-            action = make_action(item, scope, frame.path, block)
-            block.actions.append(action)
+            block.actions.append(action := make_action(item, scope, frame.path, block))
             block.locals.append(action)
-            scope.declare(item.name, ActionName(action), item.pos)
+            scope.declare(item.name, action, item.pos)
         case tree.Table():
-            table = make_table(item, scope, frame.path, block)
-            block.tables.append(table)
+            block.tables.append(table := make_table(item, scope, frame.path, block))
             block.locals.append(table)
-            scope.declare(item.name, TableName(table), item.pos)
+            scope.declare(item.name, table, item.pos)
         case tree.Instance():
-            instance = make_local_instance(item, scope)
-            block.locals.append(instance)
-            scope.declare(item.name, InstanceName(instance), item.pos)
+            block.locals.append(instance := make_local_instance(item, scope))
+            scope.declare(item.name, instance, item.pos)
         case tree.ValueSet():
             block.locals.append(declare_value_set(item, scope))
         case _:

@@ -1,18 +1,51 @@
-"""``entries`` of a table: what they match, their priorities, their actions."""
+"""Key sets, which entries and select cases match, and a table's ``entries``: priorities and actions."""
 
 from collections.abc import Sequence
 
-from olafctl.p4.check.expressions import check, constant_int
-from olafctl.p4.check.keysets import items, match
+from olafctl.p4.check.expressions import check, constant, constant_int
 from olafctl.p4.check.scope import Scope
 from olafctl.p4.ir import nodes as ir
 from olafctl.p4.ir import types as t
 from olafctl.p4.refuse import Refused
 from olafctl.p4.syntax import tree
-from olafctl.p4.syntax.annotations import only_number
+from olafctl.p4.syntax.annotations import given_number
 
 _TOP = 1 << 30
 """Above every priority in a program in which smaller priorities win."""
+
+
+def items(keys: tree.Expr) -> tuple[tree.Expr, ...]:
+    """A key set's parts, one per field."""
+    match keys:
+        case tree.KeyTuple(items=parts) | tree.ListOf(items=parts):
+            return parts
+    return (keys,)
+
+
+def _number(node: tree.Expr, type_: t.Type, scope: Scope) -> int:
+    return int(constant(node, scope, "key set", type_).value)
+
+
+def match(node: tree.Expr, type_: t.Type, scope: Scope) -> ir.Match:
+    """One field's match.
+
+    Raises Refused when it is not constant, or the type does not fit.
+    """
+    match node:
+        case tree.Anything():
+            return ir.Match(None)
+        case tree.Masked(value=value, mask=mask):
+            bits = _number(mask, t.stripped(type_), scope)
+            return ir.Match(_number(value, t.stripped(type_), scope) & bits, bits)
+        case tree.Between(low=low, high=high):
+            base = t.stripped(type_)
+            if isinstance(base, t.Bit) and base.signed:
+                raise Refused(node.pos, "..", "a range of signed numbers is not supported")
+            first, last = _number(low, type_, scope), _number(high, type_, scope)
+            if first > last:
+                raise Refused(node.pos, "..", f"{first} is above {last}")
+            return ir.Match(first, high=last)
+    return ir.Match(_number(node, type_, scope))
 
 
 def action_call(
@@ -109,7 +142,7 @@ def _check_priorities(nodes: Sequence[tree.Entry], const: bool, ordered: bool) -
 
 def _priorities(nodes: Sequence[tree.Entry], properties: dict[str, tree.Property], scope: Scope) -> list[int]:
     """As P4_16 §14.2.1.4: written, or derived from the entry before; in the result the larger always wins."""
-    annotated = [_annotated(node) for node in nodes]
+    annotated = [given_number(node.annotations, "priority") for node in nodes]
     if any(value is not None for value in annotated):
         given = [value if value is not None else at + 1 for at, value in enumerate(annotated)]
         return [_TOP - value for value in given]
@@ -127,13 +160,6 @@ def _priorities(nodes: Sequence[tree.Entry], properties: dict[str, tree.Property
             raise Refused(node.pos, "priority", f"{value} is not within 0..{_TOP - 1}")
         chosen.append(value)
     return chosen if largest else [_TOP - value for value in chosen]
-
-
-def _annotated(node: tree.Entry) -> int | None:
-    for annotation in node.annotations:
-        if annotation.name == "priority":
-            return only_number(annotation)
-    return None
 
 
 def _property(properties: dict[str, tree.Property], name: str, default: int, scope: Scope) -> int:

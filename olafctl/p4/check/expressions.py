@@ -1,29 +1,15 @@
-"""Expressions and calls, checked. Each contains the other, so they are one file."""
+"""Expressions, checked; calls, which contain them and are contained in them, in :mod:`calls`."""
 
-from collections.abc import Sequence
+from functools import singledispatch
 
-from olafctl.p4.check import constants, operators, parts
-from olafctl.p4.check.arguments import pair
+from olafctl.p4.check import constants, operators
 from olafctl.p4.check.coercion import cast, coerce, initial
-from olafctl.p4.check.scope import (
-    ActionName,
-    BlockName,
-    Frame,
-    Functions,
-    InstanceName,
-    OpenAction,
-    Scope,
-    TableName,
-    TypeName,
-    Value,
-)
-from olafctl.p4.check.typing import resolve, unify
+from olafctl.p4.check.scope import Scope, Value
+from olafctl.p4.check.typing import resolve
 from olafctl.p4.ir import nodes as ir
 from olafctl.p4.ir import types as t
 from olafctl.p4.refuse import Pos, Refused
 from olafctl.p4.syntax import tree
-
-_SIZES = ("minSizeInBits", "minSizeInBytes", "maxSizeInBits", "maxSizeInBytes")
 
 
 def check(node: tree.Expr, scope: Scope, want: t.Type = t.ANY) -> ir.Expr:
@@ -31,23 +17,34 @@ def check(node: tree.Expr, scope: Scope, want: t.Type = t.ANY) -> ir.Expr:
 
     Raises Refused where it does not fit the language, or needs what Olaf does not support.
     """
-    return coerce(_check(node, scope, want), want, node.pos)
+    return coerce(as_written(node, scope, want), want, node.pos)
 
 
 def check_initial(node: tree.Expr, scope: Scope, want: t.Type) -> ir.Expr:
     """As :func:`check`, for the value of a declaration or assignment."""
-    return initial(_check(node, scope, want), want, node.pos)
+    return initial(as_written(node, scope, want), want, node.pos)
 
 
 def constant_int(node: tree.Expr, scope: Scope, what: str) -> int:
     """A number known at compile time; raises Refused otherwise."""
-    expr = check(node, scope)
-    if not isinstance(expr, ir.Const) or isinstance(expr.value, str):
-        raise Refused(node.pos, what, "must be known at compile time")
+    expr = constant(node, scope, what)
     return constants.signed(int(expr.value), expr.type)
 
 
-def _check(node: tree.Expr, scope: Scope, want: t.Type) -> ir.Expr:
+def constant(node: tree.Expr, scope: Scope, what: str, want: t.Type = t.ANY) -> ir.Const:
+    """A number or bool known at compile time; raises Refused otherwise."""
+    expr = check(node, scope, want)
+    if not isinstance(expr, ir.Const) or isinstance(expr.value, str):
+        raise Refused(node.pos, what, "must be known at compile time")
+    return expr
+
+
+@singledispatch
+def as_written(node: tree.Expr, scope: Scope, want: t.Type) -> ir.Expr:
+    """The expression with a type of its own, which ``want`` may decide but to which it is not converted.
+
+    Raises Refused.
+    """
     match node:
         case tree.Number():
             if node.width is None:
@@ -74,11 +71,9 @@ def _check(node: tree.Expr, scope: Scope, want: t.Type) -> ir.Expr:
             return _mux(node, scope, want)
         case tree.Cast():
             wanted = resolve(node.type, scope)
-            return cast(_check(node.operand, scope, wanted), wanted, node.pos)
-        case tree.Call():
-            return call(node, scope, want)
+            return cast(as_written(node.operand, scope, wanted), wanted, node.pos)
         case tree.ListOf():
-            parts = tuple(_check(item, scope, t.ANY) for item in node.items)
+            parts = tuple(as_written(item, scope, t.ANY) for item in node.items)
             return ir.Make(t.Tuple(tuple(part.type for part in parts)), parts)
         case tree.Fields():
             return _fields(node, scope)
@@ -94,7 +89,7 @@ def _fields(node: tree.Fields, scope: Scope) -> ir.Expr:
     for name in names:
         if names.count(name) > 1:
             raise Refused(node.pos, "struct expression", f"{name} is given twice")
-    parts = [_check(value, scope, t.ANY) for _, value in node.items]
+    parts = [as_written(value, scope, t.ANY) for _, value in node.items]
     types = tuple(part.type for part in parts)
     if node.rest:
         parts.append(ir.Default(t.DOTS))
@@ -106,7 +101,7 @@ def _name(node: tree.Name, scope: Scope) -> ir.Expr:
     entity = scope.look_up(node.name, node.pos, node.top_level)
     if isinstance(entity, Value):
         return entity.expr
-    if isinstance(entity, InstanceName):
+    if isinstance(entity, ir.Instance | ir.Block):
         raise Refused(
             node.pos,
             node.name,
@@ -122,19 +117,19 @@ def _member(node: tree.Member, scope: Scope) -> ir.Expr:
                 raise Refused(node.pos, f"error.{node.name}", "not declared")
             return ir.Const(t.ERROR, scope.unit.errors.index(node.name))
         entity = scope.look_up(node.base.name, node.base.pos, node.base.top_level)
-        if isinstance(entity, TypeName):
-            return parts.enumerator(entity.type, node)
-        if isinstance(entity, InstanceName):
+        if isinstance(entity, t.Type):
+            return _enumerator(entity, node)
+        if isinstance(entity, ir.Instance | ir.Block):
             raise Refused(node.pos, node.name, "not a value")
-    base = _check(node.base, scope, t.ANY)
+    base = as_written(node.base, scope, t.ANY)
     type_ = t.unwrapped(base.type)
     if isinstance(base, ir.TableApply):
-        return parts.table_result(base, node)
+        return _table_result(base, node)
     if isinstance(type_, t.Struct):
         field = type_.field(node.name)
         if field is None:
             raise Refused(node.pos, f"{type_}.{node.name}", "no such field")
-        return parts.struct_field(base, type_, node.name, field)
+        return _struct_field(base, type_, node.name, field)
     if isinstance(type_, t.Tuple) and type_.names is not None and node.name in type_.names:
         at = type_.names.index(node.name)
         return (
@@ -143,12 +138,12 @@ def _member(node: tree.Member, scope: Scope) -> ir.Expr:
             else ir.Element(type_.items[at], base, ir.Const(t.INTEGER, at))
         )
     if isinstance(type_, t.Stack):
-        return parts.stack_part(base, type_, node, scope)
+        return _stack_part(base, type_, node, scope)
     raise Refused(node.pos, f".{node.name}", f"{base.type} has no such member")
 
 
 def _index(node: tree.Index, scope: Scope) -> ir.Expr:
-    base = _check(node.base, scope, t.ANY)
+    base = as_written(node.base, scope, t.ANY)
     index = check(node.index, scope)
     type_ = t.unwrapped(base.type)
     if isinstance(index.type, t.Enum) and index.type.underlying is not None:
@@ -158,7 +153,7 @@ def _index(node: tree.Index, scope: Scope) -> ir.Expr:
     if isinstance(type_, t.Bit):
         if known is None:
             raise Refused(node.pos, "bit index", "must be known at compile time")
-        return parts.bit_slice(base, known, known, node.pos)
+        return _bit_slice(base, known, known, node.pos)
     if not isinstance(type_, t.Stack | t.Tuple):
         raise Refused(node.pos, "index", f"{base.type} has no elements")
     if known is not None and not 0 <= known < size:
@@ -175,17 +170,17 @@ def _index(node: tree.Index, scope: Scope) -> ir.Expr:
 
 
 def _slice(node: tree.Slice, scope: Scope) -> ir.Expr:
-    base = operators.as_number(_check(node.base, scope, t.ANY))
+    base = operators.as_number(as_written(node.base, scope, t.ANY))
     low = constant_or_none(node.low, scope)
     high = constant_or_none(node.high, scope)
     if not node.width:
         if high is None or low is None:
             raise Refused(node.pos, "slice", "its bounds must be known at compile time")
-        return parts.bit_slice(base, high, low, node.pos)
+        return _bit_slice(base, high, low, node.pos)
     if low is None or low < 1:
         raise Refused(node.pos, "slice", "its width must be known at compile time, and positive")
     if high is not None:
-        return parts.bit_slice(base, high + low - 1, high, node.pos)
+        return _bit_slice(base, high + low - 1, high, node.pos)
     start = check(node.high, scope)
     if not (isinstance(t.stripped(base.type), t.Bit) and isinstance(start.type, t.Bit)) or start.type.signed:
         raise Refused(node.pos, "slice", "needs bits, and an unsigned start")
@@ -200,7 +195,7 @@ def constant_or_none(node: tree.Expr, scope: Scope) -> int | None:
 
 def _mux(node: tree.Mux, scope: Scope, want: t.Type) -> ir.Expr:
     condition = check(node.condition, scope, t.BOOL)
-    yes, no = _check(node.yes, scope, want), _check(node.no, scope, want)
+    yes, no = as_written(node.yes, scope, want), as_written(node.no, scope, want)
     if want != t.ANY:
         yes, no = coerce(yes, want, node.yes.pos), coerce(no, want, node.no.pos)
     elif yes.type != no.type:
@@ -230,283 +225,59 @@ def writable(node: tree.Expr, scope: Scope) -> ir.Expr:
         raise Refused(node.pos, root.name, "is not a variable")
     if not entity.writable:
         raise Refused(node.pos, root.name, entity.why or "cannot be written")
-    expr = _check(node, scope, t.ANY)
+    expr = as_written(node, scope, t.ANY)
     if isinstance(expr, ir.StackPart) and expr.part == "lastIndex":
         raise Refused(node.pos, ".lastIndex", "cannot be written")
     return expr
 
 
-# --- calls -------------------------------------------------------------------------------------------
+# --- parts of values ---------------------------------------------------------------------------------
 
 
-def call(node: tree.Call, scope: Scope, want: t.Type = t.ANY) -> ir.Expr:
-    """A call and its result's type.
-
-    Raises Refused where the arguments do not fit, or the call is not allowed in this place.
-    """
-    callee = node.callee
-    if isinstance(callee, tree.Member):
-        return _method(node, callee, scope)
-    if not isinstance(callee, tree.Name):
-        raise Refused(node.pos, "call", "not something that can be called")
-    entity = scope.look_up(callee.name, callee.pos, callee.top_level)
-    match entity:
-        case Functions(overloads=overloads):
-            return _function(node, callee.name, overloads, scope)
-        case ActionName(action=action):
-            return _action(node, action, scope)
-        case OpenAction(declaration=declaration):
-            return _action(node, local_action(declaration, scope, node.pos), scope)
-    raise Refused(node.pos, callee.name, "cannot be called")
+def _struct_field(base: ir.Expr, type_: t.Struct, name: str, field: t.Type) -> ir.Expr:
+    if isinstance(base, ir.Make):
+        return base.parts[[n for n, _ in type_.fields].index(name)]
+    return ir.Field(field, base, name)
 
 
-def _fits(params: tuple[tree.Parameter, ...], node: tree.Call) -> bool:
-    names = {arg.name for arg in node.args if arg.name}
-    needed = sum(p.default is None and not any(a.name == "optional" for a in p.annotations) for p in params)
-    return needed <= len(node.args) <= len(params) and names <= {p.name for p in params}
+def _enumerator(type_: t.Type, node: tree.Member) -> ir.Expr:
+    if isinstance(type_, t.Enum):
+        for name, value in type_.members:
+            if name == node.name:
+                return ir.Const(type_, value)
+    raise Refused(node.pos, f"{type_}.{node.name}", "not declared")
 
 
-def _function(node: tree.Call, name: str, overloads: tuple[tree.Function | tree.ExternFunction, ...],
-              scope: Scope) -> ir.Expr:  # fmt: skip
-    fitting = [o for o in overloads if _fits(o.signature.params, node)]
-    if len(fitting) != 1:
-        why = (
-            "no such number or names of arguments" if not fitting else "several functions fit these arguments"
-        )
-        raise Refused(node.pos, name, why)
-    chosen = fitting[0]
-    signature = chosen.signature
-    owner = f"{name}@{signature.pos}"
-    inner, variables = _open_signature(signature, owner, scope.top())
-    bindings = _given(node, signature.type_params, variables, scope)
-    formals = [resolve(p.type, inner) for p in signature.params]
-    args = bind(pair(signature.params, node.args, name, node.pos), formals, bindings, scope, node.pos)
-    result = t.substitute(resolve(signature.result, inner) if signature.result else t.VOID, bindings)
-    types = tuple(bindings.get(v, t.ANY) for v in variables)
-    if isinstance(chosen, tree.ExternFunction):
-        return _extern_function(node, name, types, args, result, scope)
-    function = scope.unit.on_demand.function(chosen, types, scope.top(), node.pos)
-    scope.frame.exits = scope.frame.exits or function.exits
-    return ir.Call(function.result, function, args)
+def _table_result(base: ir.TableApply, node: tree.Member) -> ir.Expr:
+    if base.part or node.name not in ("hit", "miss", "action_run"):
+        raise Refused(node.pos, f".{node.name}", "a table's result has hit, miss and action_run")
+    type_ = t.BOOL if node.name != "action_run" else t.Simple("action_run")
+    return ir.TableApply(type_, base.table, node.name)
 
 
-def _open_signature(signature: tree.Signature, owner: str, scope: Scope) -> tuple[Scope, list[t.Variable]]:
-    inner = scope.inner()
-    variables = [t.Variable(param, owner) for param in signature.type_params]
-    for variable in variables:
-        inner.declare(variable.name, TypeName(variable), signature.pos)
-    return inner, variables
+def _stack_part(base: ir.Expr, type_: t.Stack, node: tree.Member, scope: Scope) -> ir.Expr:
+    if node.name == "size":
+        return ir.Const(t.Bit(32), type_.size)
+    if node.name not in ("next", "last", "lastIndex"):
+        raise Refused(node.pos, f".{node.name}", "a header stack has next, last, lastIndex and size")
+    if node.name != "lastIndex" and scope.frame.kind not in ("parser", "state"):
+        raise Refused(node.pos, f".{node.name}", "only parsers know a stack's next and last element")
+    part_type = t.Bit(32) if node.name == "lastIndex" else type_.element
+    return ir.StackPart(part_type, base, node.name, node.pos)
 
 
-def _given(node: tree.Call, params: tuple[str, ...], variables: list[t.Variable],
-           scope: Scope) -> dict[t.Variable, t.Type]:  # fmt: skip
-    if node.type_args and len(node.type_args) != len(params):
-        raise Refused(node.pos, "type arguments", f"{len(node.type_args)} given for {len(params)}")
-    given = (resolve(arg, scope) for arg in node.type_args)
-    return {v: type_ for v, type_ in zip(variables, given, strict=False) if type_ != t.ANY}
-
-
-def _extern_function(node: tree.Call, name: str, types: tuple[t.Type, ...], args: tuple[ir.Arg, ...],
-                     result: t.Type, scope: Scope) -> ir.Expr:  # fmt: skip
-    if name == "static_assert":
-        condition = args[0].value
-        if not isinstance(condition, ir.Const):
-            raise Refused(node.pos, name, "its condition must be known at compile time")
-        if not condition.value:
-            message = args[1].value if len(args) > 1 else None
-            raise Refused(node.pos, name, str(message.value) if isinstance(message, ir.Const) else "is false")
-        return condition
-    if name == "verify" and scope.frame.kind not in ("parser", "state"):
-        raise Refused(node.pos, name, "can be called in parsers only")
-    return ir.ExternCall(result, "", name, None, types, args, node.pos)
-
-
-def _action(node: tree.Call, action: ir.Action, scope: Scope) -> ir.Expr:
-    if node.type_args:
-        raise Refused(node.pos, action.name, "actions have no type parameters")
-    if scope.frame.kind not in ("control", "action"):
-        raise Refused(node.pos, action.name, "actions can be called from controls only")
-    named = {arg.name: arg for arg in node.args if arg.name}
-    if len(node.args) > len(action.params) or (named and len(named) != len(node.args)):
-        raise Refused(
-            node.pos, action.name, f"{len(node.args)} arguments for {len(action.params)} parameters"
-        )
-    args = []
-    for at, param in enumerate(action.params):
-        arg = named.get(param.name) if named else (node.args[at] if at < len(node.args) else None)
-        if arg is None and param.default is not None:
-            args.append(ir.Arg("in", check(param.default, scope.top(), param.type), param.type))
-            continue
-        if arg is None or arg.value is None:
-            raise Refused(node.pos, action.name, f"no argument for {param.name}")
-        if param.direction in ("out", "inout"):
-            value = writable(arg.value, scope)
-            if value.type != param.type:
-                raise Refused(arg.pos, param.name, f"is {param.type}, the argument {value.type}")
-        else:
-            value = check(arg.value, scope, param.type)
-        args.append(ir.Arg(param.direction or "in", value, param.type))
-    scope.frame.exits = scope.frame.exits or action.exits
-    scope.frame.reads_meter = scope.frame.reads_meter or action.reads_meter
-    return ir.Call(t.VOID, action, tuple(args))
-
-
-def _method(node: tree.Call, callee: tree.Member, scope: Scope) -> ir.Expr:
-    if isinstance(callee.base, tree.Name):
-        name = callee.base
-        entity = scope.look_up(name.name, name.pos, name.top_level) if name.name != "error" else None
-        match entity:
-            case TableName(table=table):
-                return _apply_table(node, table, callee.name, scope)
-            case InstanceName(instance=ir.Block() as block):
-                return _apply(node, block, callee.name, scope)
-            case InstanceName(instance=ir.Instance() as instance):
-                return _extern_method(node, callee.name, instance.type, instance, scope)
-            case BlockName(declaration=declaration):
-                block = scope.unit.on_demand.block(declaration, scope, node.pos)
-                return _apply(node, block, callee.name, scope)
-            case TypeName(type=type_) if callee.name in _SIZES:
-                return _size(type_, callee.name)
-    base = check(callee.base, scope)
-    type_ = t.unwrapped(base.type)
-    if isinstance(type_, t.Extern):
-        return _extern_method(node, callee.name, type_, None, scope)
-    if callee.name in _SIZES and not isinstance(type_, t.Extern):
-        return _size(type_, callee.name)
-    return _built_in(node, callee, base, type_, scope)
-
-
-def _size(type_: t.Type, name: str) -> ir.Expr:
-    bits = t.max_width(type_) if name.startswith("max") else t.min_width(type_)
-    return ir.Const(t.INTEGER, bits if name.endswith("Bits") else (bits + 7) // 8)
-
-
-def _built_in(node: tree.Call, callee: tree.Member, base: ir.Expr, type_: t.Type, scope: Scope) -> ir.Expr:
-    name = callee.name
-    header, union = t.is_header(type_), t.is_union(type_)
-    if name == "isValid" and (header or union) and not node.args:
-        return ir.IsValid(t.BOOL, base)
-    if name in ("setValid", "setInvalid") and header and not node.args:
-        return ir.HeaderCall(t.VOID, name, writable(callee.base, scope), 0, node.pos)
-    if name in ("push_front", "pop_front") and isinstance(type_, t.Stack) and len(node.args) == 1:
-        arg = node.args[0].value
-        count = constant_int(arg, scope, f"{name}'s count") if arg else -1
-        if count < 0:
-            raise Refused(node.pos, name, "its count must not be negative")
-        return ir.HeaderCall(t.VOID, name, writable(callee.base, scope), count, node.pos)
-    raise Refused(node.pos, f".{name}()", f"{base.type} has no such method")
-
-
-def _apply_table(node: tree.Call, table: ir.Table, method: str, scope: Scope) -> ir.Expr:
-    if method != "apply" or node.args:
-        raise Refused(node.pos, f"{table.name}.{method}", "a table has apply() only")
-    if scope.frame.kind != "control":
-        raise Refused(node.pos, f"{table.name}.apply()", "only a control's apply block can apply tables")
-    scope.frame.exits = scope.frame.exits or table.exits
-    table.applied = True
-    return ir.TableApply(t.VOID, table, "")
-
-
-def _apply(node: tree.Call, block: ir.Block, method: str, scope: Scope) -> ir.Expr:
-    if method != "apply":
-        raise Refused(node.pos, f"{block.name}.{method}", f"a {block.kind} has apply() only")
-    place = "state" if block.kind == "parser" else "control"
-    if scope.frame.kind != place:
-        raise Refused(node.pos, f"{block.name}.apply()", f"a {block.kind} cannot be applied here")
-    params = [
-        tree.Parameter(node.pos, p.name, p.annotations, p.direction, tree.BaseType(node.pos, "_"), p.default)
-        for p in block.params
-    ]
-    pairs = pair(params, node.args, block.name, node.pos)
-    args = bind(pairs, [p.type for p in block.params], {}, scope, node.pos)
-    scope.frame.exits = scope.frame.exits or block.exits
-    return ir.Apply(t.VOID, block, args)
-
-
-def _extern_method(node: tree.Call, method: str, type_: t.Extern, instance: ir.Instance | None,
-                   scope: Scope) -> ir.Expr:  # fmt: skip
-    declaration = type_.declaration
-    fitting = [m for m in declaration.methods if m.result and m.name == method and _fits(m.params, node)]
-    if len(fitting) != 1:
-        raise Refused(node.pos, f"{type_}.{method}", "no such method with these arguments")
-    signature = fitting[0]
-    outer = scope.top().inner()
-    for param, arg in zip(declaration.type_params, type_.args, strict=True):
-        outer.declare(param, TypeName(arg), node.pos)
-    inner, variables = _open_signature(signature, f"{type_.name}.{method}", outer)
-    bindings = _given(node, signature.type_params, variables, scope)
-    formals = [resolve(p.type, inner) for p in signature.params]
-    pairs = pair(signature.params, node.args, f"{type_}.{method}", node.pos)
-    args = bind(pairs, formals, bindings, scope, node.pos)
-    assert signature.result is not None
-    result = t.substitute(resolve(signature.result, inner), bindings)
-    if t.has_variables(result):
-        raise Refused(node.pos, f"{type_}.{method}", "its type argument cannot be inferred")
-    types = tuple(bindings.get(v, t.ANY) for v in variables)
-    _check_place(node, type_, method, scope.frame)
-    return ir.ExternCall(result, type_.name, method, instance, types, args, node.pos)
-
-
-def _check_place(node: tree.Call, type_: t.Extern, method: str, frame: Frame) -> None:
-    if type_.name == "packet_in" and frame.kind not in ("parser", "state"):
-        raise Refused(node.pos, f"packet_in.{method}", "can be called in parsers only")
-    if type_.name == "direct_meter":
-        frame.reads_meter = True
-
-
-def local_action(declaration: tree.Action, scope: Scope, pos: Pos) -> ir.Action:
-    """The enclosing control's own copy of an action declared outside of any control."""
-    block = scope.frame.block
-    if block is None:
-        raise Refused(pos, declaration.name, "actions can be called from controls only")
-    for action in block.actions:
-        if action.pos == declaration.pos:
-            return action
-    return scope.unit.on_demand.action(declaration, scope, block)
-
-
-# --- arguments ---------------------------------------------------------------------------------------
-
-
-def bind(
-    pairs: list[tuple[tree.Parameter, tree.Argument | None]],
-    formals: Sequence[t.Type],
-    bindings: dict[t.Variable, t.Type],
-    scope: Scope,
-    pos: Pos,
-) -> tuple[ir.Arg, ...]:
-    """The checked arguments, in the parameters' order; ``bindings`` gets the type parameters.
-
-    Raises Refused where an argument has the wrong type or cannot be written.
-    """
-    checked: list[ir.Expr | None] = []
-    for (param, arg), formal in zip(pairs, formals, strict=True):
-        value = _value(param, arg, t.substitute(formal, bindings), scope)
-        checked.append(value)
-        if value is not None:
-            unify(formal, value.type, bindings)
-    bound = []
-    for (param, arg), formal, value in zip(pairs, formals, checked, strict=True):
-        type_ = t.substitute(formal, bindings)
-        where = arg.pos if arg else pos
-        if value is None:
-            if param.direction != "out":
-                raise Refused(where, param.name, "_ stands only for an out parameter")
-        elif param.direction in ("out", "inout"):
-            if value.type != type_:
-                raise Refused(where, param.name, f"is {type_}, the argument {value.type}")
-        else:
-            value = coerce(value, type_, where)
-        bound.append(ir.Arg(param.direction or "in", value, type_))
-    return tuple(bound)
-
-
-def _value(param: tree.Parameter, arg: tree.Argument | None, formal: t.Type, scope: Scope) -> ir.Expr | None:
-    if arg is None:
-        assert param.default is not None
-        return check(param.default, scope.top())
-    if arg.value is None:
-        return None
-    if param.direction in ("out", "inout"):
-        return writable(arg.value, scope)
-    return check(arg.value, scope, t.ANY if t.has_variables(formal) else formal)
+def _bit_slice(base: ir.Expr, high: int, low: int, pos: Pos) -> ir.Expr:
+    """``base[high:low]``."""
+    type_ = t.stripped(base.type)
+    if not 0 <= low <= high:
+        raise Refused(pos, "slice", f"[{high}:{low}] is empty or negative")
+    if isinstance(base, ir.Const) and type_ == t.INTEGER:
+        return ir.Const(t.Bit(high - low + 1), (int(base.value) >> low) & ((1 << (high - low + 1)) - 1))
+    if not isinstance(type_, t.Bit):
+        raise Refused(pos, "slice", f"{base.type} has no bits to slice")
+    if high >= type_.width:
+        raise Refused(pos, "slice", f"[{high}:{low}] is outside of {base.type}")
+    width = high - low + 1
+    if isinstance(base, ir.Const):
+        return ir.Const(t.Bit(width), (int(base.value) >> low) & ((1 << width) - 1))
+    return ir.Slice(t.Bit(width), base, high, low)

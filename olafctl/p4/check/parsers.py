@@ -1,8 +1,8 @@
 """A parser's states, transitions and value sets."""
 
+from olafctl.p4.check.entries import items, match
 from olafctl.p4.check.expressions import check, constant_int
-from olafctl.p4.check.keysets import items, match
-from olafctl.p4.check.scope import Scope, ValueSetName
+from olafctl.p4.check.scope import Scope
 from olafctl.p4.check.statements import check_statement
 from olafctl.p4.check.typing import resolve
 from olafctl.p4.ir import nodes as ir
@@ -63,8 +63,8 @@ def _only_default(node: tree.Transition) -> str:
 def _value_set(node: tree.Expr, scope: Scope) -> ir.ValueSet | None:
     if isinstance(node, tree.Name):
         entity = scope.look_up(node.name, node.pos, node.top_level)
-        if isinstance(entity, ValueSetName):
-            return entity.values
+        if isinstance(entity, ir.ValueSet):
+            return entity
     return None
 
 
@@ -97,7 +97,7 @@ def declare_value_set(node: tree.ValueSet, scope: Scope) -> ir.ValueSet:
     values = ir.ValueSet(name, unit.unique(node.name), _fields(type_, node), size, node.annotations, node.pos,
                          len(unit.value_sets))  # fmt: skip
     unit.value_sets.append(values)
-    scope.declare(node.name, ValueSetName(values), node.pos)
+    scope.declare(node.name, values, node.pos)
     return values
 
 

@@ -5,16 +5,7 @@ from olafctl.p4.check.architectures import ARCHITECTURES, XSA, architecture_of, 
 from olafctl.p4.check.blocks import instantiate, make_local_instance, object_argument
 from olafctl.p4.check.coercion import coerce
 from olafctl.p4.check.expressions import check, constant_int
-from olafctl.p4.check.scope import (
-    BlockName,
-    Functions,
-    GenericType,
-    InstanceName,
-    OpenAction,
-    Scope,
-    TypeName,
-    Unit,
-)
+from olafctl.p4.check.scope import Functions, OnDemand, Scope, Unit
 from olafctl.p4.check.statements import declare_constant
 from olafctl.p4.check.typing import resolve, struct, unify
 from olafctl.p4.ir import nodes as ir
@@ -23,25 +14,19 @@ from olafctl.p4.refuse import Pos, Refused
 from olafctl.p4.syntax import tree
 
 
-class _Makers:
-    """See :class:`olafctl.p4.check.scope.OnDemand`."""
+def _own_action(node: tree.Action, scope: Scope, block: ir.Block) -> ir.Action:
+    block.actions.append(action := make_action(node, scope.top(), "", block))
+    return action
 
-    def constant(self, node: tree.Expr, scope: Scope, what: str) -> int:
-        return constant_int(node, scope, what)
 
-    def function(self, node: tree.Function, types: tuple[t.Type, ...], scope: Scope, pos: Pos) -> ir.Function:
-        return make_function(node, types, scope, pos)
+def _direct(node: tree.Parser | tree.Control, scope: Scope, pos: Pos) -> ir.Block:
+    block = instantiate(node, (), scope, node.name, (), pos)
+    if scope.frame.block is not None:
+        scope.frame.block.direct.append(block)
+    return block
 
-    def action(self, node: tree.Action, scope: Scope, block: ir.Block) -> ir.Action:
-        action = make_action(node, scope.top(), "", block)
-        block.actions.append(action)
-        return action
 
-    def block(self, node: tree.Parser | tree.Control, scope: Scope, pos: Pos) -> ir.Block:
-        block = instantiate(node, (), scope, node.name, (), pos)
-        if scope.frame.block is not None:
-            scope.frame.block.direct.append(block)
-        return block
+_ON_DEMAND = OnDemand(constant_int, make_function, _own_action, _direct)
 
 
 def check_program(declarations: tree.Program, file: str) -> ir.Program:
@@ -49,7 +34,7 @@ def check_program(declarations: tree.Program, file: str) -> ir.Program:
 
     Raises Refused at the first thing that is wrong or not supported.
     """
-    unit = Unit(_Makers(), architecture_of(declarations))
+    unit = Unit(_ON_DEMAND, architecture_of(declarations))
     scope = Scope(unit)
     main: tree.Instance | None = None
     for node in declarations:
@@ -65,7 +50,7 @@ def check_program(declarations: tree.Program, file: str) -> ir.Program:
 
 def constant_value(node: tree.Expr) -> int | bool | str:
     """The value of an expression without names; raises Refused where it has none at compile time."""
-    value = check(node, Scope(Unit(_Makers())))
+    value = check(node, Scope(Unit(_ON_DEMAND)))
     if not isinstance(value, ir.Const):
         raise Refused(node.pos, "expression", "must be known at compile time")
     return value.value
@@ -88,36 +73,31 @@ def _declare(node: tree.Declared, scope: Scope) -> None:
         case tree.StructLike():
             _declare_struct(node, scope)
         case tree.Enumeration():
-            scope.declare(node.name, TypeName(_enumeration(node, scope)), node.pos)
+            scope.declare(node.name, _enumeration(node, scope), node.pos)
         case tree.Alias():
             _declare_alias(node, scope)
         case tree.Function() | tree.ExternFunction():
             scope.declare(node.name, Functions((node,)), node.pos)
-        case tree.ExternObject() | tree.BlockType():
-            entity = GenericType(node)
-            scope.declare(node.name, entity, node.pos)
-        case tree.Action():
-            scope.declare(node.name, OpenAction(node), node.pos)
-        case tree.Parser() | tree.Control():
-            scope.declare(node.name, BlockName(node), node.pos)
+        case tree.ExternObject() | tree.BlockType() | tree.Action() | tree.Parser() | tree.Control():
+            scope.declare(node.name, node, node.pos)
         case tree.Instance():
             made = make_local_instance(node, scope)
             if isinstance(made, ir.Block):
                 raise Refused(
                     node.pos, f"instance {node.name}", f"a {made.kind} cannot be instantiated at top level"
                 )
-            scope.declare(node.name, InstanceName(made), node.pos)
+            scope.declare(node.name, made, node.pos)
         case _:
             raise Refused(node.pos, node.name, "cannot be declared at top level")
 
 
 def _declare_struct(node: tree.StructLike, scope: Scope) -> None:
     if node.type_params:
-        scope.declare(node.name, GenericType(node), node.pos)
+        scope.declare(node.name, node, node.pos)
     else:
         made = struct(node, node.name, scope)
         scope.unit.structs.append(made)
-        scope.declare(node.name, TypeName(made), node.pos)
+        scope.declare(node.name, made, node.pos)
 
 
 def _declare_alias(node: tree.Alias, scope: Scope) -> None:
@@ -129,7 +109,7 @@ def _declare_alias(node: tree.Alias, scope: Scope) -> None:
         if not (isinstance(base, t.Bit) or base == t.BOOL or isinstance(type_, t.Enum | t.NewType)):
             raise Refused(node.pos, f"type {node.name}", f"cannot be made of {type_}")
         type_ = t.NewType(node.name, type_, node)
-    scope.declare(node.name, TypeName(type_), node.pos)
+    scope.declare(node.name, type_, node.pos)
 
 
 def _enumeration(node: tree.Enumeration, scope: Scope) -> t.Enum:
@@ -159,8 +139,7 @@ def _enumeration(node: tree.Enumeration, scope: Scope) -> t.Enum:
 
 def _instantiate_main(node: tree.Instance, scope: Scope) -> ir.Program:
     name = package_name(node)
-    entity = scope.look_up(name, node.pos)
-    package = entity.declaration if isinstance(entity, GenericType) else None
+    package = scope.look_up(name, node.pos)
     if not isinstance(package, tree.BlockType) or package.kind != "package":
         raise Refused(node.pos, "main", f"{name} is not a package")
     parts = scope.unit.architecture.parts
@@ -191,14 +170,13 @@ def _match_package(
     h, m = t.Variable("H", "package"), t.Variable("M", "package")
     for param, block in zip(package.params, blocks.values(), strict=True):
         assert isinstance(param.type, tree.Specialized)
-        wanted = scope.look_up(param.type.base.name, pos)
-        assert isinstance(wanted, GenericType) and isinstance(wanted.declaration, tree.BlockType)
-        declaration = wanted.declaration
+        declaration = scope.look_up(param.type.base.name, pos)
+        assert isinstance(declaration, tree.BlockType)
         if block.kind != declaration.kind or len(block.params) != len(declaration.params):
             raise Refused(block.pos, block.name, f"does not have the form of a {declaration.name}")
         inner = scope.inner()
         for name, variable in zip(declaration.type_params, (h, m), strict=False):
-            inner.declare(name, TypeName(variable), pos)
+            inner.declare(name, variable, pos)
         for formal, actual in zip(declaration.params, block.params, strict=True):
             type_ = resolve(formal.type, inner)
             unify(type_, actual.type, bindings)
@@ -216,7 +194,7 @@ def _assemble(
     for index, table in enumerate(tables):
         table.index = index
     standard = scope.look_up("standard_metadata_t", node.pos)
-    assert isinstance(standard, TypeName) and isinstance(standard.type, t.Struct)
+    assert isinstance(standard, t.Struct)
     if not isinstance(headers, t.Struct) or headers.kind != "struct":
         raise Refused(node.pos, "main", f"the headers must be a struct, not {headers}")
     if not isinstance(t.unwrapped(metadata), t.Struct):
@@ -225,7 +203,7 @@ def _assemble(
         raise Refused(node.pos, "main", f"{metadata} has no fixed width, which user metadata must have")
     return ir.Program(
         architecture=unit.architecture.name, parts=blocks,
-        headers=headers, metadata=metadata, standard=standard.type, errors=unit.errors,
+        headers=headers, metadata=metadata, standard=standard, errors=unit.errors,
         functions=tuple(unit.functions.values()), blocks=tuple(unit.blocks), instances=tuple(unit.instances),
         tables=tuple(tables), value_sets=tuple(unit.value_sets),
         structs=tuple(unit.structs), annotations=node.annotations,

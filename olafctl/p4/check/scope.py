@@ -2,26 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from olafctl.p4.check.architectures import V1MODEL, Architecture
 from olafctl.p4.ir import nodes as ir
 from olafctl.p4.ir import types as t
 from olafctl.p4.refuse import Pos, Refused
 from olafctl.p4.syntax import tree
-
-
-@dataclass(frozen=True)
-class TypeName:
-    type: t.Type
-
-
-@dataclass(frozen=True)
-class GenericType:
-    """A declaration that makes a type from type arguments."""
-
-    declaration: tree.StructLike | tree.ExternObject | tree.BlockType
 
 
 @dataclass(frozen=True)
@@ -43,67 +31,33 @@ class Functions:
     overloads: tuple[tree.Function | tree.ExternFunction, ...]
 
 
-@dataclass(frozen=True)
-class ActionName:
-    action: ir.Action
-
-
-@dataclass(frozen=True)
-class OpenAction:
-    """An action declared outside of any control: each control that uses it has its own."""
-
-    declaration: tree.Action
-
-
-@dataclass(frozen=True)
-class TableName:
-    table: ir.Table
-
-
-@dataclass(frozen=True)
-class InstanceName:
-    """An extern object, or an instance of a parser or control."""
-
-    instance: ir.Instance | ir.Block
-
-
-@dataclass(frozen=True)
-class BlockName:
-    """A parser or control that can be instantiated."""
-
-    declaration: tree.Parser | tree.Control
-
-
-@dataclass(frozen=True)
-class ValueSetName:
-    values: ir.ValueSet
-
-
+Generic = tree.StructLike | tree.ExternObject | tree.BlockType
+"""A declaration that makes a type from type arguments."""
 Entity = (
-    TypeName | GenericType | Value | Functions | ActionName | OpenAction | TableName | InstanceName
-    | BlockName | ValueSetName
+    t.Type | Generic | Value | Functions | ir.Action | tree.Action | ir.Table | ir.Instance | ir.Block
+    | tree.Parser | tree.Control | ir.ValueSet
 )  # fmt: skip
+"""What a name may mean. An action that is declared outside of any control is a declaration: each control that
+uses it has its own. So is a parser or control that can be instantiated."""
 
 
-class OnDemand(Protocol):
+@dataclass(frozen=True)
+class OnDemand:
     """What using a name may require first: a constant's value, or the code of a callee.
 
     Types contain constants and expressions call functions, whose code contains types and expressions again.
-    Through this interface the files on types and expressions use those on functions and blocks without
-    importing them. Each method raises Refused where the program breaks a rule.
+    Through these the files on types and expressions use those on functions and blocks without importing
+    them. Each raises Refused where the program breaks a rule.
     """
 
-    def constant(self, node: tree.Expr, scope: Scope, what: str) -> int:
-        """The value of an expression that must be known at compile time; ``what`` names it in a refusal."""
-
-    def function(self, node: tree.Function, types: tuple[t.Type, ...], scope: Scope, pos: Pos) -> ir.Function:
-        """The function for these type arguments."""
-
-    def action(self, node: tree.Action, scope: Scope, block: ir.Block) -> ir.Action:
-        """The copy of a top-level action that belongs to ``block``."""
-
-    def block(self, node: tree.Parser | tree.Control, scope: Scope, pos: Pos) -> ir.Block:
-        """The instance that a direct call, such as ``Inner.apply()``, makes."""
+    constant: Callable[[tree.Expr, Scope, str], int]
+    """The value of an expression that must be known at compile time; the text names it in a refusal."""
+    function: Callable[[tree.Function, tuple[t.Type, ...], Scope, Pos], ir.Function]
+    """The function for these type arguments."""
+    action: Callable[[tree.Action, Scope, ir.Block], ir.Action]
+    """The copy of a top-level action that belongs to the block."""
+    block: Callable[[tree.Parser | tree.Control, Scope, Pos], ir.Block]
+    """The instance that a direct call, such as ``Inner.apply()``, makes."""
 
 
 @dataclass

@@ -2,13 +2,15 @@
 
 from collections.abc import Callable
 
+from olafctl.p4.check.calls import call
 from olafctl.p4.check.coercion import coerce
-from olafctl.p4.check.expressions import call, check, check_initial, writable
+from olafctl.p4.check.expressions import check, check_initial, writable
 from olafctl.p4.check.operators import binary
 from olafctl.p4.check.scope import Scope, Value
 from olafctl.p4.check.typing import resolve
 from olafctl.p4.ir import nodes as ir
 from olafctl.p4.ir import types as t
+from olafctl.p4.ir.walk import jumps, pinned
 from olafctl.p4.refuse import Refused
 from olafctl.p4.syntax import tree
 
@@ -87,32 +89,16 @@ def _assign(node: tree.Assign, scope: Scope) -> ir.Statement:
     target = writable(node.target, scope)
     if node.op:
         before: list[ir.Statement] = []
-        target = _settled(target, before, scope)
+
+        def once(index: ir.Expr) -> ir.Expr:
+            local = ir.Local(index.type, scope.unit.unique("at"))
+            before.append(ir.Declare(local, index))
+            return local
+
+        target = pinned(target, once)
         made = binary(node.op, target, check(node.value, scope), node.pos)
         return ir.Body((*before, ir.Assign(target, coerce(made, target.type, node.pos))))
     return ir.Assign(target, check_initial(node.value, scope, target.type))
-
-
-def _settled(target: ir.Expr, before: list[ir.Statement], scope: Scope) -> ir.Expr:
-    """The target with its indices evaluated once, in ``before``, so that it can be read and written."""
-
-    def once(index: ir.Expr) -> ir.Expr:
-        if isinstance(index, ir.Const):
-            return index
-        local = ir.Local(index.type, scope.unit.unique("at"))
-        before.append(ir.Declare(local, index))
-        return local
-
-    match target:
-        case ir.Element(type=type_, base=base, index=index):
-            return ir.Element(type_, _settled(base, before, scope), once(index))
-        case ir.WindowSlice(type=type_, base=base, start=start):
-            return ir.WindowSlice(type_, _settled(base, before, scope), once(start))
-        case ir.Slice(type=type_, base=base, high=high, low=low):
-            return ir.Slice(type_, _settled(base, before, scope), high, low)
-        case ir.Field(type=type_, base=base, name=name):
-            return ir.Field(type_, _settled(base, before, scope), name)
-    return target
 
 
 def _do(node: tree.Do, scope: Scope) -> ir.Statement:
@@ -246,7 +232,7 @@ def _for_in(node: tree.ForIn, scope: Scope) -> ir.Statement:
                 (ir.Declare(variable, coerce(part, type_, node.pos)), _loop_body(node.body, scope))
             )
             bodies.append(once)
-        if _has_jumps(bodies):
+        if any(map(jumps, bodies)):
             raise Refused(node.pos, "for in", "break and continue over a list are not supported")
         return ir.Body(tuple(ir.Body((body,)) for body in bodies))
     if not isinstance(base, t.Stack) or base.element != type_:
@@ -258,23 +244,6 @@ def _for_in(node: tree.ForIn, scope: Scope) -> ir.Statement:
     take = ir.Declare(variable, ir.Element(type_, collection, counter))
     body = ir.Body((take, _loop_body(node.body, scope)))
     return ir.Loop(ir.Body((ir.Declare(counter, zero),)), condition, ir.Body((step,)), body)
-
-
-def _has_jumps(statements: list[ir.Statement]) -> bool:
-    for statement in statements:
-        match statement:
-            case ir.Jump(word="break" | "continue"):
-                return True
-            case ir.Body(statements=inner):
-                if _has_jumps(list(inner)):
-                    return True
-            case ir.If(yes=yes, no=no):
-                if _has_jumps([yes, *([no] if no else [])]):
-                    return True
-            case ir.Switch(cases=cases):
-                if _has_jumps([case.body for case in cases]):
-                    return True
-    return False
 
 
 def _for_in_range(node: tree.ForIn, bounds: tree.Between, variable: ir.Local, scope: Scope) -> ir.Statement:

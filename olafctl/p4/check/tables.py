@@ -1,16 +1,15 @@
 """Tables: key, actions, default action, entries, and what is attached to them."""
 
+from olafctl.p4.check.calls import local_action, make_instance
 from olafctl.p4.check.entries import action_call, check_entries
-from olafctl.p4.check.expressions import check, constant_int, local_action, writable
-from olafctl.p4.check.instances import make_instance
-from olafctl.p4.check.key_names import key_name
-from olafctl.p4.check.scope import ActionName, InstanceName, OpenAction, Scope
+from olafctl.p4.check.expressions import check, constant, constant_int, writable
+from olafctl.p4.check.scope import Scope, Value
 from olafctl.p4.check.typing import resolve
 from olafctl.p4.ir import nodes as ir
 from olafctl.p4.ir import types as t
 from olafctl.p4.refuse import Refused
-from olafctl.p4.syntax import tree
-from olafctl.p4.syntax.annotations import control_plane_name
+from olafctl.p4.syntax import literals, tree
+from olafctl.p4.syntax.annotations import control_plane_name, given_name, named
 
 _KINDS = ("exact", "lpm", "ternary", "range", "optional", "selector")
 DEFAULT_SIZE = 1024
@@ -86,7 +85,7 @@ def _keys(node: tree.Property | None, scope: Scope) -> list[ir.Key]:
         base = t.stripped(value.type)
         if item.match_kind == "range" and isinstance(base, t.Bit) and base.signed:
             raise Refused(item.pos, "table key", "a range of signed numbers is not supported")
-        name = key_name(item, scope)
+        name = _key_name(item, scope)
         keys.append(ir.Key(value, item.match_kind, name, item.annotations, item.pos))
     return keys
 
@@ -96,11 +95,8 @@ def _actions(node: tree.Property, scope: Scope) -> list[ir.TableAction]:
     for item in node.value:  # type: ignore[union-attr]  # the grammar makes it a tuple
         assert isinstance(item, tree.ActionRef)
         entity = scope.look_up(item.name, item.pos)
-        if isinstance(entity, OpenAction):
-            action = local_action(entity.declaration, scope, item.pos)
-        elif isinstance(entity, ActionName):
-            action = entity.action
-        else:
+        action = local_action(entity, scope, item.pos) if isinstance(entity, tree.Action) else entity
+        if not isinstance(action, ir.Action):
             raise Refused(item.pos, item.name, "not an action")
         if any(other.action is action for other in made):
             raise Refused(item.pos, item.name, "listed twice")
@@ -142,9 +138,9 @@ def _default(
         if entry.action.name == "NoAction" and entry.scope != "table_only":
             return at, (), False
     nothing = scope.top().find("NoAction")
-    if not isinstance(nothing, OpenAction):
+    if not isinstance(nothing, tree.Action):
         raise Refused(table.pos, f"table {table.name}", "has no default_action, and NoAction is not declared")
-    action = local_action(nothing.declaration, scope, table.pos)
+    action = local_action(nothing, scope, table.pos)
     actions.append(ir.TableAction(action, (), (), "default_only", "NoAction"))
     return len(actions) - 1, (), False
 
@@ -169,26 +165,23 @@ def _flag(node: tree.Property | None, scope: Scope) -> bool:
     if node is None:
         return False
     assert not isinstance(node.value, tuple)
-    value = check(node.value, scope, t.BOOL)
-    if not isinstance(value, ir.Const):
-        raise Refused(node.pos, node.name, "must be known at compile time")
-    return bool(value.value)
+    return bool(constant(node.value, scope, node.name, t.BOOL).value)
 
 
 def _named_instance(node: tree.Property, scope: Scope, path: str) -> ir.Instance:
     """An extern object by its name, or made in place."""
     if isinstance(node.value, tree.Name):
         entity = scope.look_up(node.value.name, node.value.pos)
-        if isinstance(entity, InstanceName) and isinstance(entity.instance, ir.Instance):
-            return entity.instance
+        if isinstance(entity, ir.Instance):
+            return entity
     if isinstance(node.value, tree.Call) and isinstance(node.value.callee, tree.Name):
         callee = node.value.callee
         base = tree.NamedType(callee.pos, callee.name)
         args = node.value.type_args
         type_ = resolve(tree.Specialized(node.pos, base, args) if args else base, scope)
         if isinstance(type_, t.Extern):
-            named = any(annotation.name == "name" for annotation in node.annotations)
-            name = control_plane_name(node.name, "" if named else path, node.annotations)
+            above = "" if named(node.annotations, "name") else path
+            name = control_plane_name(node.name, above, node.annotations)
             made = make_instance(type_, node.value.args, scope, name, node.annotations, node.pos)
             made.in_table = True
             return made
@@ -213,3 +206,69 @@ def _profile(node: tree.Property | None, scope: Scope, path: str) -> ir.Instance
     if instance.type.name not in ("action_profile", "action_selector"):
         raise Refused(node.pos, "implementation", f"cannot be a {instance.type}")
     return instance
+
+
+# --- the names of keys, as p4c derives them from the keys' expressions -------------------------------------
+
+
+def _key_name(item: tree.KeyElement, scope: Scope) -> str:
+    """The control plane's name of a key; raises Refused when only ``@name`` could give one."""
+    if named(item.annotations, "name"):
+        return control_plane_name("", "", item.annotations)
+    name = _key_text(item.value, scope)
+    if not name:
+        raise Refused(item.pos, "table key", "an expression like this needs a @name")
+    return name
+
+
+def _key_text(node: tree.Expr, scope: Scope) -> str:
+    """The expression as a name; empty when it has none."""
+    match node:
+        case tree.Number():
+            return literals.written(node)
+        case tree.Boolean(value=truth):
+            return str(truth).lower()
+        case tree.Name(name=name):
+            return _constant(node, scope) or name
+        case tree.Member(base=base, name=name):
+            field = _field_name(base, name, scope)
+            return field[1:] if field.startswith(".") else _joined("{}.{}", _key_text(base, scope), field)
+        case tree.Index(base=base, index=index):
+            return _joined("{}[{}]", _key_text(base, scope), _key_text(index, scope))
+        case tree.Slice(base=base, high=high, low=low):
+            return _joined("{}[{}:{}]", _key_text(base, scope), _key_text(high, scope), _key_text(low, scope))
+        case tree.Call(callee=tree.Member(base=base, name="isValid"), args=()):
+            return _joined("{}.$valid$", _key_text(base, scope))
+        case tree.Binary(op="&", left=left, right=right):
+            return _joined("{} & {}", _key_text(left, scope), _key_text(right, scope))
+        case tree.Cast(operand=operand):
+            return _key_text(operand, scope)
+        case tree.Binary():
+            return _constant(node, scope)
+    return ""
+
+
+def _joined(form: str, *parts: str) -> str:
+    return form.format(*parts) if all(parts) else ""
+
+
+def _constant(node: tree.Name | tree.Binary, scope: Scope) -> str:
+    """A compile-time number, in the base of its declaration; empty for anything else."""
+    entity = scope.find(node.name) if isinstance(node, tree.Name) else None
+    if isinstance(node, tree.Name) and not isinstance(entity, Value):
+        return ""
+    value = check(node, scope)
+    if not isinstance(value, ir.Const) or isinstance(value.value, str):
+        return ""
+    base = entity.base if isinstance(entity, Value) else 10
+    return literals.written(tree.Number(node.pos, int(value.value), None, False, base))
+
+
+def _field_name(base: tree.Expr, name: str, scope: Scope) -> str:
+    """A field's name, or the one that its ``@name`` gives it; after a dot it stands for the whole path."""
+    type_ = t.unwrapped(check(base, scope).type)
+    declaration = type_.declaration if isinstance(type_, t.Struct) else None
+    for member in declaration.fields if declaration else ():
+        if member.name == name:
+            return given_name(member.annotations) or name
+    return name

@@ -1,6 +1,6 @@
 """Types as written, resolved; and type parameters inferred from arguments."""
 
-from olafctl.p4.check.scope import BlockName, GenericType, Scope, TypeName
+from olafctl.p4.check.scope import Generic, Scope
 from olafctl.p4.ir import types as t
 from olafctl.p4.refuse import Pos, Refused
 from olafctl.p4.syntax import tree
@@ -27,9 +27,9 @@ def resolve(node: tree.Type, scope: Scope) -> t.Type:
             return _named(node, scope)
         case tree.Specialized(base=base, args=args):
             entity = scope.look_up(base.name, base.pos, base.top_level)
-            if not isinstance(entity, GenericType):
+            if not isinstance(entity, Generic):
                 raise Refused(node.pos, base.name, "takes no type arguments")
-            return specialize(entity.declaration, tuple(resolve(a, scope) for a in args), scope, node.pos)
+            return specialize(entity, tuple(resolve(a, scope) for a in args), scope, node.pos)
         case tree.StackType(element=element, size=size):
             inner = resolve(element, scope)
             if not (t.is_header(inner) or t.is_union(inner) or isinstance(inner, t.Variable)):
@@ -58,24 +58,17 @@ def _sized(node: tree.SizedType, scope: Scope) -> t.Type:
 
 def _named(node: tree.NamedType, scope: Scope) -> t.Type:
     entity = scope.look_up(node.name, node.pos, node.top_level)
-    if isinstance(entity, TypeName):
-        return entity.type
-    if isinstance(entity, BlockName):
-        declaration = entity.declaration
-        kind = "parser" if isinstance(declaration, tree.Parser) else "control"
-        return t.Block(kind, declaration.name, (), declaration)
-    if isinstance(entity, GenericType):
-        params = entity.declaration.type_params
-        return specialize(entity.declaration, (t.ANY,) * len(params), scope, node.pos)
+    if isinstance(entity, t.Type):
+        return entity
+    if isinstance(entity, tree.Parser | tree.Control):
+        kind = "parser" if isinstance(entity, tree.Parser) else "control"
+        return t.Block(kind, entity.name, (), entity)
+    if isinstance(entity, Generic):
+        return specialize(entity, (t.ANY,) * len(entity.type_params), scope, node.pos)
     raise Refused(node.pos, node.name, "not a type")
 
 
-def specialize(
-    declaration: tree.StructLike | tree.ExternObject | tree.BlockType,
-    args: tuple[t.Type, ...],
-    scope: Scope,
-    pos: Pos,
-) -> t.Type:
+def specialize(declaration: Generic, args: tuple[t.Type, ...], scope: Scope, pos: Pos) -> t.Type:
     """The type that a generic declaration makes of ``args``."""
     params = declaration.type_params
     if len(params) != len(args):
@@ -88,7 +81,7 @@ def specialize(
         case tree.StructLike():
             inner = scope.top().inner()
             for param, arg in zip(params, args, strict=True):
-                inner.declare(param, TypeName(arg), pos)
+                inner.declare(param, arg, pos)
             name = declaration.name + (f"<{', '.join(map(str, args))}>" if args else "")
             return struct(declaration, name, inner)
 
@@ -144,25 +137,11 @@ def check_field(kind: str, type_: t.Type, member: tree.Field) -> None:
 
 def unify(formal: t.Type, actual: t.Type, bindings: dict[t.Variable, t.Type]) -> None:
     """Bind ``formal``'s type parameters as an argument's type requires; coercion reports mismatches."""
-    match formal, actual:
-        case t.Variable(), _:
-            known = bindings.get(formal)
-            loose = known in (t.ANY, t.INTEGER) or isinstance(known, t.Tuple)
-            if known is None or (loose and actual != t.ANY):
-                bindings[formal] = actual
-        case t.Stack(), t.Stack():
-            unify(formal.element, actual.element, bindings)
-        case t.ListOf(), t.ListOf():
-            unify(formal.item, actual.item, bindings)
-        case t.Tuple(), t.Tuple():
-            for left, right in zip(formal.items, actual.items, strict=False):
-                unify(left, right, bindings)
-        case t.Extern(), t.Extern():
-            for left, right in zip(formal.args, actual.args, strict=False):
-                unify(left, right, bindings)
-        case t.Struct(), t.Struct():
-            for (_, left), (_, right) in zip(formal.fields, actual.fields, strict=False):
-                unify(left, right, bindings)
-        case t.Struct(), t.Tuple():
-            for (_, left), right in zip(formal.fields, actual.items, strict=False):
-                unify(left, right, bindings)
+    if isinstance(formal, t.Variable):
+        known = bindings.get(formal)
+        loose = known in (t.ANY, t.INTEGER) or isinstance(known, t.Tuple)
+        if known is None or (loose and actual != t.ANY):
+            bindings[formal] = actual
+    elif type(formal) is type(actual) or (isinstance(formal, t.Struct) and isinstance(actual, t.Tuple)):
+        for left, right in zip(t.parts(formal), t.parts(actual), strict=False):
+            unify(left, right, bindings)

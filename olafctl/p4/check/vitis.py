@@ -6,13 +6,13 @@ Selection. Only VitisNetP4's own compiler can say that a program is accepted.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import fields
+from collections.abc import Callable, Sequence
 from itertools import combinations
 from typing import Any
 
 from olafctl.errors import Problem
 from olafctl.p4.check.program import constant_value
+from olafctl.p4.frozen import everything
 from olafctl.p4.ir import nodes as ir
 from olafctl.p4.ir import types as t
 from olafctl.p4.ir.walk import live
@@ -49,23 +49,8 @@ def vitis_problems(declarations: tree.Program, program: ir.Program) -> list[Prob
 # --- the language
 
 
-def _inside(node: tree.Node) -> Iterator[tree.Node]:
-    """The node and everything in it."""
-    yield node
-    for field in fields(node):
-        yield from _nodes(getattr(node, field.name))
-
-
-def _nodes(value: Any) -> Iterator[tree.Node]:
-    if isinstance(value, tree.Node):
-        yield from _inside(value)
-    elif isinstance(value, tuple) and not isinstance(value, Pos):
-        for item in value:
-            yield from _nodes(item)
-
-
 def _check_language(declared: tree.Node, report: Report) -> None:
-    for node in _inside(declared):
+    for node in everything(declared):
         match node:
             case tree.Binary(op="/" | "%" as op) if not _is_constant(node):
                 report(node.pos, op, "VitisNetP4 does not divide")
@@ -86,7 +71,7 @@ def _check_language(declared: tree.Node, report: Report) -> None:
             case tree.For() | tree.ForIn():
                 report(node.pos, "for", "not among what VitisNetP4 supports")
             case tree.Action(name=name, body=body):
-                for inner in _inside(body):
+                for inner in everything(body):
                     if isinstance(inner, tree.If | tree.Switch):
                         report(inner.pos, f"action {name}", "VitisNetP4 has no conditions inside of actions")
 
@@ -205,7 +190,7 @@ def _masks(match: ir.Match, width: int) -> _Masks:
 
 def _check_deparser(own: Sequence[tree.Declared], program: ir.Program, uses: _Uses, report: Report) -> None:
     control = next(node for node in own if isinstance(node, tree.Control) and node.pos == uses.block.pos)
-    for node in _inside(control.body):
+    for node in everything(control.body):
         if isinstance(node, tree.If | tree.Switch):
             report(node.pos, control.name, "VitisNetP4 emits without conditions")
     emitted: dict[str, Pos] = {}
@@ -291,10 +276,8 @@ def _check_externs(program: ir.Program, uses: dict[str, _Uses], report: Report) 
     for instance in program.instances:
         if instance.type.name == "UserExtern":
             _check_user_extern(instance, applied[instance], report)
-        if instance.type.name == "Counter":
-            size = instance.args["n_counters"]
-            if isinstance(size, ir.Const) and int(size.value) > _MAX_COUNTERS:
-                report(instance.pos, instance.name, f"VitisNetP4 has up to {_MAX_COUNTERS} counters in one")
+        if instance.type.name == "Counter" and instance.number("n_counters") > _MAX_COUNTERS:
+            report(instance.pos, instance.name, f"VitisNetP4 has up to {_MAX_COUNTERS} counters in one")
 
 
 def _check_user_extern(instance: ir.Instance, applied: int, report: Report) -> None:
@@ -309,21 +292,18 @@ def _check_user_extern(instance: ir.Instance, applied: int, report: Report) -> N
 
 
 def _check_checksum(call: ir.ExternCall, report: Report) -> None:
-    assert call.instance is not None
-    algorithm = call.instance.args["hash"]
-    assert isinstance(algorithm, ir.Const) and isinstance(algorithm.type, t.Enum)
-    step = 32 if algorithm.value == dict(algorithm.type.members)["CRC32"] else 16
+    step = 32 if call.object.choice("hash") == "CRC32" else 16
     width = t.max_width(call.args[0].type)
     if width % step or width > _MAX_CHECKSUM_BITS:
         why = f"of {width} bits; VitisNetP4 takes multiples of {step} up to {_MAX_CHECKSUM_BITS}"
-        report(call.pos, call.instance.name, why)
+        report(call.pos, call.object.name, why)
 
 
 def _check_tables(own: Sequence[tree.Declared], uses: _Uses, report: Report) -> None:
     direct = {
         node.pos
         for declared in own
-        for node in _inside(declared)
+        for node in everything(declared)
         if isinstance(node, tree.Table) and any(item.name == "direct_match" for item in node.properties)
     }
     for table, applied in uses.tables.items():

@@ -7,6 +7,7 @@ from olafctl.p4.emit.places import Places
 from olafctl.p4.emit.writer import Writer, fields, has_effects
 from olafctl.p4.ir import nodes as ir
 from olafctl.p4.ir import types as t
+from olafctl.p4.ir.walk import pinned
 
 
 class Body:
@@ -110,20 +111,9 @@ class Body:
 
     def pin(self, target: ir.Expr) -> ir.Expr:
         """The target with its indices evaluated now."""
-        match target:
-            case ir.Element(type=type_, base=base, index=index) if not isinstance(index, ir.Const):
-                kept = ir.Local(index.type, self.e.keep(self.e.value(index), index.type))
-                return ir.Element(type_, self.pin(base), kept)
-            case ir.Element(type=type_, base=base, index=index):
-                return ir.Element(type_, self.pin(base), index)
-            case ir.Field(type=type_, base=base, name=name):
-                return ir.Field(type_, self.pin(base), name)
-            case ir.Slice(type=type_, base=base, high=high, low=low):
-                return ir.Slice(type_, self.pin(base), high, low)
-            case ir.WindowSlice(type=type_, base=base, start=start):
-                kept = ir.Local(start.type, self.e.keep(self.e.value(start), start.type))
-                return ir.WindowSlice(type_, self.pin(base), kept)
-        return target
+        return pinned(
+            target, lambda index: ir.Local(index.type, self.e.keep(self.e.value(index), index.type))
+        )
 
     def assign(self, target: ir.Expr, value: str) -> None:
         """Write a C++ value to a P4 place."""

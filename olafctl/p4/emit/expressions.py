@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from olafctl.p4.emit.writer import Writer, fields, has_effects, literal
+from olafctl.p4.emit.writer import Writer, fields, has_effects, literal, words_of
 from olafctl.p4.ir import nodes as ir
 from olafctl.p4.ir import types as t
 
@@ -39,6 +39,12 @@ class Expressions:
         name = self.w.fresh()
         self.w.line(f"{self.cpp(type_)} {name} = {value};")
         return name
+
+    def words(self, value: str, type_: t.Type) -> list[str]:
+        """A scalar's 64-bit words, the least significant first."""
+        base = t.stripped(type_)
+        cpp = self.cpp(base) if isinstance(base, t.Bit) else "u64"
+        return [f"Limbs<{cpp}>::get(({cpp})({value}), {word})" for word in range(words_of(base))]
 
     def row(self, exprs: Sequence[ir.Expr]) -> list[str]:
         """Several expressions, evaluated in order."""

@@ -61,8 +61,7 @@ class Externs:
         return "((u64)x.length)"
 
     def packet_out_emit(self, node: ir.ExternCall, body: Body) -> str:
-        expr = node.args[0].value
-        assert expr is not None
+        expr = node.given(0)
         packets.emit(body.e.value(expr) if not isinstance(expr, ir.Make) else body.e.keep(
             body.e.value(expr), expr.type), expr.type, body, node.pos)  # fmt: skip
         return "0"
@@ -85,53 +84,32 @@ class Externs:
         body.w.line(f"x.truncate_to = (u32){self.values(node, body, 0)[0]};")
         return "0"
 
-    def _list(self, node: ir.ExternCall, at: int) -> str:
-        index = node.args[at].value
-        if not isinstance(index, ir.Const):
-            raise Refused(node.pos, node.method, "its field list's number must be known at compile time")
-        return f"{index.value}u"
-
-    def _clone(self, node: ir.ExternCall, body: Body, fields: str) -> str:
-        session = self.values(node, body, 1)[0]
-        body.w.line(f"x.clone = true;\nx.session = (u32){session};\nx.clone_list = {fields};")
-        return "0"
+    def _kept(self, node: ir.ExternCall, at: int) -> str:
+        """The list of the metadata fields that a packet keeps, by its argument ``at``."""
+        if at == len(node.args):
+            return NO_LIST
+        given = node.args[at].value
+        if node.method.endswith("_preserving_field_list"):
+            if not isinstance(given, ir.Const):
+                raise Refused(node.pos, node.method, "its field list's number must be known at compile time")
+            return f"{given.value}u"
+        if not (isinstance(given, ir.Make) and not given.parts):
+            raise Refused(node.pos, node.method, "with fields it is not supported; use a field list")
+        return NO_LIST
 
     def clone(self, node: ir.ExternCall, body: Body) -> str:
-        return self._clone(node, body, NO_LIST)
-
-    def clone_preserving_field_list(self, node: ir.ExternCall, body: Body) -> str:
-        return self._clone(node, body, self._list(node, 2))
-
-    def clone3(self, node: ir.ExternCall, body: Body) -> str:
-        self._require_no_data(node, 2)
-        return self._clone(node, body, NO_LIST)
-
-    def _require_no_data(self, node: ir.ExternCall, at: int) -> None:
-        data = node.args[at].value
-        if not (isinstance(data, ir.Make) and not data.parts):
-            raise Refused(node.pos, node.method, "with fields it is not supported; use a field list")
-
-    def resubmit(self, node: ir.ExternCall, body: Body) -> str:
-        self._require_no_data(node, 0)
-        body.w.line(f"x.resubmit = true;\nx.resubmit_list = {NO_LIST};")
+        kept, session = self._kept(node, 2), self.values(node, body, 1)[0]
+        body.w.line(f"x.clone = true;\nx.session = (u32){session};\nx.clone_list = {kept};")
         return "0"
 
-    def resubmit_preserving_field_list(self, node: ir.ExternCall, body: Body) -> str:
-        body.w.line(f"x.resubmit = true;\nx.resubmit_list = {self._list(node, 0)};")
-        return "0"
-
-    def recirculate(self, node: ir.ExternCall, body: Body) -> str:
-        self._require_no_data(node, 0)
-        body.w.line(f"x.recirculate = true;\nx.recirculate_list = {NO_LIST};")
-        return "0"
-
-    def recirculate_preserving_field_list(self, node: ir.ExternCall, body: Body) -> str:
-        body.w.line(f"x.recirculate = true;\nx.recirculate_list = {self._list(node, 0)};")
+    def repeat(self, node: ir.ExternCall, body: Body) -> str:
+        """Of ``resubmit`` and ``recirculate``."""
+        verb = node.method.partition("_")[0]
+        body.w.line(f"x.{verb} = true;\nx.{verb}_list = {self._kept(node, 0)};")
         return "0"
 
     def digest(self, node: ir.ExternCall, body: Body) -> str:
-        data = node.args[1].value
-        assert data is not None
+        data = node.given(1)
         base = t.unwrapped(data.type)
         name = base.name if isinstance(base, t.Struct) else f"digest_{len(self.digests)}"
         known = next((at for at, entry in enumerate(self.digests) if entry[0] == name), None)
@@ -148,9 +126,8 @@ class Externs:
 
     def store_hash(self, node: ir.ExternCall, body: Body) -> str:
         function = algorithm(node.args[1].value, node.pos)
-        result, data = node.args[0].value, node.args[3].value
+        result, data = node.args[0].value, node.given(3)
         base, most = self.values(node, body, 2, 4)
-        assert data is not None
         for at in (2, 4):
             bound = node.args[at].value
             if isinstance(bound, ir.Const) and int(bound.value) >> 64:
@@ -194,56 +171,39 @@ class Externs:
 
     # --- checksums
 
-    def _checksum(self, node: ir.ExternCall, body: Body, payload: bool) -> str:
+    def _checksum(self, node: ir.ExternCall, body: Body) -> str:
         function = algorithm(node.args[3].value, node.pos)
-        data = node.args[1].value
-        assert data is not None
+        data = node.given(1)
         row = bit_row(data, body, node.pos)
-        if not payload:
+        if not node.method.endswith("_with_payload"):
             return f"{function}({row}.bytes, {row}.length())"
         if function != "csum16":
             raise Refused(node.pos, node.method, "supported with HashAlgorithm.csum16 only")
         return f"csum16_two({row}.bytes, {row}.length(), x.data + x.at, x.length - x.at)"
 
-    def _verify(self, node: ir.ExternCall, body: Body, payload: bool) -> str:
-        stored = node.args[2].value
-        assert stored is not None
+    def verify_checksum(self, node: ir.ExternCall, body: Body) -> str:
+        stored = node.given(2)
         body.w.line(f"if ({self.values(node, body, 0)[0]}) {{")
         name = body.e.keep(f"{body.e.cpp(stored.type)}{{}}", stored.type)
-        self._store(node, ir.Local(stored.type, name), self._checksum(node, body, payload), body)
+        self._store(node, ir.Local(stored.type, name), self._checksum(node, body), body)
         body.w.line(f"if ({name} != {body.e.value(stored)}) x.checksum_error = true;\n}}")
         return "0"
 
-    def _update(self, node: ir.ExternCall, body: Body, payload: bool) -> str:
-        target = node.args[2].value
-        assert target is not None
+    def update_checksum(self, node: ir.ExternCall, body: Body) -> str:
+        target = node.given(2)
         body.w.line(f"if ({self.values(node, body, 0)[0]}) {{")
-        self._store(node, target, self._checksum(node, body, payload), body)
+        self._store(node, target, self._checksum(node, body), body)
         body.w.line("}")
         return "0"
-
-    def verify_checksum(self, node: ir.ExternCall, body: Body) -> str:
-        return self._verify(node, body, False)
-
-    def verify_checksum_with_payload(self, node: ir.ExternCall, body: Body) -> str:
-        return self._verify(node, body, True)
-
-    def update_checksum(self, node: ir.ExternCall, body: Body) -> str:
-        return self._update(node, body, False)
-
-    def update_checksum_with_payload(self, node: ir.ExternCall, body: Body) -> str:
-        return self._update(node, body, True)
 
     # --- state
 
     def _cell(self, node: ir.ExternCall, body: Body, at: int) -> tuple[str, str, str]:
         """The C++ array, the index in a temporary, and a test that the index is in range."""
-        assert node.instance is not None
-        index = node.args[at].value
-        assert index is not None
+        index = node.given(at)
         name = body.e.keep(f"places({body.e.value(index)})", t.Bit(64))
-        array = self.places.array(node.instance)
-        return array, name, f"{name} < {self.places.cells(node.instance)}u"
+        array = self.places.array(node.object)
+        return array, name, f"{name} < {self.places.cells(node.object)}u"
 
     def counter_count(self, node: ir.ExternCall, body: Body) -> str:
         array, index, within = self._cell(node, body, 0)
@@ -254,10 +214,9 @@ class Externs:
         return "0"  # every hit is counted, as in BMv2
 
     def meter_execute_meter(self, node: ir.ExternCall, body: Body) -> str:
-        assert node.instance is not None
         array, index, within = self._cell(node, body, 0)
         target = node.args[1].value
-        units = "x.ingress_length" if self.places.counts_bytes(node.instance) else "1"
+        units = "x.ingress_length" if self.places.counts_bytes(node.object) else "1"
         colour = f"meter_colour({array}[{index}], {units}, x.now)"
         body.w.line(f"if ({within}) {{")
         if target is not None:
@@ -268,17 +227,15 @@ class Externs:
         return "0"
 
     def direct_meter_read(self, node: ir.ExternCall, body: Body) -> str:
-        assert node.instance is not None
-        if not self.places.is_attached(node.instance):
-            raise Refused(node.pos, node.instance.name, "is not attached to a table")
+        if not self.places.is_attached(node.object):
+            raise Refused(node.pos, node.object.name, "is not attached to a table")
         if node.args[0].value is not None:
-            self._store(node, node.args[0].value, f"colour_{node.instance.cpp}", body)
+            self._store(node, node.args[0].value, f"colour_{node.object.cpp}", body)
         return "0"
 
     @staticmethod
     def _register_type(node: ir.ExternCall) -> t.Type:
-        assert node.instance is not None
-        return t.stripped(node.instance.type.args[0])
+        return t.stripped(node.object.type.args[0])
 
     def register_read(self, node: ir.ExternCall, body: Body) -> str:
         type_ = self._register_type(node)
@@ -326,12 +283,12 @@ EMISSIONS: Mapping[str, Callable[[Externs, ir.ExternCall, Body], str]] = {
     "mark_to_drop": Externs.mark_to_drop,
     "truncate": Externs.truncate,
     "clone": Externs.clone,
-    "clone_preserving_field_list": Externs.clone_preserving_field_list,
-    "clone3": Externs.clone3,
-    "resubmit": Externs.resubmit,
-    "resubmit_preserving_field_list": Externs.resubmit_preserving_field_list,
-    "recirculate": Externs.recirculate,
-    "recirculate_preserving_field_list": Externs.recirculate_preserving_field_list,
+    "clone_preserving_field_list": Externs.clone,
+    "clone3": Externs.clone,
+    "resubmit": Externs.repeat,
+    "resubmit_preserving_field_list": Externs.repeat,
+    "recirculate": Externs.repeat,
+    "recirculate_preserving_field_list": Externs.repeat,
     "digest": Externs.digest,
     "hash": Externs.store_hash,
     "random": Externs.store_random,
@@ -339,9 +296,9 @@ EMISSIONS: Mapping[str, Callable[[Externs, ir.ExternCall, Body], str]] = {
     "assume": Externs.check_assertion,
     "log_msg": Externs.log_msg,
     "verify_checksum": Externs.verify_checksum,
-    "verify_checksum_with_payload": Externs.verify_checksum_with_payload,
+    "verify_checksum_with_payload": Externs.verify_checksum,
     "update_checksum": Externs.update_checksum,
-    "update_checksum_with_payload": Externs.update_checksum_with_payload,
+    "update_checksum_with_payload": Externs.update_checksum,
     "counter.count": Externs.counter_count,
     "direct_counter.count": Externs.direct_counter_count,
     "meter.execute_meter": Externs.meter_execute_meter,

@@ -2,7 +2,6 @@
 
 from olafctl.p4.emit.writer import Types, words_of
 from olafctl.p4.ir import nodes as ir
-from olafctl.p4.ir import types as t
 from olafctl.p4.refuse import Refused
 
 ARRAYS = {"counter": "counters", "meter": "meters", "register": "registers"}
@@ -43,20 +42,15 @@ class Places:
 
     def cells(self, instance: ir.Instance) -> int:
         """How many cells a counter, meter or register has; raises Refused when they are too many."""
-        size = next(instance.args[name] for name in _SIZES if name in instance.args)
-        assert isinstance(size, ir.Const)
+        size = next(instance.number(name) for name in _SIZES if name in instance.args)
         words = words_of(instance.type.args[0]) if instance.type.name == "register" else 1
-        if int(size.value) * words > MAX_CELLS:
-            raise Refused(
-                instance.pos, instance.name, f"{size.value} cells are more than {MAX_CELLS // words}"
-            )
-        return int(size.value)
+        if size * words > MAX_CELLS:
+            raise Refused(instance.pos, instance.name, f"{size} cells are more than {MAX_CELLS // words}")
+        return size
 
     def counts_bytes(self, instance: ir.Instance) -> bool:
         """Whether a meter counts bytes, not packets."""
-        kind = instance.args["type"]
-        assert isinstance(kind, ir.Const) and isinstance(kind.type, t.Enum)
-        return kind.value == dict(kind.type.members)["bytes"]
+        return instance.choice("type") == "bytes"
 
     def is_attached(self, instance: ir.Instance) -> bool:
         """Whether a direct meter belongs to a table."""

@@ -62,7 +62,7 @@ class Emitter:
         head = [f'#include "{self._architecture.runtime}"', "struct Result { bool hit; u32 action; };"]
         return "\n".join([*head, *self.types.declarations, *parts, ""])
 
-    def _params(self, params: list[ir.Parameter], shared: bool = False) -> list[str]:
+    def _params(self, params: Sequence[ir.Parameter], shared: bool = False) -> list[str]:
         made = []
         for param in params:
             if isinstance(t.unwrapped(param.type), t.Extern):
@@ -75,17 +75,17 @@ class Emitter:
         result = "void" if node.result == t.VOID else self.types.name(node.result)
         leave = "return;" if node.result == t.VOID else f"return {result}{{}};"
         body = self._body(leave)
-        params = ["Context &x", *self._params(list(node.params))]
+        params = ["Context &x", *self._params(node.params)]
         body.w.line(f"static inline {result} {node.name}({', '.join(params)}) {{")
         body.w.line("(void)x;")
-        self._clear_out(body, list(node.params))
+        self._clear_out(body, node.params)
         body.statement(node.body)
         if node.result != t.VOID:
             body.w.line(leave)
         body.w.line("}")
         return body.w.lines
 
-    def _clear_out(self, body: Body, params: list[ir.Parameter]) -> None:
+    def _clear_out(self, body: Body, params: Sequence[ir.Parameter]) -> None:
         for param in params:
             if param.direction == "out" and not isinstance(t.unwrapped(param.type), t.Extern):
                 body.w.line(f"{param.local.name} = {self.types.name(param.type)}{{}};")
@@ -93,10 +93,10 @@ class Emitter:
     def _parser(self, block: ir.Block) -> list[str]:
         body = self._body()
         w = body.w
-        params = self._params(list(block.params), shared=True)
+        params = self._params(block.params, shared=True)
         w.line(f"static bool {block.cpp}({', '.join(['Context &x', *params])}) {{")
         w.line("u32 rounds = 0;\n(void)rounds;")
-        self._clear_out(body, list(block.params))
+        self._clear_out(body, block.params)
         for variable in block.variables:
             body.statement(variable)
         w.line("goto s_start;")
@@ -154,20 +154,15 @@ class Emitter:
 
     def _in_value_set(self, values: ir.ValueSet, given: list[str], types: list[t.Type], body: Body) -> str:
         name = body.w.fresh("key")
-        words = [words_of(type_) for type_ in types]
-        body.w.line(f"u64 {name}[{sum(words)}];")
-        at = 0
-        for value, type_, count in zip(given, types, words, strict=True):
-            base = t.stripped(type_)
-            cpp = self.types.name(base) if isinstance(base, t.Bit) else "u64"
-            for word in range(count):
-                body.w.line(f"{name}[{at}] = Limbs<{cpp}>::get(({cpp})({value}), {word});")
-                at += 1
-        return f"find_ternary<{at}>(x.sw->value_sets[{values.index}], {name})"
+        words = [w for value, type_ in zip(given, types, strict=True) for w in body.e.words(value, type_)]
+        body.w.line(f"u64 {name}[{len(words)}];")
+        for at, word in enumerate(words):
+            body.w.line(f"{name}[{at}] = {word};")
+        return f"find_ternary<{len(words)}>(x.sw->value_sets[{values.index}], {name})"
 
     def _control(self, block: ir.Block) -> list[str]:
         lines = [f"struct {block.cpp} {{", "Context &x;"]
-        lines += [f"{param};" for param in self._params(list(block.params), shared=True)]
+        lines += [f"{param};" for param in self._params(block.params, shared=True)]
         for variable in block.variables:
             lines.append(f"{self.types.name(variable.local.type)} {variable.local.name}{{}};")
         for table in block.tables:
@@ -181,7 +176,7 @@ class Emitter:
             lines += body.w.lines
         body = self._body()
         body.w.line("void apply() {")
-        self._clear_out(body, list(block.params))
+        self._clear_out(body, block.params)
         for variable in block.variables:
             if variable.value is not None:
                 body.w.line(f"{variable.local.name} = {body.e.value(variable.value)};")
@@ -191,8 +186,8 @@ class Emitter:
 
     def _action(self, action: ir.Action) -> list[str]:
         body = self._body()
-        body.w.line(f"void {action.cpp}({', '.join(self._params(list(action.params)))}) {{")
-        self._clear_out(body, list(action.params))
+        body.w.line(f"void {action.cpp}({', '.join(self._params(action.params))}) {{")
+        self._clear_out(body, action.params)
         body.statement(action.body)
         body.w.line("}")
         return body.w.lines

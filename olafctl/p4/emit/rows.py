@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from olafctl.p4.emit.bodies import Body
-from olafctl.p4.emit.writer import fields, words_of
+from olafctl.p4.emit.writer import fields
 from olafctl.p4.ir import nodes as ir
 from olafctl.p4.ir import types as t
 from olafctl.p4.refuse import Pos, Refused
@@ -17,10 +17,9 @@ ALGORITHMS = {
 def algorithm(expr: ir.Expr | None, pos: Pos) -> str:
     """The C++ function of a HashAlgorithm; a custom CRC equals the standard one until it is configured."""
     if isinstance(expr, ir.Const) and isinstance(expr.type, t.Enum):
-        name = next(name for name, value in expr.type.members if value == expr.value)
-        if name in ALGORITHMS:
-            return ALGORITHMS[name]
-        raise Refused(pos, f"HashAlgorithm.{name}", "not supported")
+        if expr.member in ALGORITHMS:
+            return ALGORITHMS[expr.member]
+        raise Refused(pos, f"HashAlgorithm.{expr.member}", "not supported")
     raise Refused(pos, "hash algorithm", "must be known at compile time")
 
 
@@ -102,8 +101,7 @@ def digest_words(expr: ir.Expr, body: Body, pos: Pos) -> int:
         for leaf, type_, _ in leaves(part, value):
             if isinstance(type_, t.Varbit) or part.type == t.INTEGER:
                 raise Refused(pos, "digest", f"{part.type} is not supported in it")
-            cpp = body.e.cpp(type_) if isinstance(type_, t.Bit) else "u64"
-            for word in range(words_of(type_)):
-                body.w.line(f"x.digest_data[{at}] = Limbs<{cpp}>::get(({cpp})({leaf}), {word});")
+            for word in body.e.words(leaf, type_):
+                body.w.line(f"x.digest_data[{at}] = {word};")
                 at += 1
     return at

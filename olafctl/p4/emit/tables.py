@@ -105,10 +105,7 @@ def _write_key(keys: Sequence[ir.Key], body: Body) -> None:
         guard = ""
         if isinstance(key.value, ir.Field) and t.is_header(key.value.base.type):
             guard = f"{body.e.value(key.value.base)}.v"
-        base = t.stripped(key.value.type)
-        cpp = body.e.cpp(base) if isinstance(base, t.Bit) else "u64"
-        for word in range(words_of(base)):
-            part = f"Limbs<{cpp}>::get(({cpp})({value}), {word})"
+        for part in body.e.words(value, key.value.type):
             body.w.line(f"key[{at}] = {f'{guard} ? {part} : 0' if guard else part};")
             at += 1
 
@@ -116,9 +113,7 @@ def _write_key(keys: Sequence[ir.Key], body: Body) -> None:
 def _call_action(entry: ir.TableAction, body: Body) -> None:
     values, back = body.arguments(entry.args, always_copy=True)
     at = 0
-    for param in entry.action.params:
-        if param.direction:
-            continue
+    for param in entry.action.data:
         base = t.stripped(param.type)
         if not isinstance(base, t.Bit | t.Enum) and base not in (t.BOOL, t.ERROR):
             raise Refused(
@@ -145,8 +140,7 @@ def write_specs(places: Places) -> list[str]:
     lines: list[str] = []
     rows = []
     for table in program.tables:
-        params = _data_params(table.actions[table.default].action)
-        pairs = zip(params, table.default_data, strict=True)
+        pairs = zip(table.actions[table.default].action.data, table.default_data, strict=True)
         data = [word for param, value in pairs for word in split_words(value, param.type)]
         lines.append(f"static const u64 default{table.index}[] = {numbers(data)};")
         rows.append(_spec(table.name, table.match_keys, table.size, places.action_number(
@@ -156,10 +150,6 @@ def write_specs(places: Places) -> list[str]:
     lines.append(f"static const TableSpec value_set_specs[] = {{{', '.join([*sets, '{}'])}}};")
     lines += _entry_specs(places)
     return lines
-
-
-def _data_params(action: ir.Action) -> list[ir.Parameter]:
-    return [param for param in action.params if not param.direction]
 
 
 def _spec(
@@ -186,8 +176,7 @@ def _entry_specs(places: Places) -> list[str]:
         for entry in table.entries:
             values, masks, prefix = entry_words(table.match_keys, entry.matches)
             action = table.actions[entry.action].action
-            params = _data_params(action)
-            data = [w for p, v in zip(params, entry.data, strict=True) for w in split_words(v, p.type)]
+            data = [w for p, v in zip(action.data, entry.data, strict=True) for w in split_words(v, p.type)]
             at = len(rows)
             for stem, content in (("key", values), ("mask", masks), ("data", data)):
                 lines.append(f"static const u64 {stem}{at}[] = {numbers(content)};")

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 
 from olafctl.p4.ir import nodes as ir
 from olafctl.p4.ir import types as t
+from olafctl.p4.ir.walk import live
 
 
 class Types:
@@ -136,23 +137,9 @@ class Writer:
             self.lines = outside
 
 
+_EFFECTS = (ir.Call, ir.Apply, ir.TableApply, ir.ExternCall, ir.HeaderCall, ir.StackPart)
+
+
 def has_effects(expr: ir.Expr | None) -> bool:
     """Whether evaluating it may change anything, or depends on when it happens."""
-    match expr:
-        case None | ir.Const() | ir.Local() | ir.Default():
-            return False
-        case ir.Call() | ir.Apply() | ir.TableApply() | ir.ExternCall() | ir.HeaderCall() | ir.StackPart():
-            return True
-        case ir.Field(base=base) | ir.IsValid(base=base) | ir.Slice(base=base):
-            return has_effects(base)
-        case ir.Element(base=base, index=index) | ir.WindowSlice(base=base, start=index):
-            return has_effects(base) or has_effects(index)
-        case ir.Unary(operand=operand) | ir.Cast(operand=operand):
-            return has_effects(operand)
-        case ir.Binary(left=left, right=right):
-            return has_effects(left) or has_effects(right)
-        case ir.Mux(condition=condition, yes=yes, no=no):
-            return any(map(has_effects, (condition, yes, no)))
-        case ir.Make(parts=parts):
-            return any(map(has_effects, parts))
-    raise AssertionError(expr)
+    return expr is not None and any(isinstance(each, _EFFECTS) for each in live(expr))

@@ -53,12 +53,6 @@ def _padding(type_: t.Type) -> int:
     return 8 * user_bytes(type_) - t.max_width(type_)
 
 
-def enumerator(expr: ir.Expr) -> str:
-    """The name of a constant member of one of the architecture's enumerations."""
-    assert isinstance(expr, ir.Const) and isinstance(expr.type, t.Enum)
-    return next(name for name, value in expr.type.members if value == expr.value)
-
-
 def _require_fixed_width(type_: t.Type, node: ir.ExternCall) -> None:
     if t.fixed_width(type_) is None:
         raise Refused(node.pos, node.owner, f"{type_} has no fixed width")
@@ -71,7 +65,6 @@ class XsaExterns(externs.Externs):
         return EMISSIONS
 
     def user_extern_apply(self, node: ir.ExternCall, body: Body) -> str:
-        assert node.instance is not None
         given, target = node.args
         assert given.value is not None
         _require_fixed_width(given.type, node)
@@ -81,7 +74,7 @@ class XsaExterns(externs.Externs):
         body.w.line(f"u8 {into}[{user_bytes(given.type)} + 1] = {{}};")
         body.w.line(f"u8 {out}[{user_bytes(target.type)} + 1] = {{}};")
         packets.store(given.type, value, into, f"{_padding(given.type)}", body.w.line)
-        number = self.places.user_externs.index(node.instance)
+        number = self.places.user_externs.index(node.object)
         body.w.line(f"call_user_extern(x.sw, {number}, {into}, {out});")
         if target.value is not None:
             made = packets.load(target.type, f"{_padding(target.type)}", body.w.types, node.pos, out)
@@ -89,23 +82,21 @@ class XsaExterns(externs.Externs):
         return "0"
 
     def indexed_count(self, node: ir.ExternCall, body: Body) -> str:
-        assert node.instance is not None
         array, index, within = self._cell(node, body, 0)
-        width = t.max_width(node.instance.type.args[0])
+        width = t.max_width(node.object.type.args[0])
         packets_bits, bytes_bits = {
             "PACKETS": (width, 0),
             "BYTES": (0, width),
             "PACKETS_AND_BYTES": (_COMBINED_PACKETS, _COMBINED_BYTES),
-        }[enumerator(node.instance.args["type"])]
+        }[node.object.choice("type")]
         limits = ", ".join(f"{(1 << min(bits, 64)) - 1:#x}ull" for bits in (packets_bits, bytes_bits))
         body.w.line(f"if ({within}) count_up_to({array}[{index}], x.ingress_length, {limits});")
         return "0"
 
     def checksum_apply(self, node: ir.ExternCall, body: Body) -> str:
-        assert node.instance is not None
         data, target = node.args
         assert data.value is not None
-        function = _CHECKSUMS[enumerator(node.instance.args["hash"])]
+        function = _CHECKSUMS[node.object.choice("hash")]
         row = bit_row(data.value, body, node.pos)
         if target.value is not None:
             self._store(node, target.value, f"{function}({row}.bytes, {row}.length())", body)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from olafctl.p4.frozen import Frozen
 from olafctl.p4.ir import types as t
 from olafctl.p4.refuse import Pos
 from olafctl.p4.syntax.tree import Annotations
@@ -16,155 +17,129 @@ from olafctl.p4.syntax.tree import Expr as ExprNode
 # --- expressions -------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Const:
+class Expr(Frozen):
+    """An expression of a type."""
+
+    type: t.Type
+
+
+class Const(Expr):
     """``value``: an int (also of enums, errors and bits as unsigned), a bool or a string."""
 
-    type: t.Type
     value: int | bool | str
 
+    @property
+    def member(self) -> str:
+        """The name of a member of an enumeration."""
+        assert isinstance(self.type, t.Enum)
+        return next(name for name, value in self.type.members if value == self.value)
 
-@dataclass(frozen=True)
-class Local:
+
+class Local(Expr):
     """A variable or parameter; ``name`` is unique in the program."""
 
-    type: t.Type
     name: str
 
 
-@dataclass(frozen=True)
-class Field:
-    type: t.Type
+class Field(Expr):
     base: Expr
     name: str
 
 
-@dataclass(frozen=True)
-class Element:
+class Element(Expr):
     """``stack[index]`` or a tuple's item."""
 
-    type: t.Type
     base: Expr
     index: Expr
 
 
-@dataclass(frozen=True)
-class StackPart:
+class StackPart(Expr):
     """A stack's ``next``, ``last``, ``lastIndex`` or ``nextIndex`` (``part``)."""
 
-    type: t.Type
     base: Expr
     part: str
     pos: Pos
 
 
-@dataclass(frozen=True)
-class Slice:
-    type: t.Type
+class Slice(Expr):
     base: Expr
     high: int
     low: int
 
 
-@dataclass(frozen=True)
-class WindowSlice:
+class WindowSlice(Expr):
     """``base[start +: width]`` with a start known only at run time."""
 
-    type: t.Type
     base: Expr
     start: Expr
 
 
-@dataclass(frozen=True)
-class Unary:
-    type: t.Type
+class Unary(Expr):
     op: str
     operand: Expr
 
 
-@dataclass(frozen=True)
-class Binary:
-    type: t.Type
+class Binary(Expr):
     op: str
     left: Expr
     right: Expr
 
 
-@dataclass(frozen=True)
-class Cast:
-    type: t.Type
+class Cast(Expr):
     operand: Expr
 
 
-@dataclass(frozen=True)
-class Mux:
-    type: t.Type
+class Mux(Expr):
     condition: Expr
     yes: Expr
     no: Expr
 
 
-@dataclass(frozen=True)
-class Make:
+class Make(Expr):
     """A struct, valid header, tuple or stack from its parts, in order."""
 
-    type: t.Type
     parts: tuple[Expr, ...]
 
 
-@dataclass(frozen=True)
-class Default:
+class Default(Expr):
     """A type's zero; of a header, the invalid one."""
 
-    type: t.Type
 
-
-@dataclass(frozen=True)
-class IsValid:
-    type: t.Type
+class IsValid(Expr):
     base: Expr
 
 
-@dataclass(frozen=True)
-class Arg:
+class Arg(Frozen):
     direction: str
     value: Expr | None
     """None for an ``out`` argument written as ``_``."""
     type: t.Type
 
 
-@dataclass(frozen=True)
-class Call:
+class Call(Expr):
     """Of a function or action."""
 
-    type: t.Type
     target: Function | Action
     args: tuple[Arg, ...]
 
 
-@dataclass(frozen=True)
-class Apply:
+class Apply(Expr):
     """Of a parser or control instance."""
 
-    type: t.Type
     target: Block
     args: tuple[Arg, ...]
 
 
-@dataclass(frozen=True)
-class TableApply:
+class TableApply(Expr):
     """``part`` is the member of the result that is used: hit, miss, action_run, or empty."""
 
-    type: t.Type
     table: Table
     part: str
 
 
-@dataclass(frozen=True)
-class ExternCall:
+class ExternCall(Expr):
     """``owner.method`` on an instance, or a free function (no owner)."""
 
-    type: t.Type
     owner: str
     method: str
     instance: Instance | None
@@ -172,97 +147,91 @@ class ExternCall:
     args: tuple[Arg, ...]
     pos: Pos
 
+    @property
+    def object(self) -> Instance:
+        """The instance, of a method."""
+        assert self.instance is not None
+        return self.instance
 
-@dataclass(frozen=True)
-class HeaderCall:
+    def given(self, at: int) -> Expr:
+        """An argument that cannot be ``_``."""
+        value = self.args[at].value
+        assert value is not None
+        return value
+
+
+class HeaderCall(Expr):
     """``setValid``, ``setInvalid``, ``push_front``, ``pop_front`` (with ``count``)."""
 
-    type: t.Type
     method: str
     base: Expr
     count: int
     pos: Pos
 
 
-Expr = (
-    Const | Local | Field | Element | StackPart | Slice | WindowSlice | Unary | Binary | Cast | Mux | Make
-    | Default | IsValid | Call | Apply | TableApply | ExternCall | HeaderCall
-)  # fmt: skip
-
-
 # --- statements --------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Declare:
+class Statement(Frozen):
+    """What code is made of; it has no value."""
+
+
+class Declare(Statement):
     local: Local
     value: Expr | None
 
 
-@dataclass(frozen=True)
-class Assign:
+class Assign(Statement):
     target: Expr
     value: Expr
 
 
-@dataclass(frozen=True)
-class Do:
+class Do(Statement):
     call: Expr
 
 
-@dataclass(frozen=True)
-class If:
+class If(Statement):
     condition: Expr
     yes: Statement
     no: Statement | None
 
 
-@dataclass(frozen=True)
-class Body:
+class Body(Statement):
     statements: tuple[Statement, ...]
 
 
-@dataclass(frozen=True)
-class Case:
+class Case(Frozen):
     labels: tuple[int, ...] | None
     """Values of the subject; None is default."""
     body: Body
 
 
-@dataclass(frozen=True)
-class Switch:
+class Switch(Statement):
     subject: Expr
     cases: tuple[Case, ...]
 
 
-@dataclass(frozen=True)
-class Jump:
+class Jump(Statement):
     """``exit``, ``break``, ``continue``."""
 
     word: str
 
 
-@dataclass(frozen=True)
-class Return:
+class Return(Statement):
     value: Expr | None
 
 
-@dataclass(frozen=True)
-class Loop:
+class Loop(Statement):
     init: Body
     condition: Expr
     update: Body
     body: Statement
 
 
-Statement = Declare | Assign | Do | If | Body | Switch | Jump | Return | Loop
-
-
 # --- declarations ------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Parameter:
+class Parameter(Frozen):
     name: str
     direction: str
     """``in``, ``out``, ``inout``; empty for an action's control plane data."""
@@ -298,6 +267,11 @@ class Action:
     exits: bool = False
     reads_meter: bool = False
 
+    @property
+    def data(self) -> list[Parameter]:
+        """The parameters that the control plane gives."""
+        return [param for param in self.params if not param.direction]
+
 
 @dataclass(eq=False)
 class Instance:
@@ -312,9 +286,20 @@ class Instance:
     in_table: bool = False
     """Made in a table's property, not declared."""
 
+    def number(self, name: str) -> int:
+        """A number among its constructor's arguments."""
+        value = self.args[name]
+        assert isinstance(value, Const)
+        return int(value.value)
 
-@dataclass(frozen=True)
-class Key:
+    def choice(self, name: str) -> str:
+        """The member of an enumeration among its constructor's arguments."""
+        value = self.args[name]
+        assert isinstance(value, Const)
+        return value.member
+
+
+class Key(Frozen):
     value: Expr
     kind: str
     name: str
@@ -322,8 +307,7 @@ class Key:
     pos: Pos
 
 
-@dataclass(frozen=True)
-class TableAction:
+class TableAction(Frozen):
     """An action as a table may call it: its directional arguments are bound."""
 
     action: Action
@@ -335,8 +319,7 @@ class TableAction:
     """Its name in the program's text."""
 
 
-@dataclass(frozen=True)
-class Match:
+class Match(Frozen):
     """One field of an entry: a value with a mask, a range's bounds, or anything (both None)."""
 
     value: int | None
@@ -344,8 +327,7 @@ class Match:
     high: int | None = None
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(Frozen):
     matches: tuple[Match, ...]
     action: int
     """Index into the table's actions."""
@@ -392,8 +374,7 @@ class Table:
         return any(entry.action.exits for entry in self.actions)
 
 
-@dataclass(frozen=True)
-class KeySet:
+class KeySet(Frozen):
     """One subject's part of a select case; a value set when ``values`` is one."""
 
     match: Match | None
@@ -412,15 +393,13 @@ class ValueSet:
     index: int = 0
 
 
-@dataclass(frozen=True)
-class SelectCase:
+class SelectCase(Frozen):
     sets: tuple[KeySet, ...] | ValueSet
     state: str
     pos: Pos
 
 
-@dataclass(frozen=True)
-class Transition:
+class Transition(Frozen):
     """``state`` when there are no subjects."""
 
     state: str
@@ -428,8 +407,7 @@ class Transition:
     cases: tuple[SelectCase, ...]
 
 
-@dataclass(frozen=True)
-class State:
+class State(Frozen):
     name: str
     body: Body
     transition: Transition

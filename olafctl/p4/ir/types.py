@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from olafctl.p4.frozen import Frozen
 from olafctl.p4.syntax import tree
 
 
-@dataclass(frozen=True)
-class Bit:
+class Bit(Frozen):
     """``bit<width>``, or ``int<width>`` when signed; values are kept as ``width`` bits either way."""
 
     width: int
@@ -18,8 +18,7 @@ class Bit:
         return f"{'int' if self.signed else 'bit'}<{self.width}>"
 
 
-@dataclass(frozen=True)
-class Simple:
+class Simple(Frozen):
     """A type without parts: ``bool``, ``error``, ``string``, ``void``, ``match_kind``, unbounded ``int``."""
 
     name: str
@@ -38,16 +37,14 @@ INVALID = Simple("{#}")
 """The type of ``{#}`` before its header type is known."""
 
 
-@dataclass(frozen=True)
-class Varbit:
+class Varbit(Frozen):
     width: int
 
     def __str__(self) -> str:
         return f"varbit<{self.width}>"
 
 
-@dataclass(frozen=True)
-class Struct:
+class Struct(Frozen):
     """A struct, header or header union (``kind``)."""
 
     kind: str
@@ -64,8 +61,7 @@ class Struct:
         return next((type_ for known, type_ in self.fields if known == name), None)
 
 
-@dataclass(frozen=True)
-class Stack:
+class Stack(Frozen):
     element: Type
     size: int
 
@@ -73,8 +69,7 @@ class Stack:
         return f"{self.element}[{self.size}]"
 
 
-@dataclass(frozen=True)
-class Tuple:
+class Tuple(Frozen):
     """``tuple<...>``; with names, what a struct expression is until its type is known."""
 
     items: tuple[Type, ...]
@@ -84,16 +79,14 @@ class Tuple:
         return f"tuple<{', '.join(map(str, self.items))}>"
 
 
-@dataclass(frozen=True)
-class ListOf:
+class ListOf(Frozen):
     item: Type
 
     def __str__(self) -> str:
         return f"list<{self.item}>"
 
 
-@dataclass(frozen=True)
-class Enum:
+class Enum(Frozen):
     """An enumeration; serializable when it has an ``underlying`` type."""
 
     name: str
@@ -104,8 +97,7 @@ class Enum:
         return self.name
 
 
-@dataclass(frozen=True)
-class NewType:
+class NewType(Frozen):
     """``type T name``: a distinct type with T's values, and no operators except comparison."""
 
     name: str
@@ -116,8 +108,7 @@ class NewType:
         return self.name
 
 
-@dataclass(frozen=True)
-class Variable:
+class Variable(Frozen):
     """A type parameter."""
 
     name: str
@@ -128,8 +119,7 @@ class Variable:
         return self.name
 
 
-@dataclass(frozen=True)
-class Extern:
+class Extern(Frozen):
     """An extern object's type."""
 
     name: str
@@ -140,8 +130,7 @@ class Extern:
         return f"{self.name}<{', '.join(map(str, self.args))}>" if self.args else self.name
 
 
-@dataclass(frozen=True)
-class Block:
+class Block(Frozen):
     """A parser's, control's or package's type."""
 
     kind: str
@@ -186,54 +175,37 @@ def is_union(type_: Type) -> bool:
 
 def fixed_width(type_: Type) -> int | None:
     """The type's bits when packed; None when it has no fixed number of them."""
-    type_ = stripped(type_)
-    match type_:
-        case Bit(width=width):
-            return width
-        case Simple(name="bool"):
-            return 1
-        case Struct(kind="struct" | "header", fields=fields):
-            widths = [fixed_width(t) for _, t in fields]
-        case Tuple(items=items):
-            widths = [fixed_width(t) for t in items]
-        case Stack(element=element, size=size):
-            one = fixed_width(element)
-            return None if one is None else one * size
-        case _:
-            return None
-    return None if None in widths else sum(w for w in widths if w is not None)
+    _, most, fixed = _extent(type_)
+    return most if fixed else None
 
 
 def max_width(type_: Type) -> int:
     """The bits that a value occupies when packed, a varbit at its longest."""
-    type_ = stripped(type_)
-    match type_:
-        case Varbit(width=width):
-            return width
-        case Struct(kind="header_union", fields=fields):
-            return max((max_width(t) for _, t in fields), default=0)
-        case Struct(fields=fields):
-            return sum(max_width(t) for _, t in fields)
-        case Stack(element=element, size=size):
-            return max_width(element) * size
-        case Tuple(items=items):
-            return sum(max_width(t) for t in items)
-    return fixed_width(type_) or 0
+    return _extent(type_)[1]
 
 
 def min_width(type_: Type) -> int:
     """The bits that a value occupies when packed, a varbit and a union at their shortest."""
+    return _extent(type_)[0]
+
+
+def _extent(type_: Type) -> tuple[int, int, bool]:
+    """The fewest and the most bits of a packed value, and whether their number is fixed."""
     match stripped(type_):
-        case Varbit():
-            return 0
-        case Struct(kind="header_union", fields=fields):
-            return min((min_width(f) for _, f in fields), default=0)
-        case Struct(fields=fields):
-            return sum(min_width(f) for _, f in fields)
-        case Stack(element=element, size=size):
-            return min_width(element) * size
-        case other:
-            return max_width(other)
+        case Bit(width=width):
+            return width, width, True
+        case Simple(name="bool"):
+            return 1, 1, True
+        case Varbit(width=width):
+            return 0, width, False
+        case Struct() | Tuple() | Stack() as whole:
+            extents = [_extent(part) for part in parts(whole)]
+            fewest, most = [low for low, _, _ in extents], [high for _, high, _ in extents]
+            if is_union(whole):
+                return min(fewest, default=0), max(most, default=0), False
+            times = whole.size if isinstance(whole, Stack) else 1
+            return sum(fewest) * times, sum(most) * times, all(fixed for _, _, fixed in extents)
+    return 0, 0, False
 
 
 def key_width(type_: Type) -> int | None:
@@ -272,15 +244,16 @@ def substitute(type_: Type, bindings: dict[Variable, Type]) -> Type:
 
 def has_variables(type_: Type) -> bool:
     """Whether a type parameter remains in it."""
+    return isinstance(type_, Variable) or any(map(has_variables, parts(type_)))
+
+
+def parts(type_: Type) -> tuple[Type, ...]:
+    """The types that it is made of, in order; a stack's once."""
     match type_:
-        case Variable():
-            return True
         case Stack(element=inner) | ListOf(item=inner):
-            return has_variables(inner)
-        case Tuple(items=items):
-            return any(map(has_variables, items))
-        case Extern(args=args) | Block(args=args):
-            return any(map(has_variables, args))
+            return (inner,)
+        case Tuple(items=items) | Extern(args=items) | Block(args=items):
+            return items
         case Struct(fields=fields):
-            return any(has_variables(t) for _, t in fields)
-    return False
+            return tuple(inner for _, inner in fields)
+    return ()

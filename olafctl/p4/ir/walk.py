@@ -1,12 +1,11 @@
 """Walks over the code of the checked program."""
 
-from collections.abc import Iterator
-from dataclasses import fields
-from typing import Any, get_args
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
 
+from olafctl.p4.frozen import inside
 from olafctl.p4.ir import nodes as ir
-
-_INSIDE = (*get_args(ir.Expr), *get_args(ir.Statement), ir.Arg, ir.Case)
 
 
 def live(node: Any) -> Iterator[ir.Expr]:
@@ -19,12 +18,10 @@ def live(node: Any) -> Iterator[ir.Expr]:
             chosen = node.yes if value else node.no
             yield from live(chosen) if chosen is not None else ()
         case _:
-            for field in fields(node):
-                value = getattr(node, field.name)
-                for item in value if isinstance(value, tuple) else (value,):
-                    if isinstance(item, _INSIDE):
-                        yield from live(item)
-            if isinstance(node, get_args(ir.Expr)):
+            for each in inside(node):
+                if isinstance(each, ir.Expr | ir.Statement | ir.Arg | ir.Case):
+                    yield from live(each)
+            if isinstance(node, ir.Expr):
                 yield node
 
 
@@ -42,3 +39,26 @@ def ends(statement: ir.Statement | None) -> bool:
         case ir.Switch(cases=cases):
             return all(ends(case.body) for case in cases) and any(case.labels is None for case in cases)
     return False
+
+
+def jumps(node: Any) -> bool:
+    """Whether a ``break`` or ``continue`` in it goes to a loop around it."""
+    match node:
+        case ir.Jump(word=word):
+            return word != "exit"
+        case ir.Loop():
+            return False
+    return any(map(jumps, inside(node)))
+
+
+def pinned(target: ir.Expr, keep: Callable[[ir.Expr], ir.Expr]) -> ir.Expr:
+    """A target of an assignment with what ``keep`` makes of each of its indices that is not constant."""
+    match target:
+        case ir.Element(base=base, index=index):
+            base = pinned(base, keep)
+            return replace(target, base=base, index=index if isinstance(index, ir.Const) else keep(index))
+        case ir.WindowSlice(base=base, start=start):
+            return replace(target, base=pinned(base, keep), start=keep(start))
+        case ir.Slice(base=base) | ir.Field(base=base):
+            return replace(target, base=pinned(base, keep))
+    return target

@@ -31,6 +31,13 @@ static void retire(p4_switch *sw, void *p) {
     sw->retired[sw->retired_n++] = p;
 }
 
+// Readers see the new one from now on.
+template <class T> static void replace(p4_switch *sw, T *&place, T *made) {
+    T *old = place;
+    release(place, made);
+    retire(sw, old);
+}
+
 // --- actions
 
 static Action *new_action(u32 id, const u64 *data, u32 words) {
@@ -90,9 +97,7 @@ static bool set_prefixes(p4_switch *sw, Table &t) {
     if (!p) return false;
     for (u32 i = t.spec->lpm_width + 1; i-- > 0;)
         if (t.prefix_used[i]) p->length[p->n++] = i;
-    Prefixes *old = t.prefixes;
-    release(t.prefixes, p);
-    retire(sw, old);
+    replace(sw, t.prefixes, p);
     return true;
 }
 
@@ -126,8 +131,7 @@ static bool row_add(p4_switch *sw, Table &t, Entry *e) {
     r->entries[low] = e;
     if (n > low) memcpy(r->entries + low + 1, old->entries + low, (n - low) * sizeof(Entry *));
     r->n = n + 1;
-    release(t.row, r);
-    retire(sw, old);
+    replace(sw, t.row, r);
     return true;
 }
 
@@ -136,8 +140,7 @@ static bool row_remove(p4_switch *sw, Table &t, Entry *e) {
     if (!r) return false;
     for (u32 i = 0; i < old->n; i++)
         if (old->entries[i] != e) r->entries[r->n++] = old->entries[i];
-    release(t.row, r);
-    retire(sw, old);
+    replace(sw, t.row, r);
     return true;
 }
 
@@ -187,11 +190,7 @@ extern "C" Entry *p4_insert(p4_switch *sw, u32 table, const u64 *key, const u64 
     return add(sw, t, key, mask, prefix, priority, action);
 }
 
-extern "C" void p4_modify(p4_switch *sw, Entry *e, Action *action) {
-    Action *old = e->action;
-    release(e->action, action);
-    retire(sw, old);
-}
+extern "C" void p4_modify(p4_switch *sw, Entry *e, Action *action) { replace(sw, e->action, action); }
 
 // Without memory for a shorter list of prefix lengths the old list stays; lookups then try one that is
 // unused.
@@ -216,9 +215,7 @@ extern "C" bool p4_set_default(p4_switch *sw, u32 table, Action *action) {
     const TableSpec &s = *t.spec;
     Action *made = action ? action : new_action(s.default_action, s.default_data, s.default_words);
     if (!made) return false;
-    Action *old = t.fallback;
-    release(t.fallback, made);
-    retire(sw, old);
+    replace(sw, t.fallback, made);
     return true;
 }
 
@@ -253,24 +250,18 @@ extern "C" Member *p4_member_new(Action *a) {
     m->action = a;
     return m;
 }
-extern "C" void p4_member_set(p4_switch *sw, Member *m, Action *a) {
-    Action *old = m->action;
-    release(m->action, a);
-    retire(sw, old);
-}
+extern "C" void p4_member_set(p4_switch *sw, Member *m, Action *a) { replace(sw, m->action, a); }
 extern "C" void p4_member_free(p4_switch *sw, Member *m) {
     retire(sw, m->action);
     retire(sw, m);
 }
 extern "C" Group *p4_group_new() { return make<Group>(sizeof(Group)); }
 extern "C" bool p4_group_set(p4_switch *sw, Group *g, u32 n, Member *const *members) {
-    GroupMembers *list = make<GroupMembers>(sizeof(GroupMembers) + (n + 1) * sizeof(Member *)),
-                 *old = g->members;
+    GroupMembers *list = make<GroupMembers>(sizeof(GroupMembers) + (n + 1) * sizeof(Member *));
     if (!list) return false;
     list->n = n;
     if (n) memcpy(list->members, members, n * sizeof(Member *));
-    release(g->members, list);
-    retire(sw, old);
+    replace(sw, g->members, list);
     return true;
 }
 extern "C" void p4_group_free(p4_switch *sw, Group *g) {
@@ -302,14 +293,13 @@ extern "C" void p4_counter_set(p4_switch *sw, Entry *e, u32 array, u32 index, u6
 // rates per second; a null `config` removes the meter's configuration
 extern "C" bool p4_meter_set(p4_switch *sw, Entry *e, u32 array, u32 index, const double *config) {
     Meter &m = e ? e->meter : sw->meters[array][index];
-    MeterConfig *c = nullptr, *old = m.config;
+    MeterConfig *c = nullptr;
     if (config) {
         c = make<MeterConfig>(sizeof(MeterConfig));
         if (!c) return false;
         *c = {config[0] / 1e9, config[2] / 1e9, config[1], config[3]};
     }
-    release(m.config, c);
-    retire(sw, old);
+    replace(sw, m.config, c);
     return true;
 }
 extern "C" void p4_register_get(p4_switch *sw, u32 array, u32 index, u64 *out) {
@@ -325,7 +315,7 @@ extern "C" void p4_register_set(p4_switch *sw, u32 array, u32 index, const u64 *
 
 extern "C" bool p4_replicas_set(p4_switch *sw, int clone, u32 id, int n, const u32 *pairs,
                                 u32 packet_length) {
-    Replicas *&place = (clone ? sw->sessions : sw->groups)[id & 0xffff], *made = nullptr, *old = place;
+    Replicas *&place = (clone ? sw->sessions : sw->groups)[id & 0xffff], *made = nullptr;
     if (n >= 0) {
         made = make<Replicas>(sizeof(Replicas) + (n + 1) * sizeof(Replica));
         if (!made) return false;
@@ -333,8 +323,7 @@ extern "C" bool p4_replicas_set(p4_switch *sw, int clone, u32 id, int n, const u
         made->packet_length = packet_length;
         for (int i = 0; i < n; i++) made->replicas[i] = {pairs[2 * i], pairs[2 * i + 1]};
     }
-    release(place, made);
-    retire(sw, old);
+    replace(sw, place, made);
     return true;
 }
 
@@ -407,20 +396,20 @@ p4_switch *switch_new(const ProgramSpec *spec) {
     return nullptr;
 }
 
+static void free_entry(Entry *e) {
+    free(e->action);
+    free(e->meter.config);
+    free(e);
+}
+
 static void table_free(Table &t) {
     Buckets *b = t.buckets;
     for (u64 i = 0; b && i <= b->mask; i++)
         for (Entry *e = b->first[i], *next; e; e = next) {
             next = e->next[b->odd];
-            free(e->action);
-            free(e->meter.config);
-            free(e);
+            free_entry(e);
         }
-    for (u32 i = 0; t.row && i < t.row->n; i++) {
-        free(t.row->entries[i]->action);
-        free(t.row->entries[i]->meter.config);
-        free(t.row->entries[i]);
-    }
+    for (u32 i = 0; t.row && i < t.row->n; i++) free_entry(t.row->entries[i]);
     free(b);
     free(t.row);
     free(t.prefixes);

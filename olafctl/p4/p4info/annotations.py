@@ -5,6 +5,7 @@ from typing import Any
 
 from olafctl.p4.check.program import constant_value
 from olafctl.p4.refuse import Refused
+from olafctl.p4.syntax.annotations import named
 from olafctl.p4.syntax.parse import parse_expression
 from olafctl.p4.syntax.tree import Annotation, Annotations
 
@@ -17,7 +18,7 @@ _ELSEWHERE = frozenset([
 
 def is_hidden(annotations: Annotations) -> bool:
     """Whether ``@hidden`` keeps a table, action or header from the control plane."""
-    return any(annotation.name == "hidden" for annotation in annotations)
+    return named(annotations, "hidden") is not None
 
 
 def annotate(message: Any, annotations: Annotations) -> None:

@@ -155,31 +155,25 @@ class Describer:
         made.id = number(key.annotations, at)
         made.name = key.name
         made.bitwidth = t.key_width(key.value.type) or 0
-        kinds = p4info_pb2.MatchField
-        made.match_type = {
-            "exact": kinds.EXACT, "lpm": kinds.LPM, "ternary": kinds.TERNARY, "range": kinds.RANGE,
-            "optional": kinds.OPTIONAL,
-        }[key.kind]  # fmt: skip
+        made.match_type = p4info_pb2.MatchField.MatchType.Value(key.kind.upper())
         annotate(made, key.annotations)
         self.types.name_in(made, key.value.type)
 
     def _table(self, table: ir.Table) -> None:
-        made = self.info.tables.add(size=table.size)
+        made = self.info.tables.add(size=table.size, has_initial_entries=bool(table.entries))
         self._preamble(made, "table", table.name, table.annotations)
         for at, key in enumerate(table.match_keys):
             self._match_field(made.match_fields.add(), key, at)
         for entry in table.actions:
             ref = made.action_refs.add(id=self.ids.of("action", entry.action.name))
             if entry.scope:
-                ref.scope = (p4info_pb2.ActionRef.TABLE_ONLY if entry.scope == "table_only"
-                             else p4info_pb2.ActionRef.DEFAULT_ONLY)  # fmt: skip
+                ref.scope = p4info_pb2.ActionRef.Scope.Value(entry.scope.upper())
                 ref.annotations.append(f"@{entry.scope.replace('_', '')}")
             annotate(ref, tuple(a for a in entry.annotations if f"@{a.name}" not in ref.annotations))
         default = table.actions[table.default].action
         if table.default_const:
             made.const_default_action_id = self.ids.of("action", default.name)
-        if hasattr(made, "initial_default_action"):
-            self._initial(made.initial_default_action, default, table.default_data)
+        self._initial(made.initial_default_action, default, table.default_data)
         if table.profile is not None:
             made.implementation_id = self.ids.of("action_profile", table.profile.name)
         for instance, kind in ((table.counter, "direct_counter"), (table.meter, "direct_meter")):
@@ -188,31 +182,25 @@ class Describer:
         if table.idle_timeout:
             made.idle_timeout_behavior = p4info_pb2.Table.NOTIFY_CONTROL
         made.is_const_table = table.entries_const
-        if hasattr(made, "has_initial_entries"):
-            made.has_initial_entries = bool(table.entries)
 
     def _initial(self, made: Any, action: ir.Action, data: Sequence[int]) -> None:
         made.action_id = self.ids.of("action", action.name)
-        plain = [param for param in action.params if not param.direction]
-        for at, (param, value) in enumerate(zip(plain, data, strict=True)):
+        for at, (param, value) in enumerate(zip(action.data, data, strict=True)):
             size = max(1, ((t.key_width(param.type) or 0) + 7) // 8)
             made.arguments.add(param_id=number(param.annotations, at), value=value.to_bytes(size, "big"))
 
     def _action(self, action: ir.Action) -> None:
         made = self.info.actions.add()
         self._preamble(made, "action", action.name, action.annotations)
-        plain = [param for param in action.params if not param.direction]
-        for at, param in enumerate(plain if action in self.inventory.table_actions else ()):
+        for at, param in enumerate(action.data if action in self.inventory.table_actions else ()):
             row = made.params.add(id=number(param.annotations, at), name=_name(param))
             row.bitwidth = t.key_width(param.type) or 0
             annotate(row, param.annotations)
             self.types.name_in(row, param.type)
 
     def _profile(self, instance: ir.Instance) -> None:
-        size = instance.args["size"]
-        assert isinstance(size, ir.Const)
         selector = instance.type.name == "action_selector"
-        made = self.info.action_profiles.add(size=int(size.value), with_selector=selector)
+        made = self.info.action_profiles.add(size=instance.number("size"), with_selector=selector)
         kept = tuple(a for a in instance.annotations if a.name not in _SELECTOR_SIZES)
         self._preamble(made, "action_profile", instance.name, kept)
         for table in self.inventory.tables:
@@ -252,18 +240,10 @@ class Describer:
         if kind == "register":
             self.types.describe(made.type_spec, instance.type.args[0])
         elif kind.endswith("meter"):
-            unit = (
-                p4info_pb2.MeterSpec.BYTES
-                if self.places.counts_bytes(instance)
-                else p4info_pb2.MeterSpec.PACKETS
-            )
-            made.spec.unit = unit
+            made.spec.unit = p4info_pb2.MeterSpec.Unit.Value(instance.choice("type").upper())
         else:
-            how = instance.args["type"]
-            assert isinstance(how, ir.Const) and isinstance(how.type, t.Enum)
-            name = next(name for name, value in how.type.members if value == how.value)
             units = {"packets": "PACKETS", "bytes": "BYTES", "packets_and_bytes": "BOTH"}
-            made.spec.unit = p4info_pb2.CounterSpec.Unit.Value(units[name.lower()])
+            made.spec.unit = p4info_pb2.CounterSpec.Unit.Value(units[instance.choice("type").lower()])
 
     def _controller_headers(self) -> None:
         for name, type_, declaration in self.headers:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from olafctl.p4.refuse import Refused
-from olafctl.p4.syntax.annotations import given_id
+from olafctl.p4.syntax.annotations import given_number
 from olafctl.p4.syntax.tree import Annotations
 
 PREFIX = {
@@ -44,7 +44,7 @@ class Ids:
         for name, annotations, pos in objects:
             if names.count(name) > 1:
                 raise Refused(pos, name, f"is the control plane name of more than one {kind}")
-            wanted = given_id(annotations)
+            wanted = given_number(annotations, "id")
             if wanted is None:
                 rest.append(name)
                 continue
@@ -70,5 +70,5 @@ class Ids:
 
 def number(annotations: Annotations, position: int) -> int:
     """The id of a key field or parameter: given, or its position from 1."""
-    given = given_id(annotations)
+    given = given_number(annotations, "id")
     return position + 1 if given is None else given

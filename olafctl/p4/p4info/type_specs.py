@@ -5,6 +5,7 @@ from typing import Any
 
 from olafctl.p4.ir import types as t
 from olafctl.p4.p4info.annotations import annotate
+from olafctl.p4.syntax.annotations import named
 from olafctl.p4.syntax.literals import literal
 from olafctl.p4runtime.protocol import p4info_pb2
 
@@ -99,11 +100,9 @@ class TypeInfo:
 
 def translation(type_: t.NewType) -> tuple[str, int | None] | None:
     """``@p4runtime_translation``'s URI and width (None: a string); None when there is none."""
-    for annotation in type_.declaration.annotations if type_.declaration else ():
-        if annotation.name == "p4runtime_translation":
-            texts = [text for _, text in annotation.body]
-            numbers = [
-                literal(text, annotation.pos).value for kind, text in annotation.body if kind == "INTEGER"
-            ]
-            return texts[0][1:-1] if texts else "", numbers[-1] if numbers else None
-    return None
+    found = named(type_.declaration.annotations if type_.declaration else (), "p4runtime_translation")
+    if found is None:
+        return None
+    texts = [text for _, text in found.body]
+    numbers = [literal(text, found.pos).value for kind, text in found.body if kind == "INTEGER"]
+    return texts[0][1:-1] if texts else "", numbers[-1] if numbers else None

@@ -13,21 +13,7 @@ from olafctl.errors import OlafError
 from olafctl.p4.switch import pipeline as pipelines
 from olafctl.p4.switch.packets import CPU_PORT, PacketSide
 from olafctl.p4.switch.pipeline import ActionForm, Array, Pipeline, Table
-from olafctl.p4runtime.dataplane import (
-    ActionCall,
-    ActionSpec,
-    CounterData,
-    GroupRef,
-    InitialEntry,
-    Key,
-    MemberRef,
-    MeterConfig,
-    P4Info,
-    Replica,
-    ReplicationLimits,
-    TableFull,
-    Unsupported,
-)
+from olafctl.p4runtime import dataplane as dp
 
 _OneShot = tuple[int, list[int]]
 """A group made for one entry, and its members."""
@@ -54,7 +40,7 @@ class Handle:
 class NativeSwitch(PacketSide):
     """One device: a :class:`olafctl.p4runtime.dataplane.DataPlane`, called by one thread at a time."""
 
-    replication = ReplicationLimits(0xFFFF, 0xFFFF, 0xFFFF, 0xFFFF)
+    replication = dp.ReplicationLimits(0xFFFF, 0xFFFF, 0xFFFF, 0xFFFF)
     """v1model's metadata and Olaf's have 16 bits for each."""
 
     def __init__(
@@ -76,7 +62,7 @@ class NativeSwitch(PacketSide):
 
     # --- the pipeline
 
-    def prepare(self, p4info: P4Info, device_config: bytes) -> Pipeline:
+    def prepare(self, p4info: dp.P4Info, device_config: bytes) -> Pipeline:
         """See :func:`olafctl.p4.switch.pipeline.prepare`."""
         return pipelines.prepare(p4info, device_config, self._optimize, self._architecture)
 
@@ -100,7 +86,7 @@ class NativeSwitch(PacketSide):
         if old[0] is not None:
             old[0].library.p4_switch_free(old[1])
 
-    def initial_entries(self, pipeline: Pipeline) -> Sequence[InitialEntry]:
+    def initial_entries(self, pipeline: Pipeline) -> Sequence[dp.InitialEntry]:
         """The entries that the program of ``pipeline`` declares, in source order."""
         return [entry for _, entry in pipeline.initial_entries()]
 
@@ -131,20 +117,20 @@ class NativeSwitch(PacketSide):
 
     # --- entries
 
-    def _direct(self, forms: dict[int, ActionForm], action: ActionCall) -> int:
+    def _direct(self, forms: dict[int, ActionForm], action: dp.ActionCall) -> int:
         form = forms[action.action_id]
         data = b"".join([v.to_bytes(n, "little") for v, n in zip(action.params, form.sizes, strict=True)])
         return _had_memory(self.library.p4_action_direct(form.number, data, len(data) // 8))
 
-    def _action(self, table: Table, spec: ActionSpec) -> tuple[int, _OneShot | None]:
+    def _action(self, table: Table, spec: dp.ActionSpec) -> tuple[int, _OneShot | None]:
         """The library's action, and what must be freed with it."""
         library = self.library
         match spec:
-            case ActionCall():
+            case dp.ActionCall():
                 return self._direct(table.actions, spec), None
-            case MemberRef(member_id=member):
+            case dp.MemberRef(member_id=member):
                 return _had_memory(library.p4_action_member(self._members[table.profile, member])), None
-            case GroupRef(group_id=group):
+            case dp.GroupRef(group_id=group):
                 return _had_memory(library.p4_action_group(self._groups[table.profile, group])), None
         made: _OneShot = (_had_memory(library.p4_group_new()), [])
         weighted: list[int] = []
@@ -168,7 +154,7 @@ class NativeSwitch(PacketSide):
             for member in one_shot[1]:
                 self.library.p4_member_free(self._switch, member)
 
-    def insert(self, table_id: int, key: Key, priority: int, action: ActionSpec) -> None:
+    def insert(self, table_id: int, key: dp.Key, priority: int, action: dp.ActionSpec) -> None:
         """Add an entry. A larger priority wins. Raises TableFull, and MemoryError as all that follow."""
         table = self._tables[table_id]
         values, masks, prefix = table.form.encode(key)
@@ -177,13 +163,13 @@ class NativeSwitch(PacketSide):
         if not entry:
             self._free(one_shot)
             if len(table.entries) >= table.size:
-                raise TableFull(f"table {table_id:#010x} is full")
+                raise dp.TableFull(f"table {table_id:#010x} is full")
             _had_memory(entry)
         table.entries[key, priority] = entry
         if one_shot is not None:
             self._one_shots[entry] = one_shot
 
-    def modify(self, table_id: int, key: Key, priority: int, action: ActionSpec) -> None:
+    def modify(self, table_id: int, key: dp.Key, priority: int, action: dp.ActionSpec) -> None:
         """Replace an entry's action in one step."""
         table = self._tables[table_id]
         entry = table.entries[key, priority]
@@ -193,7 +179,7 @@ class NativeSwitch(PacketSide):
         if one_shot is not None:
             self._one_shots[entry] = one_shot
 
-    def delete(self, table_id: int, key: Key, priority: int) -> None:
+    def delete(self, table_id: int, key: dp.Key, priority: int) -> None:
         """Remove an entry."""
         table = self._tables[table_id]
         entry = table.entries[key, priority]
@@ -201,53 +187,55 @@ class NativeSwitch(PacketSide):
         del table.entries[key, priority]
         self._free(self._one_shots.pop(entry, None))
 
-    def set_default(self, table_id: int, action: ActionCall | None) -> None:
+    def set_default(self, table_id: int, action: dp.ActionCall | None) -> None:
         """Set the default action; None restores the program's own."""
         table = self._tables[table_id]
         made = self._direct(table.actions, action) if action is not None else None
         _had_memory(self.library.p4_set_default(self._switch, table.place, made))
 
-    def idle_ns(self, table_id: int, key: Key, priority: int) -> int:
+    def idle_ns(self, table_id: int, key: dp.Key, priority: int) -> int:
         """Since an entry was last hit, or inserted, in ns."""
         idle: int = self.library.p4_idle_ns(self._entry(table_id, key, priority))
         return idle
 
     # --- counters, meters, registers
 
-    def _entry(self, table_id: int, key: Key, priority: int) -> int:
+    def _entry(self, table_id: int, key: dp.Key, priority: int) -> int:
         if not key:
-            raise Unsupported("this device does not count or meter what matches no entry")
+            raise dp.Unsupported("this device does not count or meter what matches no entry")
         return self._tables[table_id].entries[key, priority]
 
-    def _count(self, entry: int | None, place: int, index: int) -> CounterData:
+    def _count(self, entry: int | None, place: int, index: int) -> dp.CounterData:
         out = (c.c_uint64 * 2)()
         self.library.p4_counter_get(self._switch, entry, place, index, out)
-        return CounterData(out[0], out[1])
+        return dp.CounterData(out[0], out[1])
 
-    def direct_counter(self, table_id: int, key: Key, priority: int) -> CounterData:
+    def direct_counter(self, table_id: int, key: dp.Key, priority: int) -> dp.CounterData:
         """An entry's direct counter."""
         return self._count(self._entry(table_id, key, priority), 0, 0)
 
-    def set_direct_counter(self, table_id: int, key: Key, priority: int, data: CounterData) -> None:
+    def set_direct_counter(self, table_id: int, key: dp.Key, priority: int, data: dp.CounterData) -> None:
         entry = self._entry(table_id, key, priority)
         self.library.p4_counter_set(self._switch, entry, 0, 0, data.packets, data.bytes)
 
-    def counter(self, counter_id: int, index: int) -> CounterData:
+    def counter(self, counter_id: int, index: int) -> dp.CounterData:
         return self._count(None, self._arrays[counter_id].place, index)
 
-    def set_counter(self, counter_id: int, index: int, data: CounterData) -> None:
+    def set_counter(self, counter_id: int, index: int, data: dp.CounterData) -> None:
         place = self._arrays[counter_id].place
         self.library.p4_counter_set(self._switch, None, place, index, data.packets, data.bytes)
 
     @staticmethod
-    def _rates(config: MeterConfig | None) -> "c.Array[c.c_double] | None":
+    def _rates(config: dp.MeterConfig | None) -> "c.Array[c.c_double] | None":
         return (c.c_double * 4)(config.cir, config.cburst, config.pir, config.pburst) if config else None
 
-    def set_direct_meter(self, table_id: int, key: Key, priority: int, config: MeterConfig | None) -> None:
+    def set_direct_meter(
+        self, table_id: int, key: dp.Key, priority: int, config: dp.MeterConfig | None
+    ) -> None:
         entry = self._entry(table_id, key, priority)
         _had_memory(self.library.p4_meter_set(self._switch, entry, 0, 0, self._rates(config)))
 
-    def set_meter(self, meter_id: int, index: int, config: MeterConfig | None) -> None:
+    def set_meter(self, meter_id: int, index: int, config: dp.MeterConfig | None) -> None:
         place = self._arrays[meter_id].place
         _had_memory(self.library.p4_meter_set(self._switch, None, place, index, self._rates(config)))
 
@@ -267,7 +255,7 @@ class NativeSwitch(PacketSide):
     def _profile_actions(self, profile_id: int) -> dict[int, ActionForm]:
         return next((table.actions for table in self._tables.values() if table.profile == profile_id), {})
 
-    def set_member(self, profile_id: int, member_id: int, action: ActionCall | None) -> None:
+    def set_member(self, profile_id: int, member_id: int, action: dp.ActionCall | None) -> None:
         """Create or replace an action profile member; None removes it."""
         place = (profile_id, member_id)
         if action is None:
@@ -290,7 +278,7 @@ class NativeSwitch(PacketSide):
         weighted = [self._members[profile_id, member] for member, weight in members for _ in range(weight)]
         self._fill(self._groups[place], weighted)
 
-    def set_value_set(self, value_set_id: int, members: Sequence[Key]) -> None:
+    def set_value_set(self, value_set_id: int, members: Sequence[dp.Key]) -> None:
         """Replace a parser value set's members."""
         assert self._pipeline is not None
         place, form = self._pipeline.value_sets()[value_set_id]
@@ -298,18 +286,18 @@ class NativeSwitch(PacketSide):
         keys, masks = b"".join(row[0] for row in rows), b"".join(row[1] for row in rows)
         _had_memory(self.library.p4_value_set(self._switch, place, len(rows), keys, masks))
 
-    def _replicate(self, clone: int, number: int, replicas: Sequence[Replica] | None, length: int) -> None:
+    def _replicate(self, clone: int, number: int, replicas: Sequence[dp.Replica] | None, length: int) -> None:
         pairs = [n for r in replicas or () for n in (r.egress_port, r.instance)]
         array = (c.c_uint32 * max(1, len(pairs)))(*pairs)
         count = -1 if replicas is None else len(replicas)
         _had_memory(self.library.p4_replicas_set(self._switch, clone, number, count, array, length))
 
-    def set_multicast_group(self, group_id: int, replicas: Sequence[Replica] | None) -> None:
+    def set_multicast_group(self, group_id: int, replicas: Sequence[dp.Replica] | None) -> None:
         """Create or replace a multicast group in one step; None removes it."""
         self._replicate(0, group_id, replicas, 0)
 
     def set_clone_session(
-        self, session_id: int, replicas: Sequence[Replica] | None, packet_length: int = 0
+        self, session_id: int, replicas: Sequence[dp.Replica] | None, packet_length: int = 0
     ) -> None:
         """Create or replace a clone session; None removes it."""
         self._replicate(1, session_id, replicas, packet_length)

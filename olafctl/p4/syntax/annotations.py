@@ -1,5 +1,7 @@
 """The annotations that the compiler itself reads: ``@name``, ``@id``, and numbers in others."""
 
+from collections.abc import Iterable
+
 from olafctl.p4.refuse import Refused
 from olafctl.p4.syntax.literals import literal
 from olafctl.p4.syntax.tree import Annotation, Annotations
@@ -13,20 +15,21 @@ def only_number(annotation: Annotation) -> int:
     return literal(annotation.body[0][1], annotation.pos).value
 
 
-def given_id(annotations: Annotations) -> int | None:
-    """The number of ``@id``; None when there is none."""
-    for annotation in annotations:
-        if annotation.name == "id":
-            return only_number(annotation)
-    return None
+def named(annotations: Iterable[Annotation], name: str) -> Annotation | None:
+    """The first annotation of a name; None when there is none."""
+    return next((annotation for annotation in annotations if annotation.name == name), None)
+
+
+def given_number(annotations: Annotations, name: str) -> int | None:
+    """The number of the first annotation of a name, such as ``@id``; None when there is none."""
+    found = named(annotations, name)
+    return only_number(found) if found else None
 
 
 def given_name(annotations: Annotations) -> str:
     """The text of the first ``@name``; empty when there is none."""
-    for annotation in annotations:
-        if annotation.name == "name" and annotation.body:
-            return annotation.body[0][1][1:-1]
-    return ""
+    found = named([each for each in annotations if each.body], "name")
+    return found.body[0][1][1:-1] if found else ""
 
 
 def control_plane_name(name: str, path: str, annotations: Annotations) -> str:

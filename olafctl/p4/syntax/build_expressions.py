@@ -1,7 +1,7 @@
 """From grammar rules to syntax tree: expressions and types."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from lark import Token as Terminal
@@ -12,6 +12,18 @@ from olafctl.p4.syntax import tree
 from olafctl.p4.syntax.literals import literal
 
 Children = Sequence[Any]
+Rule = Callable[[Any, Children], Any]
+"""A method that makes something of a rule's children: terminals, and what other methods made."""
+
+
+class Word(str):
+    """A name with its place."""
+
+    pos: Pos
+
+
+class Annotated(list[tree.Annotation]):
+    """The annotations in front of something."""
 
 
 def place(children: Children) -> Pos:
@@ -24,9 +36,13 @@ def place(children: Children) -> Pos:
     raise AssertionError("a rule without children has no place")
 
 
-def nodes(children: Children) -> list[Any]:
-    """The children without words and punctuation."""
-    return [child for child in children if not isinstance(child, Terminal)]
+def parts(children: Children) -> list[Any]:
+    """The children without words, punctuation and annotations; names as plain text."""
+    return [
+        str(child) if isinstance(child, Word) else child
+        for child in children
+        if not isinstance(child, Terminal | Annotated)
+    ]
 
 
 def has_word(children: Children, *words: str) -> str:
@@ -34,10 +50,24 @@ def has_word(children: Children, *words: str) -> str:
     return next((str(c) for c in children if isinstance(c, Terminal) and str(c) in words), "")
 
 
-class Word(str):
-    """A name with its place."""
+def node(kind: Callable[..., Any]) -> Rule:
+    """A rule whose parts are the node's fields, in order."""
+    return lambda _, c: kind(place(c), *parts(c))
 
-    pos: Pos
+
+def worded(kind: Callable[..., Any]) -> Rule:
+    """As :func:`node`, of a rule whose first word is the first field."""
+    return lambda _, c: kind(place(c), str(c[0]), *parts(c))
+
+
+def listed(_: Any, c: Children) -> Any:
+    """A rule that is a list of its parts."""
+    return tuple(parts(c))
+
+
+def first(_: Any, c: Children) -> Any:
+    """A rule that is its first part."""
+    return parts(c)[0]
 
 
 def as_type(expr: Any) -> tree.Type:
@@ -75,35 +105,19 @@ class ExpressionBuilder(Transformer[Any, Any]):
             return tree.SizedType(place(c), "bit", tree.Number(place(c), 1, None, False))
         return tree.BaseType(place(c), str(c[0]))
 
-    def sized_type(self, c: Children) -> tree.Type:
-        return tree.SizedType(place(c), str(c[0]), nodes(c)[0])
-
     def any_type(self, c: Children) -> tree.Type:
         return tree.BaseType(place(c), "_")
 
     def named_type(self, c: Children) -> tree.Type:
         word = next(t for t in c if isinstance(t, Terminal) and t.type == "NAME")
         base = tree.NamedType(place(c), str(word), str(c[0]) == ".")
-        args = [child for child in c if isinstance(child, tuple)]
-        return tree.Specialized(place(c), base, args[0]) if args else base
+        return tree.Specialized(place(c), base, *parts(c)) if parts(c) else base
 
-    def stack(self, c: Children) -> tree.Type:
-        return tree.StackType(place(c), c[0], c[2])
-
-    keyword_stack = stack
-
-    def tuple(self, c: Children) -> tree.Type:
-        args = nodes(c)
-        return tree.TupleType(place(c), args[0] if args else ())
-
-    def list_type(self, c: Children) -> tree.Type:
-        return tree.ListType(place(c), c[2])
-
-    def type_args(self, c: Children) -> Any:
-        return tuple(nodes(c))
-
-    def type_params(self, c: Children) -> Any:
-        return tuple(str(child) for child in c if isinstance(child, Word))
+    sized_type = worded(tree.SizedType)
+    stack = keyword_stack = node(tree.StackType)
+    tuple = node(tree.TupleType)
+    list_type = node(tree.ListType)
+    type_args = type_params = listed
 
     # --- leaves
 
@@ -120,40 +134,18 @@ class ExpressionBuilder(Transformer[Any, Any]):
     def variable_name(self, c: Children) -> tree.Name:
         return tree.Name(place(c), str(c[-1]), str(c[0]) == ".")
 
-    def parens(self, c: Children) -> tree.Expr:
-        inner: tree.Expr = c[1]
-        return inner
-
     # --- compound
-
-    def mux(self, c: Children) -> tree.Expr:
-        return tree.Mux(place(c), c[0], c[2], c[4])
 
     def binary(self, c: Children) -> tree.Expr:
         return tree.Binary(c[1].pos, str(c[1]), c[0], c[2])
-
-    def unary_op(self, c: Children) -> tree.Expr:
-        return tree.Unary(place(c), str(c[0]), c[1])
-
-    def cast(self, c: Children) -> tree.Expr:
-        return tree.Cast(place(c), c[1], c[3])
-
-    def member(self, c: Children) -> tree.Expr:
-        return tree.Member(place(c), c[0], str(c[2]))
 
     def type_member(self, c: Children) -> tree.Expr:
         if not isinstance(c[0], tree.BaseType) or c[0].name != "error":
             raise Refused(place(c), "member", "only error has members among the built-in types")
         return tree.Member(place(c), tree.Name(place(c), "error"), str(c[2]))
 
-    def index(self, c: Children) -> tree.Expr:
-        return tree.Index(place(c), c[0], c[2])
-
     def slice(self, c: Children) -> tree.Expr:
         return tree.Slice(place(c), c[0], c[2], c[4], str(c[3]) == "+:")
-
-    def specialize(self, c: Children) -> tree.Expr:
-        return tree.Call(place(c), c[0], c[2], ())
 
     def call(self, c: Children) -> tree.Expr:
         callee, args = c[0], c[2]
@@ -161,45 +153,38 @@ class ExpressionBuilder(Transformer[Any, Any]):
             return tree.Call(place(c), callee.callee, callee.type_args, args)
         return tree.Call(place(c), callee, (), args)
 
-    def arguments(self, c: Children) -> Any:
-        return tuple(nodes(c))
-
     def argument(self, c: Children) -> tree.Argument:
         name = str(c[0]) if len(c) == 3 else None
         value = None if isinstance(c[-1], Terminal) else c[-1]
         return tree.Argument(place(c), name, value)
 
-    def expressions(self, c: Children) -> Any:
-        return tuple(nodes(c))
-
-    def dots(self, c: Children) -> tree.Expr:
-        return tree.Dots(place(c))
-
-    def named(self, c: Children) -> Any:
-        return (Word(c[0]), c[2])
-
     def braces(self, c: Children) -> tree.Expr:
         if str(c[0]) == "{#}":
             return tree.InvalidHeader(place(c))
-        items = nodes(c)
-        named = [item for item in items if isinstance(item, tuple)]
-        if not named:
-            return tree.ListOf(place(c), tuple(items))
+        items = parts(c)
+        given = [item for item in items if not isinstance(item, tree.Node)]
+        if not given:
+            return tree.ListOf(place(c), listed(self, c))
         rest = isinstance(items[-1], tree.Dots)
-        if len(named) + rest != len(items):
+        if len(given) + rest != len(items):
             raise Refused(place(c), "struct expression", "all of its fields must be named")
-        return tree.Fields(place(c), tuple((str(name), value) for name, value in named), rest)
+        return tree.Fields(place(c), (*given,), rest)
+
+    parens = first
+    mux = node(tree.Mux)
+    unary_op = worded(tree.Unary)
+    cast = node(tree.Cast)
+    member = node(tree.Member)
+    index = node(tree.Index)
+    specialize = node(tree.Call)
+    arguments = expressions = named = listed
+    dots = node(tree.Dots)
 
     # --- key sets
 
-    def masked(self, c: Children) -> tree.Expr:
-        return tree.Masked(place(c), c[0], c[2])
-
-    def between(self, c: Children) -> tree.Expr:
-        return tree.Between(place(c), c[0], c[2])
-
-    def anything(self, c: Children) -> tree.Expr:
-        return tree.Anything(place(c))
+    masked = node(tree.Masked)
+    between = node(tree.Between)
+    anything = node(tree.Anything)
 
     def key_tuple(self, c: Children) -> tree.Expr:
-        return tree.KeyTuple(place(c), tuple(nodes(c)))
+        return tree.KeyTuple(place(c), listed(self, c))

@@ -256,87 +256,37 @@ class Engine:
             raise OlafError(Problem(message.decode(errors="replace"), where))
 
 
-_POINTER = ctypes.c_void_p
+_POINTER, _TEXT, _SIZE, _INT = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_int
+_NUMBER, _WORD, _WORD_32 = ctypes.c_uint, ctypes.c_uint64, ctypes.c_uint32
+_POINTERS, _TEXTS, _SIZES = map(ctypes.POINTER, (_POINTER, _TEXT, _SIZE))
+_NUMBERS, _WORDS, _WORDS_32 = map(ctypes.POINTER, (_NUMBER, _WORD, _WORD_32))
 _SIGNATURES: Sequence[tuple[str, Any, tuple[Any, ...]]] = (
     ("engine_new", _POINTER, ()),
     ("engine_free", None, (_POINTER,)),
-    (
-        "engine_wire_twins",
-        ctypes.c_char_p,
-        (
-            _POINTER,
-            ctypes.c_uint,
-            ctypes.c_uint,
-            ctypes.c_uint,
-            ctypes.POINTER(ctypes.c_char_p),
-            ctypes.c_size_t,
-        ),
-    ),
-    ("engine_own", ctypes.c_char_p, (_POINTER, ctypes.c_uint, ctypes.c_uint)),
-    (
-        "engine_link",
-        None,
-        (_POINTER, ctypes.c_uint, ctypes.c_uint, ctypes.c_uint64, ctypes.c_uint64, ctypes.c_uint64),
-    ),
-    (
-        "engine_wire_relay",
-        ctypes.c_char_p,
-        (_POINTER, ctypes.POINTER(ctypes.c_char_p), ctypes.c_size_t),
-    ),
-    ("engine_wire_switch", ctypes.c_char_p, (_POINTER, ctypes.c_uint)),
-    ("engine_add_interface", ctypes.c_char_p, (_POINTER, ctypes.c_uint, ctypes.c_char_p)),
-    (
-        "engine_add_own_interface",
-        ctypes.c_char_p,
-        (_POINTER, ctypes.c_uint, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_size_t),
-    ),
-    ("engine_add_tap", ctypes.c_char_p, (_POINTER, ctypes.c_uint, ctypes.c_int)),
-    ("engine_add_seqpacket", ctypes.c_char_p, (_POINTER, ctypes.c_uint, ctypes.c_int)),
-    ("engine_add_pcap", ctypes.c_char_p, (_POINTER, ctypes.c_uint, ctypes.c_char_p, ctypes.c_char_p)),
+    ("engine_wire_twins", _TEXT, (_POINTER, _NUMBER, _NUMBER, _NUMBER, _TEXTS, _SIZE)),
+    ("engine_own", _TEXT, (_POINTER, _NUMBER, _NUMBER)),
+    ("engine_link", None, (_POINTER, _NUMBER, _NUMBER, _WORD, _WORD, _WORD)),
+    ("engine_wire_relay", _TEXT, (_POINTER, _TEXTS, _SIZE)),
+    ("engine_wire_switch", _TEXT, (_POINTER, _NUMBER)),
+    ("engine_add_interface", _TEXT, (_POINTER, _NUMBER, _TEXT)),
+    ("engine_add_own_interface", _TEXT, (_POINTER, _NUMBER, _TEXT, _INT, _TEXT, _SIZE)),
+    ("engine_add_tap", _TEXT, (_POINTER, _NUMBER, _INT)),
+    ("engine_add_seqpacket", _TEXT, (_POINTER, _NUMBER, _INT)),
+    ("engine_add_pcap", _TEXT, (_POINTER, _NUMBER, _TEXT, _TEXT)),
     ("engine_start", None, (_POINTER,)),
     ("engine_stop", None, (_POINTER,)),
-    ("engine_set_switch", None, (_POINTER, ctypes.c_uint, _POINTER, _POINTER)),
+    ("engine_set_switch", None, (_POINTER, _NUMBER, _POINTER, _POINTER)),
     ("engine_quiesce", None, (_POINTER,)),
-    ("engine_packet_out", None, (_POINTER, ctypes.c_uint, ctypes.c_char_p, ctypes.c_size_t)),
-    (
-        "engine_take_packet_in",
-        ctypes.c_size_t,
-        (_POINTER, ctypes.c_int, ctypes.POINTER(ctypes.c_uint), ctypes.c_char_p),
-    ),
-    ("engine_read", ctypes.c_uint32, (_POINTER, ctypes.c_uint, ctypes.c_uint32)),
-    ("engine_write", None, (_POINTER, ctypes.c_uint, ctypes.c_uint32, ctypes.c_uint32)),
-    ("engine_port_stats", ctypes.c_int, (_POINTER, ctypes.c_uint, ctypes.POINTER(ctypes.c_uint64))),
-    ("engine_losses", None, (_POINTER, ctypes.POINTER(ctypes.c_uint64))),
-    ("load_open", ctypes.c_char_p, (ctypes.c_char_p, ctypes.POINTER(_POINTER))),
+    ("engine_packet_out", None, (_POINTER, _NUMBER, _TEXT, _SIZE)),
+    ("engine_take_packet_in", _SIZE, (_POINTER, _INT, _NUMBERS, _TEXT)),
+    ("engine_read", _WORD_32, (_POINTER, _NUMBER, _WORD_32)),
+    ("engine_write", None, (_POINTER, _NUMBER, _WORD_32, _WORD_32)),
+    ("engine_port_stats", _INT, (_POINTER, _NUMBER, _WORDS)),
+    ("engine_losses", None, (_POINTER, _WORDS)),
+    ("load_open", _TEXT, (_TEXT, _POINTERS)),
     ("load_close", None, (_POINTER,)),
-    (
-        "load_measure",
-        None,
-        (
-            _POINTER,
-            _POINTER,
-            ctypes.c_char_p,
-            ctypes.c_size_t,
-            ctypes.c_size_t,
-            ctypes.c_uint64,
-            ctypes.c_uint64,
-            ctypes.c_uint64,
-            ctypes.c_int,
-            ctypes.POINTER(ctypes.c_uint64),
-        ),
-    ),
-    (
-        "engine_replay",
-        ctypes.c_char_p,
-        (
-            _POINTER,
-            ctypes.c_int,
-            ctypes.POINTER(ctypes.c_uint32),
-            ctypes.POINTER(ctypes.c_size_t),
-            ctypes.c_size_t,
-            ctypes.c_uint32,
-        ),
-    ),
+    ("load_measure", None, (_POINTER, _POINTER, _TEXT, _SIZE, _SIZE, _WORD, _WORD, _WORD, _INT, _WORDS)),
+    ("engine_replay", _TEXT, (_POINTER, _INT, _WORDS_32, _SIZES, _SIZE, _WORD_32)),
 )
 
 

@@ -49,5 +49,5 @@ def next_steps(folder: Path, build_id: str) -> str:
         "  OLAF_CARD=0000:3b:00.0 OLAF_CARD_DRIVERS=DRIVERS olafctl deploy TESTBED --target opennic",
     ]
     if shutil.which("vivado"):
-        lines += [f"missing here: {problem}" for problem in preflight.problems(None)]
+        lines += [f"missing here: {problem}" for problem in preflight.problems()]
     return "\n".join(lines)

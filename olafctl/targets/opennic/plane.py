@@ -9,6 +9,7 @@ import heapq
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import NoReturn
 
 from olafctl.p4.p4info.matching import mismatch
 from olafctl.p4runtime.dataplane import (
@@ -82,6 +83,15 @@ class _Table:
     """By id: the driver's number, and the widths of the parameters."""
     counter: _Counter | None
     places: dict[tuple[Key, int], int] = field(default_factory=dict)
+
+
+def _lacks(what: str) -> Callable[..., NoReturn]:
+    """A method of what the card cannot do."""
+
+    def refuse(*asked: object) -> NoReturn:
+        raise Unsupported(f"the card {what}")
+
+    return refuse
 
 
 class CardPlane:
@@ -292,41 +302,18 @@ class CardPlane:
 
     # --- what the card does not have
 
-    def idle_ns(self, table_id: int, key: Key, priority: int) -> int:
-        raise Unsupported("the card does not know when entries were last hit")
+    idle_ns = _lacks("does not know when entries were last hit")
 
     def set_direct_meter(self, table_id: int, key: Key, priority: int, config: MeterConfig | None) -> None:
         if config is not None:
             raise Unsupported("the card has no meters")
 
-    def counter(self, counter_id: int, index: int) -> CounterData:
-        raise Unsupported("the card has no indirect counters")
-
-    def set_counter(self, counter_id: int, index: int, data: CounterData) -> None:
-        raise Unsupported("the card has no indirect counters")
-
-    def set_meter(self, meter_id: int, index: int, config: MeterConfig | None) -> None:
-        raise Unsupported("the card has no meters")
-
-    def register(self, register_id: int, index: int) -> int:
-        raise Unsupported("the card has no P4 registers")
-
-    def set_register(self, register_id: int, index: int, value: int) -> None:
-        raise Unsupported("the card has no P4 registers")
-
-    def set_member(self, profile_id: int, member_id: int, action: ActionCall | None) -> None:
-        raise Unsupported("the card has no action profiles")
-
-    def set_group(self, profile_id: int, group_id: int, members: Sequence[tuple[int, int]] | None) -> None:
-        raise Unsupported("the card has no action profiles")
-
-    def set_value_set(self, value_set_id: int, members: Sequence[Key]) -> None:
-        raise Unsupported("the card has no parser value sets")
-
-    def set_clone_session(
-        self, session_id: int, replicas: Sequence[Replica] | None, packet_length: int = 0
-    ) -> None:
-        raise Unsupported("the card does not clone")
+    counter = set_counter = _lacks("has no indirect counters")
+    set_meter = _lacks("has no meters")
+    register = set_register = _lacks("has no P4 registers")
+    set_member = set_group = _lacks("has no action profiles")
+    set_value_set = _lacks("has no parser value sets")
+    set_clone_session = _lacks("does not clone")
 
 
 def _direct(action: ActionSpec) -> ActionCall:

@@ -30,12 +30,10 @@ _VARIABLES = ("XILINXD_LICENSE_FILE", "LM_LICENSE_FILE")
 _FEATURE = re.compile(r"^\s*(?:INCREMENT|FEATURE)\s+(\S+)", re.MULTILINE)
 
 
-def problems(shell: Path | None) -> Sequence[Problem]:
-    """Everything that is missing here, as far as it can be known without starting a build.
-
-    ``shell`` is the checkout of open-nic-shell, if there is one.
-    """
-    return [*_vivado(), *_licences(), *_shell(shell)]
+def problems() -> Sequence[Problem]:
+    """Everything that is missing here, as far as it can be known without starting a build."""
+    shell = "no checkout of open-nic-shell is given"
+    return [*_vivado(), *_licences(), Problem(shell, remedy="clone github.com/Xilinx/open-nic-shell")]
 
 
 def _vivado() -> Iterator[Problem]:
@@ -70,31 +68,6 @@ def _licences() -> Iterator[Problem]:
 
 def _licence_files(place: Path) -> list[Path]:
     return sorted(place.glob("*.lic")) if place.is_dir() else [place] if place.is_file() else []
-
-
-def _shell(shell: Path | None) -> Iterator[Problem]:
-    if shell is None:
-        yield Problem(
-            "no checkout of open-nic-shell is given", remedy="clone github.com/Xilinx/open-nic-shell"
-        )
-        return
-    for name, what in (
-        ("script/build.tcl", "its build script"),
-        (f"script/board_settings/{BOARD}.tcl", f"board {BOARD}"),
-        (f"constr/{BOARD}", f"the constraints of board {BOARD}"),
-    ):
-        if not (shell / name).exists():
-            yield Problem(f"lacks {name} ({what})", str(shell), "check out the main branch of open-nic-shell")
-    boards = [*shell.glob("board_files/**/board.xml"), *_vivado_boards()]
-    if not any(BOARD in str(path) for path in boards):
-        remedy = "install it from Vivado's board store (xhub::install)"
-        yield Problem(f"the board files of {BOARD} are missing", str(shell / "board_files"), remedy)
-
-
-def _vivado_boards() -> Iterator[Path]:
-    home = os.environ.get("XILINX_VIVADO")
-    if home:
-        yield from Path(home, "data").glob("**/boards/**/board.xml")
 
 
 def _name(version: tuple[int, int]) -> str:

@@ -1,17 +1,14 @@
 """The agent's process of a deployment: ``python -m olafctl.targets.opennic.process STATE``."""
 
 import json
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
-import click
-
-from olafctl import log
-from olafctl.errors import OlafError
 from olafctl.p4runtime import address as addresses
 from olafctl.targets import main_thread
 from olafctl.targets.opennic.service import CardService, Settings
-from olafctl.targets.processes import say_ready
 from olafctl.targets.queue_process import SOCKET
 
 SETTINGS = "card.json"
@@ -31,20 +28,13 @@ def read_settings(state: Path) -> Settings:
     )
 
 
-@click.command()
-@click.argument("state", type=click.Path(path_type=Path, exists=True, file_okay=False))
-@click.option("--ready-fd", type=int)
-def main(state: Path, ready_fd: int | None) -> None:
-    """Serve the card of the deployment in STATE."""
-    log.configure()
-    try:
-        service = CardService(
-            read_settings(state), addresses.of_socket(state.resolve() / GRPC_SOCKET), state / SOCKET
-        )
-    except (OlafError, OSError) as error:
-        raise click.ClickException(str(error)) from error
-    main_thread.serve(lambda: say_ready(ready_fd, service.address), service.close)
+@contextmanager
+def serving(state: Path) -> Iterator[str]:
+    """The card of the deployment in ``state``, and where it serves P4Runtime. Raises OlafError or OSError."""
+    address = addresses.of_socket(state.resolve() / GRPC_SOCKET)
+    with closing(CardService(read_settings(state), address, state / SOCKET)) as service:
+        yield service.address
 
 
 if __name__ == "__main__":
-    main()
+    main_thread.program(serving)

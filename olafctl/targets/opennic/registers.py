@@ -61,6 +61,10 @@ def _counters(*named: tuple[str, str]) -> tuple[Register, ...]:
     return _run(0x100, Access.COUNTER, *((name, 0, meaning) for name, meaning in named))
 
 
+def _late(name: str) -> str:
+    return "" if name == "host" else ", or an update's rest was late"
+
+
 REGISTERS: tuple[Register, ...] = (
     *_run(
         0x000,
@@ -104,7 +108,7 @@ REGISTERS: tuple[Register, ...] = (
             for counter in (
                 (f"in_{name}", f"frames from {of}, whole"),
                 (f"oversize_{name}", f"frames from {of} dropped: longer than max_bytes"),
-                (f"malformed_{name}", f"frames from {of} dropped: a hole in their tkeep"),
+                (f"malformed_{name}", f"frames from {of} dropped: a hole in their tkeep{_late(name)}"),
                 (f"cut_{name}", f"frames from {of} dropped: a reset of the box cut them"),
             )
         ),

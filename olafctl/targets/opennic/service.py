@@ -82,7 +82,7 @@ class CardService:
             self.address: str = agent.address
             self.devices = devices(settings.build, agent.address)
             if control is not None:
-                queues = {ONLY: QueueRegisters(self.read_register, self.write_register)}
+                queues = {ONLY: QueueRegisters(self.card.read_queue, self.card.write_queue)}
                 answers = {**handlers(self, queues, settings.ports, self.devices), "card": self._card}
                 stack.callback(ControlServer(control, answers, {}).close)
             self._closing = stack.pop_all()
@@ -90,14 +90,6 @@ class CardService:
     def close(self) -> None:
         """Stop serving; the card goes on with the tables that it has."""
         self._closing.close()
-
-    def read_register(self, offset: int) -> int:
-        """A 32-bit register of OlafQueue."""
-        return self.card.read_queue(offset)
-
-    def write_register(self, offset: int, value: int) -> None:
-        """Write a 32-bit register of OlafQueue."""
-        self.card.write_queue(offset, value)
 
     def port_stats(self, number: int) -> CardPortStats:
         """What went through front port ``number``."""

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from olafctl.errors import Problem
@@ -9,7 +10,6 @@ from olafctl.targets import deployment, queue_process
 from olafctl.targets.deployment import Deployment
 from olafctl.targets.interface import Build, Progress
 from olafctl.targets.opennic import build as builds
-from olafctl.targets.opennic import running
 from olafctl.targets.opennic.card import DRIVER
 from olafctl.targets.opennic.health import CMACS
 from olafctl.targets.opennic.ips import IPS
@@ -21,7 +21,6 @@ from olafctl.testbed.model import Testbed
 CARD = "OLAF_CARD"
 INTERFACE = "OLAF_CARD_INTERFACE"
 DRIVERS = "OLAF_CARD_DRIVERS"
-LOGS = (queue_process.LOG,)
 
 
 class Opennic:
@@ -76,14 +75,14 @@ class Opennic:
             write_settings(state, settings)
             progress(f"starting the agent of card {settings.card}")
             queue_process.start("olafctl.targets.opennic.process", state)
-            return RunningCard(state, recorded, testbed.root.name, LOGS)
+            return RunningCard(state, recorded, testbed.root.name)
         except BaseException:
             deployment.undo(state)
             raise
 
     def find(self, testbed: Testbed, state: Path) -> RunningCard | None:
         """What runs in ``state``, if it answers."""
-        return running.find(self.name, testbed.root.name, state, LOGS)
+        return queue_process.find(self.name, state, partial(RunningCard, engine=testbed.root.name))
 
     def stop(self, state: Path) -> None:
         """End the agent; the card forwards on with the tables that it has."""

@@ -6,12 +6,11 @@ control socket.
 
 import socket
 import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-import click
-
-from olafctl import log
 from olafctl.errors import OlafError
 from olafctl.p4runtime import address as addresses
 from olafctl.p4runtime.agent import serve
@@ -20,7 +19,6 @@ from olafctl.targets import deployment, main_thread, privileges
 from olafctl.targets.control import ControlServer, TakeOver
 from olafctl.targets.engine.device import EngineSwitch
 from olafctl.targets.engine.engine import Engine
-from olafctl.targets.processes import say_ready
 from olafctl.targets.queue_control import handlers
 from olafctl.targets.queue_process import SOCKET
 from olafctl.targets.replay_stream import refuse
@@ -31,19 +29,20 @@ GRPC_SOCKET = "p4runtime.sock"
 _HANDOVER_SECONDS = 1.0
 
 
-@click.command()
-@click.argument("state", type=click.Path(path_type=Path, exists=True, file_okay=False))
-@click.option("--ready-fd", type=int)
-def main(state: Path, ready_fd: int | None) -> None:
-    """Run the twin deployed in STATE."""
-    log.configure()
-    recorded = deployment.load(state)
-    if recorded is None:
-        raise click.ClickException(f"{state} holds no deployment")
+@contextmanager
+def serving(state: Path) -> Iterator[str]:
+    """The twin deployed in ``state``, and where it serves P4Runtime. Raises OlafError or OSError."""
+    recorded = deployment.required(state)
     made = any(port.transport in (Transport.VETH, Transport.TAP) for port in recorded.ports)
     privileges.keep(privileges.NEEDED | ({privileges.NAMESPACES} if made else set()))
-    engine = Engine()
-    try:
+    with ExitStack() as stack:
+        engine = Engine()
+        switches = {
+            device.device_id: stack.enter_context(closing(EngineSwitch(engine, place, CPU_PORT)))
+            for place, device in enumerate(recorded.devices)
+        }
+        # Before the switches, for it cuts off a replay, which would keep them waiting.
+        stack.callback(engine.close)
         engine.wire_twins([part.queue_library for part in recorded.engines])
         for twin, part in enumerate(recorded.engines):
             for number in part.ports:
@@ -51,28 +50,15 @@ def main(state: Path, ready_fd: int | None) -> None:
         join(engine, recorded.links)
         for port in recorded.ports:
             attach(engine, port, state)
-        switches = {
-            device.device_id: EngineSwitch(engine, place, CPU_PORT)
-            for place, device in enumerate(recorded.devices)
-        }
         agent = serve(switches, addresses.of_socket(state.resolve() / GRPC_SOCKET))
+        stack.callback(agent.stop)
         devices = [replace(device, address=agent.address) for device in recorded.devices]
         queues = {part.name: engine.registers(n) for n, part in enumerate(recorded.engines)}
         answers = handlers(engine, queues, recorded.all_ports, devices)
         control = ControlServer(state / SOCKET, answers, {"replay": _one_replay_at_a_time(engine)})
-    except (OlafError, OSError) as error:
-        raise click.ClickException(str(error)) from error
-    start(engine, recorded.ports, state, steered=recorded.target != "software")
-
-    def close() -> None:
-        control.close()
-        agent.stop()
-        # Before the switches, for it cuts off a replay, which would keep them waiting.
-        engine.close()
-        for switch in switches.values():
-            switch.close()
-
-    main_thread.serve(lambda: say_ready(ready_fd, agent.address), close)
+        stack.callback(control.close)
+        start(engine, recorded.ports, state, steered=recorded.target != "software")
+        yield agent.address
 
 
 def _one_replay_at_a_time(engine: Engine) -> TakeOver:
@@ -94,4 +80,4 @@ def _one_replay_at_a_time(engine: Engine) -> TakeOver:
 
 
 if __name__ == "__main__":
-    main()
+    main_thread.program(serving)

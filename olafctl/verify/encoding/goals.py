@@ -70,7 +70,7 @@ class Goal:
             total = grown
         mean = Mean(self._arithmetic, str(name), total, [age.has_peak(update) for update in flow[1:]])
         self.constraints += mean.constraints
-        if self._bounds and self._arithmetic.numbers is not Numbers.BITS:
+        if self._bounds:
             self.constraints += self._mean_bounds(mean, name)
         return mean
 
@@ -93,38 +93,21 @@ class Mean:
     """total / count, with the count of ``flags`` case by case, so that everything stays linear."""
 
     def __init__(self, arithmetic: Arithmetic, name: str, total: Term, flags: Sequence[Bool]) -> None:
-        self._bits = arithmetic.numbers is Numbers.BITS
-        self.total = total
         self.starved = negation(either(*flags))
-        self.cases = [
-            (count, z3.PbEq([(flag, 1) for flag in flags], count)) for count in range(1, len(flags) + 1)
+        self.value: Term = z3.Real(f"average {name}")
+        real = z3.ToReal(total) if arithmetic.numbers is Numbers.INTEGER else total
+        self.constraints: list[Bool] = [
+            z3.Implies(z3.PbEq([(flag, 1) for flag in flags], count), count * self.value == real)
+            for count in range(1, len(flags) + 1)
         ]
-        self.value: Term = None
-        self.constraints: list[Bool] = []
-        if not self._bits:
-            self.value = z3.Real(f"average {name}")
-            real = z3.ToReal(total) if arithmetic.numbers is Numbers.INTEGER else total
-            self.constraints = [z3.Implies(case, count * self.value == real) for count, case in self.cases]
 
     def above(self, bound: Fraction) -> Bool:
         """avg Δ_p > bound."""
-        if not self._bits:
-            return both(z3.Not(self.starved), self.value > _rational(bound))
-        return either(*(both(case, self.total > int(bound * count)) for count, case in self.cases))
+        return both(z3.Not(self.starved), self.value > _rational(bound))
 
     def apart(self, other: "Mean", bound: Fraction) -> Bool:
         """avg Δ_p of this minus that of ``other`` > bound."""
-        if not self._bits:
-            return both(
-                z3.Not(self.starved), z3.Not(other.starved), self.value - other.value > _rational(bound)
-            )
-        return either(
-            *(
-                both(mine, theirs, self.total * n - other.total * m > int(bound * m * n))
-                for m, mine in self.cases
-                for n, theirs in other.cases
-            )
-        )
+        return both(z3.Not(self.starved), z3.Not(other.starved), self.value - other.value > _rational(bound))
 
 
 def _rational(value: Fraction) -> Term:

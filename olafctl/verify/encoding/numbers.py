@@ -1,4 +1,4 @@
-"""Three ways to put times to Z3. Import this module only where the extra [verify] is needed."""
+"""Two ways to put times to Z3. Import this module only where the extra [verify] is needed."""
 
 from enum import StrEnum
 from typing import Any
@@ -26,35 +26,26 @@ class Numbers(StrEnum):
     REAL = "real"
     """Dense time: a refutation holds for integers too; a schedule is then looked for among integers."""
     INTEGER = "integer"
-    BITS = "bits"
-    """Machine words wide enough for every sum that can arise, bit-blasted."""
 
 
 class Arithmetic:
     """Variables and constants of one kind of number."""
 
-    def __init__(self, numbers: Numbers, largest: int) -> None:
+    def __init__(self, numbers: Numbers) -> None:
         self.numbers = numbers
-        self.width = largest.bit_length() + 2
-        self.solver = z3.SolverFor("QF_BV") if numbers is Numbers.BITS else z3.Solver()
+        self.solver = z3.Solver()
 
     def variable(self, name: str) -> Term:
         """A number."""
-        if self.numbers is Numbers.BITS:
-            return z3.BitVec(name, self.width)
         return z3.Real(name) if self.numbers is Numbers.REAL else z3.Int(name)
 
     def constant(self, value: int) -> Term:
         """An integer constant."""
-        if self.numbers is Numbers.BITS:
-            return z3.BitVecVal(value, self.width)
         return z3.RealVal(value) if self.numbers is Numbers.REAL else z3.IntVal(value)
 
     def read(self, model: Any, term: Term) -> int | None:
         """A number's value in a model; None when it is not an integer."""
         value = model.eval(term, model_completion=True)
-        if self.numbers is Numbers.BITS:
-            return int(value.as_signed_long())
         if self.numbers is Numbers.REAL:
             return int(value.numerator_as_long()) if value.denominator_as_long() == 1 else None
         return int(value.as_long())

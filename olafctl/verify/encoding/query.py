@@ -19,8 +19,6 @@ class Encoding:
     """The choices that change the time a verdict takes and never the verdict."""
 
     numbers: Numbers = Numbers.REAL
-    work: bool = True
-    """The output's remaining work decides waiting and loss; False counts Q_k slot by slot (OLAF §12.3)."""
     windows: bool = True
     """Orders that the arrival windows settle are constants."""
     symmetry: bool = True
@@ -31,6 +29,12 @@ class Encoding:
     """Simulate some schedules that often hurt before asking the solver."""
     incremental: bool = True
     """Look for violations within short horizons first, and carry them on."""
+    query: "type[Query] | None" = None
+    """Another statement of the same laws."""
+
+    def of(self, system: System, objective: Objective) -> "Query":
+        """The query for a violation of ``objective``."""
+        return (self.query or Query)(system, objective, self)
 
 
 class Query:
@@ -42,8 +46,7 @@ class Query:
 
     def __init__(self, system: System, objective: Objective, encoding: Encoding) -> None:
         self.system = system
-        self.arithmetic = Arithmetic(encoding.numbers, _largest(system))
-        self._encoding = encoding
+        self.arithmetic = Arithmetic(encoding.numbers)
         self._wait = longest_wait(system) // system.tick
         inside = scope(system, objective)
         kinds = _kinds(system, set(inside)) if encoding.symmetry else tuple(range(len(system.clusters)))
@@ -67,7 +70,7 @@ class Query:
     def complete(self) -> None:
         """Add the laws of engine, workers and order."""
         for update in self.arrivals.updates:
-            self._add(self._engine(update))
+            self._add(self.laws_of(update))
         if self.system.controlled:
             for flow in self.arrivals.flows:
                 self._add(self._control(flow))
@@ -79,21 +82,15 @@ class Query:
             if constraint is not True:
                 self.solver.add(constraint)
 
-    def _engine(self, update: Update) -> Iterator[Bool]:
+    def laws_of(self, update: Update) -> Iterator[Bool]:
         """The engine's laws for one update."""
-        ahead = self._ahead(update)
-        yield from engine.output_free(update, ahead)
-        if self._encoding.work:
-            full = engine.full_by_work(update, self.system) if self._can_fill else False
-            yield from engine.service_time(update)
-        else:
-            everyone = self._everyone_before(update)
-            rest = self.arithmetic.variable(f"rest {update.cluster} {update.place}")
-            waiting = engine.queue_on_arrival(update, self.arrivals.flows, self.arrivals)
-            constraints, sending = engine.rest_of_transmission(update, rest, everyone, self.system)
-            full = engine.full_by_count(waiting, sending, self.system)
-            yield from constraints
-            yield from engine.wait_by_count(update, waiting, rest, self.system, self.arithmetic.constant(0))
+        full = engine.full_by_work(update, self.system) if self._can_fill else False
+        yield from engine.output_free(update, self.ahead(update))
+        yield from engine.service_time(update)
+        yield from self.slot(update, full)
+
+    def slot(self, update: Update, full: Bool) -> Iterator[Bool]:
+        """What becomes of one update, where the queue is ``full`` or not."""
         yield from engine.single_slot(update, full)
         yield from engine.departure(update, self.system)
         yield from age.freshness(update)
@@ -117,11 +114,7 @@ class Query:
             else:
                 yield from control.decision(update, last_ack, flow, self.system)
 
-    def _everyone_before(self, update: Update) -> list[tuple[Bool, Update]]:
-        pairs = [(self.arrivals.precedes(other, update), other) for other in self.arrivals.updates]
-        return [(precedes, other) for precedes, other in pairs if precedes is not False]
-
-    def _ahead(self, update: Update) -> list[tuple[Bool, Update]]:
+    def ahead(self, update: Update) -> list[tuple[Bool, Update]]:
         """The updates that may be the last before ``update``: ``done`` never falls along the order."""
         sure, maybe = [], []
         for flow in self.arrivals.flows:
@@ -157,14 +150,3 @@ def _shiftable(system: System, objective: Objective) -> bool:
     """Whether moving all arrivals alike changes nothing: no feedback, no age from 0, all phases free."""
     free = all(cluster.phase == (0, cluster.period - system.tick) for cluster in system.clusters)
     return free and not system.controlled and objective.kind is not Kind.PEAK
-
-
-def _largest(system: System) -> int:
-    """A bound on every number in the query, in ticks."""
-    last = max(
-        rounds * cluster.period + cluster.jitter
-        for rounds, cluster in zip(system.rounds, system.clusters, strict=True)
-    )
-    busy = (len(system.clusters) + 2) * system.service
-    count = max(system.generations)
-    return (last + busy + system.ack_delay + system.certain_after) // system.tick * count * count

@@ -4,7 +4,7 @@ from functools import cmp_to_key
 from typing import Any
 
 from olafctl.verify.encoding import arrivals
-from olafctl.verify.encoding.laws import age, engine
+from olafctl.verify.encoding.laws import age
 from olafctl.verify.encoding.numbers import Bool, Term
 from olafctl.verify.encoding.query import Query
 from olafctl.verify.question.objective import Outcome
@@ -28,24 +28,6 @@ class Witness:
         final = [self._time(age.final_age(flow[-1])) for flow in self._query.arrivals.flows]
         lost = [sum(self._holds(update.lost) for update in flow) for flow in self._query.arrivals.flows]
         return Outcome(peaks, final, lost)
-
-    def departures(self) -> list[tuple[int, int, int, int]]:
-        """(cluster, A of the slot's first update, D, ACK_Q) of every slot, in ns, as the model has them."""
-        updates = self._query.arrivals.updates
-        return [
-            (
-                update.cluster,
-                self._time(update.arrival),
-                self._time(update.departure),
-                int(
-                    self._model.eval(
-                        engine.ack_queue(update, updates, self._query.arrivals), model_completion=True
-                    ).as_long()
-                ),
-            )
-            for update in updates
-            if self._holds(update.opens)
-        ]
 
     def choices(self) -> list[tuple[str, bool]]:
         """Every Boolean variable by name, with its value."""

@@ -10,12 +10,8 @@ _NAMED = 3
 """Clusters alike that are named one by one."""
 
 
-def assumptions(system: System) -> tuple[str, ...]:
+def assumptions(system: System) -> Iterator[str]:
     """What a verdict on ``system`` takes for granted, a line each."""
-    return tuple(_assumptions(system))
-
-
-def _assumptions(system: System) -> Iterator[str]:
     total = sum(system.generations)
     yield (
         f"horizon: {system.updates} updates of a worker of the fastest cluster, {total} in all;"

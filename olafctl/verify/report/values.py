@@ -8,7 +8,7 @@ from olafctl.verify.report.cause import cause
 from olafctl.verify.search.ranges import Parameter, Search
 from olafctl.verify.search.verdict import Counterexample, Verdict
 from olafctl.verify.simulation.engine import Run
-from olafctl.verify.simulation.schedule import Schedule
+from olafctl.verify.simulation.schedule import Schedule, row
 
 
 def verdict_values(verdict: Verdict) -> dict[str, Any]:
@@ -41,14 +41,7 @@ def outcome_values(schedule: Schedule, run: Run) -> dict[str, Any]:
             for departure in run.departures
         ],
         "updates": [
-            {
-                "time_ns": update.time,
-                "cluster": update.cluster,
-                "worker": update.worker,
-                "seq": update.seq,
-                "gen_time": update.time,
-                "disposition": disposition.value,
-            }
+            {**row(update), "disposition": disposition.value}
             for update, disposition in zip(schedule.updates, run.dispositions, strict=True)
         ],
     }

@@ -56,7 +56,7 @@ def verify(
     scope(system, objective)
     chosen = encoding or Encoding()
     begin = time.monotonic()
-    query = Query(system, objective, chosen)
+    query = chosen.of(system, objective)
     if chosen.bounds and _check(query, begin + timeout) == z3.unsat:
         return Verdict(Answer.ACCEPT, system, objective, time.monotonic() - begin)
     found = _guess(system, objective, begin + timeout) if chosen.guesses else None
@@ -105,7 +105,7 @@ def _try_short_horizons(
     while updates * 2 <= system.updates and time.monotonic() < begin + timeout:
         short = replace(system, updates=updates)
         deadline = min(begin + timeout, time.monotonic() + timeout / 20)
-        _, found = _ask(Query(short, objective, encoding), objective, encoding, deadline)
+        _, found = _ask(encoding.of(short, objective), objective, encoding, deadline)
         if found:
             whole = _examine(continued(found.schedule, system), objective)
             if whole:
@@ -135,8 +135,7 @@ def _ask_integers(
     system: System, objective: Objective, encoding: Encoding, deadline: float, dense: Witness
 ) -> tuple[Answer, Counterexample | None]:
     """A schedule between ticks was found: look for one on them, first with the same events."""
-    whole = replace(encoding, numbers=Numbers.INTEGER)
-    query = Query(system, objective, whole)
+    query = replace(encoding, numbers=Numbers.INTEGER).of(system, objective)
     query.complete()
     query.solver.push()
     for name, value in dense.choices():

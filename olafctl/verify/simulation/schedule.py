@@ -46,8 +46,8 @@ def save(schedule: Schedule, objective: str, path: Path) -> None:
         "format": FORMAT,
         "system": asdict(schedule.system),
         "objective": objective,
-        "updates": [_row(update) for update in schedule.updates if update.sent],
-        "withheld": [_row(update) for update in schedule.updates if not update.sent],
+        "updates": [row(update) for update in schedule.updates if update.sent],
+        "withheld": [row(update) for update in schedule.updates if not update.sent],
     }
     try:
         path.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n")
@@ -77,7 +77,8 @@ def load(path: Path) -> Schedule:
     return Schedule(system, tuple(sorted(updates, key=lambda update: update.time)))
 
 
-def _row(update: Update) -> dict[str, int]:
+def row(update: Update) -> dict[str, int]:
+    """An update as the module describes."""
     return {
         "time_ns": update.time,
         "cluster": update.cluster,

@@ -241,3 +241,10 @@ def _publish(name: str, times: int) -> None:
     ring = Ring.open(name)
     for version in range(1, times + 1):
         ring.objects.publish("weights", np.full(100_000, version), version)
+
+
+def test_rows_are_gathered_into_whole_lines_of_the_cache() -> None:
+    ring = Ring(agents([40] * 8, [5] * 8, following=False), 50)
+    for _ in range(20):
+        (memory,) = ring.buffers(7)
+        assert memory.__array_interface__["data"][0] % 64 == 0 and memory.shape == (7,)

@@ -25,7 +25,7 @@ def test_all_layouts_give_the_same_batches_bit_for_bit() -> None:
     lists, arrays, joint = (stack.gather(indices) for stack in stacks)
     for agent in range(game.agents):
         for mine, others, ring in zip(lists[agent], arrays[agent], joint[agent], strict=True):
-            expected = mine.reshape(others.shape).tobytes()
+            expected = mine.astype(np.float32).reshape(others.shape).tobytes()
             assert others.tobytes() == ring.tobytes() == expected
 
 

@@ -14,6 +14,7 @@ from olafctl.verify.question.system import Cluster, Slope, SlotFreed, System, Tr
 from olafctl.verify.search.verdict import Answer, Verdict, verify
 from olafctl.verify.simulation.engine import simulate
 from olafctl.verify.simulation.exhaustive import every_schedule
+from olaflab.model.agreement.counted import CountedQuery
 
 _MOST_UPDATES = 14
 _MOST_SCHEDULES = 20_000
@@ -58,7 +59,7 @@ def compare(count: int, seed: int) -> Iterator[Comparison]:
         if system is None or sum(system.generations) > _MOST_UPDATES:
             continue
         objective = random_objective(chance, system)
-        encoding = _random_encoding(chance, system)
+        encoding = _random_encoding(chance)
         inside = scope(system, objective)
         schedules = violating = 0
         for schedules, (_, outcome) in enumerate(every_schedule(system), 1):
@@ -110,14 +111,10 @@ def random_objective(chance: random.Random, system: System) -> Objective:
     return Objective(kind, bound, clusters)
 
 
-def _random_encoding(chance: random.Random, system: System) -> Encoding:
-    kinds = list(Numbers)
-    if system.controlled and system.transmission is Transmission.EXPECTED:
-        kinds.remove(Numbers.BITS)  # credits are fractions over a common denominator too wide for words
-    numbers = chance.choice(kinds)
+def _random_encoding(chance: random.Random) -> Encoding:
     return Encoding(
-        numbers=numbers,
-        work=numbers is Numbers.BITS or chance.random() < 0.6,
+        numbers=chance.choice(list(Numbers)),
+        query=None if chance.random() < 0.6 else CountedQuery,
         windows=chance.random() < 0.7,
         symmetry=chance.random() < 0.7,
         bounds=chance.random() < 0.7,

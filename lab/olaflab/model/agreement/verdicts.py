@@ -9,6 +9,7 @@ from olafctl.verify.encoding.numbers import Numbers
 from olafctl.verify.encoding.query import Encoding
 from olafctl.verify.search.verdict import Answer, verify
 from olaflab.model.agreement import cases
+from olaflab.model.agreement.counted import CountedQuery
 from olaflab.model.agreement.systems import compare
 
 Row = dict[str, str | int | float]
@@ -55,8 +56,7 @@ def encodings(timeout: float) -> Iterator[Row]:
         "as shipped": usual,
         "no guesses": searching,
         "no guesses, integers": replace(searching, numbers=Numbers.INTEGER),
-        "no guesses, bit-blasted": replace(searching, numbers=Numbers.BITS),
-        "no guesses, slots counted (OLAF §12.3)": replace(searching, work=False),
+        "no guesses, slots counted (OLAF §12.3)": replace(searching, query=CountedQuery),
         "no guesses, no arrival windows": replace(searching, windows=False),
         "no guesses, no symmetry breaking": replace(searching, symmetry=False),
         "no guesses, no stated bounds": replace(searching, bounds=False),

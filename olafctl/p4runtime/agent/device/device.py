@@ -8,7 +8,6 @@ from typing import Any
 from olafctl.p4runtime import limits
 from olafctl.p4runtime.agent.device import snapshot
 from olafctl.p4runtime.agent.device.saved_plane import SavedPlane
-from olafctl.p4runtime.agent.read.budget import Budget, TooMany
 from olafctl.p4runtime.agent.read.select import Selection, select
 from olafctl.p4runtime.agent.state.forwarding import Forwarding
 from olafctl.p4runtime.agent.state.refusal import Code, Refusal, invalid, not_found, unimplemented
@@ -19,11 +18,15 @@ from olafctl.p4runtime.agent.stream.idle_timeouts import Alarm, notifications
 from olafctl.p4runtime.agent.stream.packets import packet_in_message, packet_out_frame
 from olafctl.p4runtime.agent.write.updates import apply_update, plain_update
 from olafctl.p4runtime.dataplane import DataPlane, DeviceRefused, P4Info, PipelineRefused
+from olafctl.p4runtime.limits import Budget, TooMany
 from olafctl.p4runtime.program import InvalidP4Info, Program
 from olafctl.p4runtime.protocol import p4runtime_pb2
 
 _log = logging.getLogger(__name__)
 _Action = p4runtime_pb2.SetForwardingPipelineConfigRequest
+_BUILDING = (
+    _Action.VERIFY, _Action.VERIFY_AND_SAVE, _Action.VERIFY_AND_COMMIT, _Action.RECONCILE_AND_COMMIT,
+)  # fmt: skip
 _Write = p4runtime_pb2.WriteRequest
 
 Outcome = Refusal | None
@@ -117,13 +120,7 @@ class Device:
                 with self._lock:
                     self._commit_saved()
                 return
-            known = (
-                _Action.VERIFY,
-                _Action.VERIFY_AND_SAVE,
-                _Action.VERIFY_AND_COMMIT,
-                _Action.RECONCILE_AND_COMMIT,
-            )
-            if request.action not in known:
+            if request.action not in _BUILDING:
                 raise invalid(f"action {request.action} is not one of P4Runtime's")
             forwarding, pipeline = self._build(request)
             with self._lock:

@@ -4,54 +4,49 @@ The agent's own state remembers the writes; committing replays them to the devic
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from typing import Any
 
-from olafctl.p4runtime.dataplane import (
-    ActionCall,
-    ActionSpec,
-    CounterData,
-    Key,
-    MeterConfig,
-    Replica,
-    ReplicationLimits,
-    TableFull,
-)
+from olafctl.p4runtime import dataplane as dp
 from olafctl.p4runtime.program import Program
+
+
+def _leave(*_: Any, **__: Any) -> None:
+    """A write that the agent's own state remembers, and that takes no room."""
 
 
 class SavedPlane:
     """Takes every write that a device with the program's table sizes would; counters stay where set."""
 
-    def __init__(self, program: Program, replication: ReplicationLimits) -> None:
+    def __init__(self, program: Program, replication: dp.ReplicationLimits) -> None:
         self.replication = replication
         self._sizes = {id: table.size for id, table in program.tables.items()}
         self._held: Counter[int] = Counter()
-        self.counters: dict[tuple[int, int], CounterData] = {}
-        self.direct_counters: dict[tuple[int, Key, int], CounterData] = {}
+        self.counters: dict[tuple[int, int], dp.CounterData] = {}
+        self.direct_counters: dict[tuple[int, dp.Key, int], dp.CounterData] = {}
         self.registers: dict[tuple[int, int], int] = {}
 
-    def insert(self, table_id: int, key: Key, priority: int, action: ActionSpec) -> None:
+    def insert(self, table_id: int, key: dp.Key, priority: int, action: dp.ActionSpec) -> None:
         if self._sizes[table_id] and self._held[table_id] >= self._sizes[table_id]:
-            raise TableFull
+            raise dp.TableFull
         self._held[table_id] += 1
 
-    def delete(self, table_id: int, key: Key, priority: int) -> None:
+    def delete(self, table_id: int, key: dp.Key, priority: int) -> None:
         self._held[table_id] -= 1
         self.direct_counters.pop((table_id, key, priority), None)
 
-    def idle_ns(self, table_id: int, key: Key, priority: int) -> int:
+    def idle_ns(self, table_id: int, key: dp.Key, priority: int) -> int:
         return 0
 
-    def direct_counter(self, table_id: int, key: Key, priority: int) -> CounterData:
-        return self.direct_counters.get((table_id, key, priority), CounterData(0, 0))
+    def direct_counter(self, table_id: int, key: dp.Key, priority: int) -> dp.CounterData:
+        return self.direct_counters.get((table_id, key, priority), dp.CounterData(0, 0))
 
-    def set_direct_counter(self, table_id: int, key: Key, priority: int, data: CounterData) -> None:
+    def set_direct_counter(self, table_id: int, key: dp.Key, priority: int, data: dp.CounterData) -> None:
         self.direct_counters[table_id, key, priority] = data
 
-    def counter(self, counter_id: int, index: int) -> CounterData:
-        return self.counters.get((counter_id, index), CounterData(0, 0))
+    def counter(self, counter_id: int, index: int) -> dp.CounterData:
+        return self.counters.get((counter_id, index), dp.CounterData(0, 0))
 
-    def set_counter(self, counter_id: int, index: int, data: CounterData) -> None:
+    def set_counter(self, counter_id: int, index: int, data: dp.CounterData) -> None:
         self.counters[counter_id, index] = data
 
     def register(self, register_id: int, index: int) -> int:
@@ -60,30 +55,6 @@ class SavedPlane:
     def set_register(self, register_id: int, index: int, value: int) -> None:
         self.registers[register_id, index] = value
 
-    # The agent's own state remembers the writes below; there is no room to count.
-
-    def modify(self, table_id: int, key: Key, priority: int, action: ActionSpec) -> None: ...
-
-    def set_default(self, table_id: int, action: ActionCall | None) -> None: ...
-
-    def set_direct_meter(
-        self, table_id: int, key: Key, priority: int, config: MeterConfig | None
-    ) -> None: ...
-
-    def set_meter(self, meter_id: int, index: int, config: MeterConfig | None) -> None: ...
-
-    def set_member(self, profile_id: int, member_id: int, action: ActionCall | None) -> None: ...
-
-    def set_group(
-        self, profile_id: int, group_id: int, members: Sequence[tuple[int, int]] | None
-    ) -> None: ...
-
-    def set_value_set(self, value_set_id: int, members: Sequence[Key]) -> None: ...
-
-    def set_multicast_group(self, group_id: int, replicas: Sequence[Replica] | None) -> None: ...
-
-    def set_clone_session(
-        self, session_id: int, replicas: Sequence[Replica] | None, packet_length: int = 0
-    ) -> None: ...
-
-    def quiesce(self) -> None: ...
+    modify = set_default = set_direct_meter = set_meter = staticmethod(_leave)
+    set_member = set_group = set_value_set = staticmethod(_leave)
+    set_multicast_group = set_clone_session = quiesce = staticmethod(_leave)

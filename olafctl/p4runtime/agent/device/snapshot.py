@@ -6,12 +6,13 @@ from contextlib import suppress
 from typing import Any
 
 from olafctl.p4runtime.agent.read import encode
-from olafctl.p4runtime.agent.read.budget import Budget
 from olafctl.p4runtime.agent.read.select import select
 from olafctl.p4runtime.agent.state.forwarding import Forwarding
 from olafctl.p4runtime.agent.state.tables import TableState
-from olafctl.p4runtime.agent.write.updates import DELETE, INSERT, MODIFY, apply_update, plain_update
+from olafctl.p4runtime.agent.write.kept import DELETE, INSERT, MODIFY
+from olafctl.p4runtime.agent.write.updates import apply_update, plain_update
 from olafctl.p4runtime.dataplane import CounterData, Unsupported
+from olafctl.p4runtime.limits import Budget
 from olafctl.p4runtime.protocol import p4runtime_pb2
 
 _BEFORE_TABLES = (
@@ -29,13 +30,10 @@ def snapshot(forwarding: Forwarding) -> list[Any]:
     """
     updates = []
     for kind, change in _BEFORE_TABLES:
-        query = p4runtime_pb2.Entity()
-        getattr(query, kind).SetInParent()
-        updates += _updates(forwarding, change, query)
+        updates += _updates(forwarding, change, p4runtime_pb2.Entity(**{kind: {}}))
     updates += _made(MODIFY, _elements(forwarding))
     for kind in ("multicast_group_entry", "clone_session_entry"):
-        query = p4runtime_pb2.Entity()
-        getattr(query.packet_replication_engine_entry, kind).SetInParent()
+        query = p4runtime_pb2.Entity(packet_replication_engine_entry={kind: {}})
         updates += _updates(forwarding, INSERT, query)
     for state in forwarding.tables.values():
         updates += _table(forwarding, state)

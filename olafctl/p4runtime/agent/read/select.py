@@ -11,13 +11,13 @@ from functools import partial
 from typing import Any
 
 from olafctl.p4runtime.agent.read import encode
-from olafctl.p4runtime.agent.read.budget import Budget, TooMany
 from olafctl.p4runtime.agent.read.encode import Encode
 from olafctl.p4runtime.agent.read.tables import direct_counters, direct_meters, table_entries
 from olafctl.p4runtime.agent.state.arrays import indexed
 from olafctl.p4runtime.agent.state.forwarding import Forwarding, ProfileState
 from olafctl.p4runtime.agent.state.refusal import Code, Refusal, invalid, unimplemented
 from olafctl.p4runtime.dataplane import DeviceRefused, Unsupported
+from olafctl.p4runtime.limits import Budget, TooMany
 from olafctl.p4runtime.program import Array
 
 

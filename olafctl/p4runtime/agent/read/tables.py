@@ -5,12 +5,12 @@ from functools import partial
 from typing import Any
 
 from olafctl.p4runtime.agent.read import encode
-from olafctl.p4runtime.agent.read.budget import Budget
 from olafctl.p4runtime.agent.read.encode import Encode
 from olafctl.p4runtime.agent.state.forwarding import Forwarding
 from olafctl.p4runtime.agent.state.refusal import invalid, not_found, unimplemented
 from olafctl.p4runtime.agent.state.tables import DefaultEntry, Entry, TableState
 from olafctl.p4runtime.dataplane import DEFAULT_ENTRY, ActionCall
+from olafctl.p4runtime.limits import Budget
 from olafctl.p4runtime.plain import EntryRequest, entry_request
 
 

@@ -82,16 +82,15 @@ class ControllerStream:
         if kind == "arbitration":
             self._arbitrate(request.arbitration)
         elif kind == "packet":
-            self._try(lambda device: device.packet_out(request.packet), "packet_out", request)
+            told = {"packet_out": {"packet_out": request.packet}}
+            self._try(lambda device: device.packet_out(request.packet), told)
         elif kind == "digest_ack":
             ack = request.digest_ack
-            self._try(
-                lambda device: device.acknowledge_digest(ack.digest_id, ack.list_id),
-                "digest_list_ack",
-                request,
-            )
+            told = {"digest_list_ack": {"digest_list_ack": ack}}
+            self._try(lambda device: device.acknowledge_digest(ack.digest_id, ack.list_id), told)
         elif kind == "other":
-            self._report(unimplemented("this device has no stream messages of its own"), "other", request)
+            refusal = unimplemented("this device has no stream messages of its own")
+            self._report(refusal, {"other": {"other": request.other}})
         else:
             raise invalid("the stream message is empty")
 
@@ -105,28 +104,18 @@ class ControllerStream:
         if self._ended:
             self.leave()  # the stream ended meanwhile, before it had a place to give up
 
-    def _try(self, do: Callable[[Device], None], detail: str, request: Any) -> None:
-        """Do what only a primary may; a failure is reported on the stream, which stays open."""
+    def _try(self, do: Callable[[Device], None], told: dict[str, Any]) -> None:
+        """Do what only a primary may; a failure is reported with ``told`` on the stream, which stays."""
         try:
             if self._device is None or not self._device.arbitration.is_primary(self):
                 raise denied("only the primary controller may do this")
             do(self._device)
         except Refusal as refusal:
-            self._report(refusal, detail, request)
+            self._report(refusal, told)
 
-    def _report(self, refusal: Refusal, detail: str, request: Any) -> None:
-        response = p4runtime_pb2.StreamMessageResponse()
-        error = response.error
-        error.canonical_code = refusal.code.value
-        error.message = refusal.message
-        error.space = "olaf"
-        if detail == "packet_out":
-            error.packet_out.packet_out.CopyFrom(request.packet)
-        elif detail == "digest_list_ack":
-            error.digest_list_ack.digest_list_ack.CopyFrom(request.digest_ack)
-        else:
-            error.other.other.CopyFrom(request.other)
-        self.offer(response.SerializeToString())
+    def _report(self, refusal: Refusal, told: dict[str, Any]) -> None:
+        error = {"canonical_code": refusal.code.value, "message": refusal.message, "space": "olaf", **told}
+        self.offer(p4runtime_pb2.StreamMessageResponse(error=error).SerializeToString())
 
 
 def _until_gone(requests: Iterator[bytes]) -> Iterator[bytes]:

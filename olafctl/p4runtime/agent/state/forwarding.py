@@ -4,20 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from olafctl.p4runtime import dataplane as dp
 from olafctl.p4runtime.agent.state.idle import Watch
 from olafctl.p4runtime.agent.state.keys import KeyReader
 from olafctl.p4runtime.agent.state.refusal import invalid
 from olafctl.p4runtime.agent.state.tables import Entry, TableState
-from olafctl.p4runtime.dataplane import (
-    ActionCall,
-    CounterData,
-    ForwardingPlane,
-    InitialEntry,
-    Key,
-    MeterConfig,
-    Replica,
-    Unsupported,
-)
 from olafctl.p4runtime.program import Profile, Program
 
 
@@ -32,7 +23,7 @@ class GroupState:
 
 @dataclass
 class MemberState:
-    action: ActionCall
+    action: dp.ActionCall
     users: int = 0
     """Table entries and groups that point to it."""
 
@@ -50,7 +41,7 @@ class ProfileState:
 class ReplicaSet:
     """A multicast group's or clone session's replicas, and what else a read must give back."""
 
-    replicas: tuple[Replica, ...]
+    replicas: tuple[dp.Replica, ...]
     message: bytes
     """The MulticastGroupEntry or CloneSessionEntry as it is to be read."""
     packet_length: int = 0
@@ -69,16 +60,16 @@ class DigestConfig:
 class Forwarding:
     """``plane`` is the device, or a SavedPlane while the pipeline is saved and not yet committed."""
 
-    def __init__(self, program: Program, config: Any, plane: ForwardingPlane) -> None:
+    def __init__(self, program: Program, config: Any, plane: dp.ForwardingPlane) -> None:
         self.program = program
         self.config = config
         self.plane = plane
         self.tables = {id: TableState(table) for id, table in program.tables.items()}
         self.profiles = {id: ProfileState(profile) for id, profile in program.profiles.items()}
-        self.meters: dict[tuple[int, int], MeterConfig] = {}
+        self.meters: dict[tuple[int, int], dp.MeterConfig] = {}
         self.multicast_groups: dict[int, ReplicaSet] = {}
         self.clone_sessions: dict[int, ReplicaSet] = {}
-        self.value_sets: dict[int, list[Key]] = {id: [] for id in program.value_sets}
+        self.value_sets: dict[int, list[dp.Key]] = {id: [] for id in program.value_sets}
         self.value_set_keys = {
             id: KeyReader(value_set.fields, f"value set {value_set.name}")
             for id, value_set in program.value_sets.items()
@@ -92,16 +83,16 @@ class Forwarding:
             raise invalid(f"the program has no table {table_id:#x}")
         return self.tables[table_id]
 
-    def counted(self, state: TableState, entry: Entry) -> CounterData | None:
+    def counted(self, state: TableState, entry: Entry) -> dp.CounterData | None:
         """An entry's direct counter; None where the table has none or the device cannot read it."""
         if not state.table.counter_id:
             return None
         try:
             return self.plane.direct_counter(state.table.id, entry.key, entry.priority)
-        except Unsupported:
+        except dp.Unsupported:
             return None
 
-    def add_initial_entries(self, entries: Sequence[InitialEntry]) -> None:
+    def add_initial_entries(self, entries: Sequence[dp.InitialEntry]) -> None:
         """Remember the entries that the program declares; the data plane has them already.
 
         Those of tables that are @hidden, which the P4Info does not have, concern no controller.
@@ -111,7 +102,7 @@ class Forwarding:
             self.tables[each.table_id].entries[identity(each.key), each.priority] = entry
 
 
-def identity(key: Key) -> tuple[object, ...]:
+def identity(key: dp.Key) -> tuple[object, ...]:
     """The identity that a KeyReader gives the same key."""
     return tuple(None if match is None else _plain(match) for match in key)
 

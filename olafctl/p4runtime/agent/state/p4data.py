@@ -44,22 +44,16 @@ def encode_fields(types: Any, spec: Any, fields: Sequence[bytes]) -> Any:
 
 
 def _encode(types: Any, spec: Any, fields: Iterator[bytes]) -> Any:
-    data = p4data_pb2.P4Data()
-    kind = spec.WhichOneof("type_spec")
-    if kind == "struct":
-        data.struct.SetInParent()
-        for member in types.structs[spec.struct.name].members:
-            data.struct.members.append(_encode(types, member.type_spec, fields))
-        return data
-    if kind == "tuple":
-        data.tuple.SetInParent()
-        for member in spec.tuple.members:
-            data.tuple.members.append(_encode(types, member, fields))
-        return data
-    if kind == "header":
-        data.header.is_valid = True
-        data.header.bitstrings.extend(next(fields) for _ in types.headers[spec.header.name].members)
-        return data
+    match spec.WhichOneof("type_spec"):
+        case "struct":
+            members = [member.type_spec for member in types.structs[spec.struct.name].members]
+            return p4data_pb2.P4Data(struct={"members": [_encode(types, each, fields) for each in members]})
+        case "tuple":
+            made = [_encode(types, member, fields) for member in spec.tuple.members]
+            return p4data_pb2.P4Data(tuple={"members": made})
+        case "header":
+            strings = [next(fields) for _ in types.headers[spec.header.name].members]
+            return p4data_pb2.P4Data(header={"is_valid": True, "bitstrings": strings})
     return encode_integer(types, spec, int.from_bytes(next(fields), "big"))
 
 

@@ -3,8 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from olafctl.p4runtime.agent.state.calls import CallReader
-from olafctl.p4runtime.agent.state.keys import Identity, KeyReader
+from olafctl.p4runtime.agent.state.keys import CallReader, Identity, KeyReader
 from olafctl.p4runtime.agent.state.refusal import invalid, not_found
 from olafctl.p4runtime.dataplane import DEFAULT_ENTRY, ActionCall, ActionSpec, Key, MeterConfig
 from olafctl.p4runtime.plain import EntryRequest

@@ -126,27 +126,22 @@ class Arbitration:
         return next((role for role in self._roles.values() if controller in role.controllers), None)
 
     def _notify(self, role: _Role, controllers: list[Controller]) -> None:
+        update: dict[str, Any] = {"device_id": self._device_id}
+        if role.name.startswith("#"):
+            update["role"] = {"id": int(role.name[1:])}
+        elif role.name:
+            update["role"] = {"name": role.name}
+        if role.highest is not None:
+            update["election_id"] = {"high": role.highest >> 64, "low": role.highest & (1 << 64) - 1}
         for controller in controllers:
-            response = p4runtime_pb2.StreamMessageResponse()
-            update = response.arbitration
-            update.device_id = self._device_id
-            if role.name.startswith("#"):
-                update.role.id = int(role.name[1:])
-            elif role.name:
-                update.role.name = role.name
-            if role.highest is not None:
-                update.election_id.high = role.highest >> 64
-                update.election_id.low = role.highest & (1 << 64) - 1
             if controller is role.primary:
-                update.status.code = code_pb2.OK
-                update.status.message = "primary"
+                code, why = code_pb2.OK, "primary"
             elif role.primary is not None:
-                update.status.code = code_pb2.ALREADY_EXISTS
-                update.status.message = f"the primary controller is {role.primary.name}"
+                code, why = code_pb2.ALREADY_EXISTS, f"the primary controller is {role.primary.name}"
             else:
-                update.status.code = code_pb2.NOT_FOUND
-                update.status.message = "there is no primary controller"
-            controller.send(response.SerializeToString())
+                code, why = code_pb2.NOT_FOUND, "there is no primary controller"
+            update["status"] = {"code": code, "message": why}
+            controller.send(p4runtime_pb2.StreamMessageResponse(arbitration=update).SerializeToString())
 
 
 def role_name(name: str, id: int) -> str:

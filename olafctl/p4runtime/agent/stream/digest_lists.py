@@ -82,10 +82,8 @@ class DigestLists:
         program = self._forwarding.program
         spec = program.digests[digest_id].type_spec
         self._list_id += 1
-        response = p4runtime_pb2.StreamMessageResponse()
-        response.digest.digest_id = digest_id
-        response.digest.list_id = self._list_id
-        response.digest.timestamp = time.time_ns()
+        stamped = {"digest_id": digest_id, "list_id": self._list_id, "timestamp": time.time_ns()}
+        response = p4runtime_pb2.StreamMessageResponse(digest=stamped)
         for digest in waiting.buffer:
             response.digest.data.append(p4data.encode_fields(program.p4info.type_info, spec, digest))
             if config.ack_timeout_ns:

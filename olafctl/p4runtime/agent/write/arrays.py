@@ -1,14 +1,52 @@
 """Writes of indirect counters, meters and registers (P4Runtime §9.3, §9.4, §9.7)."""
 
-from typing import Any
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, TypeVar
 
 from olafctl.p4runtime.agent.state import p4data
 from olafctl.p4runtime.agent.state.arrays import indexed
 from olafctl.p4runtime.agent.state.forwarding import Forwarding
 from olafctl.p4runtime.agent.state.refusal import invalid, unimplemented
 from olafctl.p4runtime.agent.state.tables import Undo
-from olafctl.p4runtime.agent.write.checks import check_counter, check_meter
+from olafctl.p4runtime.agent.write.kept import become
+from olafctl.p4runtime.dataplane import CounterData, MeterConfig
 from olafctl.p4runtime.plain import counter_data, meter_config
+from olafctl.p4runtime.protocol import p4info_pb2
+
+_T = TypeVar("_T")
+_TWO_RATE = p4info_pb2.MeterSpec.TWO_RATE_THREE_COLOR
+_SINGLE_RATE_THREE_COLOR = p4info_pb2.MeterSpec.SINGLE_RATE_THREE_COLOR
+
+
+def check_meter(meter_type: int, config: MeterConfig | None, excess_burst: int) -> None:
+    """Refuse a configuration that the meter's type (the P4Info's number) excludes."""
+    if config is None:
+        return
+    if min(config.cir, config.cburst, config.pir, config.pburst, excess_burst) < 0:
+        raise invalid("a meter's rates and bursts cannot be negative")
+    if excess_burst and meter_type != _SINGLE_RATE_THREE_COLOR:
+        raise invalid("only a single-rate three-color meter has an excess burst")
+    if excess_burst:
+        raise unimplemented("this device's meters have no excess burst")
+    if meter_type != _TWO_RATE and (config.pir, config.pburst) != (config.cir, config.cburst):
+        raise invalid("a single-rate meter's peak rate and burst equal its committed ones")
+
+
+def check_counter(data: CounterData) -> CounterData:
+    if data.packets < 0 or data.bytes < 0:
+        raise invalid("a counter cannot be negative")
+    return data
+
+
+def _set(put: Callable[[int, _T], None], before: Mapping[int, _T], value: _T) -> Undo:
+    """Put a value where, by index, others are."""
+
+    def put_all(values: Mapping[int, _T]) -> None:
+        for index, each in values.items():
+            put(index, each)
+
+    return become(put_all, before, dict.fromkeys(before, value))
 
 
 def modify_counter(forwarding: Forwarding, message: Any) -> Undo:
@@ -16,16 +54,8 @@ def modify_counter(forwarding: Forwarding, message: Any) -> Undo:
     if not message.HasField("data"):
         return lambda: None
     data = check_counter(counter_data(message.data))
-    plane = forwarding.plane
-    before = [(index, plane.counter(counter.id, index)) for index in indices]
-    for index in indices:
-        plane.set_counter(counter.id, index, data)
-
-    def undo() -> None:
-        for index, old in before:
-            plane.set_counter(counter.id, index, old)
-
-    return undo
+    before = {index: forwarding.plane.counter(counter.id, index) for index in indices}
+    return _set(partial(forwarding.plane.set_counter, counter.id), before, data)
 
 
 def modify_meter(forwarding: Forwarding, message: Any) -> Undo:
@@ -34,23 +64,15 @@ def modify_meter(forwarding: Forwarding, message: Any) -> Undo:
         raise unimplemented("this device does not count packets by meter colour")
     config = meter_config(message.config) if message.HasField("config") else None
     check_meter(forwarding.program.meter_types[meter.id], config, message.config.eburst)
-    before = [(index, forwarding.meters.get((meter.id, index))) for index in indices]
 
-    def put(index: int, new: Any) -> None:
+    def put(index: int, new: MeterConfig | None) -> None:
         forwarding.plane.set_meter(meter.id, index, new)
         if new is None:
             forwarding.meters.pop((meter.id, index), None)
         else:
             forwarding.meters[meter.id, index] = new
 
-    for index in indices:
-        put(index, config)
-
-    def undo() -> None:
-        for index, old in before:
-            put(index, old)
-
-    return undo
+    return _set(put, {index: forwarding.meters.get((meter.id, index)) for index in indices}, config)
 
 
 def modify_register(forwarding: Forwarding, message: Any) -> Undo:
@@ -59,13 +81,5 @@ def modify_register(forwarding: Forwarding, message: Any) -> Undo:
     if not message.HasField("data"):
         raise invalid(f"register {register.name}: no data is given")
     value = p4data.decode_integer(forwarding.program.p4info.type_info, register.type_spec, message.data)
-    plane = forwarding.plane
-    before = [(index, plane.register(register.id, index)) for index in indices]
-    for index in indices:
-        plane.set_register(register.id, index, value)
-
-    def undo() -> None:
-        for index, old in before:
-            plane.set_register(register.id, index, old)
-
-    return undo
+    before = {index: forwarding.plane.register(register.id, index) for index in indices}
+    return _set(partial(forwarding.plane.set_register, register.id), before, value)

@@ -6,6 +6,7 @@ from typing import Any
 from olafctl.p4runtime.agent.state.forwarding import Forwarding, GroupState, MemberState, ProfileState
 from olafctl.p4runtime.agent.state.refusal import Code, Refusal, invalid, not_found, unimplemented
 from olafctl.p4runtime.agent.state.tables import TableState, Undo
+from olafctl.p4runtime.agent.write.kept import keep
 from olafctl.p4runtime.dataplane import ActionCall, ActionSpec, GroupRef, MemberRef, WeightedAction
 from olafctl.p4runtime.plain import ActionRequest, CallRequest, OneShotAction, call_request
 from olafctl.p4runtime.program import Table
@@ -57,46 +58,30 @@ def insert_member(forwarding: Forwarding, message: Any) -> Undo:
     if profile.profile.size and len(profile.members) >= profile.profile.size:
         full = f"{profile.profile.name} is full: it has {len(profile.members)} members"
         raise Refusal(Code.RESOURCE_EXHAUSTED, full)
-    id, member_id = profile.profile.id, message.member_id
-    forwarding.plane.set_member(id, member_id, action)
-    profile.members[member_id] = MemberState(action)
-
-    def undo() -> None:
-        forwarding.plane.set_member(id, member_id, None)
-        del profile.members[member_id]
-
-    return undo
+    return _set_member(forwarding, profile, message.member_id, MemberState(action))
 
 
 def modify_member(forwarding: Forwarding, message: Any) -> Undo:
     profile = _profile(forwarding, message.action_profile_id)
     member = _member(profile, message.member_id)
     action = _member_action(forwarding, profile, message)
-    id, member_id, before = profile.profile.id, message.member_id, member.action
-    forwarding.plane.set_member(id, member_id, action)
-    member.action = action
-
-    def undo() -> None:
-        forwarding.plane.set_member(id, member_id, before)
-        member.action = before
-
-    return undo
+    return _set_member(forwarding, profile, message.member_id, MemberState(action, member.users))
 
 
 def delete_member(forwarding: Forwarding, message: Any) -> Undo:
     profile = _profile(forwarding, message.action_profile_id)
-    member = _member(profile, message.member_id)
-    if member.users:
+    if _member(profile, message.member_id).users:
         raise Refusal(Code.FAILED_PRECONDITION, f"member {message.member_id} is in use")
-    id, member_id = profile.profile.id, message.member_id
-    forwarding.plane.set_member(id, member_id, None)
-    del profile.members[member_id]
+    return _set_member(forwarding, profile, message.member_id, None)
 
-    def undo() -> None:
-        forwarding.plane.set_member(id, member_id, member.action)
-        profile.members[member_id] = member
 
-    return undo
+def _set_member(
+    forwarding: Forwarding, profile: ProfileState, member_id: int, member: MemberState | None
+) -> Undo:
+    def change(_: MemberState | None, new: MemberState | None) -> None:
+        forwarding.plane.set_member(profile.profile.id, member_id, new.action if new else None)
+
+    return keep(profile.members, member_id, member, change)
 
 
 def insert_group(forwarding: Forwarding, message: Any) -> Undo:
@@ -133,21 +118,14 @@ def delete_group(forwarding: Forwarding, message: Any) -> Undo:
 def _set_group(
     forwarding: Forwarding, profile: ProfileState, group_id: int, group: GroupState | None
 ) -> Undo:
-    before = profile.groups.get(group_id)
-
-    def become(old: GroupState | None, new: GroupState | None) -> None:
+    def change(old: GroupState | None, new: GroupState | None) -> None:
         forwarding.plane.set_group(profile.profile.id, group_id, new.members if new else None)
         for member_id, _ in new.members if new else ():
             profile.members[member_id].users += 1
         for member_id, _ in old.members if old else ():
             profile.members[member_id].users -= 1
-        if new:
-            profile.groups[group_id] = new
-        else:
-            del profile.groups[group_id]
 
-    become(before, group)
-    return lambda: become(group, before)
+    return keep(profile.groups, group_id, group, change)
 
 
 def _group_members(profile: ProfileState, message: Any) -> tuple[tuple[int, int], ...]:

@@ -1,11 +1,15 @@
 """Writes of table entries and of their direct counters and meters (P4Runtime §9.1)."""
 
+from dataclasses import replace
+from functools import partial
+
 from olafctl.p4runtime.agent.state.forwarding import Forwarding
 from olafctl.p4runtime.agent.state.keys import Identity
 from olafctl.p4runtime.agent.state.refusal import Code, Refusal, denied, invalid, unimplemented
 from olafctl.p4runtime.agent.state.tables import DefaultEntry, Entry, TableState, Undo
 from olafctl.p4runtime.agent.write import profiles
-from olafctl.p4runtime.agent.write.checks import check_counter, check_meter
+from olafctl.p4runtime.agent.write.arrays import check_counter, check_meter
+from olafctl.p4runtime.agent.write.kept import become
 from olafctl.p4runtime.dataplane import CounterData, Key, MeterConfig, TableFull
 from olafctl.p4runtime.plain import EntryRequest
 
@@ -37,7 +41,7 @@ def insert(forwarding: Forwarding, request: EntryRequest) -> Undo:
         raise Refusal(Code.RESOURCE_EXHAUSTED, full) from None
     if request.counter or request.meter or request.idle_timeout_ns:
         try:
-            _set_direct(forwarding, state, key, priority, request.counter, request.meter, request.has_meter)
+            _modify_direct(forwarding, state, entry, request.counter, request.meter)
             _check_idle(forwarding, request, key)
         except BaseException:
             plane.delete(table.id, key, priority)
@@ -121,7 +125,7 @@ def delete(forwarding: Forwarding, request: EntryRequest) -> Undo:
         state.entries[identity, entry.priority] = entry
         forwarding.idle.keep(state, identity, entry)
         profiles.use(forwarding, table, entry.action, +1)
-        _set_direct(forwarding, state, entry.key, entry.priority, counted, entry.meter, bool(entry.meter))
+        _modify_direct(forwarding, state, replace(entry, meter=None), counted, entry.meter)
 
     return undo
 
@@ -135,8 +139,8 @@ def modify_counter(forwarding: Forwarding, request: EntryRequest, data: CounterD
     if data is None:
         return _nothing
     before = forwarding.plane.direct_counter(state.table.id, key, priority)
-    forwarding.plane.set_direct_counter(state.table.id, key, priority, check_counter(data))
-    return lambda: forwarding.plane.set_direct_counter(state.table.id, key, priority, before)
+    put = partial(forwarding.plane.set_direct_counter, state.table.id, key, priority)
+    return become(put, before, check_counter(data))
 
 
 def modify_meter(
@@ -150,15 +154,12 @@ def modify_meter(
     key, priority = state.address(request)
     check_meter(forwarding.program.meter_types[table.meter_id], config, excess)
     holder = state.default if request.is_default else state.find(request)[0]
-    before = holder.meter
-    forwarding.plane.set_direct_meter(table.id, key, priority, config)
-    holder.meter = config
 
-    def undo() -> None:
-        forwarding.plane.set_direct_meter(table.id, key, priority, before)
-        holder.meter = before
+    def put(wanted: MeterConfig | None) -> None:
+        forwarding.plane.set_direct_meter(table.id, key, priority, wanted)
+        holder.meter = wanted
 
-    return undo
+    return become(put, holder.meter, config)
 
 
 def _modify_default(forwarding: Forwarding, state: TableState, request: EntryRequest) -> Undo:
@@ -227,21 +228,6 @@ def _refuse_fixed(request: EntryRequest, verb: str) -> None:
     if request.is_const:
         raise invalid("is_const is the program's to set, not the client's")
     raise invalid(f"a default entry cannot be {verb}, only modified")
-
-
-def _set_direct(
-    forwarding: Forwarding,
-    state: TableState,
-    key: Key,
-    priority: int,
-    counter: CounterData | None,
-    meter: MeterConfig | None,
-    has_meter: bool,
-) -> None:
-    if counter is not None:
-        forwarding.plane.set_direct_counter(state.table.id, key, priority, counter)
-    if has_meter:
-        forwarding.plane.set_direct_meter(state.table.id, key, priority, meter)
 
 
 def _modify_direct(

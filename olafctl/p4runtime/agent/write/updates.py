@@ -1,23 +1,16 @@
 """Applies one update of a batch, by its entity and type (P4Runtime §12)."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from olafctl.p4runtime.agent.state.forwarding import Forwarding
 from olafctl.p4runtime.agent.state.refusal import Code, Refusal, invalid, unimplemented
 from olafctl.p4runtime.agent.state.tables import Undo
-from olafctl.p4runtime.agent.write import arrays, digests, profiles, replication, tables, value_sets
+from olafctl.p4runtime.agent.write import arrays, kept, profiles, tables
+from olafctl.p4runtime.agent.write.kept import DELETE, INSERT, MODIFY, Apply
 from olafctl.p4runtime.dataplane import DeviceRefused, Unsupported
 from olafctl.p4runtime.plain import EntryRequest, counter_data, entry_request, meter_config
 from olafctl.p4runtime.protocol import p4runtime_pb2
-
-INSERT, MODIFY, DELETE = (
-    p4runtime_pb2.Update.INSERT,
-    p4runtime_pb2.Update.MODIFY,
-    p4runtime_pb2.Update.DELETE,
-)
-
-Apply = Callable[[Forwarding, Any], Undo]
 
 
 def _direct_counter(forwarding: Forwarding, message: Any) -> Undo:
@@ -56,22 +49,10 @@ _BY_ENTITY: Mapping[str, Mapping[int, Apply]] = {
     "register_entry": {MODIFY: arrays.modify_register},
     "direct_counter_entry": {MODIFY: _direct_counter},
     "direct_meter_entry": {MODIFY: _direct_meter},
-    "value_set_entry": {MODIFY: value_sets.modify},
-    "digest_entry": {
-        INSERT: digests.insert,
-        MODIFY: digests.modify,
-        DELETE: digests.delete,
-    },
-    "multicast_group_entry": {
-        INSERT: replication.insert_group,
-        MODIFY: replication.modify_group,
-        DELETE: replication.delete_group,
-    },
-    "clone_session_entry": {
-        INSERT: replication.insert_session,
-        MODIFY: replication.modify_session,
-        DELETE: replication.delete_session,
-    },
+    "value_set_entry": {MODIFY: kept.modify_value_set},
+    "digest_entry": kept.DIGESTS,
+    "multicast_group_entry": kept.GROUPS,
+    "clone_session_entry": kept.SESSIONS,
 }
 
 

@@ -10,7 +10,8 @@ from .conftest import Lab, Recorded
 
 pytest.importorskip("olaf", reason="needs the SDK: pip install ./sdk")
 
-from olaf.rounds import Reduction, Rounds
+from olaf.reduction import Reduction
+from olaf.rounds import Rounds
 from olaf.virtual import VirtualNetwork
 
 from olaflab.training.cosim.medium import EngineMedium, address

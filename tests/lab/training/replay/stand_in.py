@@ -1,7 +1,7 @@
 """An engine at the level of events: Algorithm 1 of the paper in a few lines, so that measuring can be
 tested without Verilog. It decides in no time and sends at the configured rate."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -29,6 +29,7 @@ class StandIn:
     attachments: Sequence[Attachment] = ()
 
     def __init__(self, testbed: Testbed) -> None:
+        self.permit: Callable[[], None] = lambda: None
         self._testbed = testbed
         self._values = {register.name: 0 for register in REGISTERS}
         self._workers = {worker.ip: worker for worker in testbed.workers}

@@ -1,6 +1,6 @@
 """The Verilated queue alone as a Running target: what the two P4 blocks would say is said here."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from olafctl.ports.attachment import Attachment
@@ -21,6 +21,7 @@ class _Registers:
 
     def __init__(self, registers: QueueRegisters) -> None:
         self._registers = registers
+        self.permit: Callable[[], None] = lambda: None
         self.read, self.write = registers.read, registers.write
         self.read_all = registers.read_all
         self.configure, self.command = registers.configure, registers.command

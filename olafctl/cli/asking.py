@@ -3,22 +3,25 @@
 import functools
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Union
 
 import click
 from google.protobuf.json_format import MessageToDict
 
+from olafctl.cli.output import json_option, show
 from olafctl.control.store import all_names, pick
 from olafctl.daemon.api.client import ADDRESS, Client, listens
 from olafctl.daemon.keeper import keeper
-from olafctl.errors import OlafError
 
 if TYPE_CHECKING:
     from olafctl.daemon.once import Once
 
 _Command = Callable[..., Any]
+_Decorator = Callable[[_Command], Any]
+Call = Callable[..., Any]
+"""Calls the daemon, or what stands for it, by a call's name and the fields of its request."""
 Caller = Union[Client, "Once"]
 """Makes calls: on a daemon, or in this process."""
 
@@ -40,6 +43,35 @@ def connection_options(command: _Command) -> _Command:
             return command(*args, client=client, deployment=name, **options)
 
     return connected
+
+
+def asking(
+    group: click.Group,
+    *parameters: _Decorator,
+    told: str,
+    name: str | None = None,
+    said: Callable[[Any], str] | None = None,
+) -> _Decorator:
+    """A verb of ``group`` with these parameters and those of every verb that talks to the daemon.
+
+    It is given ``call``, which calls the daemon about the deployment, and prints the message that it returns:
+    as JSON, which is what ``told`` tells of, else what is ``said`` of it, by default all of its fields.
+    """
+
+    def verb(command: _Command) -> click.Command:
+        @functools.wraps(command)
+        def asked(*args: Any, client: Caller, deployment: str, as_json: bool, **options: Any) -> None:
+            call = functools.partial(client.call, deployment=deployment)
+            message = command(*args, call=call, **options)
+            document = as_dict(message)
+            show(document, said(message) if said else f"{message.name}: {line(document)}", as_json)
+
+        decorated: _Command = asked
+        for parameter in reversed((*parameters, connection_options, json_option(told))):
+            decorated = parameter(decorated)
+        return group.command(name)(decorated)
+
+    return verb
 
 
 @contextmanager
@@ -68,24 +100,6 @@ def etcd_options(command: _Command) -> _Command:
     )(command)
     meaning = "The etcd by which controllers share it.  [default: this machine's own store]"
     return click.option("--etcd", "endpoints", metavar="HOST:PORT,...", help=meaning)(command)
-
-
-def cluster_names(context: click.Context, argument: click.Parameter, begun: str) -> list[str]:
-    """Clusters whose names begin so, for the shell to complete."""
-    return _completed("clusters", begun)
-
-
-def worker_names(context: click.Context, argument: click.Parameter, begun: str) -> list[str]:
-    """Workers whose names begin so, for the shell to complete."""
-    return _completed("workers", begun)
-
-
-def _completed(kind: str, begun: str) -> list[str]:
-    # No error is shown in the middle of a command line.
-    with suppress(OlafError), reached(None, "") as (client, _):
-        rows = [row for each in client.call("GetStatus").deployments for row in getattr(each, kind)]
-        return sorted(row.name for row in rows if row.name.startswith(begun))
-    return []
 
 
 def as_dict(message: Any) -> dict[str, Any]:

@@ -1,0 +1,34 @@
+"""Trees are made of many small classes: each that inherits from Frozen is a frozen dataclass."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields
+from typing import Any, dataclass_transform
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
+class Frozen:
+    """A node; its fields are those of a dataclass, and it never changes."""
+
+    def __init_subclass__(cls) -> None:
+        dataclass(frozen=True)(cls)
+
+
+def inside(node: Any) -> Iterator[Frozen]:
+    """The nodes directly in a node, in the order of its fields."""
+    for each in fields(node):
+        yield from _nodes(getattr(node, each.name))
+
+
+def everything(node: Frozen) -> Iterator[Frozen]:
+    """The node and all that is in it, each before its own."""
+    yield node
+    for each in inside(node):
+        yield from everything(each)
+
+
+def _nodes(value: Any) -> Iterator[Frozen]:
+    if isinstance(value, Frozen):
+        yield value
+    elif isinstance(value, tuple):
+        for item in value:
+            yield from _nodes(item)
