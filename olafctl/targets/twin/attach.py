@@ -59,9 +59,9 @@ def start(engine: Engine, ports: Sequence[FrontPort], state: Path, steered: bool
     hosts; else its own thread does that, for a fast queue wakes that processor for each frame."""
     veths = [port.outer for port in ports if port.transport is Transport.VETH]
     receiver = interfaces.receiver_of(state) if veths and steered else None
-    if veths:
+    if veths and not steered:
         names = [outer.path for outer in veths]
-        steering.receive_on(receiver, interfaces.namespace_of(state), names, state)
+        steering.receive_on(None, interfaces.namespace_of(state), names, state)
     own = os.environ.get(ENGINE_CPU)
     with steering.only({int(own)}) if own else steering.off(receiver):
         engine.start()
