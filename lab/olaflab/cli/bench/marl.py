@@ -37,11 +37,12 @@ def command(
     out: Path | None,
     as_json: bool,
 ) -> None:
-    """Measure MADDPG's rounds, or rewards by way to draw: MARL's figures 2, 6, 10 and 11.
+    """Measure MADDPG's rounds, or its rewards by way to draw.
 
-    The profile is CPU time of sampling, target Q, and losses with their steps: with the baseline's lists,
-    with joint rows, and with one batch for all trainers. Rewards are those of three agents, with what a
-    batch is worth in independent rows and two controls. Needs torch (pip install ./sdk './lab[train]').
+    MARL's figures 2, 6, 10 and 11. The profile is CPU time of sampling, target Q, and losses with their
+    steps: with the baseline's lists, with joint rows, and with one batch for all trainers. Rewards are those
+    of three agents, with what a batch is worth in independent rows and two controls. Needs torch (pip install
+    ./sdk './lab[train]').
     """
     from olafctl.errors import MissingTool, Problem
 
