@@ -1,6 +1,6 @@
 """Several addresses of one machine over one socket, for a program that trains in several clusters.
 
-An engine knows a worker by its address, so whoever is a member of several clusters has an address in each.
+An engine knows a worker by its address, so a member of several clusters has an address in each.
 """
 
 from __future__ import annotations
