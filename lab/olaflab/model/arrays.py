@@ -12,8 +12,8 @@ from olaflab.model.scenario import Scenario, Trace
 
 PS = 1000
 """Picoseconds in a nanosecond."""
-_CYCLE_PS = 10**12 // CLOCK_HZ
-_MERGE_CYCLES = 3
+CYCLE_PS = 10**12 // CLOCK_HZ
+MERGE_CYCLES = 3
 """Of a merged beat besides the adder's: it is read, written, and can be read again (hdl/olaf_merge.v)."""
 
 
@@ -43,9 +43,9 @@ def engines(scenario: Scenario) -> NDArray[np.void]:
     rows = np.zeros(len(scenario.engines), library.ENGINE)
     for row, engine in zip(rows, scenario.engines, strict=True):
         link = engine.link
-        row["slots"], row["quota"], row["cycle"] = engine.slots, engine.quota, _CYCLE_PS
-        row["merge_cycles"] = engine.adder_latency + _MERGE_CYCLES
-        row["rate"] = round((engine.rate or 0) * _CYCLE_PS / 10**12 * 2**32)
+        row["slots"], row["quota"], row["cycle"] = engine.slots, engine.quota, CYCLE_PS
+        row["merge_cycles"] = engine.adder_latency + MERGE_CYCLES
+        row["rate"] = round((engine.rate or 0) * CYCLE_PS / 10**12 * 2**32)
         row["link_ps_per_byte"], row["link_delay"] = _ps_per_byte(link.rate), link.delay * PS
         row["link_capacity"] = link.capacity or 0
         row["next"] = -1 if link.to is None else places[link.to]

@@ -21,6 +21,9 @@ template <typename Value> class Pool {
         return place;
     }
 
+    // Until the next Put.
+    Value &operator[](std::uint32_t place) { return values_[place]; }
+
     Value Take(std::uint32_t place) {
         free_.push_back(place);
         return values_[place];

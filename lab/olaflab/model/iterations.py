@@ -1,0 +1,248 @@
+"""Iterations of one distributed training in virtual time: a parameter server, a ring all-reduce, or iSwitch's
+sums in the queue's own rules, synchronous and asynchronous (iSwitch §2, §3, §4), over the same links.
+
+What takes time: each frame on each link of its way, the engine, and the hosts' software. Of the latter a host
+has one processor, which costs a time for each message, each frame and each byte that it sends or receives.
+"""
+
+import ctypes
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import cache as once
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from olafctl.errors import BadInput, OlafError, Problem
+from olafctl.wire.geometry import ADDER_LATENCY, BEATS, MEMBERS, SLOTS, segment_values
+from olafctl.wire.layouts import GRADIENT_OFFSET
+from olafctl.wire.modes import Mode
+from olaflab.model import arrays, library
+from olaflab.model.arrays import PS
+
+_STALENESS = 64
+"""Entries of the histogram; native/training.h has the same."""
+
+
+class Approach(IntEnum):
+    """How gradients become one; the numbers are those of ``native/training.h``."""
+
+    SERVER = 0
+    """Synchronous parameter server: it sends the weights when it has every worker's gradient."""
+    SERVER_ASYNC = 1
+    """It sends a worker the weights when it has that one's gradient."""
+    RING = 2
+    """All-reduce: each message in 2·(N - 1) steps from neighbour to neighbour."""
+    ENGINE = 3
+    """iSwitch: sums in the switch, of each segment on its own."""
+    ENGINE_ASYNC = 4
+    """iSwitch's algorithm 1: whoever has a gradient contributes it."""
+
+
+@dataclass(frozen=True)
+class Software:
+    """What a host's software takes, at the sender and again at the receiver; ns."""
+
+    message: float = 0.0
+    frame: float = 0.0
+    byte: float = 0.0
+    """Of payload."""
+
+
+@dataclass(frozen=True)
+class Network:
+    """Full-duplex links of each worker to its rack's switch, and of each rack to the root."""
+
+    each_rack: int = 0
+    """Workers; 0 has all in one rack, without a root above."""
+    rate: float = 10e9
+    """bit/s of a worker's link, and of the parameter server's."""
+    trunk: float = 40e9
+    """bit/s of a rack's link to the root, where the parameter server is then."""
+    delay: float = 500.0
+    """ns of each link, its two ends included."""
+    beats: int = BEATS.default
+    """Of 64 bytes, in a frame at most."""
+    slots: int = SLOTS.greatest
+    quota: int = SLOTS.greatest - 23
+    """Slots of each engine for sums that are not complete; as many segments of a worker may be under way."""
+
+    @property
+    def payload(self) -> int:
+        """Bytes of a gradient in a frame."""
+        return 4 * segment_values(self.beats)
+
+
+@dataclass(frozen=True)
+class Job:
+    """One training."""
+
+    approach: Approach
+    workers: int
+    messages: Sequence[int]
+    """Bytes of each message of a gradient, such as one for each of a network's tensors."""
+    compute: float = 0.0
+    """ns a worker takes for a gradient and all else that is no communication."""
+    jitter: float = 0.0
+    """A gradient takes ``compute`` ± half of this share of it, uniformly."""
+    software: Software = Software()
+    network: Network = Network()
+    bound: int = 3
+    """Of staleness, in iterations, where it is asynchronous; older gradients are not used."""
+    iterations: int = 1
+    seed: int = 0
+
+    @property
+    def segments(self) -> int:
+        """Frames of a gradient."""
+        return sum(-(-size // self.network.payload) for size in self.messages)
+
+
+@dataclass(frozen=True)
+class Course:
+    """What a training did."""
+
+    updates: NDArray[np.float64]
+    """ns at which each iteration was through: synchronous at the last worker, asynchronous where the weights
+    are (iSwitch §5.2)."""
+    staleness: NDArray[np.int64]
+    """How many of the gradients used were so many versions old; the last entry is for all older ones."""
+    discarded: int
+    """Gradients older than the bound."""
+    events: int
+
+    @property
+    def period(self) -> float:
+        """ns between two iterations, after the first fifth."""
+        first = len(self.updates) // 5
+        return float((self.updates[-1] - self.updates[first]) / (len(self.updates) - 1 - first))
+
+    @property
+    def mean_staleness(self) -> float:
+        return float(np.average(np.arange(len(self.staleness)), weights=self.staleness))
+
+
+def run(job: Job) -> Course:
+    """The whole of ``job``.
+
+    Raises BadInput for a job that cannot be, OlafError when the engine drops a contribution or nothing goes
+    on (a defect of the model).
+    """
+    _check(job)
+    native = _load()
+    given = _Training(
+        approach=job.approach,
+        workers=job.workers,
+        each_rack=job.network.each_rack,
+        messages=len(job.messages),
+        payload=job.network.payload,
+        header=GRADIENT_OFFSET,
+        iterations=job.iterations,
+        bound=job.bound,
+        mode=_mode(job.approach),
+        window=job.network.quota,
+        slots=job.network.slots,
+        quota=job.network.quota,
+        seed=job.seed,
+        cycle=arrays.CYCLE_PS,
+        merge_cycles=ADDER_LATENCY.default + arrays.MERGE_CYCLES,
+        delay=round(job.network.delay * PS),
+        link_ps_per_byte=8e12 / job.network.rate,
+        trunk_ps_per_byte=8e12 / job.network.trunk,
+        message_ps=job.software.message * PS,
+        frame_ps=job.software.frame * PS,
+        byte_ps=job.software.byte * PS,
+        compute=round(job.compute * PS),
+        jitter=round(job.compute * job.jitter * PS),
+    )
+    sizes = np.array(job.messages, np.uint32)
+    training = native.olaf_training_new(ctypes.byref(given), sizes.ctypes.data)
+    try:
+        through = native.olaf_training_run(training)
+        dropped = int(native.olaf_training_dropped(training))
+        if not through:
+            what = f"the engine dropped {dropped} contributions" if dropped else "no iteration comes to its end"
+            raise OlafError(Problem(what, f"{job.approach.name.lower()}, {job.workers} workers"))
+        updates = np.zeros(job.iterations, np.int64)
+        native.olaf_training_updates(training, updates.ctypes.data)
+        staleness = np.zeros(_STALENESS, np.uint64)
+        native.olaf_training_staleness(training, staleness.ctypes.data)
+        return Course(
+            updates / PS,
+            staleness.astype(np.int64),
+            int(native.olaf_training_discarded(training)),
+            int(native.olaf_training_events(training)),
+        )
+    finally:
+        native.olaf_training_free(training)
+
+
+def _mode(approach: Approach) -> int:
+    """Of the engine's indices."""
+    return (Mode.ISWITCH_ASYNC if approach is Approach.ENGINE_ASYNC else Mode.ISWITCH).number
+
+
+def _check(job: Job) -> None:
+    network = job.network
+    racks = -(-job.workers // network.each_rack) if network.each_rack else 1
+    below = min(network.each_rack or job.workers, job.workers)
+    problems = []
+    if job.workers < 2 or job.iterations < 1 or job.bound < 0 or not job.messages or min(job.messages) < 1:
+        what = f"{job.workers} workers, {job.iterations} iterations, {len(job.messages)} messages, S {job.bound}"
+        problems.append(Problem(what, "job", "2 workers, one iteration, one message of a byte, S 0, or more"))
+    if max(racks, below) > MEMBERS.greatest and job.approach in (Approach.ENGINE, Approach.ENGINE_ASYNC):
+        what = f"{racks} racks of {below} workers"
+        problems.append(Problem(what, "job", f"an engine tells {MEMBERS.greatest} members apart"))
+    if job.approach is Approach.ENGINE_ASYNC and job.segments > network.quota:
+        what = f"{job.segments} segments, and room for {network.quota} sums that are not complete"
+        problems.append(Problem(what, "job", "asynchronous sums need a slot for each segment: longer frames"))
+    if problems:
+        raise BadInput(*problems)
+
+
+class _Training(ctypes.Structure):
+    _fields_ = [
+        *(
+            (name, ctypes.c_uint32)
+            for name in (
+                "approach",
+                "workers",
+                "each_rack",
+                "messages",
+                "payload",
+                "header",
+                "iterations",
+                "bound",
+                "mode",
+                "window",
+            )
+        ),
+        *((name, ctypes.c_uint64) for name in ("slots", "quota", "seed")),
+        *((name, ctypes.c_int64) for name in ("cycle", "merge_cycles", "delay")),
+        *(
+            (name, ctypes.c_double)
+            for name in ("link_ps_per_byte", "trunk_ps_per_byte", "message_ps", "frame_ps", "byte_ps")
+        ),
+        *((name, ctypes.c_int64) for name in ("compute", "jitter")),
+    ]
+
+
+@once
+def _load() -> Any:
+    native = library.load()
+    handle = ctypes.c_void_p
+    for name, result, arguments in (
+        ("new", handle, (ctypes.POINTER(_Training), handle)),
+        ("free", None, (handle,)),
+        ("run", ctypes.c_uint32, (handle,)),
+        ("updates", None, (handle, handle)),
+        ("staleness", None, (handle, handle)),
+        ("discarded", ctypes.c_uint64, (handle,)),
+        ("dropped", ctypes.c_uint64, (handle,)),
+        ("events", ctypes.c_uint64, (handle,)),
+    ):
+        function = getattr(native, f"olaf_training_{name}")
+        function.restype, function.argtypes = result, arguments
+    return native
