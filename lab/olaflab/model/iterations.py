@@ -41,6 +41,9 @@ class Approach(IntEnum):
     """iSwitch's algorithm 1: whoever has a gradient contributes it."""
 
 
+_SUMS = (Approach.ENGINE, Approach.ENGINE_ASYNC)
+
+
 @dataclass(frozen=True)
 class Software:
     """What a host's software takes, at the sender and again at the receiver; ns."""
@@ -49,6 +52,11 @@ class Software:
     frame: float = 0.0
     byte: float = 0.0
     """Of payload."""
+    whole: bool = False
+    """A message is handled at once, before its first frame leaves and after its last one came, not frame by
+    frame. Sums in the switch are always frame by frame (iSwitch figure 8)."""
+    duplex: bool = False
+    """One processor sends and another one receives, at the same time."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +97,8 @@ class Job:
     """A gradient takes ``compute`` ± half of this share of it, uniformly."""
     software: Software = Software()
     network: Network = Network()
+    in_turn: bool = False
+    """The asynchronous server serves one worker at a time, from its gradient until it has the weights."""
     bound: int = 3
     """Of staleness, in iterations, where it is asynchronous; older gradients are not used."""
     iterations: int = 1
@@ -143,6 +153,9 @@ def run(job: Job) -> Course:
         bound=job.bound,
         mode=_mode(job.approach),
         window=job.network.quota,
+        whole=job.software.whole and job.approach not in _SUMS,
+        duplex=job.software.duplex,
+        in_turn=job.in_turn,
         slots=job.network.slots,
         quota=job.network.quota,
         seed=job.seed,
@@ -192,7 +205,7 @@ def _check(job: Job) -> None:
     if job.workers < 2 or job.iterations < 1 or job.bound < 0 or not job.messages or min(job.messages) < 1:
         what = f"{job.workers} workers, {job.iterations} iterations, {len(job.messages)} messages, S {job.bound}"
         problems.append(Problem(what, "job", "2 workers, one iteration, one message of a byte, S 0, or more"))
-    if max(racks, below) > MEMBERS.greatest and job.approach in (Approach.ENGINE, Approach.ENGINE_ASYNC):
+    if max(racks, below) > MEMBERS.greatest and job.approach in _SUMS:
         what = f"{racks} racks of {below} workers"
         problems.append(Problem(what, "job", f"an engine tells {MEMBERS.greatest} members apart"))
     if job.approach is Approach.ENGINE_ASYNC and job.segments > network.quota:
@@ -217,6 +230,10 @@ class _Training(ctypes.Structure):
                 "bound",
                 "mode",
                 "window",
+                "whole",
+                "duplex",
+                "in_turn",
+                "unused",
             )
         ),
         *((name, ctypes.c_uint64) for name in ("slots", "quota", "seed")),

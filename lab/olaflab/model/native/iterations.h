@@ -2,9 +2,9 @@
 // a ring all-reduce, or an engine that sums (iSwitch §2.3, §3, §4), each with the hosts' software.
 //
 // Every link sends one frame after the other and delivers it whole; a switch forwards it then. An engine is the
-// queue's rules on its clock. A host's software is one processor: it takes `message` for each message,
-// `frame` for each frame and `byte` for each byte of payload, sent or received, in the order in which it is
-// asked to. Computing takes it no time: a worker computes beside it.
+// queue's rules on its clock. A host's software takes `message` for each message, `frame` for each frame and
+// `byte` for each byte of payload, sent or received, in the order in which it is asked to; on one processor or
+// on one for each direction. Computing takes it no time: a worker computes beside it.
 
 #pragma once
 
@@ -51,7 +51,7 @@ struct Message {
 
 struct Packet {
     std::uint32_t from, to;
-    std::uint32_t payload;
+    std::uint32_t payload, whole;  // bytes of a gradient, and of its message
     std::uint32_t segment;
     bool last;  // of its message
     std::uint16_t hop;
@@ -63,7 +63,7 @@ struct Host {
     std::deque<Message> out;
     std::uint32_t sent_bytes = 0;  // of the first of them
     bool sending = false;
-    std::int64_t processor_free = 0;
+    std::int64_t sending_free = 0, receiving_free = 0;  // when its processor is
     std::int64_t flying = 0;     // segments sent, less results
     std::uint64_t started = 0;   // messages or gradients handed over
     std::uint64_t received = 0;  // messages
@@ -158,13 +158,18 @@ class Iterations {
     }
 
     // When the host's processor is through with `duration` more.
-    std::int64_t Busy(std::int64_t now, std::uint32_t host, double duration) {
-        std::int64_t &free = hosts_[host].processor_free;
-        free = std::max(now, free) + std::llround(duration);
-        return free;
+    std::int64_t Busy(std::int64_t now, std::int64_t *free, double duration) {
+        *free = std::max(now, *free) + std::llround(duration);
+        return *free;
+    }
+    std::int64_t *Receiving(std::uint32_t host) {
+        return given_.duplex ? &hosts_[host].receiving_free : &hosts_[host].sending_free;
     }
 
-    double Cost(std::uint32_t payload, bool edge) const {
+    // Of a frame of a message of `whole` bytes; at the message's edge, which is its first frame for the
+    // sender and its last one for the receiver.
+    double Cost(std::uint32_t payload, std::uint32_t whole, bool edge) const {
+        if (given_.whole) payload = edge ? whole : 0;
         return given_.frame_ps + given_.byte_ps * payload + (edge ? given_.message_ps : 0.0);
     }
 
@@ -187,7 +192,8 @@ class Iterations {
         if (given_.approach == OLAF_TRAINING_ENGINE && host.flying >= given_.window) return;
         const std::uint32_t payload = std::min(given_.payload, host.out.front().bytes - host.sent_bytes);
         host.sending = true;
-        Push(Busy(now, number, Cost(payload, host.sent_bytes == 0)), What::kSent, number);
+        const double cost = Cost(payload, host.out.front().bytes, host.sent_bytes == 0);
+        Push(Busy(now, &host.sending_free, cost), What::kSent, number);
     }
 
     // A host's next frame goes out.
@@ -197,6 +203,7 @@ class Iterations {
         Packet packet{};
         packet.from = number;
         packet.to = message.to;
+        packet.whole = message.bytes;
         packet.payload = std::min(given_.payload, message.bytes - host.sent_bytes);
         packet.segment = message.segment + host.sent_bytes / given_.payload;
         host.sent_bytes += packet.payload;
@@ -338,7 +345,8 @@ class Iterations {
     // --- Receiving ----------------------------------------------------------------------------------
 
     void Received(std::int64_t now, const Packet &packet) {
-        const std::int64_t done = Busy(now, packet.to, Cost(packet.payload, packet.last));
+        const double cost = Cost(packet.payload, packet.whole, packet.last);
+        const std::int64_t done = Busy(now, Receiving(packet.to), cost);
         Push(done, What::kProcessed, packets_.Put(packet));
     }
 
@@ -433,9 +441,21 @@ class Iterations {
             case OLAF_TRAINING_ENGINE:
                 HandOverGradient(worker, 0, static_cast<std::uint32_t>(host.version + 1));
                 break;
+            case OLAF_TRAINING_SERVER_ASYNC:
+                if (!given_.in_turn || callers_.empty()) HandOverGradient(worker, Server(), 0);
+                if (given_.in_turn) callers_.push_back(worker);
+                break;
             default: HandOverGradient(worker, Server(), 0);
         }
         Pump(now, worker);
+    }
+
+    // The server is through with the worker it serves.
+    void NextCaller(std::int64_t now) {
+        callers_.pop_front();
+        if (callers_.empty()) return;
+        HandOverGradient(callers_.front(), Server(), 0);
+        Pump(now, callers_.front());
     }
 
     // iSwitch's algorithm 1: what is too stale is not sent; the next gradient begins at once. A member has
@@ -472,6 +492,7 @@ class Iterations {
         host.commits = 0;
         if (given_.approach == OLAF_TRAINING_SERVER_ASYNC) {
             Compute(now, worker);
+            if (given_.in_turn) NextCaller(now);
             return;
         }
         if (given_.approach == OLAF_TRAINING_ENGINE_ASYNC) {
@@ -501,7 +522,8 @@ class Iterations {
     Agenda agenda_;
     std::uint64_t numbered_ = 0, events_ = 0, dropped_ = 0, discarded_ = 0;
     std::uint64_t staleness_[OLAF_TRAINING_STALENESS] = {};
-    std::uint32_t applied_ = 0;
+    std::uint32_t applied_ = 0;          // workers that are through with the iteration
+    std::deque<std::uint32_t> callers_;  // of a server that serves in turn: whom it serves, and who waits
     std::vector<std::int64_t> updates_;
 };
 
