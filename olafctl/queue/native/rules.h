@@ -1,6 +1,6 @@
 // The decisions of one OlafQueue (OLAF's Algorithm 1, the reward rule of OLAF §3, the head lock of
-// OLAF §12.1; iSwitch's rounds and numbered sums), without any notion of time: an update's disposition is decided, it is
-// settled when it has arrived to its end, the head begins to leave, its slot becomes free.
+// OLAF §12.1; iSwitch's rounds and numbered sums), without any notion of time: an update's disposition is
+// decided, it is settled when it has arrived to its end, the head begins to leave, its slot becomes free.
 //
 // The queue of the target `software` and the laboratory's event-level model are built on these.
 

@@ -159,7 +159,9 @@ def test_the_same_contributions_make_the_same_sums(rules: Rules, seed: int) -> N
             seq = number // 3 + pick.choice((0, 0, 0, 1, 2, -1, -5, -15, -16, -17, -40, 16, 40))
         else:
             seq = number // 20 + pick.choice((-1, 0, 0, 0, 0, 1))
-        update = replace(arriving(pick, (seq - 5) % (1 << 32)), worker=pick.choice((0, 1, 2, 3, 31, 32)), gen_time=number)
+        update = replace(
+            arriving(pick, (seq - 5) % (1 << 32)), worker=pick.choice((0, 1, 2, 3, 31, 32)), gen_time=number
+        )
         met[what := rules.offer(update)] += 1
         assert what == golden.offer(update)
         if leaving and pick.random() < 0.6:
