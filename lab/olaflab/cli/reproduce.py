@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 KEPT = paths.sources() / "docs" / "reproduction"
 """Where the project keeps what trainings found."""
-_NAMES = ("table1", "table2", "table3", "fig2", "fig3", "fig6", "fig7", "fig8", "fig10", "all")
+_NAMES = ("table1", "table2", "table3", "fig2", "fig3", "fig6", "fig7", "fig8", "fig10", "iswitch", "all")
 
 
 @click.command()
@@ -63,10 +63,12 @@ def command(
     too, and shown next to the paper's figures. What was measured with the same code and the same runs is
     kept, so an interrupted command goes on where it was. Figures 2, 3 and 8 are trainings: `olafctl bench
     train` makes them, and figure 7 through the twin; what is not in --trainings is shown as the project's
-    docs/reproduction has it.
+    docs/reproduction has it. `iswitch` is the evaluation of the paper iSwitch, whose measured hosts and
+    trainings `olafctl bench iswitch` makes.
 
     \b
       olafctl reproduce table2
+      olafctl reproduce iswitch
       olafctl reproduce all                  # also writes docs/reproduction.md
       olafctl reproduce all --html page.html
     """

@@ -176,7 +176,9 @@ def run(job: Job) -> Course:
         through = native.olaf_training_run(training)
         dropped = int(native.olaf_training_dropped(training))
         if not through:
-            what = f"the engine dropped {dropped} contributions" if dropped else "no iteration comes to its end"
+            what = (
+                f"the engine dropped {dropped} contributions" if dropped else "no iteration comes to its end"
+            )
             raise OlafError(Problem(what, f"{job.approach.name.lower()}, {job.workers} workers"))
         updates = np.zeros(job.iterations, np.int64)
         native.olaf_training_updates(training, updates.ctypes.data)
@@ -203,7 +205,9 @@ def _check(job: Job) -> None:
     below = min(network.each_rack or job.workers, job.workers)
     problems = []
     if job.workers < 2 or job.iterations < 1 or job.bound < 0 or not job.messages or min(job.messages) < 1:
-        what = f"{job.workers} workers, {job.iterations} iterations, {len(job.messages)} messages, S {job.bound}"
+        what = (
+            f"{job.workers} workers, {job.iterations} iterations, {len(job.messages)} messages, S {job.bound}"
+        )
         problems.append(Problem(what, "job", "2 workers, one iteration, one message of a byte, S 0, or more"))
     if max(racks, below) > MEMBERS.greatest and job.approach in _SUMS:
         what = f"{racks} racks of {below} workers"

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from olaflab.paper import fig6, fig7, fig10, table1, table2, table3, training
 from olaflab.paper.experiment import Experiment
+from olaflab.paper.iswitch.experiments import experiments as of_iswitch
 
 
 def experiments(trainings: Path, kept: Path) -> Mapping[str, Experiment]:
@@ -22,7 +23,7 @@ def experiments(trainings: Path, kept: Path) -> Mapping[str, Experiment]:
         )
         for name, title in training.TITLES.items()
     ]
-    return {one.name: one for one in (*simulated, *learnt)}
+    return {one.name: one for one in (*simulated, *learnt, *of_iswitch(kept))}
 
 
 def _look_up(name: str, folder: Path, kept: Path, runs: int, progress: object) -> dict[str, object]:

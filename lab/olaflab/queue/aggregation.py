@@ -1,13 +1,11 @@
-"""How long one gradient of several workers takes to be aggregated, in virtual time: by iSwitch's rounds in
-the real queue, by a ring all-reduce, and by a parameter server, over the same links (iSwitch §6.1, §6.3).
+"""One round of a gradient through the Verilated queue of each rack's engine, and of the root's, in virtual
+time: how long it takes over links, with nothing but the network (iSwitch §3.3, §3.4).
 
 Every worker has a full-duplex link to the switch of its rack, every rack one to the root. A switch forwards a
-frame when it has arrived whole. Only the network takes time: sums, updates and hosts' software do not, so the
-figures are what links and queue alone allow.
+frame when it has arrived whole.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from ipaddress import IPv4Address
 from pathlib import Path
 
@@ -32,51 +30,6 @@ _SEGMENT = slice(60, 62)
 _SETTLED = 1_000_000
 
 
-@dataclass(frozen=True)
-class Workload:
-    """One of the paper's benchmarks, and what it measured for four workers (iSwitch tables 1, 3, 4 and 5)."""
-
-    name: str
-    size: int
-    """Bytes of a gradient."""
-    speedup: tuple[float, float]
-    """All-reduce and iSwitch over the parameter server, end to end."""
-    iterations: float
-    hours: tuple[float, float, float]
-    """Parameter server, all-reduce, iSwitch."""
-    asynchronous: tuple[float, float]
-    """ms per iteration of asynchronous training: parameter server, iSwitch."""
-
-    @property
-    def iteration(self) -> tuple[float, float, float]:
-        """ms per iteration: parameter server, all-reduce, iSwitch."""
-        server, reduce, switch = (hours * 3_600_000 / self.iterations for hours in self.hours)
-        return server, reduce, switch
-
-
-WORKLOADS = (
-    Workload("DQN", 6_410_000, (1.97, 3.66), 1.40e6, (31.72, 16.08, 8.66), (24.88, 12.07)),
-    Workload("A2C", 3_310_000, (1.62, 2.55), 2.00e5, (2.87, 1.78, 1.12), (13.13, 12.53)),
-    Workload("PPO", 40_020, (0.91, 1.72), 8.00e4, (0.39, 0.42, 0.22), (3.40, 7.99)),
-    Workload("DDPG", 157_520, (0.90, 1.83), 7.50e5, (8.07, 9.01, 4.40), (11.58, 14.89)),
-)
-
-
-@dataclass(frozen=True)
-class Times:
-    """ns until the last worker has the whole result."""
-
-    workers: int
-    server: float
-    reduce: float
-    switch: float
-
-
-def racks_of(workers: int, each: int) -> tuple[int, ...]:
-    """Workers in each rack, ``each`` of them in all but the last."""
-    return tuple(min(each, workers - first) for first in range(0, workers, each))
-
-
 def frame_sizes(size: int) -> list[int]:
     """Bytes of the frames of a gradient of ``size`` bytes."""
     each = 4 * segment_values(GEOMETRY.beats)
@@ -84,56 +37,11 @@ def frame_sizes(size: int) -> list[int]:
     return [GRADIENT_OFFSET + each] * whole + ([GRADIENT_OFFSET + rest] if rest else [])
 
 
-def times(library: Path, size: int, racks: Sequence[int]) -> Times:
-    """All three ways, for a gradient of ``size`` bytes of the workers in ``racks``.
+def rounds(library: Path, size: int, racks: Sequence[int]) -> float:
+    """ns until the last worker has the whole sum of a gradient of ``size`` bytes of the workers in ``racks``.
 
     Raises OlafError when a result is not the exact sum, or does not come.
     """
-    return Times(sum(racks), server(size, racks), reduce(size, racks), rounds(library, size, racks))
-
-
-def server(size: int, racks: Sequence[int]) -> float:
-    """Every worker sends its gradient to a server at the root (in the only rack, when there is one), and gets
-    the weights when all have come."""
-    sizes = frame_sizes(size)
-    up = _uploads(sizes, racks)
-    if len(racks) > 1:
-        up = [_through(_link(), frames) for frames in up]
-    inbound = _link()
-    complete = _through(inbound, sorted(frame for frames in up for frame in frames))[-1][0]
-    outbound, last = _link(), 0.0
-    trunks = [_link() for _ in racks]
-    downs = [[_link() for _ in range(workers)] for workers in racks]
-    for frame in sizes:
-        for trunk, members in zip(trunks, downs, strict=True):
-            for member in members:
-                arrived = outbound.carry(complete, frame)
-                if len(racks) > 1:
-                    arrived = trunk.carry(arrived, frame)
-                last = max(last, member.carry(arrived, frame))
-    return last
-
-
-def reduce(size: int, racks: Sequence[int]) -> float:
-    """A ring: 2·(N - 1) steps, in each of which every worker sends the N-th part of the gradient to the next
-    one, when it has the part of the step before."""
-    workers = sum(racks)
-    sizes = frame_sizes(-(-size // workers))
-    # A ring over racks crosses to the next rack and back by the root: four links instead of two.
-    links = 2 if len(racks) == 1 else 4
-    chain = [_link() for _ in range(links)]
-    ready = 0.0
-    for _ in range(2 * (workers - 1)):
-        frames = [(ready, frame) for frame in sizes]
-        for link in chain:
-            frames = _through(link, frames)
-        ready = frames[-1][0]
-    return ready
-
-
-def rounds(library: Path, size: int, racks: Sequence[int]) -> float:
-    """One round of every segment through the queue of each rack's engine, and of the root's when there are
-    several."""
     sizes = frame_sizes(size)
     uploads = _uploads(sizes, racks)
     results = []

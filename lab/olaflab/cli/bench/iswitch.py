@@ -1,49 +1,79 @@
-"""``olafctl bench iswitch``: iSwitch against its paper, and its rounds over links that lose frames."""
+"""``olafctl bench iswitch``: iSwitch's rounds over lossy links, and what its evaluation needs of machines."""
 
+import json
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from olafctl.cli.output import json_option, log_progress, print_json, table
+from olafctl.errors import MissingTool, OlafError, Problem
 
 if TYPE_CHECKING:
-    from olaflab.queue.aggregation import Times, Workload
+    from olaflab.model.agreement.iterations import Compared
     from olaflab.queue.loss import Overhead
 
 WORKERS = 4
-SCALE = (4, 6, 9, 12)
-RACK = 3
 LOSSES = (0.0, 0.001, 0.01, 0.05)
-PAPER_REDUCTION = {"parameter server": "81.6–85.8", "all-reduce": "63.4–87.9"}
-"""Percent by which iSwitch's aggregation takes less time (iSwitch §6.1, figure 12)."""
+SIZES = (40_980, 161_308)
+"""Bytes of PPO's gradient, and of DDPG's."""
+RACKS = ((4,), (3, 1), (3, 3), (3, 3, 3, 3))
 
 
 @click.command()
 @click.option("--rounds", default=10_000, show_default=True, help="Rounds at each loss; 0 leaves them out.")
 @click.option("--segments", default=2, show_default=True, help="Segments of each of those rounds.")
 @click.option("--seed", default=1, show_default=True, help="Which frames are lost.")
+@click.option(
+    "--hosts",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Measure what this machine's workers cost instead, and keep it for `olafctl reproduce iswitch`.",
+)
+@click.option(
+    "--trainings",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Train synchronously and asynchronously instead, half an hour of one core, and keep it likewise.",
+)
+@click.option("--seeds", type=click.IntRange(2), default=10, show_default=True, help="Of --trainings.")
 @json_option("Print the measurements as JSON; times in ns.")
-def command(rounds: int, segments: int, seed: int, as_json: bool) -> None:
-    """Run iSwitch's rounds, next to its paper and over lossy links.
+def command(
+    rounds: int,
+    segments: int,
+    seed: int,
+    hosts: Path | None,
+    trainings: Path | None,
+    seeds: int,
+    as_json: bool,
+) -> None:
+    """Run iSwitch's rounds against their model and over lossy links.
 
-    The queue is the real Verilog, Verilated; links of 10 Gb/s and 500 ns, hosts and their software are models
-    in virtual time. Exit code 1 when a result is not the exact sum of one contribution of each worker, or a
-    round does not end.
+    The queue is the real Verilog, Verilated; links of 10 Gb/s and 500 ns are models in virtual time. One
+    round of a gradient is compared with the event-level model, which `olafctl reproduce iswitch` measures in.
+    Exit code 1 when the two differ, a result is not the exact sum of one contribution of each worker, or a round
+    does not end.
+
+    \b
+      olafctl bench iswitch
+      olafctl bench iswitch --hosts docs/reproduction/iswitch-hosts.json
     """
+    if hosts is not None or trainings is not None:
+        if hosts is not None:
+            _keep(hosts, _measured_hosts(), as_json)
+        if trainings is not None:
+            _keep(trainings, _trained(seeds), as_json)
+        return
     from olafctl.queue.verilate import build_queue
+    from olaflab.model.agreement.iterations import compare
     from olaflab.queue import aggregation, loss
 
     library = build_queue(aggregation.GEOMETRY, log_progress)
-    single, scaled = {}, {}
-    for workload in aggregation.WORKLOADS:
-        log_progress(f"{workload.name}, {WORKERS} workers in one rack")
-        single[workload.name] = aggregation.times(library, workload.size, (WORKERS,))
-    for workload in aggregation.WORKLOADS[2:]:
-        for workers in SCALE:
-            log_progress(f"{workload.name}, {workers} workers, {RACK} a rack")
-            racks = aggregation.racks_of(workers, RACK)
-            scaled[workload.name, workers] = aggregation.times(library, workload.size, racks)
+    compared = []
+    for racks in RACKS:
+        log_progress(f"{sum(racks)} workers in {len(racks)} racks")
+        compared += [compare(library, size, racks) for size in SIZES]
     lossy = {}
     if rounds:
         small = build_queue(loss.GEOMETRY, log_progress)
@@ -51,94 +81,59 @@ def command(rounds: int, segments: int, seed: int, as_json: bool) -> None:
             log_progress(f"{rounds} rounds, {chance:.1%} of all frames lost")
             lossy[chance] = loss.run(small, WORKERS, segments, rounds, chance, seed)
     if as_json:
-        print_json(_json(single, scaled, lossy))
+        print_json(
+            {
+                "agreement": [asdict(one) for one in compared],
+                "loss": [{"chance": chance, **asdict(one)} for chance, one in lossy.items()],
+            }
+        )
     else:
-        _print(aggregation.WORKLOADS, single, scaled, lossy)
+        _print(compared, lossy)
+    if any(one.modelled != one.verilated for one in compared):
+        raise OlafError(Problem("the event-level model and the Verilated queue differ"))
 
 
-def _json(
-    single: "dict[str, Times]",
-    scaled: "dict[tuple[str, int], Times]",
-    lossy: "dict[float, Overhead]",
-) -> dict[str, Any]:
-    return {
-        "aggregation": {name: asdict(one) for name, one in single.items()},
-        "hierarchical": [{"workload": name, **asdict(one)} for (name, _), one in scaled.items()],
-        "loss": [{"chance": chance, **asdict(one)} for chance, one in lossy.items()],
-    }
+def _measured_hosts() -> dict[str, Any]:
+    try:
+        from olaflab.paper.iswitch import hosts
+    except ImportError as error:
+        raise MissingTool(Problem(f"hosts are the SDK's: {error}", remedy="pip install ./sdk")) from error
+    return hosts.measure(2000, 5, log_progress)
 
 
-def _print(
-    workloads: "tuple[Workload, ...]",
-    single: "dict[str, Times]",
-    scaled: "dict[tuple[str, int], Times]",
-    lossy: "dict[float, Overhead]",
-) -> None:
+def _trained(seeds: int) -> dict[str, Any]:
+    from olaflab.paper.iswitch import learning
+    from olaflab.paper.iswitch.synchronous import fit
+
+    log_progress("costs of software, fitted to the paper's baselines")
+    return learning.measure(fit()[0], seeds, log_progress)
+
+
+def _keep(path: Path, found: dict[str, Any], as_json: bool) -> None:
+    try:
+        path.write_text(json.dumps(found, indent=1) + "\n")
+    except OSError as error:
+        raise OlafError(Problem(f"cannot be written: {error.strerror}", str(path))) from error
+    if as_json:
+        print_json(found)
+    else:
+        click.echo(f"{path} written")
+
+
+def _print(compared: "list[Compared]", lossy: "dict[float, Overhead]") -> None:
     table(
-        f"one gradient of {WORKERS} workers: ms until the last has the result, and less than (paper's range)",
-        (
-            "workload",
-            "MB",
-            "parameter server",
-            "all-reduce",
-            "iSwitch",
-            f"than PS, % ({PAPER_REDUCTION['parameter server']})",
-            f"than AR, % ({PAPER_REDUCTION['all-reduce']})",
-        ),
+        "one gradient until the last worker has the sum, µs: the Verilated queue, and the event-level model",
+        ("workers", "racks", "bytes", "Verilated", "model", "differ by, ns"),
         [
             (
-                each.name,
-                each.size / 1e6,
-                *(f"{value / 1e6:.3f}" for value in (times.server, times.reduce, times.switch)),
-                f"{100 * (1 - times.switch / times.server):.1f}",
-                f"{100 * (1 - times.switch / times.reduce):.1f}",
+                one.workers,
+                one.racks,
+                one.size,
+                f"{one.verilated / 1e3:.3f}",
+                f"{one.modelled / 1e3:.3f}",
+                f"{one.modelled - one.verilated:.1f}",
             )
-            for each, times in ((each, single[each.name]) for each in workloads)
-        ],
-    )
-    table(
-        "synchronous iteration, ms, and speedup over the parameter server (tables 3 and 4, figure 12)",
-        (
-            "workload",
-            "paper PS",
-            "AR",
-            "iSW",
-            "ours PS",
-            "AR",
-            "paper AR ×",
-            "ours ×",
-            "paper iSW ×",
-            "ours ×",
-        ),
-        [_iteration_row(each, single[each.name]) for each in workloads],
-    )
-    click.echo(
-        "  Ours is the paper's iSwitch iteration with our aggregation in its place: the network alone,\n"
-        "  without hosts' software, so that the three differ by links and queue only."
-    )
-    table(
-        "asynchronous iteration, ms (table 5, figure 13)",
-        ("workload", "paper PS", "paper iSW", "ours iSW: the longer of computing and aggregation"),
-        [
-            (
-                each.name,
-                *(f"{value:.2f}" for value in each.asynchronous),
-                f"{max(_computing(each, single[each.name]), single[each.name].switch / 1e6):.2f}",
-            )
-            for each in workloads
-        ],
-    )
-    table(
-        f"hierarchical, {RACK} workers a rack (figure 15): ms for one gradient",
-        ("workload", "workers", "parameter server", "all-reduce", "iSwitch", "iSwitch / its own with 4"),
-        [
-            (
-                name,
-                workers,
-                *(f"{value / 1e6:.3f}" for value in (times.server, times.reduce, times.switch)),
-                f"{times.switch / scaled[name, SCALE[0]].switch:.3f}",
-            )
-            for (name, workers), times in scaled.items()
+            for one in compared
         ],
     )
     if lossy:
@@ -160,26 +155,6 @@ def _print(
             ),
             [_loss_row(chance, one) for chance, one in lossy.items()],
         )
-
-
-def _computing(workload: "Workload", times: "Times") -> float:
-    """ms of an iteration that are no aggregation: the paper's iSwitch iteration without our aggregation."""
-    return max(workload.iteration[2] - times.switch / 1e6, 0)
-
-
-def _iteration_row(workload: "Workload", times: "Times") -> tuple[Any, ...]:
-    computing = _computing(workload, times)
-    server, reduce, switch = (computing + value / 1e6 for value in (times.server, times.reduce, times.switch))
-    return (
-        workload.name,
-        *(f"{value:.2f}" for value in workload.iteration),
-        f"{server:.2f}",
-        f"{reduce:.2f}",
-        workload.speedup[0],
-        f"{server / reduce:.2f}",
-        workload.speedup[1],
-        f"{server / switch:.2f}",
-    )
 
 
 def _loss_row(chance: float, one: "Overhead") -> tuple[Any, ...]:

@@ -1,9 +1,9 @@
 """What hosts' software takes, fitted to what the paper measured with a parameter server and all-reduce.
 
-For each workload an iteration is its computing, which is the same in all approaches, and its aggregation in the
-event-level model. Unknown are four times of computing and two costs of software, a message's and a byte's; known
-are eight times of iterations and the range of aggregation's part in them. What iSwitch measured of itself is no
-input.
+For each workload an iteration is its computing, which is the same in all approaches, and its aggregation in
+the event-level model. Unknown are four times of computing and two costs of software, a message's and a byte's;
+known are eight times of iterations and the range of aggregation's part in them. What iSwitch measured of
+itself is no input.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -96,8 +96,8 @@ def fitted(workloads: Sequence[Workload], variant: Variant) -> Costs:
         costs = predicted(logarithms)
         return _errors(workloads, costs)
 
-    each = np.mean([len(variant.messages(workload)) for workload in workloads])
-    found = _least(errors, np.log([1e6 / each, 0.4]))
+    each = sum(len(variant.messages(workload)) for workload in workloads) / len(workloads)
+    found = _least(errors, np.log(np.array([1e6 / each, 0.4])))
     return replace(predicted(found), error=float(np.sqrt((errors(found) ** 2).mean())))
 
 

@@ -74,4 +74,5 @@ def _machine() -> str:
         lines = []
     names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
     processor = f"{len(names)} × {names[0]}" if names else platform.machine()
-    return f"{processor}, {platform.system()} {platform.release().partition("-")[0]}, Python {platform.python_version()}"
+    system = f"{platform.system()} {platform.release().partition('-')[0]}"
+    return f"{processor}, {system}, Python {platform.python_version()}"

@@ -79,7 +79,9 @@ def network_alone(workload: Workload, network: Network, workers: int = WORKERS) 
 
 
 def limit(workload: Workload, network: Network) -> float:
-    """ms that a gradient's bytes take on a worker's link, and a bit on the way up and down: no switch that sums
-    can be faster, as the last byte must go up before the last sum comes down."""
+    """ms that a gradient's bytes take on a worker's link, and a bit on the way up and down.
+
+    No switch that sums can be faster: the last byte must go up before the last sum comes down.
+    """
     links = 2 if not network.each_rack else 4
     return (sum(workload.vectors) * 8e9 / network.rate + links * network.delay) / MS

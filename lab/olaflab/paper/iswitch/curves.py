@@ -1,0 +1,145 @@
+"""iSwitch figures 13 and 14: rewards over time, and the iterations to the same reward."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from olafctl import plotting
+from olaflab import pictures
+from olaflab.model.iterations import Approach
+from olaflab.paper.experiment import Data, Progress, Section, Table
+from olaflab.paper.iswitch import learning, predicted
+from olaflab.paper.iswitch.published import WORKLOADS
+from olaflab.paper.iswitch.synchronous import fit
+
+_SYNCHRONOUS = {"PS": Approach.SERVER, "AR": Approach.RING, "iSW": Approach.ENGINE}
+_ASYNCHRONOUS = {"Async PS": Approach.SERVER_ASYNC, "Async iSW": Approach.ENGINE_ASYNC}
+
+
+def measure(kept: Path, runs: int, progress: Progress) -> Data:
+    """What trainings found before, and the time of an iteration of the same workload."""
+    found = learning.load(kept)
+    if found is None:
+        return {"learnt": None}
+    progress("times of iterations")
+    fitted, _ = fit()
+    return {
+        "learnt": found,
+        "ms": {
+            name: {
+                approach: predicted.period(number, _workload(name), fitted).whole
+                for approach, number in (_SYNCHRONOUS | _ASYNCHRONOUS).items()
+            }
+            for name in found["learners"]
+        },
+    }
+
+
+def _workload(name: str) -> Any:
+    return next(each for each in WORKLOADS if each.name == name)
+
+
+def section(data: Data) -> Section:
+    """Iterations of every way."""
+    found = data["learnt"]
+    if found is None:
+        how = "olafctl bench iswitch --trainings docs/reproduction/iswitch-learning.json"
+        return Section(
+            {}, {"training": f"Not run: `{how}` trains, then `olafctl reproduce iswitch` shows it."}
+        )
+    rows = [
+        [
+            name,
+            way,
+            str(each["each"]),
+            f"{each['staleness']:.2f}",
+            _estimate(each["iterations"]),
+            _estimate([None if count is None else count * each["each"] for count in each["iterations"]]),
+            f"{sum(count is not None for count in each['iterations'])} of {found['seeds']}",
+        ]
+        for name, ways in found["learners"].items()
+        for way, each in ways.items()
+    ]
+    heads = (
+        "algorithm",
+        "training",
+        "gradients an iteration",
+        "mean staleness",
+        "iterations",
+        "gradients",
+        "reached",
+    )
+    title = f"Until the mean return of 40 episodes is {found['goal']:g}; {found['seeds']} seeds, means ± 95 %"
+    return Section(
+        {"iterations": Table(title, heads, rows), "ends": _ends(data)},
+        {"training": "", "seeds": found["seeds"], "holds": dict(_statements(found["learners"]))},
+    )
+
+
+def _ends(data: Data) -> Table:
+    """Iterations, and the time that they take at the workload's own pace."""
+    rows = []
+    for name, ms in data["ms"].items():
+        ways = data["learnt"]["learners"][name]
+        for approach, each in ms.items():
+            way = "synchronous" if approach in _SYNCHRONOUS else approach
+            known = learning.mean(ways[way]["iterations"])
+            time = "–" if known is None else f"{known[0] * each / 1000:.1f} ± {known[1] * each / 1000:.1f}"
+            rows.append([name, approach, f"{each:.2f}", time])
+    heads = ("algorithm", "approach", "ms an iteration (a)", "s to the goal")
+    return Table("The same trainings, each iteration at the time of the paper's workload", heads, rows)
+
+
+def _estimate(counts: list[int | None]) -> str:
+    known = learning.mean(counts)
+    return "–" if known is None else f"{known[0]:.0f} ± {known[1]:.0f}"
+
+
+def _statements(learners: dict[str, Any]) -> Iterator[tuple[str, bool]]:
+    for name, ways in learners.items():
+        counts = {way: learning.mean(each["iterations"]) for way, each in ways.items()}
+        server, switch, same = (counts[way] for way in ("Async PS", "Async iSW", "synchronous"))
+        if server is not None and switch is not None:
+            less = f"{100 * (1 - switch[0] / server[0]):.0f} % (paper 44–78 %)"
+            yield (
+                f"{name}: Async iSW needs fewer iterations than Async PS, by {less}",
+                switch[0] + switch[1] < server[0] - server[1],
+            )
+        if same is not None and switch is not None:
+            more = f"{100 * (switch[0] / same[0] - 1):.0f} %"
+            yield (
+                f"{name}: Async iSW needs more iterations than synchronous, by {more}",
+                switch[0] - switch[1] > same[0] + same[1],
+            )
+
+
+def draw(data: Data, path: Path) -> None:
+    """Mean rewards over time, synchronous and asynchronous; nothing where there were no trainings."""
+    found = data["learnt"]
+    if found is None:
+        return
+    figure = plotting.new_figure(10, 4.3)
+    both: Any = figure.subplots(1, 2, sharey=True)
+    ways, ms = found["learners"]["DQN"], data["ms"]["DQN"]
+    for axes, approaches, title in (
+        (both[0], _SYNCHRONOUS, "figure 13: synchronous"),
+        (both[1], _ASYNCHRONOUS, "figure 14: asynchronous"),
+    ):
+        for number, approach in enumerate(approaches):
+            curve = _mean_curve(ways["synchronous" if approach in _SYNCHRONOUS else approach]["curves"])
+            times = found["every"] * np.arange(1, len(curve) + 1) * ms[approach] / 1000
+            axes.plot(times, curve, plotting.LINES[number], color=plotting.COLOURS[number], label=approach)
+        axes.axhline(found["goal"], color="grey", lw=0.8)
+        axes.set(xlabel="s, each iteration at the time of the paper's DQN", title=title)
+        axes.legend(loc="lower right")
+        axes.grid(alpha=0.3)
+    both[0].set_ylabel("mean return of 40 episodes")
+    pictures.save(figure, path)
+
+
+def _mean_curve(curves: list[list[float]]) -> Any:
+    """Of all seeds; a training that has ended stays where it was."""
+    longest = max(map(len, curves))
+    return np.mean([curve + curve[-1:] * (longest - len(curve)) for curve in curves], axis=0)
