@@ -54,8 +54,8 @@ def test_software_costs_a_message_and_a_byte_at_both_ends() -> None:
 
 
 def test_a_message_handled_whole_waits_for_its_last_byte() -> None:
-    """Two workers: software of one and of the server twice each way, 20 frames into the server, 10 to the last
-    worker, and each time a frame's first link."""
+    """Two workers: software of one and of the server twice each way; 20 frames into the server, 10 to the
+    last worker, and each way a frame's first link."""
     frames, byte = 10, 3.0
     once = frames * NETWORK.payload * byte
     job = replace(ONE, workers=2, messages=[frames * NETWORK.payload])

@@ -51,9 +51,9 @@ def command(
     """Run iSwitch's rounds against their model and over lossy links.
 
     The queue is the real Verilog, Verilated; links of 10 Gb/s and 500 ns are models in virtual time. One
-    round of a gradient is compared with the event-level model, which `olafctl reproduce iswitch` measures in.
-    Exit code 1 when the two differ, a result is not the exact sum of one contribution of each worker, or a round
-    does not end.
+    round of a gradient is compared with the event-level model, in which `olafctl reproduce iswitch` measures.
+    Exit code 1 when the two differ, a result is not the exact sum of one contribution of each worker, or a
+    round does not end.
 
     \b
       olafctl bench iswitch

@@ -17,7 +17,7 @@ _JITTERS = (0.0, JITTER, 0.5, 1.0)
 
 
 def measure(kept: Path, runs: int, progress: Progress) -> Data:
-    """A hundred iterations of each approach under both time models, and their staleness."""
+    """Fifty iterations of each approach under both time models, and their staleness."""
     known = models(kept)
     found: Data = {"periods": {}, "staleness": {}}
     for name, each in known.items():

@@ -1,9 +1,9 @@
 """What hosts' software takes, fitted to what the paper measured with a parameter server and all-reduce.
 
 For each workload an iteration is its computing, which is the same in all approaches, and its aggregation in
-the event-level model. Unknown are four times of computing and two costs of software, a message's and a byte's;
-known are eight times of iterations and the range of aggregation's part in them. What iSwitch measured of
-itself is no input.
+the event-level model. Unknown are four times of computing and two costs of software, of a message and of a
+byte; known are eight times of iterations and the range of aggregation's part in them. What iSwitch measured
+of itself is no input.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -22,7 +22,7 @@ _STEP = 0.01
 MS = 1e6
 """ns."""
 NETWORK = Network()
-"""One rack, 10 Gb/s, frames of 1,536 bytes at most: the paper's have 1,522."""
+"""One rack, 10 Gb/s, frames of 1,504 bytes at most: the paper's have 1,522."""
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,5 @@
-"""Iterations to the same reward, with the staleness that arises: actor-critic and deep Q-learning on a pole on
-a cart, as the paper emulates asynchrony, by the use of old weights (iSwitch §5.3, §6.2).
+"""Iterations to the same reward, with the staleness that arises: actor-critic and deep Q-learning on a pole
+on a cart, as the paper emulates asynchrony, by the use of old weights (iSwitch §5.3, §6.2).
 
 Staleness is drawn from the histogram of an asynchronous run of the same algorithm's workload in the
 event-level model. Half an hour of one core; what it found is kept.

@@ -12,7 +12,7 @@ JITTER = 0.1
 BOUND = 3
 """S (iSwitch §6.2)."""
 ASYNCHRONOUS = (Approach.SERVER_ASYNC, Approach.ENGINE_ASYNC)
-_UPDATES = 100
+_UPDATES = 50
 """Of an asynchronous run, for each worker that makes one of them."""
 
 
@@ -46,7 +46,7 @@ def job(approach: Approach, workload: Workload, costs: Costs, workers: int, netw
         return made
     each = workers if approach is Approach.SERVER_ASYNC else 1
     made = replace(made, jitter=JITTER, iterations=_UPDATES * each)
-    if approach is Approach.ENGINE_ASYNC and made.segments > network.quota:
+    if made.segments > network.quota:  # asynchronous sums need a slot for each
         made = replace(made, network=replace(network, beats=BEATS.greatest))
     return made
 
@@ -69,7 +69,7 @@ def period(
 def staleness(approach: Approach, workload: Workload, costs: Costs, jitter: float) -> Course:
     """An asynchronous run of gradients that take from ``jitter``/2 less to as much more than on average."""
     made = job(approach, workload, costs, WORKERS, NETWORK)
-    return run(replace(made, jitter=jitter, iterations=4 * made.iterations))
+    return run(replace(made, jitter=jitter, iterations=2 * made.iterations))
 
 
 def network_alone(workload: Workload, network: Network, workers: int = WORKERS) -> float:

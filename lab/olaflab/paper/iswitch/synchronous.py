@@ -54,8 +54,8 @@ def measure(kept: Path, runs: int, progress: Progress) -> Data:
     found["limits"] = {
         workload.name: {
             "limit": predicted.limit(workload, NETWORK),
-            "1472": predicted.network_alone(workload, NETWORK),
-            "9036": predicted.network_alone(workload, _JUMBO),
+            "short": predicted.network_alone(workload, NETWORK),
+            "jumbo": predicted.network_alone(workload, _JUMBO),
             "racks": predicted.network_alone(workload, Network(each_rack=3), 12),
             "racks limit": predicted.limit(workload, Network(each_rack=3)),
         }
@@ -196,16 +196,16 @@ def _limits(limits: Mapping[str, Any], found: Mapping[str, Any]) -> Table:
     for workload in WORKLOADS:
         each = limits[workload.name]
         row = [workload.name, f"{each['limit']:.4f}"]
-        row += [_over(each[name], each["limit"]) for name in ("1472", "9036")]
+        row += [_over(each[name], each["limit"]) for name in ("short", "jumbo")]
         row += [_over(by_name[workload.name]["iSW"].aggregation, each["limit"]) for by_name in found.values()]
         rows.append([*row, _over(each["racks"], each["racks limit"])])
     heads = (
         "workload",
         "serialisation and propagation, ms",
-        "links and engine, frames to 1,536 bytes",
-        "to 9,088 bytes",
+        "links and engine, frames to 1,504 bytes",
+        "to 9,028 bytes",
         *(f"with hosts {MODELS[name]}" for name in found),
-        "12 workers in 4 racks, links and engine, to 1,536 bytes",
+        "12 workers in 4 racks, links and engine, to 1,504 bytes",
     )
     return Table("iSwitch's aggregation against what links allow: ms (times the limit)", heads, rows)
 

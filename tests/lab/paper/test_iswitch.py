@@ -1,0 +1,166 @@
+"""iSwitch's evaluation: what is fitted, what is predicted, and what the tables say of it."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+pytest.importorskip("olaf", reason="the SDK is not installed (pip install ./sdk)")
+
+from olafctl.errors import BadInput
+from olaflab.model.iterations import Approach, Software
+from olaflab.paper.iswitch import asynchronous, costs, curves, hosts, learning, predicted, scale, synchronous
+from olaflab.paper.iswitch.costs import Costs, Variant
+from olaflab.paper.iswitch.published import WORKLOADS, Switch, Workload
+
+SMALL = WORKLOADS[2:]
+"""Whose iterations take a few ms to simulate."""
+SOFTWARE = Software(1.008e6, byte=0.354, whole=True, duplex=True)
+COSTS = Costs(Variant(), SOFTWARE, {"DQN": 13.5, "A2C": 12.2, "PPO": 6.94, "DDPG": 19.25}, 0.01)
+"""As fitted, rounded."""
+
+
+def test_the_networks_have_the_papers_sizes() -> None:
+    sizes = {workload.name: 4 * sum(workload.tensors) for workload in WORKLOADS}
+    assert round(sizes["DQN"] / 2**20, 2) == 6.41 and round(sizes["A2C"] / 2**20, 2) == 3.31
+    assert round(sizes["DDPG"] / 2**10, 1) == 157.5
+    vectors = {workload.name: sum(workload.vectors) for workload in WORKLOADS}
+    assert vectors == sizes | {"PPO": 40980}
+
+
+def test_the_papers_speedups_follow_from_its_hours() -> None:
+    for workload in WORKLOADS:
+        base, switch = workload.baselines, workload.switch
+        asynchronous = (base.iterations_async * base.server_async) / (
+            switch.iterations_async * switch.period_async
+        )
+        computed = (base.server / base.ring, base.server / switch.hours, asynchronous)
+        assert workload.speedups == pytest.approx(computed, rel=0.05)
+
+
+def test_what_iswitch_measured_of_itself_is_no_input_of_the_fit() -> None:
+    other = Switch(1e6, (99.0, 99.0), 1e6, 1.0, (0.0, 0.0))
+    perturbed = [replace(workload, switch=other) for workload in SMALL]
+    assert costs.fitted(perturbed, Variant()) == costs.fitted(SMALL, Variant())
+
+
+def test_the_fit_finds_the_costs_that_made_the_baselines(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Iterations of known costs: the same come out, and what they explain they explain wholly."""
+    made = [known(workload) for workload in SMALL]
+    shares = [
+        aggregated / (aggregated + COSTS.computing[workload.name])
+        for workload in SMALL
+        for aggregated in aggregations(workload)
+    ]
+    monkeypatch.setattr(costs, "SHARES", (min(shares), max(shares)))
+    found = costs.fitted(made, Variant())
+    assert found.error < 1e-3
+    assert found.software.message == pytest.approx(SOFTWARE.message, rel=0.01)
+    assert found.computing["DDPG"] == pytest.approx(COSTS.computing["DDPG"], rel=0.01)
+
+
+def aggregations(workload: Workload) -> list[float]:
+    """ms, of a server and a ring."""
+    return [
+        costs.aggregation(approach, workload, Variant(), SOFTWARE)
+        for approach in (Approach.SERVER, Approach.RING)
+    ]
+
+
+def known(workload: Workload) -> Workload:
+    """With the baselines that COSTS make."""
+    hours = [
+        (COSTS.computing[workload.name] + each) * workload.iterations / 3.6e6
+        for each in aggregations(workload)
+    ]
+    return replace(workload, baselines=replace(workload.baselines, server=hours[0], ring=hours[1]))
+
+
+@pytest.fixture
+def rounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No fit: the costs above."""
+    monkeypatch.setattr(synchronous, "fit", lambda: (COSTS, (COSTS,)))
+    monkeypatch.setattr(curves, "fit", lambda: (COSTS, (COSTS,)))
+
+
+def test_every_synchronous_order_is_the_papers(rounded: None, tmp_path: Path) -> None:
+    section = synchronous.section(synchronous.measure(tmp_path, 1, print))
+    holds = section.values["holds"]
+    assert isinstance(holds, dict)
+    assert all(met for text, met in holds.items() if "from the fastest" in text or "aggregates" in text)
+    missed = [text for text, met in holds.items() if not met]
+    assert len(missed) == 1 and missed[0].startswith("A2C: iSW's speedup over PS within 15 % of 2.55")
+    rows = {tuple(row[:2]): row for row in section.tables["table4"].rows}
+    assert rows["DQN", "iSW"][3] == "22.27", "8.66 hours of 1.4 million iterations"
+
+
+def test_asynchronous_iterations_follow_the_papers_but_for_one(rounded: None, tmp_path: Path) -> None:
+    section = asynchronous.section(asynchronous.measure(tmp_path, 1, print))
+    holds = section.values["holds"]
+    assert isinstance(holds, dict)
+    missed = [text for text, met in holds.items() if not met]
+    assert missed == ["DDPG: with the paper's numbers of iterations Async iSW ends sooner"]
+
+
+def test_speedups_of_more_workers_are_of_gradients() -> None:
+    periods = [10.0] * len(scale.WORKERS)
+    assert scale.speedups("iSW", periods)[3] == pytest.approx(3)
+    assert scale.speedups("Async PS", periods)[3] == pytest.approx(1)
+
+
+def test_sums_in_the_switch_scale_and_the_ring_does_not() -> None:
+    each = {
+        (approach, workers): predicted.period(approach, WORKLOADS[2], COSTS, workers, scale.RACKS).whole
+        for approach in (Approach.ENGINE, Approach.SERVER, Approach.RING)
+        for workers in (4, 12, 96)
+    }
+    assert each[Approach.ENGINE, 96] < 1.02 * each[Approach.ENGINE, 4]
+    assert each[Approach.RING, 12] > each[Approach.SERVER, 12] > 1.9 * each[Approach.SERVER, 4]
+
+
+def test_no_switch_is_faster_than_the_limit() -> None:
+    for workload in SMALL:
+        limit = predicted.limit(workload, costs.NETWORK)
+        assert limit < predicted.network_alone(workload, costs.NETWORK) < 1.15 * limit
+
+
+def test_our_hosts_are_read_and_refused(tmp_path: Path) -> None:
+    assert hosts.load(tmp_path) is None
+    (tmp_path / hosts.FILE).write_text('{"message": 1000, "byte": 0.5, "machine": "one"}')
+    kept = hosts.load(tmp_path)
+    assert kept is not None
+    assert hosts.costs(kept, COSTS).software == Software(1000, byte=0.5, duplex=True)
+    (tmp_path / hosts.FILE).write_text("[]")
+    with pytest.raises(BadInput, match="no measurement of hosts"):
+        hosts.load(tmp_path)
+
+
+def test_a_mean_is_of_all_seeds_or_none() -> None:
+    assert learning.mean([90, 100, 110, 100, 100]) == pytest.approx((100, 2.776 * 7.071 / 5**0.5), rel=0.001)
+    assert learning.mean([90, None]) is None
+
+
+def test_trainings_that_were_not_run_are_said_so(
+    rounded: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "Not run" in str(curves.section(curves.measure(tmp_path, 1, print)).values["training"])
+
+
+def test_one_command_writes_the_page_with_its_pictures(
+    rounded: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from olaflab.cli.reproduce import command
+    from olaflab.model import library
+
+    library.load()
+    monkeypatch.setenv("OLAF_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr("olaflab.cli.reproduce.KEPT", tmp_path)
+    monkeypatch.setattr(scale, "WORKERS", (4, 12))
+    done: Any = CliRunner().invoke(command, ["iswitch", "-o", str(tmp_path / "out")], catch_exceptions=False)
+    assert done.exit_code == 0 and "iSwitch table 4" in done.stdout
+    page = (tmp_path / "out" / "iswitch.md").read_text()
+    assert "does not hold: A2C: iSW's speedup" in page and "Not run" in page
+    names = {path.name for path in (tmp_path / "out").iterdir()}
+    assert {"iswitch-synchronous.svg", "iswitch-scale.png", "iswitch-synchronous-table4.csv"} <= names
