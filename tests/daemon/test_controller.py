@@ -270,7 +270,7 @@ def test_a_reward_threshold_that_no_register_holds_is_refused(
             ASK.create_cluster(Cluster("red", threshold=65535, mode=Mode.ISWITCH)),
             "can never make a result",
         ),
-        (ASK.create_cluster(Cluster("red", threshold=2)), "of mode olaf, and H .* are of mode iswitch"),
+        (ASK.create_cluster(Cluster("red", threshold=2)), "of mode olaf, and H .* are of the modes iswitch"),
     ],
 )
 def test_a_cluster_that_could_not_work_is_refused(
