@@ -1,4 +1,4 @@
-"""Numbered sums over links that lose, double and reorder frames; the run itself holds every result to its rules.
+"""Numbered sums over links that lose, double and reorder frames; the run itself checks every result.
 
 The long run is ``olafctl bench numbered``: 100,000 contributions.
 """

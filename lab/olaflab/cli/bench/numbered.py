@@ -1,4 +1,4 @@
-"""``olafctl bench numbered``: the numbered sums of mode iswitch-async over links that lose and double frames."""
+"""``olafctl bench numbered``: numbered sums of mode iswitch-async over links that lose and double frames."""
 
 from dataclasses import asdict
 
