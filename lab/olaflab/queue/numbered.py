@@ -101,7 +101,7 @@ class _Run:
             engine.model.registers.configure(0, SEGMENTS - 1, settings)
         self.now = 0
         self._order = itertools.count()
-        self._under_way: list[tuple[float, int, Callable[[], None]]] = []
+        self._under_way: list[tuple[float, int, Callable[[], object]]] = []
         # Some begin where numbers soon wrap.
         self.first = {
             (member, segment): (0, _WRAP - 500, (_WRAP >> 1) - 500)[(member + segment) % 3]
@@ -153,7 +153,7 @@ class _Run:
             ):
                 return
 
-    def _send(self, arrive: Callable[[], None], latest: int = _LATEST) -> None:
+    def _send(self, arrive: Callable[[], object], latest: int = _LATEST) -> None:
         """Over a link."""
         copies = 1
         if self.random.random() < self.chance:
