@@ -85,7 +85,8 @@ def rounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(curves, "fit", lambda: (COSTS, (COSTS,)))
 
 
-def test_every_synchronous_order_is_the_papers(rounded: None, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("rounded")
+def test_every_synchronous_order_is_the_papers(tmp_path: Path) -> None:
     section = synchronous.section(synchronous.measure(tmp_path, 1, print))
     holds = section.values["holds"]
     assert isinstance(holds, dict)
@@ -96,7 +97,8 @@ def test_every_synchronous_order_is_the_papers(rounded: None, tmp_path: Path) ->
     assert rows["DQN", "iSW"][3] == "22.27", "8.66 hours of 1.4 million iterations"
 
 
-def test_asynchronous_iterations_follow_the_papers_but_for_one(rounded: None, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("rounded")
+def test_asynchronous_iterations_follow_the_papers_but_for_one(tmp_path: Path) -> None:
     section = asynchronous.section(asynchronous.measure(tmp_path, 1, print))
     holds = section.values["holds"]
     assert isinstance(holds, dict)
@@ -142,14 +144,14 @@ def test_a_mean_is_of_all_seeds_or_none() -> None:
     assert learning.mean([90, None]) is None
 
 
-def test_trainings_that_were_not_run_are_said_so(
-    rounded: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("rounded")
+def test_trainings_that_were_not_run_are_said_so(tmp_path: Path) -> None:
     assert "Not run" in str(curves.section(curves.measure(tmp_path, 1, print)).values["training"])
 
 
+@pytest.mark.usefixtures("rounded")
 def test_one_command_writes_the_page_with_its_pictures(
-    rounded: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from olaflab.cli.reproduce import command
     from olaflab.model import library

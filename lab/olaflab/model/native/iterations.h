@@ -1,10 +1,10 @@
 // Iterations of one distributed training over a rack's switch, or racks below a root: a parameter server,
 // a ring all-reduce, or an engine that sums (iSwitch §2.3, §3, §4), each with the hosts' software.
 //
-// Every link sends one frame after the other and delivers it whole; a switch forwards it then. An engine is the
-// queue's rules on its clock. A host's software takes `message` for each message, `frame` for each frame and
-// `byte` for each byte of payload, sent or received, in the order in which it is asked to; on one processor or
-// on one for each direction. Computing takes it no time: a worker computes beside it.
+// Every link sends one frame after the other and delivers it whole; a switch forwards it then. An engine is
+// the queue's rules on its clock. A host's software takes `message` for each message, `frame` for each frame
+// and `byte` for each byte of payload, sent or received, in the order in which it is asked to; on one
+// processor or on one for each direction. Computing takes it no time: a worker computes beside it.
 
 #pragma once
 
@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "agenda.h"
+#include "hosts.h"
 #include "pool.h"
 #include "random.h"
 #include "timed.h"
@@ -23,58 +24,6 @@
 #include "update.h"
 
 namespace olaf {
-
-// One direction of a link; times are picoseconds.
-class Wire {
-  public:
-    Wire(double ps_per_byte, std::int64_t delay) : ps_per_byte_(ps_per_byte), delay_(delay) {}
-
-    // When the last byte of a frame that is there now has arrived.
-    std::int64_t Carry(std::int64_t now, std::uint32_t bytes) {
-        free_ = std::max(now, free_) + std::llround(bytes * ps_per_byte_);
-        return free_ + delay_;
-    }
-
-  private:
-    double ps_per_byte_;
-    std::int64_t delay_;
-    std::int64_t free_ = 0;
-};
-
-// What a host has to send: a message is one or more frames.
-struct Message {
-    std::uint32_t to;
-    std::uint32_t bytes;
-    std::uint32_t segment;  // the first one's; segments are frames of a gradient, in its order
-    std::uint32_t number;   // what the approach calls it: the round, or the gradient
-};
-
-struct Packet {
-    std::uint32_t from, to;
-    std::uint32_t payload, whole;  // bytes of a gradient, and of its message
-    std::uint32_t segment;
-    bool last;  // of its message
-    std::uint16_t hop;
-    Update update;  // at an engine
-};
-
-// What a worker or the server has under way.
-struct Host {
-    std::deque<Message> out;
-    std::uint32_t sent_bytes = 0;  // of the first of them
-    bool sending = false;
-    std::int64_t sending_free = 0, receiving_free = 0;  // when its processor is
-    std::int64_t flying = 0;     // segments sent, less results
-    std::uint64_t started = 0;   // messages or gradients handed over
-    std::uint64_t received = 0;  // messages
-    std::uint64_t version = 0;   // iterations whose result is applied
-    std::uint64_t computed_from = 0;  // the version of the gradient that is computed
-    std::uint64_t commits = 0;        // gradients handed over since the last result
-    bool computing = false;
-    bool waits = false;                  // for a result, to commit
-    std::vector<std::uint32_t> results;  // by segment
-    std::deque<std::uint32_t> complete;  // how many segments have the result of version + 1, + 2, ...
-};
 
 class Iterations {
   public:
@@ -269,7 +218,9 @@ class Iterations {
         }
     }
 
-    std::uint32_t EngineOf(const Packet &packet) const { return packet.hop == 0 ? RackOf(packet.from) : racks_; }
+    std::uint32_t EngineOf(const Packet &packet) const {
+        return packet.hop == 0 ? RackOf(packet.from) : racks_;
+    }
 
     void Offer(std::int64_t now, std::uint32_t what, std::uint32_t engine) {
         const std::int64_t decided = engines_[engine].DecidedAt(now, packets_[what].update.size);

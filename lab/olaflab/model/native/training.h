@@ -22,12 +22,12 @@ struct OlafTraining {
     uint32_t messages;            // of a gradient
     uint32_t payload, header;     // bytes of a frame at most, and besides
     uint32_t iterations;
-    uint32_t bound;   // on staleness, of what is asynchronous
-    uint32_t mode;    // of the engine's indices, one a segment
-    uint32_t window;  // segments of a worker whose result is not here, of synchronous sums
-    uint32_t whole;   // whether a host handles a message at once, before its first frame and after its last
-    uint32_t duplex;  // whether it has a processor for each direction
-    uint32_t in_turn; // whether the asynchronous server serves one worker at a time
+    uint32_t bound;    // on staleness, of what is asynchronous
+    uint32_t mode;     // of the engine's indices, one a segment
+    uint32_t window;   // segments of a worker whose result is not here, of synchronous sums
+    uint32_t whole;    // whether a host handles a message at once, before its first frame and after its last
+    uint32_t duplex;   // whether it has a processor for each direction
+    uint32_t in_turn;  // whether the asynchronous server serves one worker at a time
     uint32_t unused;
     uint64_t slots, quota;
     uint64_t seed;

@@ -69,7 +69,7 @@ def period(
 def staleness(approach: Approach, workload: Workload, costs: Costs, jitter: float) -> Course:
     """An asynchronous run of gradients that take from ``jitter``/2 less to as much more than on average."""
     made = job(approach, workload, costs, WORKERS, NETWORK)
-    return run(replace(made, jitter=jitter, iterations=2 * made.iterations))
+    return run(replace(made, jitter=jitter, iterations=8 * made.iterations))
 
 
 def network_alone(workload: Workload, network: Network, workers: int = WORKERS) -> float:
