@@ -20,19 +20,21 @@ if TYPE_CHECKING:
 @click.option("--rows", type=click.IntRange(2048), default=50_000, show_default=True, help="Kept meanwhile.")
 @click.option("--rewards", "seeds", type=click.IntRange(0), default=0, show_default=True,
               help="Train so many seeds of each way to draw instead.")  # fmt: skip
-@click.option("--game", type=click.Choice(("tag", "spread")), default="spread", show_default=True,
-              help="Of the rewards: predator and prey, or cooperative navigation.")  # fmt: skip
+@click.option("--game", "games", type=click.Choice(("tag", "spread")), multiple=True,
+              default=("tag", "spread"), show_default=True,
+              help="Of the rewards: predator and prey, cooperative navigation; may be given twice.")  # fmt: skip
 @click.option(
     "--episodes", type=click.IntRange(80), default=1000, show_default=True, help="Of each training."
 )
-@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="A CSV file of the rewards.")
+@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), 
+              help="A CSV file that gets a line for each training; what it has is not trained again.")  # fmt: skip
 @json_option("Print JSON; CPU seconds.")
 def command(
     predators: tuple[str, ...],
     rounds: int,
     rows: int,
     seeds: int,
-    game: str,
+    games: tuple[str, ...],
     episodes: int,
     out: Path | None,
     as_json: bool,
@@ -48,7 +50,7 @@ def command(
 
     try:
         if seeds:
-            _rewards(game, episodes, seeds, out, as_json)
+            _rewards(games, episodes, seeds, out, as_json)
         else:
             _profiles(tuple(map(int, predators)), rounds, rows, as_json)
     except ImportError as error:
@@ -73,16 +75,19 @@ def _profiles(predators: tuple[int, ...], rounds: int, rows: int, as_json: bool)
     table("a round of MADDPG", ["agents", "rows kept as", "ms", *PARTS, "parts miss the whole by"], lines)
 
 
-def _rewards(game: str, episodes: int, seeds: int, out: Path | None, as_json: bool) -> None:
-    from olaflab.experience.rewards import WAYS, rewards, summary, write
+def _rewards(games: tuple[str, ...], episodes: int, seeds: int, out: Path | None, as_json: bool) -> None:
+    from olaflab.experience.rewards import WAYS, append, read, rewards, summary
 
-    made: list[Reward] = []
-    for each in rewards(game, 3, episodes, seeds, tuple(WAYS), log_progress):
+    made: list[Reward] = [] if out is None else read(out)
+    for each in rewards(games, 3, episodes, seeds, tuple(WAYS), log_progress, made):
         made.append(each)
         if out is not None:
-            write(out, made)
+            append(out, each)
+    asked = [each for each in made if each.episodes == episodes and each.seed <= seeds and each.game in games]
     if as_json:
-        print_json({"rewards": [asdict(each) for each in made]})
+        print_json({"rewards": [asdict(each) for each in asked]})
         return
     heads = ["way", "rows", "worth", "end return", "against uniform", "within its interval"]
-    table(f"{game}: {episodes} episodes, {seeds} seeds", heads, summary(made))
+    for game in games:
+        lines = summary([each for each in asked if each.game == game])
+        table(f"{game}: {episodes} episodes, {seeds} seeds", heads, lines)
