@@ -85,7 +85,7 @@ def rewards(
 
 
 def summary(made: Sequence[Reward]) -> list[tuple[str, int, str, str, str, str]]:
-    """Of one game and scale, by way: rows of a batch, what they are worth, end return, difference from uniform's.
+    """Of one game, by way: rows of a batch, what they are worth, end return, difference from uniform's.
 
     Differences are taken seed by seed. The last says whether the mean lies in uniform's 95 % interval.
     """
