@@ -133,7 +133,7 @@ class Tag(Particles):
         touches = self._collide()[:, self.predators :, : self.predators]
         out = np.abs(self.at[:, self.predators :])
         near = np.where(out < 0.9, 0.0, (out - 0.9) * 10)
-        fine = np.where(out < 1.0, near, np.minimum(np.exp(2 * out - 2), 10)).sum(axis=-1)
+        fine = np.where(out < 1.0, near, np.minimum(np.exp(2 * np.minimum(out, 5) - 2), 10)).sum(axis=-1)
         prey = -10.0 * touches.sum(axis=2) - fine
         predator = np.repeat(10.0 * touches.sum(axis=(1, 2))[:, None], self.predators, axis=1)
         return np.concatenate([predator, prey], axis=1)

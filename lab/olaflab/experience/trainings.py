@@ -6,13 +6,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from olaf.experience import Draw, Prioritised
 
 from olaflab.experience.examples import example
-from olaflab.experience.figure8 import ROWS, WAYS
+from olaflab.experience.figure8 import ROWS
 from olaflab.experience.kept import fill, keep
+from olaflab.experience.rewards import BATCH
+from olaflab.experience.rewards import WAYS as _WAYS
 from olaflab.experience.round import timed
 from olaflab.experience.stacks import Game, Lists
 
+WAYS = {way: sampler for way, (sampler, rows) in _WAYS.items() if rows == BATCH}
 STACKS = ("lists", "joint rows")
 ROUNDS = 14_744
 """Of a whole training: 60,000 episodes of 25 steps, a round after every 100 steps but the first 25,600."""
@@ -45,7 +49,8 @@ def trainings(
     """For each number of predators ``rounds`` of each layout and way, in turn: ratios are of one run.
 
     Trainings begin with ``rows`` rows of noise, or as many as figure 8 has, as if they had gone on for long.
-    The ways of a layout improve the same networks, which cost the same whatever they have learnt.
+    The ways of a layout improve the same networks, which cost the same whatever they have learnt. At first
+    priorities are those of normally distributed errors.
     """
     maddpg, particles = example("maddpg"), example("particles")
     maddpg.torch.set_num_threads(1)
@@ -62,13 +67,9 @@ def trainings(
             made += [Training(count, game.agents, stack, way) for way in WAYS]
         parts = {stack: _parts(team) for stack, team in teams.items()}
         samplers = {
-            (stack, way): [
-                maddpg.sampler(f"runs:{length}" if length > 1 else "uniform", team.ring, random)
-                for _ in team.agents
-            ]
+            (stack, way): [_sampler(maddpg, kind, team.ring, agent) for agent in range(len(team.agents))]
             for stack, team in teams.items()
-            for way, length in WAYS.items()
-            for random in [np.random.default_rng(1)]
+            for way, kind in WAYS.items()
         }
         for turn in range(rounds + 1):
             progress(f"{count} predators: round {turn} of {rounds}")
@@ -86,6 +87,21 @@ def trainings(
                     each.playing += spent["playing"]
                     each.sampling += spent["sampling"]
         yield from made
+
+
+def _sampler(maddpg: Any, kind: str, ring: Any, seed: int) -> Any:
+    random = np.random.default_rng(seed)
+    sampler = maddpg.sampler(kind, ring, random)
+    if isinstance(sampler, Prioritised):
+        there = ring.count()
+        actors = np.repeat(np.arange(len(there)), there)
+        positions = np.concatenate([np.arange(count) for count in there])
+        steps = ~ring.closing(actors, positions)
+        every = Draw(
+            actors[steps], positions[steps], np.ones(steps.sum()), np.arange(steps.sum()), steps.sum()
+        )
+        sampler.update(every, random.normal(size=len(every)))
+    return sampler
 
 
 def _parts(team: Any) -> dict[str, float]:
