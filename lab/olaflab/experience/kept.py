@@ -1,11 +1,10 @@
 """A team of the SDK's example whose rows are kept in another layout: what differs is the layout alone."""
 
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from olaf.experience import CUT, GOES_ON, Ring, Writer
+from olaf.experience import CUT, GOES_ON, Batch, Draw, Ring, Writer
 
 from olaflab.experience.examples import example
 from olaflab.experience.stacks import ACTIONS, EPISODE, Lists, Stack
@@ -17,29 +16,44 @@ def keep(team: Any, stack: Stack) -> None:
     """What ``team``, which has no rows yet, plays from now on is in ``stack`` too, and learnt from there.
 
     Its samplers draw as before, from the ring. With lists every trainer reads its own agent's rows once
-    more, as the reference implementation does.
+    more, as the reference implementation does. Networks get their inputs as they lie in the ring's batches:
+    sums of a matrix product can differ in their last bit with the distance of its rows.
     """
-    torch = example("maddpg").torch
+    maddpg = example("maddpg")
     where = np.zeros(team.ring.most * team.ring.rows, np.int64)
     team.writers = [_Both(writer, team.ring, stack, where) for writer in team.writers]
 
-    def tensor(columns: list[Any], key: int) -> Any:
-        parts = [torch.from_numpy(each[key].reshape(len(each[key]), -1)).float() for each in columns]
-        return torch.cat(parts, dim=1)
-
-    def sampled(index: int) -> SimpleNamespace:
+    def sampled(index: int) -> Any:
         draw = team.samplers[index].draw(team.settings.batch)
         chosen = where[team.ring.slots(draw.actors, draw.positions)]
-        columns = stack.gather(chosen)
+        agents = stack.gather(chosen)
         if isinstance(stack, Lists):
             stack.of(index, chosen.tolist())
-        observed, actions, following, reward, done = (tensor(columns, key) for key in range(5))
-        return SimpleNamespace(
-            draw=draw, weights=torch.from_numpy(draw.weights()), observed=observed, actions=actions,
-            following=following, reward=reward, done=done, joint=torch.cat([observed, actions], dim=1),
-        )  # fmt: skip
+        columns = _blank(team.ring, draw)
+        for key, column in enumerate(columns.values()):
+            parts = [agent[key].reshape(len(draw), -1) for agent in agents]
+            np.concatenate(parts, axis=1, out=column, casting="same_kind")
+        return maddpg.Sampled(Batch(columns, np.ones(len(draw), bool)), draw)
 
     vars(team)["_sampled"] = sampled
+
+
+def _blank(ring: Ring, draw: Draw) -> dict[str, npt.NDArray[np.float32]]:
+    """(rows, values) of each key, without a value, at the places that the ring's own batches give them."""
+    one = ring.gather(draw.actors[:1], draw.positions[:1])
+    places = {key: column.__array_interface__["data"][0] for key, column in one.columns.items()}
+    first, stride = min(places.values()), one["obs"].strides[0]
+    memory = np.empty(len(draw) * stride, np.uint8)
+    return {
+        key: np.ndarray(
+            (len(draw), one[key].shape[1]),
+            np.float32,
+            memory,
+            places[key] - first,
+            (stride, one[key].itemsize),
+        )
+        for key in ("obs", "act", "next", "reward", "done")
+    }
 
 
 def fill(team: Any, rows: int) -> None:
