@@ -87,7 +87,8 @@ def rewards(
 def summary(made: Sequence[Reward]) -> list[tuple[str, int, str, str, str, str]]:
     """Of one game, by way: rows of a batch, what they are worth, end return, difference from uniform's.
 
-    Differences are taken seed by seed. The last says whether the mean lies in uniform's 95 % interval.
+    Differences are taken seed by seed. The last says where the mean lies: within
+    uniform's 95 % interval, above it or below.
     """
     by_way = {way: {each.seed: each for each in made if each.way == way} for way in WAYS}
     uniform = by_way["uniform"]
@@ -100,8 +101,9 @@ def summary(made: Sequence[Reward]) -> list[tuple[str, int, str, str, str, str]]
         common = sorted(runs.keys() & uniform.keys())
         away = estimate(np.array([runs[seed].last - uniform[seed].last for seed in common]))
         worth = np.mean([each.effective for each in runs.values()])
-        within = "yes" if abs(ends.mean - base.mean) <= base.interval else "no"
-        lines.append((way, WAYS[way][1], f"{worth:.0f}", str(ends), str(away), within))
+        beyond = "above" if ends.mean > base.mean else "below"
+        place = "within" if abs(ends.mean - base.mean) <= base.interval else beyond
+        lines.append((way, WAYS[way][1], f"{worth:.0f}", str(ends), str(away), place))
     return lines
 
 

@@ -132,7 +132,7 @@ def _rewards(games: tuple[str, ...], episodes: int, seeds: int, out: Path | None
     if as_json:
         print_json({"rewards": [asdict(each) for each in asked]})
         return
-    heads = ["way", "rows", "worth", "end return", "against uniform", "within its interval"]
+    heads = ["way", "rows", "worth", "end return", "against uniform", "its interval"]
     for game in games:
         lines = summary([each for each in asked if each.game == game])
-        table(f"{game}: {episodes} episodes, {seeds} seeds", heads, lines)
+        table(f"{game}: {episodes} episodes, seeds 1 to {seeds}", heads, lines)
