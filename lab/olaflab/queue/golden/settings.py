@@ -4,14 +4,16 @@ from dataclasses import dataclass, field
 
 from olafctl.queue.registers import Command, IndexSettings
 from olaflab.queue.golden.iswitch import Rounds
+from olaflab.queue.golden.staleness import Newest
 
 
 @dataclass
 class Index:
-    """One index: its settings, and its rounds."""
+    """One index: its settings, its rounds, and which version of its weights is the newest."""
 
     settings: IndexSettings = field(default_factory=IndexSettings)
     rounds: Rounds = field(default_factory=Rounds)
+    newest: Newest = field(default_factory=Newest)
 
 
 @dataclass(frozen=True)
