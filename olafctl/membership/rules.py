@@ -11,10 +11,13 @@ from olafctl.membership import limits
 from olafctl.membership.ground import Ground
 from olafctl.membership.model import Cluster, Member
 from olafctl.membership.objective import objective
+from olafctl.queue.staleness import GREATEST_BOUND
 from olafctl.wire.geometry import MEMBERS
 from olafctl.wire.modes import Mode
 
 _KEY_BYTES = 16
+ACKNOWLEDGED = (Mode.OLAF, Mode.FIFO)
+"""Modes in which a parameter server answers updates with ACKs."""
 
 
 class NoRoom(BadInput):
@@ -36,6 +39,7 @@ def of_cluster(cluster: Cluster, ground: Ground) -> Iterator[Problem]:
         what = f"{cluster.threshold} updates can never make a result: an index tells {MEMBERS.default} apart"
         yield Problem(what, "threshold", f"give 1 … {MEMBERS.default}, or 0 for all members")
     yield from of_reward(cluster.reward_threshold)
+    yield from _staleness(cluster, ground)
     yield from _key(cluster.key)
     if cluster.period < 0:
         yield Problem(f"a period of {cluster.period} ns", "period", "say how often each worker sends, in ns")
@@ -147,6 +151,19 @@ def _rounds(cluster: Cluster, ground: Ground) -> Iterator[Problem]:
         what = f"{cluster.threshold} updates make a result of {where}"
         remedy = f"leave threshold out: each of the {workers} workers counts"
         yield Problem(what, "threshold", remedy)
+
+
+def _staleness(cluster: Cluster, ground: Ground) -> Iterator[Problem]:
+    """The staleness rule: what it compares with is learnt from a parameter server's ACKs."""
+    if cluster.staleness_bound is None:
+        return
+    mode = ground.mode_of(cluster)
+    if not 0 <= cluster.staleness_bound <= GREATEST_BOUND:
+        what = f"a staleness of {cluster.staleness_bound} versions"
+        yield Problem(what, "staleness_bound", f"give 0 … {GREATEST_BOUND}, or off")
+    elif mode not in ACKNOWLEDGED:
+        what = f"{cluster.name!r} is of mode {mode}, and no server answers its updates with versions"
+        yield Problem(what, "staleness_bound", "use mode olaf or fifo, or leave it off")
 
 
 def _objective(cluster: Cluster, ground: Ground) -> Iterator[Problem]:
