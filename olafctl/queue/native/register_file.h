@@ -76,7 +76,7 @@ class RegisterFile {
         const Held *sum = queue.Accumulates(index) ? queue.Waiting(index) : nullptr;
         switch (command) {
             case OLAF_COMMAND_SET:
-                if (sum && staged_.mode != OLAF_MODE_ISWITCH) combiner_.Discarded(sum);
+                if (sum && staged_.mode != queue.SettingOf(index).mode) combiner_.Discarded(sum);
                 if (queue.Set(index, staged_)) combiner_.timed.Released(now, index);
                 break;
             case OLAF_COMMAND_FBCAST:
@@ -152,17 +152,21 @@ class RegisterFile {
         const std::uint32_t mode = At(OLAF_REGISTER_SET_MODE), wanted = At(OLAF_REGISTER_SET_THRESHOLD);
         const bool known = command >= OLAF_COMMAND_SET && command <= OLAF_COMMAND_GET;
         const bool in_range = first < geometry_.indices && last < geometry_.indices && first <= last;
-        const bool sound = command != OLAF_COMMAND_SET ||
-                           ((mode & 0xff) < OLAF_MODES && mode >> 9 == 0 && wanted != 0 && wanted <= 0xffff &&
-                            At(OLAF_REGISTER_SET_STALE_BOUND) <= 0xffff);
+        const bool sound =
+            command != OLAF_COMMAND_SET || ((mode & 0xff) < OLAF_MODES && mode >> 9 == 0 && wanted != 0 &&
+                                            wanted <= 0xffff && At(OLAF_REGISTER_SET_STALE_BOUND) <= 0xffff);
         const bool accepted = steps_.empty() && known && in_range && sound;
         At(OLAF_REGISTER_COMMAND_ERROR) = !accepted;
         if (!accepted) return;
         float threshold;
         std::memcpy(&threshold, &At(OLAF_REGISTER_SET_REWARD_THRESHOLD), sizeof threshold);
         if (!one) {
-            staged_ = {static_cast<olaf_mode>(mode & 0xff), (At(OLAF_REGISTER_SET_REWARD_ENABLE) & 1) != 0,
-                       threshold, wanted, (mode & kHalted) != 0, (At(OLAF_REGISTER_SET_STALE_ENABLE) & 1) != 0,
+            staged_ = {static_cast<olaf_mode>(mode & 0xff),
+                       (At(OLAF_REGISTER_SET_REWARD_ENABLE) & 1) != 0,
+                       threshold,
+                       wanted,
+                       (mode & kHalted) != 0,
+                       (At(OLAF_REGISTER_SET_STALE_ENABLE) & 1) != 0,
                        At(OLAF_REGISTER_SET_STALE_BOUND)};
         }
         for (std::uint32_t index = first; index <= last; ++index) steps_.push_back({command, index});
@@ -178,10 +182,10 @@ class RegisterFile {
         At(OLAF_REGISTER_GET_STALE_ENABLE) = setting.stale_rule;
         At(OLAF_REGISTER_GET_STALE_BOUND) = setting.stale_bound;
         At(OLAF_REGISTER_GET_NEWEST) = queue.NewestOf(index).shown();
-        const Rounds *rounds = queue.RoundsOf(index);
-        const std::uint64_t members = sum ? rounds->members() : 0;
-        At(OLAF_REGISTER_GET_STATE) = (sum ? 1 : 0) | (rounds && rounds->finished() ? 2 : 0);
-        At(OLAF_REGISTER_GET_ROUND) = rounds ? rounds->round() : 0;
+        const auto progress = queue.ProgressOf(index);
+        const std::uint64_t members = sum ? progress.members : 0;
+        At(OLAF_REGISTER_GET_STATE) = (sum ? 1 : 0) | (progress.finished ? 2 : 0);
+        At(OLAF_REGISTER_GET_ROUND) = progress.round;
         At(OLAF_REGISTER_GET_COUNT) = sum ? sum->count : 0;
         At(OLAF_REGISTER_GET_MEMBERS_LOW) = static_cast<std::uint32_t>(members);
         At(OLAF_REGISTER_GET_MEMBERS_HIGH) = static_cast<std::uint32_t>(members >> 32);

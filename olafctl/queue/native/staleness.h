@@ -1,5 +1,5 @@
-// The staleness rule: an index learns the newest version of its weights from the ACKs that pass, and an update
-// that was computed from older ones counts for less, or not at all.
+// The staleness rule: an index learns the newest version of its weights from the ACKs that pass, and an
+// update that was computed from older ones counts for less, or not at all.
 
 #pragma once
 
@@ -61,8 +61,8 @@ struct Shifts {
     }
 };
 
-// Multiplies `count` little-endian binary32 by 2^-shift. What would be subnormal, and what was, becomes zero of
-// its sign; infinities and NaN stay.
+// Multiplies `count` little-endian binary32 by 2^-shift. What would be subnormal, and what was, becomes zero
+// of its sign; infinities and NaN stay.
 inline void ScaleLanes(std::uint8_t *lanes, std::size_t count, std::uint32_t shift) {
     if (shift == 0) return;
     for (std::size_t lane = 0; lane < count; ++lane) {
