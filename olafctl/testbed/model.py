@@ -32,7 +32,7 @@ class Engine:
     active_window: int
     """ns within which an index that sent counts as active."""
     accumulate_quota: int
-    """Slots that rounds of iswitch mode may take while they accumulate."""
+    """Slots that sums of the iswitch modes may take while they accumulate."""
     staleness_root: float | None
     """v of the weights δ^(-1/v) of the staleness rule, of clusters that have it; None weighs all alike."""
     address: IPv4Address | None
