@@ -28,10 +28,10 @@ def ack(queue: QueueModel, version: int, index: int = 0, kind: int = Kind.ACK) -
     list(queue.take())
 
 
-def sent(queue: QueueModel, version: int, words: tuple[int, ...] = WORDS, **fields: int) -> list[int] | None:
+def sent(queue: QueueModel, version: int, words: tuple[int, ...] = WORDS, flags: int = 0) -> list[int] | None:
     """What leaves of an update of these words; None when it does not."""
     payload = np.array(words, "<u4").tobytes()
-    queue.offer(*update(0, 1, payload, policy=version % 65536, **fields))
+    queue.offer(*update(0, 1, payload, policy=version % 65536, flags=flags))
     queue.settle(LIMIT)
     left = list(queue.take())
     return np.frombuffer(left[0].frame[64:], "<u4").tolist() if left else None
