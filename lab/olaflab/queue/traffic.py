@@ -114,7 +114,7 @@ class Traffic:
         self._time = pick.choice((1000, (1 << 48) - 100, 1 << 47))
         self._policy = pick.choice((5, 65530, 32760))
         # The server may begin again, with older weights or from no weights at all.
-        self._acks = pick.choice((0.0, 0.05, 0.1, 0.4))
+        self._acks = pick.choice((0.02, 0.02, 0.1, 0.4))
         self._begins_again = pick.choice((0.0, 0.0, 0.03))
         self._behind = pick.choice((0, 1, 40, 30_000))
         self._rounds = {index: pick.choice((0, 1, (1 << 31) - 2, (1 << 32) - 2)) for index in self.indices}
@@ -221,7 +221,9 @@ class Traffic:
             self._policy -= pick.choice((1, 20, 300, 20_000))
         self._policy += pick.choice((0, 1, 1, 2, 5))
         shown = self._policy - pick.choice((0, 0, 0, 0, 1, 1 << 15))
-        of = pick.choice((*self.indices, *self.indices, self._geometry.indices, 65535))
+        # Mostly of one index, so that many come in a row.
+        every = (*self.indices, self._geometry.indices, 65535)
+        of = pick.choice(every) if pick.random() < 0.4 else self.indices[0]
         sidecar, frame = update(
             *(of, pick.getrandbits(32), pick.randbytes(pick.choice((0, 0, 4, 400)))),
             kind=FrameType.ACK,

@@ -1,5 +1,6 @@
 """What a server makes of merged frames: the sum of their constituents' staleness, exactly."""
 
+import os
 import random
 from contextlib import closing
 from functools import partial
@@ -15,7 +16,7 @@ from olafctl.wire.layouts import GRADIENT_OFFSET
 from olafctl.wire.modes import Mode
 from olaflab.model.rules import Rules, Update
 
-MERGES = 100_000
+MERGES = 100_000 if "OLAF_TEST_ALL" in os.environ else 10_000
 SEGMENTS, SLOTS, WORKERS = 3, 2, 40
 SERVER = ("10.0.0.100", 5000)
 PERIOD = 1 << 16
@@ -53,7 +54,7 @@ class Queue:
         return update, versions
 
 
-def test_the_sum_is_that_of_the_constituents_in_a_hundred_thousand_merges() -> None:
+def test_the_sum_is_that_of_the_constituents_in_all_merges() -> None:
     pick = random.Random(11)
     weights = np.zeros(SEGMENTS, np.float32)
     server = ParameterServer(
@@ -106,7 +107,7 @@ def test_the_sum_is_that_of_the_constituents_in_a_hundred_thousand_merges() -> N
             assert staleness.total == total
     counters = server.counters()
     assert merged_frames > MERGES / 100
-    assert max(server.versions()) < SHORT_OF_A_WRAP  # they did
+    assert max(model.versions) < SHORT_OF_A_WRAP  # they did
     assert staleness.oldest == 0
     assert counters.duplicates == counters.received - frames
 
