@@ -7,7 +7,6 @@ BITS = 4
 LENGTHS = 16
 """A staleness has 0 … 15 bits: half the range of versions and more is not behind but ahead."""
 GREATEST_BOUND = 65535
-LEAST_ROOT = 1
 
 
 def shifts(root: float | None) -> tuple[int, int]:
