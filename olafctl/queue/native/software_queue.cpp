@@ -51,12 +51,12 @@ struct olaf_queue {
     int64_t now = 0;
     std::deque<Frame> source, bypass, done;
     const uint8_t *borrowed = nullptr;  // the frame of the source that has no bytes of its own
-    int64_t bypass_beats = 0;     // in the bypass
-    int64_t begins = kNever;      // when the head begins to leave
-    int64_t output_free = 0;      // the bypass has it until then
-    int64_t last_left = kNever;   // when the last update had left
-    bool updates_turn = false;    // where both wait
-    bool decision_known = false;  // of the first of the source
+    int64_t bypass_beats = 0;           // in the bypass
+    int64_t begins = kNever;            // when the head begins to leave
+    int64_t output_free = 0;            // the bypass has it until then
+    int64_t last_left = kNever;         // when the last update had left
+    bool updates_turn = false;          // where both wait
+    bool decision_known = false;        // of the first of the source
     Frame taken{};
     size_t unmarked = 0;  // at the end of `done`: their status is not taken yet
     std::deque<Settled> settled;
