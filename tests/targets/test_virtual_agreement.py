@@ -21,6 +21,7 @@ from tests.targets.conftest import program, quietly
 FRAMES = 1500
 RATE = 20 << 16
 """5 Gb/s: what comes waits."""
+STEP = 100
 SHIPPED = sorted(path.stem for path in (paths.sources() / "testbeds").glob("*.yaml"))
 QUICK = ("iswitch-rack", "lander", "laptop", "two-racks")
 """Whose engines compile within seconds."""
@@ -61,7 +62,8 @@ def _engine(name: str, bed: Testbed, state: Path) -> Iterator[Running]:
 
 
 def _in_steps(running: Running, frames: Sequence[TimedFrame]) -> Sequence[TimedFrame]:
-    """What leaves when the engine is asked to run to the time of every third frame, before and after it."""
+    """What leaves when the engine is asked to run to the time of every third frame, before and after it, and
+    then from one time at which something may leave to the next."""
     left: list[TimedFrame] = []
     with closing(running.virtual_time()) as engine:
         for number, frame in enumerate(frames):
@@ -70,7 +72,14 @@ def _in_steps(running: Running, frames: Sequence[TimedFrame]) -> Sequence[TimedF
             engine.arrive(frame)
             if number % 3 == 0:
                 left += engine.advance(frame.time).left
-        left += engine.advance(frames[-1].time + 10**9).left
+        step = engine.advance(frames[-1].time)
+        left += step.left
+        while (told := step.next) is not None:
+            step = engine.advance(told + STEP)
+            assert all(item.time >= told for item in step.left)
+            left += step.left
+        assert engine.spent.engine > 0
+        assert engine.spent.messages > 0
     return left
 
 

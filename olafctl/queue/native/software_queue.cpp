@@ -221,17 +221,25 @@ struct olaf_queue {
 
     bool waiting() { return next() != kNever || (!done.empty() && done.back().last >= now); }
 
-    // When something happens next that can be seen; kNever for never.
-    int64_t next_seen() {
+    // When everything will have happened that can be seen, or something happens next; kNever for never.
+    int64_t next_step() {
         const int64_t time = next();
         if (time != kNever || done.empty() || done.back().last < now) return time;
         return done.back().last + 1;
     }
 
+    // When something happens next, or a frame has left; kNever for never.
+    int64_t next_seen() {
+        const int64_t time = next_step();
+        const auto leaves = std::partition_point(done.begin(), done.end(),
+                                                 [this](const Frame &frame) { return frame.last < now; });
+        return leaves == done.end() ? time : std::min(time, leaves->last + 1);
+    }
+
     uint64_t settle(int64_t limit) {
         const int64_t start = now;
         while (now - start < limit) {
-            const int64_t time = next_seen();
+            const int64_t time = next_step();
             if (time == kNever) break;
             run(std::min(std::max(time, now) + 1, start + limit));
         }

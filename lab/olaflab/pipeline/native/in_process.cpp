@@ -1,20 +1,13 @@
 // Updates through one engine in this process, as fast as it takes them: no port, no socket, no other process.
 #include <sys/eventfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "engine.h"
+#include "processor_time.h"
 
 using namespace olaf;
 
 namespace {
-
-// Processor time of this thread: what else the machine does does not count.
-uint64_t processor_ns() {
-    timespec now;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return uint64_t(now.tv_sec) * 1000000000 + uint64_t(now.tv_nsec);
-}
 
 // Counts what it is given.
 class Counting final : public Port {

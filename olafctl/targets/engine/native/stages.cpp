@@ -1,19 +1,11 @@
 // Updates through the parts of one engine in this thread, as fast as it takes them.
-#include <time.h>
-
 #include "emission.h"
+#include "processor_time.h"
 #include "queue_stage.h"
 
 using namespace olaf;
 
 namespace {
-
-// Processor time of this thread: what else the machine does does not count.
-uint64_t processor_ns() {
-    timespec now;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return uint64_t(now.tv_sec) * 1000000000 + uint64_t(now.tv_nsec);
-}
 
 // Which part of the way is at work, and how long each was.
 class Stages {
