@@ -138,7 +138,7 @@ def _machine() -> Iterator[str]:
 
 def _senders(testbed: Testbed) -> Iterator[Member]:
     """Workers, first those of clusters that have a parameter server."""
-    with_server = [each for each in testbed.clusters if testbed.mode_of(each) is not Mode.ISWITCH]
+    with_server = [each for each in testbed.clusters if not testbed.mode_of(each).sums]
     for cluster in (*with_server, *testbed.clusters):
         yield from cluster.workers
 
@@ -153,7 +153,7 @@ def _free(testbed: Testbed) -> Testbed:
 def _update(testbed: Testbed, worker: Member, size: int, seq: int) -> bytes:
     to = _end(testbed.parameter_servers[0]) if testbed.parameter_servers else None
     address = testbed.root.address
-    if address is not None and testbed.mode_of(testbed.cluster_of(worker)) is Mode.ISWITCH:
+    if address is not None and testbed.mode_of(testbed.cluster_of(worker)).sums:
         to = Endpoint(default_mac(address), address, testbed.udp_port)
     assert to is not None
     header = {
@@ -230,7 +230,7 @@ def _limits(testbed: Testbed, sizes: Sequence[Size], transports: set[Transport])
         yield f"{len(testbed.engines)} engines share a thread; an update passes {size.hops}"
     if rate := testbed.root.output_rate:
         yield f"the testbed lets {rate / 1e9:g} Gb/s out"
-    modes = sorted({str(testbed.mode_of(cluster)) for cluster in testbed.clusters} - {"fifo"})
+    modes = sorted({str(testbed.mode_of(cluster)) for cluster in testbed.clusters} - {Mode.FIFO.value})
     if modes:
         yield f"measured without combining; in mode {' and '.join(modes)} fewer leave than come"
     usable = len(os.sched_getaffinity(0))
