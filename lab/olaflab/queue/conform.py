@@ -33,6 +33,7 @@ GEOMETRIES = (
     Geometry(indices=5, slots=3, beats=4, members=3),
 )
 """From one index and one slot to a thousand, with and without jumbo frames, every adder latency."""
+_WINDOW_FRAMES = 150
 _STROBES = ((0xF,), (1, 2, 4, 8), (0xC, 0x3), (8, 6, 1), (2, 0, 0xD))
 """Ways to write a register, all bytes of it in the end."""
 
@@ -86,6 +87,7 @@ def run_seed(
         _start_in_the_middle(comparison, geometry, pick)
         comparison = Comparison(model, geometry, None if in_cpp is None else ToldQueue(in_cpp))
         comparison.set(active_window=pick.choice((50, 1000, 20_000)))
+        _windows(comparison, geometry, pick)
         while comparison.frames < frames:
             _episode(comparison, geometry, pick, min(frames - comparison.frames, 150))
         comparison.set(hold=0, rate=0)
@@ -111,6 +113,18 @@ def _start_in_the_middle(comparison: Comparison, geometry: Geometry, pick: rando
         comparison.offer(*traffic.beats())
     comparison.model.run(comparison.model.cycle + pick.randrange(20, 400))
     comparison.model.reset()
+
+
+def _windows(comparison: Comparison, geometry: Geometry, pick: random.Random) -> None:
+    """Numbered sums alone, of few members, none of which is refused for lack of room."""
+    traffic = Traffic(pick.getrandbits(32), geometry, 1, 16, numbered=True)
+    comparison.set(accumulate_quota=geometry.slots)
+    (index,) = traffic.indices
+    threshold = pick.choice((1, 2, 2, 3))
+    comparison.command(Command.SET, index, index, IndexSettings(Mode.ISWITCH_ASYNC, threshold=threshold))
+    for _ in range(_WINDOW_FRAMES):
+        comparison.offer(*traffic.beats())
+    comparison.settle()
 
 
 def _episode(comparison: Comparison, geometry: Geometry, pick: random.Random, frames: int) -> None:

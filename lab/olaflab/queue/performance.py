@@ -71,10 +71,13 @@ def throughput(
     return _throughput(library, supply, (size, mix, rate, frames), IndexSettings(mode))
 
 
-def rounds(library: Path, size: int, workers: int, rate: int | None, frames: int) -> Throughput:
-    """As ``throughput``, of iSwitch rounds: each of ``workers`` members contributes to every round."""
-    mix = f"iSwitch rounds of {workers} workers"
-    settings = IndexSettings(Mode.ISWITCH, threshold=workers)
+def rounds(
+    library: Path, size: int, workers: int, rate: int | None, frames: int, mode: Mode = Mode.ISWITCH
+) -> Throughput:
+    """As ``throughput``, of iSwitch rounds: each of ``workers`` members contributes to every round. Numbered
+    sums have the same updates: a member's round is its contribution's number."""
+    mix = f"iSwitch {'rounds' if mode is Mode.ISWITCH else 'numbered sums'} of {workers} workers"
+    settings = IndexSettings(mode, threshold=workers)
     return _throughput(library, _rounds(size, workers), (size, mix, rate, frames), settings)
 
 

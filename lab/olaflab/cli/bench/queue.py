@@ -60,8 +60,9 @@ def command(frames: int, indices: int, slots: int, fifo: bool, as_json: bool) ->
         measured.append(performance.throughput(large, size, performance.MODEL_MIX, rate, frames, mode))
     for size in performance.SIZES if not fifo else ():
         for workers in performance.ROUND_WORKERS:
-            tell(f"{size} B, iSwitch rounds of {workers} workers")
-            measured.append(performance.rounds(library, size, workers, None, frames))
+            for summing in (Mode.ISWITCH, Mode.ISWITCH_ASYNC):
+                tell(f"{size} B, {summing} of {workers} workers")
+                measured.append(performance.rounds(library, size, workers, None, frames, summing))
     for size in performance.SIZES if not fifo else ():
         tell(f"{size} B, {performance.STALE}")
         measured.append(performance.weighed(library, size, frames))
