@@ -155,7 +155,8 @@ def test_who_cannot_begin_is_told_and_who_always_dies_is_not_started_for_ever() 
 @LINUX
 def test_stopped_actors_end_with_a_parent_that_is_killed(tmp_path: Path) -> None:
     script = tmp_path / "parent.py"
-    script.write_text(textwrap.dedent("""\
+    script.write_text(
+        textwrap.dedent("""\
         import os, signal, sys, time
         import tests.test_actors as these
 
@@ -165,9 +166,12 @@ def test_stopped_actors_end_with_a_parent_that_is_killed(tmp_path: Path) -> None
                 ring.unlink()
                 print(*actors.pids().values(), flush=True)
                 os.kill(os.getpid(), signal.SIGKILL)
-    """))
+    """)
+    )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent.parent)])}
-    run = subprocess.run([sys.executable, script], env=environment, capture_output=True, text=True, timeout=120)
+    run = subprocess.run(
+        [sys.executable, script], env=environment, capture_output=True, text=True, timeout=120
+    )
     pids = [int(pid) for pid in run.stdout.split()]
     assert len(pids) == 2, run.stderr
     until(lambda: all(_gone(pid) for pid in pids))
@@ -275,7 +279,14 @@ def test_actors_are_woken_as_the_window_says() -> None:
 
 def test_updates_grow_by_schedule_and_by_noise() -> None:
     schedule = Schedule(4, 32, 4, 25)
-    assert [schedule.blocks(Seen(updates, 4)) for updates in (0, 24, 25, 174, 175, 500)] == [4, 4, 8, 28, 32, 32]
+    assert [schedule.blocks(Seen(updates, 4)) for updates in (0, 24, 25, 174, 175, 500)] == [
+        4,
+        4,
+        8,
+        28,
+        32,
+        32,
+    ]
     random, size, rows = np.random.default_rng(1), 200, 16
     direction = random.standard_normal(size) / size**0.5
     scale, noise = None, GradientNoise()

@@ -1,4 +1,4 @@
-"""Processes of a fork server, which has their libraries loaded; each has a pipe, and sleeps while it waits."""
+"""Processes of a fork server, which has their libraries loaded; each sleeps while it waits."""
 
 from __future__ import annotations
 

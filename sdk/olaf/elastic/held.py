@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 
 CPU, GPU = "cpu", "gpu"
 
@@ -12,7 +12,7 @@ class Held:
 
     def __init__(self) -> None:
         self._since: dict[tuple[str, object], float] = {}
-        self._seconds: Counter[str] = Counter()
+        self._seconds: dict[str, float] = defaultdict(float)
 
     def hold(self, kind: str, holder: object, now: float) -> None:
         """From now on. Raises ValueError where the holder has one already: it would count twice."""

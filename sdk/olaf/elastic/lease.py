@@ -1,11 +1,11 @@
-"""A learner's lease: cores or GPUs that heads share, each held only while one learns, first come first served."""
+"""A learner's lease: cores or GPUs that heads share, held only while one learns, in order."""
 
 from __future__ import annotations
 
 import time
 from collections import deque
-from contextlib import contextmanager
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Callable
 
 from olaf.elastic.held import GPU, Held
@@ -58,8 +58,8 @@ class SharedPool:
         """Raises ValueError for no units, OSError where shared memory cannot be written."""
         if units < 1:
             raise ValueError("a pool of no units")
-        path = memory.path_of(f"{name}.pool")
-        self._units, self._path = units, path
+        self._units, self._name = units, f"{name}.pool"
+        path = memory.path_of(self._name)
         try:
             self._tickets = memory.create(path, b"", 16)
         except FileExistsError:
@@ -68,8 +68,7 @@ class SharedPool:
 
     def unlink(self) -> None:
         """Remove the name."""
-        self._path.unlink(missing_ok=True)
-        self._path.with_name(f"{self._path.name}.lock").unlink(missing_ok=True)
+        memory.unlink(self._name)
 
     @property
     def waiting(self) -> int:

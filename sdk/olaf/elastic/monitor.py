@@ -8,7 +8,7 @@ from collections import deque
 class Monitor:
     """The last iterations: how long actors took to be there, and when the learner was done.
 
-    Times are seconds since an iteration began. Iterations are *stable* if the learner's times differ by less
+    Times are in seconds. Iterations are *stable* if the learner's times differ by less
     than a share of their mean; then actors of the next iteration are woken before this one ends.
     """
 
@@ -21,7 +21,10 @@ class Monitor:
         self._ends: deque[float] = deque(maxlen=window)
 
     def add(self, start: float, end: float) -> None:
-        """An iteration: its actors took ``start`` seconds to be there, its learner was done at ``end``."""
+        """An iteration: actors were there ``start`` after they were woken, its learner was done at ``end``.
+
+        ``end`` is since the iteration began.
+        """
         self._starts.append(start)
         self._ends.append(end)
 
@@ -33,7 +36,7 @@ class Monitor:
         return _spread(list(self._ends)) < self._share * sum(self._ends) / len(self._ends)
 
     def prewarm(self) -> float | None:
-        """When to wake the next iteration's actors; None to wait for the learner."""
+        """When to wake the next iteration's actors, since this one began; None to wait for the learner."""
         if not self.stable:
             return None
         between = [end - start for start, end in zip(self._starts, self._ends)]

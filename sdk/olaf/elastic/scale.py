@@ -78,8 +78,8 @@ class GradientNoise:
         count = len(parts)
         if count > 1:
             whole = np.mean(parts, axis=0, dtype=np.float64)
-            large = float(whole @ whole)
-            small = float(np.mean([np.float64(part) @ np.float64(part) for part in parts]))
+            large = float(np.square(whole).sum())
+            small = float(np.mean([np.square(part, dtype=np.float64).sum() for part in parts]))
             squared = (count * large - small) / (count - 1)
             noise = (small - large) * rows * count / (count - 1)
             keep = self._decay

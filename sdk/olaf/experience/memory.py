@@ -73,6 +73,13 @@ def reserve(path: Path, start: int, size: int) -> None:
         os.posix_fallocate(file.fileno(), start, size)
 
 
+def unlink(name: str) -> None:
+    """Remove what is called ``name`` and what lies beside it; processes that have it keep it."""
+    path = path_of(name)
+    for each in (path, *path.parent.glob(f"{path.name}.*")):  # locks, bells, pools
+        each.unlink(missing_ok=True)
+
+
 class Locks:
     """Numbered locks on one name. The kernel gives them back when their process dies, however it dies.
 

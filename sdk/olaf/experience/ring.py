@@ -197,9 +197,7 @@ class Ring:
     def unlink(self) -> None:
         """Remove the name; processes that have the ring keep it."""
         if self.path is not None:
-            self.path.unlink(missing_ok=True)
-            for beside in self.path.parent.glob(f"{self.path.name}.*"):  # its locks and bells
-                beside.unlink(missing_ok=True)
+            memory.unlink(str(self.path))
 
     def column(self, key: str, actor: int | None = None) -> Array:
         """All slots of a key, ``(slots, *shape)``, or those of one actor: a view without a copy."""
