@@ -25,12 +25,12 @@ from olaf.elastic import (
     Seen,
     SharedPool,
 )
-from olaf.experience import DataKey, Ring, advantages
+from olaf.experience import DataKey, Ring
 from olaf.wire import OlafStatus
 
 from olafctl.errors import OlafError, Problem
 from olaflab.training import network, players
-from olaflab.training.experience import DISCOUNT, REWARD_SCALE, TRACE_DECAY, Experience
+from olaflab.training.experience import Experience
 
 _FRUITLESS = 3
 """Turns in a row from which no block came: then something is wrong with all actors."""
@@ -169,6 +169,7 @@ class Head:
         self._lease = lease
         self._version = 0
         self._reward = 0.0
+        """Mean of the episodes that ended last."""
         self._noise = GradientNoise()
         self.noisy = not crew.every and crew.high > crew.low
         """Whether the learner is to say how noisy its gradient is."""
@@ -220,7 +221,10 @@ class Head:
         fill = filled / (self._ring.rows * self._ring.actors)
         awake = min(self._awake, len(parts))
         turnout = Turnout(awake, len(parts), turns, fill, lag, time.monotonic() - begin)
-        return self._experience(parts), turnout
+        played = players.together(parts)
+        if not np.isnan(played.mean_reward):
+            self._reward = played.mean_reward
+        return replace(played, mean_reward=self._reward), turnout
 
     def took(self, turns: int, play: float, rest: float) -> None:
         """The last update: seconds of playing in so many turns, and of all else."""
@@ -261,23 +265,3 @@ class Head:
         """End the actors, and give the memory back."""
         self._stage.close()
         self._ring.unlink()
-
-    def _experience(self, parts: list[dict[str, Rows]]) -> Experience:
-        found = [
-            advantages(part["reward"] * REWARD_SCALE, part["value"], part["end"], part["after"], DISCOUNT,
-                       TRACE_DECAY).astype(np.float32)
-            for part in parts
-        ]  # fmt: skip
-        whole = {key: np.concatenate([part[key] for part in parts]) for key in players.STEP.keys}
-        scores = whole["score"][~np.isnan(whole["score"])]
-        if len(scores):
-            self._reward = float(scores.mean())
-        gained = np.concatenate(found)
-        return Experience(
-            observations=whole["obs"],
-            actions=whole["action"].astype(np.int64),
-            log_probabilities=whole["chance"],
-            advantages=gained,
-            returns=gained + whole["value"],
-            mean_reward=self._reward,
-        )

@@ -1,12 +1,12 @@
 """Actors of LunarLander: each plays a block of steps in a turn, with the newest weights of the ring."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import gymnasium
 import numpy as np
 import numpy.typing as npt
-from olaf.experience import CUT, GOES_ON, TERMINATED, Ring, Writer, layout
+from olaf.experience import CUT, GOES_ON, TERMINATED, Ring, Writer, advantages, layout
 
 from olaflab.training import experience, network
 
@@ -63,6 +63,29 @@ class Player:
     def close(self) -> None:
         """Give the environment back."""
         self._environment.close()
+
+
+def together(parts: Sequence[Mapping[str, npt.NDArray[Any]]]) -> experience.Experience:
+    """What blocks of players are to a learner: columns of STEP, and ``end`` of each step.
+
+    The mean reward is that of the episodes that ended in them, not a number where none did.
+    """
+    found = [
+        advantages(part["reward"] * experience.REWARD_SCALE, part["value"], part["end"], part["after"],
+                   experience.DISCOUNT, experience.TRACE_DECAY).astype(np.float32)
+        for part in parts
+    ]  # fmt: skip
+    whole = {key: np.concatenate([part[key] for part in parts]) for key in STEP.keys}
+    scores = whole["score"][~np.isnan(whole["score"])]
+    gained = np.concatenate(found)
+    return experience.Experience(
+        observations=whole["obs"],
+        actions=whole["action"].astype(np.int64),
+        log_probabilities=whole["chance"],
+        advantages=gained,
+        returns=gained + whole["value"],
+        mean_reward=float(scores.mean()) if len(scores) else np.nan,
+    )
 
 
 def turns(number: int, ring: Ring, seed: tuple[int, ...], steps: int) -> Callable[[], None]:
