@@ -1,14 +1,15 @@
 """Figures of :mod:`olaflab.artos.overlap` over seeds: what is saved, and whether as much is learnt."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from math import sqrt
-from statistics import fmean, stdev
+from statistics import fmean
+
+import numpy as np
 
 from olaflab.artos.overlap import Algorithm, Run, bound, run
 from olaflab.artos.ppo import ProximalPolicy
 from olaflab.artos.sac import SoftActorCritic
-from olaflab.paper.statistics import T95
+from olaflab.training.figures.report import Estimate, estimate
 
 RATIOS = (0.25, 0.5, 1.0, 2.0, 4.0)
 """Playing to learning."""
@@ -32,57 +33,60 @@ class Comparison:
     apart: float
     """Mean return of the last quarter of episodes, one after the other."""
     beside: float
-    difference: tuple[float, float]
-    """95 % interval of the mean difference, seed by seed."""
+    difference: Estimate
+    """Of the returns, seed by seed."""
     lag: int
 
 
 def compare(name: str, seeds: int, log: Callable[[str], None]) -> Iterator[Comparison]:
-    """Of all ratios."""
+    """Of all ratios.
+
+    A training is what is played and learnt in which order; one whose order is known is not made again.
+    """
     make, rounds = ALGORITHMS[name]
-    apart: dict[float, list[Run]] = {ratio: [] for ratio in RATIOS}
-    beside: dict[float, list[Run]] = {ratio: [] for ratio in RATIOS}
+    ways = [(ratio, way) for ratio in RATIOS for way in (False, True)]
+    found: dict[tuple[float, bool], list[Run]] = {each: [] for each in ways}
     for seed in range(seeds):
-        one: Run | None = None
-        for ratio in RATIOS:
-            beside[ratio].append(run(make(seed), rounds, ratio, 1.0, JITTER, seed, beside=True))
-            # One after the other, the times change nothing of what is learnt.
-            kind = make(seed) if one is None else _Nothing(one.score)
-            one = run(kind, rounds, ratio, 1.0, JITTER, seed, beside=False)
-            apart[ratio].append(one)
-            log(f"{name}, seed {seed}, ratio {ratio}: return {beside[ratio][-1].score:.1f} and {one.score:.1f}")
+        scores: dict[tuple[object, ...], float] = {}
+        for ratio, way in found:
+            order = _Order()
+            run(order, rounds, ratio, 1.0, JITTER, seed, beside=way)
+            key = tuple(order.events)
+            known = scores.get(key)
+            kind = make(seed) if known is None else _Order(known)
+            made = run(kind, rounds, ratio, 1.0, JITTER, seed, beside=way)
+            scores[key] = made.score
+            found[ratio, way].append(made)
+            which = "beside" if way else "apart"
+            log(f"{name}, seed {seed}, {which}, ratio {ratio}: return {made.score:.1f}")
     for ratio in RATIOS:
-        first, second = apart[ratio], beside[ratio]
+        apart, beside = found[ratio, False], found[ratio, True]
+        differences = np.array([b.score - a.score for a, b in zip(apart, beside, strict=True)])
         yield Comparison(
-            name, ratio, 1 - sum(each.seconds for each in second) / sum(each.seconds for each in first),
-            bound(ratio, 1.0), fmean(each.score for each in first), fmean(each.score for each in second),
-            interval([b.score - a.score for a, b in zip(first, second, strict=True)]),
-            max(each.lag for each in second),
+            name, ratio, 1 - sum(each.seconds for each in beside) / sum(each.seconds for each in apart),
+            bound(ratio, 1.0), fmean(each.score for each in apart), fmean(each.score for each in beside),
+            estimate(differences), max(each.lag for each in beside),
         )  # fmt: skip
 
 
-def interval(values: Sequence[float]) -> tuple[float, float]:
-    """95 %, by Student's t; of one value it is all there is."""
-    mean = fmean(values)
-    if len(values) < 2:
-        return mean, mean
-    half = T95[len(values) - 2] * stdev(values) / sqrt(len(values))
-    return mean - half, mean + half
+class _Order:
+    """Plays and learns nothing, and remembers in which order."""
 
-
-class _Nothing:
-    """An algorithm whose score is known."""
-
-    def __init__(self, score: float) -> None:
+    def __init__(self, score: float = 0.0) -> None:
+        self.events: list[object] = []
         self._score = score
 
-    def weights(self) -> None: ...
+    def weights(self) -> None:
+        self.events.append("weights")
 
-    def play(self, weights: None, version: int) -> None: ...
+    def play(self, weights: None, version: int) -> None:
+        self.events.append(version)
 
-    def learn(self) -> None: ...
+    def learn(self) -> None:
+        self.events.append("learn")
 
-    def publish(self) -> None: ...
+    def publish(self) -> None:
+        self.events.append("publish")
 
     def score(self) -> float:
         return self._score

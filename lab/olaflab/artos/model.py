@@ -1,8 +1,8 @@
 """One cost model of ARTOS' experiments: from its printed figures, a second for everything that takes time.
 
 An actor plays 512 steps; blocks go over the head's link one after the other; the learner makes 4 epochs of
-4 mini-batches. Ray holds every core and the GPU all the time. ARTOS holds a core from an actor's waking to the
-end of its steps, and the GPU from the first mini-batch to the last.
+4 mini-batches. Ray holds every core and the GPU all the time. ARTOS holds a core from an actor's waking to
+the end of its steps, and the GPU from the first mini-batch to the last.
 """
 
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""A block from one process to another on this machine: the ring, ZeroMQ, a pipe, beside a copy within a process."""
+"""A block from one process to another on this machine: the ring, ZeroMQ, a pipe, and a plain copy."""
 
 import multiprocessing
 import os
@@ -37,18 +37,21 @@ class Moved:
 
 
 WAYS = (
-    "copy", "ring, in place", "ring, gathered", "ZeroMQ, objects", "ZeroMQ, copied", "ZeroMQ, zero-copy", "pipe",
+    "copy", "ring, in place", "ring, gathered", "ZeroMQ, objects", "ZeroMQ, copied", "ZeroMQ, zero-copy",
+    "pipe",
 )  # fmt: skip
-"""``copy`` is one within a process, into two places in turn, as the ring has them. Of the ring a learner reads rows in
-place or gathers them. ZeroMQ over ipc: ``send_pyobj`` and ``recv_pyobj``; ``send(array)`` and ``recv()`` into an array; and with
-copy=False on both sides, the array upon the message's own memory."""
+"""``copy`` is one within a process, into two places in turn, as the ring has them. Of the ring a learner
+reads rows in place or gathers them. ZeroMQ over ipc: ``send_pyobj`` and ``recv_pyobj``; ``send(array)`` and
+``recv()`` into an array; and with copy=False on both sides, the array upon the message's own memory."""
 
 
 def measure(repeats: int) -> Iterator[Moved]:
     """All ways in turn, so that all meet the same machine."""
     with tempfile.TemporaryDirectory() as folder:
         name, address = f"transfer-{os.getpid()}", f"ipc://{Path(folder) / 'block'}"
-        ring = Ring(layout({"obs": (SHAPE, "|u1")}, joint=False), _PLACES * STEPS, 1, name=name, full="refuse")
+        ring = Ring(
+            layout({"obs": (SHAPE, "|u1")}, joint=False), _PLACES * STEPS, 1, name=name, full="refuse"
+        )
         ours, theirs = multiprocessing.get_context("forkserver").Pipe()
         sender = multiprocessing.get_context("forkserver").Process(
             target=_send, args=(theirs, name, address), daemon=True
@@ -72,7 +75,10 @@ def _times(ring: Ring, pipe: Connection, address: str, repeats: int) -> dict[str
     context: Any = zmq.Context()
     socket = context.socket(zmq.PULL)
     socket.bind(address)
-    into, places = np.empty((STEPS, *SHAPE), np.uint8), [np.zeros((STEPS, *SHAPE), np.uint8) for _ in range(_PLACES)]
+    into, places = (
+        np.empty((STEPS, *SHAPE), np.uint8),
+        [np.zeros((STEPS, *SHAPE), np.uint8) for _ in range(_PLACES)],
+    )
     gathered = ring.buffers(STEPS)
     source = _block()
     number = 0

@@ -51,7 +51,7 @@ def train(
     gather: Gather = Processes,
     admits: Mapping[str, Admit] = MappingProxyType({}),
 ) -> list[Trained]:
-    """Train every cluster that is not of iswitch mode until each worker has made its updates, or Ctrl-C.
+    """Train every cluster that is not of an iswitch mode until each worker has made its updates, or Ctrl-C.
 
     ``namespaces`` are the hosts' by name, None this process's own; ``show`` is called every ``report``
     seconds; ``admits`` are for heads, by cluster. Raises BadInput for a cluster that no network fits, and for

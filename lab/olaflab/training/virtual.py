@@ -43,7 +43,7 @@ def train(
     tell: Tell,
     admits: Mapping[str, Admit] = MappingProxyType({}),
 ) -> list[Trained]:
-    """Train every cluster of ``testbed`` that is not of iswitch mode, to the end of ``plan``.
+    """Train every cluster of ``testbed`` that is not of an iswitch mode, to the end of ``plan``.
 
     ``admits`` are for heads, by cluster.
 
