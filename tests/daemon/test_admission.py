@@ -65,7 +65,7 @@ def test_a_cluster_may_ask_before_its_workers_send_more_or_less_often(
     admission.submit(ask.create_cluster(wish)).result(DEADLINE)
     admission.submit(join(ask, 1, "red")).result(DEADLINE)
     admission.prove("red", MS // 2).result(DEADLINE)
-    with pytest.raises(ObjectiveBroken, match="would break peak<=1.2ms of 'red'"):
+    with pytest.raises(ObjectiveBroken, match=r"would break peak<=1\.2ms of 'red'"):
         admission.prove("red", 2 * MS).result(DEADLINE)
     (known,) = controller.status().clusters
     assert known["period"] == MS

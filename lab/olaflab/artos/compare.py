@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 import numpy as np
+import torch
 
 from olaflab.artos.overlap import Algorithm, Run, bound, run
 from olaflab.artos.ppo import ProximalPolicy
@@ -43,6 +44,7 @@ def compare(name: str, seeds: int, log: Callable[[str], None]) -> Iterator[Compa
 
     A training is what is played and learnt in which order; one whose order is known is not made again.
     """
+    torch.set_num_threads(1)  # sums in one order, and networks too small for more
     make, rounds = ALGORITHMS[name]
     ways = [(ratio, way) for ratio in RATIOS for way in (False, True)]
     found: dict[tuple[float, bool], list[Run]] = {each: [] for each in ways}

@@ -43,4 +43,4 @@ class ProximalPolicy:
 
     def score(self) -> float:
         """Algorithm."""
-        return float(np.mean(self._scores[-max(1, len(self._scores) // 4) :]))
+        return float(np.mean(self._scores[-max(1, len(self._scores) // 4) :])) if self._scores else np.nan

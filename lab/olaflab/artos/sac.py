@@ -62,7 +62,7 @@ class SoftActorCritic:
 
     def score(self) -> float:
         """Algorithm."""
-        return float(np.mean(self._scores[-max(1, len(self._scores) // 4) :]))
+        return float(np.mean(self._scores[-max(1, len(self._scores) // 4) :])) if self._scores else np.nan
 
     def _step(self, actor: int, environment: Any, policy: list[Any], version: int) -> None:
         if self._seen[actor] is None:
@@ -102,7 +102,7 @@ class SoftActorCritic:
             torch.nn.functional.mse_loss(c(seen).gather(1, action)[:, 0], wanted) for c in self._critics
         )
         self._critic_step.zero_grad()
-        loss.backward()  # type: ignore[union-attr]
+        loss.backward()
         self._critic_step.step()
         chances = torch.log_softmax(self._policy(seen), -1)
         with torch.no_grad():

@@ -69,6 +69,7 @@ def _made(part: str, repeats: int, actors: int, seeds: int, slower: float) -> li
 
 
 def _show(part: str, rows: list[dict[str, Any]]) -> None:
+    lines: list[tuple[Any, ...]]
     if part == "model":
         heads = ["ARTOS", "what", "unit", "paper", "here"]
         lines = [(r["where"], r["what"], r["unit"], f"{r['paper']:.2f}", f"{r['here']:.2f}") for r in rows]
