@@ -28,7 +28,8 @@ module olaf_windows #(
     localparam ROW_BITS = NUMBER_BITS + WIDTH;
     localparam ADDR_BITS = INDEX_BITS + MEMBER_BITS;
 
-    (* ram_style = "block" *) reg [ROW_BITS-1:0] rows [0:(1<<ADDR_BITS)-1];
+    (* ram_style = "block" *)
+    reg [ROW_BITS-1:0]    rows [0:(1<<ADDR_BITS)-1];
     reg [ROW_BITS-1:0]    row;
     reg [ADDR_BITS-1:0]   at;
 

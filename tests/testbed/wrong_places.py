@@ -306,6 +306,15 @@ TABLE = [
         "14: clusters[0].threshold: 3 updates make a result, but the cluster has 2 workers (give 1 … 2)",
     ),
     changed(
+        "more-updates-a-sum-than-members-can-have-under-way",
+        "  - name: a\n",
+        "  - name: a\n    mode: iswitch-async\n    threshold: 33\n",
+        "13: clusters[0].mode: iswitch-async needs an address to send to "
+        "(give the engine one in its testbed: address: 10.0.0.250)",
+        "14: clusters[0].threshold: 33 updates make a result, but the cluster has 2 workers, each with up "
+        "to 16 updates between two results (give 1 … 32)",
+    ),
+    changed(
         "a-round-of-no-updates",
         "  - name: a\n",
         "  - name: a\n    threshold: 0\n",

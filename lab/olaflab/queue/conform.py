@@ -33,6 +33,7 @@ GEOMETRIES = (
     Geometry(indices=5, slots=3, beats=4, members=3),
 )
 """From one index and one slot to a thousand, with and without jumbo frames, every adder latency."""
+_WINDOW_FRAMES = 150
 _STROBES = ((0xF,), (1, 2, 4, 8), (0xC, 0x3), (8, 6, 1), (2, 0, 0xD))
 """Ways to write a register, all bytes of it in the end."""
 
@@ -64,6 +65,7 @@ EXPECTED = (
     *(f"repaired {end} while {what}" for end in ("truncated", "overlong") for what in ("appended", "merged")),
     *(f"released by {what}" for what in ("the last contribution", "SET", "FBCAST")),
     *("discarded by SET", "discarded by RESET"),
+    *("scaled", "weighed, not scaled", "forgotten after stale updates", "an older version was believed"),
     *(f"numbered, {place}" for place in iswitch_async.PLACES),
     *(f"command {command.name}" for command in Command),
     "command refused",
@@ -85,6 +87,7 @@ def run_seed(
         _start_in_the_middle(comparison, geometry, pick)
         comparison = Comparison(model, geometry, None if in_cpp is None else ToldQueue(in_cpp))
         comparison.set(active_window=pick.choice((50, 1000, 20_000)))
+        _windows(comparison, geometry, pick)
         while comparison.frames < frames:
             _episode(comparison, geometry, pick, min(frames - comparison.frames, 150))
         comparison.set(hold=0, rate=0)
@@ -110,6 +113,18 @@ def _start_in_the_middle(comparison: Comparison, geometry: Geometry, pick: rando
         comparison.offer(*traffic.beats())
     comparison.model.run(comparison.model.cycle + pick.randrange(20, 400))
     comparison.model.reset()
+
+
+def _windows(comparison: Comparison, geometry: Geometry, pick: random.Random) -> None:
+    """Numbered sums alone, of few members, none of which is refused for lack of room."""
+    traffic = Traffic(pick.getrandbits(32), geometry, 1, 16, numbered=True)
+    comparison.set(accumulate_quota=geometry.slots)
+    (index,) = traffic.indices
+    threshold = pick.choice((1, 2, 2, 3))
+    comparison.command(Command.SET, index, index, IndexSettings(Mode.ISWITCH_ASYNC, threshold=threshold))
+    for _ in range(_WINDOW_FRAMES):
+        comparison.offer(*traffic.beats())
+    comparison.settle()
 
 
 def _episode(comparison: Comparison, geometry: Geometry, pick: random.Random, frames: int) -> None:
@@ -141,6 +156,8 @@ def _episode(comparison: Comparison, geometry: Geometry, pick: random.Random, fr
             if hasty
             else pick.choice((None, None, 5 * 10**9, 2 * 10**10, 4 * 10**10))
         ),
+        stale_shifts_low=pick.choice((0, 0x3222_1110, pick.getrandbits(32))),
+        stale_shifts_high=pick.choice((0, 0x5554_4433, pick.getrandbits(32))),
         hold=int(not hasty and pick.random() < (0.7 if rivalry else 0.2)),
     )
     _configure(comparison, traffic, pick, favourite)
@@ -183,6 +200,8 @@ def _settings(pick: random.Random, traffic: Traffic, favourite: Mode | None) -> 
         pick.choice((1, 2, 2, 3, 3, 5, 8, 65535)),
         int(pick.random() < 0.5),
         int(np.float32(threshold).view(np.uint32)),
+        int(pick.random() < 0.5),
+        pick.choice((0, 1, 2, 3, 8, 40, 32767, 65535)),
     )
 
 
@@ -220,7 +239,12 @@ def _command(
     elif draw < 0.08:
         comparison.bad_command(pick.choice((0, 5, 255)), first, last, settings)
     elif draw < 0.1:
-        unfit = replace(settings, threshold=pick.choice((0, 65536, (1 << 32) - 1)))
+        unfit = pick.choice(
+            (
+                *(replace(settings, threshold=wrong) for wrong in (0, 65536, (1 << 32) - 1)),
+                replace(settings, stale_bound=1 << pick.randrange(16, 32)),
+            )
+        )
         comparison.bad_command(Command.SET, first, last, unfit)
     else:
         comparison.command(code, first, last, settings, pick.choice(_STROBES))

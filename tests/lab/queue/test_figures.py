@@ -25,10 +25,11 @@ def test_one_beat_a_cycle_whatever_the_output_does(size: int, mix: str, rate: in
         assert measured.merged > 0
 
 
+@pytest.mark.parametrize("mode", [Mode.ISWITCH, Mode.ISWITCH_ASYNC])
 @pytest.mark.parametrize("workers", performance.ROUND_WORKERS)
 @pytest.mark.parametrize("size", performance.SIZES)
-def test_rounds_take_one_beat_a_cycle(size: int, workers: int) -> None:
-    measured = performance.rounds(build_queue(JUMBO), size, workers, None, FRAMES)
+def test_sums_take_one_beat_a_cycle(size: int, workers: int, mode: Mode) -> None:
+    measured = performance.rounds(build_queue(JUMBO), size, workers, None, FRAMES, mode)
     assert measured.stalls == measured.dropped == 0
     assert measured.beats_per_cycle >= 0.98
     assert measured.merged >= FRAMES * (workers - 1) // workers - workers
