@@ -7,9 +7,10 @@ situation was accepted is carried out only if that is still the situation when i
 
 from collections import OrderedDict
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 
 from olafctl.daemon.controller import Controller
-from olafctl.errors import OlafError, Problem
+from olafctl.errors import BadInput, OlafError, Problem
 from olafctl.membership.ground import Ground
 from olafctl.membership.membership import Change, Membership
 from olafctl.membership.model import Cluster, Row
@@ -44,6 +45,32 @@ class Admission:
             return self._unless_outdated(self._controller.submit(self._guarded(operation)), operation)
         return self._pool.submit(self._verified, operation)
 
+    def prove(self, cluster: str, period: int) -> "Future[None]":
+        """Whether every objective holds if a cluster's workers send every ``period`` ns; nothing is changed.
+
+        Its result is None, or raises ObjectiveBroken. Raises BadInput for an unknown cluster or no period.
+        """
+
+        def then(membership: Membership) -> Situation:
+            known = membership.clusters.get(cluster)
+            if known is None or period < 1:
+                what = f"a period of {period} ns" if known else f"there is no cluster {cluster[:40]!r}"
+                raise BadInput(Problem(what, "prove"))
+            changed = {**membership.clusters, cluster: replace(known, period=period)}
+            return situation(changed.values(), self._ground)
+
+        found = self._controller.look(then)
+        return self._pool.submit(self._proven, found)
+
+    def _proven(self, found: Situation) -> None:
+        """Raises ObjectiveBroken; what was proven is known to changes of the membership, too."""
+        if not found or found in self._accepted:
+            return
+        check(found, self._testbed, self._timeout)
+        self._accepted[found] = None
+        while len(self._accepted) > _REMEMBERED:
+            self._accepted.popitem(last=False)
+
     def _unless_outdated(self, tried: "Future[Row]", operation: Operation) -> "Future[Row]":
         """The answer to ``operation``; it is verified again when other changes came first."""
         answer: Future[Row] = Future()
@@ -67,11 +94,7 @@ class Admission:
     def _verified(self, operation: Operation) -> Row:
         for _ in range(_ATTEMPTS):
             found = self._after(operation)
-            if found and found not in self._accepted:
-                check(found, self._testbed, self._timeout)
-                self._accepted[found] = None
-                while len(self._accepted) > _REMEMBERED:
-                    self._accepted.popitem(last=False)
+            self._proven(found)
             try:
                 return self._controller.submit(self._guarded(operation)).result()
             except Outdated:

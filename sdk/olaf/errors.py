@@ -37,3 +37,7 @@ class OtherParameters(OlafError):
 
 class LearnerFailed(OlafError):
     """A learner's function raised an exception, or died of the same rows again and again."""
+
+
+class ActorFailed(OlafError):
+    """An actor raised an exception, or died again and again."""

@@ -57,6 +57,23 @@ def test_a_join_that_would_break_an_objective_is_refused_with_the_rate_that_woul
     assert [member["name"] for member in controller.status().members] == ["w1"]
 
 
+def test_a_cluster_may_ask_before_its_workers_send_more_or_less_often(
+    admission: Admission, slow: Testbed, controller: Controller
+) -> None:
+    ask = Operations(ground(slow))
+    wish = Cluster("red", objective="peak<=1.2ms", period=MS)
+    admission.submit(ask.create_cluster(wish)).result(DEADLINE)
+    admission.submit(join(ask, 1, "red")).result(DEADLINE)
+    admission.prove("red", MS // 2).result(DEADLINE)
+    with pytest.raises(ObjectiveBroken, match=r"would break peak<=1\.2ms of 'red'"):
+        admission.prove("red", 2 * MS).result(DEADLINE)
+    (known,) = controller.status().clusters
+    assert known["period"] == MS
+    for cluster, period in (("blue", MS), ("red", 0)):
+        with pytest.raises(BadInput):
+            admission.prove(cluster, period)
+
+
 @pytest.mark.parametrize(
     ("wish", "reason"),
     [

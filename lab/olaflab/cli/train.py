@@ -2,9 +2,9 @@
 
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import closing
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from statistics import fmean
@@ -20,11 +20,14 @@ from olafctl.targets.interface import of_root
 if TYPE_CHECKING:
     from olafctl.targets.interface import Running
     from olafctl.testbed.model import Testbed
+    from olaflab.training.admission import Admit
+    from olaflab.training.head import Turnout
     from olaflab.training.journal import Journal
     from olaflab.training.live import Gather
     from olaflab.training.plan import Plan, Step, Trained
 
 _POLICIES = ("olaf", "plain")
+_MOST_ACTORS = 1024
 _ENGINE = ("in_updates", "merged", "replaced_worker", "dropped_full", "out_updates")
 
 
@@ -82,6 +85,21 @@ _ENGINE = ("in_updates", "merged", "replaced_worker", "dropped_full", "out_updat
     metavar="ADDRESS",
     help="Run the workers as tasks of this Ray cluster, each on the node that has its address.",
 )
+@click.option(
+    "--actors",
+    metavar="N|A..B",
+    help="Every worker is a head with so many actors, each a process that sleeps while its worker learns; of "
+    "A to B as many as the gradient's noise asks for (docs/training.md).",
+)
+@click.option("--block", type=click.IntRange(2, 65536), default=128, show_default=True,
+              help="Steps that an actor plays for an update.")  # fmt: skip
+@click.option("--grow", type=click.IntRange(1), metavar="UPDATES",
+              help="Instead of by the noise, from A to B by one after so many updates.")  # fmt: skip
+@click.option("--learners", type=click.IntRange(1), help="Of heads, so many learn at a time.  [default: all]")
+@click.option("--learn-cost", type=click.FloatRange(0), callback=finite, default=0.0001, show_default=True,
+              help="With --virtual and --actors: seconds for learning from one step.")  # fmt: skip
+@click.option("--start-cost", type=click.FloatRange(0), callback=finite, default=0.0, show_default=True,
+              help="With --virtual and --actors: seconds to wake an actor.")  # fmt: skip
 @json_option("Print the figures and every update's reward as JSON.")
 def command(
     testbed: str | None,
@@ -98,6 +116,12 @@ def command(
     resume: bool,
     report: float,
     ray: str | None,
+    actors: str | None,
+    block: int,
+    grow: int | None,
+    learners: int | None,
+    learn_cost: float,
+    start_cost: float,
     as_json: bool,
 ) -> None:
     """Train LunarLander-v3 through the deployed TESTBED.
@@ -111,6 +135,7 @@ def command(
         raise click.UsageError("--out, --resume and --ray are for training in wall time")
     try:
         from olafctl.control import serving
+        from olaflab.training.head import Crew
         from olaflab.training.plan import Pace, Plan
     except ImportError as error:
         raise MissingTool(
@@ -119,12 +144,20 @@ def command(
     from olafctl.control.deploy import acting, using
     from olafctl.control.store import pick
 
+    crew = None if actors is None else _range(actors)
+    if crew is not None and ray is not None:
+        raise click.UsageError("--actors are processes of this machine: leave --ray out")
+    if crew is None and (grow, learners) != (None, None):
+        raise click.UsageError("--grow and --learners are for --actors")
     if step_cost is None:
         step_cost = 0.001 if virtual else 0.0
     if virtual and step_cost == 0:
         raise click.UsageError("with --virtual, --step-cost must be above 0: nothing else takes time")
     make = serving.policy(policy, 0.001, {})
-    plan = Plan(updates, episodes, Pace(step_cost), seed, make, v, delta_t, not no_control)
+    pace = Pace(step_cost, learn=learn_cost, start=start_cost)
+    plan = Plan(updates, episodes, pace, seed, make, v, delta_t, not no_control)
+    if crew is not None:
+        plan = replace(plan, crew=Crew(*crew, block, grow or 0, learners or 0))
     store = pick(testbed)
     if virtual:
         with using(store) as (deployed, running):
@@ -145,6 +178,28 @@ def command(
     if seconds:
         parts = f"{seconds['engine']:.3f} s in P4 and queues, {seconds['messages']:.3f} s for its messages"
         click.echo(f"engine's processor time: {parts}, of {seconds['whole']:.1f} s")
+
+
+def _range(text: str) -> tuple[int, int]:
+    low, dots, high = text.partition("..")
+    try:
+        found = int(low), int(high if dots else low)
+    except ValueError:
+        raise click.UsageError(f"--actors {text}: give a number, or a range such as 4..32") from None
+    if not 1 <= found[0] <= found[1] <= _MOST_ACTORS:
+        raise click.UsageError(
+            f"--actors {text}: 1 or more, the first not above the last, at most {_MOST_ACTORS}"
+        )
+    return found
+
+
+def _admits(deployed: "Testbed") -> dict[str, "Admit"]:
+    """By cluster: whether the daemon, if there is one, proves its objective."""
+    from olafctl.daemon.api.client import listens
+    from olaflab.training.admission import Proven
+
+    asked = [cluster.name for cluster in deployed.clusters if cluster.objective]
+    return {name: Proven(deployed.name, name) for name in asked} if listens() else {}
 
 
 def _virtual(
@@ -201,6 +256,11 @@ def _live(
                 f"{figures.time:7.1f} s  {name}: {figures.updates} updates  reward {figures.reward:.0f}  "
                 f"sent {figures.sent:.0%}  P_s {figures.probability:.2f}  AoM {age}"
             )
+            if figures.actors is not None:
+                text += (
+                    f"  {figures.actors:.0f} actors awake  ring {figures.fill:.0%}  lag {figures.lag}  "
+                    f"waited {figures.waited:.2f} s"
+                )
             print(text, file=sys.stderr)
         counted = counting.look()
         said = f"engine: {lost(counted)} frames lost" if found else "waiting for the first update"
@@ -209,7 +269,7 @@ def _live(
         print(f"{'':9}  {said}", file=sys.stderr, flush=True)
 
     try:
-        trained = train(deployed, server, plan, namespaces, journal, report, show, gather)
+        trained = train(deployed, server, plan, namespaces, journal, report, show, gather, _admits(deployed))
         return trained, counting.look()
     finally:
         _end(journal, folder)
@@ -235,7 +295,7 @@ def _as_json(trained: "Trained") -> dict[str, Any]:
         "contained": trained.contained,
         "applied": trained.applied,
         "age_of_model": trained.age_of_model,
-        "steps": [vars(step) for step in trained.steps],
+        "steps": [asdict(step) for step in trained.steps],
     }
 
 
@@ -272,6 +332,41 @@ def _show(trained: list["Trained"], time: str) -> None:
         heads,
         rows,
     )
+    crews = [
+        (
+            one.cluster.name,
+            step.worker,
+            f"{fmean(each.actors for each in its):.1f}",
+            f"{fmean(each.blocks for each in its):.1f}",
+            max(each.lag for each in its),
+            f"{fmean(each.waited for each in its):.3f}",
+            f"{its[-1].cpu:.1f}",
+            f"{its[-1].gpu:.1f}",
+        )
+        for one in trained
+        for step, its in _heads(one)
+    ]
+    if crews:
+        names = (
+            "cluster",
+            "worker",
+            "actors awake",
+            "blocks",
+            "lag",
+            "waited s",
+            "CPU s held",
+            "learner s held",
+        )
+        table("Heads: means over all updates, seconds of all their actors and of their learner", names, crews)
+
+
+def _heads(trained: "Trained") -> Iterator[tuple["Step", list["Turnout"]]]:
+    """Each head's last step, and all its turnouts."""
+    for worker in dict.fromkeys(step.worker for step in trained.steps):
+        steps = [step for step in trained.steps if step.worker == worker]
+        turnouts = [step.turnout for step in steps if step.turnout is not None]
+        if turnouts:
+            yield steps[-1], turnouts
 
 
 def _tenth(trained: "Trained") -> int:

@@ -14,12 +14,15 @@ from torch.utils.tensorboard import SummaryWriter
 from olafctl import plotting
 from olafctl.errors import BadInput, OlafError, Problem
 from olafctl.membership.model import Cluster
+from olaflab.training.head import Turnout
 from olaflab.training.plan import Step
 
 UPDATES, CHECKPOINT, PICTURE = "updates.csv", "checkpoint.npz", "reward.png"
 _OPTIMISERS = "optimisers"
 _LOG = logging.getLogger("olafctl")
-_COLUMNS = ("number", *(field.name for field in fields(Step)))
+_STEP = tuple(field.name for field in fields(Step) if field.name != "turnout")
+_TURNOUT = tuple(field.name for field in fields(Turnout))
+_COLUMNS = ("number", *_STEP, *_TURNOUT)
 _RECENT = 20
 """Updates that a shown mean is over."""
 
@@ -37,6 +40,14 @@ class Figures:
     """Share of updates that were sent when they were ready."""
     probability: float
     age_of_model: float | None
+    actors: float | None = None
+    """Of the heads' last updates: how many actors were awake at a time."""
+    fill: float | None = None
+    """Share of their rings that was filled."""
+    lag: float | None = None
+    """Policy versions by which the oldest row was behind, at most."""
+    waited: float | None = None
+    """Seconds that learners waited for rows."""
 
 
 class Journal:
@@ -92,7 +103,9 @@ class Journal:
         """One more update."""
         self._keep(step)
         with self._going_on():
-            self._lines.writerow((self.done[step.worker], *astuple(step)))
+            turnout = astuple(step.turnout) if step.turnout is not None else [""] * len(_TURNOUT)
+            line = (getattr(step, name) for name in _STEP)
+            self._lines.writerow((self.done[step.worker], *line, *turnout))
 
     def report(self, cluster: Cluster, time: float, age_of_model: float | None) -> Figures | None:
         """A cluster's figures, also to TensorBoard; None before its first update."""
@@ -108,6 +121,7 @@ class Journal:
             sent=fmean(step.sent for step in recent),
             probability=fmean(step.probability for step in recent),
             age_of_model=age_of_model,
+            **_of_heads([step.turnout for step in recent if step.turnout is not None]),
         )
         with self._going_on():
             for name, value in vars(figures).items():
@@ -175,6 +189,13 @@ class Journal:
                     what = "is no update of a training"
                     raise OlafError(Problem(what, f"{path}:{line}", "remove that line")) from None
                 self._keep(step)
+
+
+def _of_heads(turnouts: Sequence[Turnout]) -> dict[str, float]:
+    if not turnouts:
+        return {}
+    means = {name: fmean(getattr(each, name) for each in turnouts) for name in ("actors", "fill", "waited")}
+    return {**means, "lag": max(each.lag for each in turnouts)}
 
 
 def _drop_torn_line(path: Path) -> None:

@@ -4,11 +4,13 @@ A worker that dies does not stop the others.
 """
 
 import logging
+import os
 import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
+from types import MappingProxyType
 
 from olaf import ParameterServer
 from olaf.udp import UdpPort
@@ -18,6 +20,7 @@ from olafctl.errors import BadInput, Problem
 from olafctl.membership.model import Cluster, Host
 from olafctl.ports.namespace import within
 from olafctl.testbed.model import Testbed
+from olaflab.training.admission import Admit, always
 from olaflab.training.cosim.medium import address
 from olaflab.training.journal import Figures, Journal
 from olaflab.training.plan import Plan, Trained, trained, values_of
@@ -46,11 +49,13 @@ def train(
     report: float,
     show: Show,
     gather: Gather = Processes,
+    admits: Mapping[str, Admit] = MappingProxyType({}),
 ) -> list[Trained]:
     """Train every cluster that is not of an iswitch mode until each worker has made its updates, or Ctrl-C.
 
     ``namespaces`` are the hosts' by name, None this process's own; ``show`` is called every ``report``
-    seconds. Raises BadInput for a cluster that no network fits, and for addresses that cannot be used.
+    seconds; ``admits`` are for heads, by cluster. Raises BadInput for a cluster that no network fits, and for
+    addresses that cannot be used.
     """
     clusters = asynchronous(testbed)
     values = {cluster.name: values_of(cluster, testbed) for cluster in clusters}
@@ -65,6 +70,9 @@ def train(
             plan,
             journal.done[worker.name],
             journal.memory(worker.name),
+            f"train-{os.getpid()}-{worker.name}",
+            f"train-{os.getpid()}",
+            admits.get(cluster.name, always),
         )
         for cluster in clusters
         for worker in cluster.workers

@@ -9,6 +9,7 @@ from olaf.port import Address, Port
 
 from olafctl.membership.model import Cluster
 from olaflab.training import experience, network, ppo
+from olaflab.training.head import Head, Turnout
 from olaflab.training.plan import Plan
 
 
@@ -24,8 +25,12 @@ class Member:
         weights: network.Vector,
         plan: Plan,
         random: np.random.Generator,
+        head: Head | None = None,
     ) -> None:
-        """``weights`` are those to begin with, if the server has none."""
+        """``weights`` are those to begin with, if the server has none.
+
+        With a ``head``, its actors play; else this worker does.
+        """
         self.cluster = cluster
         self.name = name
         self.end = olaf.Worker(
@@ -40,6 +45,9 @@ class Member:
             port=port,
         )
         self._weights = weights.copy()
+        self.head = head
+        self.turnout: Turnout | None = None
+        """How the last experience of a head came to be."""
         self._environment: Any = gymnasium.make(
             experience.ENVIRONMENT, max_episode_steps=experience.EPISODE_STEPS, disable_env_checker=True
         )
@@ -49,8 +57,14 @@ class Member:
 
     def work(self, episodes: int) -> tuple[network.Vector, experience.Experience]:
         """Play with the weights there are: where these should move, and what was played."""
-        played = experience.collect(self._environment, self._weights, episodes, self._random)
-        return self.learner.gradient(self._weights, played), played
+        if self.head is None:
+            played = experience.collect(self._environment, self._weights, episodes, self._random)
+            return self.learner.gradient(self._weights, played), played
+        played, self.turnout = self.head.play(self._weights, self.end.status, self.end.probability)
+        with self.head.learning():
+            parts = self.turnout.blocks if self.head.noisy else 0
+            self.head.learnt(self.learner.parts(self._weights, played, parts))
+            return self.learner.gradient(self._weights, played), played
 
     def offer(self, gradient: network.Vector, reward: float) -> bool:
         """Move by ``gradient``, offer it, and adopt what has arrived meanwhile; whether it was sent whole.
@@ -71,6 +85,8 @@ class Member:
             self._weights[block.place] = block.values + np.float32(ppo.LEARNING_RATE) * held[block.place]
 
     def close(self) -> None:
-        """Give back the environment and the address."""
+        """Give back the environment and the address, and end the actors."""
+        if self.head is not None:
+            self.head.close()
         self._environment.close()
         self.end.close()

@@ -14,6 +14,7 @@ from olafctl.membership.model import Cluster
 from olafctl.testbed.model import Testbed
 from olafctl.wire.geometry import segment_values
 from olaflab.training import network, ppo
+from olaflab.training.head import Crew, Turnout
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,10 @@ class Pace:
     """For each update, however many steps are behind it."""
     jitter: float = 0.0
     """Each time is scaled by a factor drawn from [1 - jitter, 1 + jitter]."""
+    learn: float = 0.0
+    """Of a head, for each row that is learnt: its actors' steps are played without."""
+    start: float = 0.0
+    """Of a head, until an actor that was asleep plays."""
     slowdowns: tuple[float, ...] = (1.0,)
     """Heterogeneous hardware (OLAF §8.2): factors dealt to the workers in turn."""
 
@@ -51,6 +56,8 @@ class Plan:
     """Of a worker's own optimiser."""
     waits: bool = False
     """Whether a worker waits for newer weights before it goes on: synchronous training."""
+    crew: Crew | None = None
+    """Of each worker, which is a head then."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +74,8 @@ class Step:
     """P_s when it was ready."""
     sent: bool
     """Whether it was sent whole; else it is held for the next."""
+    turnout: Turnout | None = None
+    """Of a head."""
 
 
 Tell = Callable[[Step, int, int], None]

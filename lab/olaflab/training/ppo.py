@@ -41,22 +41,30 @@ class Learner:
         """
         with torch.no_grad():
             self._parameters.copy_(torch.from_numpy(parameters))
-        batch = [
-            torch.from_numpy(column)
-            for column in (
-                experience.observations,
-                experience.actions,
-                experience.log_probabilities,
-                experience.advantages,
-                experience.returns,
-            )
-        ]
+        batch = _tensors(experience)
         for _ in range(EPOCHS):
             order = torch.randperm(len(batch[0]), generator=self._random)
             for rows in order.split(MINIBATCH):
                 self._step([column[rows] for column in batch])
         moved: network.Vector = self._parameters.detach().numpy() - parameters
         return (moved / np.float32(LEARNING_RATE)).astype(np.float32)
+
+    def parts(self, parameters: network.Vector, experience: Experience, parts: int) -> list[FloatArray]:
+        """The gradient at ``parameters`` of each of so many equal parts of the experience, (parameters,).
+
+        Advantages are normalised over the whole of it, so that the parts' mean is the whole's gradient.
+        """
+        with torch.no_grad():
+            self._parameters.copy_(torch.from_numpy(parameters))
+        batch = _tensors(experience)
+        batch[3] = _normalised(batch[3])
+        found = []
+        for rows in torch.arange(len(batch[0])).tensor_split(parts) if parts else ():
+            self._optimiser.zero_grad()
+            self._loss([column[rows] for column in batch]).backward()
+            assert self._parameters.grad is not None
+            found.append(self._parameters.grad.numpy().copy())
+        return found
 
     def state(self) -> dict[str, FloatArray]:
         """Adam's moments, each of shape (parameters,), and its number of steps; empty before the first."""
@@ -73,16 +81,32 @@ class Learner:
         self._optimiser.state[self._parameters] = restored
 
     def _step(self, batch: list[Any]) -> None:
+        self._optimiser.zero_grad()
+        self._loss([*batch[:3], _normalised(batch[3]), batch[4]]).backward()
+        torch.nn.utils.clip_grad_norm_([self._parameters], LARGEST_NORM)
+        self._optimiser.step()
+
+    def _loss(self, batch: list[Any]) -> Any:
         observations, actions, before, advantages, returns = batch
         preferences, values = network.forward(network.layers(self._parameters), observations, torch.tanh)
         log_policy = torch.log_softmax(preferences, dim=-1)
         ratio = torch.exp(log_policy.gather(1, actions[:, None])[:, 0] - before)
-        advantages = (advantages - advantages.mean()) / (advantages.std(correction=0) + 1e-6)
         gain = torch.minimum(ratio * advantages, ratio.clamp(1 - CLIP, 1 + CLIP) * advantages).mean()
         entropy = -(log_policy.exp() * log_policy).sum(-1).mean()
         error = (values - returns).square().mean()
-        loss = VALUE_WEIGHT * error - gain - ENTROPY_WEIGHT * entropy
-        self._optimiser.zero_grad()
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_([self._parameters], LARGEST_NORM)
-        self._optimiser.step()
+        return VALUE_WEIGHT * error - gain - ENTROPY_WEIGHT * entropy
+
+
+def _tensors(experience: Experience) -> list[Any]:
+    columns = (
+        experience.observations,
+        experience.actions,
+        experience.log_probabilities,
+        experience.advantages,
+        experience.returns,
+    )
+    return [torch.from_numpy(column) for column in columns]
+
+
+def _normalised(advantages: Any) -> Any:
+    return (advantages - advantages.mean()) / (advantages.std(correction=0) + 1e-6)

@@ -14,15 +14,20 @@ from typing import Protocol
 
 import numpy as np
 import torch
+from olaf.elastic import SharedPool
 from olaf.errors import OlafError as SdkError
+from olaf.experience import memory
 from olaf.udp import UdpPort
 from olaf.worker import Counters
 
+from olafctl.errors import OlafError
 from olafctl.membership.model import Cluster, Host
 from olafctl.membership.model import Member as Worker
 from olafctl.ports.namespace import within
 from olaflab.training import network
+from olaflab.training.admission import Admit, always
 from olaflab.training.cosim.medium import address
+from olaflab.training.head import Crew, Head
 from olaflab.training.member import Member
 from olaflab.training.memory import Memory
 from olaflab.training.plan import Plan, Step
@@ -49,6 +54,11 @@ class Job:
     """Updates of earlier runs."""
     memory: Path | None
     """The file of its optimiser; None where it has no place of its own."""
+    ring: str = ""
+    """The name of a head's ring, and of the pool of learners."""
+    pool: str = ""
+    admit: Admit = always
+    """Of a head: whether more of its actors may be awake."""
 
 
 Said = Step | Counters | str
@@ -100,24 +110,36 @@ def work(job: Job, say: Callable[[Said], None], stop: Stop) -> None:
     )
     random = np.random.default_rng((job.plan.seed, job.worker.replica, job.done))
     member = Member(port, address(job.server), job.cluster, job.worker.name, weights, job.plan, random)
-    memory = None if job.memory is None else Memory(job.memory, member.learner)
     try:
-        while not stop.is_set() and not member.end.wait(_LOOK):
-            pass
-        member.adopt()
-        for _ in range(job.done, job.plan.updates):
-            if stop.is_set():
-                break
-            say(_update(member, job.plan, stop))
-            if memory is not None:
-                memory.keep()
-        if memory is not None:
-            memory.keep(now=True)
-        say(replace(member.end.counters))
-    except SdkError as error:
+        if job.plan.crew is not None:
+            member.head = _head(job, job.plan.crew, len(weights))
+        _train(member, job, say, stop)
+    except (SdkError, OlafError) as error:
         say(str(error))
     finally:
         member.close()
+
+
+def _train(member: Member, job: Job, say: Callable[[Said], None], stop: Stop) -> None:
+    kept = None if job.memory is None else Memory(job.memory, member.learner)
+    while not stop.is_set() and not member.end.wait(_LOOK):
+        pass
+    member.adopt()
+    for _ in range(job.done, job.plan.updates):
+        if stop.is_set():
+            break
+        say(_update(member, job.plan, stop))
+        if kept is not None:
+            kept.keep()
+    if kept is not None:
+        kept.keep(now=True)
+    say(replace(member.end.counters))
+
+
+def _head(job: Job, crew: Crew, values: int) -> Head:
+    lease = SharedPool(job.pool, crew.learners) if crew.learners else None
+    seed = (job.plan.seed, job.worker.replica, job.done)
+    return Head(crew, seed, values, job.ring, lease, job.admit)
 
 
 def _update(member: Member, plan: Plan, stop: Stop) -> Step:
@@ -128,7 +150,12 @@ def _update(member: Member, plan: Plan, stop: Stop) -> Step:
     stop.wait(max(begin + least - time.monotonic(), 0.0))
     probability = member.end.probability
     sent = member.offer(gradient, played.mean_reward)
-    return Step(0.0, member.cluster.number, member.name, played.mean_reward, probability, sent)
+    turnout = member.turnout
+    if member.head is not None and turnout is not None:
+        now = time.monotonic()
+        member.head.took(turnout.turns, turnout.waited, now - begin - turnout.waited)
+        turnout = member.head.account(turnout, now)
+    return Step(0.0, member.cluster.number, member.name, played.mean_reward, probability, sent, turnout)
 
 
 class Processes:
@@ -138,12 +165,14 @@ class Processes:
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload([__name__])  # what takes long to import is imported once
         stop, self._stop = context.Pipe(duplex=False)
+        self._shared = {name for job in jobs for name in (job.ring, job.pool) if name}
         self.counters = {job.worker.name: Counters() for job in jobs}
         self._pipes: dict[Connection, str] = {}
         self._processes: list[BaseProcess] = []
         for job in jobs:
             ours, theirs = context.Pipe(duplex=False)
-            process = context.Process(target=_run, args=(job, theirs, stop), daemon=True)
+            # A daemon of multiprocessing may have no processes, and a head has its actors.
+            process = context.Process(target=_run, args=(job, theirs, stop), daemon=job.plan.crew is None)
             process.start()
             theirs.close()
             self._pipes[ours] = job.worker.name
@@ -160,6 +189,8 @@ class Processes:
             if process.is_alive():
                 process.kill()  # a worker that hangs would not end for less
                 process.join()
+        for name in self._shared:  # of a head that was killed
+            memory.unlink(name)
 
     @property
     def left(self) -> bool:

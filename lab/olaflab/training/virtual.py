@@ -4,12 +4,14 @@ A worker plays its episodes and computes its gradient at once, and is busy for a
 update is offered. So a run depends on its seed and on nothing else.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import cycle
+from types import MappingProxyType
 
 import numpy as np
 import torch
+from olaf.elastic import Held, Pool
 from olaf.virtual import VirtualNetwork
 
 from olafctl.control.serving import asynchronous, parameter_server
@@ -18,9 +20,12 @@ from olafctl.membership.model import Cluster, Host
 from olafctl.targets.interface import VirtualTime
 from olafctl.testbed.model import Testbed
 from olaflab.training import network
+from olaflab.training.admission import Admit, always
 from olaflab.training.cosim.medium import EngineMedium, address
+from olaflab.training.head import Head, Turnout
 from olaflab.training.member import Member
 from olaflab.training.plan import Plan, Step, Tell, Trained, trained, values_of
+from olaflab.training.shifts import Shifts
 
 _BEGIN_SECONDS = 30.0
 """Within which every worker must have the first weights; one asks again four times a second."""
@@ -30,8 +35,17 @@ _LOOK_AGAIN = 0.001
 """Between two looks of a worker that waits for weights."""
 
 
-def train(engine: VirtualTime, testbed: Testbed, server: Host, plan: Plan, tell: Tell) -> list[Trained]:
+def train(
+    engine: VirtualTime,
+    testbed: Testbed,
+    server: Host,
+    plan: Plan,
+    tell: Tell,
+    admits: Mapping[str, Admit] = MappingProxyType({}),
+) -> list[Trained]:
     """Train every cluster of ``testbed`` that is not of an iswitch mode, to the end of ``plan``.
+
+    ``admits`` are for heads, by cluster.
 
     Raises BadInput for a cluster whose values or segments do not fit a network, OlafError when a
     worker does not get its first weights.
@@ -49,7 +63,11 @@ def train(engine: VirtualTime, testbed: Testbed, server: Host, plan: Plan, tell:
         weights = network.initial(random, network.width(values[cluster.number]))
         for worker in cluster.workers:
             port = simulated.port(address(worker))
-            member = Member(port, listen, cluster, worker.name, weights, plan, random)
+            head = None
+            if plan.crew is not None:
+                seed = (plan.seed, cluster.number, worker.replica)
+                head = Head(plan.crew, seed, len(weights), admit=admits.get(cluster.name, always))
+            member = Member(port, listen, cluster, worker.name, weights, plan, random, head)
             training.add(member, next(slowdowns))
     training.run()
     return [
@@ -69,13 +87,23 @@ class _Training:
     slowdowns: dict[str, float] = field(default_factory=dict)
     """By worker."""
     steps: list[Step] = field(default_factory=list)
+    shifts: dict[str, Shifts] = field(default_factory=dict)
+    """Of heads."""
 
     def __post_init__(self) -> None:
         self._random = np.random.default_rng((self.plan.seed, 1))
+        crew = self.plan.crew
+        self._pool = Pool(crew.learners, Held(), self._now) if crew is not None and crew.learners else None
+
+    def _now(self) -> float:
+        return self.simulated.time
 
     def add(self, member: Member, slowdown: float) -> None:
         self.members.append(member)
         self.slowdowns[member.name] = slowdown
+        if member.head is not None:
+            pace = self.plan.pace
+            self.shifts[member.name] = Shifts(member.head, pace, self.simulated, self._pool, self._random)
 
     def run(self) -> None:
         if not self.simulated.run(_BEGIN_SECONDS, lambda: all(member.end.begun for member in self.members)):
@@ -90,6 +118,8 @@ class _Training:
         total = len(self.members) * self.plan.updates
         self.simulated.run(stop=lambda: len(self.steps) == total)
         self.simulated.run(self.simulated.time + _DRAIN_SECONDS)
+        for shifts in self.shifts.values():
+            shifts.close()
         for member in self.members:
             member.close()
 
@@ -100,6 +130,13 @@ class _Training:
         if done == self.plan.updates:
             return
         gradient, played = member.work(self.plan.episodes)
+        if member.head is not None and member.turnout is not None:
+            self.shifts[member.name].run(
+                member.turnout,
+                self.slowdowns[member.name],
+                lambda turnout: self._offer(member, done, gradient, played.mean_reward, turnout),
+            )
+            return
         self.simulated.at(
             self.simulated.time + self._busy(member, len(played.actions)),
             lambda: self._offer(member, done, gradient, played.mean_reward),
@@ -110,10 +147,18 @@ class _Training:
         drawn = 1 + pace.jitter * self._random.uniform(-1, 1)
         return (pace.update + pace.step * steps) * self.slowdowns[member.name] * drawn
 
-    def _offer(self, member: Member, done: int, gradient: network.Vector, reward: float) -> None:
+    def _offer(
+        self,
+        member: Member,
+        done: int,
+        gradient: network.Vector,
+        reward: float,
+        turnout: Turnout | None = None,
+    ) -> None:
         probability = member.end.probability
         sent = member.offer(gradient, reward)
-        step = Step(self.simulated.time, member.cluster.number, member.name, reward, probability, sent)
+        now, number = self.simulated.time, member.cluster.number
+        step = Step(now, number, member.name, reward, probability, sent, turnout)
         self.steps.append(step)
         self.tell(step, len(self.steps), len(self.members) * self.plan.updates)
         if self.plan.waits:

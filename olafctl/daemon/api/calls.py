@@ -129,6 +129,14 @@ class Calls:
         message.staleness.extend(owned.staleness.known().values())
         return message
 
+    def _prove(self, request: Any) -> Any:
+        asked = self._chosen(request.deployment).admission.prove(request.cluster, request.period)
+        try:
+            asked.result(_TIMEOUT)
+        except TookTooLong:
+            raise OlafError(Problem("no answer in time", request.cluster, "ask again")) from None
+        return olaf_pb2.ProveAnswer()
+
     def _report_ages(self, request: Any) -> Any:
         owned = self._chosen(request.deployment)
         known = {cluster["name"] for cluster in owned.controller.status().clusters}
@@ -168,4 +176,5 @@ _ANSWERS: Mapping[str, Callable[[Calls, Any], Any]] = {
     "GetStatus": Calls._status,
     "GetQueues": Calls._queues,
     "ReportAges": Calls._report_ages,
+    "Prove": Calls._prove,
 }

@@ -29,7 +29,7 @@ PROBLEMS = "olaf-problems-bin"
 LEADER = "olaf-leader"
 TROUBLE = "olaf-trouble-bin"
 HEALTH = "grpc.health.v1.Health"
-_READS = ("GetStatus", "GetQueues")
+_READS = ("GetStatus", "GetQueues", "Prove")
 """Calls that change nothing."""
 _UNNOTED = (*_READS, "ReportAges")
 """Calls that the audit log leaves out."""

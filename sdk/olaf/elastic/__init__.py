@@ -1,9 +1,19 @@
-"""Learners as functions: invoked when there are rows to learn from, paid for while they learn."""
+"""Compute that is held only while it is used: learners as functions, actors that sleep, leases, ledgers."""
 
 from __future__ import annotations
 
+from olaf.elastic.actors import Actors, State
+from olaf.elastic.held import CPU, GPU, Held
 from olaf.elastic.learners import Learners, Runner
+from olaf.elastic.lease import Pool, SharedPool
 from olaf.elastic.ledger import Invocation, Ledger, Report
+from olaf.elastic.monitor import Monitor
 from olaf.elastic.processes import Processes
+from olaf.elastic.scale import GradientNoise, NetworkLimit, NoiseScale, ScalePolicy, Schedule, Seen
+from olaf.elastic.sleepers import Freeze, Sleeper, stopped
 
-__all__ = ["Invocation", "Learners", "Ledger", "Processes", "Report", "Runner"]
+__all__ = [
+    "CPU", "GPU", "Actors", "Freeze", "GradientNoise", "Held", "Invocation", "Learners", "Ledger", "Monitor",
+    "NetworkLimit", "NoiseScale", "Pool", "Processes", "Report", "Runner", "ScalePolicy", "Schedule", "Seen",
+    "SharedPool", "Sleeper", "State", "stopped",
+]  # fmt: skip

@@ -6,6 +6,7 @@ import contextlib
 import fcntl
 import mmap
 import os
+import sys
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -14,6 +15,8 @@ from pathlib import Path
 from olaf.errors import Taken
 
 _SHARED = Path("/dev/shm")
+_POPULATE = 23
+"""Linux' MADV_POPULATE_WRITE (5.14), which Python does not name."""
 
 
 def path_of(name: str) -> Path:
@@ -37,7 +40,20 @@ _ORDER = threading.Lock()
 
 def private(size: int) -> mmap.mmap:
     """Zeroed memory of this process alone, in huge pages where the kernel has them."""
-    memory = mmap.mmap(-1, max(size, 1), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    return _huge(mmap.mmap(-1, max(size, 1), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS))
+
+
+def populate(memory: mmap.mmap, start: int, size: int) -> None:
+    """Have these bytes' pages in this process's tables now, where Linux can, and not at their first use."""
+    page = mmap.PAGESIZE
+    first = start // page * page
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError):
+            memory.madvise(_POPULATE, first, -(-(start + size - first) // page) * page)
+
+
+def _huge(memory: mmap.mmap) -> mmap.mmap:
+    """In huge pages, where the kernel gives any."""
     if hasattr(mmap, "MADV_HUGEPAGE"):
         with contextlib.suppress(OSError):
             memory.madvise(mmap.MADV_HUGEPAGE)
@@ -55,7 +71,7 @@ def create(path: Path, head: bytes, size: int) -> mmap.mmap:
         os.ftruncate(descriptor, size)
         os.pwrite(descriptor, head, 0)
         os.link(temporary, path)
-        return mmap.mmap(descriptor, size)
+        return _huge(mmap.mmap(descriptor, size))
     finally:
         os.close(descriptor)
         Path(temporary).unlink()
@@ -64,13 +80,20 @@ def create(path: Path, head: bytes, size: int) -> mmap.mmap:
 def attach(path: Path) -> mmap.mmap:
     """Shared memory that is there. Raises FileNotFoundError."""
     with path.open("r+b") as file:
-        return mmap.mmap(file.fileno(), 0)
+        return _huge(mmap.mmap(file.fileno(), 0))
 
 
 def reserve(path: Path, start: int, size: int) -> None:
     """Have the kernel set these bytes aside: a full disk is an OSError here, and later a dead process."""
     with path.open("r+b") as file:
         os.posix_fallocate(file.fileno(), start, size)
+
+
+def unlink(name: str) -> None:
+    """Remove what is called ``name`` and what lies beside it; processes that have it keep it."""
+    path = path_of(name)
+    for each in (path, *path.parent.glob(f"{path.name}.*")):  # locks, bells, pools
+        each.unlink(missing_ok=True)
 
 
 class Locks:

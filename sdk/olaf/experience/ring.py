@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from olaf.errors import OlafError, Taken
 from olaf.experience import memory
-from olaf.experience.layout import CLOSING, STAMP, Layout
+from olaf.experience.layout import CLOSING, STAMP, STAMPS, Layout
 from olaf.experience.objects import Objects
 
 Integers = npt.NDArray[np.int64]
@@ -145,6 +145,7 @@ class Ring:
         self.path, self.layout, self.rows, self.most = path, plan.layout, head["rows"], head["most"]
         self.full = head["full"]
         self.locks = memory.Locks(path)
+        self._buffer = buffer
         self._plan = plan
         arrays = {
             each: np.frombuffer(buffer, kind, int(np.prod(shape)), offset).reshape(shape)
@@ -194,12 +195,16 @@ class Ring:
                     raise RingError(what) from error
             self.control["actors"][0] = max(self.actors, actors)
 
+    def populate(self, actor: int) -> None:
+        """Have an actor's block in this process's page tables: its first writes are as fast as later ones."""
+        if self.path is not None:
+            for start, size in self._plan.extents(actor, actor + 1)[1:]:
+                memory.populate(self._buffer, start, size)
+
     def unlink(self) -> None:
         """Remove the name; processes that have the ring keep it."""
         if self.path is not None:
-            self.path.unlink(missing_ok=True)
-            for beside in self.path.parent.glob(f"{self.path.name}.*"):  # its locks and bells
-                beside.unlink(missing_ok=True)
+            memory.unlink(str(self.path))
 
     def column(self, key: str, actor: int | None = None) -> Array:
         """All slots of a key, ``(slots, *shape)``, or those of one actor: a view without a copy."""
@@ -245,6 +250,25 @@ class Ring:
         memory.fence()
         intact = positions >= self.begun[actors] - self.rows
         return Batch(columns, intact)
+
+    def views(self, actor: int, start: int, stop: int) -> tuple[Mapping[str, Array], ...]:
+        """Consecutive rows of an actor where they lie, without a copy: one part, or two where they wrap.
+
+        A ring that refuses what would overwrite them keeps a firing's rows as they are until it is done.
+        Raises ValueError for rows that are not there.
+        """
+        first, last = int(self.first()[actor]), int(self.count()[actor])
+        if not first <= start <= stop <= last:
+            raise ValueError(f"rows {start} to {stop} of actor {actor}, which has {first} to {last}")
+        split = min(stop, (start // self.rows + 1) * self.rows)
+        return tuple(
+            {
+                key: self.column(key, actor)[begin % self.rows :][: end - begin]
+                for key in (*self.layout.keys, *(STAMPS.names or ()))
+            }
+            for begin, end in ((start, split), (split, stop))
+            if end > begin
+        )
 
     def buffers(self, rows: int) -> list[Array]:
         """Memory for so many rows. It begins with a line of the cache, or copies take a fifth longer."""

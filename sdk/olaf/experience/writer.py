@@ -26,6 +26,7 @@ class Writer:
         ring.locks.claim(1 + actor, f"actor {actor}")
         self._release = weakref.finalize(self, ring.locks.release, 1 + actor)
         self._release.atexit = False  # the kernel does it then
+        ring.populate(actor)
         self.actor = actor
         self._ring = ring
         self._counts = ring.written[actor]

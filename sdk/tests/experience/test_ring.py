@@ -37,6 +37,28 @@ def test_a_view_of_a_key_is_the_memory_itself() -> None:
     assert ring.gather(np.zeros(1, int), np.array([2]))["reward"] == [7]
 
 
+@BOTH
+def test_rows_are_read_where_they_lie_also_where_they_wrap(joint: bool) -> None:
+    ring = Ring(layout({"obs": 3, "reward": ()}, joint=joint), 8, 2, full=REFUSE)
+    writer, learn = Writer(ring, 1), DataKey(ring, "learn", 1, 6)
+    for begin in (0, 6):
+        values = np.arange(begin, begin + 6, dtype=np.float32)
+        assert writer.write({"obs": np.stack([values] * 3, axis=1), "reward": values}, version=begin)
+        assert learn.check()
+        firing = learn.take()
+        assert firing is not None
+        parts = ring.views(1, begin, begin + 6)
+        assert [len(part["reward"]) for part in parts] == ([6] if begin == 0 else [2, 4])
+        assert np.concatenate([part["obs"][:, 2] for part in parts]).tolist() == values.tolist()
+        assert all((part["version"] == begin).all() for part in parts)
+        assert np.shares_memory(parts[0]["obs"], ring.column("obs"))
+        assert not writer.write({"obs": np.zeros((3, 3)), "reward": np.zeros(3)})  # they stay as they are
+        learn.done(firing)
+    for begin, stop in ((3, 8), (11, 13), (8, 7)):
+        with pytest.raises(ValueError, match="of actor 1, which has 4 to 12"):
+            ring.views(1, begin, stop)
+
+
 def test_each_key_has_a_counter_so_that_keys_can_come_one_after_the_other() -> None:
     ring = Ring(WIDE, 8)
     writer, data = Writer(ring, 0), rows(0, 0, 5)

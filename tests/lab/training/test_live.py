@@ -160,6 +160,47 @@ def begun(out: Path) -> None:
     soon(lambda: {row["worker"] for row in updates(out)} == {"lander-w0", "lander-w1"})
 
 
+def rings(training: "subprocess.Popen[str]") -> list[Path]:
+    return list(Path("/dev/shm").glob(f"olaf-train-{training.pid}*"))
+
+
+@pytest.mark.usefixtures("live")
+def test_heads_go_on_when_actors_are_killed_and_leave_nothing(tmp_path: Path) -> None:
+    out = tmp_path / "training"
+    training = begin(out, 100_000, "--actors", "2", "--block", "16", "--learners", "1")
+    try:
+        begun(out)
+        below = psutil.Process(training.pid).children(recursive=True)
+        mapped = [one for one in below if any("olaf-train" in each.path for each in one.memory_maps())]
+        actors = [one for one in mapped if one.parent() not in mapped and one not in members(training)]
+        assert len(actors) == 4
+        actors[0].kill()
+        count = len(updates(out))
+        soon(lambda: len(updates(out)) > count + 10)
+        head = members(training)[0]
+        head.kill()  # its actors end with it
+        others = [one for one in actors[1:] if one.is_running()]
+        soon(lambda: sum(one.is_running() for one in others) < len(others))
+        os.kill(training.pid, signal.SIGINT)
+        output, errors = training.communicate(timeout=LONG)
+    finally:
+        training.kill()
+        training.wait()
+    assert training.returncode == 0, errors
+    assert "actors awake" in errors
+    assert "Traceback" not in errors
+    assert all_gone(below)
+    assert not rings(training)
+    steps = json.loads(output)["clusters"][0]["steps"]
+    blocks = [step["turnout"]["blocks"] for step in steps]
+    assert blocks.count(2) >= len(blocks) - 2
+    assert {step["turnout"]["lag"] for step in steps} == {0}
+    for worker in ("lander-w0", "lander-w1"):
+        seconds = [step["turnout"]["gpu"] for step in steps if step["worker"] == worker]
+        assert seconds == sorted(seconds)
+    assert {int(row["blocks"]) for row in updates(out)} <= {1, 2}
+
+
 @pytest.mark.usefixtures("live")
 def test_it_goes_on_when_the_engine_is_killed_and_deployed_again_and_after_its_own_kill(
     tmp_path: Path,

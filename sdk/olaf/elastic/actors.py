@@ -1,0 +1,165 @@
+"""Actors as processes: each plays a turn when it is invoked, and holds no core in between (ARTOS §4.3)."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterable, Sequence
+from enum import Enum
+from typing import TYPE_CHECKING, Callable
+
+from olaf.elastic.children import Children, Gone
+from olaf.elastic.held import CPU, Held
+from olaf.elastic.sleepers import Freeze, Sleeper
+from olaf.errors import ActorFailed
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+
+Turn = Callable[[], object]
+"""Plays once, such as a block of steps into a ring; what it returns is not used."""
+MOST_DEATHS = 3
+"""An actor that has died so often in a row, without a turn in between, is not started again."""
+
+
+class State(str, Enum):
+    """Of an actor."""
+
+    STARTING = "starting"
+    ASLEEP = "asleep"
+    AWAKE = "awake"
+
+
+class Actors:
+    """Actors by number. Those that are asleep are stopped processes: no thread of theirs can run.
+
+    An actor is put to sleep only between two turns, for within one it may hold a lock of the ring, which
+    every other process would wait for. One that dies is started again when it is next invoked.
+    """
+
+    def __init__(
+        self,
+        begin: Callable[..., Turn],
+        arguments: tuple[object, ...] = (),
+        *,
+        held: Held,
+        now: Callable[[], float],
+        sleeper: Sleeper | None = None,
+        preload: Sequence[str] = (),
+    ) -> None:
+        """In each actor's process ``begin(number, *arguments)``, of a module, gives its turn.
+
+        ``held`` has a core for each actor from its start or waking until it sleeps, on the clock ``now`` in
+        seconds. ``preload`` are modules that actors find imported.
+        """
+        self._begin, self._arguments = begin, arguments
+        self._children = Children([begin.__module__, *preload])
+        self._held, self._now, self._sleeper = held, now, sleeper or Freeze()
+        self.states: dict[int, State] = {}
+        self._wanted: set[int] = set()
+        """Those that play as soon as they have started."""
+        self._died: dict[int, int] = {}
+        self.deaths = 0
+
+    @property
+    def awake(self) -> int:
+        """Actors that hold a core: that play or start."""
+        return sum(state is not State.ASLEEP for state in self.states.values())
+
+    @property
+    def playing(self) -> int:
+        """Actors that were invoked and have not finished."""
+        return len(self._wanted)
+
+    def pids(self) -> dict[int, int]:
+        """The processes by actor."""
+        return self._children.pids()
+
+    def prepare(self, actors: Iterable[int]) -> None:
+        """Have these there, so that they can be invoked at once; they sleep until then."""
+        for number in actors:
+            if number not in self.states:
+                self._start(number)
+
+    def invoke(self, actors: Iterable[int]) -> None:
+        """Let each of these play a turn."""
+        for number in actors:
+            if number in self._wanted:
+                continue
+            self._wanted.add(number)
+            if number not in self.states:
+                self._start(number)
+            elif self.states[number] is State.ASLEEP:
+                self._held.hold(CPU, ("actor", number), self._now())
+                self._play(number)
+
+    def serve(self, seconds: float) -> list[int]:
+        """Wait up to ``seconds`` for actors; those that have finished a turn. They sleep then.
+
+        An actor that died in its turn is no longer waited for. Raises ActorFailed where one raised an
+        exception, or died again and again.
+        """
+        finished = []
+        for number, said in self._children.heard(seconds):
+            if isinstance(said, Gone):
+                self._lost(number, said.reason)
+            elif said is None:
+                if number in self._wanted:
+                    self._play(number)
+                else:
+                    self._sleep(number)
+            elif said == "":
+                self._wanted.discard(number)
+                self._died.pop(number, None)
+                self._sleep(number)
+                finished.append(number)
+            else:
+                raise ActorFailed(f"actor {number} failed: {said}")
+        return finished
+
+    def close(self) -> None:
+        """End all."""
+        self._children.close()
+        for number, state in self.states.items():
+            if state is not State.ASLEEP:
+                self._held.free(CPU, ("actor", number), self._now())
+        self.states.clear()
+        self._wanted.clear()
+
+    def _start(self, number: int) -> None:
+        self._held.hold(CPU, ("actor", number), self._now())
+        self.states[number] = State.STARTING
+        self._children.start(number, _act, self._begin, number, self._arguments)
+
+    def _play(self, number: int) -> None:
+        self.states[number] = State.AWAKE
+        self._sleeper.wake(self.pids()[number])
+        self._children.tell(number, None)
+
+    def _sleep(self, number: int) -> None:
+        self._sleeper.sleep(self.pids()[number])
+        self.states[number] = State.ASLEEP
+        self._held.free(CPU, ("actor", number), self._now())
+
+    def _lost(self, number: int, reason: str) -> None:
+        if self.states.pop(number) is not State.ASLEEP:
+            self._held.free(CPU, ("actor", number), self._now())
+        self._wanted.discard(number)
+        self.deaths += 1
+        self._died[number] = self._died.get(number, 0) + 1
+        if self._died[number] >= MOST_DEATHS:
+            raise ActorFailed(f"actor {number} died {MOST_DEATHS} times in a row, at last: {reason}")
+
+
+def _act(pipe: Connection, begin: Callable[..., Turn], number: int, arguments: tuple[object, ...]) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    try:
+        turn = begin(number, *arguments)
+        pipe.send(None)
+        while True:
+            pipe.recv()
+            turn()
+            pipe.send("")
+    except EOFError:
+        return
+    except Exception as error:
+        pipe.send(f"{type(error).__name__}: {error}")

@@ -1,0 +1,113 @@
+"""Processes of a fork server, which has their libraries loaded; each sleeps while it waits."""
+
+from __future__ import annotations
+
+import ctypes
+import multiprocessing
+import multiprocessing.connection
+import multiprocessing.process
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from multiprocessing import forkserver
+from typing import TYPE_CHECKING, Any, Callable
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+
+_PATIENCE = 5.0
+"""Seconds for a process to end by itself."""
+_DEATH_SIGNAL = 1
+"""prctl's number for the signal that a process gets when the one that forked it ends."""
+
+
+@dataclass(frozen=True)
+class Gone:
+    """A process has ended."""
+
+    reason: str
+
+
+class Children:
+    """The processes by slot."""
+
+    def __init__(self, preload: Sequence[str]) -> None:
+        """``preload`` are modules that every process finds imported, those of its functions among them."""
+        self._context = multiprocessing.get_context("forkserver")
+        self._context.set_forkserver_preload(list(preload))
+        self._pipes: dict[int, Connection] = {}
+        self._processes: dict[int, multiprocessing.process.BaseProcess] = {}
+
+    def __contains__(self, slot: int) -> bool:
+        return slot in self._processes
+
+    def start(self, slot: int, target: Callable[..., object], *arguments: object) -> None:
+        """Run ``target(pipe, *arguments)``, a function of a module, in a process of its own."""
+        ours, theirs = self._context.Pipe()
+        process = self._context.Process(target=_run, args=(target, theirs, *arguments), daemon=True)
+        process.start()
+        theirs.close()
+        self._pipes[slot], self._processes[slot] = ours, process
+
+    def tell(self, slot: int, what: object) -> None:
+        """Send something. That a process is gone is noticed when it is listened to."""
+        with suppress(OSError):
+            self._pipes[slot].send(what)
+
+    def heard(self, seconds: float) -> list[tuple[int, Any]]:
+        """Wait up to ``seconds`` for processes: (slot, what it said), or Gone where it has ended."""
+        due = {pipe: slot for slot, pipe in self._pipes.items()}
+        said = multiprocessing.connection.wait(list(due), seconds)
+        found: list[tuple[int, Any]] = []
+        for pipe, slot in due.items():
+            if pipe not in said:
+                continue
+            try:
+                found.append((slot, pipe.recv()))
+            except (EOFError, OSError):
+                process = self._processes[slot]
+                self.stop(slot)
+                found.append((slot, Gone(f"exit code {process.exitcode}")))
+        return found
+
+    def pids(self) -> dict[int, int]:
+        """The processes by slot."""
+        return {slot: process.pid or 0 for slot, process in self._processes.items()}
+
+    def stop(self, slot: int, *, kill: bool = False) -> None:
+        """Let a process end, which it does when it next reads; or end it, also if it is stopped."""
+        self._pipes.pop(slot).close()
+        process = self._processes.pop(slot)
+        if not kill:
+            process.join(_PATIENCE)
+        if process.exitcode is None:
+            process.kill()
+            process.join()
+
+    def close(self) -> None:
+        """End all, whatever they are at."""
+        for slot in list(self._pipes):
+            self.stop(slot, kill=True)
+
+
+def _run(target: Callable[..., object], pipe: Connection, *arguments: object) -> None:
+    if sys.platform == "linux":
+        _end_with_parent()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to all; the parent says when
+    with suppress(EOFError, BrokenPipeError, ConnectionResetError):
+        target(pipe, *arguments)
+
+
+def _end_with_parent() -> None:
+    """A process that is stopped would outlive a parent that was killed, and never notice.
+
+    The kernel kills it with the fork server, which ends when nobody has the pipe to it open: the parent, but
+    every process that it forks, too.
+    """
+    ctypes.CDLL(None).prctl(_DEATH_SIGNAL, signal.SIGKILL)
+    pipe = getattr(forkserver, "_forkserver")._forkserver_alive_fd  # noqa: B009 - of Python's own
+    if pipe is not None:
+        os.close(pipe)

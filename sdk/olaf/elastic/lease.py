@@ -1,0 +1,119 @@
+"""A learner's lease: cores or GPUs that heads share, held only while one learns, in order."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Callable
+
+from olaf.elastic.held import GPU, Held
+from olaf.errors import Taken
+from olaf.experience import memory
+
+_LOOK = 0.002
+"""Seconds between two looks of one that waits."""
+_UNITS, _TICKETS = 1 << 32, 1 << 33
+"""Numbers of locks: far apart, so that neither reaches the other."""
+
+
+class Pool:
+    """Units for learners of one process, in any clock."""
+
+    def __init__(self, units: int, held: Held, now: Callable[[], float]) -> None:
+        """Raises ValueError for none."""
+        if units < 1:
+            raise ValueError("a pool of no units")
+        self._free = deque(range(units))
+        self._waiting: deque[tuple[object, Callable[[int], object]]] = deque()
+        self._held, self._now = held, now
+
+    def ask(self, learner: object, granted: Callable[[int], object]) -> None:
+        """Call ``granted`` with a unit's number, now or when its turn has come."""
+        self._waiting.append((learner, granted))
+        self._grant()
+
+    def give_back(self, learner: object, unit: int) -> None:
+        """Done learning. Raises ValueError where the learner has none."""
+        self._held.free(GPU, learner, self._now())
+        self._free.append(unit)
+        self._grant()
+
+    def _grant(self) -> None:
+        while self._free and self._waiting:
+            learner, granted = self._waiting.popleft()
+            self._held.hold(GPU, learner, self._now())
+            granted(self._free.popleft())
+
+
+class SharedPool:
+    """Units for learners of all processes that know its name.
+
+    Who waits has a ticket and who learns a unit; both are locks of its process, which the kernel takes back
+    if that dies. So no unit is lost and nobody waits for the dead.
+    """
+
+    def __init__(self, name: str, units: int) -> None:
+        """Raises ValueError for no units, OSError where shared memory cannot be written."""
+        if units < 1:
+            raise ValueError("a pool of no units")
+        self._units, self._name = units, f"{name}.pool"
+        path = memory.path_of(self._name)
+        try:
+            self._tickets = memory.create(path, b"", 16)
+        except FileExistsError:
+            self._tickets = memory.attach(path)
+        self._locks = memory.Locks(path)
+
+    def unlink(self) -> None:
+        """Remove the name."""
+        memory.unlink(self._name)
+
+    @property
+    def waiting(self) -> int:
+        """At most so many wait, of all processes; who died since the last one was served counts too."""
+        return self._read(0) - self._read(1)
+
+    @contextmanager
+    def lease(self) -> Iterator[int]:
+        """Wait for a unit and hold it: its number."""
+        unit = self._take()
+        try:
+            yield unit
+        finally:
+            self._locks.release(_UNITS + unit)
+
+    def _take(self) -> int:
+        with self._locks.hold():
+            ticket = self._read(0)
+            self._write(0, ticket + 1)
+            self._locks.claim(_TICKETS + ticket, "a ticket")
+        try:
+            first = self._read(1)
+            while True:
+                while first < ticket and self._claim(_TICKETS + first):
+                    self._locks.release(_TICKETS + first)  # whoever had it is gone, or learns
+                    first += 1
+                if first == ticket:
+                    for unit in range(self._units):
+                        if self._claim(_UNITS + unit):
+                            with self._locks.hold():
+                                self._write(1, max(self._read(1), ticket + 1))
+                            return unit
+                time.sleep(_LOOK)
+        finally:
+            self._locks.release(_TICKETS + ticket)
+
+    def _claim(self, number: int) -> bool:
+        try:
+            self._locks.claim(number, "it")
+        except Taken:
+            return False
+        return True
+
+    def _read(self, place: int) -> int:
+        return int.from_bytes(self._tickets[8 * place : 8 * place + 8], "little")
+
+    def _write(self, place: int, value: int) -> None:
+        self._tickets[8 * place : 8 * place + 8] = value.to_bytes(8, "little")
