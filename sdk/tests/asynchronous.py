@@ -1,4 +1,4 @@
-"""A stand-in for engines in iswitch-async mode: one, or a tree of them, in a virtual network that loses frames.
+"""A stand-in for engines in iswitch-async mode: one, or a tree, in a virtual network that loses frames.
 
 An index sums whatever comes until H updates are in, takes each contribution of a member once within a window
 of 16, and numbers what leaves without gaps.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from random import Random
 from typing import Callable
 
@@ -149,23 +150,16 @@ class Network:
         result = bytes([wire.VERSION << 4 | wire.FrameType.RESULT]) + frame[1:]
         self.results[wire.Olaf.unpack(result).segment] += 1
         for rack in self.racks:
+            down = partial(self._down, network, rack, result)
             if len(self.racks) == 1:
-                self._down(network, rack, result)
+                down()
             else:
-                down = self._down
-                self._leg(
-                    network, self.server, self.server, result, lambda rack=rack: down(network, rack, result)
-                )
+                self._leg(network, self.server, self.server, result, down)
 
     def _down(self, network: VirtualNetwork, rack: Sequence[Address], result: bytes) -> None:
         for member in rack:
-            self._leg(
-                network,
-                self.server,
-                member,
-                result,
-                lambda member=member: self._deliver(network, self.server, member, result),
-            )
+            deliver = partial(self._deliver, network, self.server, member, result)
+            self._leg(network, self.server, member, result, deliver)
 
     def _deliver(self, network: VirtualNetwork, source: Address, to: Address, datagram: bytes) -> None:
         network.arrive(network.time, source, to, datagram)

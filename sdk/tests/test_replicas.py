@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from typing import Any
 
 import numpy as np
@@ -101,7 +102,7 @@ class Job:
         self.scripts: dict[Address, Script] = {}
 
     def compute(self, address: Address, number: int, version: int, weights: Vector) -> Vector:
-        return gradient(hash((address[0], number, version)) % (1 << 31), len(weights))
+        return gradient(zlib.crc32(f"{address} {number} {version}".encode()), len(weights))
 
     def begin(self, *numbers: int, **options: Any) -> list[Script]:
         """These members, or all, begin."""
@@ -174,3 +175,250 @@ def test_a_member_that_is_killed_and_comes_back_and_one_that_comes_late(seed: in
     assert back.replica.counters.snapshots >= 1
     assert back.number > 0
     assert all(script.replica.counters.diverged == 0 for script in job.scripts.values())
+
+
+def test_with_a_bound_of_0_and_an_h_of_all_it_is_synchronous_training_bit_for_bit() -> None:
+    job = Job(4, staleness=0, until=40, loss=0.05, repeat=0.05, spread=0.001, seed=3)
+    job.compute = lambda address, number, version, weights: (  # type: ignore[method-assign]
+        gradient(zlib.crc32(f"{address} {version}".encode()), len(weights)) + weights / 4
+    )
+    job.first = np.zeros(700, np.float32)
+    weights = job.first.copy()
+    scripts = job.begin()
+    for version in range(40):
+        total = np.zeros(700, np.float32)
+        for address in job.addresses:
+            total += job.compute(address, 0, version, weights)
+        weights -= np.float32(RATE) * (total / np.float32(4))
+        job.until_version(version + 1)
+        for script in scripts:
+            if script.replica.version == version + 1:
+                assert np.allclose(script.replica.weights()[1], weights, atol=1e-5)
+    job.run()
+    assert [script.replica.commits.histogram for script in scripts] == [[40]] * 4
+
+
+@pytest.mark.parametrize("staleness", [1, 3, 15])
+def test_no_gradient_is_staler_than_the_bound(staleness: int) -> None:
+    job = Job(4, staleness=staleness, loss=0.05, seed=staleness, until=150)
+    slow = job.begin()[0]
+    slow.job.pace = 0.02
+    job.run()
+    for script in job.scripts.values():
+        histogram = script.replica.commits.histogram
+        assert len(histogram) == staleness + 1
+        assert max(script.stale) <= staleness
+        assert sum(histogram) == script.replica.commits.commits
+
+
+class LosesResults:
+    """The results of these numbers reach no member, or only the members in ``but``."""
+
+    def __init__(self, numbers: set[int], but: set[Address] = frozenset()) -> None:  # type: ignore[assignment]
+        self.numbers, self.but = numbers, but
+
+    def __call__(self, source: Address, to: Address, datagram: bytes) -> bool:
+        if source != SERVER or datagram[0] != wire.VERSION << 4 | wire.FrameType.RESULT:
+            return False
+        return wire.Olaf.unpack(datagram).seq in self.numbers and to not in self.but
+
+
+@pytest.mark.parametrize(("h", "staleness"), [(3, 0), (3, 3), (2, 1), (6, 3)])
+def test_a_result_that_reached_no_member_is_left_out_by_all(h: int, staleness: int) -> None:
+    job = Job(3, h=h, staleness=staleness, lost=LosesResults({10, 11, 30}))
+    scripts = job.begin()
+    job.run()
+    assert sum(script.replica.gaps.voids for script in scripts) >= 3
+
+
+def test_a_result_that_reached_one_member_is_had_from_it_by_all() -> None:
+    job = Job(4, lost=LosesResults(set(range(10, 40)), but={worker_address(2)}))
+    scripts = job.begin()
+    job.run()
+    assert all(script.replica.gaps.voids == 0 for script in scripts)
+    assert scripts[2].replica.gaps.helped >= 30
+
+
+def test_the_engines_copy_of_a_result_that_was_left_out_comes_too_late() -> None:
+    """Promised is promised: results that were under way for seconds are taken by no one."""
+    job = Job(3)
+    sent: list[tuple[Address, bytes]] = []
+
+    def hold(source: Address, to: Address, datagram: bytes) -> bool:
+        held = LosesResults({20, 21})(source, to, datagram)
+        if held:
+            sent.append((to, datagram))
+        return held
+
+    job.medium.lost = hold
+    scripts = job.begin()
+    job.until_version(22)
+    assert sum(script.replica.gaps.voids for script in scripts) >= 2
+    for to, datagram in sent:
+        job.network.arrive(job.network.time, SERVER, to, datagram)
+    job.run()
+    assert all(script.replica.counters.diverged == 0 for script in scripts)
+
+
+def test_a_member_that_dies_with_a_result_that_no_other_has_does_not_stop_the_rest() -> None:
+    job = Job(5, h=3, lost=LosesResults({31}, but={worker_address(4)}), until=80)
+    scripts = job.begin()
+    dying = scripts[4].replica
+    assert job.network.run(60.0, lambda: dying.version >= 30)
+    scripts[4].kill()
+    job.run()
+    assert sum(script.replica.gaps.banned for script in scripts[:4]) >= 1
+    assert sum(script.replica.gaps.voids for script in scripts[:4]) >= 1
+
+
+def test_a_member_that_the_others_went_on_without_takes_a_snapshot_when_it_is_heard_again() -> None:
+    job = Job(5, h=3, until=300)
+    alone = worker_address(4)
+    cut = LosesResults({31}, but={alone})
+    apart = [False]
+
+    def lost(source: Address, to: Address, datagram: bytes) -> bool:
+        between = SERVER not in (source, to) and alone in (source, to)
+        return (apart[0] and between) or cut(source, to, datagram)
+
+    job.medium.lost = lost
+    scripts = job.begin()
+    job.until_version(25)
+    apart[0] = True
+    assert job.network.run(120.0, lambda: scripts[0].replica.version >= 40)
+    assert scripts[4].replica.version >= 31
+    apart[0] = False
+    job.run()
+    assert scripts[4].replica.counters.fell_back >= 1
+
+
+def test_a_job_begins_whatever_an_earlier_one_has_left_in_the_engine() -> None:
+    job = Job(3, first=(1 << 32) - 30)
+    for engine in job.medium.engines:
+        for index in engine.indices:
+            index.total, index.count = np.full(350, 1e9, np.float32), 2
+    job.begin()
+    job.run()
+
+
+@pytest.mark.parametrize("first", [0, 4_000_000_000])
+@pytest.mark.parametrize("seed", range(3))
+def test_an_engine_that_begins_again_is_noticed_and_all_go_on(first: int, seed: int) -> None:
+    job = Job(4, until=150, seed=seed, loss=0.02, first=first, staleness=seed)
+    scripts = job.begin()
+    job.until_version(70)
+    job.medium.reset()
+    job.run()
+    assert sum(script.replica.counters.opened for script in scripts) >= 2
+
+
+def test_where_the_engine_makes_no_sums_all_members_say_so_in_seconds() -> None:
+    job = Job(3, lost=lambda source, to, datagram: SERVER in (source, to))
+    scripts = job.begin()
+    job.network.run(30.0)
+    assert "made no sum of 3 updates in segment 0 of 2" in str(scripts[0].replica.failure)
+    assert all("has given up" in str(script.replica.failure) for script in scripts[1:])
+
+
+def test_an_engine_that_falls_silent_ends_the_training_with_the_reason() -> None:
+    job = Job(3)
+    job.options["limit"] = 10.0
+    scripts = job.begin()
+    job.until_version(20)
+    job.medium.lost = lambda source, to, datagram: SERVER in (source, to)
+    job.network.run(job.network.time + 15.0)
+    for script in scripts:
+        assert "no result" in str(script.replica.failure)
+        with pytest.raises(Exception, match="no result"):
+            script.replica.commit(gradient(0, 700), script.replica.version)
+
+
+def test_a_member_that_trains_something_else_is_refused_with_what_differs() -> None:
+    job = Job(4)
+    others = job.begin(0, 1, 2)
+    job.until_version(10)
+    (other,) = job.begin(3, rate=0.5)
+    job.network.run(job.network.time + 5.0, lambda: other.replica.failure is not None)
+    said = str(other.replica.failure)
+    assert "'descent with a rate of 0.125' there, 'descent with a rate of 0.5' here" in said
+    assert other.replica.version == 0
+    other.alive = False
+    job.run()
+    assert all(script.replica.commits.commits > 0 for script in others)
+
+
+def test_a_snapshot_goes_on_from_another_member_when_the_one_that_gives_it_dies() -> None:
+    job = Job(4, values=200_000, segments=100, until=100, h=2, pace=0.02)
+    job.begin(0, 1, 2)
+    job.until_version(5)
+    (late,) = job.begin(3)
+    joining = late.replica._member.joining
+    assert job.network.run(job.network.time + 10.0, lambda: bool(joining.taker and joining.taker._pieces))
+    assert joining.taker is not None
+    job.scripts[joining.taker.giver].kill()
+    job.run()
+    assert late.replica.counters.snapshots >= 1
+
+
+def test_a_member_far_behind_takes_a_snapshot() -> None:
+    job = Job(4, h=3, until=2600, pace=0.002)
+    away = worker_address(3)
+    apart = [False]
+    job.medium.lost = lambda source, to, datagram: apart[0] and away in (source, to)
+    scripts = job.begin()
+    job.until_version(20)
+    apart[0] = True
+    assert job.network.run(job.network.time + 60.0, lambda: scripts[0].replica.version >= 1500)
+    apart[0] = False
+    job.run()
+    assert scripts[3].replica.counters.snapshots >= 2
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"staleness": -1}, "0 … 15, not -1"),
+        ({"staleness": 16}, "0 … 15, not 16"),
+        ({"h": 0}, "H must be 1 … 65535, not 0"),
+        ({"h": 9, "staleness": 1}, "no result would ever come"),
+        ({"segments": 800}, "cannot be divided"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_one_line(options: dict[str, int], said: str) -> None:
+    job = Job(4)
+    with pytest.raises(ValueError, match=said) as refused:
+        job.begin(0, **options)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_gradient_that_is_none_changes_nothing() -> None:
+    job = Job(2)
+    script = job.begin()[0]
+    job.until_version(5)
+    replica = script.replica
+    broken = gradient(0, 700)
+    broken[3] = np.nan
+    assert not replica.commit(broken, replica.version)
+    assert replica.commits.broken == 1
+    with pytest.raises(ValueError, match="a gradient of shape"):
+        replica.commit(gradient(0, 7), replica.version)
+    job.run()
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_garbage_is_counted_and_changes_nothing(seed: int) -> None:
+    job = Job(3, until=60, loss=0.02, seed=seed)
+    scripts = job.begin()
+    random = np.random.default_rng(seed)
+    talk = [int(action) for action in wire.Talk]
+
+    def throw(number: int) -> None:
+        head = bytes([talk[number % len(talk)] if number % 3 else 0x10 | wire.FrameType.RESULT])
+        body = random.integers(0, 256, int(random.integers(0, 80)), np.uint8).tobytes()
+        job.network.arrive(job.network.time, ("10.9.9.9", 999), worker_address(number % 3), head + body)
+        if number:
+            job.network.at(job.network.time + 1e-3, lambda: throw(number - 1))
+
+    throw(300)
+    job.run()
+    assert sum(script.replica.counters.refused for script in scripts) > 0

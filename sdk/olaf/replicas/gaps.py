@@ -27,6 +27,8 @@ from olaf.segments import payload
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 2.0
 """Seconds until contributions without a result are sent again: twice the usual time, within these."""
+_UP, _DOWN = 1.1, 1 / 1.1
+"""How the usual time from one step to the next follows each of them."""
 _SOON, _EVIDENT_PAUSE = 0.003, 0.5
 """Seconds until a result that others have is asked for, at first and at most."""
 _RESENT = 2
@@ -98,7 +100,7 @@ class Gaps:
         self._wanted = wanted
         self._lanes = [_Lane() for _ in range(ledger.segments.count)]
         self._pace = _FIRST_PAUSE
-        """Seconds from one step to the next, smoothed."""
+        """Seconds from one step to the next, about."""
         self._last: float | None = None
         self._doubts = 0
         """Times in turn that contributions were given again in vain."""
@@ -117,7 +119,8 @@ class Gaps:
         """A step was applied."""
         now = self._port.now()
         if self._last is not None:
-            self._pace += (now - self._last - self._pace) / 8
+            # Towards the median: stalls, which are long, must not make slow what ends the next one.
+            self._pace = max(self._pace * (_UP if now - self._last > self._pace else _DOWN), _SOON)
         self._last = now
 
     def tick(self, now: float) -> float:

@@ -35,9 +35,9 @@ class Outcome(Enum):
     OVER = 1
     """Known, decided otherwise, or to be had from members only."""
     ODD = 2
-    """Other bits under a number that was decided, or a number of long ago: did the engine begin again?"""
+    """Other bits under a number that was decided, or a number far off: did the engine begin again?"""
     REFUSED = 3
-    """Of another length, or too far ahead."""
+    """Of another length, or too far ahead for a member that asked."""
 
 
 class Step:
@@ -145,8 +145,7 @@ class Ledger:
         if number <= self.version:
             return Outcome.OVER if member else self._again(segment, number, values)
         if number > self.version + _PINNED * self._keep:
-            self.seen(segment, number)
-            return Outcome.REFUSED
+            return Outcome.REFUSED if member else Outcome.ODD
         if not member and (number <= self.fence or (segment, number) in self.promised):
             self.seen(segment, number)
             return Outcome.OVER

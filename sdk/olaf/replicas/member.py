@@ -377,7 +377,8 @@ class Member:
         """An engine that began again, and one that says nothing any more."""
         if self._odd is not None and now - self._odd >= _RESTARTED:
             mates = [peer for peer in self.group.established(self.group.me.line) if not peer.absent]
-            if all(self.group.own < peer.address for peer in mates):
+            level = all(peer.version <= self.ledger.version + 1 for peer in mates)
+            if level and all(self.group.own < peer.address for peer in mates):
                 _LOG.warning("the engine has begun again: this member opens another numbering")
                 self._open()
         elif self.commits.waiting and not self.done and now - self._progress > self._limit:
