@@ -180,4 +180,4 @@ class Network:
 
 def gradient(seed: int, values: int) -> Vector:
     """One whose sums are exact in any order: small multiples of a power of two."""
-    return np.random.default_rng(seed).integers(-64, 65, values).astype(np.float32) / 64
+    return np.random.default_rng(seed).integers(-64, 65, values).astype(np.float32) / np.float32(64)

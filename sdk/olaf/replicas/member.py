@@ -26,6 +26,7 @@ from olaf.replicas.opening import Opening
 from olaf.replicas.snapshot import Giver, Snapshot, What
 from olaf.replicas.trained import Trained
 from olaf.segments import Vector, values_of
+from olaf.serial import ROUND_BITS
 
 _LOG = logging.getLogger("olaf")
 _RESTARTED = 1.0
@@ -36,6 +37,8 @@ _STALLED = 3.0
 """Seconds without a result until a member asks the control plane for its place again."""
 _OPENING = 15.0
 """Seconds in which the engine must have given a result of every segment."""
+_BEYOND = 64
+"""Results that come after the last one that is wanted."""
 _EARLY = 4096
 """Results that are kept while a member joins."""
 
@@ -107,6 +110,14 @@ class Member:
     def done(self) -> bool:
         """Whether ``until`` steps have been applied."""
         return self.until is not None and self.ledger.version >= self.until
+
+    @property
+    def level(self) -> bool:
+        """Whether all members that answer are known to have the same results."""
+        here = [peer for peer in self.group.peers.values() if not peer.absent]
+        version, chain = self.ledger.version, self.ledger.chain
+        same = all((peer.state, peer.version, peer.chain) == (State.MEMBER, version, chain) for peer in here)
+        return self.joined and same
 
     def receive(self, run: Run, source: Address) -> None:
         """Party: results, what members say, control messages, or garbage."""
@@ -219,8 +230,9 @@ class Member:
             self._take(header.segment, number, header.count, values, False)
 
     def _take(self, segment: int, number: int, count: int, values: Vector, member: bool) -> None:
-        if self.until is not None and number > self.until:
+        if self.until is not None and self.until < number <= self.until + _BEYOND:
             self.counters.repeated += 1
+            self.ledger.seen(segment, number)  # so that the last ones are missed, too
             return
         outcome = self.ledger.take(segment, number, count, values, member)
         if outcome is Outcome.NEW:
@@ -300,7 +312,8 @@ class Member:
         identity = zlib.crc32(f"{self.group.own} {self._port.wall()}".encode())
         self._forget()
         me.line, me.state = Line(era, self.group.own, identity), State.MEMBER
-        self.ledger.begin(version, zlib.crc32(self.trained.weights.tobytes()), bases)
+        first = [(base - version) % (1 << ROUND_BITS) for base in bases]
+        self.ledger.begin(version, zlib.crc32(self.trained.weights.tobytes()), first)
         self.counters.opened += 1
         self._stepped()
 
@@ -376,9 +389,9 @@ class Member:
     def _watch(self, now: float) -> None:
         """An engine that began again, and one that says nothing any more."""
         if self._odd is not None and now - self._odd >= _RESTARTED:
-            mates = [peer for peer in self.group.established(self.group.me.line) if not peer.absent]
-            level = all(peer.version <= self.ledger.version + 1 for peer in mates)
-            if level and all(self.group.own < peer.address for peer in mates):
+            here = [peer for peer in self.group.peers.values() if not peer.absent]
+            level = all(peer.version <= self.ledger.version + 1 for peer in here)
+            if level and all(self.group.own < peer.address for peer in here):
                 _LOG.warning("the engine has begun again: this member opens another numbering")
                 self._open()
         elif self.commits.waiting and not self.done and now - self._progress > self._limit:
@@ -398,7 +411,8 @@ class Member:
         return (
             f"no result {lowest} of segment {numbers.index(lowest)} from {_name(self._server)} or a member "
             f"in {self._limit:g} s; {self.counters.results} results came before, {self.counters.refused} "
-            "frames were refused: do enough members train for the engine's H, and does the engine know each of them?"
+            "frames were refused: do enough members train for the engine's H, and does the engine know each "
+            "of them?"
         )
 
     def _unopened(self, opening: Opening) -> str:

@@ -220,17 +220,11 @@ class Replica:
         return True
 
     def linger(self, seconds: float) -> bool:
-        """Block until all members that answer have applied as many steps; False after ``seconds``.
+        """Block until all members that answer have the same results; False after ``seconds``.
 
-        They may need results that only this member has.
+        They may need some that only this member has, or this one some of theirs.
         """
-        group = self._member.group
-
-        def level() -> bool:
-            mates = [peer for peer in group.established(group.me.line) if not peer.absent]
-            return all(peer.version >= self.version for peer in mates)
-
-        return self._port.wait(level, seconds)
+        return self._port.wait(lambda: self._member.level, seconds)
 
     def close(self) -> None:
         """Leave, and give the socket back."""
