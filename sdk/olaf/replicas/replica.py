@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import Callable
 
 import numpy as np
@@ -125,6 +126,11 @@ class Replica:
         if h is not None and h != joined.threshold:
             self._membership.set_threshold(h, wait)
         return joined.server, joined.member == 0
+
+    @property
+    def lock(self) -> AbstractContextManager[object]:
+        """Held, no step is applied."""
+        return self._port.lock
 
     @property
     def version(self) -> int:
