@@ -175,8 +175,8 @@ class Replicated:
         """Refuse what this member alone would do otherwise."""
         if [settings(optimizer) for optimizer in self._optimizers] != self._settings:
             raise OtherParameters(
-                "an optimiser's settings, or what it trains, have changed since it was attached, but replicas "
-                "step by what they agreed on when they joined: close the link and attach again, all of them"
+                "an optimiser's settings, or what it trains, have changed since it was attached, but replicas"
+                " step by what they agreed on when they joined: close the link and attach again, everywhere"
             )
 
 

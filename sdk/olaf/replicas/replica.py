@@ -173,6 +173,11 @@ class Replica:
         return self._member.commits.counters
 
     @property
+    def level(self) -> bool:
+        """Whether all members that answer are known to have the same results."""
+        return self._member.level
+
+    @property
     def served(self) -> int:
         """Snapshots made for others."""
         return self._member.giver.served
@@ -230,7 +235,7 @@ class Replica:
 
         They may need some that only this member has, or this one some of theirs.
         """
-        return self._port.wait(lambda: self._member.level, seconds)
+        return self._port.wait(lambda: self.level, seconds)
 
     def close(self) -> None:
         """Leave, and give the socket back."""
