@@ -61,7 +61,7 @@ class Counters:
     helped: int = 0
     """Results given to members."""
     voids: int = 0
-    """Results that no member had, left out by all."""
+    """Results in the steps applied here that no member had, left out by all."""
     promises: int = 0
     banned: int = 0
     """Members that the others went on without."""
@@ -233,7 +233,6 @@ class Gaps:
 
     def _decide(self, segment: int, number: int) -> None:
         """It is void."""
-        self.counters.voids += 1
         self._ledger.take(segment, number, 0, np.zeros(0, np.float32), member=True)
         self._commits.answered(segment)
         for peer in self._group.others():

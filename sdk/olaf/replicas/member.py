@@ -259,6 +259,7 @@ class Member:
             self.ledger.applied(step, self.trained.weights if self.ledger.looks else None)
             self.commits.stepped()
             self.gaps.stepped()
+            self.gaps.counters.voids += int((step.counts == 0).sum())
             self._progress = self._port.now()
             self._stepped()
 

@@ -26,7 +26,7 @@ _AGAIN, _LONGEST = 0.05, 1.0
 """Seconds until missing pieces are asked for again, at first and at most."""
 _PATIENCE = 6
 """Questions in vain after which another member is asked."""
-_FORGET = 5.0
+_FORGET = 1.0
 """Seconds after the last question that a state is kept."""
 
 
