@@ -93,7 +93,7 @@ def _run(plan: "Plan", virtual: bool, seconds: float) -> "Outcome":
     from olaflab.training.replicas import plan as plans
     from olaflab.training.replicas import virtual as simulated
 
-    bed = plans.testbed(plan)
+    bed = plans.testbed(plan, "unix" if virtual else "veth")
     store = Store(folder_of(plans.NAME))
     try:
         deploy(bed, log_progress, with_hosts=not virtual)

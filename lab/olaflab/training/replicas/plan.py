@@ -16,7 +16,7 @@ from olafctl.testbed.model import Testbed
 from olaflab.training.cosim.medium import address
 
 NAME = "bench-replica"
-_BEATS = 24
+_BEATS = 22
 _RATE = 0.05
 
 
@@ -98,7 +98,7 @@ class Outcome:
         return sum(end.counters[counter] for end in self.ends)
 
 
-def testbed(plan: Plan) -> Testbed:
+def testbed(plan: Plan, transport: str) -> Testbed:
     """One engine, or two below a third one. Raises BadInput for a plan that no testbed can be for."""
     if plan.members < 2 + plan.kill + plan.late:
         remedy = "give more --members, or leave out --kill or --late"
@@ -107,15 +107,15 @@ def testbed(plan: Plan) -> Testbed:
         what = f"H is {plan.h}, but {plan.members} members make at most {plan.members * (plan.staleness + 1)}"
         raise BadInput(Problem(f"{what} contributions between two results", "bench replica"))
     shape = f"mode: iswitch-async, threshold: {plan.h}, values: {plan.values}"
-    engine = f"indices: 64, slots: 64, beats: {_BEATS}"
+    engine = f"indices: 16, slots: 16, beats: {_BEATS}"
     if plan.levels == 1:
         text = f"""
 name: {NAME}
 target: {plan.target}
 engine: {{{engine}, address: 10.0.0.250}}
 ports:
-  - {{numbers: 1-{plan.members}, name: worker}}
-  - {{number: {plan.members + 1}, name: ps}}
+  - {{numbers: 1-{plan.members}, name: worker, transport: {transport}}}
+  - {{number: {plan.members + 1}, name: ps, transport: {transport}}}
 parameter_servers: [{{name: ps, port: ps, ip: 10.0.0.254}}]
 clusters:
   - {{count: 1, workers: {plan.members}, name: replica, ports: 1-{plan.members}, ip: 10.0.1.1, {shape}}}
@@ -128,7 +128,7 @@ clusters:
   - name: tor{rack}
     {engine.replace(", ", f"{chr(10)}    ")}
     ports:
-      - {{numbers: {100 * rack + 1}-{100 * rack + len(members)}, name: host}}
+      - {{numbers: {100 * rack + 1}-{100 * rack + len(members)}, name: host, transport: {transport}}}
       - {{number: {100 * rack + 99}, name: up{rack}}}"""
         for rack, members in enumerate(racks, start=1)
     )
@@ -146,7 +146,7 @@ engines:
     address: 10.0.0.250
     ports:
       - {{numbers: 1-2, name: rack}}
-      - {{number: 3, name: ps}}{engines}
+      - {{number: 3, name: ps, transport: {transport}}}{engines}
 links:
   - {{ends: [tor1.up1, root.rack1], rate: 10 Gb/s, delay: 1 us}}
   - {{ends: [tor2.up2, root.rack2], rate: 10 Gb/s, delay: 1 us}}
