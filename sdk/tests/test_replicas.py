@@ -219,8 +219,8 @@ def test_no_gradient_is_staler_than_the_bound(staleness: int) -> None:
 class LosesResults:
     """The results of these numbers reach no member, or only the members in ``but``."""
 
-    def __init__(self, numbers: set[int], but: set[Address] = frozenset()) -> None:  # type: ignore[assignment]
-        self.numbers, self.but = numbers, but
+    def __init__(self, numbers: set[int], but: set[Address] | None = None) -> None:
+        self.numbers, self.but = numbers, but or set()
 
     def __call__(self, source: Address, to: Address, datagram: bytes) -> bool:
         if source != SERVER or datagram[0] != wire.VERSION << 4 | wire.FrameType.RESULT:
@@ -274,6 +274,21 @@ def test_a_member_that_dies_with_a_result_that_no_other_has_does_not_stop_the_re
     job.run()
     assert sum(script.replica.gaps.banned for script in scripts[:4]) >= 1
     assert sum(script.replica.gaps.voids for script in scripts[:4]) >= 1
+
+
+def test_a_member_that_comes_back_after_that_promises_like_any_other() -> None:
+    losses = LosesResults({31}, but={worker_address(4)})
+    job = Job(5, h=3, lost=losses, until=150)
+    scripts = job.begin()
+    assert job.network.run(60.0, lambda: scripts[4].replica.version >= 30)
+    scripts[4].kill()
+    assert job.network.run(120.0, lambda: scripts[0].replica.version >= 40)
+    job.begin(4)
+    job.until_version(50)
+    losses.numbers, losses.but = {scripts[0].replica.version + 20}, set()
+    voids = scripts[0].replica.gaps.voids
+    job.run()
+    assert scripts[0].replica.gaps.voids > voids
 
 
 def test_a_member_that_the_others_went_on_without_takes_a_snapshot_when_it_is_heard_again() -> None:

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
 from ipaddress import IPv4Address
-from typing import NamedTuple
+from typing import Callable, NamedTuple
 
 from olaf import wire
 from olaf.port import Address, Port
@@ -108,6 +108,8 @@ class Group:
         """Those that have left, or have given up."""
         self.banned: dict[Address, int] = {}
         """By address, the newest incarnation that counts for nothing any more."""
+        self.refresh: Callable[[], object] = lambda: None
+        """Brings ``me`` up to date before it is told: others rely on it from then on."""
         self._due = port.now()
 
     def again(self) -> None:
@@ -170,6 +172,7 @@ class Group:
 
     def tell(self, to: Iterable[Address], wanted: bool = False) -> None:
         """How this one stands, and whom it knows."""
+        self.refresh()
         me = self.me
         known = [(peer.address, peer.incarnation, 0) for peer in self.peers.values()]
         known += [(address, incarnation, 1) for address, incarnation in self.banned.items()]
@@ -239,22 +242,26 @@ class Group:
         """Whom that member knows, this one perhaps among them."""
         for entry in known:
             address = (str(IPv4Address(entry.addr)), entry.port)
-            if address == self.own:
-                if entry.banned and entry.incarnation >= self.me.incarnation:
+            if address == self.own and entry.incarnation >= self.me.incarnation:
+                if entry.banned:
                     peer.knows = -entry.incarnation
-                elif not entry.banned and peer.knows != entry.incarnation:
+                elif peer.knows != entry.incarnation:
                     peer.knows, peer.fence = entry.incarnation, peer.newest
-                continue
-            if entry.banned and entry.incarnation > self.banned.get(address, -1):
-                self.banned[address] = entry.incarnation
-                held = self.peers.get(address)
-                if held is not None and held.incarnation <= entry.incarnation:
-                    del self.peers[address]
-            elif not entry.banned and address not in self.peers and address not in self.gone:
+            elif entry.banned:
+                self._banned(address, entry.incarnation)
+            elif address != self.own and address not in self.peers and address not in self.gone:
                 # It counts, as others know it, until it is heard or found dead.
                 self.peers[address] = Peer(entry.incarnation, address=address)
-            if address not in self.addresses:
+            if address != self.own and address not in self.addresses:
                 self.addresses.append(address)
+
+    def _banned(self, address: Address, incarnation: int) -> None:
+        """Others go on without what was there up to this incarnation."""
+        if incarnation > self.banned.get(address, -1):
+            self.banned[address] = incarnation
+            held = self.peers.get(address)
+            if held is not None and held.incarnation <= incarnation:
+                del self.peers[address]
 
     def expelled(self, peer: Peer) -> bool:
         """Whether that member has said that this one's word counts no more."""

@@ -31,10 +31,12 @@ class Joining:
         self._members, self._founder = members, founder
         self._began = port.now()
         self._turns = 0
+        self._giver: Address | None = None
 
-    def begin(self) -> None:
-        """Forget what is under way."""
+    def begin(self, giver: Address | None = None) -> None:
+        """Forget what is under way; the next snapshot is to come from ``giver``, if one is given."""
         self.taker = self.snapshot = None
+        self._giver = giver
         self._began = self._port.now()
 
     @property
@@ -66,7 +68,8 @@ class Joining:
         if not givers:
             return None
         if self.taker is None:
-            self.taker = Taker(self._port, What.SNAPSHOT, _chosen(givers, self._group.own, 0))
+            chosen = self._giver if self._giver in givers else _chosen(givers, self._group.own, 0)
+            self.taker = Taker(self._port, What.SNAPSHOT, chosen)
         elif self.taker.silent or self.taker.giver not in givers:
             self._turns += 1
             self.taker.turn(_chosen(givers, self._group.own, self._turns))
@@ -75,7 +78,7 @@ class Joining:
     def took(self, data: bytes) -> Snapshot | None:
         """A whole state came; returns it if it is of the numbering that counts.
 
-        Raises ValueError, KeyError, TypeError for what is none.
+        Raises ValueError for what is none.
         """
         self.taker = None
         snapshot = Snapshot.unpack(data)

@@ -101,6 +101,8 @@ class Member:
         self._progress = self._asked = port.now()
         """When something came last that this one can go on with; when the control plane was asked last."""
 
+        group.refresh = self._stand
+
     @property
     def joined(self) -> bool:
         """Whether this one has all that the others have."""
@@ -127,16 +129,15 @@ class Member:
                     self._message(datagram, source)
                 else:
                     self._result(datagram)
-            except (struct.error, ValueError, KeyError, TypeError):
+            except (struct.error, ValueError):
                 self.counters.refused += 1
 
     def tick(self) -> float | None:
         """Party: tell, ask, send again, join."""
-        now, me, ledger = self._port.now(), self.group.me, self.ledger
+        now = self._port.now()
         if self.failure is not None:
             return self.group.tick(now, True)
         due = [self._control(now)]
-        me.version, me.chain, me.newest = ledger.version, ledger.chain, max(ledger.newest)
         due.append(self.group.tick(now, self.joined))
         if self.joined:
             due.append(self.gaps.tick(now))
@@ -156,6 +157,11 @@ class Member:
             self._forsaken()
         due.append(self.commits.pump(now))
         return min((time for time in due if time is not None), default=None)
+
+    def _stand(self) -> None:
+        """How this one stands now."""
+        me, ledger = self.group.me, self.ledger
+        me.version, me.chain, me.newest = ledger.version, ledger.chain, max(ledger.newest)
 
     def _control(self, now: float) -> float | None:
         """The control plane's part, where there is one."""
@@ -275,20 +281,20 @@ class Member:
                 self._fall_back(f"member {_name(peer.line.leader)} has opened another numbering")
             elif peer.line == me.line and self._differs(peer):
                 self.counters.diverged += 1
-                self._fall_back(f"member {_name(peer.address)} has other results")
+                self._fall_back(f"member {_name(peer.address)} has other results", peer.address)
 
     def _differs(self, peer: Peer) -> bool:
         """Whether it has other results, and this one comes over: of two it is always the same."""
         return peer.address < self.group.own and self.ledger.differs(peer.version, peer.chain)
 
-    def _fall_back(self, why: str) -> None:
-        """Have everything from the others once more."""
+    def _fall_back(self, why: str, giver: Address | None = None) -> None:
+        """Have everything from the others once more, or from that one."""
         _LOG.warning("%s: it takes a snapshot and goes on from there", why)
         self.counters.fell_back += 1
         self.group.again()
         self.group.me.state, self.group.me.line = State.JOINING, Line()
         self._forget()
-        self.joining.begin()
+        self.joining.begin(giver)
 
     def _forget(self) -> None:
         """Nothing of this numbering counts any more."""

@@ -56,13 +56,17 @@ class Snapshot:
 
     @classmethod
     def unpack(cls, data: bytes) -> Snapshot:
-        """Raises ValueError, KeyError for what is none."""
+        """Raises ValueError for what is none."""
         end = data.index(b"\n")
-        head = json.loads(data[:end])
-        era, host, number, identity = head["line"]
-        state = end + 1 + 4 * int(head["bases"])
+        try:
+            head = json.loads(data[:end])
+            era, host, number, identity = head["line"]
+            line = Line(int(era), (str(host), int(number)), int(identity))
+            version, chain, state = int(head["version"]), int(head["chain"]), end + 1 + 4 * int(head["bases"])
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"no snapshot: {error}") from error
         bases = np.frombuffer(data[end + 1 : state], ">u4").tolist()
-        return cls(Line(era, (host, number), identity), head["version"], head["chain"], bases, data[state:])
+        return cls(line, version, chain, bases, data[state:])
 
 
 class Giver:
