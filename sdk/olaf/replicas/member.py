@@ -124,6 +124,8 @@ class Member:
     def receive(self, run: Run, source: Address) -> None:
         """Party: results, what members say, control messages, or garbage."""
         for datagram in run:
+            if self.failure is not None:
+                return
             try:
                 if is_control(datagram):
                     self._message(datagram, source)
@@ -398,7 +400,9 @@ class Member:
         if self._odd is not None and now - self._odd >= _RESTARTED:
             here = [peer for peer in self.group.peers.values() if not peer.absent]
             level = all(peer.version <= self.ledger.version + 1 for peer in here)
-            if level and all(self.group.own < peer.address for peer in here):
+            # The others give the lowest one some time: it may have seen nothing of it.
+            before = sum(peer.address < self.group.own for peer in here)
+            if level and now - self._odd >= _RESTARTED * (1 + before):
                 _LOG.warning("the engine has begun again: this member opens another numbering")
                 self._open()
         elif self.commits.waiting and not self.done and now - self._progress > self._limit:
@@ -406,7 +410,7 @@ class Member:
 
     def _fail(self, failure: OlafError) -> None:
         """It ends here, and the others are told."""
-        self.failure = failure
+        self.failure, self._opening = failure, None
         self.group.me.state = State.FAILED
         self.commits.clear()
         self.group.soon()

@@ -12,6 +12,8 @@ from olaf.replicas.commits import Commits
 
 _WINDOW = 64
 """Segments under way at a time."""
+_MOST = 16
+"""Zeros for a segment at a time, after those that make a result."""
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 1.0
 """Seconds until zeros are sent again."""
 
@@ -36,7 +38,8 @@ class Opening:
             for segment in range(self._begun):
                 if self._tries and self._bases[segment] is None:
                     self._commits.again(segment)
-                    self._commits.fill(segment, 1)  # the engine may want more than this member knows
+                    # The engine may want more than this member knows, or take the first ones for late.
+                    self._commits.fill(segment, min(1 << self._tries, _MOST))
             self._due = now + min(_FIRST_PAUSE * 2.0 ** min(self._tries, 16), _LONGEST_PAUSE)
             self._tries += 1
         return self._due
