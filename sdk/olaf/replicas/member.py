@@ -269,6 +269,8 @@ class Member:
             self.gaps.stepped()
             self.gaps.counters.voids += int((step.counts == 0).sum())
             self._progress = self._port.now()
+            if self.done:
+                self.group.soon()
             self._stepped()
 
     def _told(self, peer: Peer | None) -> None:

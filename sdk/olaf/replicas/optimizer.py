@@ -25,8 +25,8 @@ from olaf.segments import Vector, representable
 
 _PATIENCE = 60.0
 """Seconds until a wait looks again why it waits."""
-_LINGER = 5.0
-"""Seconds that a member that is done stays for others, which may miss a result."""
+_LINGER = 30.0
+"""Seconds that a member that is done stays at most for others, which may miss a result."""
 
 
 class Optimized:
