@@ -108,13 +108,11 @@ class Commits:
                 self._kept[segment].append(commit)
         self.pump(self._port.now())
 
-    def fill(self, segment: int, number: int) -> None:
-        """So many contributions of zeros, besides those that were given."""
-        gradient = np.zeros(self.segments.values, np.float32)
-        for _ in range(number):
-            commit = self._made(gradient, 0, 0.0)
-            self._kept[segment].append(commit)
-            self._queue.append((commit, range(segment, segment + 1)))
+    def fill(self, segment: int) -> None:
+        """A contribution of zeros."""
+        commit = self._made(np.zeros(self.segments.values, np.float32), 0, 0.0)
+        self._kept[segment].append(commit)
+        self._queue.append((commit, range(segment, segment + 1)))
 
     def answered(self, segment: int) -> None:
         """A result of the segment came, or never will."""

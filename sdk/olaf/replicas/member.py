@@ -22,7 +22,7 @@ from olaf.replicas.gaps import Gaps
 from olaf.replicas.group import Group, Line, Peer, State
 from olaf.replicas.joining import Joining
 from olaf.replicas.ledger import Ledger, Outcome
-from olaf.replicas.opening import Opening
+from olaf.replicas.opening import PAUSE, Opening
 from olaf.replicas.snapshot import Giver, Snapshot, What
 from olaf.replicas.trained import Trained
 from olaf.segments import Vector, values_of
@@ -36,7 +36,7 @@ _ASK_AGAIN = 0.5
 _STALLED = 3.0
 """Seconds without a result until a member asks the control plane for its place again."""
 _OPENING = 15.0
-"""Seconds in which the engine must have given a result of every segment."""
+"""Seconds without any result, besides the time that its zeros take, after which opening has failed."""
 _BEYOND = 64
 """Results that come after the last one that is wanted."""
 _EARLY = 4096
@@ -148,7 +148,7 @@ class Member:
             self._watch(now)
         elif self._opening is not None:
             due.append(self._opening.tick(now))
-            if now - self._progress > _OPENING:
+            if now - self._progress > _OPENING + PAUSE * self._wanted:
                 self._fail(NoAnswer(self._unopened(self._opening)))
         elif self.joining.founds:
             self._open()
@@ -315,7 +315,7 @@ class Member:
         """Open a numbering from this version on."""
         self._forget()
         self.group.me.state = State.OPENING
-        self._opening = Opening(self.commits, self.ledger.segments.count, self._wanted, self._port.now())
+        self._opening = Opening(self.commits, self.ledger.segments.count, self._port.now())
 
     def _opened(self, bases: list[int]) -> None:
         me, version = self.group.me, self.ledger.version
