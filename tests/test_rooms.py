@@ -56,6 +56,7 @@ DOORS = {
         "olaf.flat",
         "olaf.importance",
         "olaf.optimizer",
+        "olaf.replicas.optimizer",
         "olaf.optimizing",
         "olaf.rllib",
     },

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterator, Sequence
-from typing import Any, Union
+from collections.abc import Sequence
+from typing import Any, Literal, Union, overload
 
 import numpy as np
 import torch
@@ -21,11 +21,14 @@ import torch
 from olaf import flat
 from olaf.errors import OtherParameters, Taken
 from olaf.policies import RATE
+from olaf.replicas.optimizer import Replicated, trained
 from olaf.segments import representable
 from olaf.worker import Worker
 
 Optimizers = Union[torch.optim.Optimizer, Sequence[torch.optim.Optimizer]]
 
+_TO_BEGIN, _TO_FIND = 5.0, 60.0
+"""Seconds to wait for a server's weights, and for the other members."""
 _attached: dict[tuple[str, str | None], Link] = {}
 """By server and ``local``, as given: two at one address would be one worker to the engine and the server."""
 
@@ -44,7 +47,7 @@ class Link:
         """As ``attach``."""
         self.worker = worker
         self._optimizers = optimizers
-        self._parameters = list(_trained(optimizers))
+        self._parameters = trained(optimizers)
         self._every, self._rate = every, np.float32(rate)
         self._steps = 0
         self._reward = -math.inf
@@ -125,7 +128,7 @@ class Link:
         """Refuse what would be trained and not shared."""
         known = {id(parameter) for parameter in self._parameters}
         others = sum(
-            parameter.numel() for parameter in _trained(self._optimizers) if id(parameter) not in known
+            parameter.numel() for parameter in trained(self._optimizers) if id(parameter) not in known
         )
         if others:
             raise OtherParameters(
@@ -146,29 +149,59 @@ class Link:
                             value[~torch.isfinite(value)] = 0
 
 
+@overload
 def attach(
     optimizer: Optimizers,
     server: str,
     *,
     every: int | None = 1,
     rate: float = RATE,
-    wait: float = 5.0,
+    wait: float | None = None,
+    mode: Literal["server"] = "server",
     **worker: Any,
-) -> Link:
+) -> Link: ...
+
+
+@overload
+def attach(
+    optimizer: Optimizers, server: str, *, wait: float | None = None, mode: Literal["replica"], **worker: Any
+) -> Replicated: ...
+
+
+def attach(
+    optimizer: Optimizers,
+    server: str,
+    *,
+    every: int | None = 1,
+    rate: float = RATE,
+    wait: float | None = None,
+    mode: str = "server",
+    **worker: Any,
+) -> Link | Replicated:
     """Train through a parameter server from now on; the training script goes on as before.
 
     Several optimisers are given together: they train one model, and the last one's steps count. ``server`` is
     ``host:port``, or ``olaf://cluster@engine``. Every ``every`` optimiser steps an update is offered; with
-    None, when ``exchange`` is called. ``rate`` is the server's γ. Before that, up to ``wait`` seconds are
+    None, when ``exchange`` is called. ``rate`` is the server's γ. Before that, up to ``wait`` seconds (5) are
     spent on beginning with the server's weights. Further arguments go to ``olaf.Worker``.
 
+    With ``mode="replica"`` there is no parameter server: each member holds the weights and steps its own
+    optimiser with the same sums of gradients, which an engine in mode iswitch-async makes. Each step of the
+    script's optimiser is then one commit; up to ``wait`` seconds (60) are spent on finding the other members;
+    ``every`` and ``rate`` are not used, and further arguments go to ``olaf.Replica``.
+
     Raises what ``Worker`` raises; OtherModel when the server trains another model; Taken when this program
-    has attached another optimiser there; ValueError for an ``every`` below 1 or no parameters.
+    has attached another optimiser there; ValueError for an ``every`` below 1, no parameters, another mode, or
+    what ``Replica`` refuses.
     """
     optimizers = [optimizer] if isinstance(optimizer, torch.optim.Optimizer) else list(optimizer)
-    values = sum(flat.real(parameter).numel() for parameter in _trained(optimizers))
+    values = sum(flat.real(parameter).numel() for parameter in trained(optimizers))
     if (every is not None and every < 1) or values == 0:
         raise ValueError(f"every={every} steps of an optimiser of {values} values: both must be at least 1")
+    if mode == "replica":
+        return Replicated(optimizers, server, _TO_FIND if wait is None else wait, **worker)
+    if mode != "server":
+        raise ValueError(f"mode={mode!r}: either 'server' or 'replica'")
     where = server, worker.get("local")
     if where in _attached and "port" not in worker:
         raise Taken(
@@ -178,17 +211,10 @@ def attach(
         )
     member = Worker(server, values, **worker)
     try:
-        link = Link(optimizers, member, every, rate, wait)
+        link = Link(optimizers, member, every, rate, _TO_BEGIN if wait is None else wait)
     except BaseException:
         member.close()
         raise
     if "port" not in worker:
         _attached[where] = link
     return link
-
-
-def _trained(optimizers: Sequence[torch.optim.Optimizer]) -> Iterator[torch.Tensor]:
-    """What the optimisers train, in their own order; shared parameters once."""
-    groups = [group for optimizer in optimizers for group in optimizer.param_groups]
-    unique = {id(p): p for group in groups for p in group["params"] if p.requires_grad}
-    return iter(unique.values())

@@ -27,7 +27,7 @@ RATE = 0.5
 class Trainer:
     """Linear regression towards one fixed target, on data of its own."""
 
-    def __init__(self, network: VirtualNetwork, number: int, size: int = 20, **options: object) -> None:
+    def __init__(self, network: VirtualNetwork, number: int, size: int = 20, **options: Any) -> None:
         self.network = network
         torch.manual_seed(number)
         self.model = torch.nn.Linear(size, 1)
@@ -36,7 +36,7 @@ class Trainer:
         self.random = torch.Generator().manual_seed(number)
         self.initial = self.weights()
         options = {"rate": RATE, "port": network.port(worker_address(number)), "seed": number, **options}
-        self.link: Link = attach(self.optimizer, AT, **options)  # type: ignore[arg-type]
+        self.link: Link = attach(self.optimizer, AT, **options)
 
     def step(self) -> None:
         inputs = torch.randn(16, self.model.in_features, generator=self.random)

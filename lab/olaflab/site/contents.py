@@ -14,8 +14,8 @@ _LINKED = ("lab", "olafctl", "packaging", "sdk/examples", "templates", "testbeds
 """Where files lie that pages offer. The pages are copies: Sphinx resolves links before it compares places."""
 _HAND_WRITTEN: Mapping[str, Sequence[str]] = {
     "Use": (
-        "docs/install", "docs/testbeds", "docs/training", "sdk/README", "docs/traces", "docs/simulate",
-        "docs/verify", "docs/p4", "docs/drop-in", "docs/json",
+        "docs/install", "docs/testbeds", "docs/training", "docs/replica", "sdk/README", "docs/traces",
+        "docs/simulate", "docs/verify", "docs/p4", "docs/drop-in", "docs/json",
     ),
     "Operate": ("docs/operations", "docs/daemon", "docs/threats", "docs/opennic"),
     "Results": ("docs/figures", "docs/table1", "docs/reproduction", "docs/marl", "docs/formal"),

@@ -166,7 +166,7 @@ def _attaching(script: Script, pause: Callable[[], float], port: Any, segments: 
 
     def attached(optimizer: Any, server: str, **options: Any) -> "Link":
         vars(olaf)["attach"] = attach  # the next script has its own
-        link = attach(optimizer, server, port=port, segments=segments, **options)
+        link: Link = attach(optimizer, server, port=port, segments=segments, **options)
         exchange = link.exchange
 
         def later() -> None:

@@ -1,0 +1,160 @@
+"""Replicas as processes with kernel sockets, each in its host's namespace; SIGKILL ends one of them."""
+
+import multiprocessing
+import signal
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+
+import numpy as np
+from olaf.errors import OlafError as SdkError
+from olaf.udp import UdpPort
+
+from olafctl.membership.model import Member as Worker
+from olafctl.ports.namespace import within
+from olafctl.testbed.model import Testbed
+from olaflab.training.cosim.medium import address
+from olaflab.training.replicas.lossy import LossyPort
+from olaflab.training.replicas.plan import End, Outcome, Plan, Task, ended, replica
+
+_TO_BEGIN, _TO_END = 60.0, 60.0
+"""Seconds until a member has joined, and for all to have the same results at the end."""
+_STEPS = 10
+"""A member says how far it is after so many steps."""
+_SLICE = 1.0
+
+
+class Team:
+    """The processes of a run; a context manager that leaves none behind."""
+
+    def __init__(self, bed: Testbed, plan: Plan, namespaces: Mapping[str, str | None]) -> None:
+        """``namespaces`` are the workers' by name, None this process's own."""
+        self._bed, self._plan, self._namespaces = bed, plan, namespaces
+        self._context = multiprocessing.get_context("forkserver")
+        self._context.set_forkserver_preload([__name__])  # what takes long to import is imported once
+        self._lives = [0] * plan.members
+        self._processes: dict[int, tuple[BaseProcess, Connection]] = {}
+        self._ends: dict[int, End] = {}
+        self._problems: dict[int, str] = {}
+        self._steps: dict[int, int] = {}
+
+    def __enter__(self) -> "Team":
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        for process, pipe in self._processes.values():
+            pipe.close()
+            process.join(0 if failure[0] is not None else _TO_END)
+            if process.is_alive():
+                process.kill()
+                process.join()
+
+    def run(self, seconds: float, progress: Callable[[str], None]) -> Outcome:
+        """The whole plan, in at most so many seconds."""
+        end = time.monotonic() + seconds
+        for member in self._plan.first:
+            self._begin(member)
+        events = self._plan.events
+        started: float | None = None
+        while len(self._ends) + len(self._problems) < self._plan.members and time.monotonic() < end:
+            self._listen(_SLICE)
+            furthest = max(self._steps.values(), default=0)
+            started = time.monotonic() if started is None and furthest else started
+            while events and furthest >= events[0][0]:
+                steps, what, member = events.pop(0)
+                progress(f"{what} {self._name(member)} after {steps} steps")
+                self._kill(member) if what == "kill" else self._begin(member)
+            if self._problems and not events:
+                break
+        outcome = Outcome(time.monotonic() - (started or end))
+        outcome.ends = [end for _, end in sorted(self._ends.items())]
+        outcome.problems = [
+            f"{self._name(member)}: {said}" for member, said in sorted(self._problems.items())
+        ]
+        missing = [self._name(member) for member in self._processes if member not in self._ends]
+        outcome.problems += [f"{name} did not end in {seconds:g} s" for name in missing]
+        return outcome
+
+    def _name(self, member: int) -> str:
+        return self._bed.clusters[0].workers[member].name
+
+    def _begin(self, member: int) -> None:
+        self._lives[member] += 1
+        worker = self._bed.clusters[0].workers[member]
+        ours, theirs = self._context.Pipe()
+        namespace, life = self._namespaces[worker.name], self._lives[member]
+        process = self._context.Process(
+            target=_run, args=(self._bed, self._plan, worker, member, life, namespace, theirs), daemon=True
+        )
+        process.start()
+        theirs.close()
+        self._processes[member] = process, ours
+
+    def _kill(self, member: int) -> None:
+        process, pipe = self._processes.pop(member)
+        process.kill()
+        process.join()
+        pipe.close()
+        self._steps.pop(member, None)
+
+    def _listen(self, seconds: float) -> None:
+        pipes = {
+            pipe: member for member, (_, pipe) in self._processes.items() if member not in self._problems
+        }
+        for pipe in wait(list(pipes), seconds):
+            assert isinstance(pipe, Connection)
+            member = pipes[pipe]
+            try:
+                said = pipe.recv()
+            except (EOFError, OSError):
+                self._problems[member] = "it has died"
+                continue
+            if isinstance(said, End):
+                self._ends[member] = said
+            elif isinstance(said, int):
+                self._steps[member] = said
+            else:
+                self._problems[member] = str(said)
+
+
+def _run(
+    bed: Testbed, plan: Plan, worker: Worker, member: int, life: int, namespace: str | None, pipe: Connection
+) -> None:
+    """A member's process; it stays until the parent closes the pipe, since others may lack what it has."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with suppress(BrokenPipeError):
+        try:
+            _train(bed, plan, worker, member, life, namespace, pipe)
+        except (SdkError, OSError, ValueError) as error:
+            pipe.send(str(error))
+
+
+def _train(
+    bed: Testbed, plan: Plan, worker: Worker, member: int, life: int, namespace: str | None, pipe: Connection
+) -> None:
+    socket = within(namespace, lambda: UdpPort(address(worker)))
+    port = LossyPort(socket, plan.loss, 1000 * life + member)
+    task = Task(plan, member, life)
+    random = np.random.default_rng((plan.seed, 3, member, life))
+    one = replica(bed, plan, worker, task, port=port)
+    try:
+        one.begin(_TO_BEGIN)
+        said = 0
+        while not one.done:
+            version, weights = one.weights()
+            gradient = task.gradient(weights)
+            one.wait(lambda: one.done, plan.pace * random.uniform(0.7, 1.3))
+            one.commit(gradient, version)
+            while not one.wait(lambda: one.ready or one.done, _SLICE):
+                pass
+            if one.version >= said + _STEPS:
+                said = one.version
+                pipe.send(said)
+        one.linger(_TO_END)
+        pipe.send(ended(worker.name, one, port.lost))
+        with suppress(EOFError, OSError):
+            pipe.recv()  # until the parent closes it
+    finally:
+        one.close()

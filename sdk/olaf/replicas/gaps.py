@@ -1,0 +1,317 @@
+"""Results that did not come: asked for, and left out by all where no member has them.
+
+A member without a result asks one other member for it, then all. Who has it gives it. When all have
+answered that they lack it, too, although it must have left the engine, the asker has them *promise*: who
+promises takes this result from a member only, even if the engine's copy comes after all. When every member
+has promised, none of them has it and none will, so it is void: each leaves it out of the step. One that has
+it never promises and gives it instead. So no two members ever decide a number differently, whoever asks,
+and however many do.
+
+A member that does not answer for long must not stop the others. More than half of all can go on without it,
+if they promise to take nothing of it either, until it begins again from a snapshot.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+import numpy as np
+
+from olaf import wire
+from olaf.port import Address, Port
+from olaf.replicas.commits import Commits
+from olaf.replicas.group import Group, Peer, State
+from olaf.replicas.ledger import Ledger
+from olaf.segments import payload
+
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 2.0
+"""Seconds until contributions without a result are sent again: twice the usual time, within these."""
+_UP, _DOWN = 1.1, 1 / 1.1
+"""How the usual time from one step to the next follows each of them."""
+_SOON, _EVIDENT_PAUSE = 0.003, 0.5
+"""Seconds until a result that others have is asked for, at first and at most."""
+_RESENT = 2
+"""Questions begin after so many contributions sent again in vain."""
+_FEW = 3
+"""Tries before others are asked to promise."""
+_DOUBT = 1.0
+"""Seconds before contributions are given a second time; doubles while the engine says nothing."""
+_MOST_DOUBLED = 6
+_SCAN, _SCAN_EACH = 0.004, 20e-6
+"""Seconds between two looks at all segments: at least, and for each of them."""
+
+
+class Kind(IntEnum):
+    """Why a member does not give a result."""
+
+    NOT_YET = 0
+    PROMISED = 1
+    OLD = 2
+
+
+@dataclass
+class Counters:
+    """Of results that did not come."""
+
+    gaps: int = 0
+    """Results that others had, or that newer ones came before."""
+    helps: int = 0
+    """Questions to members, in frames."""
+    helped: int = 0
+    """Results given to members."""
+    voids: int = 0
+    """Results in the steps applied here that no member had, left out by all."""
+    promises: int = 0
+    banned: int = 0
+    """Members that the others went on without."""
+
+
+@dataclass
+class _Lane:
+    """One segment's lowest number without a result."""
+
+    number: int = 0
+    began: float = 0.0
+    due: float = 0.0
+    tries: int = 0
+    evident: bool = False
+    """Whether there is such a result."""
+    lacking: dict[Address, int] = field(default_factory=dict)
+    """Who lacks it, too, and how many contributions it has given to it."""
+    promised: set[Address] = field(default_factory=set)
+    old: bool = False
+    """Whether a member has applied it so long ago that it is not kept."""
+    hard: bool = False
+    """Whether promises are asked for."""
+
+
+class Gaps:
+    """What one member lacks, and what it answers others."""
+
+    def __init__(self, port: Port, ledger: Ledger, group: Group, commits: Commits, wanted: int) -> None:
+        """``wanted`` is H."""
+        self.counters = Counters()
+        self.behind = False
+        """Whether what is missing here is kept by nobody any more."""
+        self.halted = False
+        """Whether nothing may be sent to the engine."""
+        self._port, self._ledger, self._group, self._commits = port, ledger, group, commits
+        self._wanted = wanted
+        self._lanes = [_Lane() for _ in range(ledger.segments.count)]
+        self._pace = _FIRST_PAUSE
+        """Seconds from one step to the next, about."""
+        self._last: float | None = None
+        self._doubts = 0
+        """Times in turn that contributions were given again in vain."""
+        self._due = 0.0
+
+    def begin(self) -> None:
+        """Look at everything for the first time."""
+        self._lanes = [_Lane() for _ in self._lanes]
+        self._due, self._doubts, self.behind, self._last = 0.0, 0, False, None
+
+    def came(self) -> None:
+        """The engine gave a result: it works."""
+        self._doubts = 0
+
+    def stepped(self) -> None:
+        """A step was applied."""
+        now = self._port.now()
+        if self._last is not None:
+            # Towards the median: stalls, which are long, must not make slow what ends the next one.
+            self._pace = max(self._pace * (_UP if now - self._last > self._pace else _DOWN), _SOON)
+        self._last = now
+
+    def tick(self, now: float) -> float:
+        """Look at all segments; returns when to look next."""
+        if now < self._due:
+            return self._due
+        self._due = now + max(_SCAN, _SCAN_EACH * len(self._lanes))
+        ledger = self._ledger
+        ahead = max((peer.version for peer in self._mates() if not peer.absent), default=0)
+        later = float("inf")
+        for segment, lane in enumerate(self._lanes):
+            number = ledger.lowest(segment)
+            evident = number <= ledger.newest[segment] or number <= ahead
+            if lane.number != number:
+                pause = _SOON if evident else self._pause(0)
+                self._lanes[segment] = lane = _Lane(number, now, now + pause)
+            if not evident and not self._commits.given(segment):
+                lane.evident = False
+                lane.due = max(lane.due, now + self._pause(0))
+                continue
+            if evident != lane.evident:
+                lane.evident, lane.tries = evident, 0
+                lane.due = min(lane.due, now + _SOON)
+                self.counters.gaps += evident
+            if now >= lane.due:
+                self._try(segment, lane, now)
+            later = min(later, lane.due)
+        # What is found between two looks waits for the next one.
+        self._due = max(self._due, min(later, now + 4 * _SCAN))
+        return self._due
+
+    def _mates(self) -> list[Peer]:
+        """Members of the same numbering."""
+        return self._group.established(self._group.me.line)
+
+    def _pause(self, tries: int) -> float:
+        return float(min(max(2 * self._pace, _FIRST_PAUSE) * 2.0 ** min(tries, 16), _LONGEST_PAUSE))
+
+    def _try(self, segment: int, lane: _Lane, now: float) -> None:
+        lane.tries += 1
+        if lane.evident:
+            lane.due = now + min(_SOON * 2.0 ** min(lane.tries, 16), _EVIDENT_PAUSE)
+            if self._nowhere(segment, lane):
+                self._promises(segment, lane)
+            else:
+                self._ask_some(segment, lane, lane.tries == 1)
+            return
+        lane.due = now + self._pause(lane.tries - 1)
+        if self.halted:
+            return
+        if self._swallowed(segment, lane, now):
+            self._doubts += 1
+            lane.began = now
+            self._commits.renew(segment)
+        else:
+            self._commits.again(segment)
+        if lane.tries > _RESENT:
+            self._ask_some(segment, lane, lane.tries == _RESENT + 1)
+
+    def _ask_some(self, segment: int, lane: _Lane, one: bool) -> None:
+        """Ask one member, or all."""
+        others = [peer for peer in self._group.others() if not peer.dead]
+        asked = [peer for peer in others if peer.version >= lane.number] or others
+        if one and asked:
+            asked = [asked[(segment + lane.number) % len(asked)]]
+        self._ask(segment, lane.number, [peer.address for peer in (asked if one else others)], False)
+
+    def _nowhere(self, segment: int, lane: _Lane) -> bool:
+        """Whether a result that has left the engine is with no member that answers."""
+        if lane.hard:
+            return True
+        seen = lane.number <= self._ledger.newest[segment]
+        return seen and lane.tries > _FEW and not lane.old and self._all_lack(lane)
+
+    def _swallowed(self, segment: int, lane: _Lane, now: float) -> bool:
+        """Whether contributions for a result were given, and none came to any member.
+
+        It was lost on the way to all, or what it was made of between two engines. What is given a second time
+        tells: the next result is this one, or the one after it, and then this one is void.
+        """
+        given = self._commits.given(segment) + sum(lane.lacking.values())
+        doubt = max(_DOUBT * 2.0 ** min(self._doubts, _MOST_DOUBLED), 4 * self._pace)
+        return given >= self._wanted and now - lane.began >= doubt and self._all_lack(lane)
+
+    def _all_lack(self, lane: _Lane) -> bool:
+        """Whether all others that answer have said that they lack it, too."""
+        return all(peer.dead or peer.address in lane.lacking for peer in self._group.others())
+
+    def _promises(self, segment: int, lane: _Lane) -> None:
+        """Collect promises; decide when they are all there."""
+        if not lane.hard:
+            lane.hard = True
+            self._ledger.promise(segment, lane.number)
+        others = self._group.others()
+        open_ = [peer for peer in others if peer.address not in lane.promised]
+        if open_ and all(peer.dead for peer in open_):
+            kept = len(others) - len(open_) + 1
+            if 2 * kept > len(others) + 1:
+                for peer in open_:
+                    self._group.ban(peer)
+                    self.counters.banned += 1
+                # They must promise once more, to take nothing of those either.
+                lane.promised.clear()
+                self._group.tell(self._group.addresses)
+                open_ = self._group.others()
+        if open_:
+            self._ask(segment, lane.number, [peer.address for peer in open_], True)
+            return
+        self._decide(segment, lane.number)
+
+    def _decide(self, segment: int, number: int) -> None:
+        """It is void."""
+        self._ledger.take(segment, number, 0, np.zeros(0, np.float32), member=True)
+        self._commits.answered(segment)
+        for peer in self._group.others():
+            self._give(peer.address, segment, number, 0, b"")
+
+    def _ask(self, segment: int, number: int, of: list[Address], promise: bool) -> None:
+        me = self._group.me
+        self.counters.helps += len(of)
+        ask = wire.Ask(wire.Talk.ASK, promise, segment, number, me.line.identity, me.incarnation).pack()
+        if promise and self._group.banned:
+            self._group.tell(of)
+        for address in of:
+            self._port.send(address, ask)
+
+    def _give(self, to: Address, segment: int, number: int, count: int, body: bytes | memoryview) -> None:
+        me = self._group.me
+        head = wire.Give(wire.Talk.GIVE, segment, number, count, me.line.identity, me.incarnation)
+        self._port.send(to, head.pack(), body)
+
+    def asked(self, datagram: memoryview, source: Address) -> None:
+        """A member lacks a result. Raises struct.error for what is no such question."""
+        ask = wire.Ask.unpack(datagram)
+        me, ledger = self._group.me, self._ledger
+        peer = self._group.of(source, ask.incarnation)
+        if peer is None or ask.segment >= len(self._lanes):
+            return
+        member = me.state is State.MEMBER
+        if member and ask.line != me.line.identity:
+            return
+        found = ledger.found(ask.segment, ask.number) if member else None
+        if found is not None:
+            self.counters.helped += 1
+            self._give(source, ask.segment, ask.number, found[0], payload(found[1]))
+            return
+        kind = Kind.NOT_YET
+        if member and ask.number <= ledger.version:
+            kind = Kind.OLD
+        elif ask.promise:
+            kind = Kind.PROMISED
+            self.counters.promises += 1
+            ledger.promise(ask.segment, ask.number)
+        given = 0
+        if member and ask.number == ledger.lowest(ask.segment):
+            given = self._commits.given(ask.segment)
+        lack = wire.Lack(
+            wire.Talk.LACK, kind, ask.segment, ask.number, given, self._group.bans, ask.line, me.incarnation
+        )
+        self._port.send(source, lack.pack())
+
+    def answered(self, datagram: memoryview, source: Address) -> None:
+        """A member lacks it, too. Raises struct.error for what is no such answer."""
+        lack = wire.Lack.unpack(datagram)
+        peer = self._group.of(source, lack.incarnation)
+        if peer is None or lack.line != self._group.me.line.identity or lack.segment >= len(self._lanes):
+            return
+        lane = self._lanes[lack.segment]
+        if lane.number != lack.number or self._ledger.lowest(lack.segment) != lack.number:
+            return
+        if lack.kind == Kind.OLD:
+            lane.old = True
+            self.behind = self.behind or lane.tries > _FEW
+            return
+        lane.lacking[source] = lack.given
+        if lack.kind == Kind.PROMISED and lack.bans == self._group.bans:
+            lane.promised.add(source)
+            if lane.hard:
+                self._promises_if_all(lack.segment, lane)
+
+    def _promises_if_all(self, segment: int, lane: _Lane) -> None:
+        if all(peer.address in lane.promised for peer in self._group.others()):
+            self._promises(segment, lane)
+
+    def given(self, datagram: memoryview, source: Address) -> tuple[int, int, int, memoryview] | None:
+        """A result of a member whose word counts: segment, number, count and sums.
+
+        Raises struct.error for what is no such message.
+        """
+        give = wire.Give.unpack(datagram)
+        peer = self._group.of(source, give.incarnation)
+        if peer is None or give.line != self._group.me.line.identity or give.segment >= len(self._lanes):
+            return None
+        return give.segment, give.number, give.count, datagram[wire.GIVE_BYTES :]

@@ -1,0 +1,129 @@
+"""How a member comes to have what the others have.
+
+It tells everyone that it is there, takes a snapshot from a member, and counts as one when every member that
+answers knows it. Up to the highest number that those knew then, it takes results from members only: they
+may have decided without it. A member that is too far behind takes a snapshot too, but has nothing else to
+wait for.
+
+The first member founds the training: as soon as more than half of all are there, and none of them trains.
+"""
+
+from __future__ import annotations
+
+from olaf.port import Address, Port
+from olaf.replicas.group import Group, Line, State
+from olaf.replicas.snapshot import Snapshot, Taker, What
+from olaf.replicas.trained import difference
+
+_MUSTER = 1.0
+"""Seconds that a founder waits for those that may train already."""
+
+
+class Joining:
+    """One member's way to the others' state."""
+
+    def __init__(self, port: Port, group: Group, members: int, founder: bool) -> None:
+        """``members`` may take part; ``founder``: this one founds the training if none is there."""
+        self.taker: Taker | None = None
+        self.snapshot: Snapshot | None = None
+        """Taken, while this member waits to be known."""
+        self._port, self._group = port, group
+        self._members, self._founder = members, founder
+        self._began = port.now()
+        self._turns = 0
+        self._giver: Address | None = None
+
+    def begin(self, giver: Address | None = None) -> None:
+        """Forget what is under way; the next snapshot is to come from ``giver``, if one is given."""
+        self.taker = self.snapshot = None
+        self._giver = giver
+        self._began = self._port.now()
+
+    @property
+    def lonely(self) -> bool:
+        """Whether not all members have been found."""
+        return len(self._group.addresses) < self._members - 1
+
+    @property
+    def founds(self) -> bool:
+        """Whether there is no training, and this member is to found it now."""
+        group = self._group
+        if not self._founder or any(peer.line.era for peer in group.peers.values()):
+            return False
+        here = sum(1 for peer in group.peers.values() if not peer.absent) + 1
+        mustered = self._port.now() - self._began >= _MUSTER
+        return here >= self._members or (mustered and 2 * here > self._members)
+
+    def tick(self, now: float) -> float | None:
+        """Fetch from a member; returns when to be called again."""
+        if self.snapshot is not None:
+            return None
+        if self.taker is not None and self.taker.what is What.MANIFEST:
+            return self.taker.tick(now)
+        best = self._best()
+        if best is None:
+            self.taker = None
+            return self._refused(now)
+        givers = [peer.address for peer in self._group.established(best) if not peer.absent]
+        if not givers:
+            return None
+        if self.taker is None:
+            chosen = self._giver if self._giver in givers else _chosen(givers, self._group.own, 0)
+            self.taker = Taker(self._port, What.SNAPSHOT, chosen)
+        elif self.taker.silent or self.taker.giver not in givers:
+            self._turns += 1
+            self.taker.turn(_chosen(givers, self._group.own, self._turns))
+        return self.taker.tick(now)
+
+    def took(self, data: bytes) -> Snapshot | None:
+        """A whole state came; returns it if it is of the numbering that counts.
+
+        Raises ValueError for what is none.
+        """
+        self.taker = None
+        snapshot = Snapshot.unpack(data)
+        return None if self.outdated(snapshot) else snapshot
+
+    def refusal(self, manifest: bytes, own: list[str], member: Address) -> str:
+        """Why this one can never join, by what that member trains."""
+        host, number = member
+        theirs = manifest.decode(errors="replace").split("\n")
+        return f"member {host}:{number} trains something else: {difference(theirs, own)}"
+
+    def outdated(self, snapshot: Snapshot) -> bool:
+        """Whether another numbering counts by now."""
+        best = self._best()
+        return best is not None and best.beats(snapshot.line)
+
+    def known(self) -> int | None:
+        """The fence, when all who answer know this member."""
+        group, fence = self._group, 0
+        for peer in group.others():
+            if peer.absent:
+                continue
+            if peer.knows != group.me.incarnation:
+                return None
+            fence = max(fence, peer.fence)
+        return fence
+
+    def _best(self) -> Line | None:
+        """The numbering that counts, of those that members have told."""
+        best: Line | None = None
+        for peer in self._group.established():
+            if not peer.absent and (best is None or peer.line.beats(best)):
+                best = peer.line
+        return best
+
+    def _refused(self, now: float) -> float | None:
+        """Ask members that train something else what it is."""
+        for stranger, state in self._group.strangers.items():
+            if state is State.MEMBER:
+                self.taker = Taker(self._port, What.MANIFEST, stranger)
+                return self.taker.tick(now)
+        return None
+
+
+def _chosen(givers: list[Address], own: Address, turn: int) -> Address:
+    """Joining members spread over those that can give."""
+    order = sorted(givers)
+    return order[(own[1] + sum(map(int, own[0].split("."))) + turn) % len(order)]

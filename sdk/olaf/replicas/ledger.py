@@ -1,0 +1,218 @@
+"""What became of every number: the sums that came, those all members agreed to leave out, and what is
+promised.
+
+Step n of the training is result n of every segment. It is applied when all of them are decided: each came, or
+is void. Decided steps are kept for members that lack them.
+"""
+
+from __future__ import annotations
+
+import zlib
+from enum import Enum
+
+import numpy as np
+
+from olaf.segments import Segments, Vector
+from olaf.serial import ROUND_BITS, distance
+
+_KEPT_BYTES = 64 << 20
+_FEWEST, _MOST = 16, 1024
+"""Decided steps that are kept: as many as fit the bytes, but within these."""
+_PINNED = 4
+"""So many times more are kept while another member takes a snapshot."""
+_LOOK = 16
+"""Every so many steps the weights themselves go into the chain."""
+_AHEAD = 2
+"""Results by which a segment may be ahead of the slowest."""
+_NEAR = 4
+"""Numbers before a numbering began that may still be under way."""
+
+
+class Outcome(Enum):
+    """What a result was good for."""
+
+    NEW = 0
+    OVER = 1
+    """Known, decided otherwise, or to be had from members only."""
+    ODD = 2
+    """Other bits under a number that was decided, or a number far off: did the engine begin again?"""
+    REFUSED = 3
+    """Of another length, or too far ahead for a member that asked."""
+
+
+class Step:
+    """Result n of all segments."""
+
+    __slots__ = ("counts", "missing", "sums")
+
+    def __init__(self, segments: Segments) -> None:
+        self.sums: Vector = np.zeros(segments.values, np.float32)
+        self.counts = np.full(segments.count, -1, np.int32)
+        """Worker updates in each segment's sum; 0: void, -1: not decided."""
+        self.missing = segments.count
+
+    def mean(self, segments: Segments) -> Vector:
+        """Each block divided by its own count (n,); zeros where it is void."""
+        first = int(self.counts[0])
+        if (self.counts == first).all():
+            return np.divide(self.sums, np.float32(max(first, 1)), dtype=np.float32)
+        each = np.maximum(np.repeat(self.counts, segments.size)[: segments.values], 1)
+        return np.divide(self.sums, each.astype(np.float32), dtype=np.float32)
+
+
+class Ledger:
+    """Of one member, in one numbering."""
+
+    def __init__(self, segments: Segments) -> None:
+        self.segments = segments
+        self.version = 0
+        """Steps applied."""
+        self.chain = 0
+        """Checksum over all of them."""
+        self.newest = [0] * segments.count
+        """The highest number of each segment that was seen or promised."""
+        self.fence = 0
+        """Up to here results come from members only: others may have decided before this one was known."""
+        self.promised: set[tuple[int, int]] = set()
+        """Segments and numbers that come from members only."""
+        self.pinned: int | None = None
+        """Keep all steps from this version on, if they are not too many."""
+        self._next = [1] * segments.count
+        """The lowest number of each segment that is not decided."""
+        self._bases = [0] * segments.count
+        """What the engine's number of each segment is at version 0, modulo 2^32."""
+        self._steps: dict[int, Step] = {}
+        self._oldest = 1
+        """Of the kept steps."""
+        self._began = 0
+        self._chains: dict[int, int] = {0: 0}
+        self._keep = min(max(_KEPT_BYTES // (4 * segments.values), _FEWEST), _MOST)
+
+    @property
+    def bases(self) -> list[int]:
+        """By segment, what a snapshot needs to say."""
+        return list(self._bases)
+
+    def begin(self, version: int, chain: int, bases: list[int]) -> None:
+        """Go on from there; decided results of later numbers stay."""
+        self.version = self._began = version
+        self.chain, self._bases = chain, list(bases)
+        self._chains = {version: chain}
+        self._steps = {number: step for number, step in self._steps.items() if number > version}
+        self._oldest = version + 1
+        self.promised = {(segment, number) for segment, number in self.promised if number > version}
+        for segment in range(self.segments.count):
+            self.newest[segment] = max(self.newest[segment], version)
+            self._next[segment] = version + 1
+            self._advance(segment)
+
+    def clear(self) -> None:
+        """Forget all numbers: they belong to a numbering that counts no more."""
+        self._steps.clear()
+        self.promised.clear()
+        self.newest = [0] * self.segments.count
+        self.fence = 0
+
+    def number(self, segment: int, seq: int) -> int:
+        """The engine's number of a result without wrapping around."""
+        return self.version + distance(seq - self._bases[segment], self.version, ROUND_BITS)
+
+    def lowest(self, segment: int) -> int:
+        """The lowest number that is not decided."""
+        return self._next[segment]
+
+    def ahead(self) -> list[int]:
+        """Segments so far ahead of the slowest that they can do without a contribution."""
+        return [segment for segment, newest in enumerate(self.newest) if newest > self.version + _AHEAD]
+
+    def near(self, version: int) -> bool:
+        """Whether a member at that version still gets all that it lacks."""
+        return version > self.version - self._keep // 2
+
+    def seen(self, segment: int, number: int) -> None:
+        """There is, or will be, a result of this number."""
+        self.newest[segment] = max(self.newest[segment], number)
+
+    def promise(self, segment: int, number: int) -> None:
+        """From now on it comes from a member only."""
+        self.promised.add((segment, number))
+        self.seen(segment, number)
+
+    def take(self, segment: int, number: int, count: int, values: Vector, member: bool) -> Outcome:
+        """A result of ``count`` updates (0: void), from a member or from the engine."""
+        if len(values) != (self.segments.length(segment) if count else 0):
+            return Outcome.REFUSED
+        if number <= self.version:
+            return Outcome.OVER if member else self._again(segment, number, values)
+        if number > self.version + _PINNED * self._keep:
+            return Outcome.REFUSED if member else Outcome.ODD
+        if not member and (number <= self.fence or (segment, number) in self.promised):
+            self.seen(segment, number)
+            return Outcome.OVER
+        step = self._steps.get(number)
+        if step is None:
+            step = self._steps[number] = Step(self.segments)
+        if step.counts[segment] >= 0:
+            return Outcome.OVER if member else self._again(segment, number, values)
+        if count:
+            step.sums[self.segments.slice(segment)] = values
+        step.counts[segment] = count
+        step.missing -= 1
+        self.seen(segment, number)
+        self._advance(segment)
+        return Outcome.NEW
+
+    def found(self, segment: int, number: int) -> tuple[int, Vector] | None:
+        """The count and the sums, if they are kept."""
+        step = self._steps.get(number)
+        if step is None or step.counts[segment] < 0:
+            return None
+        count = int(step.counts[segment])
+        return count, step.sums[self.segments.slice(segment)] if count else step.sums[:0]
+
+    def ready(self) -> Step | None:
+        """The next step, if all of it is decided."""
+        step = self._steps.get(self.version + 1)
+        return step if step is not None and not step.missing else None
+
+    def applied(self, step: Step, weights: Vector | None) -> None:
+        """It was; ``weights`` (n,) after it where ``looks`` wants them."""
+        self.version += 1
+        chain = zlib.crc32(step.counts.tobytes(), self.chain)
+        chain = zlib.crc32(step.sums.data.cast("B"), chain)
+        self.chain = chain if weights is None else zlib.crc32(weights.data.cast("B"), chain)
+        self._chains[self.version] = self.chain
+        self._chains.pop(self.version - _MOST, None)
+        if self.promised:
+            self.promised = {(each, number) for each, number in self.promised if number > self.version}
+        keep = self._keep
+        if self.pinned is not None:
+            keep = min(max(keep, self.version - self.pinned), _PINNED * keep)
+        while self._oldest <= self.version - keep:
+            self._steps.pop(self._oldest, None)
+            self._oldest += 1
+
+    @property
+    def looks(self) -> bool:
+        """Whether the weights after the next step go into the chain."""
+        return (self.version + 1) % _LOOK == 0
+
+    def differs(self, version: int, chain: int) -> bool:
+        """Whether a member at ``version`` has applied other results."""
+        return self._chains.get(version, chain) != chain
+
+    def _advance(self, segment: int) -> None:
+        number = self._next[segment]
+        while (step := self._steps.get(number)) is not None and step.counts[segment] >= 0:
+            number += 1
+        self._next[segment] = number
+
+    def _again(self, segment: int, number: int, values: Vector) -> Outcome:
+        """From the engine, under a number that was decided."""
+        if number <= self._began:
+            return Outcome.OVER if number > self._began - _NEAR else Outcome.ODD
+        kept = self.found(segment, number)
+        if kept is None:
+            return Outcome.ODD
+        same = not kept[0] or kept[1].tobytes() == values.tobytes()
+        return Outcome.OVER if same else Outcome.ODD

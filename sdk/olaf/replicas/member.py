@@ -1,0 +1,442 @@
+"""A member's part in the protocol: one party of a port, in one of three states.
+
+It *joins* until it has what the others have, or *opens* a numbering if there is no other; then it is a
+*member*, which applies a step as soon as the sum of every segment is decided. It falls back to joining when
+the others have opened another numbering, have gone on without it, or hold other results than it does.
+"""
+
+from __future__ import annotations
+
+import logging
+import struct
+import zlib
+from dataclasses import dataclass
+from typing import Callable
+
+from olaf import wire
+from olaf.errors import JoinRefused, NoAnswer, OlafError
+from olaf.membership import Membership, is_control
+from olaf.port import Address, Port, Run
+from olaf.replicas.commits import Commits
+from olaf.replicas.gaps import Gaps
+from olaf.replicas.group import Group, Line, Peer, State
+from olaf.replicas.joining import Joining
+from olaf.replicas.ledger import Ledger, Outcome
+from olaf.replicas.opening import PAUSE, Opening
+from olaf.replicas.snapshot import Giver, Snapshot, What
+from olaf.replicas.trained import Trained
+from olaf.segments import Vector, values_of
+from olaf.serial import ROUND_BITS
+
+_LOG = logging.getLogger("olaf")
+_RESTARTED = 1.0
+"""Seconds of nothing but odd results after which the engine has begun again."""
+_ASK_AGAIN = 0.5
+"""Seconds from one question to the control plane to the next."""
+_STALLED = 3.0
+"""Seconds without a result until a member asks the control plane for its place again."""
+_OPENING = 15.0
+"""Seconds without any result, besides the time that its zeros take, after which opening has failed."""
+_BEYOND = 64
+"""Results that come after the last one that is wanted."""
+_EARLY = 4096
+"""Results that are kept while a member joins."""
+
+
+@dataclass
+class Counters:
+    """Of results, in frames; of the rest, how often."""
+
+    results: int = 0
+    repeated: int = 0
+    """Results that were known, or decided otherwise."""
+    odd: int = 0
+    """Results of other bits under a number that was decided."""
+    refused: int = 0
+    """Of another epoch, length or type, of no member, or no message at all."""
+    opened: int = 0
+    """Numberings opened here: the first, or one after the engine began again."""
+    snapshots: int = 0
+    """Taken from a member."""
+    fell_back: int = 0
+    """Times that this one had to come over to what others have."""
+    diverged: int = 0
+    """Of these, because its results were not theirs."""
+
+
+class Member:
+    """One member of a training."""
+
+    def __init__(
+        self,
+        port: Port,
+        server: Address,
+        trained: Trained,
+        group: Group,
+        commits: Commits,
+        joining: Joining,
+        giver: Giver,
+        manifest: list[str],
+        wanted: int,
+        until: int | None,
+        limit: float,
+        stepped: Callable[[], object],
+        membership: Membership | None,
+    ) -> None:
+        """``wanted`` is H; the rest as for ``Replica``."""
+        self.counters = Counters()
+        self.failure: OlafError | None = None
+        self.group, self.commits, self.joining, self.giver = group, commits, joining, giver
+        self.ledger = Ledger(commits.segments)
+        self.gaps = Gaps(port, self.ledger, group, commits, wanted)
+        self.trained, self.until = trained, until
+        self._port, self._server, self._manifest = port, server, manifest
+        self._wanted, self._limit, self._stepped = wanted, limit, stepped
+        self._membership = membership
+        self._opening: Opening | None = None
+        self._early: dict[tuple[int, int], tuple[int, bytes]] = {}
+        """Results that came while this one joined, by segment and the engine's number."""
+        self._odd: float | None = None
+        """Since when the engine gave nothing but odd results."""
+        self._progress = self._asked = port.now()
+        """When something came last that this one can go on with; when the control plane was asked last."""
+
+        group.refresh = self._stand
+
+    @property
+    def joined(self) -> bool:
+        """Whether this one has all that the others have."""
+        return self.group.me.state is State.MEMBER
+
+    @property
+    def done(self) -> bool:
+        """Whether ``until`` steps have been applied."""
+        return self.until is not None and self.ledger.version >= self.until
+
+    @property
+    def level(self) -> bool:
+        """Whether all members that answer are known to have the same results."""
+        here = [peer for peer in self.group.peers.values() if not peer.absent]
+        version, chain = self.ledger.version, self.ledger.chain
+        same = all((peer.state, peer.version, peer.chain) == (State.MEMBER, version, chain) for peer in here)
+        return self.joined and same
+
+    def receive(self, run: Run, source: Address) -> None:
+        """Party: results, what members say, control messages, or garbage."""
+        for datagram in run:
+            if self.failure is not None:
+                return
+            try:
+                if is_control(datagram):
+                    self._message(datagram, source)
+                else:
+                    self._result(datagram)
+            except (struct.error, ValueError):
+                self.counters.refused += 1
+
+    def tick(self) -> float | None:
+        """Party: tell, ask, send again, join."""
+        now = self._port.now()
+        if self.failure is not None:
+            return self.group.tick(now, True)
+        due = [self._control(now)]
+        due.append(self.group.tick(now, self.joined))
+        if self.joined:
+            due.append(self.gaps.tick(now))
+            if self.gaps.behind:
+                due.append(self.joining.tick(now))
+            self._watch(now)
+        elif self._opening is not None:
+            due.append(self._opening.tick(now))
+            if now - self._progress > _OPENING + PAUSE * self._wanted:
+                self._fail(NoAnswer(self._unopened(self._opening)))
+        elif self.joining.founds:
+            self._open()
+            due.append(now)
+        else:
+            due.append(self.joining.tick(now))
+            self._admit()
+            self._forsaken()
+        due.append(self.commits.pump(now))
+        return min((time for time in due if time is not None), default=None)
+
+    def _stand(self) -> None:
+        """How this one stands now."""
+        me, ledger = self.group.me, self.ledger
+        me.version, me.chain, me.newest = ledger.version, ledger.chain, max(ledger.newest)
+
+    def _control(self, now: float) -> float | None:
+        """The control plane's part, where there is one."""
+        if self._membership is None:
+            return None
+        if self.joined and now - max(self._progress, self._asked) >= _STALLED:
+            self._asked = now
+            self._membership.join()  # a control plane that began again may have another epoch for us
+        elif not self.joined and self.joining.lonely and now - self._asked >= _ASK_AGAIN:
+            self._asked = now
+            self._membership.help(0, 0)  # it goes to another member, which then knows this one
+        due = self._membership.tick()
+        if self._membership.joined is not None:
+            self.commits.epoch = self._membership.joined.epoch
+        self.gaps.halted = self._membership.halted
+        return due
+
+    def _message(self, datagram: memoryview, source: Address) -> None:
+        action = datagram[0]
+        if action == wire.Talk.TELL:
+            self._told(self.group.hear(datagram, source))
+        elif action == wire.Talk.ASK:
+            self.gaps.asked(datagram, source)
+        elif action == wire.Talk.LACK:
+            self.gaps.answered(datagram, source)
+            self._advance()
+        elif action == wire.Talk.GIVE:
+            given = self.gaps.given(datagram, source)
+            if given is None or not self.joined:
+                self.counters.refused += 1
+                return
+            segment, number, count, body = given
+            self._take(segment, number, count, values_of(body), True)
+        elif action == wire.Talk.FETCH:
+            self._give(datagram, source)
+        elif action == wire.Talk.PIECE:
+            taker = self.joining.taker
+            whole = None if taker is None else taker.take(datagram, source)
+            if taker is not None and whole is not None:
+                self._fetched(taker.what, whole, source)
+        elif self._membership is not None:
+            help_ = self._membership.told(datagram)
+            if help_ is not None and help_.asker_addr:
+                self.group.meet(help_.asker_addr, help_.asker_port)
+        else:
+            self.counters.refused += 1
+
+    def _result(self, datagram: memoryview) -> None:
+        header = wire.Olaf.unpack(datagram)
+        values = values_of(datagram[wire.OLAF_BYTES :])
+        segments = self.ledger.segments
+        if (
+            header.version != wire.VERSION
+            or header.frame_type != wire.FrameType.RESULT
+            or header.epoch != self.commits.epoch
+            or header.segment >= segments.count
+            or header.count < 1
+            or len(values) != segments.length(header.segment)
+        ):
+            self.counters.refused += 1
+        elif self._opening is not None:
+            self._progress = self._port.now()
+            bases = self._opening.came(header.segment, header.seq)
+            if bases is not None:
+                self._opened(bases)
+        elif not self.joined:
+            if len(self._early) >= _EARLY:
+                del self._early[next(iter(self._early))]
+            self._early[header.segment, header.seq] = header.count, values.tobytes()
+        else:
+            number = self.ledger.number(header.segment, header.seq)
+            self._take(header.segment, number, header.count, values, False)
+
+    def _take(self, segment: int, number: int, count: int, values: Vector, member: bool) -> None:
+        if self.until is not None and self.until < number <= self.until + _BEYOND:
+            self.counters.repeated += 1
+            self.ledger.seen(segment, number)  # so that the last ones are missed, too
+            return
+        outcome = self.ledger.take(segment, number, count, values, member)
+        if outcome is Outcome.NEW:
+            self.counters.results += 1
+            self._progress = self._port.now()
+            self.commits.answered(segment)
+            if not member:
+                self._odd = None
+                self.gaps.came()
+            self._advance()
+        elif outcome is Outcome.ODD:
+            self.counters.odd += 1
+            self._odd = self._port.now() if self._odd is None else self._odd
+        elif outcome is Outcome.OVER:
+            self.counters.repeated += 1
+        else:
+            self.counters.refused += 1
+
+    def _advance(self) -> None:
+        """Apply all steps that are decided."""
+        while not self.done and (step := self.ledger.ready()) is not None:
+            self.trained.step(step.mean(self.ledger.segments))
+            self.ledger.pinned = self.giver.version
+            self.ledger.applied(step, self.trained.weights if self.ledger.looks else None)
+            self.commits.stepped()
+            self.gaps.stepped()
+            self.gaps.counters.voids += int((step.counts == 0).sum())
+            self._progress = self._port.now()
+            if self.done:
+                self.group.soon()
+            self._stepped()
+
+    def _told(self, peer: Peer | None) -> None:
+        """A member has told how it stands."""
+        me = self.group.me
+        if peer is None or me.state is State.OPENING:
+            return
+        if self.group.expelled(peer):
+            self._fall_back(f"member {_name(peer.address)} and others went on without this one")
+        elif self.joined and peer.state is State.MEMBER:
+            if peer.line.beats(me.line):
+                self._fall_back(f"member {_name(peer.line.leader)} has opened another numbering")
+            elif peer.line == me.line and self._differs(peer):
+                self.counters.diverged += 1
+                self._fall_back(f"member {_name(peer.address)} has other results", peer.address)
+
+    def _differs(self, peer: Peer) -> bool:
+        """Whether it has other results, and this one comes over: of two it is always the same."""
+        return peer.address < self.group.own and self.ledger.differs(peer.version, peer.chain)
+
+    def _fall_back(self, why: str, giver: Address | None = None) -> None:
+        """Have everything from the others once more, or from that one."""
+        _LOG.warning("%s: it takes a snapshot and goes on from there", why)
+        self.counters.fell_back += 1
+        self.group.again()
+        self.group.me.state, self.group.me.line = State.JOINING, Line()
+        self._forget()
+        self.joining.begin(giver)
+
+    def _forget(self) -> None:
+        """Nothing of this numbering counts any more."""
+        self.ledger.clear()
+        self.commits.clear()
+        self.giver.forget()
+        self._early.clear()
+        self._odd, self._opening = None, None
+        self._progress = self._port.now()
+        self.gaps.begin()
+        self.group.soon()
+
+    def _open(self) -> None:
+        """Open a numbering from this version on."""
+        self._forget()
+        self.group.me.state = State.OPENING
+        self._opening = Opening(self.commits, self.ledger.segments.count, self._port.now())
+
+    def _opened(self, bases: list[int]) -> None:
+        me, version = self.group.me, self.ledger.version
+        era = 1 + max([me.line.era, *(peer.line.era for peer in self.group.peers.values())])
+        identity = zlib.crc32(f"{self.group.own} {self._port.wall()}".encode())
+        self._forget()
+        me.line, me.state = Line(era, self.group.own, identity), State.MEMBER
+        first = [(base - version) % (1 << ROUND_BITS) for base in bases]
+        self.ledger.begin(version, zlib.crc32(self.trained.weights.tobytes()), first)
+        self.counters.opened += 1
+        self._stepped()
+
+    def _give(self, datagram: memoryview, source: Address) -> None:
+        """Pieces of this one's state."""
+
+        def state() -> tuple[int, bytes]:
+            ledger = self.ledger
+            line, saved = self.group.me.line, self.trained.save()
+            snapshot = Snapshot(line, ledger.version, ledger.chain, ledger.bases, saved)
+            return ledger.version, snapshot.pack()
+
+        self.giver.give(datagram, source, self.joined, self.ledger.near, state)
+
+    def _fetched(self, what: What, whole: bytes, source: Address) -> None:
+        """A member's state is here."""
+        if what is What.MANIFEST:
+            self._fail(JoinRefused(self.joining.refusal(whole, self._manifest, source)))
+            return
+        snapshot = self.joining.took(whole)
+        if snapshot is None:
+            return
+        if not self.joined:
+            self.joining.snapshot, self.group.me.line = snapshot, snapshot.line
+            self.group.soon()
+            self._admit()
+        elif snapshot.line == self.group.me.line and snapshot.version > self.ledger.version:
+            self._load(snapshot)
+
+    def _admit(self) -> None:
+        """Become a member, once all that answer know this one."""
+        snapshot = self.joining.snapshot
+        if snapshot is None:
+            return
+        if self.joining.outdated(snapshot):
+            self._fall_back("another numbering was opened meanwhile")
+            return
+        fence = self.joining.known()
+        if fence is None:
+            return
+        self.group.me.state = State.MEMBER
+        self.joining.begin()
+        self.ledger.fence = fence
+        self._load(snapshot)
+        self.group.soon()
+        early, self._early = self._early, {}
+        for (segment, seq), (count, body) in early.items():
+            number = self.ledger.number(segment, seq)
+            self._take(segment, number, count, values_of(memoryview(body)), False)
+        self._odd = None  # what came early may be of before the numbering
+
+    def _load(self, snapshot: Snapshot) -> None:
+        try:
+            self.trained.load(snapshot.state)
+        except ValueError as error:
+            self._fail(JoinRefused(f"the snapshot of version {snapshot.version} does not fit: {error}"))
+            return
+        self.counters.snapshots += 1
+        self.ledger.begin(snapshot.version, snapshot.chain, snapshot.bases)
+        self.commits.stepped()
+        self.gaps.begin()
+        self._progress = self._port.now()
+        self._advance()
+        self._stepped()
+
+    def _forsaken(self) -> None:
+        """Nobody trains, and who was to found the training has given up."""
+        for address, state in self.group.gone.items():
+            if state is State.FAILED and not self.group.established():
+                self._fail(NoAnswer(f"member {_name(address)} has given up, and no other one trains"))
+                return
+
+    def _watch(self, now: float) -> None:
+        """An engine that began again, and one that says nothing any more."""
+        if self._odd is not None and now - self._odd >= _RESTARTED:
+            here = [peer for peer in self.group.peers.values() if not peer.absent]
+            level = all(peer.version <= self.ledger.version + 1 for peer in here)
+            # The others give the lowest one some time: it may have seen nothing of it.
+            before = sum(peer.address < self.group.own for peer in here)
+            if level and now - self._odd >= _RESTARTED * (1 + before):
+                _LOG.warning("the engine has begun again: this member opens another numbering")
+                self._open()
+        elif self.commits.waiting and not self.done and now - self._progress > self._limit:
+            self._fail(NoAnswer(self._missing()))
+
+    def _fail(self, failure: OlafError) -> None:
+        """It ends here, and the others are told."""
+        self.failure, self._opening = failure, None
+        self.group.me.state = State.FAILED
+        self.commits.clear()
+        self.group.soon()
+        self._stepped()
+
+    def _missing(self) -> str:
+        numbers = [self.ledger.lowest(segment) for segment in range(self.ledger.segments.count)]
+        lowest = min(numbers)
+        return (
+            f"no result {lowest} of segment {numbers.index(lowest)} from {_name(self._server)} or a member "
+            f"in {self._limit:g} s; {self.counters.results} results came before, {self.counters.refused} "
+            "frames were refused: do enough members train for the engine's H, and does the engine know each "
+            "of them?"
+        )
+
+    def _unopened(self, opening: Opening) -> str:
+        missing = opening.missing()
+        return (
+            f"the engine before {_name(self._server)} made no sum of {self._wanted} updates in segment "
+            f"{missing[0]} of {self.ledger.segments.count}: is the cluster in iswitch-async mode with an H "
+            f"of {self._wanted} and as many segments, in epoch {self.commits.epoch}, and is this member "
+            "known there by its address and UDP port (OLAF_LOCAL)?"
+        )
+
+
+def _name(address: Address) -> str:
+    return f"{address[0]}:{address[1]}"

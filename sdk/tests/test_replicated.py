@@ -1,0 +1,195 @@
+"""Any torch optimiser trains as a replica, its script unchanged: every member has the same weights and
+moments.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any, Callable
+
+import numpy as np
+import pytest
+
+from olaf.errors import JoinRefused, OtherParameters
+from olaf.port import Address
+from olaf.replicas.replica import Replica
+from olaf.segments import Vector
+from olaf.udp import UdpPort
+from olaf.virtual import VirtualNetwork
+from tests.asynchronous import Engine, Network, gradient
+from tests.network import SERVER, worker_address
+
+torch = pytest.importorskip("torch")
+from olaf.optimizer import attach  # noqa: E402 - needs torch
+from olaf.replicas.optimizer import Optimized  # noqa: E402
+
+OPTIMIZERS: dict[str, Callable[[Any], Any]] = {
+    "sgd": lambda parameters: torch.optim.SGD(parameters, lr=0.01, momentum=0.9),
+    "adam": lambda parameters: torch.optim.Adam(parameters, lr=0.01),
+    "adamw": lambda parameters: torch.optim.AdamW(parameters, lr=0.01),
+    "rmsprop": lambda parameters: torch.optim.RMSprop(parameters, lr=0.01),
+}
+
+
+class EnginePort:
+    """An engine behind a real socket, and a task of 8 values for each of its members."""
+
+    def __init__(self, members: list[Address]) -> None:
+        self.members = members
+        self.port = UdpPort(("127.0.0.1", 0))
+        self.engine = Engine(len(members), 1)
+        self.port.serve(self)
+
+    def receive(self, run: Any, source: Address) -> None:
+        for datagram in run:
+            left = self.engine.update(source, bytes(datagram))
+            if left is not None:
+                for member in self.members:
+                    self.port.send(member, bytes([left[0] & 0xF0 | 4]) + left[1:])
+
+    def tick(self) -> None:
+        return None
+
+
+def model(seed: int) -> Any:
+    torch.manual_seed(seed)
+    return torch.nn.Sequential(torch.nn.Linear(8, 6), torch.nn.Tanh(), torch.nn.Linear(6, 1))
+
+
+def train(
+    number: int, make: Callable[[Any], Any], ports: list[UdpPort], server: Address, ends: dict[int, Any]
+) -> None:
+    net = model(number)
+    optimizer = make(net.parameters())
+    others = [port.address for port in ports if port is not ports[number]]
+    link = attach(
+        optimizer,
+        f"{server[0]}:{server[1]}",
+        mode="replica",
+        peers=others,
+        port=ports[number],
+        until=40,
+        staleness=2,
+    )
+    random = torch.Generator().manual_seed(number)
+    while not link.done:
+        inputs = torch.randn(32, 8, generator=random)
+        optimizer.zero_grad()
+        loss = torch.nn.functional.mse_loss(net(inputs)[:, 0], inputs.sum(1))
+        loss.backward()
+        optimizer.step()
+    link.close()
+    ends[number] = net.state_dict(), optimizer.state_dict()
+
+
+def same(one: Any, other: Any) -> bool:
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
+    if isinstance(one, (list, tuple)):
+        return len(one) == len(other) and all(map(same, one, other))
+    return bool(torch.equal(one, other) if isinstance(one, torch.Tensor) else one == other)
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_scripts_end_with_the_same_weights_and_optimiser_states(name: str) -> None:
+    torch.set_num_threads(1)
+    ports = [UdpPort(("127.0.0.1", 0)) for _ in range(3)]
+    engine = EnginePort([port.address for port in ports])
+    ends: dict[int, Any] = {}
+    scripts = [
+        threading.Thread(target=train, args=(number, OPTIMIZERS[name], ports, engine.port.address, ends))
+        for number in range(3)
+    ]
+    try:
+        for script in scripts:
+            script.start()
+        for script in scripts:
+            script.join(120)
+    finally:
+        engine.port.close()
+    assert sorted(ends) == [0, 1, 2]
+    assert same(ends[0], ends[1]) and same(ends[0], ends[2])
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_a_state_that_was_saved_steps_on_bit_for_bit(name: str) -> None:
+    one, other = (Optimized([OPTIMIZERS[name](model(seed).parameters())]) for seed in (1, 2))
+    assert one.manifest == other.manifest
+    for seed in range(3):
+        one.step(gradient(seed, 61))
+    other.load(one.save())
+    for seed in range(3, 6):
+        one.step(gradient(seed, 61))
+        other.step(gradient(seed, 61))
+    assert np.array_equal(one.weights, other.weights)
+    assert one.save() == other.save()
+
+
+@pytest.mark.parametrize("state", [b"", b"garbage", b"PK\x03\x04"])
+def test_what_is_no_state_is_refused(state: bytes) -> None:
+    with pytest.raises(ValueError):
+        Optimized([OPTIMIZERS["sgd"](model(1).parameters())]).load(state)
+
+
+def pair(second: Callable[[Any], Any], net: Any) -> tuple[VirtualNetwork, Replica]:
+    """A member that founded a training of Adam, and another one that asks to join it."""
+    addresses = [worker_address(number) for number in range(3)]
+    network = VirtualNetwork(Network(SERVER, [addresses], 3))
+    at = f"{SERVER[0]}:{SERVER[1]}"
+    replicas = [
+        Replica(
+            at,
+            Optimized([make(net_.parameters())]),
+            peers=[other for other in addresses if other != address],
+            port=network.port(address),
+        )
+        for address, make, net_ in zip(
+            addresses,
+            (OPTIMIZERS["adam"], OPTIMIZERS["adam"], second),
+            (model(1), model(1), net),
+        )
+    ]
+    network.run(5.0)
+    assert replicas[0].joined and replicas[1].joined
+    return network, replicas[2]
+
+
+@pytest.mark.parametrize(
+    ("second", "net", "said"),
+    [
+        (lambda p: torch.optim.Adam(p, lr=0.02), model(1), "lr=0.01"),
+        (OPTIMIZERS["sgd"], model(1), "torch.optim.sgd.SGD' here"),
+        (OPTIMIZERS["adam"], torch.nn.Linear(60, 1), "float32 [6, 8]' there"),
+        (OPTIMIZERS["adam"], torch.nn.Linear(8, 1), "1 segments of 61 values' there"),
+    ],
+)
+def test_another_model_or_optimiser_is_refused_with_what_differs(second: Any, net: Any, said: str) -> None:
+    _, refused = pair(second, net)
+    assert isinstance(refused.failure, JoinRefused)
+    assert said in str(refused.failure) and "\n" not in str(refused.failure)
+    assert refused.version == 0 and not refused.joined
+
+
+def test_settings_that_one_member_changes_end_its_training_with_the_reason() -> None:
+    addresses = [worker_address(0)]
+    network = VirtualNetwork(Network(SERVER, [addresses], 1))
+    net = model(3)
+    optimizer = OPTIMIZERS["adam"](net.parameters())
+    link = attach(
+        optimizer, f"{SERVER[0]}:{SERVER[1]}", mode="replica", port=network.port(addresses[0]), staleness=0
+    )
+    before: list[Vector] = []
+    for step in range(5):
+        optimizer.zero_grad()
+        net(torch.ones(4, 8)).sum().backward()
+        optimizer.step()
+        before.append(link.replica.weights()[1])
+        assert link.version == step + 1
+    optimizer.param_groups[0]["lr"] = 0.5
+    with pytest.raises(OtherParameters, match="settings"):
+        optimizer.step()
+    assert np.array_equal(link.replica.weights()[1], before[-1])
+    link.close()
+    optimizer.step()  # its own again
+    with pytest.raises(ValueError, match="either 'server' or 'replica'"):
+        attach(optimizer, "10.0.0.1", mode="other")  # type: ignore[call-overload]

@@ -1,0 +1,67 @@
+"""``olafctl bench replica``: the weights of all members are the same bits, over whole engines."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("olaf", reason="needs the SDK: pip install ./sdk")
+
+from click.testing import CliRunner
+
+from olafctl.cli.main import olafctl
+from olafctl.errors import BadInput
+from olafctl.ports import interfaces
+from tests.targets.conftest import why_not
+
+
+def bench(folder: Path, *options: str) -> dict[str, Any]:
+    """What a short run with a kill and a late member prints."""
+    line = [sys.executable, "-m", "olafctl", "bench", "replica", "--json", "--results", "120"]
+    line += ["--values", "600", "--kill", "--late", "--loss", "0.02", *options]
+    environment = {**os.environ, "OLAF_STATE": str(folder)}
+    done = subprocess.run(line, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    outcome: dict[str, Any] = json.loads(done.stdout)
+    return outcome
+
+
+def check(outcome: dict[str, Any], members: int, staleness: int) -> None:
+    assert outcome["equal"] and not outcome["problems"]
+    assert {end["version"] for end in outcome["ends"]} == {120}
+    assert len({end["sha256"] for end in outcome["ends"]}) == 1
+    assert len(outcome["ends"]) == members
+    assert len(outcome["histogram"]) == staleness + 1
+    assert sum(end["lost"] for end in outcome["ends"]) > 0
+    assert sum(end["counters"]["snapshots"] for end in outcome["ends"]) >= members - 1
+
+
+@pytest.mark.parametrize("levels", [1, 2])
+def test_over_the_twin_in_virtual_time(levels: int, tmp_path: Path) -> None:
+    if reason := why_not("twin"):
+        pytest.skip(reason)
+    check(bench(tmp_path, "--virtual", "--members", "5", "--levels", str(levels)), 5, 3)
+
+
+def test_with_kernel_sockets_and_a_member_that_is_killed_by_the_kernel(tmp_path: Path) -> None:
+    if reason := why_not("software") or interfaces.why_not():
+        pytest.skip(reason)
+    outcome = bench(tmp_path, "--members", "4", "--target", "software", "--staleness", "2", "--h", "3")
+    check(outcome, 4, 2)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--members", "4", "--h", "9", "--staleness", "1"], "at most 8 contributions between two results"),
+        (["--members", "2", "--kill", "--late"], "2 members are too few"),
+    ],
+)
+def test_what_cannot_be_is_refused_before_anything_is_made(options: list[str], said: str) -> None:
+    done = CliRunner().invoke(olafctl, ["bench", "replica", "--virtual", *options])
+    assert isinstance(done.exception, BadInput)
+    assert said in str(done.exception)
