@@ -135,7 +135,7 @@ def reward(call: Call, cluster: str, threshold: str) -> Any:
     told=_TOLD,
 )
 def staleness(call: Call, cluster: str, bound: str | None, off: bool) -> Any:
-    """Drop updates of CLUSTER that are too many versions behind, and weigh the others.
+    """Drop updates of CLUSTER that are too stale, and weigh the others.
 
     The weights are the engine's (staleness_root in its testbed). It learns versions from the ACKs that pass.
     """

@@ -61,7 +61,7 @@ class NoiseScale:
 
 
 class GradientNoise:
-    """The noise scale tr(Σ)/|G|² from the gradients of an update's parts (McCandlish et al. 2018, App. A)."""
+    """The noise scale ``tr(Σ)/|G|²`` from gradients of an update's parts (McCandlish et al. 2018, App. A)."""
 
     def __init__(self, decay: float = 0.9) -> None:
         """The averages' decay an update. Raises ValueError for one that is not in 0 … 1."""

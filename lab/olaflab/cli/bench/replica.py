@@ -58,7 +58,7 @@ def command(
     seconds: float,
     as_json: bool,
 ) -> None:
-    """Train replicas asynchronously, and compare their weights bit for bit.
+    """Train replicas and compare their weights bit for bit.
 
     iSwitch's algorithm 1 on a testbed of its own, in mode iswitch-async. In wall time every member is a
     process with kernel sockets in a network namespace, as root. Exit code 1 when the members' weights
