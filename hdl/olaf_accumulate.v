@@ -1,7 +1,8 @@
-// iSwitch rounds (iSwitch §3): what each index accumulates, and which round it finished last.
+// iSwitch sums (iSwitch §3, §4): what each index accumulates, and which round it finished last.
 //
-// A row says whether a round accumulates, in which slot, which members are in its sum and how many worker
-// updates; and, apart from that, whether a round was finished and which. A contribution and a command never
+// A row says whether a sum accumulates, in which slot, which members are in it and how many worker
+// updates; and, apart from that, whether a round was finished and which. Where results have numbers, the last
+// one is the finished round, and the members are all that ever were in a sum. A contribution and a command never
 // change rows in the same cycle.
 `include "olaf_layout.vh"
 `default_nettype none

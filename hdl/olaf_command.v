@@ -86,19 +86,18 @@ module olaf_command #(
 
     wire acts = state == ACT;
     // What the command does to it, known a cycle before it acts.
-    reg releases, discards;
+    reg releases, discards, forgets;
     wire sets = command == `OLAF_COMMAND_SET;
-    wire leaves_mode = new_settings[`OLAF_SETTINGS_MODE] != `OLAF_MODE_ISWITCH;
+    wire afresh = sets && settings[`OLAF_SETTINGS_MODE] != new_settings[`OLAF_SETTINGS_MODE];
     wire reached = !new_settings[`OLAF_SETTINGS_HALTED] && count >= new_settings[`OLAF_SETTINGS_THRESHOLD];
     assign applied = acts && !(discards && may_depart);
     assign set = applied && sets;
     assign release_sum = applied && releases;
     assign discard = applied && discards;
     assign forced = release_sum && command == `OLAF_COMMAND_FBCAST;
-    wire forgets = command == `OLAF_COMMAND_RESET;
     assign set_row = applied && (releases || discards || forgets);
-    assign new_row = {1'b0, slot, round, members, count,
-                      !forgets && (releases || finished), releases ? round : finished_round};
+    assign new_row = {1'b0, slot, round, {MEMBERS{!forgets}} & members, count,
+                      !forgets && (releases || finished), {ROUND_BITS{!forgets}} & (releases ? round : finished_round)};
 
     always @(posedge clk)
         if (rst) begin
@@ -139,13 +138,14 @@ module olaf_command #(
             new_settings[`OLAF_SETTINGS_REWARD_THRESHOLD] <= set_reward_threshold;
         end else if (state == GAP && &gap) index <= index + 1'b1;
         if (state == PAUSE) {accumulates, slot, round, members, count, finished, finished_round} <= row;
-        releases <= accumulates && (command == `OLAF_COMMAND_FBCAST || (sets && !leaves_mode && reached));
-        discards <= accumulates && (command == `OLAF_COMMAND_RESET || (sets && leaves_mode));
+        releases <= accumulates && (command == `OLAF_COMMAND_FBCAST || (sets && !afresh && reached));
+        discards <= accumulates && (command == `OLAF_COMMAND_RESET || afresh);
+        forgets <= command == `OLAF_COMMAND_RESET || afresh;
         gap <= state == GAP ? gap + 4'd1 : 4'd0;
         if (applied && command == `OLAF_COMMAND_GET) begin
             get_settings <= settings;
             get_state <= {finished, accumulates};
-            get_round <= accumulates ? round : finished_round;
+            get_round <= accumulates && settings[`OLAF_SETTINGS_MODE] != `OLAF_MODE_ISWITCH_ASYNC ? round : finished_round;
             get_count <= accumulates ? count : {COUNT_BITS{1'b0}};
             get_members <= accumulates ? padded[63:0] : 64'd0;
         end

@@ -18,18 +18,20 @@ module olaf_decide (
     input  wire        reward_above,            // the waiting update's by more than the threshold
     input  wire        reward_below,
 
-    // ISWITCH mode.
+    // ISWITCH and ISWITCH_ASYNC mode.
     input  wire        member_known,            // its member number has a place in the bitmap
-    input  wire        accumulates,             // its index accumulates a round
+    input  wire        accumulates,             // its index accumulates a sum
     input  wire        same_round,
     input  wire        older_round,
-    input  wire        counted,                 // its member is in the sum already
+    input  wire        counted,                 // its member is in the sum already, or was in any
     input  wire        finished,                // its round is not newer than the one finished last
+    input  wire        taken,                   // its number was taken already
+    input  wire        late,                    // or is older than the window
     input  wire        quota_reached,
 
     output reg  [`OLAF_DISPOSITION_BITS-1:0] disposition
 );
-    wire [`OLAF_DISPOSITION_BITS-1:0] olaf, iswitch;
+    wire [`OLAF_DISPOSITION_BITS-1:0] olaf, iswitch, iswitch_async;
 
     olaf_decide_olaf algorithm_1 (
         .fifo(mode == `OLAF_MODE_FIFO), .full(full), .waiting(waiting), .same_size(same_size),
@@ -44,9 +46,17 @@ module olaf_decide (
         .quota_reached(quota_reached), .full(full), .disposition(iswitch)
     );
 
+    olaf_decide_iswitch_async numbered (
+        .member_known(member_known), .counted(counted), .taken(taken), .late(late),
+        .accumulates(accumulates), .same_size(same_size), .quota_reached(quota_reached), .full(full),
+        .disposition(iswitch_async)
+    );
+
     always @*
         if (fault != `OLAF_FAULT_NONE) disposition = `OLAF_DROP_FAULT;
         else if (halted) disposition = `OLAF_DROP_HALTED;
-        else disposition = mode == `OLAF_MODE_ISWITCH ? iswitch : olaf;
+        else disposition = mode == `OLAF_MODE_ISWITCH ? iswitch
+                         : mode == `OLAF_MODE_ISWITCH_ASYNC ? iswitch_async
+                         : olaf;
 endmodule
 `default_nettype wire

@@ -79,7 +79,9 @@ module olaf_enqueue #(
     output reg  [`OLAF_OLAF_POLICY_WIDTH-1:0] merged_policy,
     output reg                     merged_summed, // which is the sum of all versions, not the oldest
     output reg                     patches,       // its headers become those of an aggregate
-    output reg                     accumulates,   // it came in ISWITCH mode
+    output reg                     accumulates,   // it came in a mode that sums
+    output reg                     numbers,       // which gives its results numbers:
+    output reg  [`OLAF_OLAF_SEQ_WIDTH-1:0] round, // its sum's, else its own round
     output reg  [`OLAF_META_BITS-1:0] meta,
     output reg                     leaving,       // it has begun to leave
 
@@ -98,6 +100,7 @@ module olaf_enqueue #(
 );
     localparam [SLOT_BITS:0] FULL = SLOTS[SLOT_BITS:0];
     localparam SPARE_ADDRESS = SLOTS * BEATS;
+    localparam MEMBER_BITS = MEMBERS > 1 ? $clog2(MEMBERS) : 1;
     localparam ROUND_BITS = `OLAF_OLAF_SEQ_WIDTH;
     localparam USER_BITS = `OLAF_TUSER_OCCUPANCY_LOW;  // what the queue does not write itself
 
@@ -115,7 +118,7 @@ module olaf_enqueue #(
     reg                d_accumulates, d_same_round, d_older_round, d_counted, d_finished, d_member_known;
     reg [MEMBERS-1:0]  d_others, d_member, members;   // in the sum, and the one that is added
     reg                was_finished, d_was_finished;  // a round was, and which
-    reg [ROUND_BITS-1:0] finished_round, d_finished_round, round;
+    reg [ROUND_BITS-1:0] finished_round, d_finished_round;
     reg         d_same_worker;
     reg [SLOT_BITS-1:0] f_slot, d_slot;
     reg [`OLAF_KEPT_KEY_WIDTH-1:0] d_key;
@@ -136,8 +139,9 @@ module olaf_enqueue #(
     // Only a first beat's index is looked up. That it says so here keeps Yosys from reading the tables a cycle earlier
     // with what is written to them then put in its place, for which it would have to know the next beat's index.
     assign index = in_user[`OLAF_TUSER_INDEX_LOW +: INDEX_BITS] & {INDEX_BITS{in_first}};
-    wire in_iswitch = settings[`OLAF_SETTINGS_MODE] == `OLAF_MODE_ISWITCH;
-    wire [SLOT_BITS-1:0] in_slot = in_iswitch ? row[ROW_BITS-2 -: SLOT_BITS] : present_slot;
+    wire in_sums = settings[`OLAF_SETTINGS_MODE] == `OLAF_MODE_ISWITCH
+                || settings[`OLAF_SETTINGS_MODE] == `OLAF_MODE_ISWITCH_ASYNC;
+    wire [SLOT_BITS-1:0] in_slot = in_sums ? row[ROW_BITS-2 -: SLOT_BITS] : present_slot;
 
     // An update that is found unlocked may begin to leave while the decision is under way.
     // What began to as it was looked up is compared with a cycle later: then its slot is in a register.
@@ -270,6 +274,14 @@ module olaf_enqueue #(
         .keep(keep_bounds), .keep_slot(at_slot)
     );
 
+    wire taken, late;
+    olaf_windows #(.INDEX_BITS(INDEX_BITS), .MEMBER_BITS(MEMBER_BITS)) windows (
+        .clk(clk), .look(go && in_valid && in_first), .index(index),
+        .member(in_user[`OLAF_TUSER_MEMBER_LOW +: MEMBER_BITS]),
+        .compare(launch), .number(f_seq), .taken(taken), .late(late),
+        .take(committed && numbers), .known(d_counted)
+    );
+
     wire [`OLAF_DISPOSITION_BITS-1:0] decision;
     olaf_decide decide (
         .fault(d_fault),
@@ -282,6 +294,8 @@ module olaf_enqueue #(
         .older_round(d_older_round),
         .counted(d_counted),
         .finished(d_finished),
+        .taken(taken),
+        .late(late),
         .quota_reached(quota_reached),
         .waiting(d_present && !locked_now),
         .replaceable(d_replaceable),
@@ -303,8 +317,9 @@ module olaf_enqueue #(
     wire        merging = decision == `OLAF_MERGE;
     wire [`OLAF_OLAF_COUNT_WIDTH:0] counts = {1'b0, d_count} + {1'b0, old_count};
     wire        too_many = counts[`OLAF_OLAF_COUNT_WIDTH];
-    wire        iswitch = d_settings[`OLAF_SETTINGS_MODE] == `OLAF_MODE_ISWITCH;
-    wire        tracks = !iswitch && d_settings[`OLAF_SETTINGS_MODE] != `OLAF_MODE_FIFO;
+    wire        numbered = d_settings[`OLAF_SETTINGS_MODE] == `OLAF_MODE_ISWITCH_ASYNC;
+    wire        sums = d_settings[`OLAF_SETTINGS_MODE] == `OLAF_MODE_ISWITCH || numbered;
+    wire        tracks = !sums && d_settings[`OLAF_SETTINGS_MODE] != `OLAF_MODE_FIFO;
     wire [`OLAF_OLAF_COUNT_WIDTH-1:0] enough = d_settings[`OLAF_SETTINGS_THRESHOLD];
 
     // In force.
@@ -353,11 +368,12 @@ module olaf_enqueue #(
             tracked <= tracks;
             after_locked <= tracks && d_present && d_locks;
             commit_index <= d_user[`OLAF_TUSER_INDEX_LOW +: INDEX_BITS];
-            accumulates <= iswitch;
-            patches <= merging || iswitch;
-            completes <= iswitch && (merging ? too_many || counts[`OLAF_OLAF_COUNT_WIDTH-1:0] >= enough : d_count >= enough);
-            members <= merging ? d_others | d_member : d_member;
-            round <= d_seq;
+            accumulates <= sums;
+            numbers <= numbered;
+            patches <= merging || sums;
+            completes <= sums && (merging ? too_many || counts[`OLAF_OLAF_COUNT_WIDTH-1:0] >= enough : d_count >= enough);
+            members <= merging || numbered ? d_others | d_member : d_member;
+            round <= numbered ? d_finished_round + 1'b1 : d_seq;
             was_finished <= d_was_finished;
             finished_round <= d_finished_round;
             aggregated <= d_aggregated;
@@ -381,7 +397,7 @@ module olaf_enqueue #(
             meta[`OLAF_META_MEMBER] <= d_user[`OLAF_TUSER_MEMBER];
             meta[`OLAF_META_WORKER] <= d_user[`OLAF_TUSER_WORKER];
             meta[`OLAF_META_TRACKED] <= tracks;
-            meta[`OLAF_META_RESULT] <= iswitch;
+            meta[`OLAF_META_RESULT] <= sums;
         end
         if (keep_pending) kept[at_slot] <= now_kept;
     end

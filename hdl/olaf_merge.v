@@ -38,6 +38,8 @@ module olaf_merge #(
     input  wire [`OLAF_OLAF_REWARD_WIDTH-1:0] merged_reward,
     input  wire [`OLAF_OLAF_POLICY_WIDTH-1:0] merged_policy,
     input  wire                    merged_summed,
+    input  wire                    numbers,        // its sequence number becomes its round
+    input  wire [`OLAF_OLAF_SEQ_WIDTH-1:0] round,
 
     output wire                    read,
     output wire [ADDR_BITS-1:0]    read_addr,
@@ -59,7 +61,7 @@ module olaf_merge #(
     localparam WRITE = LATENCY + 1;
     localparam [1:0] FROM_MEMORY = 2'd0, FROM_WRITE = 2'd1, FROM_AFTER = 2'd2, FROM_LATER = 2'd3;
     localparam [31:0] NOTHING = 32'h80000000;  // -0, the number that adds nothing to any other
-    localparam PATCH_BITS = 1 + `OLAF_OLAF_POLICY_WIDTH + `OLAF_OLAF_REWARD_WIDTH + `OLAF_OLAF_COUNT_WIDTH;
+    localparam PATCH_BITS = 2 + `OLAF_OLAF_SEQ_WIDTH + `OLAF_OLAF_POLICY_WIDTH + `OLAF_OLAF_REWARD_WIDTH + `OLAF_OLAF_COUNT_WIDTH;
     localparam TAG_BITS = 2 + BEAT_BITS + ADDR_BITS;  // what a beat on its way is written as
 
     // Issue.
@@ -163,7 +165,7 @@ module olaf_merge #(
             r_copy <= !merging || i_first;
             r_data <= i_first && merging && old_headers ? {LANES{NOTHING}} : i_data;
             patched[0] <= patches && i_first;
-            patch[0] <= {merged_summed, merged_policy, merged_reward, merged_count};
+            patch[0] <= {numbers, round, merged_summed, merged_policy, merged_reward, merged_count};
         end
         if (enters || !empty) begin
             tag <= {tag[WRITE*TAG_BITS-1:0], i_tag};
@@ -186,8 +188,9 @@ module olaf_merge #(
     wire [`OLAF_OLAF_REWARD_WIDTH-1:0] reward;
     wire [`OLAF_OLAF_COUNT_WIDTH-1:0]  count;
     wire [`OLAF_OLAF_POLICY_WIDTH-1:0] policy;
-    wire                               summed;
-    assign {summed, policy, reward, count} = patch[WRITE];
+    wire [`OLAF_OLAF_SEQ_WIDTH-1:0]    seq;
+    wire                               numbered, summed;
+    assign {numbered, seq, summed, policy, reward, count} = patch[WRITE];
     reg [WIDTH-1:0] result;
     always @* begin
         result = sum;
@@ -198,6 +201,7 @@ module olaf_merge #(
             result[`OLAF_OLAF_COUNT] = `OLAF_OLAF_COUNT_WIRE(count);
             result[`OLAF_OLAF_REWARD] = `OLAF_OLAF_REWARD_WIRE(reward);
             result[`OLAF_OLAF_POLICY] = `OLAF_OLAF_POLICY_WIRE(policy);
+            if (numbered) result[`OLAF_OLAF_SEQ] = `OLAF_OLAF_SEQ_WIRE(seq);
         end
     end
 

@@ -148,7 +148,8 @@ module olaf_queue #(
     wire [ROW_BITS-1:0]    row, commit_row, command_row, command_new_row;
     wire [`OLAF_OLAF_POLICY_WIDTH-1:0] merged_policy;
     wire         merged_summed;
-    wire         patches, accumulates, completes;
+    wire         patches, accumulates, completes, numbers;
+    wire [`OLAF_OLAF_SEQ_WIDTH-1:0] round;
     wire         do_command, command_busy, command_error, pause, set, command_set_row, release_sum, discard, forced;
     wire [7:0]   command_code;
     wire [INDEX_BITS-1:0]  command_index;
@@ -276,6 +277,7 @@ module olaf_queue #(
         .arriving(arriving), .disposition(disposition), .at_slot(at_slot), .buffer(at_buffer),
         .old_headers(old_headers), .merged_count(merged_count), .merged_reward(merged_reward),
         .merged_policy(merged_policy), .merged_summed(merged_summed), .patches(patches), .accumulates(accumulates),
+        .numbers(numbers), .round(round),
         .next_spare(next_spare), .meta(arriving_meta), .leaving(leaving),
         .commit(commit), .committed(committed), .known_sender(known_sender), .fault(fault),
         .tracked(tracked), .after_locked(after_locked), .saturated(saturated),
@@ -290,7 +292,7 @@ module olaf_queue #(
         .disposition(disposition), .next_write(next_write),
         .next_waiting(old_buffer[ADDR_BITS-1:0]), .old_headers(old_headers),
         .patches(patches), .merged_count(merged_count), .merged_reward(merged_reward),
-        .merged_policy(merged_policy), .merged_summed(merged_summed),
+        .merged_policy(merged_policy), .merged_summed(merged_summed), .numbers(numbers), .round(round),
         .read(merge_read), .read_addr(merge_addr), .read_data(merge_data),
         .write(write), .write_addr(write_addr), .write_data(write_data),
         .write_beat(write_beat), .write_number(write_number),

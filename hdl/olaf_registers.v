@@ -7,7 +7,7 @@ module olaf_registers #(
     parameter SLOTS = 0,  // Q_max: updates the queue holds
     parameter BEATS = 0,  // 64-byte beats a slot holds
     parameter ADDER_LATENCY = 0,  // cycles through an adder
-    parameter MEMBERS = 0,  // members of a cluster that an iSwitch round tells apart
+    parameter MEMBERS = 0,  // members of a cluster that an iSwitch sum tells apart
     parameter ACCUMULATE_QUOTA = 0  // its value after reset
 ) (
     input  wire        clk,

@@ -186,7 +186,7 @@ def watch(client: "Caller", deployment: str, token: str, count: int | None, as_j
 def _mode(name: str | None) -> int | None:
     from olafctl.daemon.api import olaf_pb2
 
-    return None if name is None else olaf_pb2.Mode.Value(name.upper())
+    return None if name is None else olaf_pb2.Mode.Value(name.upper().replace("-", "_"))
 
 
 def _reward(text: str | None, off: str) -> dict[str, Any]:

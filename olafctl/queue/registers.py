@@ -82,7 +82,7 @@ REGISTERS: tuple[Register, ...] = (
     Register("lanes", 0x014, Access.FIXED, LANES, "binary32 adders"),
     Register("adder_latency", 0x018, Access.FIXED, None, "cycles through an adder"),
     Register("clock_hz", 0x01C, Access.FIXED, CLOCK_HZ, "cycles in a second"),
-    Register("members", 0x020, Access.FIXED, None, "members of a cluster that an iSwitch round tells apart"),
+    Register("members", 0x020, Access.FIXED, None, "members of a cluster that an iSwitch sum tells apart"),
     Register("range_first", 0x040, Access.SETTING, 0, "first index that a command is for"),
     Register("range_last", 0x044, Access.SETTING, 0, "last index that a command is for"),
     Register(
@@ -118,7 +118,7 @@ REGISTERS: tuple[Register, ...] = (
         0x060,
         Access.SETTING,
         None,
-        "most slots that may accumulate iSwitch rounds; after reset half of the slots, at least 1",
+        "most slots that may accumulate iSwitch sums; after reset half of the slots, at least 1",
     ),
     Register(
         "set_threshold", 0x064, Access.SETTING, 1, "for SET: H, the worker updates of a result, 1 … 65535"
@@ -138,7 +138,7 @@ REGISTERS: tuple[Register, ...] = (
         Access.COMMAND,
         0,
         "for each index from range_first to range_last: 1 SET, 2 FBCAST: release a partial sum now, 3 RESET: "
-        "discard it and forget the finished round; 4 GET: load get_* from range_first",
+        "discard it and forget the finished round, or all numbers; 4 GET: load get_* from range_first",
     ),
     Register("occupancy", 0x080, Access.STATUS, 0, "updates in the queue, in slots"),
     Register(
@@ -146,7 +146,7 @@ REGISTERS: tuple[Register, ...] = (
     ),
     Register("resident_updates", 0x088, Access.STATUS, 0, "updates received and not yet wholly sent"),
     Register("resident_bypass", 0x08C, Access.STATUS, 0, "bypassing frames received and not yet wholly sent"),
-    Register("accumulating", 0x090, Access.STATUS, 0, "slots that accumulate an iSwitch round"),
+    Register("accumulating", 0x090, Access.STATUS, 0, "slots that accumulate an iSwitch sum"),
     Register("command_busy", 0x0A0, Access.LIVE, 0, "1 while a command is at work; another is refused"),
     Register("command_error", 0x0A4, Access.LIVE, 0, "1 after a command was refused, until one is accepted"),
     Register("get_mode", 0x0A8, Access.LIVE, 0, "of the last GET: as set_mode"),
@@ -158,13 +158,25 @@ REGISTERS: tuple[Register, ...] = (
         0x0B8,
         Access.LIVE,
         0,
-        "of the last GET: bit 0 a round accumulates, bit 1 one was finished",
+        "of the last GET: bit 0 a sum accumulates, bit 1 one was finished",
     ),
     Register(
-        "get_round", 0x0BC, Access.LIVE, 0, "of the last GET: the round that accumulates, else the finished"
+        "get_round",
+        0x0BC,
+        Access.LIVE,
+        0,
+        "of the last GET: the round that accumulates, else the finished; in ISWITCH_ASYNC mode the number of "
+        "the last result",
     ),
     Register("get_count", 0x0C0, Access.LIVE, 0, "of the last GET: worker updates in the partial sum"),
-    Register("get_members_low", 0x0C4, Access.LIVE, 0, "of the last GET: members 0 … 31 in the partial sum"),
+    Register(
+        "get_members_low",
+        0x0C4,
+        Access.LIVE,
+        0,
+        "of the last GET, while a sum accumulates: members 0 … 31 in it; in ISWITCH_ASYNC mode all of "
+        "which a contribution was ever taken",
+    ),
     Register("get_members_high", 0x0C8, Access.LIVE, 0, "of the last GET: members 32 … 63"),
     *_counters(
         0x100,
@@ -201,8 +213,11 @@ REGISTERS: tuple[Register, ...] = (
             ("output_beats", "beats sent"),
             ("dropped_halted", "updates dropped: their index is halted"),
             ("dropped_member", "iSwitch contributions dropped: member number beyond the bitmap"),
-            ("dropped_duplicate", "iSwitch contributions dropped: the member's is in the sum already"),
-            ("dropped_late", "iSwitch contributions dropped: their round is finished or superseded"),
+            ("dropped_duplicate", "iSwitch contributions dropped: taken already"),
+            (
+                "dropped_late",
+                "iSwitch contributions dropped: of a finished or superseded round, or older than the window",
+            ),
             ("dropped_quota", "iSwitch contributions dropped: accumulate_quota slots accumulate already"),
             ("dropped_superseded", "partial sums dropped: a contribution to a newer round came"),
             ("dropped_reset", "partial sums dropped: by RESET, or by SET to another mode"),
@@ -250,7 +265,7 @@ class IndexSettings:
     mode: Mode = Mode.OLAF
     halted: bool = False
     threshold: int = 1
-    """H: the worker updates that make a result in ISWITCH mode."""
+    """H: the worker updates that make a result in the modes that sum."""
     reward_enable: int = 0
     reward_threshold: int = 0
 

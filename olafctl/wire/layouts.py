@@ -181,7 +181,12 @@ OLAF = Layout(
             "bit 2 SUMMED (of an update: policy is a sum)",
         ),
         Field("count", 16, "worker updates merged into this frame; 1 from a worker"),
-        Field("seq", 32, "the newest constituent's sequence number at its worker; the round in iswitch mode"),
+        Field(
+            "seq",
+            32,
+            "the newest constituent's sequence number at its worker; the round in iswitch mode; in "
+            "iswitch-async mode the number of a member's contribution or of a result",
+        ),
         Field("reward", 32, "binary32 mean episode reward; of a merged frame the highest"),
         Field("gen_time", 48, "ns modulo 2^48, when the newest constituent was generated"),
         Field("segment", 16, "which block of the model this frame carries, from 0"),

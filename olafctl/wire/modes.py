@@ -5,16 +5,22 @@ from typing import Self
 
 
 class Mode(StrEnum):
-    """What an index does with its updates (OLAF §4; iSwitch §3), in the order of the numbers, from 0."""
+    """What an index does with its updates (OLAF §4; iSwitch §3, §4), in the order of the numbers, from 0."""
 
     OLAF = "olaf"
     FIFO = "fifo"
     ISWITCH = "iswitch"
+    ISWITCH_ASYNC = "iswitch-async"
 
     @property
     def number(self) -> int:
         """The mode in registers, in the Verilog and in native code."""
         return tuple(Mode).index(self)
+
+    @property
+    def sums(self) -> bool:
+        """Whether an index adds up its members' contributions until H of them make a result."""
+        return self in (Mode.ISWITCH, Mode.ISWITCH_ASYNC)
 
     @classmethod
     def numbered(cls, number: int) -> Self:

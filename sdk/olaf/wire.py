@@ -103,7 +103,9 @@ class Olaf:
     count: int
     """worker updates merged into this frame; 1 from a worker"""
     seq: int
-    """the newest constituent's sequence number at its worker; the round in iswitch mode"""
+    """the newest constituent's sequence number at its worker; the round in iswitch mode; in iswitch-async
+    mode the number of a member's contribution or of a result
+    """
     reward: float
     """binary32 mean episode reward; of a merged frame the highest"""
     gen_time: int

@@ -33,7 +33,7 @@ def test_a_bad_range_changes_nothing(queue: QueueModel, code: Command, first: in
 
 @pytest.mark.parametrize(
     "staged",
-    [{"set_threshold": 0}, {"set_threshold": 65536}, {"set_threshold": (1 << 32) - 1}, {"set_mode": 3}],
+    [{"set_threshold": 0}, {"set_threshold": 65536}, {"set_threshold": (1 << 32) - 1}, {"set_mode": 4}],
 )
 def test_settings_that_mean_nothing_are_refused(queue: QueueModel, staged: dict[str, int]) -> None:
     assert give(queue, Command.SET, 0, 15, **staged) == 1

@@ -6,11 +6,12 @@ from olafctl.wire.modes import Mode
 
 
 def test_a_mode_has_a_word_and_a_number() -> None:
-    assert [(str(mode), mode.number) for mode in Mode] == [("olaf", 0), ("fifo", 1), ("iswitch", 2)]
+    words = ("olaf", "fifo", "iswitch", "iswitch-async")
+    assert [(str(mode), mode.number) for mode in Mode] == [(word, at) for at, word in enumerate(words)]
     assert [Mode.numbered(mode.number) for mode in Mode] == list(Mode)
 
 
-@pytest.mark.parametrize("number", [-1, 3])
+@pytest.mark.parametrize("number", [-1, 4])
 def test_another_number_is_no_mode(number: int) -> None:
     with pytest.raises(ValueError, match=f"{number} is not a mode"):
         Mode.numbered(number)

@@ -82,6 +82,7 @@ class Source:
     """A worker: update k is generated at phase + k·period + U(0, jitter), in ns.
 
     In rounds the first one is; the next one a period and U(0, jitter) after the result of the one before.
+    In mode iswitch-async nothing waits for results, and nothing is sent again.
     """
 
     cluster: int
@@ -151,8 +152,8 @@ class Scenario:
 
     @property
     def rounds(self) -> bool:
-        """Whether an engine has a cluster that sends in rounds."""
-        return any(Mode.ISWITCH in (engine.mode, *engine.modes.values()) for engine in self.engines)
+        """Whether an engine sums the contributions of a cluster, in rounds or numbered."""
+        return any(mode.sums for engine in self.engines for mode in (engine.mode, *engine.modes.values()))
 
     def members_below(self) -> Mapping[tuple[str, int], Set[int]]:
         """The workers whose updates pass an engine, by the engine's name and their cluster."""
@@ -208,17 +209,19 @@ def _round_problems(scenario: Scenario) -> Iterator[Problem]:
     if not scenario.rounds:
         return
     modes = {engine.name: engine.mode_of for engine in scenario.engines}
-    members, passed = defaultdict[int, set[int]](set), defaultdict[int, set[bool]](set)
+    members, passed = defaultdict[int, set[int]](set), defaultdict[int, set[Mode]](set)
     for (engine, cluster), below in scenario.members_below().items():
         members[cluster] |= below
-        passed[cluster].add(modes[engine](cluster) is Mode.ISWITCH)
-    for cluster, rounds in sorted(passed.items()):
-        if len(rounds) > 1:
-            remedy = "give every engine on its way mode iswitch, or none"
+        passed[cluster].add(modes[engine](cluster))
+    for cluster, found in sorted(passed.items()):
+        if not any(mode.sums for mode in found):
+            continue
+        if len(found) > 1:
+            remedy = "give every engine on its way mode iswitch, or iswitch-async, or none"
             yield Problem(
                 "sends in rounds that some engines on its way do not sum", f"cluster {cluster}", remedy
             )
-        elif rounds == {True} and max(members[cluster]) >= MEMBERS.default:
+        elif max(members[cluster]) >= MEMBERS.default:
             what = f"sends in rounds, and has a worker {max(members[cluster])}"
             yield Problem(what, f"cluster {cluster}", f"number its workers 0 … {MEMBERS.default - 1}")
 

@@ -224,7 +224,7 @@ class Comparison:
             "get_state": accumulates | (rounds.finished is not None) << 1,
         }
         if accumulates or rounds.finished is not None:
-            expected["get_round"] = rounds.current if accumulates else rounds.finished or 0
+            expected["get_round"] = rounds.shown
         members = sum(1 << member for member in rounds.members) if accumulates else 0
         expected["get_count"] = rounds.partial.count if rounds.partial is not None else 0
         expected["get_members_low"], expected["get_members_high"] = members & 0xFFFFFFFF, members >> 32

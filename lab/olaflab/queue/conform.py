@@ -20,7 +20,7 @@ from olafctl.queue.verilate import build_queue
 from olafctl.wire.geometry import Geometry
 from olafctl.wire.modes import Mode
 from olaflab.queue.comparison import Comparison
-from olaflab.queue.golden import GoldenQueue, Unexplained
+from olaflab.queue.golden import GoldenQueue, Unexplained, iswitch_async
 from olaflab.queue.model import QueueModel
 from olaflab.queue.told import ToldQueue, build_told
 from olaflab.queue.traffic import Traffic
@@ -64,6 +64,7 @@ EXPECTED = (
     *(f"repaired {end} while {what}" for end in ("truncated", "overlong") for what in ("appended", "merged")),
     *(f"released by {what}" for what in ("the last contribution", "SET", "FBCAST")),
     *("discarded by SET", "discarded by RESET"),
+    *(f"numbered, {place}" for place in iswitch_async.PLACES),
     *(f"command {command.name}" for command in Command),
     "command refused",
 )
@@ -126,7 +127,11 @@ def _episode(comparison: Comparison, geometry: Geometry, pick: random.Random, fr
     rivalry, extreme = draw < 0.3, draw < 0.1
     if rivalry:
         indices = min(geometry.indices, pick.choice((1, 2)))
-    traffic = Traffic(pick.getrandbits(32), geometry, indices, longest, extreme=extreme)
+    favourite = Mode.OLAF if hasty or rivalry else pick.choice((*Mode, None))
+    if hasty and not rivalry and pick.random() < 0.3:
+        favourite = Mode.ISWITCH_ASYNC
+    numbered = favourite is Mode.ISWITCH_ASYNC
+    traffic = Traffic(pick.getrandbits(32), geometry, indices, longest, extreme=extreme, numbered=numbered)
     comparison.set(
         rate=0, accumulate_quota=pick.choice((0, 1, geometry.slots // 2, geometry.slots, geometry.slots))
     )
@@ -138,7 +143,6 @@ def _episode(comparison: Comparison, geometry: Geometry, pick: random.Random, fr
         ),
         hold=int(not hasty and pick.random() < (0.7 if rivalry else 0.2)),
     )
-    favourite = Mode.OLAF if hasty or rivalry else pick.choice((*Mode, None))
     _configure(comparison, traffic, pick, favourite)
     if rivalry:
         rewarding = replace(

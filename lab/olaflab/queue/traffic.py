@@ -90,11 +90,19 @@ class Traffic:
     """An endless supply of frames from a seed, for one geometry."""
 
     def __init__(
-        self, seed: int, geometry: Geometry, indices: int, longest: int, *, extreme: bool = False
+        self,
+        seed: int,
+        geometry: Geometry,
+        indices: int,
+        longest: int,
+        *,
+        extreme: bool = False,
+        numbered: bool = False,
     ) -> None:
         """``indices`` take part; no update is longer than ``longest`` gradients, except on purpose.
 
         With ``extreme``, half of the rewards are at the ends of binary32's range, and so are the thresholds.
+        With ``numbered``, members number their updates themselves; else their numbers are rounds.
         """
         self._random = pick = random.Random(seed)
         self._geometry = geometry
@@ -106,6 +114,8 @@ class Traffic:
         self._time = pick.choice((1000, (1 << 48) - 100, 1 << 47))
         self._policy = pick.choice((5, 65530, 32760))
         self._rounds = {index: pick.choice((0, 1, (1 << 31) - 2, (1 << 32) - 2)) for index in self.indices}
+        self._numbered = numbered
+        self._numbers: dict[tuple[int, int], int] = {}
         self._members = pick.choice((1, 2, 3, 5))
         self._summing = pick.choice((0.0, 0.0, 0.5, 1.0))
         rewards = pick.choice((_REWARDS, _REWARDS, _LEAST))
@@ -168,7 +178,7 @@ class Traffic:
         aggregated = pick.random() < 0.06
         member = self._member()
         chosen = {
-            "seq": self._round(of),
+            "seq": self._number(of, member) if self._numbered else self._round(of),
             "reward": self._reward(),
             "gen_time": (self._time - pick.choice((0, 0, 0, 1, 5, 1 << 40, 1 << 47))) % (1 << 48),
             "policy": (self._policy - pick.choice((0, 0, 1, 3, 1 << 15))) % (1 << 16),
@@ -201,6 +211,24 @@ class Traffic:
             self._rounds[index] += 1
         away = pick.choice((-1, -2, 1, 1 << 31, pick.getrandbits(32))) if pick.random() < 0.12 else 0
         return (self._rounds[index] + away) % (1 << 32)
+
+    def _number(self, index: int, member: int) -> int:
+        """Mostly the member's next; now and then one of before, or one further ahead or far from it."""
+        pick = self._random
+        start = pick.choice((0, (1 << 31) - 9, (1 << 32) - 9))
+        newest = self._numbers.setdefault((index, member), start)
+        draw = pick.random()
+        if draw < 0.6:
+            away = pick.choice((1, 1, 1, 2, 3))
+        elif draw < 0.8:
+            away = -pick.choice((0, 0, 1, 2, 3, 7, 14, 15, 16, 17, 31, 32))
+        elif draw < 0.9:
+            away = pick.choice((4, 8, 15, 16, 17, 18, 31, 32, 33, 48))
+        else:
+            away = pick.choice((1 << 31, (1 << 31) - 1, -(1 << 31) + 16, 1 << 16, pick.getrandbits(32)))
+        if 0 < away < 1 << 8:
+            self._numbers[index, member] = (newest + away) % (1 << 32)
+        return (newest + away) % (1 << 32)
 
     def _member(self) -> int:
         pick = self._random

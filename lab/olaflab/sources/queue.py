@@ -38,8 +38,16 @@ until then.
 In FIFO mode every update is appended, and none is merged.
 
 In ISWITCH mode an index sums one contribution of each member to the round in `seq`. The sum leaves
-once, as a RESULT, when the counts in it reach H. SET applies a new H at once; out of ISWITCH mode it
-discards the partial sum. A halted index keeps its partial sum until it goes on, FBCAST or RESET.
+once, as a RESULT, when the counts in it reach H.
+
+In ISWITCH_ASYNC mode an index sums whatever contributions come until the counts reach H. The sum leaves
+once, as a RESULT whose `seq` is the index' next result number: 1 for the first after RESET, or after SET
+from another mode, then one more each. A member's contributions have numbers of its own in `seq`; each is
+taken once. Of each member the queue knows the highest number it took and which of the 16 before it.
+
+SET applies a new H at once. SET to another mode discards the partial sum, and the index begins afresh: no
+round is finished, no contribution known. A halted index keeps its partial sum until it goes on, FBCAST or
+RESET.
 """.splitlines()
 
 

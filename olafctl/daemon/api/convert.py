@@ -170,14 +170,14 @@ def _present(row: Row) -> Row:
 
 
 def _number(enum: Any, value: str) -> int:
-    return int(enum.Value(value.upper()))
+    return int(enum.Value(value.upper().replace("-", "_")))
 
 
 def _name(enum: Any, number: int) -> str:
     if number not in enum.values():
         known, what = ", ".join(enum.keys()), enum.DESCRIPTOR.name
         raise BadInput(Problem(f"{number} is none of {what}", what.lower(), f"one of: {known}"))
-    return str(enum.Name(number)).lower()
+    return str(enum.Name(number)).lower().replace("_", "-")
 
 
 def _address(text: str) -> IPv4Address:

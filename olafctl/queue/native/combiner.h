@@ -25,7 +25,7 @@ struct Held {
     std::uint16_t count;
     Versions versions;
     std::uint8_t aggregated;
-    bool result;   // it came in ISWITCH mode: a sum, also when it is of one
+    bool result;   // it came in a mode that sums: a sum, also when it is of one
     bool patched;  // others were merged into it
     olaf_tuser user;
     Buffer *bytes;
@@ -140,6 +140,7 @@ class Combiner {
             header.flags = (header.flags & ~OLAF_FLAG_SUMMED) | OLAF_FLAG_AGGREGATED |
                            (update.versions.summed ? OLAF_FLAG_SUMMED : 0);
             header.count = update.count;
+            header.seq = update.seq;
             header.reward = update.reward;
             header.policy = update.versions.policy;
             olaf_header_write(&header, frame + OLAF_HEADER_AT);

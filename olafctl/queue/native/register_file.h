@@ -72,7 +72,7 @@ class RegisterFile {
         const Held *sum = queue.Accumulates(index) ? queue.Waiting(index) : nullptr;
         switch (command) {
             case OLAF_COMMAND_SET:
-                if (sum && staged_.mode != OLAF_MODE_ISWITCH) combiner_.Discarded(sum);
+                if (sum && staged_.mode != queue.SettingOf(index).mode) combiner_.Discarded(sum);
                 if (queue.Set(index, staged_)) combiner_.timed.Released(now, index);
                 break;
             case OLAF_COMMAND_FBCAST:
@@ -166,10 +166,10 @@ class RegisterFile {
         At(OLAF_REGISTER_GET_THRESHOLD) = setting.wanted;
         At(OLAF_REGISTER_GET_REWARD_ENABLE) = setting.reward_rule;
         std::memcpy(&At(OLAF_REGISTER_GET_REWARD_THRESHOLD), &setting.threshold, sizeof setting.threshold);
-        const Rounds *rounds = queue.RoundsOf(index);
-        const std::uint64_t members = sum ? rounds->members() : 0;
-        At(OLAF_REGISTER_GET_STATE) = (sum ? 1 : 0) | (rounds && rounds->finished() ? 2 : 0);
-        At(OLAF_REGISTER_GET_ROUND) = rounds ? rounds->round() : 0;
+        const auto progress = queue.ProgressOf(index);
+        const std::uint64_t members = sum ? progress.members : 0;
+        At(OLAF_REGISTER_GET_STATE) = (sum ? 1 : 0) | (progress.finished ? 2 : 0);
+        At(OLAF_REGISTER_GET_ROUND) = progress.round;
         At(OLAF_REGISTER_GET_COUNT) = sum ? sum->count : 0;
         At(OLAF_REGISTER_GET_MEMBERS_LOW) = static_cast<std::uint32_t>(members);
         At(OLAF_REGISTER_GET_MEMBERS_HIGH) = static_cast<std::uint32_t>(members >> 32);

@@ -25,6 +25,7 @@ class Rounds {
     }
 
     bool finished() const { return finished_any_; }
+    std::uint32_t last() const { return finished_any_ ? finished_ : 0; }
     // The round that accumulates, else the one that was finished last.
     std::uint32_t round() const { return accumulating_ ? current_ : finished_; }
     // A bit for each member that is in the sum.

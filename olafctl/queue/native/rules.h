@@ -1,6 +1,6 @@
 // The decisions of one OlafQueue (OLAF's Algorithm 1, the reward rule of OLAF §3, the head lock of
-// OLAF §12.1; iSwitch's rounds), without any notion of time: an update's disposition is decided, it is
-// settled when it has arrived to its end, the head begins to leave, its slot becomes free.
+// OLAF §12.1; iSwitch's rounds and numbered sums), without any notion of time: an update's disposition is
+// decided, it is settled when it has arrived to its end, the head begins to leave, its slot becomes free.
 //
 // The queue of the target `software` and the laboratory's event-level model are built on these.
 
@@ -13,6 +13,7 @@
 #include "../../wire/native/modes.h"
 #include "reward.h"
 #include "rounds.h"
+#include "windows.h"
 
 namespace olaf {
 
@@ -59,17 +60,16 @@ template <typename Update> class BasicQueue {
     BasicQueue(std::size_t slots, std::size_t indices, std::size_t quota, std::uint32_t members = 32)
         : line_(slots), waiting_(indices, kNone), settings_(indices), quota_(quota), members_(members) {}
 
-    // Whether a sum of the index was complete by now: it is in line.
+    // Whether a sum of the index was complete by now: it is in line. In another mode it begins afresh.
     bool Set(std::uint32_t index, const Setting &setting) {
-        settings_.at(index) = setting;
-        if (setting.mode == OLAF_MODE_ISWITCH && rounds_.empty()) rounds_.resize(settings_.size());
-        if (!Accumulates(index)) return false;
-        if (setting.mode != OLAF_MODE_ISWITCH) {
-            Discard(index);
-        } else if (!setting.halted) {
-            return ReleaseComplete(&rounds_[index], setting);
+        const bool afresh = settings_.at(index).mode != setting.mode;
+        settings_[index] = setting;
+        if (Sums(index) && rounds_.empty()) rounds_.resize(settings_.size());
+        if (afresh) {
+            if (Accumulates(index)) Discard(index);
+            Forget(index);
         }
-        return false;
+        return Accumulates(index) && !setting.halted && ReleaseComplete(&rounds_[index], setting);
     }
 
     void SetQuota(std::size_t quota) { quota_ = quota; }
@@ -84,13 +84,23 @@ template <typename Update> class BasicQueue {
     // Whether the last update that was settled completed a round: its sum is now in line.
     bool released() const { return released_; }
 
-    bool Sums(std::uint32_t index) const { return settings_[index].mode == OLAF_MODE_ISWITCH; }
+    bool Sums(std::uint32_t index) const { return InRounds(index) || Numbers(index); }
+    bool InRounds(std::uint32_t index) const { return settings_[index].mode == OLAF_MODE_ISWITCH; }
+    bool Numbers(std::uint32_t index) const { return settings_[index].mode == OLAF_MODE_ISWITCH_ASYNC; }
     bool Accumulates(std::uint32_t index) const {
         return !rounds_.empty() && rounds_[index].rounds.accumulating();
     }
-    // The rounds of an index; null before any index had some.
-    const Rounds *RoundsOf(std::uint32_t index) const {
-        return rounds_.empty() ? nullptr : &rounds_[index].rounds;
+    // How far the sums of an index are: whether there was a result, which round or number, of which members.
+    struct Progress {
+        bool finished;
+        std::uint32_t round;
+        std::uint64_t members;
+    };
+    Progress ProgressOf(std::uint32_t index) const {
+        if (rounds_.empty()) return {};
+        const auto &[rounds, windows, sum] = rounds_[index];
+        if (Numbers(index)) return {rounds.finished(), rounds.last(), windows.members()};
+        return {rounds.finished(), rounds.round(), rounds.members()};
     }
 
     // The update that one of `index` would be combined with, or nullptr.
@@ -107,9 +117,9 @@ template <typename Update> class BasicQueue {
         arriving_.tracked = setting.mode == OLAF_MODE_OLAF;
         place_ = kNone;
         after_locked_ = false;
-        disposition_ = setting.halted                      ? Disposition::kDroppedHalted
-                       : setting.mode == OLAF_MODE_ISWITCH ? OfRound(closing)
-                                                           : OfLine(setting, closing);
+        disposition_ = setting.halted       ? Disposition::kDroppedHalted
+                       : Sums(update.index) ? OfSum(closing)
+                                            : OfLine(setting, closing);
         return disposition_;
     }
 
@@ -118,7 +128,7 @@ template <typename Update> class BasicQueue {
     void Settle(std::uint32_t *displaced) {
         *displaced = 0;
         released_ = false;
-        if (settings_[arriving_.update.index].mode == OLAF_MODE_ISWITCH) {
+        if (Sums(arriving_.update.index)) {
             Contribute(displaced);
             return;
         }
@@ -169,9 +179,11 @@ template <typename Update> class BasicQueue {
         --accumulating_;
     }
 
-    // Lets an index sum its finished round again.
+    // Lets an index sum its finished round again, or number from 1 and take every contribution again.
     void Forget(std::uint32_t index) {
-        if (!rounds_.empty()) rounds_[index].rounds.Forget();
+        if (rounds_.empty()) return;
+        rounds_[index].rounds.Forget();
+        rounds_[index].windows.Forget();
     }
 
     // The head begins to leave: from now on it can be neither replaced nor merged with, but by what is
@@ -209,6 +221,7 @@ template <typename Update> class BasicQueue {
 
     struct Sum {
         Rounds rounds;
+        Windows windows;  // of numbered sums
         Entry sum;
     };
 
@@ -238,21 +251,36 @@ template <typename Update> class BasicQueue {
         return Disposition::kDroppedReward;
     }
 
-    Disposition OfRound(std::size_t closing) const {
+    Disposition OfSum(std::size_t closing) const {
         const Update &update = arriving_.update;
         if (update.member() >= members_) return Disposition::kDroppedMember;
         const Sum &index = rounds_[update.index];
+        if (Numbers(update.index)) {
+            switch (index.windows.Is(update.seq, update.member())) {
+                case Windows::Contribution::kDuplicate: return Disposition::kDroppedDuplicate;
+                case Windows::Contribution::kLate: return Disposition::kDroppedLate;
+                case Windows::Contribution::kNew: break;
+            }
+            return index.rounds.accumulating() ? OfAdded(index) : OfFirst(closing);
+        }
         switch (index.rounds.Is(update.seq, update.member())) {
             case Rounds::Contribution::kDuplicate: return Disposition::kDroppedDuplicate;
             case Rounds::Contribution::kLate: return Disposition::kDroppedLate;
-            case Rounds::Contribution::kFirst:
-                if (accumulating_ >= quota_) return Disposition::kDroppedQuota;
-                return occupancy() + closing >= line_.size() ? Disposition::kDroppedFull
-                                                             : Disposition::kAppended;
+            case Rounds::Contribution::kFirst: return OfFirst(closing);
             case Rounds::Contribution::kSupersedes: return Disposition::kDroppedSuperseded;
             case Rounds::Contribution::kAdded: break;
         }
-        return update.size != index.sum.update.size ? Disposition::kDroppedMismatch : Disposition::kMerged;
+        return OfAdded(index);
+    }
+
+    Disposition OfFirst(std::size_t closing) const {
+        if (accumulating_ >= quota_) return Disposition::kDroppedQuota;
+        return occupancy() + closing >= line_.size() ? Disposition::kDroppedFull : Disposition::kAppended;
+    }
+
+    Disposition OfAdded(const Sum &index) const {
+        return arriving_.update.size != index.sum.update.size ? Disposition::kDroppedMismatch
+                                                              : Disposition::kMerged;
     }
 
     void Contribute(std::uint32_t *displaced) {
@@ -272,6 +300,8 @@ template <typename Update> class BasicQueue {
                 break;
             default: return;
         }
+        if (Numbers(arriving_.update.index))
+            index.windows.Take(arriving_.update.seq, arriving_.update.member());
         released_ = ReleaseComplete(&index, settings_[arriving_.update.index]);
     }
 
@@ -283,12 +313,15 @@ template <typename Update> class BasicQueue {
 
     void Release(Sum *index) {
         index->rounds.Finish();
+        index->sum.update.seq = index->rounds.last();
         --accumulating_;
         line_[Wrap(first_ + held_++)] = index->sum;
     }
 
     void Begin(Sum *index) {
-        index->rounds.Begin(arriving_.update.seq, arriving_.update.member());
+        const bool numbers = Numbers(arriving_.update.index);
+        index->rounds.Begin(numbers ? index->rounds.last() + 1 : arriving_.update.seq,
+                            arriving_.update.member());
         index->sum = {arriving_.update, arriving_.reward, false};
         index->sum.update.aggregated = 1;
     }

@@ -26,7 +26,7 @@ typedef struct {
     uint8_t epoch;  // job epoch, given at Join; frames of another epoch are refused
     uint8_t flags;  // bit 0 AGGREGATED, bit 1 STATUS (a status header follows), bit 2 SUMMED (of an update: policy is a sum)
     uint16_t count;  // worker updates merged into this frame; 1 from a worker
-    uint32_t seq;  // the newest constituent's sequence number at its worker; the round in iswitch mode
+    uint32_t seq;  // the newest constituent's sequence number at its worker; the round in iswitch mode; in iswitch-async mode the number of a member's contribution or of a result
     uint32_t reward;  // binary32 mean episode reward; of a merged frame the highest
     uint64_t gen_time;  // ns modulo 2^48, when the newest constituent was generated
     uint16_t segment;  // which block of the model this frame carries, from 0

@@ -49,6 +49,16 @@ def test_a_result_is_of_every_member_and_waits_for_the_slowest() -> None:
     assert [worker.delivered for worker in result.workers] == [1, 1, 1, 1]
 
 
+def test_numbered_sums_wait_for_no_member() -> None:
+    """One of three sends twice as often: every sum is of the next three updates, whoever sent them."""
+    fast, *slow = members(3)
+    sources = (fast, *(replace(one, period=20 * US, phase=1000 + one.worker * US) for one in slow))
+    scenario = Scenario((Engine("e", mode=Mode.ISWITCH_ASYNC),), sources)
+    result = run(scenario, 200 * US, record=True, each_worker=True)
+    assert [count for _, _, count in results(result)] == [3] * 13
+    assert [worker.delivered for worker in result.workers] == [19, 10, 10]
+
+
 def test_results_in_time_leave_no_retries_behind() -> None:
     """200 rounds, each of which a worker would have sent again after 500 µs."""
     scenario = Scenario((Engine("e", mode=Mode.ISWITCH),), members(2, retry=500 * US))
@@ -111,7 +121,9 @@ def test_rounds_that_an_engine_on_the_way_does_not_sum_are_refused(changes: dict
     rack, root = Engine("rack", link=Link("root"), mode=Mode.ISWITCH), Engine("root", mode=Mode.ISWITCH)
     sources = tuple(replace(one, engine="rack") for one in members(2))
     Scenario((rack, root, Engine("other")), sources)
-    with pytest.raises(BadInput, match=r"cluster 0: sends in rounds that some engines .* iswitch, or none"):
+    with pytest.raises(
+        BadInput, match=r"cluster 0: sends in rounds that some engines .* iswitch-async, or none"
+    ):
         Scenario((rack, replace(root, **changes)), sources)
 
 

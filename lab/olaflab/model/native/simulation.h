@@ -150,7 +150,7 @@ class Simulation {
         }
         const OlafSource &source = sources_[event.what];
         const std::int64_t generated = event.time - source.delay;
-        if (engines_[source.engine].queue().Sums(source.index)) {
+        if (engines_[source.engine].queue().InRounds(source.index)) {
             generations_.Pop();
             Turn &turn = turns_in_rounds_[event.what];
             turn.generated = generated;
@@ -218,6 +218,7 @@ class Simulation {
     // A worker has the result of an index.
     void Result(std::int64_t now, const Ack &ack) {
         const OlafSource &source = sources_[ack.node];
+        if (!engines_[source.engine].queue().InRounds(ack.index)) return;
         Turn &turn = turns_in_rounds_[ack.node];
         const std::uint32_t segment = ack.index - source.index;
         if (ack.round != static_cast<std::uint32_t>(turns_[ack.node] - 1) || !turn.missing[segment]) return;

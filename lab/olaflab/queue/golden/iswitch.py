@@ -28,6 +28,10 @@ class Rounds:
         self.partial, self.current = sum_of_one, field(update.header, "seq")
         self.members = {update.sidecar.member}
 
+    def add(self, update: Update) -> None:
+        """A contribution joins the partial sum."""
+        self.members.add(update.sidecar.member)
+
     def complete(self, threshold: int) -> bool:
         """Whether the worker updates that make a result are in."""
         return self.partial is not None and self.partial.count >= threshold
@@ -41,6 +45,11 @@ class Rounds:
     def reset(self) -> None:
         """Forget the partial sum and the finished round."""
         self.partial = self.finished = None
+
+    @property
+    def shown(self) -> int:
+        """What GET shows as the round."""
+        return self.current if self.partial is not None else self.finished or 0
 
 
 @dataclass(frozen=True)
@@ -65,6 +74,11 @@ def disposition(update: Update, rounds: Rounds, room: Room) -> str:
         number == rounds.finished or not newer_or_same(number, rounds.finished, 32)
     ):
         return "dropped_late"
+    return disposition_of_first(room)
+
+
+def disposition_of_first(room: Room) -> str:
+    """The counter of what becomes of the contribution that would begin a sum."""
     if room.quota_reached:
         return "dropped_quota"
     return "dropped_full" if room.full else "appended"

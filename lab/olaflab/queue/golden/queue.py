@@ -18,7 +18,7 @@ from olafctl.queue.registers import BY_NAME, Access, Command, IndexSettings
 from olafctl.wire.geometry import Geometry
 from olafctl.wire.layouts import Kind, StatusFlag
 from olafctl.wire.modes import Mode
-from olaflab.queue.golden import iswitch, opportunistic
+from olaflab.queue.golden import iswitch, iswitch_async, opportunistic
 from olaflab.queue.golden.frames import Update
 from olaflab.queue.golden.reward import Reward
 from olaflab.queue.golden.settings import Index, Step, steps
@@ -216,10 +216,14 @@ class GoldenQueue:
         slot = None
         if settings.halted:
             what = "dropped_halted"
-        elif settings.mode == Mode.ISWITCH:
+        elif settings.mode.sums:
             quota_reached = self.accumulating >= self.accumulate_quota
             room = iswitch.Room(self.geometry.members, quota_reached, full)
-            what = iswitch.disposition(update, index.rounds, room)
+            if isinstance(index.rounds, iswitch_async.NumberedSums):
+                what = iswitch_async.disposition(update, index.rounds, room)
+                self.note(f"numbered, {iswitch_async.place(update, index.rounds)}")
+            else:
+                what = iswitch.disposition(update, index.rounds, room)
         elif settings.mode == Mode.FIFO:
             what = "dropped_full" if full else "appended"
         else:
@@ -254,7 +258,7 @@ class GoldenQueue:
         self.counters[what] += 1
         if update.fault is None:
             self._seen[update.sidecar.index] = cycle
-        if arriving.index.settings.mode == Mode.ISWITCH:
+        if arriving.index.settings.mode.sums:
             self._contribute(arriving)
         elif what == "appended":
             assert slot is not None
@@ -278,7 +282,7 @@ class GoldenQueue:
         elif arriving.disposition == "merged":
             assert rounds.partial is not None
             newer, saturated = rounds.partial.merge(update, arriving.reward)
-            rounds.members.add(update.sidecar.member)
+            rounds.add(update)
             self.note("contributed, newer" if newer else "contributed, older")
             self.counters["saturations"] += saturated
         else:
@@ -299,12 +303,12 @@ class GoldenQueue:
         rounds = index.rounds
         match step.command:
             case Command.SET:
-                index.settings = step.settings
-                if rounds.partial is not None and step.settings.mode != Mode.ISWITCH:
-                    rounds.partial = None
+                afresh = step.settings.mode != index.settings.mode
+                index.set(step.settings)
+                if rounds.partial is not None and afresh:
                     self.counters["dropped_reset"] += 1
                     self.note("discarded by SET")
-                elif not step.settings.halted and rounds.complete(step.settings.threshold):
+                elif not afresh and not step.settings.halted and rounds.complete(step.settings.threshold):
                     self._release(rounds, "released by SET")
             case Command.FBCAST:
                 if rounds.partial is not None:

@@ -3,7 +3,9 @@
 from dataclasses import dataclass, field
 
 from olafctl.queue.registers import Command, IndexSettings
+from olafctl.wire.modes import Mode
 from olaflab.queue.golden.iswitch import Rounds
+from olaflab.queue.golden.iswitch_async import NumberedSums
 
 
 @dataclass
@@ -12,6 +14,12 @@ class Index:
 
     settings: IndexSettings = field(default_factory=IndexSettings)
     rounds: Rounds = field(default_factory=Rounds)
+
+    def set(self, settings: IndexSettings) -> None:
+        """Apply new settings; in another mode it begins afresh."""
+        if settings.mode != self.settings.mode:
+            self.rounds = NumberedSums() if settings.mode is Mode.ISWITCH_ASYNC else Rounds()
+        self.settings = settings
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,6 @@
     (* hierconn *) wire [INDEX_WORDS*SLOT_BITS-1:0] \queue.index_table.words_cluster_status0 ,
         \queue.index_table.words_cluster_status1 , \queue.index_table.words_cluster_status2 ;
     (* hierconn *) wire [INDEX_WORDS*ROW_BITS-1:0] \queue.accumulate.words_rows ;
-    (* hierconn *) wire [INDEX_WORDS*`OLAF_SETTINGS_BITS-1:0] \queue.settings_table.words_rows ;
 
     (* hierconn *) wire \queue.issue , \queue.bypass_issue , \queue.output_free , \queue.bypass.mid_frame ;
     (* hierconn *) wire \queue.dequeue.busy ;
@@ -66,10 +65,8 @@
     (* hierconn *) wire [2:0] \queue.commands.state ;
     (* hierconn *) wire \queue.commands.pause , \queue.commands.accumulates ;
     (* hierconn *) wire \queue.commands.releases , \queue.commands.discards ;
-    (* hierconn *) wire [7:0] \queue.commands.command ;
     (* hierconn *) wire [INDEX_BITS-1:0] \queue.commands.index ;
     (* hierconn *) wire [SLOT_BITS-1:0] \queue.commands.slot ;
-    (* hierconn *) wire [`OLAF_SETTINGS_BITS-1:0] \queue.commands.new_settings ;
 
     // Short names of what is compared everywhere.
     wire arriving = queue.enqueue.arriving, leaving = queue.enqueue.leaving, busy = queue.dequeue.busy;
@@ -158,6 +155,9 @@
     function [1:0] mode(input [`OLAF_SETTINGS_BITS-1:0] settings);
         mode = settings[`OLAF_SETTINGS_MODE];
     endfunction
+    function summed(input [1:0] its_mode);
+        summed = its_mode == `OLAF_MODE_ISWITCH || its_mode == `OLAF_MODE_ISWITCH_ASYNC;
+    endfunction
     // An update of this index waits and may be merged with.
     function unlocked(input [INDEX_BITS-1:0] index);
         integer each;
@@ -170,9 +170,8 @@
     // What was looked up for an update under way still holds.
     function looked_up(input [INDEX_BITS-1:0] index, input [1:0] its_mode, input [SLOT_BITS-1:0] slot,
                        input present, input locked);
-        looked_up = its_mode <= `OLAF_MODE_GREATEST
-            && (its_mode == `OLAF_MODE_ISWITCH ? slot == sum_slot(index)
-                : slot == newest(index) && (present || updates(index) == 2'd0)
+        looked_up = summed(its_mode) ? slot == sum_slot(index)
+                : (slot == newest(index) && (present || updates(index) == 2'd0)
                   && (!present || (locked ? !unlocked(index)
                                           : state(slot) == WAITING && known(slot) && of(slot) == index)));
     endfunction
@@ -231,8 +230,6 @@
             if (sums(i) && state(sum_slot(i)) != SUMMING) sums_held = 1'b0;
             for (t = 0; t < i; t = t + 1)
                 if (sums(i) && sums(t) && sum_slot(i) == sum_slot(t)) sums_held = 1'b0;
-            if (queue.settings_table.words_rows[`OLAF_SETTINGS_BITS*i + `OLAF_SETTINGS_MODE_LOW +: 2] == 2'd3)
-                sums_held = 1'b0;
         end
     end
     function [BUFFER_BITS-1:0] owned(input [SLOT_BITS-1:0] slot);
@@ -249,8 +246,6 @@
     // A command that comes meanwhile waits until they are clear.
     always @(posedge aclk) if (aresetn) begin
         if (queue.queue_rst) assert(queue.commands.state <= PAUSE && queue.commands.pause == (queue.commands.state == PAUSE));
-        if (queue.commands.state != IDLE && queue.commands.command == `OLAF_COMMAND_SET)
-            assert(queue.commands.new_settings[`OLAF_SETTINGS_MODE] != 2'd3);
     end
 
     always @(posedge aclk) if (!queue.queue_rst) begin

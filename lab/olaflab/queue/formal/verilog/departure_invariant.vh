@@ -99,7 +99,7 @@
         if (in_f) assert(beats_of(queue.enqueue.f_user[`OLAF_TUSER_SIZE]) == queue.ingress.last_index);
         if (in_d) begin
             assert(beats_of(queue.enqueue.d_user[`OLAF_TUSER_SIZE]) == queue.ingress.last_index);
-            if (mode(queue.enqueue.d_settings) != `OLAF_MODE_ISWITCH && queue.enqueue.d_present && !queue.enqueue.d_locked)
+            if (!summed(mode(queue.enqueue.d_settings)) && queue.enqueue.d_present && !queue.enqueue.d_locked)
                 assert(queue.enqueue.same_size == (queue.enqueue.d_user[`OLAF_TUSER_SIZE] == meta_size(queue.enqueue.d_slot)));
         end
         if (arriving) begin
