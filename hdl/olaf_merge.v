@@ -151,7 +151,7 @@ module olaf_merge #(
     reg  [1:0]       r_source, a_source;
     reg              r_copy, a_copy, r_adds;
     wire [WIDTH-1:0] sum;
-    reg  [WIDTH-1:0] after, later;
+    reg  [WIDTH-1:0] result, after, later;
 
     always @(posedge clk)
         if (rst) flying <= {(WRITE + 1){1'b0}};
@@ -191,7 +191,6 @@ module olaf_merge #(
     wire [`OLAF_OLAF_SEQ_WIDTH-1:0]    seq;
     wire                               numbered, summed;
     assign {numbered, seq, summed, policy, reward, count} = patch[WRITE];
-    reg [WIDTH-1:0] result;
     always @* begin
         result = sum;
         if (patched[WRITE]) begin
