@@ -133,6 +133,9 @@ module olaf_output #(
     wire [`OLAF_BEAT_BITS-1:0] data = r_update ? update_data : bypass_data;
 
     // The tuser is offered with a frame's first beat and stays until the next frame's.
+    wire [`OLAF_TUSER_BITS-1:0] next_user = users[get];
+    wire [`OLAF_BEAT_BITS-1:0]  next_data = beats[get];
+    wire [`OLAF_BEAT_BYTES-1:0] next_keep = keeps[get];
     wire next_last, next_first, next_update;
     assign {next_last, next_first, next_update} = marks[get];
     always @(posedge clk) begin
@@ -143,11 +146,11 @@ module olaf_output #(
         end
         if (status_sampled) users[put] <= user;
         if (take) begin
-            m_tdata <= beats[get];
-            m_tkeep <= keeps[get];
+            m_tdata <= next_data;
+            m_tkeep <= next_keep;
             m_tlast <= next_last;
             wire_update <= next_update;
-            if (next_first) m_tuser <= users[get];
+            if (next_first) m_tuser <= next_user;
         end
     end
 
