@@ -14,7 +14,7 @@
 `define OLAF_BEATS_LEAST 2
 `define OLAF_BEATS_GREATEST 142
 `define OLAF_BEATS_DEFAULT 24
-// members of a cluster that an iSwitch round tells apart.
+// members of a cluster that an iSwitch sum tells apart.
 `define OLAF_MEMBERS_LEAST 1
 `define OLAF_MEMBERS_GREATEST 64
 `define OLAF_MEMBERS_DEFAULT 32

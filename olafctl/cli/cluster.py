@@ -35,7 +35,7 @@ def command() -> None:
     click.argument("name"),
     click.option("--values", type=click.IntRange(0), default=0, help="Length of the model in values."),
     click.option("--mode", type=_MODES, help="How the queue treats its updates.  [default: each engine's]"),
-    click.option("--threshold", type=click.IntRange(0), default=0, help="H of iswitch mode; 0: all members."),
+    click.option("--threshold", type=click.IntRange(0), default=0, help="H of iswitch modes; 0: members."),
     click.option("--reward-threshold", "reward", metavar="THRESHOLD",
                  help="Its reward rule's threshold, or off.  [default: each engine's]"),
     click.option("--objective", default="", metavar="TEXT",

@@ -120,14 +120,14 @@ def registers(engine: Engine) -> dict[str, int]:
 def index_range(cluster: Cluster, engine: Engine, topology: Topology) -> IndexRange:
     """A cluster's indices, and what the queue of ``engine`` does with its updates, whatever their segment."""
     mode, limit, h = engine.mode_of(cluster), engine.reward_of(cluster), cluster.h
-    if mode is Mode.ISWITCH:
+    if mode.sums:
         below = len(topology.members_below(engine.name, cluster))
         if below and topology.top(cluster) != engine.name:
-            h = below
+            h = below if mode is Mode.ISWITCH else min(below, h)
     settings = IndexSettings(
         mode=mode,
         halted=cluster.halted,
-        threshold=h if mode is Mode.ISWITCH else 1,
+        threshold=h if mode.sums else 1,
         reward_enable=0 if limit is None else 1,
         reward_threshold=0 if limit is None else float_bits(limit),
     )
@@ -157,7 +157,7 @@ def _between_engines(cluster: Cluster, engine: str, topology: Topology) -> Itera
     own = topology.address_as_member(engine, cluster)
     if own is not None:
         yield _assignment(own, cluster, 0, 0, _NOWHERE)
-    if topology.testbed.mode_of(cluster) is Mode.ISWITCH:
+    if topology.testbed.mode_of(cluster).sums:
         for below in topology.branches(engine, cluster):
             yield _assignment(below.ip, cluster, below.number, 0, below.port)
 
@@ -173,7 +173,7 @@ def _reaching_together(
     group = {"group": cluster.group}
     key = {"cluster": cluster.number}
     yield TableEntry(CLUSTER_MULTICAST, key, "multicast", group)
-    if topology.testbed.mode_of(cluster) is not Mode.ISWITCH:
+    if not topology.testbed.mode_of(cluster).sums:
         return
     address, own = topology.testbed.root.address, topology.address_as_member(engine, cluster)
     if topology.top(cluster) == engine or address is None or own is None:

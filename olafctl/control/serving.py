@@ -15,7 +15,6 @@ from olaf.port import Port
 from olafctl.errors import BadInput, MissingTool, Problem
 from olafctl.membership.model import Cluster, Host
 from olafctl.testbed.model import Testbed
-from olafctl.wire.modes import Mode
 
 POLICIES: dict[str, tuple[type[policies.Policy], tuple[str, ...]]] = {
     "olaf": (policies.RewardGated, ()),
@@ -55,8 +54,8 @@ def policy(name: str, rate: float, options: Mapping[str, float | str | None]) ->
 
 
 def asynchronous(testbed: Testbed) -> tuple[Cluster, ...]:
-    """The clusters that a parameter server is for: rounds of iswitch mode need none."""
-    return tuple(cluster for cluster in testbed.clusters if testbed.mode_of(cluster) is not Mode.ISWITCH)
+    """The clusters that a parameter server is for: members of which an engine sums need none."""
+    return tuple(cluster for cluster in testbed.clusters if not testbed.mode_of(cluster).sums)
 
 
 def host_of(testbed: Testbed, name: str | None) -> Host:

@@ -2,7 +2,6 @@
 
 from olafctl.queue.registers import CLOCK_HZ, IndexSettings, rate_of
 from olafctl.wire.frames import bits_float
-from olafctl.wire.modes import Mode
 
 
 def show_register(name: str, value: int) -> str:
@@ -25,7 +24,7 @@ def show_register(name: str, value: int) -> str:
 def show_settings(settings: IndexSettings) -> str:
     """An index's settings: ``olaf``, ``olaf, reward rule 5``, ``iswitch, H 4, halted``."""
     parts = [str(settings.mode)]
-    if settings.mode is Mode.ISWITCH or settings.threshold != 1:
+    if settings.mode.sums or settings.threshold != 1:
         parts.append(f"H {settings.threshold}")
     if settings.reward_enable:
         parts.append(f"reward rule {bits_float(settings.reward_threshold):g}")

@@ -26,7 +26,6 @@ from olafctl.targets import deployment, processes
 from olafctl.targets.interface import Registers, Running, device_name
 from olafctl.testbed.model import Testbed
 from olafctl.testbed.topology import Topology
-from olafctl.wire.modes import Mode
 
 _MOST_DRIFT = 100
 
@@ -91,7 +90,7 @@ def _clusters(testbed: Testbed) -> list[Json]:
             **_fields(cluster, "number", "name", "group"),
             "mode": testbed.mode_of(cluster),
             **_fields(cluster, "first", "segments"),
-            "threshold": cluster.h if testbed.mode_of(cluster) is Mode.ISWITCH else None,
+            "threshold": cluster.h if testbed.mode_of(cluster).sums else None,
             **_fields(cluster, "halted", "epoch"),
             "workers": [
                 _fields(worker, "name", "ip", "udp_port", "port", "replica", "number")

@@ -77,7 +77,7 @@ class Cluster:
     mode: Mode | None = None
     """None: each engine's own."""
     threshold: int = 0
-    """H of iswitch mode as it was set; 0: as many as it has members."""
+    """H of the iswitch modes as it was set; 0: as many as it has members."""
     reward_threshold: Reward | None = None
     """None: each engine's own."""
     epoch: int = 0
@@ -107,7 +107,7 @@ class Cluster:
 
     @property
     def h(self) -> int:
-        """H: worker updates that make a result of iswitch mode."""
+        """H: worker updates that make a result of the iswitch modes."""
         return self.threshold or max(len(self.workers), 1)
 
     @property

@@ -123,7 +123,24 @@ class Operations:
 
     def set_mode(self, name: str, mode: Mode | None) -> Operation:
         """Set how the queue treats the cluster's updates; None: as each engine does by itself."""
-        return self._set(name, lambda cluster: replace(cluster, mode=mode))
+
+        def changed(cluster: Cluster) -> Cluster:
+            after = replace(cluster, mode=mode)
+            if self._ground.mode_of(after).sums:
+                require(rules.of_threshold(after, self._ground))
+            return after
+
+        store = self._set(name, changed)
+
+        def change(membership: Membership) -> Planned:
+            before = membership.cluster(name)
+            planned = store(membership)
+            if not planned.change or not self._ground.mode_of(replace(before, mode=mode)).sums:
+                return planned
+            # Meanwhile an engine may have summed what another one below it sent in the old mode.
+            return replace(planned, commands=[(Command.RESET, before.first, before.last)])
+
+        return change
 
     def set_reward(self, name: str, threshold: Reward | None) -> Operation:
         """Set the reward rule; None: each engine's own."""
@@ -240,7 +257,7 @@ class Operations:
         """Raises BadInput when a cluster with this member in it breaks a rule."""
         others = (each for each in cluster.workers if each.name != member.name)
         joined = replace(cluster, workers=(*others, member))
-        if self._ground.mode_of(cluster) is Mode.ISWITCH and len(joined.workers) > MEMBERS.default:
+        if self._ground.mode_of(cluster).sums and len(joined.workers) > MEMBERS.default:
             raise NoRoom(*rules.of_cluster(joined, self._ground))
         require(rules.of_cluster(joined, self._ground))
 

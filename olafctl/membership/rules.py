@@ -11,10 +11,11 @@ from olafctl.membership import limits
 from olafctl.membership.ground import Ground
 from olafctl.membership.model import Cluster, Member
 from olafctl.membership.objective import objective
-from olafctl.wire.geometry import MEMBERS
+from olafctl.wire.geometry import MEMBERS, THRESHOLD_MOST, WINDOW
 from olafctl.wire.modes import Mode
 
 _KEY_BYTES = 16
+_SUMMING = "H and partial sums are of the modes iswitch and iswitch-async alone"
 
 
 class NoRoom(BadInput):
@@ -32,9 +33,7 @@ def of_cluster(cluster: Cluster, ground: Ground) -> Iterator[Problem]:
     yield from _name(cluster.name, limits.CLUSTER_NAME)
     if not 0 <= cluster.values <= limits.VALUES:
         yield Problem(f"a model of {cluster.values} values", "values", f"give 0 … {limits.VALUES}")
-    if not 0 <= cluster.threshold <= MEMBERS.default:
-        what = f"{cluster.threshold} updates can never make a result: an index tells {MEMBERS.default} apart"
-        yield Problem(what, "threshold", f"give 1 … {MEMBERS.default}, or 0 for all members")
+    yield from _h(cluster, ground)
     yield from of_reward(cluster.reward_threshold)
     yield from _key(cluster.key)
     if cluster.period < 0:
@@ -44,22 +43,24 @@ def of_cluster(cluster: Cluster, ground: Ground) -> Iterator[Problem]:
 
 
 def of_threshold(cluster: Cluster, ground: Ground) -> Iterator[Problem]:
-    """An H as it is asked for: a round must be able to come to its end with the members there are."""
+    """An H as it is asked for: a sum must be able to come to its end with the members there are."""
     mode, workers = ground.mode_of(cluster), len(cluster.workers)
-    if cluster.threshold and mode is not Mode.ISWITCH:
-        what = f"{cluster.name!r} is of mode {mode}, and H and partial sums are of mode iswitch alone"
-        yield Problem(what, "threshold", "set mode: iswitch, or drop it")
-    elif workers and cluster.threshold > workers:
-        what = f"{cluster.threshold} updates make a result, but the cluster has {workers} workers"
-        yield Problem(what, "threshold", f"give 1 … {workers}")
+    most = workers * (WINDOW if mode is Mode.ISWITCH_ASYNC else 1)
+    if cluster.threshold and not mode.sums:
+        what = f"{cluster.name!r} is of mode {mode}, and {_SUMMING}"
+        yield Problem(what, "threshold", "set mode: iswitch or iswitch-async, or drop it")
+    elif workers and cluster.threshold > most:
+        each = f", each with up to {WINDOW} updates between two results" if most > workers else ""
+        what = f"{cluster.threshold} updates make a result, but the cluster has {workers} workers{each}"
+        yield Problem(what, "threshold", f"give 1 … {min(most, THRESHOLD_MOST)}")
 
 
 def of_rounds(cluster: Cluster, ground: Ground) -> Iterator[Problem]:
     """Whether there are partial sums that could be released or discarded."""
     mode = ground.mode_of(cluster)
-    if mode is not Mode.ISWITCH:
-        what = f"{cluster.name!r} is of mode {mode}, and H and partial sums are of mode iswitch alone"
-        yield Problem(what, "mode", "set mode: iswitch")
+    if not mode.sums:
+        what = f"{cluster.name!r} is of mode {mode}, and {_SUMMING}"
+        yield Problem(what, "mode", "set mode: iswitch or iswitch-async")
 
 
 def of_reward(threshold: object) -> Iterator[Problem]:
@@ -131,18 +132,30 @@ def _key(key: str) -> Iterator[Problem]:
         yield Problem("is no key", "key", "give at least 32 hexadecimal digits")
 
 
+def _h(cluster: Cluster, ground: Ground) -> Iterator[Problem]:
+    """Whether any members could make a result of so many updates."""
+    if ground.mode_of(cluster) is Mode.ISWITCH_ASYNC:
+        most, told = THRESHOLD_MOST, f"a result counts {THRESHOLD_MOST} at most"
+    else:
+        most, told = MEMBERS.default, f"an index tells {MEMBERS.default} apart"
+    if not 0 <= cluster.threshold <= most:
+        what = f"{cluster.threshold} updates can never make a result: {told}"
+        yield Problem(what, "threshold", f"give 1 … {most}, or 0 for all members")
+
+
 def _rounds(cluster: Cluster, ground: Ground) -> Iterator[Problem]:
-    """The conditions under which a round of iswitch mode ends."""
-    if ground.mode_of(cluster) is not Mode.ISWITCH:
+    """The conditions under which a sum comes to its end."""
+    mode = ground.mode_of(cluster)
+    if not mode.sums:
         return
     workers = len(cluster.workers)
     if ground.address is None:
         remedy = "give the engine one in its testbed: address: 10.0.0.250"
-        yield Problem("iswitch needs an address to send to", "mode", remedy)
+        yield Problem(f"{mode} needs an address to send to", "mode", remedy)
     if workers > MEMBERS.default:
-        what = f"{workers} workers, but an index tells {MEMBERS.default} members of a round apart"
+        what = f"{workers} workers, but an index tells {MEMBERS.default} members apart"
         yield Problem(what, "cluster", "make several clusters of it")
-    if cluster.is_spread and cluster.threshold not in (0, workers):
+    if mode is Mode.ISWITCH and cluster.is_spread and cluster.threshold not in (0, workers):
         where = f"{cluster.name}, whose workers are at several engines"
         what = f"{cluster.threshold} updates make a result of {where}"
         remedy = f"leave threshold out: each of the {workers} workers counts"

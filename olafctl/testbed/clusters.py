@@ -16,7 +16,7 @@ from olafctl.testbed.hosts import Directory
 from olafctl.testbed.model import Engine
 from olafctl.testbed.ports import FrontPorts
 from olafctl.testbed.source import Section, attempt
-from olafctl.wire.geometry import MEMBERS, segment_values
+from olafctl.wire.geometry import THRESHOLD_MOST, segment_values
 from olafctl.wire.modes import Mode
 
 _worker_id = whole(0, (1 << 32) - 1)
@@ -165,7 +165,7 @@ def _described(
         first=reading.indices,
         segments=segments,
         mode=mode,
-        threshold=entry.value("threshold", whole(1, MEMBERS.default), 0),
+        threshold=entry.value("threshold", whole(1, THRESHOLD_MOST), 0),
         reward_threshold="off" if own is None and entry.has("reward_threshold") else own,
         epoch=entry.value("epoch", whole(0, limits.EPOCHS - 1), 0),
         objective=entry.text("objective") or "",

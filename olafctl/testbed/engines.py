@@ -9,7 +9,6 @@ from olafctl.testbed import engine, limits, ports
 from olafctl.testbed.model import Engine
 from olafctl.testbed.ports import FrontPorts
 from olafctl.testbed.source import Place, Section
-from olafctl.wire.modes import Mode
 
 _EACH = "give each of the engines its own"
 
@@ -88,11 +87,12 @@ def root(top: Section, declared: Sequence[Declared], servers: Sequence[Host], fr
 
 
 def _check_modes(top: Section, declared: Iterable[Declared]) -> None:
-    """Rounds go through every engine on the way: what clusters are by default must not differ in that."""
-    rounds = {one.engine.mode is Mode.ISWITCH for one in declared}
-    if len(rounds) > 1:
-        what = "mode iswitch of some engines only"
-        top.report.add(top.place("engines"), what, "say mode: iswitch of the clusters instead")
+    """Sums go through every engine on the way: what clusters are by default must not differ in that."""
+    modes = {one.engine.mode if one.engine.mode.sums else None: one.engine.mode for one in declared}
+    if len(modes) > 1:
+        mode = next(mode for mode in modes if mode is not None)
+        what = f"mode {mode} of some engines only"
+        top.report.add(top.place("engines"), what, f"say mode: {mode} of the clusters instead")
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -14,7 +14,6 @@ from olafctl.testbed.links import Links
 from olafctl.testbed.model import Engine, Testbed
 from olafctl.testbed.source import Report, Section
 from olafctl.wire import layouts
-from olafctl.wire.modes import Mode
 
 _FIELDS = {"workers": "clusters", "forwarding": "routes", "bridging": "hosts"}
 """Where there is too much of what a table holds."""
@@ -91,9 +90,7 @@ def _common(all_of_them: Sequence[Engine], root: Engine) -> Engine:
 def _check_servers(testbed: Testbed, top: Section) -> None:
     """The parameter servers: there must be one, and they must fit their table."""
     servers = len(testbed.parameter_servers)
-    serverless = testbed.clusters and all(
-        testbed.root.mode_of(cluster) is Mode.ISWITCH for cluster in testbed.clusters
-    )
+    serverless = testbed.clusters and all(testbed.root.mode_of(cluster).sums for cluster in testbed.clusters)
     if servers == 0 and not serverless:
         top.report.add(
             top.place("parameter_servers"),

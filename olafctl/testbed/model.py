@@ -32,7 +32,7 @@ class Engine:
     active_window: int
     """ns within which an index that sent counts as active."""
     accumulate_quota: int
-    """Slots that rounds of iswitch mode may take while they accumulate."""
+    """Slots that sums of the iswitch modes may take while they accumulate."""
     address: IPv4Address | None
     """The address to which members of iswitch clusters send updates, and all send control messages; None when
     there is none. Of several engines the root alone has one."""

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 from olafctl.testbed.model import Testbed
-from olafctl.wire.modes import Mode
 
 
 def scarcities(testbed: Testbed) -> Iterator[str]:
@@ -14,7 +13,7 @@ def scarcities(testbed: Testbed) -> Iterator[str]:
     """
     for engine in testbed.engines:
         for cluster in testbed.clusters:
-            if engine.mode_of(cluster) is not Mode.ISWITCH and cluster.segments > engine.slots:
+            if not engine.mode_of(cluster).sums and cluster.segments > engine.slots:
                 share = engine.slots / cluster.segments
                 yield (
                     f"{engine.name} has {engine.slots} slots, but the model of {cluster.name} "

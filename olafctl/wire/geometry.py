@@ -23,7 +23,11 @@ class Bounds:
 INDICES = Bounds(1, 4096, 16, "indices tracked, one for each segment of a cluster; others are dropped")
 SLOTS = Bounds(1, 1023, 8, "updates the queue holds (Q_max)")
 BEATS = Bounds(2, 142, 24, "64-byte beats a slot holds: 24 for 1536 bytes, 142 for 9036-byte jumbo frames")
-MEMBERS = Bounds(1, 64, 32, "members of a cluster that an iSwitch round tells apart")
+MEMBERS = Bounds(1, 64, 32, "members of a cluster that an iSwitch sum tells apart")
+WINDOW = 16
+"""Of each member the numbers before the newest of which an index knows whether it took them."""
+THRESHOLD_MOST = 65535
+"""H: a header counts no further."""
 ADDER_LATENCY = Bounds(3, 6, 4, "cycles through a binary32 adder; 4 merges 256-byte updates without a gap")
 
 

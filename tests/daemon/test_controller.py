@@ -135,6 +135,29 @@ def test_settings_reach_every_index_of_the_cluster(controller: Controller, regis
     assert registers.of_indices == [IndexSettings()] * 16
 
 
+def test_numbered_sums_take_an_h_beyond_the_members_and_begin_afresh_with_the_mode(
+    controller: Controller, registers: PairRegisters
+) -> None:
+    done(controller, ASK.create_cluster(Cluster("red", values=360 * 3, mode=Mode.ISWITCH)))
+    done(controller, worker(1))
+    done(controller, worker(2))
+    registers.commands.clear()
+    done(controller, ASK.set_mode("red", Mode.ISWITCH_ASYNC))
+    assert registers.commands == [(Command.RESET, 0, 2)]
+    done(controller, ASK.set_threshold("red", 32))
+    assert registers.of_indices[:3] == [IndexSettings(Mode.ISWITCH_ASYNC, threshold=32)] * 3
+    with pytest.raises(BadInput, match=r"has 2 workers, each with up to 16 .*give 1 … 32"):
+        done(controller, ASK.set_threshold("red", 33))
+    with pytest.raises(BadInput, match=r"32 updates make a result, but the cluster has 2 workers"):
+        done(controller, ASK.set_mode("red", Mode.ISWITCH))
+    with pytest.raises(BadInput, match=r"can never make a result: a result counts 65535 at most"):
+        done(controller, ASK.create_cluster(Cluster("blue", mode=Mode.ISWITCH_ASYNC, threshold=65536)))
+    assert registers.of_indices[:4] == [IndexSettings(Mode.ISWITCH_ASYNC, threshold=32)] * 3 + [
+        IndexSettings()
+    ]
+    assert registers.commands == [(Command.RESET, 0, 2)]
+
+
 def test_the_membership_survives_the_daemon(started: Started, pair: Pair) -> None:
     controller = started()
     done(controller, ASK.create_cluster(Cluster("red")))
@@ -270,7 +293,7 @@ def test_a_reward_threshold_that_no_register_holds_is_refused(
             ASK.create_cluster(Cluster("red", threshold=65535, mode=Mode.ISWITCH)),
             "can never make a result",
         ),
-        (ASK.create_cluster(Cluster("red", threshold=2)), "of mode olaf, and H .* are of mode iswitch"),
+        (ASK.create_cluster(Cluster("red", threshold=2)), "of mode olaf, and H .* are of the modes iswitch"),
     ],
 )
 def test_a_cluster_that_could_not_work_is_refused(

@@ -205,6 +205,23 @@ def test_help_is_forwarded_and_when_all_ask_the_round_begins_again(
     assert registers.commands == [(Command.RESET, 1, 1)]
 
 
+def test_help_of_all_members_resets_no_numbered_sums(
+    controller: Controller, workers: list[Worker], registers: PairRegisters
+) -> None:
+    """It is passed on; whether anyone has the result, members find out by themselves."""
+    for worker in workers:
+        worker.join()
+    done(controller, ASK.set_mode("red", Mode.ISWITCH_ASYNC))
+    registers.commands.clear()
+    first, second = workers
+    for asker, other in ((first, second), (second, first)):
+        assert asker.ask(control.HELP, Action.HELP, segment=1, round=7)["reason"] == Reason.OK
+        assert unpack(control.HELP, bytes(Ether(other.receive())[UDP].payload))["round"] == 7
+    assert registers.commands == []
+    assert first.ask(control.RESET, Action.RESET, segment=1)["reason"] == Reason.OK
+    assert registers.commands == [(Command.RESET, 1, 1)]
+
+
 def test_help_that_was_asked_for_long_ago_counts_no_more(
     workers: list[Worker], registers: PairRegisters, now: list[float]
 ) -> None:

@@ -309,7 +309,7 @@ TABLE = [
         "a-round-of-no-updates",
         "  - name: a\n",
         "  - name: a\n    threshold: 0\n",
-        "13: clusters[0].threshold: 0 is out of range (give a number from 1 to 32)",
+        "13: clusters[0].threshold: 0 is out of range (give a number from 1 to 65535)",
     ),
     changed(
         "cluster-index-twice",

@@ -144,7 +144,7 @@ TABLE = [
         "unknown-mode",
         "beats: 24",
         "mode: lifo",
-        "5: engine.mode: 'lifo' is not one of olaf, fifo, iswitch (did you mean fifo?)",
+        "5: engine.mode: 'lifo' is not one of olaf, fifo, iswitch, iswitch-async (did you mean fifo?)",
     ),
     changed(
         "unknown-transport",

@@ -100,7 +100,7 @@ def command(
 ) -> None:
     """Train LunarLander-v3 through the deployed TESTBED.
 
-    Each cluster that is not of mode iswitch trains a policy of its own. In wall time every worker is a
+    Each cluster that is not of an iswitch mode trains a policy of its own. In wall time every worker is a
     process with kernel sockets in its host's namespace (olafctl deploy --hosts); Ctrl-C ends it, and --resume
     goes on. With --virtual every datagram crosses the twin's P4 and Verilog, in one simulation. Needs the SDK
     (pip install ./sdk) and the extra [train].

@@ -47,7 +47,7 @@ def train(
     show: Show,
     gather: Gather = Processes,
 ) -> list[Trained]:
-    """Train every cluster that is not of iswitch mode until each worker has made its updates, or Ctrl-C.
+    """Train every cluster that is not of an iswitch mode until each worker has made its updates, or Ctrl-C.
 
     ``namespaces`` are the hosts' by name, None this process's own; ``show`` is called every ``report``
     seconds. Raises BadInput for a cluster that no network fits, and for addresses that cannot be used.

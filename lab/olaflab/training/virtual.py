@@ -31,7 +31,7 @@ _LOOK_AGAIN = 0.001
 
 
 def train(engine: VirtualTime, testbed: Testbed, server: Host, plan: Plan, tell: Tell) -> list[Trained]:
-    """Train every cluster of ``testbed`` that is not of iswitch mode, to the end of ``plan``.
+    """Train every cluster of ``testbed`` that is not of an iswitch mode, to the end of ``plan``.
 
     Raises BadInput for a cluster whose values or segments do not fit a network, OlafError when a
     worker does not get its first weights.

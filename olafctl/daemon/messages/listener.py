@@ -293,7 +293,11 @@ class Listener:
 
     def _help(self, message: Message, cluster: Cluster, member: Member) -> Operation:
         """Record that a member lacks a round's result. When all members lack it, no member can send it to the
-        others, so the index begins the round again. Requests older than ``_HELP_SECONDS`` do not count."""
+        others, so the index begins the round again. Requests older than ``_HELP_SECONDS`` do not count.
+
+        A numbered result is never made again: its members agree among themselves to go on without it."""
+        if self._testbed.mode_of(cluster) is Mode.ISWITCH_ASYNC:
+            return lambda membership: Planned({}, {})
         segment, number = message.values["segment"], message.values["round"]
         key = (cluster.name, segment, number)
         now = self._clock()
@@ -355,7 +359,7 @@ class Listener:
 
     def _server(self, cluster: Cluster) -> Values:
         """Address and UDP port to which the cluster's members send their updates."""
-        if self._testbed.mode_of(cluster) is Mode.ISWITCH and self._testbed.root.address is not None:
+        if self._testbed.mode_of(cluster).sums and self._testbed.root.address is not None:
             return {"server_addr": int(self._testbed.root.address), "server_port": self._testbed.udp_port}
         for server in self._testbed.parameter_servers:
             return {"server_addr": int(server.ip), "server_port": server.udp_port}

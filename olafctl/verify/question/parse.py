@@ -9,7 +9,6 @@ from olafctl.queue.registers import CLOCK_HZ
 from olafctl.testbed.model import Testbed
 from olafctl.verify.question.system import Cluster, Transmission
 from olafctl.wire.layouts import BEAT_BYTES
-from olafctl.wire.modes import Mode
 
 _CYCLE = 10**9 // CLOCK_HZ
 """ns."""
@@ -75,8 +74,9 @@ def _check_described(testbed: Testbed) -> None:
         remedy_of_one = "describe one engine with --clusters, --service and --slots"
         problems.append(Problem(what, str(testbed.source), remedy_of_one))
     for cluster in testbed.clusters:
-        if testbed.mode_of(cluster) is Mode.ISWITCH:
-            what = f"cluster {cluster.name} sends in rounds (iswitch), which have no Age-of-Model to prove"
+        mode = testbed.mode_of(cluster)
+        if mode.sums:
+            what = f"cluster {cluster.name} is summed ({mode}), and sums have no Age-of-Model to prove"
             problems.append(Problem(what, str(testbed.source), remedy))
         elif cluster.segments > 1:
             what = f"cluster {cluster.name} has {cluster.segments} segments; an update must be one frame"

@@ -121,7 +121,7 @@ def engines_at(testbed: Testbed, faster: int) -> tuple[Engine, ...]:
 
 
 def _opportunistic(testbed: Testbed) -> Sequence[Cluster]:
-    return [cluster for cluster in testbed.clusters if testbed.mode_of(cluster) is not Mode.ISWITCH]
+    return [cluster for cluster in testbed.clusters if not testbed.mode_of(cluster).sums]
 
 
 def _at(testbed: Testbed, engine: str, cluster: Cluster) -> Sequence[Member]:

@@ -8,11 +8,10 @@ the highest number that was taken is kept, and which of the :data:`WINDOW` numbe
 from dataclasses import dataclass
 from dataclasses import field as member_of
 
+from olafctl.wire.geometry import WINDOW
 from olaflab.queue.golden.frames import Update, field, with_fields
 from olaflab.queue.golden.iswitch import Room, Rounds, disposition_of_first
 from olaflab.queue.golden.waiting import Waiting, newer_or_same
-
-WINDOW = 16
 
 
 @dataclass

@@ -13,7 +13,6 @@ from olafctl.testbed.model import Testbed
 from olafctl.wire import layouts
 from olafctl.wire.frames import Endpoint
 from olafctl.wire.layouts import FrameType, Layout
-from olafctl.wire.modes import Mode
 from olaflab.frames import OlafFrame
 from olaflab.gen_time import nearest_time
 from olaflab.training.replay.schedule import Blocks, Schedule
@@ -43,7 +42,7 @@ class Receptions:
 
 def asynchronous(testbed: Testbed) -> Sequence[Cluster]:
     """The clusters whose members send to a parameter server, without rounds."""
-    return [cluster for cluster in testbed.clusters if testbed.mode_of(cluster) is not Mode.ISWITCH]
+    return [cluster for cluster in testbed.clusters if not testbed.mode_of(cluster).sums]
 
 
 def senders(testbed: Testbed) -> Sequence[Member]:
