@@ -15,8 +15,8 @@
 #include "verilated.h"
 #include "verilated_stops.h"
 
-// The evaluation itself, without the locks that Verilator takes around it for designs of several threads: a third
-// of what a beat costs beside the queue's own logic. Where it has another name, all of `eval` runs instead.
+// The evaluation itself, without the locks that Verilator takes around it for designs of several threads:
+// they cost some 25 ns a cycle. Where it has another name, all of `eval` runs instead.
 void Volaf___024root___eval(Volaf___024root *) __attribute__((weak));
 
 // A signal of the OlafQueue in the rendered instance, by the name that Verilator gives it.
