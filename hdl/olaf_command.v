@@ -24,6 +24,8 @@ module olaf_command #(
     input  wire [31:0]           set_threshold,
     input  wire                  set_reward_enable,
     input  wire [31:0]           set_reward_threshold,
+    input  wire                  set_stale_enable,
+    input  wire [31:0]           set_stale_bound,
     output wire                  busy,
     output reg                   error,
 
@@ -39,18 +41,22 @@ module olaf_command #(
     output wire [ROW_BITS-1:0]   new_row,
 
     input  wire                  may_depart, // a slot is perhaps given back by another; depart itself would come too late
+    input  wire                  learning,   // of a version, from a frame: what is known of it changes
     output wire                  release_sum, // the sum in `slot` joins the out list
     output wire                  discard,    // the sum in `slot` is dropped
     output wire                  forced,
     output reg  [SLOT_BITS-1:0]  slot,
     output wire                  applied,    // to `index`
+    output wire                  forget,     // the newest version of its weights
 
     // What was read of an index.
     output reg  [`OLAF_SETTINGS_BITS-1:0] get_settings,
     output reg  [1:0]            get_state,
     output reg  [31:0]           get_round,
     output reg  [`OLAF_OLAF_COUNT_WIDTH-1:0] get_count,
-    output reg  [63:0]           get_members
+    output reg  [63:0]           get_members,
+    input  wire [`OLAF_OLAF_POLICY_WIDTH:0] newest,     // version of `index`, and first whether it is known
+    output reg  [`OLAF_OLAF_POLICY_WIDTH:0] get_newest
 );
     localparam [2:0] IDLE = 3'd0, PAUSE = 3'd1, WEIGH = 3'd2, ACT = 3'd3, GAP = 3'd4;
     localparam COUNT_BITS = `OLAF_OLAF_COUNT_WIDTH;
@@ -67,7 +73,8 @@ module olaf_command #(
                && (code == `OLAF_COMMAND_GET || (range_last < INDICES && range_first <= range_last));
     wire sound = code != `OLAF_COMMAND_SET
               || (set_mode[7:0] <= {6'd0, `OLAF_MODE_GREATEST} && set_mode[31:9] == 23'd0
-                  && set_threshold != 32'd0 && ~|set_threshold[31:COUNT_BITS]);
+                  && set_threshold != 32'd0 && ~|set_threshold[31:COUNT_BITS]
+                  && ~|set_stale_bound[31:`OLAF_SETTINGS_STALE_BOUND_WIDTH]);
     wire [7:0] command = {5'd0, at_work};
     reg  accepted;
     always @* begin
@@ -90,11 +97,12 @@ module olaf_command #(
     wire sets = command == `OLAF_COMMAND_SET;
     wire afresh = sets && settings[`OLAF_SETTINGS_MODE] != new_settings[`OLAF_SETTINGS_MODE];
     wire reached = !new_settings[`OLAF_SETTINGS_HALTED] && count >= new_settings[`OLAF_SETTINGS_THRESHOLD];
-    assign applied = acts && !(discards && may_depart);
+    assign applied = acts && !(discards && may_depart) && !learning;
     assign set = applied && sets;
     assign release_sum = applied && releases;
     assign discard = applied && discards;
     assign forced = release_sum && command == `OLAF_COMMAND_FBCAST;
+    assign forget = applied && (sets || forgets);
     assign set_row = applied && (releases || discards || forgets);
     assign new_row = {1'b0, slot, round, {MEMBERS{!forgets}} & members, count,
                       !forgets && (releases || finished), {ROUND_BITS{!forgets}} & (releases ? round : finished_round)};
@@ -136,6 +144,8 @@ module olaf_command #(
             new_settings[`OLAF_SETTINGS_THRESHOLD] <= set_threshold[COUNT_BITS-1:0];
             new_settings[`OLAF_SETTINGS_REWARD_ENABLE] <= set_reward_enable;
             new_settings[`OLAF_SETTINGS_REWARD_THRESHOLD] <= set_reward_threshold;
+            new_settings[`OLAF_SETTINGS_STALE_ENABLE] <= set_stale_enable;
+            new_settings[`OLAF_SETTINGS_STALE_BOUND] <= set_stale_bound[`OLAF_SETTINGS_STALE_BOUND_WIDTH-1:0];
         end else if (state == GAP && &gap) index <= index + 1'b1;
         if (state == PAUSE) {accumulates, slot, round, members, count, finished, finished_round} <= row;
         releases <= accumulates && (command == `OLAF_COMMAND_FBCAST || (sets && !afresh && reached));
@@ -144,6 +154,7 @@ module olaf_command #(
         gap <= state == GAP ? gap + 4'd1 : 4'd0;
         if (applied && command == `OLAF_COMMAND_GET) begin
             get_settings <= settings;
+            get_newest <= newest & {(`OLAF_OLAF_POLICY_WIDTH + 1){newest[`OLAF_OLAF_POLICY_WIDTH]}};
             get_state <= {finished, accumulates};
             get_round <= accumulates && settings[`OLAF_SETTINGS_MODE] != `OLAF_MODE_ISWITCH_ASYNC ? round : finished_round;
             get_count <= accumulates ? count : {COUNT_BITS{1'b0}};

@@ -5,6 +5,7 @@
 module olaf_decide (
     input  wire [`OLAF_FAULT_BITS-1:0] fault,   // the update's own, found in its headers
     input  wire        halted,
+    input  wire        stale,                   // beyond the bound of its index
     input  wire [`OLAF_SETTINGS_MODE_WIDTH-1:0] mode,
     input  wire        full,
     input  wire        same_size,               // as the waiting update
@@ -55,6 +56,7 @@ module olaf_decide (
     always @*
         if (fault != `OLAF_FAULT_NONE) disposition = `OLAF_DROP_FAULT;
         else if (halted) disposition = `OLAF_DROP_HALTED;
+        else if (stale) disposition = `OLAF_DROP_STALE;
         else disposition = mode == `OLAF_MODE_ISWITCH ? iswitch
                          : mode == `OLAF_MODE_ISWITCH_ASYNC ? iswitch_async
                          : olaf;

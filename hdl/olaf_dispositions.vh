@@ -19,6 +19,7 @@
 `define OLAF_DROP_DUPLICATE 5'd22
 `define OLAF_DROP_LATE 5'd23
 `define OLAF_DROP_QUOTA 5'd24
+`define OLAF_DROP_STALE 5'd25
 
 // What is wrong with its headers.
 `define OLAF_FAULT_BITS 3

@@ -42,10 +42,16 @@ module olaf_enqueue #(
     input  wire [`OLAF_SETTINGS_BITS-1:0] settings,
     input  wire [ROW_BITS-1:0]     row,           // the round that it accumulates
     input  wire                    quota_reached, // no other round may be accumulated
+    input  wire [63:0]             shifts,        // of the staleness rule
     input  wire                    present,
     input  wire [SLOT_BITS-1:0]    present_slot,
     input  wire                    replaceable,
     input  wire [`OLAF_TUSER_WORKER_WIDTH-1:0] replaceable_by,
+
+    // What is known of the index a cycle later.
+    output wire [INDEX_BITS-1:0]   fetched,
+    input  wire                    newest_known,
+    input  wire [`OLAF_OLAF_POLICY_WIDTH-1:0] newest,
 
     // The slots, the free list and the dequeue. A buffer is its number and its first beat's address.
     input  wire [SLOT_BITS:0]      used,
@@ -133,7 +139,17 @@ module olaf_enqueue #(
     assign out_valid = d_valid;
     assign out_first = d_first;
     assign out_missing = d_missing;
-    assign out_data = d_data;
+
+    // Lanes are scaled once it is decided by how much: those of a first beat are its headers.
+    reg [3:0] shift;
+    genvar lane;
+    generate
+        for (lane = 0; lane < `OLAF_LANES; lane = lane + 1) begin : lanes
+            olaf_scale scale (
+                .value(d_data[32*lane +: 32]), .shift(shift & {4{!d_first}}), .scaled(out_data[32*lane +: 32])
+            );
+        end
+    endgenerate
 
     // Look up.
     // Only a first beat's index is looked up. That it says so here keeps Yosys from reading the tables a cycle earlier
@@ -167,6 +183,11 @@ module olaf_enqueue #(
     wire [`OLAF_OLAF_GEN_TIME_WIDTH-1:0] later = `OLAF_OLAF_GEN_TIME_VALUE(f_data) - f_kept[`OLAF_KEPT_GEN_TIME];
     wire [`OLAF_OLAF_POLICY_WIDTH-1:0] policy_ahead = `OLAF_OLAF_POLICY_VALUE(f_data) - f_kept[`OLAF_KEPT_POLICY];
     reg         same_size, higher, newer, older_policy;
+
+    // How many versions ago its weights were; half the range and more is not behind but ahead.
+    assign fetched = f_user[`OLAF_TUSER_INDEX_LOW +: INDEX_BITS];
+    wire [`OLAF_OLAF_POLICY_WIDTH-1:0] behind = newest - `OLAF_OLAF_POLICY_VALUE(f_data);
+    reg  [`OLAF_OLAF_POLICY_WIDTH-1:0] d_staleness;
 
     wire [`OLAF_KEPT_KEY_WIDTH-1:0] f_key;
     olaf_reward_key incoming_key (.value(`OLAF_OLAF_REWARD_VALUE(f_data)), .key(f_key));
@@ -236,6 +257,7 @@ module olaf_enqueue #(
                 newer <= !later[`OLAF_OLAF_GEN_TIME_WIDTH-1];
                 older_policy <= policy_ahead[`OLAF_OLAF_POLICY_WIDTH-1];
                 d_settings <= f_settings;
+                d_staleness <= newest_known && !behind[`OLAF_OLAF_POLICY_WIDTH-1] ? behind : {`OLAF_OLAF_POLICY_WIDTH{1'b0}};
                 d_accumulates <= f_accumulates;
                 d_same_round <= ahead == 0;
                 d_older_round <= ahead[ROUND_BITS-1];
@@ -274,6 +296,14 @@ module olaf_enqueue #(
         .keep(keep_bounds), .keep_slot(at_slot)
     );
 
+    wire        weighs, stale;
+    wire [3:0]  new_shift;
+    olaf_staleness stale_rule (
+        .enable(d_settings[`OLAF_SETTINGS_STALE_ENABLE]), .aggregated(d_aggregated), .staleness(d_staleness),
+        .bound(d_settings[`OLAF_SETTINGS_STALE_BOUND]), .shifts(shifts),
+        .weighs(weighs), .drops(stale), .shift(new_shift)
+    );
+
     wire taken, late;
     olaf_windows #(.INDEX_BITS(INDEX_BITS), .MEMBER_BITS(MEMBER_BITS)) windows (
         .clk(clk), .look(go && in_valid && in_first), .index(index),
@@ -286,6 +316,7 @@ module olaf_enqueue #(
     olaf_decide decide (
         .fault(d_fault),
         .halted(d_settings[`OLAF_SETTINGS_HALTED]),
+        .stale(stale),
         .mode(d_settings[`OLAF_SETTINGS_MODE]),
         .full(used == FULL),
         .member_known(d_member_known),
@@ -370,7 +401,8 @@ module olaf_enqueue #(
             commit_index <= d_user[`OLAF_TUSER_INDEX_LOW +: INDEX_BITS];
             accumulates <= sums;
             numbers <= numbered;
-            patches <= merging || sums;
+            patches <= merging || sums || weighs;
+            shift <= new_shift;
             completes <= sums && (merging ? too_many || counts[`OLAF_OLAF_COUNT_WIDTH-1:0] >= enough : d_count >= enough);
             members <= merging || numbered ? d_others | d_member : d_member;
             round <= numbered ? d_finished_round + 1'b1 : d_seq;

@@ -111,6 +111,7 @@ module olaf_queue #(
     // Settings.
     wire [31:0] rate, hold, active_window, accumulate_quota;
     wire [31:0] range_first, range_last, set_mode, set_threshold, set_reward_enable, set_reward_threshold;
+    wire [31:0] set_stale_enable, set_stale_bound, stale_shifts_low, stale_shifts_high;
     wire [63:0] now;
 
     // Ingress.
@@ -159,6 +160,12 @@ module olaf_queue #(
     wire [31:0]  get_round;
     wire [`OLAF_OLAF_COUNT_WIDTH-1:0] get_count;
     wire [63:0]  get_members;
+
+    // The newest versions of weights.
+    wire [INDEX_BITS-1:0] fetched;
+    wire [`OLAF_OLAF_POLICY_WIDTH-1:0] newest;
+    wire [`OLAF_OLAF_POLICY_WIDTH:0]   get_newest;
+    wire         newest_known, learning, forget;
     wire         completed = committed && accumulates && completes;
     reg  [SLOT_BITS:0]     accumulating;
     reg          quota_reached;
@@ -198,6 +205,7 @@ module olaf_queue #(
     wire [15:0]  active_clusters /* verilator public_flat_rd */;
 
     assign settled = commit;
+    wire good = commit && ending == `OLAF_END_GOOD;
 
     // It is ready as soon as the rest is: its reset ends a cycle before the rest's.
     olaf_skid #(.WIDTH(IN_BITS)) skid (
@@ -266,6 +274,8 @@ module olaf_queue #(
         .in_missing(in_missing), .in_fault(in_fault), .in_data(in_data), .in_user(in_user),
         .ended(ended), .ending(ending),
         .index(look_index), .settings(settings), .row(row), .quota_reached(quota_reached),
+        .shifts({stale_shifts_high, stale_shifts_low}),
+        .fetched(fetched), .newest_known(newest_known), .newest(newest),
         .present(present), .present_slot(present_slot),
         .replaceable(replaceable), .replaceable_by(replaceable_by),
         .used(used), .free_slot(free_slot), .free_buffer(free_buffer),
@@ -367,6 +377,17 @@ module olaf_queue #(
         .mark(known_sender), .index(commit_index), .active_clusters(active_clusters)
     );
 
+    // An ACK that passes: which, VNP4₁ has said; it is one of an index that exists, with its headers whole.
+    olaf_newest #(.INDEX_BITS(INDEX_BITS)) newest_table (
+        .clk(aclk), .rst(queue_rst), .clearing(clearing), .clearing_index(clearing_step[INDEX_BITS-1:0]),
+        .acknowledge(bypass_in_valid && bypass_in_ready && in_first && in_user[`OLAF_TUSER_KIND] == `OLAF_KIND_ACK
+                     && {16'd0, in_user[`OLAF_TUSER_INDEX]} < INDICES && &in_keep),
+        .acknowledged(in_user[`OLAF_TUSER_INDEX_LOW +: INDEX_BITS]), .version(`OLAF_OLAF_POLICY_VALUE(in_data)),
+        .refuse(good && disposition == `OLAF_DROP_STALE), .refused(commit_index), .learning(learning),
+        .command(commanded), .command_index(command_index), .forget(forget),
+        .index(fetched), .known(newest_known), .newest(newest)
+    );
+
     olaf_settings #(.INDEX_BITS(INDEX_BITS)) settings_table (
         .clk(aclk), .clearing(clearing), .clearing_index(clearing_step[INDEX_BITS-1:0]),
         .set(set), .new_settings(new_settings),
@@ -390,14 +411,15 @@ module olaf_queue #(
         .clk(aclk), .rst(rst),
         .request(do_command), .code(command_code), .range_first(range_first), .range_last(range_last),
         .set_mode(set_mode), .set_threshold(set_threshold), .set_reward_enable(set_reward_enable[0]),
-        .set_reward_threshold(set_reward_threshold), .busy(command_busy), .error(command_error),
+        .set_reward_threshold(set_reward_threshold), .set_stale_enable(set_stale_enable[0]),
+        .set_stale_bound(set_stale_bound), .busy(command_busy), .error(command_error),
         .pause(pause), .quiet(enqueue_idle && !queue_rst), .index(command_index),
         .settings(command_settings), .set(set), .new_settings(new_settings),
         .row(command_row), .set_row(command_set_row), .new_row(command_new_row),
-        .may_depart(may_depart), .release_sum(release_sum), .discard(discard), .forced(forced), .slot(command_slot),
+        .may_depart(may_depart), .learning(learning), .forget(forget), .release_sum(release_sum), .discard(discard), .forced(forced), .slot(command_slot),
         .applied(commanded),
         .get_settings(get_settings), .get_state(get_state), .get_round(get_round), .get_count(get_count),
-        .get_members(get_members)
+        .get_members(get_members), .newest({newest_known, newest}), .get_newest(get_newest)
     );
 
     // Slots that accumulate, and whether they are as many as may.
@@ -411,7 +433,6 @@ module olaf_queue #(
             quota_reached <= {{(31 - SLOT_BITS){1'b0}}, accumulating} >= accumulate_quota;
         end
 
-    wire good = commit && ending == `OLAF_END_GOOD;
     wire faulty = commit && disposition == `OLAF_DROP_FAULT;
     wire bad_end = commit && disposition != `OLAF_DROP_FAULT;
 
@@ -429,12 +450,16 @@ module olaf_queue #(
         .rate(rate), .hold(hold), .active_window(active_window), .accumulate_quota(accumulate_quota),
         .range_first(range_first), .range_last(range_last), .set_mode(set_mode), .set_threshold(set_threshold),
         .set_reward_enable(set_reward_enable), .set_reward_threshold(set_reward_threshold),
+        .set_stale_enable(set_stale_enable), .set_stale_bound(set_stale_bound),
+        .stale_shifts_low(stale_shifts_low), .stale_shifts_high(stale_shifts_high),
         .do_command(do_command), .command(command_code),
         .command_busy({31'd0, command_busy}), .command_error({31'd0, command_error}),
         .get_mode({23'd0, get_settings[`OLAF_SETTINGS_HALTED_LOW], 6'd0, get_settings[`OLAF_SETTINGS_MODE]}),
         .get_threshold({16'd0, get_settings[`OLAF_SETTINGS_THRESHOLD]}),
         .get_reward_enable({31'd0, get_settings[`OLAF_SETTINGS_REWARD_ENABLE_LOW]}),
         .get_reward_threshold(get_settings[`OLAF_SETTINGS_REWARD_THRESHOLD]),
+        .get_stale_enable({31'd0, get_settings[`OLAF_SETTINGS_STALE_ENABLE_LOW]}),
+        .get_stale_bound({16'd0, get_settings[`OLAF_SETTINGS_STALE_BOUND]}), .get_newest({15'd0, get_newest}),
         .get_state({30'd0, get_state}), .get_round(get_round), .get_count({16'd0, get_count}),
         .get_members_low(get_members[31:0]), .get_members_high(get_members[63:32]),
         .occupancy({{(31 - SLOT_BITS){1'b0}}, used}), .active_clusters({16'd0, active_clusters}),
@@ -456,6 +481,7 @@ module olaf_queue #(
         .inc_dropped_oversize(faulty && fault == `OLAF_FAULT_OVERSIZE),
         .inc_dropped_index(faulty && fault == `OLAF_FAULT_INDEX),
         .inc_dropped_halted(good && disposition == `OLAF_DROP_HALTED),
+        .inc_dropped_stale(good && disposition == `OLAF_DROP_STALE),
         .inc_dropped_member(good && disposition == `OLAF_DROP_MEMBER),
         .inc_dropped_duplicate(good && disposition == `OLAF_DROP_DUPLICATE),
         .inc_dropped_late(good && disposition == `OLAF_DROP_LATE),
@@ -480,7 +506,7 @@ module olaf_queue #(
     wire still /* verilator public_flat_rd */;
     assign still = s_axis_tready && ingress_idle && enqueue_idle && merge_idle && output_idle && !busy
                 && !bypass_valid && !command_busy;
-    wire unused = &{1'b0, still, now, set_reward_enable[31:1], hold[31:1], settled, commanded};
+    wire unused = &{1'b0, still, now, set_reward_enable[31:1], set_stale_enable[31:1], hold[31:1], settled, commanded};
 
     olaf_queue_checks #(
         .SLOTS(SLOTS), .AXIS_BITS(IN_BITS), .SLOT_BITS(SLOT_BITS), .BUFFER_BITS(BUFFER_BITS)

@@ -41,6 +41,10 @@ module olaf_registers #(
     output reg  [31:0] set_threshold,
     output reg  [31:0] set_reward_enable,
     output reg  [31:0] set_reward_threshold,
+    output reg  [31:0] set_stale_enable,
+    output reg  [31:0] set_stale_bound,
+    output reg  [31:0] stale_shifts_low,
+    output reg  [31:0] stale_shifts_high,
     output wire        do_command,     // the code, with a write of it
     output wire [7:0]  command,
 
@@ -55,6 +59,9 @@ module olaf_registers #(
     input  wire [31:0] get_count,
     input  wire [31:0] get_members_low,
     input  wire [31:0] get_members_high,
+    input  wire [31:0] get_stale_enable,
+    input  wire [31:0] get_stale_bound,
+    input  wire [31:0] get_newest,
     input  wire [31:0] occupancy,
     input  wire [31:0] active_clusters,
     input  wire [31:0] accumulating,
@@ -92,6 +99,7 @@ module olaf_registers #(
     input  wire        inc_dropped_superseded,
     input  wire        inc_dropped_reset,
     input  wire        inc_forced,
+    input  wire        inc_dropped_stale,
     output wire [63:0] now
 );
     localparam [1:0] OKAY = 2'b00, SLVERR = 2'b10;
@@ -130,6 +138,7 @@ module olaf_registers #(
     reg [63:0] dropped_superseded;
     reg [63:0] dropped_reset;
     reg [63:0] forced;
+    reg [63:0] dropped_stale;
     reg [31:0] shown_occupancy;
     reg [31:0] shown_active_clusters;
     reg [31:0] shown_resident_updates;
@@ -169,6 +178,7 @@ module olaf_registers #(
     reg [63:0] shown_dropped_superseded;
     reg [63:0] shown_dropped_reset;
     reg [63:0] shown_forced;
+    reg [63:0] shown_dropped_stale;
 
     assign now = cycle;
 
@@ -208,6 +218,7 @@ module olaf_registers #(
     reg was_dropped_superseded;
     reg was_dropped_reset;
     reg was_forced;
+    reg was_dropped_stale;
     always @(posedge clk) begin
         was_bypass_accepted <= bypass_accepted;
         was_in_updates <= inc_in_updates;
@@ -245,6 +256,7 @@ module olaf_registers #(
             was_dropped_late <= inc_dropped_late;
             was_dropped_quota <= inc_dropped_quota;
             was_dropped_superseded <= inc_dropped_superseded;
+            was_dropped_stale <= inc_dropped_stale;
         end
     end
 
@@ -291,6 +303,10 @@ module olaf_registers #(
             set_threshold <= 32'd1;
             set_reward_enable <= 32'd0;
             set_reward_threshold <= 32'd0;
+            set_stale_enable <= 32'd0;
+            set_stale_bound <= 32'd0;
+            stale_shifts_low <= 32'd0;
+            stale_shifts_high <= 32'd0;
         end else begin
             written <= write;
             if (written) s_axil_bvalid <= 1'b1;
@@ -308,6 +324,10 @@ module olaf_registers #(
                     12'h064: set_threshold <= (set_threshold & ~mask) | (s_axil_wdata & mask);
                     12'h068: set_reward_enable <= (set_reward_enable & ~mask) | (s_axil_wdata & mask);
                     12'h06c: set_reward_threshold <= (set_reward_threshold & ~mask) | (s_axil_wdata & mask);
+                    12'h074: set_stale_enable <= (set_stale_enable & ~mask) | (s_axil_wdata & mask);
+                    12'h078: set_stale_bound <= (set_stale_bound & ~mask) | (s_axil_wdata & mask);
+                    12'h024: stale_shifts_low <= (stale_shifts_low & ~mask) | (s_axil_wdata & mask);
+                    12'h028: stale_shifts_high <= (stale_shifts_high & ~mask) | (s_axil_wdata & mask);
                     12'h058: ;
                     12'h05c: ;
                     12'h070: ;
@@ -335,7 +355,7 @@ module olaf_registers #(
                 12'h018: s_axil_rdata <= ADDER_LATENCY;
                 12'h020: s_axil_rdata <= MEMBERS;
                 12'h000: s_axil_rdata <= 32'd1330397510;
-                12'h004: s_axil_rdata <= 32'd2;
+                12'h004: s_axil_rdata <= 32'd3;
                 12'h014: s_axil_rdata <= 32'd16;
                 12'h01c: s_axil_rdata <= 32'd250000000;
                 12'h040: s_axil_rdata <= range_first;
@@ -348,6 +368,10 @@ module olaf_registers #(
                 12'h064: s_axil_rdata <= set_threshold;
                 12'h068: s_axil_rdata <= set_reward_enable;
                 12'h06c: s_axil_rdata <= set_reward_threshold;
+                12'h074: s_axil_rdata <= set_stale_enable;
+                12'h078: s_axil_rdata <= set_stale_bound;
+                12'h024: s_axil_rdata <= stale_shifts_low;
+                12'h028: s_axil_rdata <= stale_shifts_high;
                 12'h058: s_axil_rdata <= 32'd0;
                 12'h05c: s_axil_rdata <= 32'd0;
                 12'h070: s_axil_rdata <= 32'd0;
@@ -362,6 +386,9 @@ module olaf_registers #(
                 12'h0c0: s_axil_rdata <= get_count;
                 12'h0c4: s_axil_rdata <= get_members_low;
                 12'h0c8: s_axil_rdata <= get_members_high;
+                12'h0cc: s_axil_rdata <= get_stale_enable;
+                12'h0d0: s_axil_rdata <= get_stale_bound;
+                12'h0d4: s_axil_rdata <= get_newest;
                 12'h080: s_axil_rdata <= shown_occupancy;
                 12'h084: s_axil_rdata <= shown_active_clusters;
                 12'h088: s_axil_rdata <= shown_resident_updates;
@@ -435,6 +462,8 @@ module olaf_registers #(
                 12'h204: s_axil_rdata <= shown_dropped_reset[63:32];
                 12'h208: s_axil_rdata <= shown_forced[31:0];
                 12'h20c: s_axil_rdata <= shown_forced[63:32];
+                12'h210: s_axil_rdata <= shown_dropped_stale[31:0];
+                12'h214: s_axil_rdata <= shown_dropped_stale[63:32];
                 default: begin
                     s_axil_rdata <= 32'd0;
                     s_axil_rresp <= SLVERR;
@@ -479,6 +508,7 @@ module olaf_registers #(
             dropped_superseded <= 64'd0;
             dropped_reset <= 64'd0;
             forced <= 64'd0;
+            dropped_stale <= 64'd0;
         end else begin
             cycle <= cycle + 64'd1;
             if (was_in_updates) in_updates <= in_updates + 64'd1;
@@ -514,6 +544,7 @@ module olaf_registers #(
             if (was_dropped_superseded) dropped_superseded <= dropped_superseded + 64'd1;
             if (was_dropped_reset) dropped_reset <= dropped_reset + 64'd1;
             if (was_forced) forced <= forced + 64'd1;
+            if (was_dropped_stale) dropped_stale <= dropped_stale + 64'd1;
             if (do_clear) begin
                 in_updates <= {32'd0, resident_updates_next};
                 out_updates <= 64'd0;
@@ -548,6 +579,7 @@ module olaf_registers #(
                 dropped_superseded <= 64'd0;
                 dropped_reset <= 64'd0;
                 forced <= 64'd0;
+                dropped_stale <= 64'd0;
             end
         end
 
@@ -595,13 +627,14 @@ module olaf_registers #(
             shown_dropped_superseded <= dropped_superseded;
             shown_dropped_reset <= dropped_reset;
             shown_forced <= forced;
+            shown_dropped_stale <= dropped_stale;
         end
 
 
 `ifndef SYNTHESIS
     // Conservation, after every cycle in which something was counted.
     function [63:0] accounted(input [31:0] resident);
-        accounted = {32'd0, resident} + out_updates + merged + replaced_worker + replaced_reward + dropped_full + dropped_reward + dropped_mismatch + dropped_header + dropped_length + dropped_oversize + dropped_index + dropped_truncated + dropped_overlong + dropped_halted + dropped_member + dropped_duplicate + dropped_late + dropped_quota + dropped_superseded + dropped_reset;
+        accounted = {32'd0, resident} + out_updates + merged + replaced_worker + replaced_reward + dropped_full + dropped_reward + dropped_mismatch + dropped_header + dropped_length + dropped_oversize + dropped_index + dropped_truncated + dropped_overlong + dropped_halted + dropped_member + dropped_duplicate + dropped_late + dropped_quota + dropped_superseded + dropped_reset + dropped_stale;
     endfunction
 
     reg counted;

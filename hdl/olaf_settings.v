@@ -22,6 +22,8 @@ module olaf_settings #(
     assign after_reset[`OLAF_SETTINGS_THRESHOLD] = 1;
     assign after_reset[`OLAF_SETTINGS_REWARD_ENABLE] = 1'b0;
     assign after_reset[`OLAF_SETTINGS_REWARD_THRESHOLD] = 32'd0;
+    assign after_reset[`OLAF_SETTINGS_STALE_ENABLE] = 1'b0;
+    assign after_reset[`OLAF_SETTINGS_STALE_BOUND] = {`OLAF_SETTINGS_STALE_BOUND_WIDTH{1'b0}};
 
     assign settings = rows[index];
     assign command_settings = rows[command_index];

@@ -15,6 +15,7 @@ E = TypeVar("E", bound=StrEnum)
 Reader = Callable[[str], V]
 
 GREATEST_BINARY32 = 3.4028234663852886e38
+_BOUND = "give versions from 0 to 65535, or off"
 _SHOWN = 60
 """Characters of a wrong value that a message repeats."""
 OFF = frozenset({"", "~", "null", "none", "off", "no", "false", "unlimited"})
@@ -141,6 +142,29 @@ def threshold(text: str) -> float | None:
     if not 0 <= value <= GREATEST_BINARY32:
         raise Unreadable(f"{brief(text)} is out of range", remedy)
     return value
+
+
+def bound(text: str) -> int | None:
+    """A staleness in versions, 0 … 65535; ``off`` is None."""
+    if text.lower() in OFF:
+        return None
+    if not text.isascii() or not text.isdigit():
+        raise Unreadable(f"{quoted(text)} is not a number of versions", _BOUND)
+    if len(text) > 5 or int(text) > 65535:
+        raise Unreadable(f"{brief(text)} is out of range", _BOUND)
+    return int(text)
+
+
+def root(text: str) -> float | None:
+    """v of weights δ^(-1/v), at least 1; ``off`` is None."""
+    remedy = "give a number from 1 to 1000, such as 3 for δ^(-1/3), or off"
+    if text.lower() in OFF:
+        return None
+    if _FLOAT.fullmatch(text) is None:
+        raise Unreadable(f"{quoted(text)} is not a number", remedy)
+    if not 1 <= float(text) <= 1000:
+        raise Unreadable(f"{brief(text)} is out of range", remedy)
+    return float(text)
 
 
 def choice(kind: type[E]) -> Reader[E]:

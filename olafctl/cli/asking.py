@@ -127,6 +127,7 @@ def _complete(shown: Any) -> None:
     if "reward_off" in shown:
         off = shown.pop("reward_off")
         shown["reward_threshold"] = "off" if off else shown.get("reward_threshold")
+        shown.setdefault("staleness_bound", None)
 
 
 def line(row: dict[str, Any]) -> str:

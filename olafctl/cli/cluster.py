@@ -9,6 +9,7 @@ from olafctl import quantities
 from olafctl.cli import names, numbers
 from olafctl.cli.asking import Call, as_dict, asking, connection_options, line
 from olafctl.cli.output import json_option, print_json, show, table
+from olafctl.errors import BadInput, Problem
 from olafctl.membership.objective import whole_time
 from olafctl.wire.modes import Mode
 
@@ -38,6 +39,8 @@ def command() -> None:
     click.option("--threshold", type=click.IntRange(0), default=0, help="H of iswitch modes; 0: members."),
     click.option("--reward-threshold", "reward", metavar="THRESHOLD",
                  help="Its reward rule's threshold, or off.  [default: each engine's]"),
+    click.option("--staleness-bound", "staleness", metavar="N",
+                 help="Versions that an update may be behind, or off.  [default: off]"),
     click.option("--objective", default="", metavar="TEXT",
                  help="Age-of-Model objective that changes must keep: peak<=20ms, loss-free."),
     click.option("--period", metavar="TIME", help="Between two updates of one worker, as 100ms."),
@@ -47,12 +50,19 @@ def command() -> None:
     told=_TOLD,
 )  # fmt: skip
 def create(
-    call: Call, mode: str | None, reward: str | None, period: str | None, key_file: Any, **asked: Any
+    call: Call,
+    mode: str | None,
+    reward: str | None,
+    staleness: str | None,
+    period: str | None,
+    key_file: Any,
+    **asked: Any,
 ) -> Any:
     """Create cluster NAME: queue indices and a multicast group."""
     asked |= {"mode": _mode(mode), "key": key_file.read().strip() if key_file else ""}
     asked |= {"period": whole_time(period, "--period") if period else 0, **_reward(reward, "reward_off")}
-    return call("CreateCluster", **asked)
+    bound = staleness and numbers.read("--staleness-bound", staleness, quantities.bound)
+    return call("CreateCluster", staleness_bound=bound, **asked)
 
 
 @command.command()
@@ -115,6 +125,24 @@ def reward(call: Call, cluster: str, threshold: str) -> Any:
     """
     asked = {"engines_own": True} if threshold == "engine" else _reward(threshold, "")
     return call("SetReward", cluster=cluster, **asked)
+
+
+@asking(
+    command,
+    _CLUSTER,
+    click.option("--bound", metavar="N", help="Versions that an update may be behind; more is dropped."),
+    click.option("--off", is_flag=True, help="Drop and weigh none."),
+    told=_TOLD,
+)
+def staleness(call: Call, cluster: str, bound: str | None, off: bool) -> Any:
+    """Drop updates of CLUSTER that are too many versions behind, and weigh the others.
+
+    The weights are the engine's (staleness_root in its testbed). It learns versions from the ACKs that pass.
+    """
+    if (bound is None) != off:
+        raise BadInput(Problem("neither --bound nor --off, or both", remedy="give one of the two"))
+    asked = {} if bound is None else {"staleness_bound": numbers.read("--bound", bound, quantities.bound)}
+    return call("SetStaleness", cluster=cluster, **asked)
 
 
 @asking(command, _CLUSTER, _SEGMENT, told=_TOLD)

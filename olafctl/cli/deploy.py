@@ -9,6 +9,9 @@ from olafctl.cli.output import json_option, print_json, progress, show
 
 if TYPE_CHECKING:
     from olafctl.control.deploy import Outcome
+    from olafctl.control.expected import Expected
+    from olafctl.targets.interface import Progress
+    from olafctl.testbed.model import Testbed
 
 
 @click.command()
@@ -65,15 +68,18 @@ def command(
         if daemon is not None:
             outcome = kept(store, bed)
             text = f"the daemon at {daemon.address} keeps {bed.name} running; nothing changed"
-            show(_as_json(outcome, dry_run), text, as_json)
+            show({**_as_json(outcome, dry_run), "expected": None}, text, as_json)
             return
     with progress() as log_progress:
         outcome = deploy(
             bed, log_progress, dry_run=dry_run, take_over=take_over, with_hosts=hosts, force=force
         )
+        expected = _expected(bed, log_progress)
     if as_json:
-        print_json(_as_json(outcome, dry_run))
+        print_json({**_as_json(outcome, dry_run), "expected": expected.as_json() if expected else None})
         return
+    for line in expected.lines() if expected else ():
+        click.echo(line, err=True)
     if dry_run:
         _show_plan(outcome)
         return
@@ -87,6 +93,23 @@ def command(
     )
     if outcome.hosts:
         click.echo(f"{len(outcome.hosts)} hosts changed: olafctl exec HOST -- PROGRAM")
+
+
+def _expected(bed: "Testbed", log_progress: "Progress") -> "Expected | None":
+    """What to expect of the target software on this machine; None of another, and where it cannot be
+    measured."""
+    from olafctl.errors import OlafError
+    from olafctl.targets.software.target import TARGET
+
+    if bed.target != TARGET.name:
+        return None
+    from olafctl.control import expected
+
+    try:
+        return expected.expected(bed, log_progress)
+    except (OlafError, OSError) as error:
+        click.echo(f"note: what to expect could not be measured: {expected.why_not(error)}", err=True)
+        return None
 
 
 def _show_plan(outcome: "Outcome") -> None:

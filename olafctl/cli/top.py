@@ -160,6 +160,7 @@ def _staleness(told: Any) -> dict[str, Any]:
         "mean": told.total / told.updates if told.updates else None,
         "max": told.largest,
         "merged": told.merged,
+        "oldest": told.oldest,
         "histogram": {str(bound): count for bound, count in zip(bounds, told.bins, strict=False)},
     }
 

@@ -21,6 +21,7 @@ from olafctl.control.state import QueueState, State, device_state, merged
 from olafctl.membership import limits
 from olafctl.membership.model import Cluster, Host, Member, default_mac
 from olafctl.p4runtime.entities import Lpm, MulticastGroup, Replica, TableEntry
+from olafctl.queue import staleness
 from olafctl.queue.registers import CLOCK_HZ, IndexSettings, rate_word
 from olafctl.queue.settings import IndexRange, with_default
 from olafctl.targets.interface import device_name
@@ -109,10 +110,13 @@ def of_clusters(
 
 def registers(engine: Engine) -> dict[str, int]:
     """The queue's global settings by register name."""
+    low, high = staleness.shifts(engine.staleness_root)
     return {
         "rate": rate_word(engine.output_rate),
         "active_window": max(engine.active_window * CLOCK_HZ // 10**9, 1),
         "accumulate_quota": engine.accumulate_quota,
+        "stale_shifts_low": low,
+        "stale_shifts_high": high,
         "hold": 0,
     }
 
@@ -130,6 +134,8 @@ def index_range(cluster: Cluster, engine: Engine, topology: Topology) -> IndexRa
         threshold=h if mode.sums else 1,
         reward_enable=0 if limit is None else 1,
         reward_threshold=0 if limit is None else float_bits(limit),
+        stale_enable=int(cluster.staleness_bound is not None),
+        stale_bound=cluster.staleness_bound or 0,
     )
     return IndexRange(cluster.first, cluster.last, settings)
 

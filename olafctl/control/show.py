@@ -11,6 +11,8 @@ def show_register(name: str, value: int) -> str:
             return "on" if value else "off"
         case "accumulate_quota":
             return f"{value} slots"
+        case "stale_shifts_low" | "stale_shifts_high":
+            return f"{value:#010x}"
         case "rate":
             rate = rate_of(value)
             return "off" if rate is None else _scaled(rate, ("b/s", "kb/s", "Mb/s", "Gb/s"))
@@ -22,12 +24,14 @@ def show_register(name: str, value: int) -> str:
 
 
 def show_settings(settings: IndexSettings) -> str:
-    """An index's settings: ``olaf``, ``olaf, reward rule 5``, ``iswitch, H 4, halted``."""
+    """An index's settings: ``olaf``, ``olaf, reward rule 5, staleness 8``, ``iswitch, H 4, halted``."""
     parts = [str(settings.mode)]
     if settings.mode.sums or settings.threshold != 1:
         parts.append(f"H {settings.threshold}")
     if settings.reward_enable:
         parts.append(f"reward rule {bits_float(settings.reward_threshold):g}")
+    if settings.stale_enable:
+        parts.append(f"staleness {settings.stale_bound}")
     if settings.halted:
         parts.append("halted")
     return ", ".join(parts)

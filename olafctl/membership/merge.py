@@ -9,7 +9,7 @@ from olafctl.membership.membership import Membership, cluster_key, member_key, r
 from olafctl.membership.model import Cluster, Host, Member, Row
 from olafctl.membership.operations import MemberWish, Operation, Operations
 
-_OF_CLUSTER = ("mode", "threshold", "reward_threshold", "epoch", "objective", "period")
+_OF_CLUSTER = ("mode", "threshold", "reward_threshold", "staleness_bound", "epoch", "objective", "period")
 _OF_MEMBER = ("port", "mac", "ip", "udp_port", "worker_id")
 
 

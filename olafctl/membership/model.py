@@ -80,6 +80,8 @@ class Cluster:
     """H of the iswitch modes as it was set; 0: as many as it has members."""
     reward_threshold: Reward | None = None
     """None: each engine's own."""
+    staleness_bound: int | None = None
+    """Versions that an update may be behind before the queue drops it; None: the staleness rule is off."""
     epoch: int = 0
     """0 … 15: the next one for each cluster that is created, so that frames of an earlier job are refused."""
     halted: bool = False

@@ -147,6 +147,10 @@ class Operations:
         require(rules.of_reward(threshold))
         return self._set(name, lambda cluster: replace(cluster, reward_threshold=threshold))
 
+    def set_staleness(self, name: str, bound: int | None) -> Operation:
+        """Set how many versions an update may be behind; None switches the staleness rule off."""
+        return self._set(name, lambda cluster: replace(cluster, staleness_bound=bound))
+
     def set_halted(self, name: str, halted: bool) -> Operation:
         """Suspend or resume the training job: while halted the queue drops its updates."""
         return self._set(name, lambda cluster: replace(cluster, halted=halted))

@@ -11,6 +11,7 @@ from olafctl.membership import limits
 from olafctl.membership.ground import Ground
 from olafctl.membership.model import Cluster, Member
 from olafctl.membership.objective import objective
+from olafctl.queue.staleness import GREATEST_BOUND
 from olafctl.wire.geometry import MEMBERS, THRESHOLD_MOST, WINDOW
 from olafctl.wire.modes import Mode
 
@@ -35,6 +36,7 @@ def of_cluster(cluster: Cluster, ground: Ground) -> Iterator[Problem]:
         yield Problem(f"a model of {cluster.values} values", "values", f"give 0 … {limits.VALUES}")
     yield from _h(cluster, ground)
     yield from of_reward(cluster.reward_threshold)
+    yield from _staleness(cluster, ground)
     yield from _key(cluster.key)
     if cluster.period < 0:
         yield Problem(f"a period of {cluster.period} ns", "period", "say how often each worker sends, in ns")
@@ -160,6 +162,19 @@ def _rounds(cluster: Cluster, ground: Ground) -> Iterator[Problem]:
         what = f"{cluster.threshold} updates make a result of {where}"
         remedy = f"leave threshold out: each of the {workers} workers counts"
         yield Problem(what, "threshold", remedy)
+
+
+def _staleness(cluster: Cluster, ground: Ground) -> Iterator[Problem]:
+    """The staleness rule: what it compares with is learnt from a parameter server's ACKs."""
+    if cluster.staleness_bound is None:
+        return
+    mode = ground.mode_of(cluster)
+    if not 0 <= cluster.staleness_bound <= GREATEST_BOUND:
+        what = f"a staleness of {cluster.staleness_bound} versions"
+        yield Problem(what, "staleness_bound", f"give 0 … {GREATEST_BOUND}, or off")
+    elif mode.sums:
+        what = f"{cluster.name!r} is of mode {mode}, and no server answers its updates with versions"
+        yield Problem(what, "staleness_bound", "use mode olaf or fifo, or leave it off")
 
 
 def _objective(cluster: Cluster, ground: Ground) -> Iterator[Problem]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from olafctl.ports import offload
 
 _SYS = Path("/sys/class/net")
-_ROUTES = Path("/proc/net/route")
+_ROUTES, _ROUTES_6 = Path("/proc/net/route"), Path("/proc/net/ipv6_route")
 _ETHERNET = 14
 _GET_RING, _GET_FLAGS, _GET_GRO = 0x10, 0x25, 0x2B
 _RING = struct.Struct("=9I")
@@ -20,10 +20,23 @@ def why_not(name: str) -> str | None:
     """Why ``name`` cannot be a front port, or None when it can: the engine takes all that comes in there."""
     if not (_SYS / name).exists():
         return f"there is no interface {name}"
-    routes = (line.split() for line in _ROUTES.read_text().splitlines()[1:])
-    if any(route[0] == name and route[1] == "00000000" for route in routes):
+    if name in _default_routes():
         return f"{name} has this machine's default route"
     return None
+
+
+def _default_routes() -> Iterator[str]:
+    """The interfaces with one, of IPv4 or IPv6."""
+    for line in _ROUTES.read_text().splitlines()[1:]:
+        name, to, *_ = line.split()
+        if int(to, 16) == 0:
+            yield name
+    if not _ROUTES_6.exists():  # a kernel without IPv6
+        return
+    for line in _ROUTES_6.read_text().splitlines():
+        to, prefix, *_, name = line.split()
+        if int(to, 16) == int(prefix, 16) == 0:
+            yield name
 
 
 def notes(name: str, longest: int) -> Iterator[str]:

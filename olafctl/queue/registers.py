@@ -17,7 +17,7 @@ from olafctl.wire.modes import Mode
 
 CLOCK_HZ = 250_000_000
 IDENTITY = 0x4F4C4146  # "OLAF"
-MAP_VERSION = 2
+MAP_VERSION = 3
 
 
 class Command(IntEnum):
@@ -140,6 +140,22 @@ REGISTERS: tuple[Register, ...] = (
         "for each index from range_first to range_last: 1 SET, 2 FBCAST: release a partial sum now, 3 RESET: "
         "discard it and forget the finished round, or all numbers; 4 GET: load get_* from range_first",
     ),
+    Register("set_stale_enable", 0x074, Access.SETTING, 0, "for SET: 1 switches the staleness rule on"),
+    Register(
+        "set_stale_bound",
+        0x078,
+        Access.SETTING,
+        0,
+        "for SET: updates of more versions ago are dropped, 0 … 65535; 32767 and more: none is",
+    ),
+    Register(
+        "stale_shifts_low",
+        0x024,
+        Access.SETTING,
+        0,
+        "the staleness rule's weights: bits 4b … 4b + 3 are k, for 2^-k, of a staleness of b bits, b = 0 … 7",
+    ),
+    Register("stale_shifts_high", 0x028, Access.SETTING, 0, "the same for b = 8 … 15"),
     Register("occupancy", 0x080, Access.STATUS, 0, "updates in the queue, in slots"),
     Register(
         "active_clusters", 0x084, Access.STATUS, 0, "indices that received an update within active_window"
@@ -178,6 +194,15 @@ REGISTERS: tuple[Register, ...] = (
         "which a contribution was ever taken",
     ),
     Register("get_members_high", 0x0C8, Access.LIVE, 0, "of the last GET: members 32 … 63"),
+    Register("get_stale_enable", 0x0CC, Access.LIVE, 0, "of the last GET: as set_stale_enable"),
+    Register("get_stale_bound", 0x0D0, Access.LIVE, 0, "of the last GET: as set_stale_bound"),
+    Register(
+        "get_newest",
+        0x0D4,
+        Access.LIVE,
+        0,
+        "of the last GET: the newest version that an ACK told of; bit 16: one did",
+    ),
     *_counters(
         0x100,
         (
@@ -222,6 +247,7 @@ REGISTERS: tuple[Register, ...] = (
             ("dropped_superseded", "partial sums dropped: a contribution to a newer round came"),
             ("dropped_reset", "partial sums dropped: by RESET, or by SET to another mode"),
             ("forced", "partial sums released by FBCAST"),
+            ("dropped_stale", "updates dropped: of more versions ago than the staleness rule allows"),
         ),
     ),
 )
@@ -268,9 +294,13 @@ class IndexSettings:
     """H: the worker updates that make a result in the modes that sum."""
     reward_enable: int = 0
     reward_threshold: int = 0
+    stale_enable: int = 0
+    stale_bound: int = 0
+    """The greatest staleness, in versions, of an update that is not dropped."""
 
 
-OF_EVERY_INDEX = ("mode", "threshold", "reward_enable", "reward_threshold")
+_NUMBERS = ("threshold", "reward_enable", "reward_threshold", "stale_enable", "stale_bound")
+OF_EVERY_INDEX = ("mode", *_NUMBERS)
 """Names under which QueueRegisters reads and writes one setting of all indices; what else each of them has
 stays as it is."""
 
@@ -329,6 +359,8 @@ class QueueRegisters:
         self.write("set_threshold", settings.threshold)
         self.write("set_reward_enable", settings.reward_enable)
         self.write("set_reward_threshold", settings.reward_threshold)
+        self.write("set_stale_enable", settings.stale_enable)
+        self.write("set_stale_bound", settings.stale_bound)
         self.command(Command.SET, first, last)
 
     def settings(self, index: int) -> IndexSettings:
@@ -341,6 +373,8 @@ class QueueRegisters:
             self.read("get_threshold"),
             self.read("get_reward_enable"),
             self.read("get_reward_threshold"),
+            self.read("get_stale_enable"),
+            self.read("get_stale_bound"),
         )
 
     def command(self, command: Command, first: int, last: int) -> None:
@@ -391,7 +425,7 @@ def _changed(settings: IndexSettings, name: str, value: int) -> IndexSettings:
             raise BadInput(Problem(str(error), remedy=f"give one of {modes.NUMBERS}")) from None
     if not 0 <= value < 1 << 32:
         raise BadInput(Problem(f"{value} does not fit {name}", remedy="give 0 … 4294967295"))
-    values = {key: getattr(settings, key) for key in ("threshold", "reward_enable", "reward_threshold")}
+    values = {key: getattr(settings, key) for key in _NUMBERS}
     return IndexSettings(settings.mode, settings.halted, **{**values, name: value})
 
 

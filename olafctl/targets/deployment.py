@@ -45,6 +45,15 @@ def trunks(testbed: Testbed) -> Sequence[Link]:
     return [link for link in testbed.links if link.peer is not None]
 
 
+def parts(testbed: Testbed, queues: Sequence[Path]) -> Sequence[EnginePart]:
+    """The engines of ``testbed``, each with its library of ``queues``."""
+    topology = Topology(testbed)
+    return [
+        EnginePart(engine.name, queue, [port.number for port in topology.ports_of(engine)])
+        for engine, queue in zip(testbed.engines, queues, strict=True)
+    ]
+
+
 @dataclass(frozen=True)
 class Deployment:
     """A deployment's parts. Device addresses are known only once it runs; they are empty before."""
@@ -80,11 +89,8 @@ def planned(
 ) -> Deployment:
     """What ``target`` will make of ``testbed`` in ``state``, two devices of each engine: ``queue`` builds the
     library of an engine's, ``files`` are the P4Info and the device_config of a block. Raises OlafError."""
-    ports, topology = front_ports.plan(testbed, state, progress), Topology(testbed)
-    engines = [
-        EnginePart(engine.name, queue(engine, progress), [port.number for port in topology.ports_of(engine)])
-        for engine in testbed.engines
-    ]
+    ports = front_ports.plan(testbed, state, progress)
+    engines = parts(testbed, [queue(engine, progress) for engine in testbed.engines])
     return Deployment(target, ports, devices(testbed, files), engines, trunks(testbed))
 
 

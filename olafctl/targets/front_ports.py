@@ -60,7 +60,7 @@ def problems(testbed: Testbed, state: Path) -> Sequence[Problem]:
             if reason := nic.why_not(interface_of(port)):
                 found.append(Problem(reason, where, "give the port's path the name of a free network card"))
         else:
-            found.extend(_path_problems(_place(port, _chosen(port), testbed, state.resolve()), where))
+            found.extend(_path_problems(_place(port, chosen(port), testbed, state.resolve()), where))
     return found
 
 
@@ -84,7 +84,7 @@ def plan(testbed: Testbed, state: Path, progress: Progress) -> Sequence[FrontPor
         progress(f"ports are UNIX sockets instead of veths: {reason}")
     # Resolved: a testbed's relative paths are next to it, the state's lie in the state folder.
     home = state.resolve()
-    return [_place(port, _chosen(port), testbed, home) for port in testbed.ports]
+    return [_place(port, chosen(port), testbed, home) for port in testbed.ports]
 
 
 def make(state: Path, ports: Sequence[FrontPort]) -> None:
@@ -184,7 +184,8 @@ def _is_there(port: FrontPort) -> bool:
             return all(Path(name).exists() for name in port.files)
 
 
-def _chosen(port: Port) -> Transport:
+def chosen(port: Port) -> Transport:
+    """How a port is reached: as it says, or the best way that this user is allowed."""
     if port.transport is not None:
         return port.transport
     return Transport.UNIX if interfaces.why_not() else Transport.VETH

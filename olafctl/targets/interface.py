@@ -50,8 +50,18 @@ class Advanced:
 
     left: Sequence[TimedFrame]
     """Frames that left, in order."""
-    waiting: bool
-    """Whether more happens without a further frame: one is under way, or waits for the output."""
+    next: int | None
+    """ns before which nothing leaves unless another frame arrives; None when nothing will."""
+
+
+@dataclass(frozen=True)
+class Spent:
+    """Seconds of processor time."""
+
+    engine: float
+    """In the P4 blocks and the queues."""
+    messages: float
+    """To read what arrives and to write what leaves."""
 
 
 class VirtualTime(Protocol):
@@ -59,6 +69,10 @@ class VirtualTime(Protocol):
 
     Times never decrease, from frame to frame and from frame to advance.
     """
+
+    @property
+    def spent(self) -> Spent:
+        """The session's, in the engine's process, as of the last advance."""
 
     def arrive(self, frame: TimedFrame) -> None:
         """A frame arrives at a front port."""

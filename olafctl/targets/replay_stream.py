@@ -11,9 +11,11 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from olafctl.errors import OlafError, Problem
-from olafctl.targets.interface import Advanced, TimedFrame
+from olafctl.targets.interface import Advanced, Spent, TimedFrame
 
 _RECORD = struct.Struct("=QII")
+_ANSWER = struct.Struct("=QQQ")
+_NEVER = 2**64 - 1
 _END = 2**64 - 1
 _ADVANCE = 0
 _CHUNK = 1 << 20
@@ -61,6 +63,7 @@ class Session:
         self._peer = peer
         self._records = _Records(peer)
         self._unsent = bytearray()
+        self.spent = Spent(0.0, 0.0)
 
     def arrive(self, frame: TimedFrame) -> None:
         """Kept until the next ``advance``."""
@@ -74,8 +77,9 @@ class Session:
         while True:
             left.extend(self._records.complete())
             if left and left[-1].port == _ADVANCE:
-                answer = left.pop()
-                return Advanced(left, waiting=answer.frame != b"\0")
+                following, engine, session = _ANSWER.unpack(left.pop().frame)
+                self.spent = Spent(engine / 1e9, (session - engine) / 1e9)
+                return Advanced(left, None if following == _NEVER else following)
             if self._records.ended:
                 raise OlafError(Problem("the engine ended the session", "replay", "see olafctl logs"))
             self._records.receive()

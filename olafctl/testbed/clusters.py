@@ -146,7 +146,10 @@ def _generated(entry: Section, reading: _Reading) -> Iterator[Cluster]:
     entry.close()
 
 
-_JOB = ("values", "mode", "threshold", "reward_threshold", "epoch", "objective", "period")
+_JOB = (
+    *("values", "mode", "threshold", "reward_threshold", "staleness_bound"),
+    *("epoch", "objective", "period"),
+)
 """What a cluster trains and how the queue treats it."""
 
 
@@ -167,6 +170,7 @@ def _described(
         mode=mode,
         threshold=entry.value("threshold", whole(1, THRESHOLD_MOST), 0),
         reward_threshold="off" if own is None and entry.has("reward_threshold") else own,
+        staleness_bound=entry.value("staleness_bound", quantities.bound, None),
         epoch=entry.value("epoch", whole(0, limits.EPOCHS - 1), 0),
         objective=entry.text("objective") or "",
         period=entry.value("period", duration(1, 10**12), 0),

@@ -24,6 +24,7 @@ def read(section: Section, name: str = "engine") -> Engine:
             "active_window", duration(limits.MIN_WINDOW, limits.MAX_WINDOW), 10_000_000
         ),
         accumulate_quota=section.value("accumulate_quota", whole(1, slots), max(slots // 2, 1)),
+        staleness_root=section.value("staleness_root", quantities.root, None),
         address=section.value("address", quantities.ipv4, None),
         name=name,
     )

@@ -33,6 +33,8 @@ class Engine:
     """ns within which an index that sent counts as active."""
     accumulate_quota: int
     """Slots that sums of the iswitch modes may take while they accumulate."""
+    staleness_root: float | None
+    """v of the weights δ^(-1/v) of the staleness rule, of clusters that have it; None weighs all alike."""
     address: IPv4Address | None
     """The address to which members of iswitch clusters send updates, and all send control messages; None when
     there is none. Of several engines the root alone has one."""

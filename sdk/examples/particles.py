@@ -7,6 +7,7 @@ accelerates, swaps the signs of actions, and mixes the navigators' rewards other
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ STEPS = 25
 _SECONDS, _DAMPING, _FORCE, _MARGIN = 0.1, 0.25, 100.0, 1e-3
 
 
-class Particles:
+class Particles(ABC):
     """Discs that push each other and observe all others. Arrays have a world on their first axis."""
 
     def __init__(
@@ -80,9 +81,9 @@ class Particles:
         self.at = self.at + self.speed * _SECONDS
         return self.observe(), self.rewards()
 
+    @abstractmethod
     def rewards(self) -> Values:
         """(worlds, agents) of where everyone is."""
-        raise NotImplementedError
 
     def _contacts(self) -> Values:
         """(worlds, agents, 2) forces between discs, nearly 0 until they overlap."""
@@ -110,8 +111,9 @@ class Particles:
         flat = [each.reshape(self.worlds, -1) for each in (marks, around, self._more(agent))]
         return [self.speed[:, agent], here, *flat]
 
+    @abstractmethod
     def _more(self, agent: int) -> Values:
-        raise NotImplementedError
+        """(worlds, values) of one game alone."""
 
 
 class Tag(Particles):
@@ -133,7 +135,7 @@ class Tag(Particles):
         touches = self._collide()[:, self.predators :, : self.predators]
         out = np.abs(self.at[:, self.predators :])
         near = np.where(out < 0.9, 0.0, (out - 0.9) * 10)
-        fine = np.where(out < 1.0, near, np.minimum(np.exp(2 * out - 2), 10)).sum(axis=-1)
+        fine = np.where(out < 1.0, near, np.minimum(np.exp(2 * np.minimum(out, 5) - 2), 10)).sum(axis=-1)
         prey = -10.0 * touches.sum(axis=2) - fine
         predator = np.repeat(10.0 * touches.sum(axis=(1, 2))[:, None], self.predators, axis=1)
         return np.concatenate([predator, prey], axis=1)

@@ -30,6 +30,8 @@ class Model:
         """By segment, contributors to a common move that has not happened yet."""
         self._resumed: list[int] | None = None
         """Versions that a server which continues from a checkpoint began with."""
+        self._begun: list[int] | None = list(self.versions)
+        """Versions that this server began with; None when that is long ago."""
         self._seen: dict[Address, Replay] = {}
         self._most = min(_MOST_SENDERS, max(1, _MOST_NUMBERS // segments.count))
 
@@ -45,7 +47,34 @@ class Model:
     def resume(self, versions: list[int]) -> None:
         """Continue from a checkpoint; ``versions`` are those of it. Others begin, never given out before."""
         self.versions = [(version + RESERVED) % (1 << VERSION_BITS) for version in versions]
-        self._resumed = list(self.versions)
+        self._resumed, self._begun = list(self.versions), list(self.versions)
+
+    def staleness(self, segments: range, told: list[int], count: int, summed: bool) -> list[int]:
+        """The sum of the staleness of the ``count`` updates in the frame of each segment.
+
+        ``told`` is each one's field ``policy``: with ``summed`` the sum of the updates' versions modulo 2^16,
+        by which the sum is exact while it is below 2^16, else the version of the oldest, whose staleness is
+        taken for all. Updates from before this server began count as if they were as old as it.
+        """
+        if count == 1 or not summed:
+            lags = self.lags(segments, told)
+            return lags if count == 1 else [count * lag for lag in lags]
+        versions = self.versions[segments.start : segments.stop]
+        totals = [(count * version - each) % (1 << VERSION_BITS) for version, each in zip(versions, told)]
+        since = self._since(segments)
+        return totals if since is None else [min(total, count * old) for total, old in zip(totals, since)]
+
+    def _since(self, segments: range) -> list[int] | None:
+        """How many versions ago the server began, of each segment; None when that is long ago."""
+        if self._begun is None:
+            return None
+        versions = self.versions[segments.start : segments.stop]
+        begun = self._begun[segments.start : segments.stop]
+        moved = [distance(version, first, VERSION_BITS) for version, first in zip(versions, begun)]
+        if min(moved) < 0 or max(moved) > 2 * RESERVED:  # nobody has weights from before any more
+            self._begun = None
+            return None
+        return moved
 
     def lags(self, segments: range, bases: list[int]) -> list[int]:
         """How many versions ago the weights of each segment had versions ``bases``; 0 for one yet to come.

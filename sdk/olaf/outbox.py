@@ -161,8 +161,10 @@ class Outbox:
         return [self.held_from.get(segment, bases[segment]) for segment in piece]
 
     def _send(self, piece: range, values: Vector, bases: list[int], mark: Mark, send: Send) -> int:
-        kind, first = wire.FrameType.UPDATE, piece.start
-        header = wire.Olaf(wire.VERSION, kind, mark.epoch, 0, 1, mark.seq, mark.reward, mark.time, first, 0)
+        kind, flags, first = wire.FrameType.UPDATE, wire.Flag.SUMMED, piece.start
+        header = wire.Olaf(
+            wire.VERSION, kind, mark.epoch, flags, 1, mark.seq, mark.reward, mark.time, first, 0
+        )
         return send(self._writer.run(header, bases, values, self._segments.size))
 
     def _sent(self, segments: range, now: float) -> None:

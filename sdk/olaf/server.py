@@ -355,7 +355,10 @@ class ParameterServer:
             else:
                 own = values if part == segments else values[_shifted(model.segments.span(part), begin)]
                 bases = [header.policy] if count == 1 else frames.policies(run.part(*_within(part, segments)))
-                lags = model.lags(part, bases)
+                summed = bool(header.flags & wire.Flag.SUMMED)
+                totals = model.staleness(part, bases, header.count, summed)
+                counters.staleness.add(totals, header.count, summed)
+                lags = totals if header.count == 1 else [total / header.count for total in totals]
                 update = Update(own, header.count, header.reward, source, part, lags)
                 moved += self._apply(cluster, model, update, header.gen_time)
         self._answer(cluster, model, segments, header, source)
@@ -368,7 +371,6 @@ class ParameterServer:
         age = distance(self._port.wall(), gen_time, TIME_BITS)
         counters.clock_ahead += len(segments) if age < 0 else 0
         model.age.received(self._monotonic(), segments.start, age, len(segments))
-        counters.staleness.add(update.lags, update.count)
         moved = []
         for outcome, part in model.policy.take(update, self._port.now()):
             if outcome is Outcome.APPLIED:

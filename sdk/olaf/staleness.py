@@ -20,8 +20,10 @@ class Staleness:
     """The sum of their staleness, in versions."""
     largest: int = 0
     merged: int = 0
-    """Updates merged into frames: such a frame tells the staleness of the oldest in it, and that is taken
-    for all. The mean is then at most what is said."""
+    """Updates merged into frames: of such a frame only the sum is known, and each counts as its mean."""
+    oldest: int = 0
+    """Of these, updates in frames that tell the staleness of the oldest in them alone. That is taken for all,
+    and the mean is at most what is said."""
     bins: list[int] = field(default_factory=lambda: [0] * len(BOUNDS))
     """Updates by BOUNDS."""
 
@@ -30,20 +32,28 @@ class Staleness:
         """None before the first update."""
         return self.total / self.updates if self.updates else None
 
-    def add(self, lags: Sequence[int], count: int) -> None:
-        """Frames of ``count`` updates each arrive, for segments of these lags (at least one)."""
-        number, first = len(lags), lags[0]
+    def add(self, totals: Sequence[int], count: int, exact: bool = True) -> None:
+        """Frames of ``count`` updates each arrive, for segments of these sums of staleness (at least one).
+
+        They are ``exact``, or made of the oldest's in each frame.
+        """
+        number, first = len(totals), totals[0]
         self.updates += number * count
-        self.merged += number * count if count > 1 else 0
-        if number == 1 or lags.count(first) == number:  # as nearly always
-            self.total += first * number * count
-            self.largest = max(self.largest, first)
-            self.bins[_bin(first)] += number * count
+        if count > 1:
+            self.merged += number * count
+            self.oldest += 0 if exact else number * count
+        if number == 1 or totals.count(first) == number:  # as nearly always
+            self.total += first * number
+            self._count(first, count, number)
             return
-        self.total += sum(lags) * count
-        self.largest = max(self.largest, *lags)
-        for lag in lags:
-            self.bins[_bin(lag)] += count
+        self.total += sum(totals)
+        for total in totals:
+            self._count(total, count, 1)
+
+    def _count(self, total: int, count: int, frames: int) -> None:
+        mean = -(-total // count)
+        self.largest = max(self.largest, mean)
+        self.bins[_bin(mean)] += frames * count
 
     def figures(self) -> dict[str, object]:
         """For a report: the histogram by its bounds, without those above the largest."""
@@ -51,6 +61,7 @@ class Staleness:
             "mean": self.mean,
             "max": self.largest,
             "merged": self.merged,
+            "oldest": self.oldest,
             "histogram": {
                 str(bound): count for bound, count in zip(BOUNDS, self.bins[: _bin(self.largest) + 1])
             },

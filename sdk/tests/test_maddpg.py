@@ -14,6 +14,9 @@ torch = pytest.importorskip("torch")
 import maddpg  # noqa: E402 - needs torch
 from particles import Spread, Tag  # noqa: E402 - beside it
 
+from olaf import ParameterServer  # noqa: E402
+from olaf.virtual import VirtualNetwork  # noqa: E402
+
 SMALL: dict[str, Any] = {"batch": 64, "rows": 2000, "hidden": 8, "warm_up": 64}
 
 
@@ -210,6 +213,39 @@ def test_critics_learn_what_returns_are() -> None:
     for _ in range(60):
         made.learn()
     assert error() < before / 5
+
+
+def test_the_next_agents_batch_is_drawn_while_an_update_is_on_its_way() -> None:
+    """Nothing is answered while a round is made, in which time stands still: no draw waits for an ACK."""
+    network = VirtualNetwork()
+    clusters = {f"10.0.1.{number}": f"agent {number}" for number in range(4)}
+    server = ParameterServer("10.0.0.254:20300", policy="plain", members=clusters,
+                             port=network.port(("10.0.0.254", 20300)))  # fmt: skip
+    made = team()
+    ports = [network.port((address, 20300)) for address in clusters]
+    links = maddpg.attach(made, "10.0.0.254:20300", ports, actors_only=False, seed=1)
+    network.run(network.time + 1)
+    inner, on_their_way = made._sampled, []
+
+    def sampled(index: int) -> Any:
+        counted = [link.worker.counters for link in links]
+        on_their_way.append([each.offered for each in counted])
+        assert [each.acks for each in counted] == answered
+        return inner(index)
+
+    made._sampled = sampled
+    for turn in range(3):
+        answered = [link.worker.counters.acks for link in links]
+        made.learn()
+        drawn = [[turn + (agent < index) for agent in range(4)] for index in range(4)]
+        assert on_their_way[-4:] == drawn
+        network.run(network.time + 1)
+        assert all(link.worker.counters.acks > before for link, before in zip(links, answered))
+    for cluster in clusters.values():
+        assert set(server.versions(cluster)) == {3}
+    for link in links:
+        link.close()
+    server.close()
 
 
 def test_an_unknown_sampler_is_named() -> None:

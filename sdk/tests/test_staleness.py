@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from olaf import ParameterServer, Worker
+from olaf import ParameterServer, Worker, wire
 from olaf.model import RESERVED, Model
 from olaf.policies import (
     Asynchronous,
@@ -22,10 +22,11 @@ from olaf.policies import (
     Stellaris,
     Update,
 )
+from olaf.port import Run
 from olaf.segments import Segments, Vector
 from olaf.staleness import BOUNDS, Staleness
 from olaf.virtual import VirtualNetwork, Wire
-from tests.network import SERVER, vector, weights_of, worker_address
+from tests.network import SERVER, Tap, vector, weights_of, worker_address
 
 AT = f"{SERVER[0]}:{SERVER[1]}"
 ZERO = np.zeros(2, np.float32)
@@ -90,7 +91,13 @@ def test_one_learner_trains_as_if_there_were_no_server() -> None:
     for _ in range(50):
         weights += np.float32(0.01) * gradient_at(weights)
     assert weights_of(server).tolist() == weights.tolist()
-    assert server.counters().staleness.figures() == {"mean": 0, "max": 0, "merged": 0, "histogram": {"0": 50}}
+    assert server.counters().staleness.figures() == {
+        "mean": 0,
+        "max": 0,
+        "merged": 0,
+        "oldest": 0,
+        "histogram": {"0": 50},
+    }
 
 
 def thresholds(policy: Stellaris, largest: int, updates: int) -> list[float]:
@@ -262,6 +269,75 @@ def test_versions_wrap() -> None:
     assert model.lags(range(1, 2), [1]) == [0]  # of a server before this one
 
 
+def test_a_merged_frame_tells_the_sum_of_its_updates_staleness() -> None:
+    model = Model(Segments(4, 2), np.zeros(4, np.float32), Plain)
+    model.versions = [40_000, 3]
+    summed = [(39_990 + 39_998 + 40_000) % 65536, (1 + 65_530 + 3) % 65536]
+    assert model.staleness(range(2), summed, 3, True) == [12, 2 + 9]
+    assert model.staleness(range(2), [39_990, 1], 3, False) == [30, 6]
+    assert model.staleness(range(1, 2), [1], 1, True) == [2]
+
+
+def test_updates_from_before_the_server_count_as_old_as_it() -> None:
+    model = Model(Segments(2, 1), ZERO, Plain)
+    model.versions = [5]
+    assert model.staleness(range(1), [(3 + 5) % 65536], 2, True) == [2]
+    assert model.staleness(range(1), [(500 + 700) % 65536], 2, True) == [10]
+    model.resume([65000])  # 65010 was given out since, and is lost
+    model.versions = [(65000 + RESERVED + 5) % 65536]
+    now = model.versions[0]
+    assert model.staleness(range(1), [(2 * now - 6) % 65536], 2, True) == [6]
+    assert model.staleness(range(1), [(now - 1 + 65010) % 65536], 2, True) == [10]
+
+
+class Seen(Plain):
+    """Remembers what it was given."""
+
+    def take(self, update: Update, now: float) -> list[tuple[Outcome, range]]:
+        self.lags = list(update.lags)
+        return super().take(update, now)
+
+
+def test_a_policy_is_given_the_mean_of_a_merged_frame() -> None:
+    policy = Seen(ZERO)
+    server = ParameterServer(
+        policy=lambda weights, segments: policy,
+        port=VirtualNetwork().port(SERVER),
+        initial={"default": (Segments(2, 1), ZERO)},
+    )
+    model = server._clusters["default"].model
+    assert model is not None
+    model.versions = [100]
+    told = 91 + 100 + 100
+    header = wire.Olaf(wire.VERSION, wire.FrameType.UPDATE, 0, wire.Flag.SUMMED, 3, 0, 0.0, 1, 0, told)
+    server.receive(Run(memoryview(header.pack() + ZERO.tobytes())), ("10.0.0.1", 1))
+    assert policy.lags == [3]
+    found = server.counters().staleness
+    assert (found.total, found.largest, found.merged, found.oldest, found.bins[3]) == (9, 3, 3, 0, 3)
+
+
+def test_workers_tell_the_sum_of_versions_and_a_server_says_where_it_is_not_told() -> None:
+    seen: list[int] = []
+
+    def without(source: Any, to: Any, frame: bytes) -> list[bytes]:
+        header = wire.Olaf.unpack(frame)
+        if header.frame_type != wire.FrameType.UPDATE:
+            return [frame]
+        seen.append(header.flags)
+        header.flags, header.count = 0, 2
+        return [header.pack() + frame[wire.OLAF_BYTES :]]
+
+    network = VirtualNetwork(Tap(without))
+    server = ParameterServer(policy="plain", port=network.port(SERVER))
+    worker = Worker(AT, 2, port=network.port(worker_address(0)), seed=1, control=False)
+    worker.begin(ZERO)
+    assert worker.wait(5.0)
+    worker.offer(np.ones(2, np.float32), 0.0)
+    assert network.run(stop=lambda: server.counters().received == 1)
+    assert seen == [wire.Flag.SUMMED]
+    assert (server.counters().staleness.merged, server.counters().staleness.oldest) == (2, 2)
+
+
 def test_a_restart_makes_no_update_staler() -> None:
     model = Model(Segments(2, 1), ZERO, Plain)
     model.resume([65000])  # 65010 was given out since, and is lost
@@ -275,9 +351,9 @@ def test_a_restart_makes_no_update_staler() -> None:
 def test_a_histogram_has_every_update_in_one_bin() -> None:
     staleness = Staleness()
     staleness.add([0, 1, 2, 3, 4, 5], 1)
-    staleness.add([32767], 2)
+    staleness.add([2 * 32767], 2, exact=False)
     assert staleness.figures()["histogram"] == {
         **{str(bound): 0 for bound in BOUNDS},
         **{"0": 1, "1": 1, "2": 1, "4": 2, "8": 1, "32768": 2},
     }
-    assert (staleness.updates, staleness.largest, staleness.merged) == (8, 32767, 2)
+    assert (staleness.updates, staleness.largest, staleness.merged, staleness.oldest) == (8, 32767, 2, 2)

@@ -52,11 +52,15 @@ def test_what_is_changed_lasts_and_is_no_drift(state: Path, tmp_path: Path) -> N
     once = Once(store)
     once.call("SetThreshold", cluster="rounds", threshold=2)
     once.call("Halt", cluster="0")
+    once.call("SetStaleness", cluster="loose", staleness_bound=8)
     _, running = find(store)
     assert running is not None
     queue = running.queues["engine"]
     wanted = IndexSettings(Mode.ISWITCH, True, 2, 1, 0x40A00000)
     assert queue.settings()[0].settings == wanted
+    assert queue.settings()[1].settings == IndexSettings(
+        reward_enable=1, reward_threshold=0x40A00000, stale_enable=1, stale_bound=8
+    )
     report = status(store)
     assert report["drift"] == []
     assert (report["clusters"][0]["threshold"], report["clusters"][0]["halted"]) == (2, True)
@@ -71,7 +75,7 @@ def test_what_is_changed_lasts_and_is_no_drift(state: Path, tmp_path: Path) -> N
 
     settings = queue.settings()
     queue.configure(4, 4, IndexSettings(Mode.FIFO))
-    assert status(store)["drift"] == ["~ queue index 4 fifo => olaf, reward rule 5"]
+    assert status(store)["drift"] == ["~ queue index 4 fifo => olaf, reward rule 5, staleness 8"]
     quietly(edited)
     assert queue.settings() == settings
 
@@ -79,6 +83,8 @@ def test_what_is_changed_lasts_and_is_no_drift(state: Path, tmp_path: Path) -> N
         ("SetThreshold", {"cluster": "loose", "threshold": 1}, "is of mode olaf"),
         ("SetThreshold", {"cluster": "rounds", "threshold": 4}, "give 1 … 3"),
         ("SetThreshold", {"cluster": "rounds", "threshold": 65535}, "give 1 … 3"),
+        ("SetStaleness", {"cluster": "rounds", "staleness_bound": 8}, "no server answers"),
+        ("SetStaleness", {"cluster": "loose", "staleness_bound": 70_000}, "give 0 … 65535"),
         ("FBcast", {"cluster": "rounds", "segment": 3}, "give 0 … 2"),
         ("FBcast", {"cluster": "loose"}, "is of mode olaf"),
         ("Reset", {"cluster": "nowhere"}, "no cluster 'nowhere'"),

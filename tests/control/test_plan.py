@@ -76,6 +76,7 @@ engines = st.builds(
     adder_latency=st.just(4),
     mode=st.sampled_from([Mode.OLAF, Mode.FIFO]),
     reward_threshold=st.sampled_from([None, 1.5]),
+    staleness_root=st.sampled_from([None, 3.0]),
     output_rate=st.sampled_from([None, 20 * 10**9]),
     active_window=st.just(10**6),
     accumulate_quota=st.just(4),

@@ -93,7 +93,7 @@ def test_it_trains_and_ends_cleanly_with_the_counters(end: signal.Signals) -> No
     (cluster,) = reports[-1]["clusters"]
     assert (cluster["cluster"], cluster["received"], cluster["applied"]) == ("default", 3, 3)
     assert cluster["age_of_model"] > 0
-    assert cluster["staleness"] == {"mean": 0, "max": 0, "merged": 0, "histogram": {"0": 3}}
+    assert cluster["staleness"] == {"mean": 0, "max": 0, "merged": 0, "oldest": 0, "histogram": {"0": 3}}
 
 
 def test_killed_it_continues_with_versions_it_never_gave_out(tmp_path: Path) -> None:

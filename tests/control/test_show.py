@@ -32,6 +32,7 @@ def test_a_register_is_shown_with_its_unit(name: str, value: int, shown: str) ->
         (IndexSettings(Mode.ISWITCH, threshold=4), "iswitch, H 4"),
         (IndexSettings(Mode.ISWITCH, threshold=1, halted=True), "iswitch, H 1, halted"),
         (IndexSettings(Mode.FIFO), "fifo"),
+        (IndexSettings(stale_enable=1, stale_bound=8), "olaf, staleness 8"),
     ],
 )
 def test_settings_of_indices_are_shown_in_words(settings: IndexSettings, shown: str) -> None:

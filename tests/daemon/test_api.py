@@ -217,6 +217,13 @@ def test_the_verbs_do_what_the_calls_do(run: Run) -> None:
     assert run("cluster", "reward", "red", "0.5")["reward_threshold"] == 0.5
     assert run("cluster", "reward", "red", "off")["reward_threshold"] == "off"
     assert run("cluster", "reward", "red", "engine")["reward_threshold"] is None
+    assert run("cluster", "create", "fresh", "--staleness-bound", "4")["staleness_bound"] == 4
+    assert run("cluster", "staleness", "fresh", "--bound", "0")["staleness_bound"] == 0
+    assert run("cluster", "staleness", "fresh", "--off")["staleness_bound"] is None
+    for wrong in (["--bound", "65536"], ["--bound", "-1"], ["--bound", "8", "--off"], []):
+        code, problems = run("cluster", "staleness", "fresh", *wrong)
+        assert (code, len(problems)) == (2, 1)
+    assert run("cluster", "delete", "fresh")["members"] == 0
     [status] = run("cluster", "list")
     assert [worker["name"] for worker in status["workers"]] == ["w1"]
     assert run("cluster", "help", "red", "w1", "--segment", 0, "--round", 1) == {"asked": []}

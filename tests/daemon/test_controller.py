@@ -273,6 +273,26 @@ def alone_of(devices: Mapping[str, DeviceState]) -> list[TableEntry]:
     return [each for each in entries if each.match == {"dst_mac": Exact(0x02AA00000001)}]
 
 
+def test_the_staleness_rule_is_of_a_cluster_whose_updates_are_acknowledged(
+    controller: Controller, registers: Any
+) -> None:
+    done(controller, ASK.create_cluster(Cluster("red", staleness_bound=8)))
+    assert registers.of_indices[0] == IndexSettings(stale_enable=1, stale_bound=8)
+    done(controller, ASK.set_staleness("red", 0))
+    assert registers.of_indices[0] == IndexSettings(stale_enable=1, stale_bound=0)
+    for refused in (
+        ASK.set_mode("red", Mode.ISWITCH),
+        ASK.set_staleness("red", 65536),
+        ASK.set_staleness("red", -1),
+        ASK.create_cluster(Cluster("sums", mode=Mode.ISWITCH, staleness_bound=1)),
+        ASK.create_cluster(Cluster("numbered", mode=Mode.ISWITCH_ASYNC, staleness_bound=1)),
+    ):
+        with pytest.raises(BadInput, match=r"staleness|answers its updates"):
+            done(controller, refused)
+    done(controller, ASK.set_staleness("red", None))
+    assert registers.of_indices[0] == IndexSettings()
+
+
 @pytest.mark.parametrize("threshold", [float("nan"), float("inf"), -1.0, 1e300, -0.5])
 def test_a_reward_threshold_that_no_register_holds_is_refused(
     controller: Controller, threshold: float

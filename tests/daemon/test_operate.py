@@ -195,7 +195,9 @@ def test_top_shows_clusters_and_causes(run: Run, client: Client, capsys: pytest.
     assert ([worker["name"] for worker in shown["workers"]], shown["term"]) == (["w1"], "1")
     assert shown["ages_of_model"] == {"red": 12_500_000}
     histogram = {"0": 1, "1": 1, "2": 0, "4": 1, "8": 1}
-    assert shown["staleness"] == {"red": {"mean": 2.5, "max": 6, "merged": 0, "histogram": histogram}}
+    assert shown["staleness"] == {
+        "red": {"mean": 2.5, "max": 6, "merged": 0, "oldest": 0, "histogram": histogram}
+    }
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "argv", ["olafctl", "top", "--once"])
         with pytest.raises(SystemExit) as ended:

@@ -52,10 +52,12 @@ def contribution(
     return whole(frame)
 
 
-def ack(live: Live, worker: Member, values: Gradient, *, seq: int = 1) -> Packet:
-    """The parameter server's ACK for an update of ``worker``."""
+def ack(live: Live, worker: Member, values: Gradient, *, seq: int = 1, **fields: int) -> Packet:
+    """The parameter server's ACK for an update of ``worker``, of its epoch unless ``fields`` say another."""
     epoch = live.testbed.cluster_of(worker).epoch
-    header = Olaf(frame_type=FrameType.ACK, seq=seq, gen_time=2_000, epoch=epoch)
+    header = Olaf(frame_type=FrameType.ACK, seq=seq, gen_time=2_000)
+    for name, value in {"epoch": epoch, **fields}.items():
+        header.setfieldval(name, value)
     frame = udp(live.server, worker, worker.udp_port, sport=live.testbed.udp_port)
     return whole(frame / header / Raw(values.astype("<f4").tobytes()))
 

@@ -1,6 +1,8 @@
 """Network cards as front ports; here each is one end of a veth pair of ours, with several queues."""
 
 import secrets
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -8,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from olafctl.errors import OlafError
-from olafctl.ports import interfaces, ip, nic
+from olafctl.ports import interfaces, ip, nic, trial
 from olafctl.ports.host import InterfaceHostPort
 from olafctl.ports.transport import Transport
 from olafctl.targets import front_ports, registry
@@ -94,3 +96,19 @@ def test_a_card_that_is_not_there_is_said_before_anything_starts(cards: Cards, t
     assert list(front_ports.notes(replace(bed, ports=bed.ports[1:2]))) == []
     with pytest.raises(OlafError, match=f"there is no interface {cards.names[1]}"):
         registry.get("software").start(bed, registry.get("software").build(bed, quietly), tmp_path, quietly)
+
+
+@pytest.mark.parametrize("version", ["4", "6"])
+def test_a_card_with_the_default_route_is_refused(version: str) -> None:
+    ask = "from olafctl.ports import nic; print(nic.why_not('card'))"
+    with trial.namespace() as name:
+        at = ["ip", "-n", name]
+        for line in (
+            [*at, "link", "add", "name", "card", "type", "veth", "peer", "name", "far"],
+            [*at, "link", "set", "dev", "card", "up"],
+            [*at, f"-{version}", "route", "add", "default", "dev", "card"],
+        ):
+            subprocess.run(line, check=True)
+        inside = ["ip", "netns", "exec", name, sys.executable, "-c", ask]
+        done = subprocess.run(inside, capture_output=True, text=True, check=True)
+    assert done.stdout == "card has this machine's default route\n"

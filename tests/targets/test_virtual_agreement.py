@@ -1,12 +1,15 @@
-"""In virtual time the target software lets the frames go that the twin does."""
+"""In virtual time the target software lets the frames go that the twin does, at the same times."""
 
 import dataclasses
+import os
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
 
+from olafctl import paths
 from olafctl.targets import registry, testbeds
 from olafctl.targets.interface import Running, TimedFrame, of_root
 from olafctl.testbed.model import Testbed
@@ -16,6 +19,13 @@ from olaflab.frames import OlafFrame
 from tests.targets.conftest import program, quietly
 
 FRAMES = 1500
+RATE = 20 << 16
+"""5 Gb/s: what comes waits."""
+STEP = 100
+SHIPPED = sorted(path.stem for path in (paths.sources() / "testbeds").glob("*.yaml"))
+QUICK = ("iswitch-rack", "lander", "laptop", "two-racks")
+"""Whose engines compile within seconds."""
+slow = pytest.mark.skipif("OLAF_TEST_ALL" not in os.environ, reason="compiles for minutes: make test-all")
 
 
 def _traffic(bed: Testbed, gap: int) -> Sequence[TimedFrame]:
@@ -38,27 +48,50 @@ def _traffic(bed: Testbed, gap: int) -> Sequence[TimedFrame]:
     return made
 
 
-def _through(
-    name: str, bed: Testbed, frames: Sequence[TimedFrame], state: Path, rate: int
-) -> Sequence[TimedFrame]:
+@contextmanager
+def _engine(name: str, bed: Testbed, state: Path) -> Iterator[Running]:
     target = registry.get(name)
     bed = dataclasses.replace(bed, target=name)
     running: Running = target.start(bed, target.build(bed, quietly), state, quietly)
     try:
         program(running, bed)
-        of_root(running.queues).write("rate", rate)
-        return list(running.replay(iter(frames)))
+        of_root(running.queues).write("rate", RATE)
+        yield running
     finally:
         target.stop(state)
 
 
-@pytest.mark.parametrize("name", ["laptop", "two-racks"])
+def _in_steps(running: Running, frames: Sequence[TimedFrame]) -> Sequence[TimedFrame]:
+    """What leaves when the engine is asked to run to the time of every third frame, before and after it, and
+    then from one time at which something may leave to the next."""
+    left: list[TimedFrame] = []
+    with closing(running.virtual_time()) as engine:
+        for number, frame in enumerate(frames):
+            if number % 3 == 0:
+                left += engine.advance(frame.time).left
+            engine.arrive(frame)
+            if number % 3 == 0:
+                left += engine.advance(frame.time).left
+        step = engine.advance(frames[-1].time)
+        left += step.left
+        while (told := step.next) is not None:
+            step = engine.advance(told + STEP)
+            assert all(item.time >= told for item in step.left)
+            left += step.left
+        assert engine.spent.engine > 0
+        assert engine.spent.messages > 0
+    return left
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[] if name in QUICK else [slow]) for name in SHIPPED]
+)
 def test_the_same_frames_leave_at_the_same_times(name: str, tmp_path: Path) -> None:
     bed = testbeds.load(testbeds.locate(name))
     frames = _traffic(bed, 40)
-    twin, software = (
-        _through(target, bed, frames, tmp_path / target, rate=20 << 16) for target in ("twin", "software")
-    )
+    with _engine("twin", bed, tmp_path / "twin") as running:
+        twin = list(running.replay(iter(frames)))
     assert len(twin) > FRAMES // 10
-    assert software == twin
-    assert software == _through("software", bed, frames, tmp_path / "again", rate=20 << 16)
+    with _engine("software", bed, tmp_path / "software") as running:
+        assert list(running.replay(iter(frames))) == twin
+        assert _in_steps(running, frames) == twin

@@ -178,7 +178,7 @@ def test_driven_step_by_step_everything_leaves_as_in_a_replay(twin: Live) -> Non
                 now += 10_000
                 advanced = session.advance(now)
                 stepwise += advanced.left
-                waiting = advanced.waiting
+                waiting = advanced.next is not None
     finally:
         registers.write("rate", 0)
     assert stepwise == whole
@@ -191,14 +191,14 @@ def test_what_is_sent_may_depend_on_what_has_left(twin: Live) -> None:
         endpoint(server), endpoint(worker), FrameType.ACK, 0, 1, 1, 0.0, 1, np.zeros(0, np.float32)
     )
     with closing(twin.running.virtual_time()) as session:
-        assert session.advance(1000) == Advanced([], waiting=False)
+        assert session.advance(1000) == Advanced([], None)
         session.arrive(TimedFrame(1000, worker.port, update(twin, worker, 1, 1.0)))
-        assert session.advance(1000).waiting
+        assert session.advance(1000).next is not None
         (left,) = session.advance(2000).left
         session.arrive(TimedFrame(left.time + 5000, server.port, answer.encode()))
         advanced = session.advance(10**12)
         assert [item.port for item in advanced.left] == [each.port for each in twin.testbed.workers]
-        assert not advanced.waiting
+        assert advanced.next is None
 
 
 def test_more_than_the_streams_hold_goes_both_ways_in_one_step(twin: Live) -> None:
@@ -222,7 +222,7 @@ def test_a_wrong_step_ends_the_session_with_the_reason(twin: Live) -> None:
         with pytest.raises(OlafError, match="4 ns after one at 5 ns"):
             session.advance(4)
     with closing(twin.running.virtual_time()) as first, closing(twin.running.virtual_time()) as second:
-        assert not first.advance(5).waiting
+        assert first.advance(5).next is None
         with pytest.raises(OlafError, match="another replay"):
             second.advance(5)
     assert twin.running.alive()

@@ -60,6 +60,7 @@ def test_left_out_fields_have_defaults(tmp_path: Path) -> None:
         "output_rate": None,
         "active_window": 10_000_000,
         "accumulate_quota": 4,
+        "staleness_root": None,
         "address": None,
         "name": "engine",
     }

@@ -96,7 +96,7 @@ TABLE = [
         "beats: 24",
         "colour: red",
         "5: engine.colour: unknown key (known here: accumulate_quota, active_window, adder_latency, address, "
-        "beats, clusters, indices, mode, output_rate, reward_threshold, slots)",
+        "beats, clusters, indices, mode, output_rate, reward_threshold, slots, staleness_root)",
     ),
     changed(
         "misspelt-worker-key",
@@ -276,6 +276,13 @@ TABLE = [
         "beats: 24",
         "reward_threshold: -1",
         "5: engine.reward_threshold: -1 is out of range (give a number of at least 0, or off)",
+    ),
+    changed(
+        "staleness-root-below-one",
+        "beats: 24",
+        "staleness_root: 0.5",
+        "5: engine.staleness_root: 0.5 is out of range "
+        "(give a number from 1 to 1000, such as 3 for δ^(-1/3), or off)",
     ),
     changed(
         "threshold-not-a-number",

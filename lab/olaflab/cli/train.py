@@ -1,8 +1,10 @@
 """``olafctl train``: train LunarLander-v3 through a deployment."""
 
 import sys
+import time
 from collections.abc import Mapping
 from contextlib import closing
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from statistics import fmean
@@ -126,26 +128,37 @@ def command(
     store = pick(testbed)
     if virtual:
         with using(store) as (deployed, running):
-            trained = _virtual(deployed, running, plan)
+            trained, seconds = _virtual(deployed, running, plan)
             counted = of_root(running.queues).read_all()
     else:
         with acting(store) as (deployed, running):
             folder = out or Path(f"training-{deployed.name}")
             trained, counted = _live(deployed, running, store.folder, plan, folder, resume, report, ray)
+            seconds = None
     counters = {name: counted[name] for name in _ENGINE}
     if as_json:
-        print_json({"clusters": [_as_json(cluster) for cluster in trained], "engine": counters})
+        found = {"clusters": [_as_json(cluster) for cluster in trained], "engine": counters}
+        print_json({**found, "seconds": seconds} if seconds else found)
         return
     _show([cluster for cluster in trained if cluster.steps], "virtual" if virtual else "wall")
     click.echo("\nengine: " + ", ".join(f"{value} {name}" for name, value in counters.items()))
+    if seconds:
+        parts = f"{seconds['engine']:.3f} s in P4 and queues, {seconds['messages']:.3f} s for its messages"
+        click.echo(f"engine's processor time: {parts}, of {seconds['whole']:.1f} s")
 
 
-def _virtual(deployed: "Testbed", running: "Running", plan: "Plan") -> list["Trained"]:
+def _virtual(
+    deployed: "Testbed", running: "Running", plan: "Plan"
+) -> tuple[list["Trained"], dict[str, float]]:
+    """What came of it, and where processor time went: the engine's, and ``whole`` with this process'."""
     from olafctl.control import serving
     from olaflab.training.virtual import train
 
+    begin = time.process_time()
     with closing(running.virtual_time()) as engine:
-        return train(engine, deployed, serving.host_of(deployed, None), plan, _Line())
+        done = train(engine, deployed, serving.host_of(deployed, None), plan, _Line())
+        spent = asdict(engine.spent)
+    return done, {**spent, "whole": time.process_time() - begin + sum(spent.values())}
 
 
 def _live(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from olaflab.experience.stacks import Arrays, Game, Indices, Joint, Lists, Stack, steps
+from olaflab.experience.stacks import Arrays, Game, Indices, Joint, Lists, Stack, filled
 
 BATCH = 1024
 WAYS = {"uniform": 1, "n=16, ref=64": 16, "n=64, ref=16": 64}
@@ -47,7 +47,7 @@ def costs(
         )
         for name, kind, rows in kinds:
             progress(f"{count} predators: filling {name} with {rows} rows")
-            stack = kind(game, steps(game, count, rows))
+            stack = filled(kind, game, count, rows)
             yield from _measured(game, name, stack, draws)
             del stack
             gc.collect()

@@ -5,13 +5,14 @@ are the controls: where rewards hold with these too, they say nothing about runs
 """
 
 import csv
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 import numpy as np
 from olaf.experience import effective_rows, sample
 
+from olafctl.errors import BadInput, Problem
 from olaflab.experience.examples import example
 from olaflab.training.figures.report import estimate
 
@@ -36,6 +37,7 @@ class Reward:
     """One training."""
 
     game: str
+    episodes: int
     way: str
     seed: int
     first: float
@@ -47,32 +49,46 @@ class Reward:
 
 
 def rewards(
-    game: str, agents: int, episodes: int, seeds: int, ways: tuple[str, ...], progress: Callable[[str], None]
+    games: Sequence[str],
+    agents: int,
+    episodes: int,
+    seeds: int,
+    ways: Sequence[str],
+    progress: Callable[[str], None],
+    made: Collection[Reward] = (),
 ) -> Iterator[Reward]:
-    """Seed by seed, the ways in turn, so that an early end leaves whole comparisons."""
+    """Seed by seed, games and ways in turn, so that an early end leaves whole comparisons.
+
+    What is in ``made`` is not trained again. Values have two digits after the point, as in the file.
+    """
     maddpg, particles = example("maddpg"), example("particles")
     maddpg.torch.set_num_threads(1)
-    kind = {"tag": particles.Tag, "spread": particles.Spread}[game]
+    kinds = {"tag": particles.Tag, "spread": particles.Spread}
+    there = {(each.game, each.episodes, each.way, each.seed) for each in made}
     for seed in range(1, seeds + 1):
-        for way in ways:
-            progress(f"{game}, seed {seed}: {way}")
-            sampler, batch = WAYS[way]
-            settings = maddpg.Settings(sampler=sampler, batch=batch, rows=40 * episodes, warm_up=BATCH)
-            team = maddpg.Team(kind(agents, _WORLDS, np.random.default_rng(seed)), settings, seed)
-            returns = np.array([each[:agents].mean() for each in maddpg.train(team, episodes)])
-            part = max(int(len(returns) * _SHARE), 1)
-            worth = []
-            for _ in range(_DRAWS):
-                rows, draw = sample(team.ring, team.samplers[0], batch)
-                worth.append(effective_rows(rows["obs"], draw.runs, draw.weights()))
-            first, last = float(returns[:part].mean()), float(returns[-part:].mean())
-            yield Reward(game, way, seed, first, last, float(np.mean(worth)))
+        for game in games:
+            for way in ways:
+                if (game, episodes, way, seed) in there:
+                    continue
+                progress(f"{game}, seed {seed}: {way}")
+                sampler, batch = WAYS[way]
+                settings = maddpg.Settings(sampler=sampler, batch=batch, rows=40 * episodes, warm_up=BATCH)
+                team = maddpg.Team(kinds[game](agents, _WORLDS, np.random.default_rng(seed)), settings, seed)
+                returns = np.array([each[:agents].mean() for each in maddpg.train(team, episodes)])
+                part = max(int(len(returns) * _SHARE), 1)
+                worth = []
+                for _ in range(_DRAWS):
+                    rows, draw = sample(team.ring, team.samplers[0], batch)
+                    worth.append(effective_rows(rows["obs"], draw.runs, draw.weights()))
+                values = returns[:part].mean(), returns[-part:].mean(), np.mean(worth)
+                yield Reward(game, episodes, way, seed, *(round(float(value), 2) for value in values))
 
 
 def summary(made: Sequence[Reward]) -> list[tuple[str, int, str, str, str, str]]:
-    """By way: rows of a batch, what they are worth, the end return, and how it differs from uniform's.
+    """Of one game, by way: rows of a batch, what they are worth, end return, difference from uniform's.
 
-    Differences are taken seed by seed. The last says whether the mean lies in uniform's 95 % interval.
+    Differences are taken seed by seed. The last says where the mean lies: within
+    uniform's 95 % interval, above it or below.
     """
     by_way = {way: {each.seed: each for each in made if each.way == way} for way in WAYS}
     uniform = by_way["uniform"]
@@ -85,18 +101,34 @@ def summary(made: Sequence[Reward]) -> list[tuple[str, int, str, str, str, str]]
         common = sorted(runs.keys() & uniform.keys())
         away = estimate(np.array([runs[seed].last - uniform[seed].last for seed in common]))
         worth = np.mean([each.effective for each in runs.values()])
-        within = "yes" if abs(ends.mean - base.mean) <= base.interval else "no"
-        lines.append((way, WAYS[way][1], f"{worth:.0f}", str(ends), str(away), within))
+        beyond = "above" if ends.mean > base.mean else "below"
+        place = "within" if abs(ends.mean - base.mean) <= base.interval else beyond
+        lines.append((way, WAYS[way][1], f"{worth:.0f}", str(ends), str(away), place))
     return lines
 
 
-def write(path: Path, made: Sequence[Reward]) -> None:
-    """A line for each training."""
-    with path.open("w", newline="") as file:
-        lines = csv.DictWriter(file, list(asdict(made[0])))
-        lines.writeheader()
-        lines.writerows({key: _short(value) for key, value in asdict(each).items()} for each in made)
+def append(path: Path, training: Reward) -> None:
+    """Add its line; the file's first line names the columns."""
+    begins = not path.exists()
+    with path.open("a", newline="") as file:
+        names = [each.name for each in fields(Reward)]
+        lines = csv.DictWriter(file, names, lineterminator="\n")
+        if begins:
+            lines.writeheader()
+        lines.writerow(asdict(training))
 
 
-def _short(value: object) -> object:
-    return round(value, 2) if isinstance(value, float) else value
+def read(path: Path) -> list[Reward]:
+    """What :func:`append` wrote; nothing where there is no file. Raises BadInput for another file."""
+    if not path.exists():
+        return []
+    kinds = {"int": int, "float": float, "str": str}
+    columns = {each.name: kinds[str(getattr(each.type, "__name__", each.type))] for each in fields(Reward)}
+    with path.open(newline="") as file:
+        lines = csv.DictReader(file)
+        try:
+            return [Reward(**{name: columns[name](value) for name, value in line.items()}) for line in lines]
+        except (KeyError, TypeError, ValueError) as error:
+            where = f"{path}:{lines.line_num}"
+            remedy = "name a file that this command wrote, or a new one"
+            raise BadInput(Problem("not a line of rewards", where, remedy)) from error

@@ -2,15 +2,14 @@
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from olaflab.experience.examples import example
-from olaflab.experience.stacks import ACTIONS, Game, Lists, steps
+from olaflab.experience.kept import fill, keep
+from olaflab.experience.stacks import Game, Lists
 
 PARTS = ("sampling", "target Q", "losses and steps")
 STACKS = ("lists", "joint rows", "joint rows, one batch")
@@ -44,19 +43,19 @@ def profiles(
         for stack in STACKS:
             progress(f"{count} predators: {stack}")
             game = particles.Tag(count, 1, np.random.default_rng(1))
-            settings = maddpg.Settings(rows=rows, one_batch=stack.endswith("one batch"))
+            settings = maddpg.Settings(rows=2 * rows, one_batch=stack.endswith("one batch"))
             team = maddpg.Team(game, settings, 1)
-            _fill(team, rows)
             if stack == "lists":
-                _draw_lists(team, count, rows, maddpg.torch)
+                keep(team, Lists(Game(count), rows))
+            fill(team, rows)
             yield _measured(team, Profile(count, game.agents, stack, rounds))
 
 
 def _measured(team: Any, profile: Profile) -> Profile:
     for name, part in zip(("_sampled", "_targets", "_improve"), PARTS, strict=True):
-        _timed(team, name, profile, part)
+        timed(team, name, profile.parts, part)
     team.learn()  # memory that was not used yet, and the optimisers' moments
-    profile.parts = dict.fromkeys(PARTS, 0.0)
+    profile.parts.update(dict.fromkeys(PARTS, 0.0))
     start = time.thread_time()
     for _ in range(profile.rounds):
         team.learn()
@@ -64,54 +63,14 @@ def _measured(team: Any, profile: Profile) -> Profile:
     return profile
 
 
-def _timed(team: Any, name: str, profile: Profile, part: str) -> None:
-    """Have a method of the example's team add its CPU time to a part."""
+def timed(team: Any, name: str, parts: dict[str, float], part: str) -> None:
+    """Have a method of the example's team add its CPU time to one of ``parts``."""
     inner = getattr(team, name)
 
     def outer(*given: Any) -> Any:
-        with _counted(profile, part):
-            return inner(*given)
+        start = time.thread_time()
+        result = inner(*given)
+        parts[part] += time.thread_time() - start
+        return result
 
     setattr(team, name, outer)
-
-
-@contextmanager
-def _counted(profile: Profile, part: str) -> Iterator[None]:
-    start = time.thread_time()
-    yield
-    profile.parts[part] += time.thread_time() - start
-
-
-def _fill(team: Any, rows: int) -> None:
-    """Noise for every step, in blocks."""
-    random = np.random.default_rng(1)
-    widths = {key: team.ring.column(key).shape[1] for key in team.ring.layout.keys}
-    for start in range(0, rows, 1024):
-        count = min(1024, rows - start)
-        block = {key: random.random((count, width), np.float32) for key, width in widths.items()}
-        team.writers[0].write({**block, "done": np.zeros((count, widths["done"]), np.float32)})
-
-
-def _draw_lists(team: Any, predators: int, rows: int, torch: Any) -> None:
-    """Rows come from the baseline's lists: every agent's, and the trainer's own once more, as it does."""
-    game = Game(predators)
-    lists = Lists(game, steps(game, 1, rows))
-
-    def tensor(columns: list[Any], key: int) -> Any:
-        parts = [torch.from_numpy(np.atleast_2d(each[key].T).T).float() for each in columns]
-        return torch.cat(parts, dim=1)
-
-    def sampled(index: int) -> SimpleNamespace:
-        draw = team.samplers[index].draw(team.settings.batch)
-        chosen = draw.positions
-        columns = lists.gather(chosen)
-        lists.of(index, chosen.tolist())
-        observed, actions, following = (tensor(columns, key) for key in range(3))
-        return SimpleNamespace(
-            draw=draw, weights=torch.from_numpy(draw.weights()), observed=observed, actions=actions,
-            following=following, reward=tensor(columns, 3), done=torch.zeros(len(draw), len(columns)),
-            joint=torch.cat([observed, actions], dim=1),
-        )  # fmt: skip
-
-    assert team.joint == sum(game.observations) + ACTIONS * game.agents
-    vars(team)["_sampled"] = sampled

@@ -3,9 +3,9 @@
 All hold the same values; :meth:`gather` copies the rows of a batch that one trainer needs, of all agents.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -51,15 +51,22 @@ class Game:
 
 
 class Stack(Protocol):
-    """A layout that is filled."""
+    """A layout, for a number of rows that is given when it is made."""
 
     rows: int
+    """That are there."""
+
+    def add(self, block: Values) -> None:
+        """Steps as :func:`steps` makes them; an episode has 25."""
 
     def gather(self, indices: Indices) -> Columns:
         """Copies or views of these rows, for each agent."""
 
 
-def steps(game: Game, seed: int, rows: int) -> Sequence[Values]:
+Kind = TypeVar("Kind", bound=Stack)
+
+
+def steps(game: Game, seed: int, rows: int) -> Iterator[Values]:
     """Blocks of at most 1024 steps: (steps, values), obs of all agents | act | next | reward | done.
 
     What is next is observed at the following step, but where an episode ends.
@@ -67,7 +74,7 @@ def steps(game: Game, seed: int, rows: int) -> Sequence[Values]:
     random = np.random.default_rng(seed)
     seen = sum(game.observations)
     rest = game.agents * (ACTIONS + 2)
-    blocks, last = [], random.random(seen, np.float32)
+    last = random.random(seen, np.float32)
     for start in range(0, rows, _BLOCK):
         count = min(_BLOCK, rows - start)
         obs = random.random((count + 1, seen), np.float32)
@@ -75,9 +82,16 @@ def steps(game: Game, seed: int, rows: int) -> Sequence[Values]:
         after = obs[1:].copy()
         after[ends(start, count)] = random.random((int(ends(start, count).sum()), seen), np.float32)
         act, end = np.split(random.random((count, rest), np.float32), [game.agents * ACTIONS], axis=1)
-        blocks.append(np.concatenate([obs[:-1], act, after, end], axis=1))
+        yield np.concatenate([obs[:-1], act, after, end], axis=1)
         last = obs[-1]
-    return blocks
+
+
+def filled(kind: Callable[[Game, int], Kind], game: Game, seed: int, rows: int) -> Kind:
+    """A stack with :func:`steps`."""
+    stack = kind(game, rows)
+    for block in steps(game, seed, rows):
+        stack.add(block)
+    return stack
 
 
 def ends(start: int, count: int) -> npt.NDArray[np.bool_]:
@@ -108,19 +122,31 @@ class Lists:
     is observed in the following one: a run of neighbours finds half of its vectors in the cache.
     """
 
-    def __init__(self, game: Game, blocks: Sequence[Values]) -> None:
+    def __init__(self, game: Game, rows: int) -> None:
+        """They grow; of ``rows`` nothing depends."""
         self.rows = 0
+        self._game = game
         self._agents: list[list[tuple[Any, ...]]] = [[] for _ in range(game.agents)]
-        for block in blocks:
-            cut, last = _cut(game, block), ends(self.rows - 1, len(block))
-            for step in range(len(block)):
-                begins = self.rows == 0 or bool(last[step])
-                for agent, kept in enumerate(self._agents):
-                    obs = cut["obs"][agent][step].astype(np.float64) if begins else kept[-1][2]
-                    act, after = cut["act"][agent][step].copy(), cut["next"][agent][step].astype(np.float64)
-                    reward, done = (float(cut[key][agent][step, 0]) for key in ("reward", "done"))
-                    kept.append((obs, act, after, reward, done))
-                self.rows += 1
+
+    def add(self, block: Values) -> None:
+        """A tuple an agent and step."""
+        cut, last = _cut(self._game, block), ends(self.rows - 1, len(block))
+        for step in range(len(block)):
+            begins = self.rows == 0 or bool(last[step])
+            for agent, kept in enumerate(self._agents):
+                obs = cut["obs"][agent][step].astype(np.float64) if begins else kept[-1][2]
+                act, after = cut["act"][agent][step].copy(), cut["next"][agent][step].astype(np.float64)
+                reward, done = (float(cut[key][agent][step, 0]) for key in ("reward", "done"))
+                kept.append((obs, act, after, reward, done))
+            self.rows += 1
+
+    def step(self, index: int) -> list[tuple[Any, ...]]:
+        """All agents' tuples of one step."""
+        return [kept[index] for kept in self._agents]
+
+    def fetch(self, chosen: list[int]) -> list[list[tuple[Any, ...]]]:
+        """Each agent's tuples, and nothing else."""
+        return [[kept[index] for index in chosen] for kept in self._agents]
 
     def gather(self, indices: Indices) -> Columns:
         """Row by row and key by key, agent by agent."""
@@ -140,18 +166,20 @@ class Lists:
 class Arrays:
     """Per agent and key an array of its own."""
 
-    def __init__(self, game: Game, blocks: Sequence[Values]) -> None:
-        self.rows = sum(map(len, blocks))
+    def __init__(self, game: Game, rows: int) -> None:
+        self.rows = 0
+        self._game = game
         self._agents = [
-            tuple(np.empty((self.rows, size), np.float32) for size in (seen, ACTIONS, seen, 1, 1))
+            tuple(np.empty((rows, size), np.float32) for size in (seen, ACTIONS, seen, 1, 1))
             for seen in game.observations
         ]
-        start = 0
-        for block in blocks:
-            for key, parts in zip(range(5), _cut(game, block).values(), strict=True):
-                for agent, part in zip(self._agents, parts, strict=True):
-                    agent[key][start : start + len(block)] = part
-            start += len(block)
+
+    def add(self, block: Values) -> None:
+        """Into every array."""
+        for key, parts in zip(range(5), _cut(self._game, block).values(), strict=True):
+            for agent, part in zip(self._agents, parts, strict=True):
+                agent[key][self.rows : self.rows + len(block)] = part
+        self.rows += len(block)
 
     def gather(self, indices: Indices) -> Columns:
         """``array[indices]`` of each."""
@@ -161,17 +189,21 @@ class Arrays:
 class Joint:
     """The SDK's ring: one row a step; what is gathered are views of one copy."""
 
-    def __init__(self, game: Game, blocks: Sequence[Values]) -> None:
-        self.rows = sum(map(len, blocks))
+    def __init__(self, game: Game, rows: int) -> None:
+        self.rows = 0
+        self._game = game
         layout = agents(game.observations, [ACTIONS] * game.agents, following=False)
-        self.ring = Ring(layout, self.rows)
+        self.ring = Ring(layout, rows)
         self._parts = layout.parts
-        writer = Writer(self.ring, 0)
-        for block in blocks:
-            cut = _cut(game, block)
-            writer.write({key: np.concatenate(values, axis=1) for key, values in cut.items()})
+        self._writer = Writer(self.ring, 0)
         self._into = self.ring.buffers(_BLOCK)
         self._actor = np.zeros(_BLOCK, np.int64)
+
+    def add(self, block: Values) -> None:
+        """A row a step."""
+        cut = _cut(self._game, block)
+        self._writer.write({key: np.concatenate(values, axis=1) for key, values in cut.items()})
+        self.rows += len(block)
 
     def gather(self, indices: Indices) -> Columns:
         """One copy of the rows."""

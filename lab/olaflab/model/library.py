@@ -34,6 +34,7 @@ DISPOSITIONS = (
     "dropped_superseded",
     "dropped_quota",
     "dropped_halted",
+    "dropped_stale",
 )
 """What becomes of an update at an engine, in the order of the native enumeration."""
 
@@ -141,7 +142,8 @@ _f64 = ctypes.c_double
 _SIGNATURES = {
     "rules_new": (_handle, (_u64, _u64, _u64)),
     "rules_free": (None, (_handle,)),
-    "rules_set": (None, (_handle, _u32, _u32, _u32, ctypes.c_float, _u32)),
+    "rules_set": (None, (_handle, _u32, _u32, _u32, ctypes.c_float, _u32, ctypes.c_int32)),
+    "rules_acknowledged": (None, (_handle, _u32, ctypes.c_uint16)),
     "rules_offer": (_u32, (_handle, _handle)),
     "rules_begin": (_u32, (_handle, _handle)),
     "rules_leave": (_u32, (_handle,)),

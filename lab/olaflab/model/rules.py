@@ -51,10 +51,28 @@ class Rules:
         self._library.olaf_rules_free(self._queue)
         self._queue = None
 
-    def set(self, mode: Mode, *, reward_rule: bool = False, threshold: float = 0.0, wanted: int = 1) -> None:
-        """Settings of all indices from now on; ``wanted`` is H of rounds."""
+    def set(
+        self,
+        mode: Mode,
+        *,
+        reward_rule: bool = False,
+        threshold: float = 0.0,
+        wanted: int = 1,
+        stale_bound: int | None = None,
+    ) -> None:
+        """Settings of all indices from now on; ``wanted`` is H of rounds.
+
+        An update of more versions ago than ``stale_bound`` is dropped; with None the staleness rule is off.
+        """
+        bound = -1 if stale_bound is None else stale_bound
         for index in range(self._indices):
-            self._library.olaf_rules_set(self._queue, index, mode.number, reward_rule, threshold, wanted)
+            self._library.olaf_rules_set(
+                self._queue, index, mode.number, reward_rule, threshold, wanted, bound
+            )
+
+    def acknowledged(self, index: int, version: int) -> None:
+        """An ACK of ``index`` passes, with weights of ``version``."""
+        self._library.olaf_rules_acknowledged(self._queue, index, version)
 
     def offer(self, update: Update) -> str:
         """An update arrives; one of DISPOSITIONS."""

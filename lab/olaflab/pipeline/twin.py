@@ -20,6 +20,7 @@ from olafctl.membership.model import Host
 from olafctl.ports import interfaces
 from olafctl.ports.transport import Transport
 from olafctl.targets import processes, registry
+from olafctl.targets.engine import load
 from olafctl.targets.interface import Progress, Running, TimedFrame, of_root
 from olafctl.testbed.model import Testbed
 from olafctl.wire import layouts
@@ -27,7 +28,6 @@ from olafctl.wire.frames import Endpoint
 from olafctl.wire.layouts import FrameType
 from olafctl.wire.modes import Mode
 from olaflab.frames import OlafFrame
-from olaflab.pipeline import veth_load
 
 _KINDS = 64
 _PERCENTILES = {"p50": 0.5, "p99": 0.99, "p99.9": 0.999}
@@ -123,7 +123,7 @@ def wall(
     receiver = by_number[testbed.parameter_servers[0].port]
     parts = engine_processes(running)
     before = _processor_seconds(parts)
-    measured = veth_load.measure(sender, receiver, frames, seconds, window, rate)
+    measured = load.measure(sender, receiver, frames, seconds, window, rate)
     user, kernel = (
         (end - begin) * 1e9 / max(measured.received, 1)
         for begin, end in zip(before, _processor_seconds(parts), strict=True)

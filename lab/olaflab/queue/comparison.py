@@ -8,7 +8,7 @@ from olafctl.queue.registers import BY_NAME, Command, IndexSettings
 from olafctl.wire.geometry import Geometry
 from olafctl.wire.layouts import BEAT_BYTES, GRADIENT_OFFSET, Flag, FrameType, Kind
 from olaflab.queue.golden import GoldenQueue, Unexplained, with_status
-from olaflab.queue.golden.frames import Update, field, keeps_of
+from olaflab.queue.golden.frames import ALL_BYTES, Update, field, keeps_of
 from olaflab.queue.model import Departure, Instant, QueueModel, Sidecar, without_status
 from olaflab.queue.told import UNTOLD, ToldQueue
 
@@ -26,6 +26,8 @@ class Other:
     sidecar: Sidecar
     frame: bytes
     beats: int
+    header: bytes | None
+    """Its first 64 bytes, if all of them came."""
 
     @property
     def wanted(self) -> int:
@@ -79,7 +81,8 @@ class Comparison:
             if self.told is not None:
                 self.told.offer(Update.read(sidecar, frame, keeps, self.golden.geometry))
         else:
-            self._offered_others.append(Other(sidecar, _kept(frame, masks), len(masks)))
+            header = frame[:GRADIENT_OFFSET] if masks[0] == ALL_BYTES else None
+            self._offered_others.append(Other(sidecar, _kept(frame, masks), len(masks), header))
 
     def settle(self) -> None:
         """Let all come to rest, and compare what left."""
@@ -197,6 +200,7 @@ class Comparison:
             **{"range_first": first, "range_last": last, "set_mode": mode},
             **{"set_threshold": settings.threshold, "set_reward_enable": settings.reward_enable},
             **{"set_reward_threshold": settings.reward_threshold},
+            **{"set_stale_enable": settings.stale_enable, "set_stale_bound": settings.stale_bound},
         }
         for name, value in staged.items():
             self.write(name, value, order)
@@ -221,6 +225,9 @@ class Comparison:
             "get_threshold": settings.threshold,
             "get_reward_enable": settings.reward_enable,
             "get_reward_threshold": settings.reward_threshold,
+            "get_stale_enable": settings.stale_enable,
+            "get_stale_bound": settings.stale_bound,
+            "get_newest": 0 if got.newest.version is None else 1 << 16 | got.newest.version,
             "get_state": accumulates | (rounds.finished is not None) << 1,
         }
         if accumulates or rounds.finished is not None:
@@ -242,6 +249,10 @@ class Comparison:
         if instant.admitted or instant.refused:
             other = self._offered_others.popleft()
             counters["in_bypass"] += 1
+            if other.sidecar.kind == Kind.ACK and other.header is not None:
+                self.golden.acknowledge(other.sidecar, other.header)
+                if self.told is not None:
+                    self.told.acknowledge(other.sidecar, other.header)
             if instant.admitted:
                 if other.wanted > BYPASS_BEATS:
                     raise Unexplained(f"a frame of {other.wanted} beats was let into the bypass")

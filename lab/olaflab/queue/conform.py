@@ -64,6 +64,7 @@ EXPECTED = (
     *(f"repaired {end} while {what}" for end in ("truncated", "overlong") for what in ("appended", "merged")),
     *(f"released by {what}" for what in ("the last contribution", "SET", "FBCAST")),
     *("discarded by SET", "discarded by RESET"),
+    *("scaled", "weighed, not scaled", "forgotten after stale updates", "an older version was believed"),
     *(f"numbered, {place}" for place in iswitch_async.PLACES),
     *(f"command {command.name}" for command in Command),
     "command refused",
@@ -141,6 +142,8 @@ def _episode(comparison: Comparison, geometry: Geometry, pick: random.Random, fr
             if hasty
             else pick.choice((None, None, 5 * 10**9, 2 * 10**10, 4 * 10**10))
         ),
+        stale_shifts_low=pick.choice((0, 0x3222_1110, pick.getrandbits(32))),
+        stale_shifts_high=pick.choice((0, 0x5554_4433, pick.getrandbits(32))),
         hold=int(not hasty and pick.random() < (0.7 if rivalry else 0.2)),
     )
     _configure(comparison, traffic, pick, favourite)
@@ -183,6 +186,8 @@ def _settings(pick: random.Random, traffic: Traffic, favourite: Mode | None) -> 
         pick.choice((1, 2, 2, 3, 3, 5, 8, 65535)),
         int(pick.random() < 0.5),
         int(np.float32(threshold).view(np.uint32)),
+        int(pick.random() < 0.5),
+        pick.choice((0, 1, 2, 3, 8, 40, 32767, 65535)),
     )
 
 
@@ -220,7 +225,12 @@ def _command(
     elif draw < 0.08:
         comparison.bad_command(pick.choice((0, 5, 255)), first, last, settings)
     elif draw < 0.1:
-        unfit = replace(settings, threshold=pick.choice((0, 65536, (1 << 32) - 1)))
+        unfit = pick.choice(
+            (
+                *(replace(settings, threshold=wrong) for wrong in (0, 65536, (1 << 32) - 1)),
+                replace(settings, stale_bound=1 << pick.randrange(16, 32)),
+            )
+        )
         comparison.bad_command(Command.SET, first, last, unfit)
     else:
         comparison.command(code, first, last, settings, pick.choice(_STROBES))

@@ -60,7 +60,7 @@ def _compare(
     word = rate_word(pick.choice(_RATES))
     settings = [
         IndexSettings(
-            pick.choices(list(Mode), (0.6, 0.2, 0.2))[0],
+            pick.choices(list(Mode), (0.6, 0.2, 0.1, 0.1))[0],
             threshold=pick.choice((1, 2, 3, 4)),
             reward_enable=pick.randrange(2),
             reward_threshold=int(np.float32(pick.choice((0.0, 0.5, 3.0))).view(np.uint32)),

@@ -38,6 +38,7 @@ _SIGNATURES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "leave": (_size, (_handle, _user, ctypes.POINTER(ctypes.c_void_p))),
     "status": (None, (_handle, _i64, _user)),
     "commanded": (None, (_handle, _i64)),
+    "acknowledge": (None, (_handle, _user, _bytes, _size)),
     "read": (_u32, (_handle, _u32)),
     "write": (None, (_handle, _u32, _u32, _u32, _i64)),
 }
@@ -104,6 +105,10 @@ class ToldQueue:
             library.told_decide(queue, _tuser(update.sidecar), update.header, came, instant.left)
         if instant.settled:
             self._settle(instant.cycle)
+
+    def acknowledge(self, sidecar: Sidecar, header: bytes) -> None:
+        """An ACK passes."""
+        self._library.told_acknowledge(self._queue, _tuser(sidecar), header, len(header))
 
     def next_update(self) -> tuple[Sidecar, bytes]:
         """The sidecar (but for its status) and the bytes of the next update to leave."""

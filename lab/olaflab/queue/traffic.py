@@ -113,6 +113,10 @@ class Traffic:
         # Times, rounds and versions are compared as serial numbers: some start where they soon wrap.
         self._time = pick.choice((1000, (1 << 48) - 100, 1 << 47))
         self._policy = pick.choice((5, 65530, 32760))
+        # The server may begin again, with older weights or from no weights at all.
+        self._acks = pick.choice((0.02, 0.02, 0.1, 0.4))
+        self._begins_again = pick.choice((0.0, 0.0, 0.03))
+        self._behind = pick.choice((0, 1, 40, 30_000))
         self._rounds = {index: pick.choice((0, 1, (1 << 31) - 2, (1 << 32) - 2)) for index in self.indices}
         self._numbered = numbered
         self._numbers: dict[tuple[int, int], int] = {}
@@ -137,6 +141,8 @@ class Traffic:
     def frame(self) -> Frame:
         """The next frame."""
         draw = self._random.random()
+        if self._random.random() < self._acks:
+            return self._ack()
         if draw < 0.15:
             return self._other()
         if draw < 0.23:
@@ -181,7 +187,7 @@ class Traffic:
             "seq": self._number(of, member) if self._numbered else self._round(of),
             "reward": self._reward(),
             "gen_time": (self._time - pick.choice((0, 0, 0, 1, 5, 1 << 40, 1 << 47))) % (1 << 48),
-            "policy": (self._policy - pick.choice((0, 0, 1, 3, 1 << 15))) % (1 << 16),
+            "policy": self._version(),
             "count": pick.choice((0, 2, 2, 7, 30000, 65535)) if pick.random() < 0.1 else 1,
             "flags": (Flag.AGGREGATED if aggregated else 0)
             | (pick.choice((0, 8)) if aggregated else 0)
@@ -201,6 +207,31 @@ class Traffic:
             headers=pick.randbytes(_UDP_END),
             **{**chosen, **fields},
         )
+
+    def _version(self) -> int:
+        """Mostly of some versions ago; now and then far from the newest, or yet to come."""
+        pick = self._random
+        ago = pick.choice((0, 0, 1, 2, 3, pick.getrandbits(4), pick.getrandbits(15), 1 << 15, -1))
+        return (self._policy - self._behind - ago) % (1 << 16)
+
+    def _ack(self) -> Frame:
+        """An ACK of an index that takes part: the weights have moved on."""
+        pick = self._random
+        if pick.random() < self._begins_again:
+            self._policy -= pick.choice((1, 20, 300, 20_000))
+        self._policy += pick.choice((0, 1, 1, 2, 5))
+        shown = self._policy - pick.choice((0, 0, 0, 0, 1, 1 << 15))
+        # Mostly of one index, so that many come in a row.
+        every = (*self.indices, self._geometry.indices, 65535)
+        of = pick.choice(every) if pick.random() < 0.4 else self.indices[0]
+        sidecar, frame = update(
+            *(of, pick.getrandbits(32), pick.randbytes(pick.choice((0, 0, 4, 400)))),
+            kind=FrameType.ACK,
+            policy=shown % (1 << 16),
+            headers=pick.randbytes(_UDP_END),
+        )
+        short = pick.random() < 0.02
+        return replace(sidecar, kind=Kind.ACK, src=pick.getrandbits(16)), frame[:-1] if short else frame
 
     def _round(self, index: int) -> int:
         """Mostly the round at hand; now and then one that is over, or far from it, or the next."""

@@ -57,6 +57,7 @@ class Disposition(IntEnum):
     DROP_DUPLICATE = 22
     DROP_LATE = 23
     DROP_QUOTA = 24
+    DROP_STALE = 25
 
 
 DISPOSITION_BITS = 5
@@ -86,6 +87,8 @@ SETTINGS = Layout(
         _from(OLAF, "count", "H: worker updates that make a result", "threshold"),
         Field("reward_enable", 1, "the reward rule applies"),
         _from(OLAF, "reward", "rewards that differ by no more are comparable", "reward_threshold"),
+        Field("stale_enable", 1, "the staleness rule applies"),
+        _from(OLAF, "policy", "the greatest staleness of an update that is not dropped", "stale_bound"),
     ),
 )
 

@@ -27,13 +27,17 @@ _USE = """\
 The queue takes one beat a cycle, but at least four cycles for each update (256 bytes). Updates and
 other frames take turns at the output, frame by frame, when both wait.
 
-Mode, threshold H, reward rule and halt belong to an index, that is one segment of one cluster. To
-change them, write the `set_…` registers and the range, then SET to `command`, and wait until
+Mode, threshold H, reward rule, staleness rule and halt belong to an index, that is one segment of one
+cluster. To change them, write the `set_…` registers and the range, then SET to `command`, and wait until
 `command_busy` is 0. A command is applied to one index after the other, to each between two updates,
 while traffic flows. A command that is refused changes nothing and sets `command_error`: an unknown
-code, a range that is not within the indices, a mode or an H that does not exist, or another command
+code, a range that is not within the indices, a mode, an H or a bound that does not exist, or another command
 still at work. One that comes while the tables are cleared after reset waits until they are, and is busy
 until then.
+
+With the staleness rule an index learns the newest version from the ACKs that pass, and updates that are not
+AGGREGATED are dropped beyond `set_stale_bound`, or scaled by 2^-k (docs/staleness.md). SET and RESET forget
+what was learnt.
 
 In FIFO mode every update is appended, and none is merged.
 

@@ -152,6 +152,9 @@ _ANSWERS: Mapping[str, Callable[[Calls, Any], Any]] = {
     "SetReward": lambda self, r: self._on_cluster(
         r, lambda ask: ask.set_reward(r.cluster, convert.reward_of(r))
     ),
+    "SetStaleness": lambda self, r: self._on_cluster(
+        r, lambda ask: ask.set_staleness(r.cluster, convert.bound_of(r))
+    ),
     "Reset": lambda self, r: self._on_cluster(
         r, lambda ask: ask.command(Command.RESET, r.cluster, convert.segment_of(r))
     ),

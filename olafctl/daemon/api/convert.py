@@ -79,6 +79,7 @@ def cluster_wish(request: Any) -> Cluster:
         mode=mode_of(request) if request.mode else None,
         threshold=request.threshold,
         reward_threshold="off" if request.reward_off else _optional(request, "reward_threshold"),
+        staleness_bound=_optional(request, "staleness_bound"),
         key=request.key.lower(),
         open=request.open,
         objective=request.objective,
@@ -145,6 +146,12 @@ def reward_of(request: Any) -> Reward | None:
         return None
     threshold: float | None = _optional(request, "reward_threshold")
     return "off" if threshold is None else threshold
+
+
+def bound_of(request: Any) -> int | None:
+    """The bound of a SetStalenessRequest; None for off."""
+    bound: int | None = _optional(request, "staleness_bound")
+    return bound
 
 
 def segment_of(request: Any) -> int | None:

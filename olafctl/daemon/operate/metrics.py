@@ -40,6 +40,10 @@ _FAMILIES = (
         "update_staleness", _HISTOGRAM, "cluster",
         "Versions between the weights of an update and those it meets (olafctl server)",
     ),
+    (
+        "update_staleness_of_oldest", _COUNTER, "cluster",
+        "Of these, updates in frames that tell the oldest's staleness alone, which is taken for all",
+    ),
 )  # fmt: skip
 """Each family's name, kind, labels besides the deployment, and meaning."""
 
@@ -101,6 +105,7 @@ class Metrics:
                 bounds = ["0", *(str(1 << bit) for bit in range(len(told.bins) - 1))]
                 buckets = [*zip(bounds, accumulate(told.bins), strict=True), ("+Inf", told.updates)]
                 add("update_staleness", name, cluster, buckets=buckets, sum_value=told.total)
+                add("update_staleness_of_oldest", name, cluster, value=told.oldest)
             for outcome, count in dict(each.messages).items():
                 add("control_messages", name, outcome, value=count)
             queues: Mapping[str, Mapping[str, int]] = {}

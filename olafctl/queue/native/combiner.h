@@ -26,11 +26,12 @@ struct Held {
     Versions versions;
     std::uint8_t aggregated;
     bool result;   // it came in a mode that sums: a sum, also when it is of one
-    bool patched;  // others were merged into it
+    bool patched;  // others were merged into it, or it was weighed
     olaf_tuser user;
     Buffer *bytes;
 
     std::uint32_t member() const { return user.member; }
+    void Weigh() { patched = true; }
     void Merge(const Held &other, bool newer) {
         versions.Merge(other.versions);
         patched = true;
@@ -123,6 +124,14 @@ class Combiner {
         std::uint32_t displaced;
         timed.queue.Settle(&displaced);
         Keep(decided_, arriving_, old, displaced, frame, true);
+    }
+
+    // An ACK passes: what its header says of the weights' version is learnt.
+    void Acknowledge(const olaf_tuser &user, const std::uint8_t *frame, std::size_t length) {
+        if (user.index >= geometry_.indices || length < OLAF_GRADIENTS_AT) return;
+        olaf_header header;
+        olaf_header_read(&header, frame + OLAF_HEADER_AT);
+        timed.queue.Acknowledged(user.index, header.policy);
     }
 
     // What becomes of a partial sum by a command.
@@ -238,10 +247,17 @@ class Combiner {
             OLAF_REGISTER_DROPPED_MISMATCH,   OLAF_REGISTER_DROPPED_MEMBER,
             OLAF_REGISTER_DROPPED_DUPLICATE,  OLAF_REGISTER_DROPPED_LATE,
             OLAF_REGISTER_DROPPED_SUPERSEDED, OLAF_REGISTER_DROPPED_QUOTA,
-            OLAF_REGISTER_DROPPED_HALTED,
+            OLAF_REGISTER_DROPPED_HALTED,     OLAF_REGISTER_DROPPED_STALE,
         };
         static_assert(std::size(kCounters) == static_cast<std::size_t>(Disposition::kCount));
         Count(kCounters[static_cast<std::size_t>(what)]);
+        const std::uint32_t shift = timed.queue.shift();
+        if (shift && what != Disposition::kDroppedStale) {
+            if (ours) update.bytes->Copy(frame, update.size);
+            frame = update.bytes->frame();
+            ScaleLanes(update.bytes->frame() + OLAF_GRADIENTS_AT, (update.size - OLAF_GRADIENTS_AT) / 4,
+                       shift);
+        }
         switch (what) {
             case Disposition::kReplacedWorker:
             case Disposition::kReplacedReward:
@@ -249,7 +265,7 @@ class Combiner {
             case Disposition::kAppended:
                 if (timed.queue.after_locked() && what == Disposition::kAppended)
                     Count(OLAF_REGISTER_LOCKED_APPENDS);
-                if (ours) update.bytes->Copy(frame, update.size);
+                if (ours && !shift) update.bytes->Copy(frame, update.size);
                 return true;
             case Disposition::kMerged: {
                 std::uint8_t *sum = old.bytes->frame();

@@ -55,6 +55,10 @@ class RegisterFile {
             case OLAF_REGISTER_SET_THRESHOLD:
             case OLAF_REGISTER_SET_REWARD_ENABLE:
             case OLAF_REGISTER_SET_REWARD_THRESHOLD:
+            case OLAF_REGISTER_SET_STALE_ENABLE:
+            case OLAF_REGISTER_SET_STALE_BOUND:
+            case OLAF_REGISTER_STALE_SHIFTS_LOW:
+            case OLAF_REGISTER_STALE_SHIFTS_HIGH:
             case OLAF_REGISTER_ACTIVE_WINDOW:
             case OLAF_REGISTER_ACCUMULATE_QUOTA: Set(offset, (At(offset) & ~mask) | given, now); break;
             default: break;  // cannot be written
@@ -110,6 +114,9 @@ class RegisterFile {
             combiner_.timed.SetRate(now, static_cast<std::int64_t>(value) << (kRateBits - 16));
         if (offset == OLAF_REGISTER_ACTIVE_WINDOW) combiner_.activity.SetWindow(value);
         if (offset == OLAF_REGISTER_ACCUMULATE_QUOTA) combiner_.timed.queue.SetQuota(value);
+        if (offset == OLAF_REGISTER_STALE_SHIFTS_LOW || offset == OLAF_REGISTER_STALE_SHIFTS_HIGH)
+            combiner_.timed.queue.SetShifts(
+                {At(OLAF_REGISTER_STALE_SHIFTS_LOW), At(OLAF_REGISTER_STALE_SHIFTS_HIGH)});
     }
 
     std::uint64_t Resident() {
@@ -145,16 +152,22 @@ class RegisterFile {
         const std::uint32_t mode = At(OLAF_REGISTER_SET_MODE), wanted = At(OLAF_REGISTER_SET_THRESHOLD);
         const bool known = command >= OLAF_COMMAND_SET && command <= OLAF_COMMAND_GET;
         const bool in_range = first < geometry_.indices && last < geometry_.indices && first <= last;
-        const bool sound = command != OLAF_COMMAND_SET ||
-                           ((mode & 0xff) < OLAF_MODES && mode >> 9 == 0 && wanted != 0 && wanted <= 0xffff);
+        const bool sound =
+            command != OLAF_COMMAND_SET || ((mode & 0xff) < OLAF_MODES && mode >> 9 == 0 && wanted != 0 &&
+                                            wanted <= 0xffff && At(OLAF_REGISTER_SET_STALE_BOUND) <= 0xffff);
         const bool accepted = steps_.empty() && known && in_range && sound;
         At(OLAF_REGISTER_COMMAND_ERROR) = !accepted;
         if (!accepted) return;
         float threshold;
         std::memcpy(&threshold, &At(OLAF_REGISTER_SET_REWARD_THRESHOLD), sizeof threshold);
         if (!one) {
-            staged_ = {static_cast<olaf_mode>(mode & 0xff), (At(OLAF_REGISTER_SET_REWARD_ENABLE) & 1) != 0,
-                       threshold, wanted, (mode & kHalted) != 0};
+            staged_ = {static_cast<olaf_mode>(mode & 0xff),
+                       (At(OLAF_REGISTER_SET_REWARD_ENABLE) & 1) != 0,
+                       threshold,
+                       wanted,
+                       (mode & kHalted) != 0,
+                       (At(OLAF_REGISTER_SET_STALE_ENABLE) & 1) != 0,
+                       At(OLAF_REGISTER_SET_STALE_BOUND)};
         }
         for (std::uint32_t index = first; index <= last; ++index) steps_.push_back({command, index});
     }
@@ -166,6 +179,9 @@ class RegisterFile {
         At(OLAF_REGISTER_GET_THRESHOLD) = setting.wanted;
         At(OLAF_REGISTER_GET_REWARD_ENABLE) = setting.reward_rule;
         std::memcpy(&At(OLAF_REGISTER_GET_REWARD_THRESHOLD), &setting.threshold, sizeof setting.threshold);
+        At(OLAF_REGISTER_GET_STALE_ENABLE) = setting.stale_rule;
+        At(OLAF_REGISTER_GET_STALE_BOUND) = setting.stale_bound;
+        At(OLAF_REGISTER_GET_NEWEST) = queue.NewestOf(index).shown();
         const auto progress = queue.ProgressOf(index);
         const std::uint64_t members = sum ? progress.members : 0;
         At(OLAF_REGISTER_GET_STATE) = (sum ? 1 : 0) | (progress.finished ? 2 : 0);

@@ -1,6 +1,7 @@
 // The decisions of one OlafQueue (OLAF's Algorithm 1, the reward rule of OLAF §3, the head lock of
-// OLAF §12.1; iSwitch's rounds and numbered sums), without any notion of time: an update's disposition is
-// decided, it is settled when it has arrived to its end, the head begins to leave, its slot becomes free.
+// OLAF §12.1; iSwitch's rounds and numbered sums; the staleness rule), without any notion of time: an
+// update's disposition is decided, it is settled when it has arrived to its end, the head begins to leave,
+// its slot becomes free.
 //
 // The queue of the target `software` and the laboratory's event-level model are built on these.
 
@@ -13,6 +14,7 @@
 #include "../../wire/native/modes.h"
 #include "reward.h"
 #include "rounds.h"
+#include "staleness.h"
 #include "windows.h"
 
 namespace olaf {
@@ -35,6 +37,7 @@ enum class Disposition : std::uint8_t {
     kDroppedSuperseded,  // the sum that it supersedes is
     kDroppedQuota,
     kDroppedHalted,
+    kDroppedStale,
     kCount,
 };
 
@@ -44,8 +47,9 @@ inline bool AtLeastAsNew(std::uint64_t one, std::uint64_t other) {
 }
 
 // `Update` is what is known of an update: index, worker, seq, gen_time (ns modulo 2^48), reward (bits of a
-// binary32), size (bytes of the frame), count, aggregated; `member()` is its number in a round, and
-// `Merge(other, newer)` takes over what else of another that is merged into it, which may be the newer one.
+// binary32), size (bytes of the frame), count, aggregated, versions; `member()` is its number in a round, and
+// `Merge(other, newer)` takes over what else of another that is merged into it, which may be the newer one,
+// and `Weigh()` marks it as weighed.
 template <typename Update> class BasicQueue {
   public:
     struct Setting {
@@ -54,16 +58,24 @@ template <typename Update> class BasicQueue {
         float threshold = 0.0f;
         std::uint32_t wanted = 1;  // worker updates that make a round's result
         bool halted = false;
+        bool stale_rule = false;
+        std::uint32_t stale_bound = 0;  // the greatest staleness that is not dropped
     };
 
     // At most `quota` slots hold sums of rounds that are not complete, of up to `members` members.
     BasicQueue(std::size_t slots, std::size_t indices, std::size_t quota, std::uint32_t members = 32)
-        : line_(slots), waiting_(indices, kNone), settings_(indices), quota_(quota), members_(members) {}
+        : line_(slots),
+          waiting_(indices, kNone),
+          settings_(indices),
+          newest_(indices),
+          quota_(quota),
+          members_(members) {}
 
     // Whether a sum of the index was complete by now: it is in line. In another mode it begins afresh.
     bool Set(std::uint32_t index, const Setting &setting) {
         const bool afresh = settings_.at(index).mode != setting.mode;
         settings_[index] = setting;
+        newest_[index].Forget();
         if (Sums(index) && rounds_.empty()) rounds_.resize(settings_.size());
         if (afresh) {
             if (Accumulates(index)) Discard(index);
@@ -73,6 +85,15 @@ template <typename Update> class BasicQueue {
     }
 
     void SetQuota(std::size_t quota) { quota_ = quota; }
+    void SetShifts(const Shifts &shifts) { shifts_ = shifts; }
+    const Newest &NewestOf(std::uint32_t index) const { return newest_[index]; }
+
+    // An ACK of the index passes, with weights of this version.
+    void Acknowledged(std::uint32_t index, std::uint16_t version) { newest_.at(index).Acknowledged(version); }
+
+    // Of the update decided last: whether the staleness rule weighs it, and by 2 to minus how much.
+    bool weighs() const { return weighs_; }
+    std::uint32_t shift() const { return shift_; }
     const Setting &SettingOf(std::uint32_t index) const { return settings_[index]; }
 
     std::size_t occupancy() const { return held_ + accumulating_; }
@@ -117,9 +138,15 @@ template <typename Update> class BasicQueue {
         arriving_.tracked = setting.mode == OLAF_MODE_OLAF;
         place_ = kNone;
         after_locked_ = false;
-        disposition_ = setting.halted       ? Disposition::kDroppedHalted
-                       : Sums(update.index) ? OfSum(closing)
-                                            : OfLine(setting, closing);
+        // What is aggregated was weighed where its constituents came in.
+        weighs_ = setting.stale_rule && !update.aggregated;
+        const std::uint16_t staleness = weighs_ ? newest_[update.index].Behind(update.versions.policy) : 0;
+        shift_ = weighs_ ? shifts_.Of(staleness) : 0;
+        if (weighs_) arriving_.update.Weigh();
+        disposition_ = setting.halted                               ? Disposition::kDroppedHalted
+                       : weighs_ && staleness > setting.stale_bound ? Disposition::kDroppedStale
+                       : Sums(update.index)                         ? OfSum(closing)
+                                                                    : OfLine(setting, closing);
         return disposition_;
     }
 
@@ -128,6 +155,7 @@ template <typename Update> class BasicQueue {
     void Settle(std::uint32_t *displaced) {
         *displaced = 0;
         released_ = false;
+        if (disposition_ == Disposition::kDroppedStale) newest_[arriving_.update.index].Refused();
         if (Sums(arriving_.update.index)) {
             Contribute(displaced);
             return;
@@ -179,8 +207,10 @@ template <typename Update> class BasicQueue {
         --accumulating_;
     }
 
-    // Lets an index sum its finished round again, or number from 1 and take every contribution again.
+    // Lets an index sum its finished round again, or number from 1 and take every contribution again; it
+    // learns versions from the beginning.
     void Forget(std::uint32_t index) {
+        newest_[index].Forget();
         if (rounds_.empty()) return;
         rounds_[index].rounds.Forget();
         rounds_[index].windows.Forget();
@@ -240,7 +270,7 @@ template <typename Update> class BasicQueue {
         const Entry &waiting = line_[waiting_[update.index]];
         if (update.size != waiting.update.size) return Disposition::kDroppedMismatch;
         place_ = waiting_[update.index];
-        if (waiting.replaceable && waiting.update.worker == update.worker && !update.aggregated) {
+        if (waiting.replaceable && waiting.update.worker == update.worker && arriving_.replaceable) {
             return Disposition::kReplacedWorker;
         }
         if (setting.reward_rule && arriving_.reward.Above(waiting.reward)) {
@@ -345,6 +375,8 @@ template <typename Update> class BasicQueue {
     std::vector<Entry> line_;           // a ring: departures are in the order of appends
     std::vector<std::size_t> waiting_;  // by index: the place of its update that can still be combined with
     std::vector<Setting> settings_;
+    std::vector<Newest> newest_;  // by index
+    Shifts shifts_;
     std::vector<Sum> rounds_;  // by index, once one has rounds
     std::size_t quota_;
     std::uint32_t members_;
@@ -355,7 +387,8 @@ template <typename Update> class BasicQueue {
     Entry arriving_{};
     std::size_t place_ = kNone;  // where the arriving update is in line, or what it joins
     Disposition disposition_ = Disposition::kCount;
-    bool leaving_ = false, released_ = false, after_locked_ = false;
+    bool leaving_ = false, released_ = false, after_locked_ = false, weighs_ = false;
+    std::uint32_t shift_ = 0;
 };
 
 }  // namespace olaf

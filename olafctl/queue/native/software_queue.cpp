@@ -14,7 +14,8 @@ using olaf::kNever;
 
 constexpr int64_t kBypassBeats = 512;
 // Cycles in the clock of timed.h, in which an update's decision takes no time. What passes by needs none, so
-// it is there earlier.
+// it is there earlier; yet not before it came, however far the clock is by then, so the inside runs as many
+// cycles behind the outside.
 constexpr int64_t kBypassLead = 1;
 constexpr int64_t kBypassCycles = 7;  // from its last beat read to the end of it
 // From when an update begins to leave, or what passes by does, until its status is taken, and from a decision
@@ -33,7 +34,7 @@ struct olaf_queue {
         olaf_tuser user;
         Buffer *bytes;
         size_t length;
-        int64_t first, last;      // cycles; of a frame still to come, when it comes and when it is decided
+        int64_t first, last;      // cycles; of a frame still to come, inside: when it comes and is decided
         bool update = false;      // from the queue
         int64_t status = kNever;  // when its status is taken
     };
@@ -49,12 +50,13 @@ struct olaf_queue {
     olaf::RegisterFile registers{combiner, kGeometry};
     int64_t now = 0;
     std::deque<Frame> source, bypass, done;
-    int64_t bypass_beats = 0;     // in the bypass
-    int64_t begins = kNever;      // when the head begins to leave
-    int64_t output_free = 0;      // the bypass has it until then
-    int64_t last_left = kNever;   // when the last update had left
-    bool updates_turn = false;    // where both wait
-    bool decision_known = false;  // of the first of the source
+    const uint8_t *borrowed = nullptr;  // the frame of the source that has no bytes of its own
+    int64_t bypass_beats = 0;           // in the bypass
+    int64_t begins = kNever;            // when the head begins to leave
+    int64_t output_free = 0;            // the bypass has it until then
+    int64_t last_left = kNever;         // when the last update had left
+    bool updates_turn = false;          // where both wait
+    bool decision_known = false;        // of the first of the source
     Frame taken{};
     size_t unmarked = 0;  // at the end of `done`: their status is not taken yet
     std::deque<Settled> settled;
@@ -79,14 +81,13 @@ struct olaf_queue {
     int64_t decided() {
         Frame &frame = source.front();
         if (!decision_known) {
-            frame.last = decided(frame.user, frame.length, std::max(frame.first, now));
+            const int64_t first = std::max(frame.first, now + kBypassLead), length = int64_t(frame.length);
+            frame.last = frame.user.kind == OLAF_KIND_UPDATE
+                             ? combiner.timed.DecidedAt(first, length)
+                             : combiner.timed.DecidedAt(first, length, 1) - kBypassLead;
             decision_known = true;
         }
         return frame.last;
-    }
-    int64_t decided(const olaf_tuser &user, size_t length, int64_t first) {
-        if (user.kind == OLAF_KIND_UPDATE) return combiner.timed.DecidedAt(first, int64_t(length));
-        return std::max(combiner.timed.DecidedAt(first, int64_t(length), 1) - kBypassLead, now);
     }
 
     // Updates and what passes by take turns where both wait.
@@ -152,7 +153,7 @@ struct olaf_queue {
         begins = kNever;
         updates_turn = false;
         const Held &update = combiner.timed.Send(time);
-        const int64_t last = combiner.timed.Sent() - 1;
+        const int64_t last = combiner.timed.Sent() - kBypassLead - 1;
         Frame &frame = done.emplace_back(Frame{olaf::Combiner::Finish(update), update.bytes, update.size,
                                                last + 1 - beats(update.size), last, true});
         frame.status = combiner.timed.left_at() - beats(update.size) + kUpdateStatus;
@@ -167,7 +168,7 @@ struct olaf_queue {
         bypass_beats -= length;
         output_free = time + length;
         updates_turn = true;
-        frame.last = output_free + kBypassCycles - 1;
+        frame.last = output_free + kBypassCycles - kBypassLead - 1;
         frame.first = frame.last + 1 - length;
         frame.status = time + kBypassStatus;
         ++unmarked;
@@ -179,7 +180,8 @@ struct olaf_queue {
         const Frame frame = source.front();
         source.pop_front();
         decision_known = false;
-        if (!arrive(time, frame.user, frame.bytes->frame(), frame.length, frame.bytes))
+        const uint8_t *bytes = frame.bytes ? frame.bytes->frame() : borrowed;
+        if (!arrive(time, frame.user, bytes, frame.length, frame.bytes) && frame.bytes)
             combiner.buffers.Give(frame.bytes);
     }
 
@@ -195,6 +197,7 @@ struct olaf_queue {
             return arrival.kept;
         }
         combiner.Count(OLAF_REGISTER_IN_BYPASS);
+        if (user.kind == OLAF_KIND_ACK) combiner.Acknowledge(user, frame, length);
         const int64_t wanted = std::max<int64_t>(beats(user.size), 1);
         if (std::max(wanted, beats(length)) > kBypassBeats - bypass_beats) {
             combiner.Count(OLAF_REGISTER_DROPPED_BYPASS);
@@ -209,31 +212,35 @@ struct olaf_queue {
     }
 
     void offer(const olaf_tuser &user, const uint8_t *frame, size_t length, int64_t cycle) {
-        if (source.empty() && cycle <= now) {
-            const int64_t time = decided(user, length, now);
-            run(time + 1);
-            now = time;
-            arrive(time, user, frame, length, nullptr);
-            return;
-        }
-        Buffer *bytes = combiner.buffers.Take();
-        bytes->Copy(frame, length);
-        source.push_back({user, bytes, length, cycle, 0});
+        const bool at_once = source.empty() && cycle <= now;
+        Buffer *bytes = at_once ? nullptr : combiner.buffers.Take();
+        if (bytes) bytes->Copy(frame, length);
+        source.push_back({user, bytes, length, cycle + kBypassLead, 0});
+        borrowed = frame;
+        while (at_once && !source.empty()) happen(next());
     }
 
     bool waiting() { return next() != kNever || (!done.empty() && done.back().last >= now); }
 
-    // When something happens next that can be seen; kNever for never.
-    int64_t next_seen() {
+    // When everything will have happened that can be seen, or something happens next; kNever for never.
+    int64_t next_step() {
         const int64_t time = next();
         if (time != kNever || done.empty() || done.back().last < now) return time;
         return done.back().last + 1;
     }
 
+    // When something happens next, or a frame has left; kNever for never.
+    int64_t next_seen() {
+        const int64_t time = next_step();
+        const auto leaves = std::partition_point(done.begin(), done.end(),
+                                                 [this](const Frame &frame) { return frame.last < now; });
+        return leaves == done.end() ? time : std::min(time, leaves->last + 1);
+    }
+
     uint64_t settle(int64_t limit) {
         const int64_t start = now;
         while (now - start < limit) {
-            const int64_t time = next_seen();
+            const int64_t time = next_step();
             if (time == kNever) break;
             run(std::min(std::max(time, now) + 1, start + limit));
         }

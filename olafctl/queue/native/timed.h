@@ -54,7 +54,7 @@ template <typename Update> class TimedQueue {
         switch (disposition) {
             case Disposition::kAppended: ready_.push_back({now + pace_.cycle, kNever}); [[fallthrough]];
             case Disposition::kReplacedWorker:
-            case Disposition::kReplacedReward: Write(now, update, false); break;
+            case Disposition::kReplacedReward: Write(now, update, queue.weighs()); break;
             case Disposition::kMerged: Write(now, update, true); break;
             default: break;
         }
@@ -131,9 +131,10 @@ template <typename Update> class TimedQueue {
     }
 
     // An update decided now is written to its slot, through the adders' pipeline or past it
-    // (hdl/olaf_merge.v): what needs no adding rides through it only while it is not empty.
-    void Write(std::int64_t now, const Update &update, bool merged) {
-        const bool rides = merged || now <= merging_until_;
+    // (hdl/olaf_merge.v): what needs neither adding nor other headers rides through it only while it is not
+    // empty.
+    void Write(std::int64_t now, const Update &update, bool changed) {
+        const bool rides = changed || now <= merging_until_;
         const std::int64_t through = pace_.merge_cycles;
         readable_[update.index] = rides ? now + through * pace_.cycle : kNever;
         if (rides) merging_until_ = now + (Beats(update.size) - 1 + through - 1) * pace_.cycle;

@@ -209,6 +209,11 @@ class Engine:
             self._library.olaf_engine_losses(self._handle, four)
         return Losses(*four)
 
+    def processor_ns(self) -> int:
+        """ns of processor time that its native thread has had."""
+        with self._tenancy.inside():
+            return int(self._library.olaf_engine_processor_ns(self._handle))
+
     def replay(self, peer: socket.socket) -> None:
         """Run a virtual-time session on a stream socket until its end; the twin's ports rest meanwhile.
 
@@ -283,6 +288,12 @@ _SIGNATURES: Sequence[tuple[str, Any, tuple[Any, ...]]] = (
     ("engine_write", None, (_POINTER, _NUMBER, _WORD_32, _WORD_32)),
     ("engine_port_stats", _INT, (_POINTER, _NUMBER, _WORDS)),
     ("engine_losses", None, (_POINTER, _WORDS)),
+    ("engine_processor_ns", _WORD, (_POINTER,)),
+    (
+        "engine_stages",
+        None,
+        (*[_POINTER] * 4, _TEXT, _WORDS_32, _SIZE, *[_WORD_32] * 3, _TEXT, _SIZE, _SIZE, _WORD, _WORDS),
+    ),
     ("load_open", _TEXT, (_TEXT, _POINTERS)),
     ("load_close", None, (_POINTER,)),
     ("load_measure", None, (_POINTER, _POINTER, _TEXT, _SIZE, _SIZE, _WORD, _WORD, _WORD, _INT, _WORDS)),

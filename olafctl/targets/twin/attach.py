@@ -10,6 +10,7 @@ from olafctl.errors import OlafError, Problem
 from olafctl.ports import interfaces, steering, unix
 from olafctl.ports.tap import open_tap
 from olafctl.ports.transport import Transport
+from olafctl.targets.deployment import EnginePart
 from olafctl.targets.engine.engine import Engine
 from olafctl.targets.front_ports import FrontPort
 from olafctl.testbed.model import Link
@@ -17,6 +18,15 @@ from olafctl.testbed.model import Link
 ENGINE_CPU = "OLAF_ENGINE_CPU"
 """In the environment: the processor on which the engine's thread runs."""
 _log = logging.getLogger(__name__)
+
+
+def wire(engine: Engine, parts: Sequence[EnginePart], links: Sequence[Link]) -> None:
+    """Give ``engine`` the queues and ports of ``parts``, and the links between them. Raises OlafError."""
+    engine.wire_twins([part.queue_library for part in parts])
+    for twin, part in enumerate(parts):
+        for number in part.ports:
+            engine.own_port(number, twin)
+    join(engine, links)
 
 
 def join(engine: Engine, links: Sequence[Link]) -> None:

@@ -22,7 +22,7 @@ from olafctl.targets.engine.engine import Engine
 from olafctl.targets.queue_control import handlers
 from olafctl.targets.queue_process import SOCKET
 from olafctl.targets.replay_stream import refuse
-from olafctl.targets.twin.attach import attach, join, start
+from olafctl.targets.twin.attach import attach, start, wire
 from olafctl.wire.layouts import CPU_PORT
 
 GRPC_SOCKET = "p4runtime.sock"
@@ -43,11 +43,7 @@ def serving(state: Path) -> Iterator[str]:
         }
         # Before the switches, for it cuts off a replay, which would keep them waiting.
         stack.callback(engine.close)
-        engine.wire_twins([part.queue_library for part in recorded.engines])
-        for twin, part in enumerate(recorded.engines):
-            for number in part.ports:
-                engine.own_port(number, twin)
-        join(engine, recorded.links)
+        wire(engine, recorded.engines, recorded.links)
         for port in recorded.ports:
             attach(engine, port, state)
         agent = serve(switches, addresses.of_socket(state.resolve() / GRPC_SOCKET))

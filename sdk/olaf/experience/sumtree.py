@@ -27,10 +27,12 @@ class SumTree:
 
     def set(self, places: Integers, values: npt.ArrayLike) -> None:
         """Write numbers; of a place that is named twice, the last counts."""
-        nodes = places + self._base
-        self._nodes[nodes] = values
+        leaves = places + self._base
+        self._nodes[leaves] = values
+        nodes = np.sort(leaves)
         while len(nodes) and nodes[0] > 1:
-            nodes = np.unique(nodes >> 1)
+            nodes = nodes >> 1
+            nodes = nodes[np.append(True, nodes[1:] != nodes[:-1])]  # still sorted: each parent once
             self._nodes[nodes] = self._nodes[2 * nodes] + self._nodes[2 * nodes + 1]
 
     def fill(self, values: Floats) -> None:

@@ -43,11 +43,11 @@ class Update:
     member: Address
     """The newest contributor."""
     segments: range = range(1)
-    lags: Sequence[int] = ()
+    lags: Sequence[float] = ()
     """Staleness δ of each segment, in versions, at arrival; empty where all are fresh. Of a merged update it
-    is that of the oldest constituent."""
+    is the mean of its constituents', or where the frame does not tell that, the oldest's."""
 
-    def stretches(self) -> list[tuple[int, range]]:
+    def stretches(self) -> list[tuple[float, range]]:
         """Neighbouring segments of equal staleness, with it."""
         if not self.lags:
             return [(0, self.segments)]

@@ -26,7 +26,7 @@ class SoftSync(Waiting):
             raise ValueError(f"a group of {updates} updates is impossible")
         self._updates = updates
 
-    def weigh(self, lag: int) -> float:
+    def weigh(self, lag: float) -> float:
         """All alike."""
         return 1.0
 

@@ -23,7 +23,8 @@ class Stellaris(Waiting):
     * A threshold alone can stop for ever, with β = 0 at the latest: a group of ``workers`` updates steps too,
       and every group at its deadline.
     * An update that is one version stale weighs 1, as the formula says.
-    * A merged frame counts as all its updates, each as stale as the oldest of them: all that it tells.
+    * A merged frame counts as all its updates, each as stale as their mean, which is what it tells; for the
+      threshold that is exact.
 
     With ``published`` it is what the authors' public code does: δ_max is the mean of round 1, rounded down,
     plus 1, and β_k = δ_max·d^(k-1), rounded down, plus 1, at most δ_max: whole versions, never below 1.
@@ -56,7 +57,7 @@ class Stellaris(Waiting):
         count = self.segments.count
         self._seen = [0] * count
         """Worker updates of each segment so far."""
-        self._largest = [0] * count
+        self._largest = [0.0] * count
         """δ in round 1, of each segment: the largest."""
         self._total = [0] * count
         """And the sum over its worker updates."""
@@ -79,12 +80,12 @@ class Stellaris(Waiting):
             for segment in part:
                 if self._seen[segment] < self._round:
                     self._largest[segment] = max(self._largest[segment], lag)
-                    self._total[segment] += lag * update.count
+                    self._total[segment] += round(lag * update.count)
                     self._first[segment] += update.count
                 self._seen[segment] += update.count
         return super().take(update, now)
 
-    def weigh(self, lag: int) -> float:
+    def weigh(self, lag: float) -> float:
         """δ^(-1/v)."""
         return 1.0 if lag <= 1 else float(lag ** (-1 / self._root))
 
@@ -103,4 +104,5 @@ class Stellaris(Waiting):
         """As they were."""
         super().restore({name: array for name, array in state.items() if name != "rounds"})
         rounds = np.ascontiguousarray(state["rounds"]).view(np.float64).reshape(4, -1)
-        self._seen, self._largest, self._total, self._first = rounds.astype(np.int64).tolist()
+        self._seen, _, self._total, self._first = rounds.astype(np.int64).tolist()
+        self._largest = rounds[1].tolist()

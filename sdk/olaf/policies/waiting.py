@@ -52,7 +52,7 @@ class Waiting(Stepping):
         self._groups = [Group() for _ in range(self.segments.count)]
 
     @abstractmethod
-    def weigh(self, lag: int) -> float:
+    def weigh(self, lag: float) -> float:
         """The weight of an update that is ``lag`` versions stale."""
 
     @abstractmethod

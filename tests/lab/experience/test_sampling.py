@@ -7,7 +7,7 @@ import pytest
 
 from olaflab.experience.figure8 import BATCH, WAYS, costs, drawn
 from olaflab.experience.misses import misses
-from olaflab.experience.stacks import Arrays, Game, Joint, Lists, steps
+from olaflab.experience.stacks import Arrays, Game, Joint, Lists, filled
 
 
 def test_observations_have_the_papers_sizes() -> None:
@@ -19,8 +19,7 @@ def test_observations_have_the_papers_sizes() -> None:
 
 def test_all_layouts_give_the_same_batches_bit_for_bit() -> None:
     game = Game(3)
-    blocks = steps(game, 5, 3000)
-    stacks = [kind(game, blocks) for kind in (Lists, Arrays, Joint)]
+    stacks = [filled(kind, game, 5, 3000) for kind in (Lists, Arrays, Joint)]
     indices = drawn(np.random.default_rng(2), 3000, 16)
     lists, arrays, joint = (stack.gather(indices) for stack in stacks)
     for agent in range(game.agents):

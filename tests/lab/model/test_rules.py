@@ -11,7 +11,7 @@ import pytest
 
 from olafctl.queue.registers import Command, IndexSettings
 from olafctl.wire.geometry import Geometry
-from olafctl.wire.layouts import GRADIENT_OFFSET, Flag
+from olafctl.wire.layouts import GRADIENT_OFFSET, Flag, FrameType
 from olafctl.wire.modes import Mode
 from olaflab.model.library import DISPOSITIONS
 from olaflab.model.rules import Rules, Update
@@ -27,6 +27,7 @@ _READ = ("seq", "gen_time", "reward", "count", "policy", "flags")
 
 UNSEEN = {"dropped_halted"}
 """The event-level model has no halted index."""
+STALE = {"dropped_stale"}
 OF_ROUNDS = {f"dropped_{why}" for why in ("member", "duplicate", "late", "superseded", "quota")}
 
 
@@ -37,14 +38,30 @@ class Golden:
         self._queue = GoldenQueue(Geometry(indices=CLUSTERS, slots=SLOTS, beats=4))
         self._cycle = 0
 
-    def set(self, mode: Mode, *, reward_rule: bool = False, threshold: float = 0.0, wanted: int = 1) -> None:
-        bits = int(np.float32(threshold).view(np.uint32))
+    def set(
+        self,
+        mode: Mode,
+        *,
+        reward_rule: bool = False,
+        threshold: float = 0.0,
+        wanted: int = 1,
+        stale_bound: int | None = None,
+    ) -> None:
         settings = IndexSettings(
-            mode, threshold=wanted, reward_enable=int(reward_rule), reward_threshold=bits
+            mode,
+            threshold=wanted,
+            reward_enable=int(reward_rule),
+            reward_threshold=int(np.float32(threshold).view(np.uint32)),
+            stale_enable=int(stale_bound is not None),
+            stale_bound=stale_bound or 0,
         )
         self._queue.command(Command.SET, 0, CLUSTERS - 1, settings)
         for _ in range(CLUSTERS):
             self._at(commanded=True)
+
+    def acknowledged(self, index: int, version: int) -> None:
+        sidecar, ack = frame_of(index, 0, b"", policy=version, kind=FrameType.ACK)
+        self._queue.acknowledge(sidecar, ack)
 
     def offer(self, update: Update) -> str:
         before = dict(self._queue.counters)
@@ -142,7 +159,7 @@ def test_the_same_updates_meet_the_same_end(rules: Rules, seed: int) -> None:
             assert rules.begin() == golden.begin()
             leaving = True
         assert rules.occupancy == golden.occupancy
-    assert set(met) == set(DISPOSITIONS) - OF_ROUNDS - UNSEEN
+    assert set(met) == set(DISPOSITIONS) - OF_ROUNDS - UNSEEN - STALE
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -173,6 +190,34 @@ def test_the_same_contributions_make_the_same_sums(rules: Rules, seed: int) -> N
             leaving = True
         assert rules.occupancy == golden.occupancy
     assert set(met) >= OF_ROUNDS
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_same_updates_are_stale(rules: Rules, seed: int) -> None:
+    pick, golden, met = random.Random(seed), Golden(), Counter[str]()
+    version = pick.choice((0, 65500, 32700))
+    for seq in range(3000):
+        if seq % 300 == 0:
+            mode, bound = (
+                pick.choice((Mode.OLAF, Mode.FIFO, Mode.ISWITCH)),
+                pick.choice((None, 0, 2, 40, 65535)),
+            )
+            for queue in (rules, golden):
+                queue.set(mode, wanted=3, stale_bound=bound)
+        if pick.random() < 0.2:
+            version += pick.choice((0, 1, 1, 3, -1, -30 if pick.random() < 0.2 else 1))
+            index = pick.randrange(CLUSTERS)
+            for queue in (rules, golden):
+                queue.acknowledged(index, version % 65536)
+        behind = pick.choice((0, 0, 1, 2, 3, 50, 1 << 15, -2))
+        update = replace(arriving(pick, seq // 3), policy=(version - behind) % 65536)
+        met[what := rules.offer(update)] += 1
+        assert what == golden.offer(update)
+        if pick.random() < 0.7 and (begun := rules.begin()) is not None:
+            assert begun == golden.begin()
+            assert rules.leave()
+            golden.leave()
+    assert set(met) >= STALE
 
 
 def test_nothing_leaves_an_empty_queue_and_one_leaves_at_a_time(rules: Rules) -> None:

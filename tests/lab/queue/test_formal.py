@@ -74,6 +74,14 @@ def test_a_lock_that_is_forgotten_is_not_proved() -> None:
 
 
 @needs_tools
+def test_what_is_learnt_of_versions_is_proved_and_a_step_back_is_found() -> None:
+    newest = _proof("newest")
+    assert proofs.run(newest).failed_at is None
+    changed = {"olaf_newest": ("known && ahead[`OLAF_OLAF_POLICY_WIDTH-1]", "1'b0")}
+    assert proofs.run(replace(newest, design=replace(newest.design, changed=changed))).failed_at is not None
+
+
+@needs_tools
 def test_every_check_of_the_simulations_is_an_assertion(tmp_path: Path) -> None:
     assert design.circuit(proofs.WHOLE, tmp_path) >= 5
     made = "".join(path.read_text() for path in (tmp_path / "hdl").glob("*.v"))

@@ -32,8 +32,8 @@ def command(frames: int, indices: int, slots: int, fifo: bool, as_json: bool) ->
 
     The real Verilog runs, Verilated: 256 B, 1500 B and 9036 B updates back to back in three mixes of
     clusters, with the output unconstrained and at 40 and 20 Gb/s; a model of many segments from three
-    workers; and iSwitch rounds of 4 and 12 workers. The paper's figures stand next to ours. Exit code 1 when
-    a goal of the design is missed.
+    workers; iSwitch rounds of 4 and 12 workers; and updates weighed by their staleness. The paper's figures
+    stand next to ours. Exit code 1 when a goal of the design is missed.
     """
     from olafctl.queue.verilate import build_queue
     from olafctl.wire.geometry import Geometry
@@ -62,6 +62,9 @@ def command(frames: int, indices: int, slots: int, fifo: bool, as_json: bool) ->
         for workers in performance.ROUND_WORKERS:
             tell(f"{size} B, iSwitch rounds of {workers} workers")
             measured.append(performance.rounds(library, size, workers, None, frames))
+    for size in performance.SIZES if not fifo else ():
+        tell(f"{size} B, {performance.STALE}")
+        measured.append(performance.weighed(library, size, frames))
     latencies = [performance.latency(library, size) for size in performance.SIZES]
     missed = [] if fifo else _missed(measured, latencies)
     if as_json:

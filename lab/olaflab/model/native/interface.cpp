@@ -16,9 +16,15 @@ void *olaf_rules_new(uint64_t slots, uint64_t indices, uint64_t quota) {
 void olaf_rules_free(void *queue) { delete static_cast<Queue *>(queue); }
 
 void olaf_rules_set(void *queue, uint32_t index, uint32_t mode, uint32_t reward_rule, float threshold,
-                    uint32_t wanted) {
-    static_cast<Queue *>(queue)->Set(index,
-                                     {static_cast<olaf_mode>(mode), reward_rule != 0, threshold, wanted});
+                    uint32_t wanted, int32_t stale_bound) {
+    const bool stale_rule = stale_bound >= 0;
+    static_cast<Queue *>(queue)->Set(
+        index, {static_cast<olaf_mode>(mode), reward_rule != 0, threshold, wanted, false, stale_rule,
+                stale_rule ? static_cast<std::uint32_t>(stale_bound) : 0});
+}
+
+void olaf_rules_acknowledged(void *queue, uint32_t index, uint16_t version) {
+    static_cast<Queue *>(queue)->Acknowledged(index, version);
 }
 
 uint32_t olaf_rules_offer(void *queue, const olaf::Update *update) {

@@ -23,6 +23,7 @@ struct Update {
     Versions versions;
 
     std::uint32_t member() const { return worker; }
+    void Weigh() { aggregated = 1; }
     void Merge(const Update &other, bool newer) {
         Versions merged = versions;
         merged.Merge(other.versions);

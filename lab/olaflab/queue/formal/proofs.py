@@ -87,6 +87,15 @@ PROOFS = (
         assumptions=_ALONE,
     ),
     Proof(
+        "newest",
+        "what is known of an index is an ACK's version, and goes back only after sixteen doubts in a row",
+        Design("newest_top.v", added={"formal_top": ("newest_moves.vh",)}, words=("olaf_newest",)),
+        induction=5,
+        assumptions=(
+            "frames come in one after the other; a command waits while one teaches (`control` checks it)",
+        ),
+    ),
+    Proof(
         "conservation",
         "every update that was read from its slot is sent once",
         Design(

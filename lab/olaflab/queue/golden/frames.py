@@ -74,6 +74,8 @@ class Update:
     """"good", "truncated" or "overlong"."""
     headless: bool
     """Its first 64 bytes did not all arrive: nothing is known of it but its sidecar."""
+    weighed: bool = False
+    """By this queue."""
 
     @classmethod
     def read(

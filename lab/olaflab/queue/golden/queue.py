@@ -1,6 +1,7 @@
 """The golden queue: told when things happen, it says what must have happened.
 
-The rules are Algorithm 1 of OLAF with the reward rule of OLAF §3 and the head lock of OLAF §12.1. What they
+The rules are Algorithm 1 of OLAF with the reward rule of OLAF §3 and the head lock of OLAF §12.1, iSwitch's
+rounds, and the staleness rule in front of either. What they
 decide depends on what still waits, hence on when updates begin to leave, which is the output's affair. So the
 model is told the queue's *instants* in order (an update's disposition was decided; it is settled, for it
 has arrived to its end; the update next in line began to leave; it left its slot; a frame's status was
@@ -18,11 +19,11 @@ from olafctl.queue.registers import BY_NAME, Access, Command, IndexSettings
 from olafctl.wire.geometry import Geometry
 from olafctl.wire.layouts import Kind, StatusFlag
 from olafctl.wire.modes import Mode
-from olaflab.queue.golden import iswitch, iswitch_async, opportunistic
-from olaflab.queue.golden.frames import Update
+from olaflab.queue.golden import iswitch, iswitch_async, opportunistic, staleness
+from olaflab.queue.golden.frames import Update, field
 from olaflab.queue.golden.reward import Reward
 from olaflab.queue.golden.settings import Index, Step, steps
-from olaflab.queue.golden.waiting import Waiting
+from olaflab.queue.golden.waiting import Waiting, newer_or_same
 from olaflab.queue.model import Instant, Sidecar
 
 UNPREDICTED = ("cycle", "input_stalls")
@@ -57,6 +58,7 @@ class GoldenQueue:
         self.accumulate_quota = max(1, geometry.slots // 2)
         self.rate = 0
         self.hold = 0
+        self.stale_shifts_low = self.stale_shifts_high = 0
         self.window: int = BY_NAME["active_window"].reset or 0
         self.counters = {
             name: 0
@@ -85,6 +87,15 @@ class GoldenQueue:
     def offer(self, sidecar: Sidecar, frame: bytes, keeps: Sequence[int] | None = None) -> None:
         """An update is sent to the queue."""
         self._offered.append(Update.read(sidecar, frame, keeps, self.geometry))
+
+    def acknowledge(self, sidecar: Sidecar, header: bytes) -> None:
+        """An ACK passes, whose first 64 bytes are ``header``."""
+        if sidecar.index < self.geometry.indices:
+            newest = self.index(sidecar.index).newest
+            before = newest.version
+            newest.acknowledged(field(header, "policy"))
+            older = before is not None and not newer_or_same(newest.version or 0, before, 16)
+            self.note("an older version was believed" if older else "an ACK taught")
 
     def limit_rate(self, rate: int, cycle: int) -> None:
         """The ``rate`` register was written; nothing may be owed by an earlier rate."""
@@ -214,8 +225,16 @@ class GoldenQueue:
         full = occupancy == self.geometry.slots
         after_locked = False
         slot = None
+        behind = 0
+        if settings.stale_enable and not update.aggregated:
+            behind = index.newest.behind(field(update.header, "policy"))
+            shift = staleness.shift_of(behind, self.stale_shifts_high << 32 | self.stale_shifts_low)
+            update = replace(update, gradients=staleness.scaled(update.gradients, shift), weighed=True)
+            self.note("scaled" if shift else "weighed, not scaled")
         if settings.halted:
             what = "dropped_halted"
+        elif behind > settings.stale_bound:
+            what = "dropped_stale"
         elif settings.mode.sums:
             quota_reached = self.accumulating >= self.accumulate_quota
             room = iswitch.Room(self.geometry.members, quota_reached, full)
@@ -258,6 +277,10 @@ class GoldenQueue:
         self.counters[what] += 1
         if update.fault is None:
             self._seen[update.sidecar.index] = cycle
+        if what == "dropped_stale":
+            arriving.index.newest.refused()
+            if arriving.index.newest.version is None:
+                self.note("forgotten after stale updates")
         if arriving.index.settings.mode.sums:
             self._contribute(arriving)
         elif what == "appended":
@@ -305,6 +328,7 @@ class GoldenQueue:
             case Command.SET:
                 afresh = step.settings.mode != index.settings.mode
                 index.set(step.settings)
+                index.newest.forget()
                 if rounds.partial is not None and afresh:
                     self.counters["dropped_reset"] += 1
                     self.note("discarded by SET")
@@ -319,11 +343,11 @@ class GoldenQueue:
                     self.counters["dropped_reset"] += 1
                     self.note("discarded by RESET")
                 rounds.reset()
+                index.newest.forget()
             case Command.GET:
                 partial = rounds.partial and replace(rounds.partial)
-                self.got = replace(
-                    index, rounds=replace(rounds, members=set(rounds.members), partial=partial)
-                )
+                copied = replace(rounds, members=set(rounds.members), partial=partial)
+                self.got = replace(index, rounds=copied, newest=replace(index.newest))
 
     def note(self, case: str) -> None:
         """Count a case."""

@@ -6,14 +6,16 @@ from olafctl.queue.registers import Command, IndexSettings
 from olafctl.wire.modes import Mode
 from olaflab.queue.golden.iswitch import Rounds
 from olaflab.queue.golden.iswitch_async import NumberedSums
+from olaflab.queue.golden.staleness import Newest
 
 
 @dataclass
 class Index:
-    """One index: its settings, and its rounds."""
+    """One index: its settings, its rounds, and which version of its weights is the newest."""
 
     settings: IndexSettings = field(default_factory=IndexSettings)
     rounds: Rounds = field(default_factory=Rounds)
+    newest: Newest = field(default_factory=Newest)
 
     def set(self, settings: IndexSettings) -> None:
         """Apply new settings; in another mode it begins afresh."""

@@ -41,6 +41,11 @@ def _versions(one: bytes, other: bytes) -> tuple[int, int]:
     return versions[1] if newer_or_same(versions[0], versions[1], 16) else versions[0], 0
 
 
+def _marked(header: bytes) -> bytes:
+    """``header`` as that of a sum."""
+    return without_checksum(with_fields(header, flags=field(header, "flags") | Flag.AGGREGATED))
+
+
 @dataclass(eq=False)
 class Waiting:
     """An update in the queue, perhaps the sum of several."""
@@ -60,7 +65,8 @@ class Waiting:
     def alone(cls, update: Update, reward: Reward, tracked: bool) -> "Waiting":
         """The update as it waits by itself."""
         by = None if update.aggregated else update.sidecar.worker
-        return cls(update.sidecar, update.header, update.gradients, reward, by, tracked)
+        header = _marked(update.header) if update.weighed else update.header
+        return cls(update.sidecar, header, update.gradients, reward, by, tracked)
 
     @property
     def frame(self) -> bytes:
@@ -72,8 +78,7 @@ class Waiting:
 
     def aggregate(self) -> None:
         """Mark it as a sum, also when it is of one update."""
-        flags = field(self.header, "flags") | Flag.AGGREGATED
-        self.header = without_checksum(with_fields(self.header, flags=flags))
+        self.header = _marked(self.header)
         self.replaceable_by = None
 
     def replace(self, update: Update, reward: Reward) -> None:

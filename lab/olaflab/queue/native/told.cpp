@@ -58,6 +58,11 @@ void told_status(Told *told, int64_t cycle, olaf_tuser *user) {
 
 void told_commanded(Told *told, int64_t cycle) { told->registers.Step(cycle); }
 
+// An ACK passes, of which `length` bytes came.
+void told_acknowledge(Told *told, const olaf_tuser *user, const uint8_t *frame, size_t length) {
+    told->combiner.Acknowledge(*user, frame, length);
+}
+
 uint32_t told_read(Told *told, uint32_t offset) { return told->registers.Read(offset); }
 
 void told_write(Told *told, uint32_t offset, uint32_t value, uint32_t strobe, int64_t cycle) {

@@ -2,8 +2,8 @@
 
 Two simulators agree about the time conservatively. A datagram needs ``delay`` from a host to the engine and
 as much from the engine to a host. So what hosts do from now on reaches the engine ``delay`` from now at the
-earliest: up to there the engine may run. And what leaves the engine after a step cannot reach a host before
-two delays have passed since that step began: only then the next step is due. An idle engine is not stepped.
+earliest: up to there the engine may run. And what leaves it next reaches a host a ``delay`` later: only then
+the next step is due, or two delays after a host has sent. An idle engine is not stepped.
 """
 
 from collections import Counter
@@ -34,7 +34,7 @@ class EngineMedium:
         self._macs = {host.ip: host.mac for host in everyone}
         if testbed.root.address is not None:
             self._macs[testbed.root.address] = default_mac(testbed.root.address)
-        self._stepping = False
+        self._due: int | None = None
         self.refused: Counter[str] = Counter()
         """Frames that a host's network card or kernel would not accept, by reason."""
 
@@ -47,21 +47,24 @@ class EngineMedium:
             datagram,
             tos,
         )
-        self._engine.arrive(TimedFrame(_ns(network) + self._delay, begin.port, frame.encode()))
-        if not self._stepping:
-            self._stepping = True
-            self._step_later(network)
+        arrives = _ns(network) + self._delay
+        self._engine.arrive(TimedFrame(arrives, begin.port, frame.encode()))
+        self._step_at(network, arrives + self._delay)
 
-    def _step_later(self, network: VirtualNetwork) -> None:
-        network.at((_ns(network) + 2 * self._delay) / NS, lambda: self._step(network))
+    def _step_at(self, network: VirtualNetwork, time: int) -> None:
+        if self._due is None or time < self._due:
+            self._due = time
+            network.at(time / NS, lambda: self._step(network, time))
 
-    def _step(self, network: VirtualNetwork) -> None:
-        advanced = self._engine.advance(_ns(network) + self._delay)
+    def _step(self, network: VirtualNetwork, time: int) -> None:
+        if time != self._due:
+            return  # there was an earlier one instead
+        self._due = None
+        advanced = self._engine.advance(time + self._delay)
         for left in advanced.left:
             self._deliver(network, left)
-        self._stepping = advanced.waiting
-        if advanced.waiting:
-            self._step_later(network)
+        if advanced.next is not None:
+            self._step_at(network, advanced.next + self._delay)
 
     def _deliver(self, network: VirtualNetwork, left: TimedFrame) -> None:
         try:

@@ -158,6 +158,9 @@ int olaf_engine_port_stats(Engine *engine, unsigned number, uint64_t *six) {
     return 1;
 }
 
+// ns of processor time of the engine's thread.
+uint64_t olaf_engine_processor_ns(Engine *engine) { return engine->processor_ns(); }
+
 // no pipeline, misrouted, packet-ins, no shim.
 void olaf_engine_losses(Engine *engine, uint64_t *four) {
     engine->act([&](Wiring &wiring) {

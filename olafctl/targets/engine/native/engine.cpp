@@ -1,6 +1,7 @@
 #include "engine.h"
 
 #include <poll.h>
+#include <pthread.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <time.h>
@@ -131,6 +132,13 @@ bool Engine::stats(unsigned port, PortStats &stats) {
     found->second->port->count_losses();
     stats = found->second->port->stats;
     return true;
+}
+
+uint64_t Engine::processor_ns() {
+    clockid_t clock;
+    timespec spent{};
+    if (pthread_getcpuclockid(thread_.native_handle(), &clock) == 0) clock_gettime(clock, &spent);
+    return uint64_t(spent.tv_sec) * NS_PER_S + uint64_t(spent.tv_nsec);
 }
 
 void Engine::settle() {

@@ -75,6 +75,7 @@ class Engine {
     bool punt(unsigned device, Source source, const uint8_t *frame, size_t length, uint64_t now);
 
     bool stats(unsigned port, PortStats &stats);
+    uint64_t processor_ns();  // of its thread, while that runs
     uint64_t now() const;
 
     PacketIns packet_ins;

@@ -1,12 +1,6 @@
 #include "network.h"
 
 namespace olaf {
-namespace {
-
-// How far at most `finish` looks ahead for something that happens.
-constexpr uint64_t SLICE_NS = 1000000000;
-
-}  // namespace
 
 Network::Network(Engine &engine, WiredPorts ports, const std::vector<std::string> &queue_libraries)
     : engine_(engine), ports_(ports), place_at_(ports.last_front + 1) {
@@ -92,7 +86,7 @@ void Network::resume(uint64_t now) {
 }
 
 void Network::arrived_at(unsigned port, const uint8_t *frame, size_t length, uint64_t time) {
-    arrivals_.push_back({time, port, {frame, frame + length}});
+    arrivals_.push_back({time, port, frame, length});
 }
 
 void Network::offer_at(unsigned port, const uint8_t *frame, size_t length, uint64_t time) {
@@ -130,14 +124,14 @@ void Network::take_arrivals(uint64_t end) {
             cable->pop();
         } else {
             const Arrival &arrival = arrivals_.front();
-            offer_at(arrival.port, arrival.frame.data(), arrival.frame.size(), by_port);
+            offer_at(arrival.port, arrival.frame, arrival.length, by_port);
             arrivals_.pop_front();
         }
     }
 }
 
-QueueStage::Leave Network::leaving(unsigned place) {
-    return [this, place](const uint8_t *frame, size_t length, uint64_t, uint64_t last) {
+QueueStage::Leave Network::leaving(unsigned place, const Deliver &deliver) {
+    return [this, place, &deliver](const uint8_t *frame, size_t length, uint64_t, uint64_t last) {
         Twin &twin = *twins_[place];
         uint64_t time = (last + 1 - twin.base) * NS_PER_CYCLE;
         twin.into_second(ports_.queue, frame, length, time,
@@ -145,6 +139,8 @@ QueueStage::Leave Network::leaving(unsigned place) {
                              if (place_at_[out] != place) return false;
                              if (Cable *cable = cables.from(out))
                                  cable->put(bytes, size, time);
+                             else if (twins_.size() == 1)
+                                 deliver(time, out, bytes, size);
                              else
                                  departures_.push_back({time, out, {bytes, bytes + size}});
                              return true;
@@ -158,14 +154,13 @@ void Network::window(uint64_t end, const Deliver &deliver) {
     for (unsigned place = 0; place < twins_.size(); place++) {
         Twin &twin = *twins_[place];
         if (end == NEVER)
-            twin.queue.finish(leaving(place));
+            twin.queue.finish(leaving(place, deliver));
         else
-            twin.queue.run_until(twin.base + end / NS_PER_CYCLE, leaving(place));
+            twin.queue.run_until(twin.base + end / NS_PER_CYCLE, leaving(place, deliver));
     }
     if (end != NEVER) clock_ = end;
-    if (twins_.size() > 1)
-        std::stable_sort(departures_.begin(), departures_.end(),
-                         [](const Departure &one, const Departure &other) { return one.time < other.time; });
+    std::stable_sort(departures_.begin(), departures_.end(),
+                     [](const Departure &one, const Departure &other) { return one.time < other.time; });
     for (const Departure &departure : departures_)
         deliver(departure.time, departure.port, departure.frame.data(), departure.frame.size());
     departures_.clear();

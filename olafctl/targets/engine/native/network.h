@@ -26,11 +26,14 @@ class Network final : public Wiring {
 
     // Virtual time: a frame's first beat reaches the queue at the cycle of its arrival, and what leaves by a
     // front port is given to `deliver`, by time, with the time at which its last beat has left the queue.
+    // What has arrived stays the caller's, and must stay where it is until it was run to that time.
     void begin_replay(const std::vector<QueueSettings> &settings);
     void arrived_at(unsigned port, const uint8_t *frame, size_t length, uint64_t time);
     void run_until(uint64_t time, const Deliver &deliver);
     void finish(const Deliver &deliver);
     bool waiting() const;  // whether time alone makes something happen
+    // Before this nothing leaves unless something else arrives; NEVER when nothing will.
+    uint64_t next() const { return waiting() ? soonest(clock_ + SLICE_NS) : NEVER; }
 
     // Back to the wall clock; what is on its way between engines is lost.
     void resume(uint64_t now);
@@ -42,10 +45,13 @@ class Network final : public Wiring {
     }
 
   private:
+    static constexpr uint64_t SLICE_NS = 1000000000;  // how far at most it is looked ahead
+
     struct Arrival {
         uint64_t time;
         unsigned port;
-        std::vector<uint8_t> frame;
+        const uint8_t *frame;
+        size_t length;
     };
     struct Departure {
         uint64_t time;
@@ -59,7 +65,7 @@ class Network final : public Wiring {
     uint64_t soonest(uint64_t limit) const;
     void take_arrivals(uint64_t end);
     void window(uint64_t end, const Deliver &deliver);
-    QueueStage::Leave leaving(unsigned place);
+    QueueStage::Leave leaving(unsigned place, const Deliver &deliver);
 
     Engine &engine_;
     WiredPorts ports_;
@@ -67,7 +73,7 @@ class Network final : public Wiring {
     std::vector<unsigned> place_at_;  // by port
     uint64_t clock_ = 0;              // ns of virtual time up to which every engine has run
     std::deque<Arrival> arrivals_;
-    std::vector<Departure> departures_;
+    std::vector<Departure> departures_;  // of several engines, to be put in order
 };
 
 }  // namespace olaf

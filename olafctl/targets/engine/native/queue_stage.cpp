@@ -1,11 +1,12 @@
 #include "queue_stage.h"
 
 #include <dlfcn.h>
-#include <time.h>
 
 #include <algorithm>
 #include <cstring>
 #include <stdexcept>
+
+#include "processor_time.h"
 
 namespace olaf {
 namespace {
@@ -14,13 +15,6 @@ namespace {
 // enough for a limited output rate to hold over any time that a person or a test can see.
 constexpr uint64_t LOOKAHEAD_CYCLES = 2500;
 constexpr uint64_t SLICE_CYCLES = 50000;
-
-// Processor time of this thread.
-uint64_t thread_ns() {
-    timespec time{};
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-    return uint64_t(time.tv_sec) * 1000000000 + uint64_t(time.tv_nsec);
-}
 
 }  // namespace
 
@@ -76,13 +70,13 @@ uint64_t QueueStage::advance(uint64_t now, const Leave &leave) {
     if (ahead <= cycle()) return until_due(ahead);
     uint64_t budget = std::min(ahead - cycle(), SLICE_CYCLES);
     bool late = cycle() + LOOKAHEAD_CYCLES < wall;
-    uint64_t before = late ? thread_ns() : 0;
+    uint64_t before = late ? processor_ns() : 0;
     busy_ = library_.settle(queue_, budget) >= budget;
     take_all(leave);
     if (!busy_) return UINT64_MAX;
     // Slower than the hardware: let the clock of the model be late, rather than chase it for ever. A thread
     // that slept or had no core makes up for it: waiting costs the model nothing.
-    if (late && cycle() + LOOKAHEAD_CYCLES < wall && thread_ns() - before > budget * NS_PER_CYCLE) {
+    if (late && cycle() + LOOKAHEAD_CYCLES < wall && processor_ns() - before > budget * NS_PER_CYCLE) {
         resume(now);
         return 0;
     }

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "../../../ports/native/failure.h"
+#include "processor_time.h"
 
 namespace olaf {
 namespace {
@@ -26,23 +27,9 @@ class Session {
 
     // Run the complete records that are there; an empty answer, or what is wrong with them.
     std::string run(Network &network) {
-        size_t position = 0;
-        std::string wrong;
-        while (wrong.empty() && in_.size() - position >= sizeof(ReplayRecord)) {
-            ReplayRecord record;
-            std::memcpy(&record, in_.data() + position, sizeof record);
-            wrong = check(record, network);
-            if (!wrong.empty() || in_.size() - position - sizeof record < record.length) break;
-            if (record.port == ADVANCE)
-                advance(network, record.time);
-            else
-                network.arrived_at(record.port, in_.data() + position + sizeof record, record.length,
-                                   record.time);
-            position += sizeof record + record.length;
-            time_ = record.time;
-        }
-        in_.erase(in_.begin(), in_.begin() + ptrdiff_t(position));
-        if (wrong.empty()) network.run_until(time_, deliver_);
+        entered_ = processor_ns();
+        std::string wrong = run_all(network);
+        spent_ += processor_ns() - entered_;
         return wrong;
     }
 
@@ -66,10 +53,32 @@ class Session {
     }
 
   private:
+    std::string run_all(Network &network) {
+        size_t position = 0;
+        std::string wrong;
+        while (wrong.empty() && in_.size() - position >= sizeof(ReplayRecord)) {
+            ReplayRecord record;
+            std::memcpy(&record, in_.data() + position, sizeof record);
+            wrong = check(record, network);
+            if (!wrong.empty() || in_.size() - position - sizeof record < record.length) break;
+            if (record.port == ADVANCE)
+                advance(network, record.time);
+            else
+                network.arrived_at(record.port, in_.data() + position + sizeof record, record.length,
+                                   record.time);
+            position += sizeof record + record.length;
+            time_ = record.time;
+        }
+        if (wrong.empty()) network.run_until(time_, deliver_);
+        in_.erase(in_.begin(), in_.begin() + ptrdiff_t(position));
+        return wrong;
+    }
+
     void advance(Network &network, uint64_t time) {
         network.run_until(time, deliver_);
-        uint8_t waiting = network.waiting();
-        append({time, ADVANCE, sizeof waiting}, &waiting);
+        uint64_t now = processor_ns();
+        Answer answer{network.next(), spent_ + now - entered_, now - began_};
+        append({time, ADVANCE, sizeof answer}, reinterpret_cast<const uint8_t *>(&answer));
     }
 
     std::string check(const ReplayRecord &record, const Network &network) const {
@@ -90,6 +99,7 @@ class Session {
 
     int socket_;
     uint64_t time_ = 0;
+    uint64_t began_ = processor_ns(), entered_ = 0, spent_ = 0;
     // Not a vector: one that grows for each read writes zeros first, more than most reads bring.
     std::unique_ptr<uint8_t[]> read_{new uint8_t[READ_BYTES]};
     std::vector<uint8_t> in_, out_;

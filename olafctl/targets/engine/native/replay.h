@@ -15,8 +15,14 @@ struct ReplayRecord {
 };
 
 // The port of a record that is no frame. One in asks to run to its `time`; it is answered, after all that
-// left up to then, by one out with the same time and one byte: 1 while something is still on its way.
+// left up to then, by one out with the same time and an Answer.
 constexpr uint32_t ADVANCE = 0;
+
+struct Answer {
+    uint64_t next;     // ns before which nothing leaves unless something else arrives; NEVER: nothing will
+    uint64_t engine;   // ns of processor time that the session has spent in P4 and queues so far
+    uint64_t session;  // and in all
+};
 
 // The last record out: `port` 0 for success; else `length` bytes of message follow.
 constexpr uint64_t END_OF_REPLAY = UINT64_MAX;

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from olafctl.targets import registry
-from olafctl.targets.interface import Advanced, Running, TimedFrame, VirtualTime
+from olafctl.targets.interface import Advanced, Running, Spent, TimedFrame, VirtualTime
 from olafctl.targets.testbeds import load
 from olafctl.testbed.model import Testbed
 from tests.targets.conftest import program, quietly, why_not
@@ -60,6 +60,10 @@ class Recorded:
         advanced = self._session.advance(time)
         self.left += advanced.left
         return advanced
+
+    @property
+    def spent(self) -> Spent:
+        return self._session.spent
 
     def close(self) -> None:
         self._session.close()

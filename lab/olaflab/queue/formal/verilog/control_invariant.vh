@@ -278,7 +278,7 @@
         assert(!(queue.issue && queue.bypass_issue) && (queue.output_free || !(queue.issue || queue.bypass_issue)));
         // The arriving update.
         if (arriving) begin
-            assert(disposition <= `OLAF_SUPERSEDE || (disposition >= `OLAF_DROP_FULL && disposition <= `OLAF_DROP_QUOTA));
+            assert(disposition <= `OLAF_SUPERSEDE || (disposition >= `OLAF_DROP_FULL && disposition <= `OLAF_DROP_STALE));
             assert((queue.enqueue.fault == `OLAF_FAULT_NONE) == (disposition != `OLAF_DROP_FAULT)
                    && queue.enqueue.fault <= `OLAF_FAULT_INDEX);
             assert(ci == arriving_index[INDEX_BITS-1:0]);

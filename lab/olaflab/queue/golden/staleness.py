@@ -1,0 +1,68 @@
+"""The staleness rule: what an index learns from ACKs that pass, and what an update that is behind counts.
+
+The weights are powers of two, so that scaling is a subtraction from the exponent: of Stellaris' weights
+staleness^(-1/v) (§V-A) the nearest ones.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from olaflab.queue.golden.frames import Gradients
+from olaflab.queue.golden.waiting import newer_or_same
+
+_VERSION_BITS = 16
+_DOUBTS = 16
+"""So many ACKs of older weights, or updates dropped as stale, in a row: what was learnt is not believed."""
+_EXPONENT = np.uint32(0x7F800000)
+_SIGN = np.uint32(0x80000000)
+
+
+@dataclass
+class Newest:
+    """The newest version of an index' weights that it knows of."""
+
+    version: int | None = None
+    doubts: int = 0
+
+    def acknowledged(self, version: int) -> None:
+        """An ACK passes with weights of ``version``."""
+        if self.version is not None and not newer_or_same(version, self.version, _VERSION_BITS):
+            self.doubts += 1
+            if self.doubts < _DOUBTS:
+                return
+        self.version, self.doubts = version, 0
+
+    def refused(self) -> None:
+        """An update was dropped as stale."""
+        self.doubts += 1
+        if self.doubts == _DOUBTS:
+            self.forget()
+
+    def forget(self) -> None:
+        """Begin again, as after reset."""
+        self.version, self.doubts = None, 0
+
+    def behind(self, version: int) -> int:
+        """How many versions ago the weights were of ``version``; 0 when nothing is known, or it is newer."""
+        if self.version is None or newer_or_same(version, self.version, _VERSION_BITS):
+            return 0
+        # Half the range away it is neither ahead nor behind.
+        ago = (self.version - version) % (1 << _VERSION_BITS)
+        return ago if ago < 1 << _VERSION_BITS - 1 else 0
+
+
+def shift_of(staleness: int, shifts: int) -> int:
+    """k of the weight 2^-k; ``shifts`` holds one of 4 bits for each length of the staleness in bits."""
+    return shifts >> 4 * staleness.bit_length() & 0xF
+
+
+def scaled(gradients: Gradients, shift: int) -> Gradients:
+    """Times 2^-shift: what would be subnormal, or was, is zero of its sign; infinities and NaN stay."""
+    if shift == 0:
+        return gradients
+    bits = gradients.view(np.uint32)
+    exponents = bits & _EXPONENT
+    less = np.uint32(shift << 23)
+    finite = np.where(exponents <= less, bits & _SIGN, bits - less)
+    return np.where(exponents == _EXPONENT, bits, finite).view(np.float32)

@@ -1,0 +1,117 @@
+"""A deployment's engines in this process, programmed, without a process or ports of their own."""
+
+import ctypes
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from olafctl.control import devices
+from olafctl.control.desired import desired
+from olafctl.p4runtime import address as addresses
+from olafctl.p4runtime.agent import serve
+from olafctl.queue.registers import BY_NAME, QueueRegisters
+from olafctl.queue.settings import Ranges, of_all
+from olafctl.targets import deployment
+from olafctl.targets.engine.device import EngineSwitch
+from olafctl.targets.engine.engine import Engine, load_native
+from olafctl.targets.interface import Build, Device
+from olafctl.targets.twin.attach import wire
+from olafctl.targets.twin.pipeline import CONFIG, P4INFO
+from olafctl.testbed.model import Testbed
+from olafctl.testbed.topology import Topology
+from olafctl.wire.layouts import CPU_PORT, QUEUE_PORT
+from olafctl.wire.modes import Mode
+
+
+@dataclass(frozen=True)
+class Stages:
+    """ns of processor time for a frame, in each part of an engine; ``whole`` is measured around them."""
+
+    vnp4_1: float
+    queue: float
+    vnp4_2: float
+    rest: float
+    whole: float
+
+
+class _Registers(QueueRegisters):
+    """As a running target has them."""
+
+    def __init__(self, own: QueueRegisters) -> None:
+        super().__init__(own._read, own._write)
+        self._own = own
+        self.permit: Callable[[], None] = lambda: None
+
+    def settings(self) -> Ranges:  # type: ignore[override]
+        return of_all(self._own)
+
+
+@dataclass(frozen=True)
+class _Running:
+    devices: Sequence[Device]
+    queues: Mapping[str, _Registers]
+
+
+class Engines:
+    """The engines of one testbed, programmed, in FIFO mode: every update leaves by itself."""
+
+    def __init__(
+        self, testbed: Testbed, engine: Engine, switches: Sequence[EngineSwitch], queues: Sequence[Path]
+    ) -> None:
+        self.engine = engine
+        self._testbed, self._switches, self._queues = testbed, switches, queues
+
+    def stages(self, port: int, frames: Sequence[bytes], count: int) -> Stages:
+        """Where the time goes for ``count`` frames that come in at ``port``, in turn ``frames``, all of one
+        length."""
+        owner = Topology(self._testbed).engine_at[port]
+        place = [each.name for each in self._testbed.engines].index(owner)
+        handles = [switch.handle for switch in self._switches[2 * place : 2 * place + 2]]
+        writes = self.engine.settings_as_writes(place)
+        six = (ctypes.c_uint64 * 6)()
+        load_native().olaf_engine_stages(
+            *(word for handle in handles if handle for word in (handle.process, handle.switch)),
+            str(self._queues[place]).encode(),
+            (ctypes.c_uint32 * len(writes))(*writes),
+            len(writes),
+            BY_NAME["command_busy"].offset,
+            port,
+            QUEUE_PORT,
+            b"".join(frames),
+            len(frames),
+            len(frames[0]),
+            count,
+            six,
+        )
+        return Stages(*(value / count for value in six[:5]))
+
+
+@contextmanager
+def engines_of(testbed: Testbed, build: Build, queues: Sequence[Path]) -> Iterator[Engines]:
+    """Those of ``testbed`` and ``build``, each with its library of ``queues``, not started. Raises
+    OlafError."""
+    found = deployment.devices(
+        testbed, lambda block: (build.folder / block / P4INFO, build.folder / block / CONFIG)
+    )
+    with tempfile.TemporaryDirectory(prefix="olaf") as folder, ExitStack() as stack:
+        engine = Engine()
+        switches = [
+            stack.enter_context(closing(EngineSwitch(engine, place, CPU_PORT))) for place in range(len(found))
+        ]
+        stack.callback(engine.close)
+        wire(engine, deployment.parts(testbed, queues), deployment.trunks(testbed))
+        served = {device.device_id: switch for device, switch in zip(found, switches, strict=True)}
+        agent = serve(served, addresses.of_socket(Path(folder) / "p4runtime.sock"))
+        stack.callback(agent.stop)
+        running = _Running(
+            [replace(device, address=agent.address) for device in found],
+            {each.name: _Registers(engine.registers(n)) for n, each in enumerate(testbed.engines)},
+        )
+        with devices.controlling(running) as sessions:
+            devices.push_pipelines(running, sessions)
+            devices.converge(running, sessions, desired(testbed))
+        for place in range(len(queues)):
+            engine.registers(place).write("mode", Mode.FIFO.number)
+        yield Engines(testbed, engine, switches, queues)

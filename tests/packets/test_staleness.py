@@ -1,0 +1,144 @@
+"""The staleness rule: updates of older weights weigh less, and those beyond a bound are dropped."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+
+from olafctl.membership.model import Member
+from olafctl.wire.layouts import Flag
+from tests.packets.conftest import needs
+from tests.packets.frames import ack, at, gradient, update
+from tests.packets.live import Live
+from tests.packets.test_sources import other_ports
+
+NEWEST, BOUND = 100, 8
+SHIFTS = 0x0000_2100
+"""1/2 for a staleness of 2 or 3 versions, 1/4 for 4 to 7, and 1 for all others."""
+
+
+@contextmanager
+def ruled(live: Live) -> Iterator[None]:
+    """Inside, the rule is on for all clusters without rounds, and has learnt no version yet."""
+    with live.settings(stale_shifts_low=SHIFTS), live.configured(stale_enable=1, stale_bound=BOUND):
+        yield
+
+
+def told(live: Live, worker: Member, **fields: int) -> None:
+    """The parameter server's ACK passes."""
+    assert live.exchange((live.server, ack(live, worker, gradient(1), **fields)))
+
+
+@pytest.mark.parametrize(
+    ("behind", "weight"), [(-3, 1), (0, 1), (1, 1), (2, 0.5), (3, 0.5), (4, 0.25), (8, 1)]
+)
+def test_an_update_weighs_by_its_staleness(live: Live, behind: int, weight: float) -> None:
+    """Nothing tells a receiver that it weighs less, but the flag that it has been weighed."""
+    needs(live)
+    worker = live.cluster(1).workers[0]
+    with ruled(live):
+        told(live, worker, policy=NEWEST)
+        [got] = at(
+            live.exchange((worker, update(live, worker, gradient(2), policy=NEWEST - behind))), live.server
+        )
+    assert got.values.tobytes() == (gradient(2) * np.float32(weight)).tobytes()
+    assert (got.olaf.flags, got.olaf.count, got.olaf.policy) == (Flag.AGGREGATED, 1, NEWEST - behind)
+
+
+def test_an_update_beyond_the_bound_is_dropped_and_counted(live: Live) -> None:
+    needs(live)
+    worker = live.cluster(1).workers[0]
+    with ruled(live):
+        told(live, worker, policy=NEWEST)
+        with live.counting() as counted:
+            assert live.exchange((worker, update(live, worker, gradient(2), policy=NEWEST - BOUND - 1))) == {}
+    assert counted["dropped_stale"] == 1
+
+
+def test_updates_are_weighed_before_they_are_added(live: Live) -> None:
+    needs(live, workers=2)
+    first, second = live.cluster(2).workers[:2]
+    with ruled(live):
+        told(live, first, policy=NEWEST)
+        with live.held():
+            live.exchange(
+                (first, update(live, first, gradient(3), policy=NEWEST - 5)),
+                (second, update(live, second, gradient(4), policy=NEWEST - 2)),
+            )
+        [got] = at(live.arrivals(), live.server)
+    weighed = gradient(3) * np.float32(0.25) + gradient(4) * np.float32(0.5)
+    assert (got.olaf.count, got.values.tobytes()) == (2, weighed.tobytes())
+
+
+def test_what_an_engine_has_weighed_is_not_weighed_again(tree: Live) -> None:
+    """Nor dropped, by the engines on its way to the server."""
+    worker = next(each for each in tree.testbed.workers if each.parent != tree.testbed.root.name)
+    if worker not in tree.cluster(1).workers:
+        pytest.skip("needs a worker behind an engine that is not the root")
+    cluster = tree.testbed.cluster_of(worker)
+    names = [engine.name for engine in tree.testbed.engines]
+    before = {name: tree.queues[name].settings() for name in names}
+    with tree.settings(*names, stale_shifts_low=SHIFTS):
+        try:
+            for name in names:
+                [old] = [part for part in before[name] if part.first <= cluster.first <= part.last]
+                changed = {"stale_enable": 1, "stale_bound": 6 if name != names[0] else 2}
+                settings = type(old.settings)(**{**vars(old.settings), **changed})
+                tree.queues[name].configure(cluster.first, cluster.first, settings)
+            told(tree, worker, policy=NEWEST)
+            sent = update(tree, worker, gradient(2), policy=NEWEST - 5)
+            [got] = at(tree.exchange((worker, sent)), tree.server)
+        finally:
+            for name in names:
+                for part in before[name]:
+                    tree.queues[name].configure(part.first, part.last, part.settings)
+    assert got.values.tobytes() == (gradient(2) * np.float32(0.25)).tobytes()
+
+
+def test_each_segment_has_versions_of_its_own(live: Live) -> None:
+    needs(live)
+    cluster = next((each for each in live.asynchronous if each.segments > 1), None)
+    if cluster is None:
+        pytest.skip("needs a cluster of several segments")
+    worker = cluster.workers[0]
+    with ruled(live):
+        told(live, worker, policy=NEWEST, segment=1)
+        frames = [update(live, worker, gradient(2), policy=NEWEST - 20, segment=each) for each in (0, 1)]
+        with live.counting() as counted:
+            [got] = at(live.exchange(*((worker, frame) for frame in frames)), live.server)
+    assert (got.olaf.segment, counted["dropped_stale"]) == (0, 1)
+
+
+@pytest.mark.parametrize("forgery", ["port", "epoch"])
+def test_a_forged_ack_teaches_no_version(live: Live, forgery: str) -> None:
+    """From the port of a worker, or of another job: updates would be dropped for it."""
+    needs(live)
+    worker = live.cluster(1).workers[0]
+    with ruled(live):
+        told(live, worker, policy=NEWEST)
+        forged = {"policy": NEWEST + 5000}
+        if forgery == "port":
+            for port in other_ports(live, live.server.port):
+                live.send_at(port, ack(live, worker, gradient(6), **forged))
+        else:
+            other = (live.testbed.cluster_of(worker).epoch + 1) % 16
+            live.send(live.server, ack(live, worker, gradient(6), epoch=other, **forged))
+        assert live.arrivals() == {}
+        with live.counting() as counted:
+            [got] = at(live.exchange((worker, update(live, worker, gradient(2), policy=NEWEST))), live.server)
+    assert (got.values.tobytes(), counted["dropped_stale"]) == (gradient(2).tobytes(), 0)
+
+
+def test_when_no_one_is_heard_any_more_updates_pass_again(live: Live) -> None:
+    """A server that began again has older weights; what is dropped for that is answered by nobody."""
+    needs(live)
+    worker = live.cluster(1).workers[0]
+    with ruled(live):
+        told(live, worker, policy=NEWEST)
+        for seq in range(16):
+            stale = update(live, worker, gradient(2), seq=seq, policy=NEWEST - 50)
+            assert live.exchange((worker, stale)) == {}
+        again = update(live, worker, gradient(2), seq=17, policy=NEWEST - 50)
+        [got] = at(live.exchange((worker, again)), live.server)
+    assert got.values.tobytes() == gradient(2).tobytes()
