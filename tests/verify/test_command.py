@@ -209,7 +209,7 @@ def test_the_bench_counts_agreement() -> None:
 @pytest.mark.parametrize(
     ("testbed", "says"),
     [
-        ("iswitch-rack", "cluster hopper sends in rounds"),
+        ("iswitch-rack", "cluster hopper is summed (iswitch), and sums have no Age-of-Model to prove"),
         ("large-model", "cluster loose has 134 segments; an update must be one frame"),
         ("two-racks", "has 3 engines, and a proof is about one queue"),
     ],

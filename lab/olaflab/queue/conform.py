@@ -121,9 +121,12 @@ def _windows(comparison: Comparison, geometry: Geometry, pick: random.Random) ->
     comparison.set(accumulate_quota=geometry.slots)
     (index,) = traffic.indices
     threshold = pick.choice((1, 2, 2, 3))
-    comparison.command(Command.SET, index, index, IndexSettings(Mode.ISWITCH_ASYNC, threshold=threshold))
+    settings = IndexSettings(Mode.ISWITCH_ASYNC, threshold=threshold)
+    comparison.command(Command.SET, index, index, settings)
     for _ in range(_WINDOW_FRAMES):
         comparison.offer(*traffic.beats())
+    comparison.settle()
+    comparison.command(Command.FBCAST, index, index, settings)
     comparison.settle()
 
 

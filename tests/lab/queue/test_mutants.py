@@ -77,5 +77,5 @@ def of_names(names: tuple[tuple[str, str, str, str], ...]) -> list[Mutant]:
 
 
 def test_the_defects_that_once_went_unseen_are_found() -> None:
-    found = score.run(of_names(NAMED), seeds=10, geometries=score.GEOMETRIES[:1])
+    found = score.run(of_names(NAMED), seeds=40, geometries=score.GEOMETRIES[:1])
     assert [verdict.mutant.name for verdict in found.survivors] == []
