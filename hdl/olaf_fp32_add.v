@@ -5,8 +5,7 @@
 // and unmerged payload pass through the same pipeline.
 //
 // Each step is a function, called only where its register takes a new value: a simulator computes nothing in
-// the cycles in which no addition moves. Where a step has no register of its own, the next one calls it. What
-// depends on the numbers is chosen by masks and shifts: a branch on them is one that no processor can predict.
+// the cycles in which no addition moves. Where a step has no register of its own, the next one calls it.
 `default_nettype none
 module olaf_fp32_add #(
     parameter LATENCY = 4, // 2 … 6 cycles; 4 keeps every step within 12 levels of logic at 250 MHz
@@ -36,29 +35,29 @@ module olaf_fp32_add #(
 
     // 1. Of the result: its sign, whether it is a difference, whether it is infinite or a NaN.
     function automatic [3:0] kind(input copies, input [31:0] left, input [31:0] right);
-        reg [31:0] big, lesser, swapped;
-        reg        subtract, not_a_number, unused;
+        reg [31:0] big;
+        reg [7:0]  lesser;
+        reg        swap, subtract, not_a_number;
         begin
-            swapped = {32{left[30:0] < right[30:0]}} & (left ^ right);
-            big = left ^ swapped;
-            lesser = right ^ swapped;
-            unused = &{1'b0, lesser[31], lesser[22:0]};
+            swap = left[30:0] < right[30:0];
+            big = swap ? right : left;
+            lesser = swap ? left[30:23] : right[30:23];
             subtract = left[31] ^ right[31];
-            not_a_number = !copies && (&big[30:23]) && (|big[22:0] || ((&lesser[30:23]) && subtract));
+            not_a_number = !copies && (&big[30:23]) && (|big[22:0] || ((&lesser) && subtract));
             kind = {big[31], subtract, &big[30:23], not_a_number};
         end
     endfunction
 
     // The larger magnitude first; how far the smaller one's mantissa must move.
     function automatic [60:0] ordered(input [30:0] left, input [30:0] right);
-        reg [30:0] big, lesser, swapped;
-        reg        big_normal;
+        reg [30:0] big, lesser;
+        reg        swap, big_normal;
         reg [7:0]  distance;
         reg [23:0] small_mantissa;
         begin
-            swapped = {31{left < right}} & (left ^ right);
-            big = left ^ swapped;
-            lesser = right ^ swapped;
+            swap = left < right;
+            big = swap ? right : left;
+            lesser = swap ? left : right;
             big_normal = |big[30:23];
             distance = big[30:23] - lesser[30:23];
             // A subnormal has exponent 1, not 0: next to a normal number that is one place less to move.
@@ -81,10 +80,11 @@ module olaf_fp32_add #(
             {bigger, aligned[26:3], move} = from;
             aligned[2:0] = 3'd0;
             sticky = 1'b0;
-            for (place = 4; place >= 0; place = place - 1) begin
-                sticky = sticky | (move[place] & |(aligned & ((27'd1 << (1 << place)) - 27'd1)));
-                aligned = aligned >> ({4'd0, move[place]} << place);
-            end
+            for (place = 4; place >= 0; place = place - 1)
+                if (move[place]) begin
+                    sticky = sticky | |(aligned & ((27'd1 << (1 << place)) - 27'd1));
+                    aligned = aligned >> (1 << place);
+                end
             in_place = {bigger, aligned[26:1], aligned[0] | sticky};
         end
     endfunction
@@ -119,11 +119,10 @@ module olaf_fp32_add #(
             {exponent, total, mark} = from;
             seen = total | mark;
             any = {|seen[27:24], |seen[23:20], |seen[19:16], |seen[15:12], |seen[11:8], |seen[7:4], |seen[3:0]};
-            nibble[2] = ~|any[6:3];
-            nibble[1] = ~|any[6:5] & (|any[4:3] | ~|any[2:1]);
-            nibble[0] = ~any[6] & (any[5] | (~any[4] & (any[3] | (~any[2] & (any[1] | ~any[0])))));
+            nibble = any[6] ? 3'd0 : any[5] ? 3'd1 : any[4] ? 3'd2 : any[3] ? 3'd3
+                   : any[2] ? 3'd4 : any[1] ? 3'd5 : any[0] ? 3'd6 : 3'd7;
             nibbles = {seen, 4'd0} << {nibble, 2'd0};
-            place = {~|nibbles[31:30], ~nibbles[31] & (nibbles[30] | ~nibbles[29])};
+            place = nibbles[31] ? 2'd0 : nibbles[30] ? 2'd1 : nibbles[29] ? 2'd2 : 2'd3;
             unused = &{1'b0, nibbles[28:0]};
             coarse = total << {nibble, 2'd0};
             shifted = coarse << place;

@@ -225,39 +225,36 @@ module olaf_registers #(
         was_out_updates <= inc_out_updates;
         was_in_bypass <= inc_in_bypass;
         was_out_bypass <= inc_out_bypass;
+        was_appended <= inc_appended;
+        was_merged <= inc_merged;
+        was_replaced_worker <= inc_replaced_worker;
+        was_replaced_reward <= inc_replaced_reward;
+        was_dropped_full <= inc_dropped_full;
+        was_dropped_reward <= inc_dropped_reward;
+        was_dropped_mismatch <= inc_dropped_mismatch;
+        was_dropped_header <= inc_dropped_header;
+        was_dropped_length <= inc_dropped_length;
+        was_dropped_oversize <= inc_dropped_oversize;
+        was_dropped_index <= inc_dropped_index;
+        was_dropped_truncated <= inc_dropped_truncated;
+        was_dropped_overlong <= inc_dropped_overlong;
         was_dropped_bypass <= inc_dropped_bypass;
+        was_locked_appends <= inc_locked_appends;
+        was_saturations <= inc_saturations;
         was_cut_through <= inc_cut_through;
         was_repaired <= inc_repaired;
         was_input_stalls <= inc_input_stalls;
         was_input_beats <= inc_input_beats;
         was_output_beats <= inc_output_beats;
+        was_dropped_halted <= inc_dropped_halted;
+        was_dropped_member <= inc_dropped_member;
+        was_dropped_duplicate <= inc_dropped_duplicate;
+        was_dropped_late <= inc_dropped_late;
+        was_dropped_quota <= inc_dropped_quota;
+        was_dropped_superseded <= inc_dropped_superseded;
         was_dropped_reset <= inc_dropped_reset;
         was_forced <= inc_forced;
-        // What is only counted when an update is settled, and the cycle after.
-        if (inc_in_updates || was_in_updates) begin
-            was_appended <= inc_appended;
-            was_merged <= inc_merged;
-            was_replaced_worker <= inc_replaced_worker;
-            was_replaced_reward <= inc_replaced_reward;
-            was_dropped_full <= inc_dropped_full;
-            was_dropped_reward <= inc_dropped_reward;
-            was_dropped_mismatch <= inc_dropped_mismatch;
-            was_dropped_header <= inc_dropped_header;
-            was_dropped_length <= inc_dropped_length;
-            was_dropped_oversize <= inc_dropped_oversize;
-            was_dropped_index <= inc_dropped_index;
-            was_dropped_truncated <= inc_dropped_truncated;
-            was_dropped_overlong <= inc_dropped_overlong;
-            was_locked_appends <= inc_locked_appends;
-            was_saturations <= inc_saturations;
-            was_dropped_halted <= inc_dropped_halted;
-            was_dropped_member <= inc_dropped_member;
-            was_dropped_duplicate <= inc_dropped_duplicate;
-            was_dropped_late <= inc_dropped_late;
-            was_dropped_quota <= inc_dropped_quota;
-            was_dropped_superseded <= inc_dropped_superseded;
-            was_dropped_stale <= inc_dropped_stale;
-        end
+        was_dropped_stale <= inc_dropped_stale;
     end
 
     // Frames that came in and have not wholly left.
@@ -632,22 +629,16 @@ module olaf_registers #(
 
 
 `ifndef SYNTHESIS
-    // Conservation, after every cycle in which something was counted.
-    function [63:0] accounted(input [31:0] resident);
-        accounted = {32'd0, resident} + out_updates + merged + replaced_worker + replaced_reward + dropped_full + dropped_reward + dropped_mismatch + dropped_header + dropped_length + dropped_oversize + dropped_index + dropped_truncated + dropped_overlong + dropped_halted + dropped_member + dropped_duplicate + dropped_late + dropped_quota + dropped_superseded + dropped_reset + dropped_stale;
-    endfunction
+    // Conservation, at every instant.
+    wire [63:0] dispositions = out_updates + merged + replaced_worker + replaced_reward + dropped_full + dropped_reward + dropped_mismatch + dropped_header + dropped_length + dropped_oversize + dropped_index + dropped_truncated + dropped_overlong + dropped_halted + dropped_member + dropped_duplicate + dropped_late + dropped_quota + dropped_superseded + dropped_reset + dropped_stale;
 
-    reg counted;
-    always @(posedge clk) begin
-        counted <= do_clear || was_in_updates || was_out_updates || was_dropped_reset || was_in_bypass || was_out_bypass;
-        if (!queue_rst && counted)
-            if (in_updates != accounted(resident_updates)
-                || in_bypass != out_bypass + dropped_bypass + {32'd0, resident_bypass}) begin
-                $display("olaf_registers: conservation broken: %0d updates in, %0d accounted for, of them %0d resident",
-                         in_updates, accounted(resident_updates), resident_updates);
-                $stop;
-            end
-    end
+    always @(posedge clk)
+        if (!queue_rst && (in_updates != dispositions + {32'd0, resident_updates}
+                        || in_bypass != out_bypass + dropped_bypass + {32'd0, resident_bypass})) begin
+            $display("olaf_registers: conservation broken: %0d updates in, %0d accounted for and %0d resident",
+                     in_updates, dispositions, resident_updates);
+            $stop;
+        end
 `endif
 endmodule
 `default_nettype wire

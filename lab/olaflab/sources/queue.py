@@ -20,8 +20,6 @@ from olaflab.sources.internals import (
 
 _NOTE = "Generated from olafctl/{source} by `olafctl generate`: do not edit."
 
-_SETTLED = {"appended", "merged", "locked_appends", "saturations"} | set(DISPOSITIONS) - {"dropped_reset"}
-"""The counters that move only as an update is settled."""
 
 _USE = """\
 The queue takes one beat a cycle, but at least four cycles for each update (256 bytes). Updates and
@@ -85,7 +83,6 @@ def _registers() -> str:
         status=_of(Access.STATUS),
         counters=_of(Access.COUNTER),
         dispositions=DISPOSITIONS,
-        settled=_SETTLED,
         restart={
             "in_updates": "{32'd0, resident_updates_next}",
             "in_bypass": "{32'd0, resident_bypass_next}",

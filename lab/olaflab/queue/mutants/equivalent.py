@@ -41,5 +41,5 @@ ARGUMENTS: dict[str, str] = {
     "olaf_merge.v: constant: waits: 1'd1": _WAITS_AT_RESET,
     "olaf_filled.v: constant: of_arriving: {COUNT_BITS{1'd0}}": _LAST_FOUR,
     "olaf_filled.v: stuck: of_arriving: '0": _LAST_FOUR,
-    "olaf_fp32_add.v: boundary: swapped: {31{left <= right}} & (left ^ right)": _SAME_MAGNITUDE,
+    "olaf_fp32_add.v: boundary: swap: left <= right": _SAME_MAGNITUDE,
 }
