@@ -231,7 +231,10 @@ def test_a_card_is_served_at_all_its_queues(tmp_path: Path) -> None:
         arrived = []
         for frame in frames:
             sender.send(frame)
-            arrived.append(receiver.receive(SOON))
+            # The kernel asks for neighbours of its own there, whenever it likes.
+            while (received := receiver.receive(SOON)) is not None and received[:6] != frame[:6]:
+                pass
+            arrived.append(received)
         assert arrived == frames
 
 
