@@ -117,7 +117,8 @@ def test_a_capture_on_a_full_disk_lacks_frames_and_stays_readable(
     _, most = resource.prlimit(process.pid, resource.RLIMIT_FSIZE)
     resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (room, most))
     first.send(frames[1])
-    for _ in range(2):  # the second comes in once all that came before the first was written
+    # The engine may take the first two before it writes what it has for port 2; the third it takes later.
+    for _ in range(3):
         second.send(frames[1])
         assert first.receive(SOON) == frames[1]
     resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (most, most))
@@ -125,7 +126,7 @@ def test_a_capture_on_a_full_disk_lacks_frames_and_stays_readable(
     assert second.receive(SOON) == frames[2]
     process.send_signal(signal.SIGTERM)
     output, _ = process.communicate(timeout=SOON)
-    assert "port 2: 2 in, 2 out, 1 dropped" in output
+    assert "port 2: 3 in, 2 out, 1 dropped" in output
 
 
 def test_a_client_sees_the_program_that_runs(hub: tuple[subprocess.Popen[str], str]) -> None:
